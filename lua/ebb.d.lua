@@ -1,0 +1,458 @@
+---@meta ebb
+--- Annotations for LuaLS. Positions and seq count from 1, ranges are inclusive,
+--- batch numbers count from 0. An invalid edit or argument raises an ebb.Error;
+--- what the world may refuse (trim, load, save) returns nil, message, code.
+--- A test holds this file against what is registered.
+
+---@alias ebb.Role "system"|"user"|"assistant"|"tool"
+---@alias ebb.Action "dropped"|"replaced"|"inserted"
+---@alias ebb.PartKind "text"|"image"|"file"|"audio"|"asset"|"tool_use"|"tool_result"|"reasoning"|"other"
+
+---@class ebb.Error            What a refused edit or argument raises; tostring is readable
+---@field code string          "out_of_range", "argument", "role", "shape", "syntax", "memory", ...
+---@field message string
+---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
+
+---@class ebb.MessageTable     A message as plain data; unknown fields survive
+---@field role string          any spelling of a role
+---@field content? string|table[]
+---@field id? string
+---@field name? string
+---@field timestamp? integer   ms since 1970
+---@field metadata? table
+---@field tool_calls? table[]
+---@field tool_call_id? string
+
+---@class ebb.Call
+---@field id? string
+---@field name string
+---@field arguments string     JSON, exactly as the model wrote it
+
+---@class ebb.Age              How far from the newest: 0 is the newest
+---@field messages integer
+---@field units integer
+---@field turns integer
+
+---@class ebb.Message          A message of a list; the handle may be kept
+---@field index? integer       position in its list now; nil when it is not visible
+---@field seq integer          number in the store, never reused
+---@field role ebb.Role
+---@field spelling string      the role as written: "developer", "function" ...
+---@field content string|table[]|nil   a string, parts as tables, or nothing
+---@field text string          string content, text parts and tool arguments, joined by newlines
+---@field parts table[]        {kind, text?, value} per part; a string content is one text part
+---@field calls ebb.Call[]
+---@field call? ebb.Call       the call that it answers
+---@field tokens integer
+---@field age ebb.Age
+---@field marks string[]
+---@field unit ebb.Unit
+---@field id? string
+---@field name? string
+---@field timestamp? integer
+---@field metadata? table
+---@field reasoning? string
+---@field json string          its bytes as they came
+local Message = {}
+--- The message as a table, without the parts of one kind.
+---@param kind ebb.PartKind
+---@return ebb.MessageTable
+function Message:without(kind) end
+--- The message as a table.
+---@return ebb.MessageTable
+function Message:totable() end
+
+---@class ebb.Unit             What may not be torn: calls with their results, or one message
+---@field messages ebb.Message[]
+---@field first integer        position of its first message
+---@field count integer
+---@field tokens integer
+---@field role ebb.Role        of its first message
+---@field open boolean         a call has no visible result
+---@field pending boolean      open, and no user message stands after it
+---@field guarded boolean      neither dropped nor replaced
+---@field age integer          in units; 0 is the newest
+
+---@class ebb.Turn             From a user message to the next
+---@field messages ebb.Message[]
+---@field first integer
+---@field count integer
+---@field tokens integer
+---@field age integer
+
+---@class ebb.Where            All conditions hold; an empty list is none
+---@field role? ebb.Role|ebb.Role[]
+---@field since? integer       ms; messages without a timestamp never match
+---@field before? integer
+---@field marked? string
+---@field matches? string      Lua pattern on the text
+---@field name? string|string[]
+---@field id? string|string[]
+
+---@class ebb.Selection        Messages chosen by a query, in order
+local Selection = {}
+---@param n integer
+---@return ebb.Selection
+function Selection:first(n) end
+---@param n integer
+---@return ebb.Selection
+function Selection:last(n) end
+---@param i integer
+---@param j integer
+---@return ebb.Selection
+function Selection:slice(i, j) end
+---@return integer
+function Selection:count() end
+---@return integer
+function Selection:tokens() end
+---@return integer[]
+function Selection:positions() end
+
+---@class ebb.List             The queries that conversations, batches and drafts share; #list and list[i] work too
+local List = {}
+--- Tokens of the request: messages, framing, and what else the request carries.
+---@return integer tokens
+---@return string trust        "exact", "derived", "estimated", "calibrated" or "given"
+function List:tokens() end
+---@param conditions ebb.Where
+---@return ebb.Selection
+function List:where(conditions) end
+---@param role ebb.Role|ebb.Role[]
+---@param n integer
+---@return ebb.Selection
+function List:recent(role, n) end
+--- The i-th to j-th message of a role.
+---@param role ebb.Role|ebb.Role[]
+---@param i integer
+---@param j integer
+---@return ebb.Selection
+function List:range(role, i, j) end
+--- How many messages, of a role or in all.
+---@param role? ebb.Role|ebb.Role[]
+---@return integer
+function List:count(role) end
+--- Marked messages that are visible.
+---@param name string
+---@return ebb.Selection
+function List:marked(name) end
+--- Visible messages one by one.
+---@return fun(): integer?, ebb.Message?
+function List:messages_in_order() end
+
+---@class ebb.Batch: ebb.List  A read-only snapshot
+
+---@class ebb.BatchInfo
+---@field index integer
+---@field parent? integer      nil for batch 0
+---@field parent_length? integer
+---@field operation string
+---@field description string
+---@field timestamp integer    ms
+---@field message_count integer
+---@field name? string
+
+---@class ebb.Stats
+---@field total_messages integer    ever stored
+---@field current_batch_messages integer
+---@field total_batches integer
+---@field current_batch_index integer
+
+---@class ebb.Diff
+---@field added ebb.Message[]
+---@field removed ebb.Message[]
+---@field replaced { before: ebb.Message, after: ebb.Message }[]
+
+---@class ebb.LedgerEntry
+---@field action ebb.Action
+---@field seq integer
+---@field role ebb.Role
+---@field by string            the policy or processor
+---@field reason string
+---@field tokens integer       freed: tokens before less tokens after
+---@field replacement? integer seq of what took its place
+
+---@class ebb.Ledger           A list of ebb.LedgerEntry: #ledger, ledger[i], ipairs
+local Ledger = {}
+--- The entries as runs of neighbours with one cause, as JSON.
+---@return string
+function Ledger:json() end
+---@return { by: string, text: string }[]
+function Ledger:notes() end
+
+---@class ebb.Conversation: ebb.List
+local Conversation = {}
+--- Extends the current batch; several: all or none.
+---@param messages ebb.MessageTable|ebb.MessageTable[]
+---@return integer batch
+function Conversation:append(messages) end
+---@param position integer     1 to #chat + 1
+---@param messages ebb.MessageTable|ebb.MessageTable[]
+---@return integer batch
+function Conversation:insert(position, messages) end
+---@param index integer|ebb.Message
+---@param message ebb.MessageTable
+---@return integer batch
+function Conversation:replace(index, message) end
+---@class ebb.Truncate
+---@field keep_first? integer
+---@field keep_last? integer
+---@field remove_first? integer
+---@field remove_last? integer
+---@field range? integer[]     {first, last}, inclusive
+---@field role? ebb.Role
+---@field scope? "only"|"within"
+---@field whole_units? boolean
+---@param options ebb.Truncate
+---@return integer batch
+function Conversation:truncate(options) end
+---@param options? { keep_system_message?: boolean }
+---@return integer batch
+function Conversation:clear(options) end
+---@class ebb.Filter
+---@field roles? ebb.Role[]
+---@field content_contains? string[]
+---@field content_excludes? string[]
+---@field include_names? string[]
+---@field exclude_names? string[]
+---@field include_ids? string[]
+---@field exclude_ids? string[]
+---@field exclude_tool_calls? boolean|string[]
+---@field where? fun(message: ebb.Message): any
+---@field pattern? any         an LPeg pattern that must match somewhere in the text
+---@field marked? string
+---@field since? integer
+---@field before? integer
+---@field whole_units? boolean
+--- Conditions as a table, or a filter: a function, a table with filter =, or the name of a file.
+---@param filter ebb.Filter|function|string
+---@param options? table
+---@return integer batch
+function Conversation:filter(filter, options) end
+--- Makes a batch current, in its latest state, or in the state when it had `length` messages.
+---@param batch integer|string     number, or a checkpoint's name
+---@param length? integer
+---@return integer batch
+function Conversation:rollback(batch, length) end
+--- Names the present state.
+---@param name string
+function Conversation:checkpoint(name) end
+---@return ebb.BatchInfo[]
+function Conversation:batches() end
+---@param batch integer|string
+---@param length? integer
+---@return ebb.Batch
+function Conversation:batch(batch, length) end
+---@param a integer|string
+---@param b integer|string
+---@return ebb.Diff
+function Conversation:diff(a, b) end
+---@return ebb.Conversation
+function Conversation:fork() end
+---@return ebb.Stats
+function Conversation:stats() end
+--- Every message ever stored, by seq.
+---@return ebb.Selection
+function Conversation:all() end
+---@param message integer|ebb.Message  a position or a message
+---@param name string
+function Conversation:mark(message, name) end
+---@param message integer|ebb.Message
+---@param name string
+function Conversation:unmark(message, name) end
+---@return integer? limit
+function Conversation:limit() end
+---@return boolean
+function Conversation:over_limit() end
+--- Runs operations in their JSON form, as text or tables: one or a list.
+---@param operations string|table
+---@return { operation: string, affected_batch_index: integer }[]
+function Conversation:apply(operations) end
+--- Everything as the seeds' state table (camelCase, positions from 0).
+---@return table
+function Conversation:state() end
+--- Violations of a provider's rules.
+---@param dialect "openai"
+---@return { index: integer, seq: integer, rule: string, message: string, hint: string }[]
+function Conversation:check(dialect) end
+---@class ebb.Trim
+---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
+---@field policy? string|function|table   a name, a file, a function, a policy, {name, options...}, or a list of these
+---@field reserve? integer     tokens to leave free
+---@field guards? boolean      false lets policies drop what is guarded
+---@field dry_run? boolean
+---@class ebb.TrimReport
+---@field before integer       tokens
+---@field after integer
+---@field budget integer
+---@field trust string
+---@field batch integer        the batch it led to; the current one if nothing changed
+---@field dropped integer      messages
+---@field replaced integer
+---@field inserted integer
+---@field kept integer
+---@field ledger ebb.Ledger
+---@param options? ebb.Trim
+---@return ebb.TrimReport? report
+---@return string? message
+---@return string? code        "cannot_fit", "over_budget" or "policy"
+function Conversation:trim(options) end
+--- The list in the shape and bytes of what was loaded; an array for a new conversation.
+---@return string
+function Conversation:json() end
+--- Writes the list, whole or not at all; "-" is standard output.
+---@param path string
+---@param options? { dialect?: "openai", shape?: "array"|"jsonl" }
+---@return true? done
+---@return string? message
+---@return string? code
+function Conversation:save(path, options) end
+--- What loading found odd but kept: {code, message, line, byte}.
+---@return table[]
+function Conversation:warnings() end
+--- "array", "jsonl" or "body"; nil if nothing was loaded.
+---@return string?
+function Conversation:shape() end
+
+---@class ebb.Walk
+---@field from? "oldest"|"newest"
+---@field role? ebb.Role|ebb.Role[]
+---@field marked? string
+---@field matches? string
+---@field has? ebb.PartKind
+---@field calls? string        a tool's name: the message calls it
+---@field droppable? boolean   only what no guard holds
+---@field skip_last? integer   leave out the newest n
+
+---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
+---@field memory table         kept with the batch and given to the next run
+local Draft = {}
+---@param walk? ebb.Walk
+---@return fun(): ebb.Message?
+function Draft:messages(walk) end
+---@param walk? ebb.Walk
+---@return fun(): ebb.Unit?
+function Draft:units(walk) end
+---@param walk? ebb.Walk
+---@return fun(): ebb.Turn?
+function Draft:turns(walk) end
+--- The newest message that the walk would give.
+---@param walk? ebb.Walk
+---@return ebb.Message?
+function Draft:last(walk) end
+--- A message takes its unit along.
+---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
+---@param reason? string
+---@return integer|false tokens    freed; false when refused
+---@return string? why
+function Draft:drop(what, reason) end
+--- Only the named fields; never role, ids, calls.
+---@param message ebb.Message|integer
+---@param fields table
+---@param reason? string
+---@return integer|false tokens    freed, may be negative
+---@return string? why
+function Draft:replace(message, fields, reason) end
+---@param position integer     1 to #draft + 1
+---@param message ebb.MessageTable
+---@param reason? string
+---@return ebb.Message|false message
+---@return string? why
+function Draft:insert(position, message, reason) end
+--- Guards it for the rest of this trim.
+---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
+---@param reason? string
+function Draft:keep(what, reason) end
+--- Drops droppable units, the oldest first, no more than needed.
+---@param options { to: integer, keep?: integer, reason?: string }
+---@return integer messages    dropped
+---@return integer tokens      freed
+function Draft:drop_oldest(options) end
+--- Hands on to another policy; what is not given keeps its default.
+---@param policy string|function|table
+---@param options? table
+function Draft:run(policy, options) end
+---@param text string
+function Draft:note(text) end
+
+---@class ebb.OptionDeclaration
+---@field type "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"
+---@field default? any
+---@field min? number
+---@field max? number
+---@field choices? any[]
+---@field help? string
+
+---@class ebb.Policy
+---@field name string
+---@field summary? string
+---@field options? table<string, ebb.OptionDeclaration>
+---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
+
+---@class ebb.FilterFile
+---@field name? string
+---@field summary? string
+---@field options? table<string, ebb.OptionDeclaration>
+---@field exact? boolean       may tear units
+---@field filter fun(message: ebb.Message, options: table): any
+
+---@class ebb.ConversationOptions
+---@field model? string
+---@field encoding? string     "bytes4", "cjk", "utf16_2_5"
+---@field counter? fun(message: ebb.Message): integer
+---@field limit? integer
+---@field on_limit? fun(chat: ebb.Conversation, tokens: integer, limit: integer)
+---@field tools? { name: string, description: string }[]
+---@field tools_heading? string
+---@field max_message? integer bytes
+---@field max_file? integer    bytes
+---@field clock? fun(): integer   ms since 1970, for batch timestamps
+
+---@class ebb
+---@field policies table       built-in policies by name
+---@field models table         what is known per model
+---@field version string
+local ebb = {}
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation
+function ebb.conversation(options) end
+--- Loads a JSON array, JSONL, or a request body from a file ("-": standard input).
+---@param path string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return string? message     file:line:byte and what was expected
+---@return string? code
+function ebb.load(path, options) end
+--- The same from a string.
+---@param text string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return string? message
+---@return string? code
+function ebb.parse(text, options) end
+
+---@class ebb.json
+---@field null lightuserdata   JSON's null
+ebb.json = {}
+--- A number that no Lua number holds exactly comes as ebb.json.raw; null as ebb.null.
+---@param text string
+---@param options? { raw?: table<string, boolean> }  keys whose values come as ebb.json.raw
+---@return any value
+---@return string? message
+---@return string? code
+function ebb.json.decode(text, options) end
+--- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
+---@param value any
+---@param options? { indent?: integer }
+---@return string
+function ebb.json.encode(value, options) end
+--- Marks a table as a list, so that an empty one is written as [].
+---@param list table
+---@return table
+function ebb.json.array(list) end
+--- JSON that is written as it stands; checked.
+---@param text string
+---@return table
+function ebb.json.raw(text) end
+ebb.null = ebb.json.null
+
+return ebb

@@ -1,0 +1,49 @@
+/*
+** Memory: checked sizes over the host's allocator.
+*/
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static void *system_allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  (void)user;
+  (void)old_size;
+  if (new_size > 0) return realloc(block, new_size);
+  free(block);
+  return NULL;
+}
+
+Memory memory_system(void) {
+  return (Memory){.allocate = system_allocate, .user = NULL};
+}
+
+void *memory_new(const Memory *memory, size_t size) {
+  assert(size > 0);
+  return memory->allocate(memory->user, NULL, 0, size);
+}
+
+void *memory_new_array(const Memory *memory, size_t count, size_t size) {
+  return memory_resize_array(memory, NULL, 0, count, size);
+}
+
+void *memory_resize_array(const Memory *memory, void *block, size_t old_count, size_t new_count, size_t size) {
+  assert(size > 0 && new_count > 0);   /* 0 would free the block, and NULL would look like a failure */
+  assert((block == NULL) == (old_count == 0));
+  if (new_count > SIZE_MAX / size) return NULL;
+  return memory->allocate(memory->user, block, old_count * size, new_count * size);
+}
+
+void *memory_grow(const Memory *memory, void *list, uint32_t *room, uint32_t used, size_t size) {
+  if (used < *room) return list;
+  uint32_t wanted = *room == 0 ? 8 : *room * 2;
+  if (wanted <= *room) return NULL;
+  void *grown = memory_resize_array(memory, list, *room, wanted, size);
+  if (grown != NULL) *room = wanted;
+  return grown;
+}
+
+void memory_free(const Memory *memory, void *block, size_t size) {
+  if (block != NULL) memory->allocate(memory->user, block, size, 0);
+}

@@ -1,0 +1,204 @@
+/*
+** Text: everything goes through text_run, so a plain text and an escaped one are
+** read alike, and none is decoded just to be looked at.
+*/
+#include "base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+Text text_of(const char *string) {
+  return text_plain(string, strlen(string));
+}
+
+Text text_plain(const char *bytes, size_t size) {
+  return (Text){.bytes = bytes, .size = size, .escaped = false};
+}
+
+static void text_skip(Text *rest, size_t size) {
+  rest->bytes += size;
+  rest->size -= size;
+}
+
+static uint32_t hex_digit(char c) {
+  return (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+static uint32_t hex_unit(const char *digits) {
+  return hex_digit(digits[0]) << 12 | hex_digit(digits[1]) << 8 | hex_digit(digits[2]) << 4 | hex_digit(digits[3]);
+}
+
+/* The code point of the \u escape at `at`, or of the two of a surrogate pair.
+   `*size`: bytes of the escape. */
+static uint32_t unicode_escape(const char *at, size_t *size) {
+  uint32_t high = hex_unit(at + 2);
+  *size = 6;
+  if (high < 0xD800 || high > 0xDFFF) return high;
+  *size = 12;
+  return 0x10000 + ((high - 0xD800) << 10) + (hex_unit(at + 8) - 0xDC00);
+}
+
+static char simple_escape(char letter) {
+  switch (letter) {
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return letter;   /* '"', '\\' and '/' stand for themselves */
+  }
+}
+
+bool text_run(Text *rest, char scratch[4], Text *run) {
+  if (rest->size == 0) return false;
+  if (!rest->escaped || rest->bytes[0] != '\\') {
+    const char *slash = rest->escaped ? memchr(rest->bytes, '\\', rest->size) : NULL;
+    *run = text_plain(rest->bytes, slash != NULL ? (size_t)(slash - rest->bytes) : rest->size);
+    text_skip(rest, run->size);
+    return true;
+  }
+  assert(rest->size >= 2);
+  size_t size = 2;
+  if (rest->bytes[1] == 'u') {
+    uint32_t point = unicode_escape(rest->bytes, &size);
+    *run = text_plain(scratch, utf8_encode(point, scratch));
+  } else {
+    scratch[0] = simple_escape(rest->bytes[1]);
+    *run = text_plain(scratch, 1);
+  }
+  assert(size <= rest->size);
+  text_skip(rest, size);
+  return true;
+}
+
+size_t text_plain_size(Text text) {
+  if (!text.escaped) return text.size;
+  char scratch[4];
+  Text run;
+  size_t size = 0;
+  while (text_run(&text, scratch, &run)) size += run.size;
+  return size;
+}
+
+Status text_decode(Text text, Buffer *out) {
+  Status status = buffer_reserve(out, text.size);   /* an escape is longer than what it stands for */
+  if (status != STATUS_OK) return status;
+  char scratch[4];
+  Text run;
+  while (text_run(&text, scratch, &run)) {
+    memcpy(out->bytes + out->size, run.bytes, run.size);
+    out->size += run.size;
+  }
+  return STATUS_OK;
+}
+
+/* Takes equal bytes off both, until one has ended; false where they differ. */
+static bool take_equal(Text *a, Text *b) {
+  char scratch_a[4], scratch_b[4];
+  Text run_a = {0}, run_b = {0};
+  for (;;) {
+    if (run_a.size == 0 && !text_run(a, scratch_a, &run_a)) break;
+    if (run_b.size == 0 && !text_run(b, scratch_b, &run_b)) break;
+    size_t size = run_a.size < run_b.size ? run_a.size : run_b.size;
+    if (memcmp(run_a.bytes, run_b.bytes, size) != 0) return false;
+    text_skip(&run_a, size);
+    text_skip(&run_b, size);
+  }
+  a->size += run_a.size;   /* what was taken off but not compared: its size is all that callers ask for */
+  b->size += run_b.size;
+  return true;
+}
+
+bool text_equal(Text a, Text b) {
+  if (a.escaped == b.escaped && a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0)) return true;
+  if (!a.escaped && !b.escaped) return false;
+  return take_equal(&a, &b) && a.size == 0 && b.size == 0;
+}
+
+bool text_starts_with(Text text, Text prefix) {
+  return take_equal(&prefix, &text) && prefix.size == 0;
+}
+
+/* The escape for one byte of plain text, or 0 bytes if it may stand as it is. */
+static size_t escape_byte(unsigned char byte, char out[6]) {
+  static const char letters[] = "btn\0fr";   /* from 8 on; 11 has none */
+  if (byte >= 0x20 && byte != '"' && byte != '\\') return 0;
+  out[0] = '\\';
+  out[1] = byte >= 0x20 ? (char)byte : byte >= 8 && byte <= 13 ? letters[byte - 8] : 0;
+  if (out[1] != 0) return 2;
+  memcpy(out + 1, "u00", 3);
+  out[4] = (char)('0' + (byte >> 4));
+  out[5] = "0123456789abcdef"[byte & 15];
+  return 6;
+}
+
+static Status escape_plain(Text text, Buffer *out) {
+  Status status = buffer_reserve(out, text.size);
+  size_t from = 0;   /* what stands before it has gone out */
+  for (size_t i = 0; i < text.size && status == STATUS_OK; i++) {
+    char escape[6];
+    size_t size = escape_byte((unsigned char)text.bytes[i], escape);
+    if (size == 0) continue;
+    status = buffer_add(out, text.bytes + from, i - from);
+    if (status == STATUS_OK) status = buffer_add(out, escape, size);
+    from = i + 1;
+  }
+  if (status != STATUS_OK) return status;
+  return buffer_add(out, text.bytes + from, text.size - from);
+}
+
+Status text_escape(Text text, Buffer *out) {
+  if (text.escaped) return buffer_add(out, text.bytes, text.size);
+  size_t before = out->size;
+  Status status = escape_plain(text, out);
+  if (status != STATUS_OK) out->size = before;
+  return status;
+}
+
+/*
+** The hash takes eight bytes at a time. Runs end anywhere, so what does not fill
+** eight bytes waits in `carry` for the next run: the hash sees the plain bytes
+** only, never how they were cut.
+*/
+typedef struct Hash {
+  uint64_t state;
+  uint64_t size;    /* bytes seen; size % 8 of them wait in carry */
+  char carry[8];
+} Hash;
+
+static void hash_word(Hash *hash, const char *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof word);
+  word *= 0x9E3779B97F4A7C15u;
+  word ^= word >> 32;
+  hash->state = ((hash->state << 29 | hash->state >> 35) ^ word) * 0xD6E8FEB86659FD93u;
+}
+
+static void hash_run(Hash *hash, Text run) {
+  size_t waiting = hash->size % 8;
+  hash->size += run.size;
+  if (waiting > 0) {
+    size_t size = run.size < 8 - waiting ? run.size : 8 - waiting;
+    memcpy(hash->carry + waiting, run.bytes, size);
+    text_skip(&run, size);
+    if (waiting + size < 8) return;
+    hash_word(hash, hash->carry);
+  }
+  for (; run.size >= 8; text_skip(&run, 8)) hash_word(hash, run.bytes);
+  if (run.size > 0) memcpy(hash->carry, run.bytes, run.size);
+}
+
+uint64_t text_hash(Text text, uint64_t seed) {
+  Hash hash = {.state = seed + 0x9E3779B97F4A7C15u};
+  char scratch[4];
+  Text run;
+  while (text_run(&text, scratch, &run)) hash_run(&hash, run);
+  memset(hash.carry + hash.size % 8, 0, 8 - hash.size % 8);
+  hash_word(&hash, hash.carry);
+  uint64_t mixed = hash.state ^ hash.size;   /* the size tells "a" from "a\0" */
+  mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+  mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+  return mixed ^ mixed >> 32;
+}

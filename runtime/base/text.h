@@ -1,0 +1,53 @@
+/*
+** Text: a piece of somebody else's bytes, UTF-8.
+**
+** Messages keep their original JSON, so most texts are the inside of a JSON
+** string, escapes and all: `escaped` says so. Whoever made the Text has checked
+** that its escapes and its UTF-8 are valid. `text_run` reads either kind as
+** plain bytes, without a copy where there is nothing to undo:
+**
+**     escaped bytes   one\ntwo\u00e9
+**     runs            "one"  "\n"  "two"  "é"
+*/
+#ifndef EBB_BASE_TEXT_H
+#define EBB_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+typedef struct Text {
+  const char *bytes;
+  size_t size;
+  bool escaped;      /* the inside of a JSON string that has escapes */
+} Text;
+
+Text text_of(const char *string);                      /* a C string, plain */
+Text text_plain(const char *bytes, size_t size);
+
+/* Takes the next run of plain bytes off `rest`; false at the end. The run
+   points into `rest`, or into `scratch` for what an escape stood for. */
+bool text_run(Text *rest, char scratch[4], Text *run);
+
+/* Plain bytes in all. O(size). */
+size_t text_plain_size(Text text);
+
+/* Adds the plain bytes. */
+Status text_decode(Text text, Buffer *out);
+
+/* The same characters, however spelled. */
+bool text_equal(Text a, Text b);
+
+/* Does `text` begin with the plain `prefix`? */
+bool text_starts_with(Text text, Text prefix);
+
+/* Adds `text` as the inside of a JSON string, escaping what must be. Texts that
+   are escaped already go out as they are. */
+Status text_escape(Text text, Buffer *out);
+
+/* 64-bit hash of the plain bytes: equal texts, equal hashes. */
+uint64_t text_hash(Text text, uint64_t seed);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+** UTF-8, strictly: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+*/
+#ifndef EBB_BASE_UTF8_H
+#define EBB_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes (1 to 4) of the code point that starts at `at`, or 0 if no valid one
+   does before `end`. at < end. `*point` gets the code point; NULL: not wanted. */
+size_t utf8_decode(const char *at, const char *end, uint32_t *point);
+
+/* Writes a code point (a scalar value) and answers its bytes, 1 to 4. */
+size_t utf8_encode(uint32_t point, char out[4]);
+
+/* Offset of the first byte that is not part of valid UTF-8, or `size`. */
+size_t utf8_check(const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,285 @@
+#include "core/conversation.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/map.h"
+
+/* The heading that the seed's own projects use. */
+#define SEED_HEADING "可用工具:"
+
+typedef struct ToolDescription {
+  char *bytes;               /* heading, then the message's JSON; NULL: none */
+  size_t heading_size, size;
+  MessageShape shape;        /* of a message without lists */
+} ToolDescription;
+
+struct Conversation {
+  Memory memory;
+  Clock clock;
+  Counter counter;
+  Store *store;
+  History *history;
+  Marks *marks;
+  ToolDescription tools;
+  uint64_t overhead;
+  uint64_t version;
+  Units *units;              /* of the list at `units_version`; NULL: not made */
+};
+
+/* ---- life ---- */
+
+static Status make_history(Conversation *conversation) {
+  Sequence *empty;
+  Status status = sequence_new(&conversation->memory, conversation->store, &empty);
+  if (status != STATUS_OK) return status;
+  status = history_new(&conversation->memory, empty, conversation_now(conversation), &conversation->history);
+  if (status != STATUS_OK) sequence_release(empty);
+  return status;
+}
+
+Status conversation_new(const ConversationConfig *config, Conversation **made) {
+  Conversation *conversation = memory_new(&config->memory, sizeof *conversation);
+  if (conversation == NULL) return STATUS_MEMORY;
+  *conversation = (Conversation){.memory = config->memory, .clock = config->clock, .counter = config->counter,
+                                 .overhead = config->counter.given ? 0 : config->counter.per_request};
+  Status status = store_new(&config->memory, &conversation->store);
+  if (status == STATUS_OK) status = marks_new(&config->memory, &conversation->marks);
+  if (status == STATUS_OK) status = make_history(conversation);
+  if (status == STATUS_OK) *made = conversation;
+  else conversation_free(conversation);
+  return status;
+}
+
+static Status copy_tools(const ToolDescription *from, const Memory *memory, ToolDescription *to) {
+  *to = *from;
+  if (from->bytes == NULL) return STATUS_OK;
+  to->bytes = memory_new(memory, from->size);
+  if (to->bytes == NULL) return STATUS_MEMORY;
+  memcpy(to->bytes, from->bytes, from->size);
+  return STATUS_OK;
+}
+
+Status conversation_fork(Conversation *conversation, Conversation **made) {
+  Conversation *fork = memory_new(&conversation->memory, sizeof *fork);
+  if (fork == NULL) return STATUS_MEMORY;
+  *fork = (Conversation){.memory = conversation->memory, .clock = conversation->clock,
+                         .counter = conversation->counter, .overhead = conversation->overhead,
+                         .store = store_share(conversation->store)};
+  Status status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
+  if (status == STATUS_OK) status = marks_copy(conversation->marks, &fork->marks);
+  if (status == STATUS_OK) status = history_fork(conversation->history, &fork->history);
+  if (status == STATUS_OK) *made = fork;
+  else conversation_free(fork);
+  return status;
+}
+
+void conversation_free(Conversation *conversation) {
+  if (conversation == NULL) return;
+  Memory memory = conversation->memory;
+  units_free(conversation->units);
+  history_free(conversation->history);
+  marks_free(conversation->marks);
+  store_release(conversation->store);
+  memory_free(&memory, conversation->tools.bytes, conversation->tools.size);
+  memory_free(&memory, conversation, sizeof *conversation);
+}
+
+/* ---- parts ---- */
+
+const Memory *conversation_memory(const Conversation *conversation) { return &conversation->memory; }
+Store *conversation_store(const Conversation *conversation) { return conversation->store; }
+History *conversation_history(const Conversation *conversation) { return conversation->history; }
+Marks *conversation_marks(const Conversation *conversation) { return conversation->marks; }
+const Counter *conversation_counter(const Conversation *conversation) { return &conversation->counter; }
+int64_t conversation_now(const Conversation *conversation) { return clock_now(&conversation->clock); }
+uint64_t conversation_version(const Conversation *conversation) { return conversation->version; }
+uint64_t conversation_overhead(const Conversation *conversation) { return conversation->overhead; }
+
+const Message *conversation_message(const Conversation *conversation, MessageId id) {
+  return store_message(conversation->store, id);
+}
+
+const Sequence *conversation_list(const Conversation *conversation) {
+  return history_list(conversation->history, history_current(conversation->history));
+}
+
+void conversation_touch(Conversation *conversation) {
+  conversation->version++;
+  units_free(conversation->units);
+  conversation->units = NULL;
+}
+
+Status conversation_units(Conversation *conversation, const Units **units) {
+  Status status = STATUS_OK;
+  if (conversation->units == NULL) {
+    status = units_new(&conversation->memory, conversation->store, conversation_list(conversation), &conversation->units);
+  }
+  *units = conversation->units;
+  return status;
+}
+
+uint64_t conversation_tokens(const Conversation *conversation) {
+  Sum sum = sequence_sum(conversation_list(conversation));
+  return sum_measure(&sum, MEASURE_TOKENS) + conversation->overhead;
+}
+
+void conversation_add_overhead(Conversation *conversation, uint32_t tokens) { conversation->overhead += tokens; }
+
+/* ---- links ---- */
+
+/* Notes, per message with calls, how many visible results named `key` answer it. */
+static Status note_answers(Conversation *conversation, MessageId id, Text key, Map *answered) {
+  const Message *message = conversation_message(conversation, id);
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    Link link = store_answers(conversation->store, id, i);
+    if (link.message == 0 || !text_equal(message_text(message, message_result(message, i).id), key)) continue;
+    MessageId origin = store_origin(conversation->store, link.message);
+    const uint64_t *before = map_find(answered, origin);
+    Status status = map_put(answered, origin, before == NULL ? 1 : *before + 1);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+/* The nearest call of `key` before `position` that no visible result answered,
+   by walking back: for lists that do not show the whole store. */
+static Status find_call(Conversation *conversation, const Sequence *list, uint32_t position, Text key, Link *found) {
+  Map answered;
+  Status status = STATUS_OK;
+  map_init(&answered, conversation->memory);
+  *found = (Link){0, 0};
+  while (position-- > 0 && found->message == 0 && status == STATUS_OK) {
+    MessageId id = sequence_at(list, position);
+    const Message *message = conversation_message(conversation, id);
+    status = note_answers(conversation, id, key, &answered);
+    const uint64_t *taken = map_find(&answered, store_origin(conversation->store, id));
+    uint64_t skip = taken == NULL ? 0 : *taken;
+    for (uint32_t i = 0; i < message_call_count(message) && found->message == 0; i++) {
+      if (text_equal(message_call_key(message, i), key) && skip-- == 0) *found = (Link){.message = id, .call = i};
+    }
+  }
+  map_free(&answered);
+  return status;
+}
+
+/* Does `list` show every message that was stored before `id`? */
+static bool shows_all(const Sequence *list, uint32_t position, MessageId id) {
+  return position == sequence_count(list) && position == id - 1;
+}
+
+static Status link_results(Conversation *conversation, const Sequence *list, uint32_t position, MessageId id) {
+  const Message *message = conversation_message(conversation, id);
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    Text key = message_text(message, message_result(message, i).id);
+    Link link;
+    if (shows_all(list, position, id)) {
+      link = store_waiting(conversation->store, key, id);
+    } else {
+      Status status = find_call(conversation, list, position, key, &link);
+      if (status != STATUS_OK) return status;
+    }
+    store_link(conversation->store, id, i, link);
+  }
+  return STATUS_OK;
+}
+
+/* A replacement answers what the replaced message answered, id by id. */
+static bool inherit_links(Conversation *conversation, MessageId id, MessageId replaced) {
+  const Message *message = conversation_message(conversation, id);
+  const Message *before = conversation_message(conversation, replaced);
+  if (message_result_count(message) != message_result_count(before)) return false;
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    Text a = message_text(message, message_result(message, i).id);
+    if (!text_equal(a, message_text(before, message_result(before, i).id))) return false;
+  }
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    store_link(conversation->store, id, i, store_answers(conversation->store, replaced, i));
+  }
+  return true;
+}
+
+/* ---- adding ---- */
+
+Status conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
+                              bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id) {
+  Status status = store_add(conversation->store, raw, adopted, shape, id);
+  if (status != STATUS_OK) return status;
+  uint32_t tokens;
+  status = cost_of_message(&conversation->counter, conversation_message(conversation, *id), *id, &tokens);
+  if (status != STATUS_OK) return status;
+  store_weigh(conversation->store, *id, tokens);
+  if (replaced != 0) status = store_replace(conversation->store, *id, replaced);
+  if (status != STATUS_OK) return status;
+  if (replaced != 0 && inherit_links(conversation, *id, replaced)) return STATUS_OK;
+  return link_results(conversation, list, position, *id);
+}
+
+Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
+                        uint32_t *added) {
+  bool more = true;
+  for (*added = 0;; ++*added) {
+    Text raw;
+    MessageShape shape;
+    MessageId id;
+    Status status = source->next(source->user, &more, &raw, &shape);
+    if (status != STATUS_OK || !more) return status;
+    uint32_t at = position + *added;
+    status = conversation_store_one(conversation, *list, at, raw, source->adopted, &shape, 0, &id);
+    if (status != STATUS_OK) return status;
+    bool end = at == sequence_count(*list);
+    status = end ? sequence_append(list, id) : sequence_insert(list, at, id);
+    if (status != STATUS_OK) return status;
+  }
+}
+
+/* ---- the tool description ---- */
+
+Status conversation_set_tools(Conversation *conversation, Text heading, Text raw, const MessageShape *shape) {
+  assert(!heading.escaped && conversation->tools.bytes == NULL);
+  assert(shape->part_count + shape->call_count + shape->result_count == 0);
+  char *bytes = memory_new(&conversation->memory, heading.size + raw.size);
+  if (bytes == NULL) return STATUS_MEMORY;
+  memcpy(bytes, heading.bytes, heading.size);
+  memcpy(bytes + heading.size, raw.bytes, raw.size);
+  conversation->tools = (ToolDescription){.bytes = bytes, .heading_size = heading.size,
+                                          .size = heading.size + raw.size, .shape = *shape};
+  return STATUS_OK;
+}
+
+static bool describes_tools(const Conversation *conversation, const Message *message) {
+  Text heading = text_plain(conversation->tools.bytes, conversation->tools.heading_size);
+  uint32_t at = 0;
+  Text text;
+  return message_next_text(message, &at, &text) &&
+         (text_starts_with(text, heading) || text_starts_with(text, text_of(SEED_HEADING)));
+}
+
+static bool has_tools(const Conversation *conversation, const Sequence *list) {
+  Sum sum = sequence_sum(list);
+  for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
+    uint32_t position = sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
+    if (describes_tools(conversation, conversation_message(conversation, sequence_at(list, position)))) return true;
+  }
+  return false;
+}
+
+Status conversation_put_tools(Conversation *conversation, Sequence **list) {
+  const ToolDescription *tools = &conversation->tools;
+  if (tools->bytes == NULL || has_tools(conversation, *list)) return STATUS_OK;
+  Text raw = text_plain(tools->bytes + tools->heading_size, tools->size - tools->heading_size);
+  MessageId id;
+  Status status = conversation_store_one(conversation, *list, sequence_count(*list), raw, false, &tools->shape, 0, &id);
+  return status == STATUS_OK ? sequence_append(list, id) : status;
+}
+
+/* ---- committing ---- */
+
+Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description, Ledger *ledger) {
+  NewBatch batch = {.list = list, .parent = history_current(conversation->history),
+                    .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
+                    .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
+  Status status = history_add(conversation->history, &batch);
+  if (status == STATUS_OK) conversation_touch(conversation);
+  return status;
+}

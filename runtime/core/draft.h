@@ -1,0 +1,83 @@
+/*
+** Draft: a private fork in which a policy trims.
+**
+** Edits take effect at once for every reader of the draft, and reach the
+** conversation as one batch with its ledger, or not at all. While guards hold,
+** system messages, pinned ones, the pending units and the last user message are
+** neither dropped nor replaced, and a dropped message takes its unit along.
+**
+** A draft numbers the messages it began with: slots. A slot keeps its number
+** while its message is dropped or replaced; an insert numbers all slots anew.
+**
+**     slot     0       1      2      3        4
+**     message  system  user   calls  result   user
+**     hold     system  -      -      -        last user
+**     state    there   gone   there  replaced there      -> the list
+**
+** Ownership: the conversation outlives its drafts. If it is edited meanwhile,
+** draft_commit refuses.
+*/
+#ifndef EBB_CORE_DRAFT_H
+#define EBB_CORE_DRAFT_H
+
+#include "core/conversation.h"
+
+typedef struct Draft Draft;
+
+/* Why a message stays. */
+typedef enum Hold { HOLD_NONE, HOLD_SYSTEM, HOLD_PINNED, HOLD_PENDING, HOLD_LAST_USER, HOLD_KEPT } Hold;
+
+const char *hold_reason(Hold hold);     /* "a system message", ...; static */
+
+Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
+void     draft_free(Draft *draft);      /* NULL is allowed; nothing of it remains */
+
+Conversation *draft_conversation(const Draft *draft);
+/* The name under which the next edits are recorded; copied. */
+Status   draft_set_by(Draft *draft, Text by);
+Text     draft_by(const Draft *draft);
+
+/* The list as it is now; borrowed until the next edit. O(slots) after edits. */
+Status   draft_list(Draft *draft, const Sequence **list);
+uint32_t draft_count(const Draft *draft);            /* messages now */
+uint64_t draft_tokens(const Draft *draft);           /* of the request now */
+uint64_t draft_tokens_before(const Draft *draft);
+uint64_t draft_guarded_tokens(const Draft *draft);   /* of a request with nothing but what guards hold */
+Ledger  *draft_ledger(const Draft *draft);           /* borrowed */
+
+/* Slots. Units are those of the list from which the slots were numbered. */
+uint32_t draft_slot_count(const Draft *draft);
+const Units *draft_units(const Draft *draft);
+uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* or UNIT_NONE */
+MessageId draft_slot_message(const Draft *draft, uint32_t slot);
+bool     draft_slot_is_gone(const Draft *draft, uint32_t slot);
+Hold     draft_slot_hold(const Draft *draft, uint32_t slot);   /* its own, or its unit's */
+uint32_t draft_unit_tokens(const Draft *draft, uint32_t unit); /* of its messages that are there */
+uint32_t draft_unit_count(const Draft *draft, uint32_t unit);
+
+/* Drops messages, with their units while guards hold; all or none. *freed gets
+   the tokens. STATUS_GUARDED with *why if one is held; STATUS_RANGE if one is
+   not there. */
+Status   draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why);
+
+/* Drops units that nothing holds, the oldest first, until the request has at
+   most `to` tokens; never the newest `keep` units. No more than needed. */
+Status   draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed);
+
+/* Puts another message in the place of one; same role, calls and results, else
+   STATUS_ARGUMENT. */
+Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
+                       int64_t *freed, Hold *why);
+
+/* Inserts at a position of the list, position <= count. */
+Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made);
+
+/* Holds a message and its unit for the rest of the draft. STATUS_RANGE. */
+Status   draft_keep(Draft *draft, MessageId id);
+
+/* Makes it one batch, or none if nothing has changed; *batch gets the current
+   one. On success the draft is done: only draft_ledger and draft_free follow.
+   STATUS_ARGUMENT if the conversation was edited since the draft began. */
+Status   draft_commit(Draft *draft, BatchKind kind, Text description, uint32_t *batch);
+
+#endif

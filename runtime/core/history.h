@@ -1,0 +1,79 @@
+/*
+** History: the batches of a conversation, a tree. Ids of visible messages, by
+** batch:
+**
+**     batch 0   0 1 2 3 4 5      grew by appending
+**       batch 1   0 4 5          truncate, when batch 0 had 6
+**         batch 2   0 4 6 5      insert          <- current
+**
+** Only the current batch grows, and only by appending. Any other edit starts a
+** new batch, which remembers its parent and how long that was: so to roll back
+** is to choose a batch, and every state ever visible is (batch, length).
+*/
+#ifndef EBB_CORE_HISTORY_H
+#define EBB_CORE_HISTORY_H
+
+#include "core/ledger.h"
+#include "core/sequence.h"
+
+#define BATCH_NONE UINT32_MAX
+
+typedef enum BatchKind {
+  BATCH_CREATE, BATCH_INSERT, BATCH_REPLACE, BATCH_TRUNCATE, BATCH_CLEAR, BATCH_FILTER, BATCH_TRIM, BATCH_ROLLBACK
+} BatchKind;
+
+const char *batch_kind_name(BatchKind kind);   /* "create", "insert", ...; static */
+bool        batch_kind_parse(const char *name, BatchKind *kind);
+
+typedef struct BatchInfo {
+  uint32_t index, parent, parent_length;   /* parent: BATCH_NONE for batch 0 */
+  BatchKind kind;
+  uint32_t born;             /* messages when it was made; it never has fewer */
+  uint32_t count;            /* messages now */
+  int64_t timestamp;         /* ms */
+  Text description;
+  Text name;                 /* of the newest checkpoint in it; size 0: none */
+} BatchInfo;
+
+typedef struct History History;
+
+/* Takes over `list` on success. */
+Status   history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **history);
+/* An independent history that shares all sequences. O(batches). */
+Status   history_fork(const History *history, History **fork);
+void     history_free(History *history);   /* NULL is allowed */
+
+uint32_t history_count(const History *history);
+uint32_t history_current(const History *history);
+BatchInfo history_batch(const History *history, uint32_t batch);      /* batch < count */
+Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
+const Sequence *history_list(const History *history, uint32_t batch); /* borrowed */
+
+/* The current list, for appending only. */
+Sequence **history_grow(History *history);
+
+/* Starts a batch as the child of `parent` when that had `parent_length` messages,
+   and makes it current. Takes over `list` and `ledger` (NULL: none) on success. */
+typedef struct NewBatch {
+  Sequence *list;
+  uint32_t parent, parent_length;
+  BatchKind kind;
+  Text description;
+  Ledger *ledger;
+  int64_t timestamp;
+} NewBatch;
+
+Status   history_add(History *history, const NewBatch *batch);
+
+/* Makes a batch current. STATUS_RANGE, and nothing changes, if there is none. */
+Status   history_rollback(History *history, uint32_t batch);
+
+/* The state of a batch when it had `length` messages, as a new owner's list.
+   STATUS_RANGE unless born <= length <= count. */
+Status   history_state(const History *history, uint32_t batch, uint32_t length, Sequence **list);
+
+/* Checkpoints: names for states. A name used again moves. */
+Status   history_name(History *history, Text name);
+bool     history_find(const History *history, Text name, uint32_t *batch, uint32_t *length);
+
+#endif

@@ -1,0 +1,171 @@
+#include "core/ledger.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/map.h"
+
+typedef struct Note {
+  uint32_t by, text;
+} Note;
+
+typedef struct Run {
+  LedgerRun run;
+  uint32_t start;            /* entries before it */
+} Run;
+
+typedef struct Stored {
+  char *bytes;
+  size_t size;
+} Stored;
+
+struct Ledger {
+  Memory memory;
+  uint32_t owners;
+  Run *runs;
+  uint32_t run_count, run_room, entries;
+  Stored *texts;
+  uint32_t text_count, text_room;
+  Map numbers;               /* hash of a text -> its number */
+  Note *notes;
+  uint32_t note_count, note_room;
+};
+
+const char *action_name(Action action) {
+  static const char *const names[] = {"dropped", "replaced", "inserted"};
+  return names[action];
+}
+
+Status ledger_new(const Memory *memory, Ledger **made) {
+  Ledger *ledger = memory_new(memory, sizeof *ledger);
+  if (ledger == NULL) return STATUS_MEMORY;
+  *ledger = (Ledger){.memory = *memory, .owners = 1};
+  map_init(&ledger->numbers, *memory);
+  *made = ledger;
+  return STATUS_OK;
+}
+
+Ledger *ledger_share(Ledger *ledger) {
+  ledger->owners++;
+  return ledger;
+}
+
+void ledger_release(Ledger *ledger) {
+  if (ledger == NULL || --ledger->owners > 0) return;
+  Memory memory = ledger->memory;
+  for (uint32_t i = 0; i < ledger->text_count; i++) {
+    memory_free(&memory, ledger->texts[i].bytes, ledger->texts[i].size);
+  }
+  memory_free(&memory, ledger->texts, ledger->text_room * sizeof *ledger->texts);
+  memory_free(&memory, ledger->runs, ledger->run_room * sizeof *ledger->runs);
+  memory_free(&memory, ledger->notes, ledger->note_room * sizeof *ledger->notes);
+  map_free(&ledger->numbers);
+  memory_free(&memory, ledger, sizeof *ledger);
+}
+
+/* ---- texts, each kept once ---- */
+
+static bool find_text(const Ledger *ledger, Text text, uint32_t *number) {
+  const uint64_t *found = map_find(&ledger->numbers, text_hash(text, 0));
+  if (found == NULL) return false;
+  *number = (uint32_t)*found;
+  return true;
+}
+
+static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
+  assert(!text.escaped);
+  if (find_text(ledger, text, number)) return STATUS_OK;
+  void *grown = memory_grow(&ledger->memory, ledger->texts, &ledger->text_room, ledger->text_count, sizeof *ledger->texts);
+  if (grown == NULL) return STATUS_MEMORY;
+  ledger->texts = grown;
+  char *copy = text.size == 0 ? NULL : memory_new(&ledger->memory, text.size);
+  if (text.size > 0 && copy == NULL) return STATUS_MEMORY;
+  Status status = map_put(&ledger->numbers, text_hash(text, 0), ledger->text_count);
+  if (status != STATUS_OK) {
+    memory_free(&ledger->memory, copy, text.size);
+    return status;
+  }
+  if (text.size > 0) memcpy(copy, text.bytes, text.size);
+  ledger->texts[ledger->text_count] = (Stored){.bytes = copy, .size = text.size};
+  *number = ledger->text_count++;
+  return STATUS_OK;
+}
+
+Text ledger_text(const Ledger *ledger, uint32_t number) {
+  assert(number < ledger->text_count);
+  return text_plain(ledger->texts[number].bytes, ledger->texts[number].size);
+}
+
+/* ---- runs ---- */
+
+Status ledger_reserve(Ledger *ledger, Text by, Text reason) {
+  uint32_t number;
+  Status status = keep_text(ledger, by, &number);
+  if (status == STATUS_OK) status = keep_text(ledger, reason, &number);
+  if (status != STATUS_OK) return status;
+  void *grown = memory_grow(&ledger->memory, ledger->runs, &ledger->run_room, ledger->run_count, sizeof *ledger->runs);
+  if (grown == NULL) return STATUS_MEMORY;
+  ledger->runs = grown;
+  return STATUS_OK;
+}
+
+static bool continues(const LedgerRun *run, Action action, uint32_t by, uint32_t reason, MessageId id) {
+  return run->action == action && action != ACTION_REPLACED && run->by == by && run->reason == reason &&
+         run->first + run->count == id;
+}
+
+void ledger_add(Ledger *ledger, Action action, Text by, Text reason, MessageId id, MessageId replacement, int64_t freed) {
+  uint32_t by_number = 0, reason_number = 0;
+  bool known = find_text(ledger, by, &by_number) && find_text(ledger, reason, &reason_number);
+  assert(known && ledger->run_count < ledger->run_room);
+  (void)known;
+  LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
+  if (newest != NULL && continues(newest, action, by_number, reason_number, id)) {
+    newest->count++;
+    newest->freed += freed;
+  } else {
+    Run *run = &ledger->runs[ledger->run_count++];
+    run->start = ledger->entries;
+    run->run = (LedgerRun){.action = action, .by = by_number, .reason = reason_number, .first = id, .count = 1,
+                           .replacement = replacement, .freed = freed};
+  }
+  ledger->entries++;
+}
+
+uint32_t ledger_run_count(const Ledger *ledger) { return ledger->run_count; }
+LedgerRun ledger_run(const Ledger *ledger, uint32_t index) { return ledger->runs[index].run; }
+uint32_t ledger_count(const Ledger *ledger) { return ledger->entries; }
+
+LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
+  assert(entry < ledger->entries);
+  uint32_t low = 0, high = ledger->run_count;      /* starts[low] <= entry < starts[high] */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (ledger->runs[middle].start <= entry) low = middle;
+    else high = middle;
+  }
+  *place = entry - ledger->runs[low].start;
+  return ledger->runs[low].run;
+}
+
+/* ---- notes ---- */
+
+Status ledger_note(Ledger *ledger, Text by, Text note) {
+  Note made;
+  Status status = keep_text(ledger, by, &made.by);
+  if (status == STATUS_OK) status = keep_text(ledger, note, &made.text);
+  if (status != STATUS_OK) return status;
+  void *grown = memory_grow(&ledger->memory, ledger->notes, &ledger->note_room, ledger->note_count, sizeof *ledger->notes);
+  if (grown == NULL) return STATUS_MEMORY;
+  ledger->notes = grown;
+  ledger->notes[ledger->note_count++] = made;
+  return STATUS_OK;
+}
+
+uint32_t ledger_note_count(const Ledger *ledger) { return ledger->note_count; }
+
+void ledger_note_at(const Ledger *ledger, uint32_t index, Text *by, Text *note) {
+  assert(index < ledger->note_count);
+  *by = ledger_text(ledger, ledger->notes[index].by);
+  *note = ledger_text(ledger, ledger->notes[index].text);
+}

@@ -1,0 +1,55 @@
+/*
+** Ledger: what an edit did to which message, by whom, why, and what it freed.
+**
+** Entries of neighbouring messages with one cause are kept as one run, so that
+** dropping half a million messages costs one entry:
+**
+**     dropped   seq 2 to 41   keep_recent   oldest        freed 3120
+**     replaced  seq 57        shrink_tools  old result    freed 800   by seq 99
+**
+** What all entries freed adds up to tokens before less tokens after.
+** Ownership: reference counted.
+*/
+#ifndef EBB_CORE_LEDGER_H
+#define EBB_CORE_LEDGER_H
+
+#include "core/message.h"
+
+typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED } Action;
+
+const char *action_name(Action action);     /* "dropped", ...; static */
+
+typedef struct LedgerRun {
+  Action action;
+  uint32_t by, reason;       /* numbers of texts: ledger_text */
+  MessageId first;           /* seq; the run has `count` in a row */
+  uint32_t count;
+  MessageId replacement;     /* of a replaced message; such a run has one */
+  int64_t freed;             /* tokens before less tokens after */
+} LedgerRun;
+
+typedef struct Ledger Ledger;
+
+Status   ledger_new(const Memory *memory, Ledger **ledger);
+Ledger  *ledger_share(Ledger *ledger);
+void     ledger_release(Ledger *ledger);    /* NULL is allowed */
+
+/* Room for one more run, so that the next ledger_add of these texts cannot fail. */
+Status   ledger_reserve(Ledger *ledger, Text by, Text reason);
+/* After a ledger_reserve of the same texts. Cannot fail. */
+void     ledger_add(Ledger *ledger, Action action, Text by, Text reason, MessageId id, MessageId replacement, int64_t freed);
+
+uint32_t ledger_run_count(const Ledger *ledger);
+LedgerRun ledger_run(const Ledger *ledger, uint32_t index);
+Text     ledger_text(const Ledger *ledger, uint32_t number);
+
+/* Entries, one per message, in order; the run of one and its place in it. O(log runs). */
+uint32_t ledger_count(const Ledger *ledger);
+LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place);
+
+/* Remarks of policies. */
+Status   ledger_note(Ledger *ledger, Text by, Text note);
+uint32_t ledger_note_count(const Ledger *ledger);
+void     ledger_note_at(const Ledger *ledger, uint32_t index, Text *by, Text *note);
+
+#endif

@@ -1,0 +1,136 @@
+#define _GNU_SOURCE /* memmem */
+#include <assert.h>
+#include <string.h>
+
+#include "core/message_data.h"
+
+static const struct {
+  const char *spelling;
+  Role role;
+} SPELLINGS[] = {
+  {"system", ROLE_SYSTEM}, {"user", ROLE_USER},        {"assistant", ROLE_ASSISTANT},
+  {"tool", ROLE_TOOL},     {"developer", ROLE_SYSTEM}, {"function", ROLE_TOOL},
+};
+
+const char *role_name(Role role) {
+  assert(role < ROLE_COUNT);
+  return SPELLINGS[role].spelling;
+}
+
+bool role_parse(Text text, Role *role) {
+  for (size_t i = 0; i < sizeof SPELLINGS / sizeof *SPELLINGS; i++) {
+    if (text_equal(text, text_of(SPELLINGS[i].spelling))) {
+      *role = SPELLINGS[i].role;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *part_kind_name(PartKind kind) {
+  static const char *const names[] = {"text",     "image",       "file",      "audio", "asset",
+                                      "tool_use", "tool_result", "reasoning", "other"};
+  return names[kind];
+}
+
+Role message_role(const Message *message) { return (Role)message->role; }
+
+Text message_raw(const Message *message) { return text_plain(message->raw, message->raw_size); }
+
+uint32_t message_tokens(const Message *message) { return message->tokens; }
+
+Text message_role_text(const Message *message) {
+  if (message->role_at == 0) return text_of(role_name((Role)message->role));
+  const char *from = message->raw + message->role_at;
+  const char *quote = memchr(from, '"', message->raw_size - message->role_at);
+  assert(quote != NULL);
+  return text_plain(from, (size_t)(quote - from));
+}
+
+ContentKind message_content_kind(const Message *message) { return (ContentKind)message->content_kind; }
+
+Text message_text(const Message *message, Span span) {
+  return (Text){.bytes = message->raw + span.at, .size = span.size, .escaped = span.escaped};
+}
+
+Text message_content(const Message *message) { return message_text(message, message->content); }
+
+bool message_field(const Message *message, MessageField field, Text *value) {
+  Details *details = message->details;
+  if (details == NULL || !(details->fields & (1u << field))) return false;
+  const Span *span = details_fields(details);
+  for (unsigned before = 0; before < (unsigned)field; before++) span += (details->fields >> before) & 1u;
+  *value = message_text(message, *span);
+  return true;
+}
+
+bool message_timestamp(const Message *message, int64_t *milliseconds) {
+  if (message->details == NULL || !message->details->has_timestamp) return false;
+  *milliseconds = message->details->timestamp;
+  return true;
+}
+
+uint32_t message_part_count(const Message *message) { return message->details ? message->details->part_count : 0; }
+
+Part message_part(const Message *message, uint32_t index) {
+  assert(index < message_part_count(message));
+  return details_parts(message->details)[index];
+}
+
+uint32_t message_call_count(const Message *message) { return message->details ? message->details->call_count : 0; }
+
+Call message_call(const Message *message, uint32_t index) {
+  assert(index < message_call_count(message));
+  return details_calls(message->details)[index].call;
+}
+
+Text message_call_key(const Message *message, uint32_t index) {
+  Call call = message_call(message, index);
+  return message_text(message, call.id.at != 0 ? call.id : call.name);
+}
+
+uint32_t message_result_count(const Message *message) { return message->details ? message->details->result_count : 0; }
+
+Result message_result(const Message *message, uint32_t index) {
+  assert(index < message_result_count(message));
+  return details_results(message->details)[index].result;
+}
+
+bool message_starts_turn(const Message *message) { return message->starts_turn; }
+
+bool message_next_text(const Message *message, uint32_t *at, Text *text) {
+  uint32_t parts = message_part_count(message), calls = message_call_count(message);
+  for (; *at < 1 + parts + calls; ++*at) {
+    uint32_t index = *at;
+    if (index == 0) {
+      if (message->content_kind != CONTENT_STRING) continue;
+      *text = message_content(message);
+    } else if (index <= parts) {
+      Part part = message_part(message, index - 1);
+      if (part.text.at == 0 || part.kind == PART_REASONING) continue;
+      *text = message_text(message, part.text);
+    } else {
+      *text = message_text(message, message_call(message, index - 1 - parts).arguments);
+    }
+    ++*at;
+    return true;
+  }
+  return false;
+}
+
+Status message_contains(const Message *message, Text needle, Buffer *scratch, bool *found) {
+  assert(!needle.escaped);
+  uint32_t at = 0;
+  Text text;
+  *found = false;
+  while (!*found && message_next_text(message, &at, &text)) {
+    if (text.escaped) {
+      buffer_reset(scratch);
+      Status status = text_decode(text, scratch);
+      if (status != STATUS_OK) return status;
+      text = text_plain(scratch->bytes, scratch->size);
+    }
+    *found = needle.size == 0 || (text.size >= needle.size && memmem(text.bytes, text.size, needle.bytes, needle.size));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,60 @@
+/*
+** What a message is made of: for message.c and store.c only.
+**
+** Most messages have a role and a content; whatever else a message has stands
+** in its Details, one block of the store's with the lists behind one another:
+**
+**     [ Details | CallData ... | ResultData ... | Part ... | Span per field set ]
+*/
+#ifndef EBB_CORE_MESSAGE_DATA_H
+#define EBB_CORE_MESSAGE_DATA_H
+
+#include "core/store.h"
+
+struct Message {
+  const char *raw;
+  struct Details *details;   /* NULL: nothing but role and content */
+  uint32_t raw_size;
+  uint32_t tokens;
+  Span content;
+  uint32_t role_at;          /* of the role's spelling; its end is the next '"' */
+  uint8_t role;
+  uint8_t content_kind;
+  bool starts_turn;
+};
+
+/* A call, and its place on the stack of calls that wait for results. */
+typedef struct CallData {
+  Call call;
+  Link below;                /* the next older call of this hash of id; message 0: none */
+  bool answered;
+} CallData;
+
+typedef struct ResultData {
+  Result result;
+  Link link;
+} ResultData;
+
+typedef struct Details {
+  int64_t timestamp;
+  MessageId origin;          /* 0: the message itself */
+  uint32_t call_count, result_count, part_count;
+  uint8_t fields;            /* bit per MessageField */
+  bool has_timestamp;
+} Details;
+
+static inline CallData *details_calls(Details *details) { return (CallData *)(void *)(details + 1); }
+
+static inline ResultData *details_results(Details *details) {
+  return (ResultData *)(void *)(details_calls(details) + details->call_count);
+}
+
+static inline Part *details_parts(Details *details) {
+  return (Part *)(void *)(details_results(details) + details->result_count);
+}
+
+static inline Span *details_fields(Details *details) {
+  return (Span *)(void *)(details_parts(details) + details->part_count);
+}
+
+#endif

@@ -1,0 +1,351 @@
+#include "core/operation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Descriptions of batches are short and say what was asked. */
+#define DESCRIPTION_SIZE 160
+
+/* ---- adding ---- */
+
+/* An edit on a private share of the list; either committed or without a trace. */
+typedef struct Edit {
+  Conversation *conversation;
+  StoreMark mark;
+  Sequence *list;
+} Edit;
+
+static Status edit_start(Conversation *conversation, Edit *edit) {
+  *edit = (Edit){.conversation = conversation, .mark = store_mark(conversation_store(conversation))};
+  return sequence_share(conversation_list(conversation), &edit->list);
+}
+
+static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *description) {
+  if (status == STATUS_OK) {
+    status = conversation_commit(edit->conversation, edit->list, kind, text_of(description), NULL);
+  }
+  if (status == STATUS_OK) return status;
+  sequence_release(edit->list);
+  store_rewind(conversation_store(edit->conversation), edit->mark);
+  return status;
+}
+
+Status operation_append(Conversation *conversation, MessageSource *source) {
+  History *history = conversation_history(conversation);
+  Edit edit;
+  uint32_t added;
+  Status status = edit_start(conversation, &edit);
+  if (status != STATUS_OK) return status;
+  status = conversation_put(conversation, &edit.list, sequence_count(edit.list), source, &added);
+  if (status == STATUS_OK && added == 0) status = STATUS_ARGUMENT;
+  if (status != STATUS_OK) {
+    sequence_release(edit.list);
+    store_rewind(conversation_store(conversation), edit.mark);
+    return status;
+  }
+  Sequence **current = history_grow(history);
+  sequence_release(*current);
+  *current = edit.list;
+  conversation_touch(conversation);
+  return STATUS_OK;
+}
+
+Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source) {
+  if (position > sequence_count(conversation_list(conversation))) return STATUS_RANGE;
+  Edit edit;
+  uint32_t added = 0;
+  char description[DESCRIPTION_SIZE];
+  Status status = edit_start(conversation, &edit);
+  if (status != STATUS_OK) return status;
+  status = conversation_put(conversation, &edit.list, position, source, &added);
+  if (status == STATUS_OK && added == 0) status = STATUS_ARGUMENT;
+  snprintf(description, sizeof description, "insert %u at %u", (unsigned)added, (unsigned)position);
+  return edit_end(&edit, status, BATCH_INSERT, description);
+}
+
+Status operation_replace(Conversation *conversation, uint32_t index, MessageSource *source) {
+  if (index >= sequence_count(conversation_list(conversation))) return STATUS_RANGE;
+  Edit edit;
+  bool more;
+  Text raw;
+  MessageShape shape;
+  MessageId id;
+  char description[DESCRIPTION_SIZE];
+  Status status = edit_start(conversation, &edit);
+  if (status != STATUS_OK) return status;
+  status = source->next(source->user, &more, &raw, &shape);
+  if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
+  if (status == STATUS_OK) {
+    status = conversation_store_one(conversation, edit.list, index, raw, source->adopted, &shape,
+                                    sequence_at(edit.list, index), &id);
+  }
+  if (status == STATUS_OK) status = sequence_replace(&edit.list, index, id);
+  snprintf(description, sizeof description, "replace %u", (unsigned)index);
+  return edit_end(&edit, status, BATCH_REPLACE, description);
+}
+
+/* ---- keeping some ---- */
+
+static size_t words_of(uint32_t count) { return ((size_t)count + 63) / 64; }
+
+static bool has_bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
+static void set_bit(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
+
+/* Keeps every unit of which a message is kept. */
+static Status widen(Conversation *conversation, uint64_t *keep) {
+  const Units *units;
+  Status status = conversation_units(conversation, &units);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = 0; i < units->count; i++) {
+    bool any = false;
+    for (uint32_t at = units->units[i].first; at != UNIT_NONE && !any; at = units->next[at]) any = has_bit(keep, at);
+    for (uint32_t at = units->units[i].first; at != UNIT_NONE && any; at = units->next[at]) set_bit(keep, at);
+  }
+  return STATUS_OK;
+}
+
+static Status commit_kept(Conversation *conversation, uint64_t *keep, bool whole_units, BatchKind kind,
+                          const char *description) {
+  Edit edit;
+  Status status = whole_units ? widen(conversation, keep) : STATUS_OK;
+  if (status != STATUS_OK) return status;
+  status = edit_start(conversation, &edit);
+  if (status != STATUS_OK) return status;
+  status = sequence_keep(&edit.list, keep);
+  if (status == STATUS_OK && kind == BATCH_CLEAR) status = conversation_put_tools(conversation, &edit.list);
+  return edit_end(&edit, status, kind, description);
+}
+
+/* A cleared bit per visible message, and a block even for none. */
+static uint64_t *new_bits(Conversation *conversation, uint32_t count) {
+  size_t words = words_of(count) + 1;
+  uint64_t *bits = memory_new_array(conversation_memory(conversation), words, sizeof *bits);
+  if (bits != NULL) memset(bits, 0, words * sizeof *bits);
+  return bits;
+}
+
+static void free_bits(Conversation *conversation, uint64_t *bits, uint32_t count) {
+  memory_free(conversation_memory(conversation), bits, (words_of(count) + 1) * sizeof *bits);
+}
+
+/* ---- truncate ---- */
+
+static uint32_t at_most(uint32_t n, uint32_t limit) { return n < limit ? n : limit; }
+
+/* What is left of `count` things: [*start, *end). */
+static void cut(const Truncate *truncate, uint32_t count, uint32_t *start, uint32_t *end) {
+  uint32_t from = 0, to = count;
+  if (truncate->has_keep_first) to = at_most(truncate->keep_first, to);
+  if (truncate->has_keep_last) from = to - at_most(truncate->keep_last, to);
+  if (truncate->has_remove_first) from += at_most(truncate->remove_first, to - from);
+  if (truncate->has_remove_last) to -= at_most(truncate->remove_last, to - from);
+  if (truncate->has_range) {
+    uint32_t length = to - from;
+    to = from + at_most(truncate->end, length);
+    from += at_most(truncate->start, to - from);
+  }
+  *start = from;
+  *end = to;
+}
+
+static int describe_part(char *out, size_t room, const char *name, bool has, uint32_t n) {
+  return has && room > 0 ? snprintf(out, room, " %s %u", name, (unsigned)n) : 0;
+}
+
+static void describe_truncate(const Truncate *truncate, char out[DESCRIPTION_SIZE]) {
+  size_t at = (size_t)snprintf(out, DESCRIPTION_SIZE, "truncate");
+  if (truncate->has_role) {
+    at += (size_t)snprintf(out + at, DESCRIPTION_SIZE - at, " %s %s", truncate->within ? "within" : "only",
+                           role_name(truncate->role));
+  }
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepFirst", truncate->has_keep_first, truncate->keep_first);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepLast", truncate->has_keep_last, truncate->keep_last);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeFirst", truncate->has_remove_first, truncate->remove_first);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeLast", truncate->has_remove_last, truncate->remove_last);
+  if (truncate->has_range) {
+    snprintf(out + at, DESCRIPTION_SIZE - at, " range %u to %u", (unsigned)truncate->start, (unsigned)truncate->end);
+  }
+}
+
+/* Without roles and units the result is one slice. */
+static Status truncate_all(Conversation *conversation, const Truncate *truncate, const char *description) {
+  Edit edit;
+  uint32_t start, end;
+  Status status = edit_start(conversation, &edit);
+  if (status != STATUS_OK) return status;
+  cut(truncate, sequence_count(edit.list), &start, &end);
+  status = sequence_slice(&edit.list, start, end);
+  return edit_end(&edit, status, BATCH_TRUNCATE, description);
+}
+
+static void mark_kept(const Sequence *list, const Conversation *conversation, const Truncate *truncate, uint64_t *keep) {
+  uint32_t count = sequence_count(list), seen = 0, start, end;
+  Sum sum = sequence_sum(list);
+  cut(truncate, truncate->has_role ? sum.count[truncate->role] : count, &start, &end);
+  SequenceWalk walk = sequence_walk(list, 0, count);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      bool of_role = !truncate->has_role || message_role(conversation_message(conversation, walk.ids[i])) == truncate->role;
+      bool kept = of_role ? seen >= start && seen < end : truncate->within;
+      seen += of_role;
+      if (kept) set_bit(keep, walk.index + i);
+    }
+  }
+}
+
+Status operation_truncate(Conversation *conversation, const Truncate *truncate) {
+  char description[DESCRIPTION_SIZE];
+  if (!truncate->has_keep_first && !truncate->has_keep_last && !truncate->has_remove_first &&
+      !truncate->has_remove_last && !truncate->has_range && !truncate->has_role) {
+    return STATUS_ARGUMENT;
+  }
+  if (truncate->has_range && truncate->start > truncate->end) return STATUS_ARGUMENT;
+  describe_truncate(truncate, description);
+  if (!truncate->has_role && !truncate->whole_units) return truncate_all(conversation, truncate, description);
+  uint32_t count = sequence_count(conversation_list(conversation));
+  uint64_t *keep = new_bits(conversation, count);
+  if (keep == NULL) return STATUS_MEMORY;
+  mark_kept(conversation_list(conversation), conversation, truncate, keep);
+  Status status = commit_kept(conversation, keep, truncate->whole_units, BATCH_TRUNCATE, description);
+  free_bits(conversation, keep, count);
+  return status;
+}
+
+/* ---- clear ---- */
+
+Status operation_clear(Conversation *conversation, bool keep_system) {
+  const Sequence *list = conversation_list(conversation);
+  uint32_t count = sequence_count(list);
+  Sum sum = sequence_sum(list);
+  uint64_t *keep = new_bits(conversation, count);
+  if (keep == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; keep_system && i < sum.count[ROLE_SYSTEM]; i++) {
+    set_bit(keep, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
+  }
+  Status status = commit_kept(conversation, keep, false, BATCH_CLEAR, keep_system ? "clear" : "clear all");
+  free_bits(conversation, keep, count);
+  return status;
+}
+
+/* ---- filter ---- */
+
+static bool has_text(TextList list, Text text) {
+  for (uint32_t i = 0; i < list.count; i++) {
+    if (text_equal(list.texts[i], text)) return true;
+  }
+  return false;
+}
+
+/* A field against what it must be among, and what it must not be among. */
+static bool field_passes(const Message *message, MessageField field, TextList include, TextList exclude) {
+  Text value;
+  bool has = message_field(message, field, &value);
+  if (include.count > 0 && !(has && has_text(include, value))) return false;
+  return !(exclude.count > 0 && has && has_text(exclude, value));
+}
+
+static Status contains_any(const Message *message, TextList needles, Buffer *scratch, bool *any) {
+  *any = false;
+  for (uint32_t i = 0; i < needles.count && !*any; i++) {
+    Status status = message_contains(message, needles.texts[i], scratch, any);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+static bool calls_excluded(const Filter *filter, Text name) {
+  return filter->exclude_calls || has_text(filter->exclude_calls_of, name);
+}
+
+/* Does it call, or answer a call of, a tool that is excluded? An orphan result
+   has no tool to go by and counts only if all calls are excluded. */
+static bool has_excluded_call(Conversation *conversation, const Filter *filter, MessageId id) {
+  if (!filter->exclude_calls && filter->exclude_calls_of.count == 0) return false;
+  const Message *message = conversation_message(conversation, id);
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (calls_excluded(filter, message_text(message, message_call(message, i).name))) return true;
+  }
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    Link link = store_answers(conversation_store(conversation), id, i);
+    if (filter->exclude_calls) return true;
+    if (link.message == 0) continue;
+    const Message *caller = conversation_message(conversation, link.message);
+    if (calls_excluded(filter, message_text(caller, message_call(caller, link.call).name))) return true;
+  }
+  return false;
+}
+
+static Status passes(Conversation *conversation, const Filter *filter, uint32_t position, MessageId id, Buffer *scratch,
+                     bool *keep) {
+  const Message *message = conversation_message(conversation, id);
+  bool any;
+  *keep = false;
+  if (filter->roles != 0 && !(filter->roles >> message_role(message) & 1)) return STATUS_OK;
+  if (!field_passes(message, FIELD_NAME, filter->include_names, filter->exclude_names)) return STATUS_OK;
+  if (!field_passes(message, FIELD_ID, filter->include_ids, filter->exclude_ids)) return STATUS_OK;
+  if (has_excluded_call(conversation, filter, id)) return STATUS_OK;
+  Status status = contains_any(message, filter->contains, scratch, &any);
+  if (status != STATUS_OK || (filter->contains.count > 0 && !any)) return status;
+  status = contains_any(message, filter->excludes, scratch, &any);
+  if (status != STATUS_OK || any) return status;
+  *keep = true;
+  return filter->where == NULL ? STATUS_OK : filter->where(filter->user, position, id, keep);
+}
+
+static Status mark_passing(Conversation *conversation, const Filter *filter, uint64_t *keep) {
+  Status status = STATUS_OK;
+  Buffer scratch;
+  buffer_init(&scratch, *conversation_memory(conversation));
+  const Sequence *list = conversation_list(conversation);
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
+      bool kept;
+      status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
+      if (status == STATUS_OK && kept) set_bit(keep, walk.index + i);
+    }
+  }
+  buffer_free(&scratch);
+  return status;
+}
+
+static bool has_condition(const Filter *filter) {
+  return filter->roles != 0 || filter->contains.count > 0 || filter->excludes.count > 0 ||
+         filter->include_names.count > 0 || filter->exclude_names.count > 0 || filter->include_ids.count > 0 ||
+         filter->exclude_ids.count > 0 || filter->exclude_calls || filter->exclude_calls_of.count > 0 ||
+         filter->where != NULL;
+}
+
+Status operation_filter(Conversation *conversation, const Filter *filter) {
+  if (!has_condition(filter)) return STATUS_ARGUMENT;
+  uint32_t count = sequence_count(conversation_list(conversation));
+  uint64_t *keep = new_bits(conversation, count);
+  if (keep == NULL) return STATUS_MEMORY;
+  Status status = mark_passing(conversation, filter, keep);
+  if (status == STATUS_OK) status = commit_kept(conversation, keep, filter->whole_units, BATCH_FILTER, "filter");
+  free_bits(conversation, keep, count);
+  return status;
+}
+
+/* ---- rollback ---- */
+
+Status operation_rollback(Conversation *conversation, uint32_t batch, bool has_length, uint32_t length) {
+  History *history = conversation_history(conversation);
+  if (batch >= history_count(history)) return STATUS_RANGE;
+  if (!has_length || length == history_batch(history, batch).count) {
+    Status status = history_rollback(history, batch);
+    if (status == STATUS_OK) conversation_touch(conversation);
+    return status;
+  }
+  char description[DESCRIPTION_SIZE];
+  Sequence *list;
+  Status status = history_state(history, batch, length, &list);
+  if (status != STATUS_OK) return status;
+  snprintf(description, sizeof description, "rollback to batch %u at %u", (unsigned)batch, (unsigned)length);
+  NewBatch added = {.list = list, .parent = batch, .parent_length = length, .kind = BATCH_ROLLBACK,
+                    .description = text_of(description), .timestamp = conversation_now(conversation)};
+  status = history_add(history, &added);
+  if (status == STATUS_OK) conversation_touch(conversation);
+  else sequence_release(list);
+  return status;
+}

@@ -1,0 +1,67 @@
+/*
+** Sequence: which messages are visible, in which order.
+**
+** A sequence is a value: `sequence_share` gives a second owner in O(1), and an
+** edit by one owner is never seen by another. Edits that find a node with one
+** owner change it in place; shared nodes are copied along one path.
+**
+** Positions count from 0, ranges are half-open. Edits consume *s and leave the
+** result there; on failure *s is as it was: STATUS_MEMORY, STATUS_RANGE, or
+** STATUS_LIMIT when a sum would pass 2^32 - 1. Queries borrow. All of them cost
+** O(log n) where nothing else is said.
+**
+** Ownership: the store outlives its sequences; they hold no share of it.
+*/
+#ifndef EBB_CORE_SEQUENCE_H
+#define EBB_CORE_SEQUENCE_H
+
+#include "core/store.h"
+#include "core/sum.h"
+
+typedef struct Sequence Sequence;
+
+Status    sequence_new(const Memory *memory, const Store *store, Sequence **s);
+/* A second owner in O(1), or STATUS_MEMORY. */
+Status    sequence_share(const Sequence *s, Sequence **shared);
+void      sequence_release(Sequence *s);        /* NULL is allowed */
+
+uint32_t  sequence_count(const Sequence *s);    /* O(1) */
+Sum       sequence_sum(const Sequence *s);      /* O(1) */
+MessageId sequence_at(const Sequence *s, uint32_t index);        /* index < count */
+Sum       sequence_prefix(const Sequence *s, uint32_t end);      /* of [0, end); end <= count */
+
+/* Index of the message that lifts `measure`, summed from the front, above
+   `amount`; the count if none does. With a measure per role that is the
+   (amount + 1)th message of the role. */
+uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
+
+/* Index of a message, or the count if it is not in. O(n); `hint` is tried first. */
+uint32_t  sequence_index_of(const Sequence *s, MessageId id, uint32_t hint);
+
+Status    sequence_append(Sequence **s, MessageId id);
+Status    sequence_insert(Sequence **s, uint32_t index, MessageId id);
+Status    sequence_replace(Sequence **s, uint32_t index, MessageId id);
+Status    sequence_slice(Sequence **s, uint32_t first, uint32_t end);     /* keeps [first, end) */
+Status    sequence_remove(Sequence **s, uint32_t first, uint32_t end);
+
+/* Keeps the messages whose bit is set in `keep` (bit i of word i / 64 for index
+   i). O(runs log n) or O(n), whichever is less. */
+Status    sequence_keep(Sequence **s, const uint64_t *keep);
+
+/* A walk over [first, end) in order, O(1) a step on average. Ids come a leaf at
+   a time: `ids` has `count` of them from `index` on. The sequence must not be
+   edited meanwhile. */
+typedef struct SequenceWalk {
+  const Sequence *sequence;
+  uint32_t index, end;       /* of the run in `ids`; where the walk ends */
+  const MessageId *ids;
+  uint32_t count;
+} SequenceWalk;
+
+SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end);
+bool      sequence_walk_next(SequenceWalk *walk);     /* the first call gives the first run */
+
+/* Walks every node and asserts every invariant, for tests: O(n). */
+void      sequence_check(const Sequence *s);
+
+#endif

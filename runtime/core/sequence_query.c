@@ -1,0 +1,161 @@
+/*
+** Sequence: queries, each along one path from the root.
+*/
+#include "core/sequence_node.h"
+
+#include <assert.h>
+
+uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
+
+Sum sequence_sum(const Sequence *s) { return s->root.sum; }
+
+/* The leaf with the message at `*index`, which becomes its place there. */
+static const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
+  assert(*index < edge_count(&s->root));
+  const Node *node = s->root.kid;
+  while (node->height > 0) {
+    const Edge *edge = ((const Inner *)node)->edges;
+    for (uint32_t count; (count = edge_count(edge)) <= *index; edge++) *index -= count;
+    node = edge->kid;
+  }
+  return (const Leaf *)node;
+}
+
+MessageId sequence_at(const Sequence *s, uint32_t index) {
+  const Leaf *leaf = find_leaf(s, &index);
+  return leaf->ids[index];
+}
+
+Sum sequence_prefix(const Sequence *s, uint32_t end) {
+  assert(end <= edge_count(&s->root));
+  if (end == edge_count(&s->root)) return s->root.sum;
+  Sum sum = SUM_ZERO;
+  const Node *node = s->root.kid;
+  while (node->height > 0) {
+    const Edge *edge = ((const Inner *)node)->edges;
+    for (uint32_t count; (count = edge_count(edge)) <= end; edge++) {
+      end -= count;
+      sum_join(&sum, &edge->sum);
+    }
+    node = edge->kid;
+  }
+  Sum rest = leaf_sum(s, (const Leaf *)node, end);
+  sum_join(&sum, &rest);
+  return sum;
+}
+
+static uint32_t slot_measure(const Leaf *leaf, uint32_t at, Measure measure) {
+  uint8_t marks = leaf->marks[at];
+  switch (measure) {
+  case MEASURE_COUNT: return 1;
+  case MEASURE_TOKENS: return leaf->tokens[at];
+  case MEASURE_TURNS: return (marks & MARK_TURN) != 0;
+  default: break;
+  }
+  bool tokens = measure >= MEASURE_ROLE_TOKENS;
+  uint32_t role = measure - (tokens ? MEASURE_ROLE_TOKENS : MEASURE_ROLE_COUNT);
+  if ((marks & MARK_ROLE) != role) return 0;
+  return tokens ? leaf->tokens[at] : 1;
+}
+
+uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
+  if (sum_measure(&s->root.sum, measure) <= amount) return edge_count(&s->root);
+  uint32_t index = 0;   /* messages left of the place; `amount` is what is left of it there */
+  const Node *node = s->root.kid;
+  while (node->height > 0) {
+    const Edge *edge = ((const Inner *)node)->edges;
+    for (uint64_t part; (part = sum_measure(&edge->sum, measure)) <= amount; edge++) {
+      amount -= part;
+      index += edge_count(edge);
+    }
+    node = edge->kid;
+  }
+  const Leaf *leaf = (const Leaf *)node;
+  uint32_t at = 0;
+  for (uint64_t part; (part = slot_measure(leaf, at, measure)) <= amount; at++) amount -= part;
+  return index + at;
+}
+
+uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
+  uint32_t count = edge_count(&s->root);
+  if (hint < count && sequence_at(s, hint) == id) return hint;
+  SequenceWalk walk = sequence_walk(s, 0, count);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (walk.ids[i] == id) return walk.index + i;
+    }
+  }
+  return count;
+}
+
+SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end) {
+  assert(first <= end && end <= edge_count(&s->root));
+  return (SequenceWalk){.sequence = s, .index = first, .end = end, .ids = NULL, .count = 0};
+}
+
+/* Finds each leaf from the root: a path per leaf, so less than a step per message. */
+bool sequence_walk_next(SequenceWalk *walk) {
+  walk->index += walk->count;
+  walk->count = 0;
+  if (walk->index == walk->end) return false;
+  uint32_t at = walk->index;
+  const Leaf *leaf = find_leaf(walk->sequence, &at);
+  walk->ids = leaf->ids + at;
+  walk->count = leaf->node.used - at;
+  if (walk->count > walk->end - walk->index) walk->count = walk->end - walk->index;
+  return true;
+}
+
+/* ---- invariants ---- */
+
+static void check_sum(const Sum *edge, const Sum *slots) {
+  for (int role = 0; role < ROLE_COUNT; role++) {
+    assert(edge->count[role] == slots->count[role]);
+    assert(edge->tokens[role] == slots->tokens[role]);
+  }
+  assert(edge->turns == slots->turns);
+  assert(edge->earliest == slots->earliest && edge->latest == slots->latest);
+  (void)edge, (void)slots;
+}
+
+static void check_leaf(const Sequence *s, const Leaf *leaf) {
+  for (uint32_t i = 0; i < leaf->node.used; i++) {
+    assert(leaf->ids[i] >= 1 && leaf->ids[i] <= store_count(s->store));
+    assert((leaf->marks[i] & MARK_ROLE) == message_role(store_message(s->store, leaf->ids[i])));
+  }
+  (void)s, (void)leaf;
+}
+
+/* `left` and `right`: the node lies on that edge of the tree. */
+static void check_node(const Sequence *s, const Edge *edge, uint32_t height, bool left, bool right) {
+  Node *node = edge->kid;
+  assert(node->owners > 0 && node->height == height);
+  assert(node->used >= 1 && node->used <= node_room(height));
+  assert(left || right || node->used >= node_room(height) / 2);
+  Sum sum = node_sum(s, node);
+  check_sum(&edge->sum, &sum);
+  if (height == 0) {
+    check_leaf(s, node_leaf(node));
+    return;
+  }
+  const Edge *edges = node_edges(node);
+  for (uint32_t i = 0; i < node->used; i++) {
+    check_node(s, &edges[i], height - 1, left && i == 0, right && i + 1 == node->used);
+  }
+}
+
+void sequence_check(const Sequence *s) {
+  Node *root = s->root.kid;
+  if (root == NULL) {
+    check_sum(&s->root.sum, &SUM_ZERO);
+    return;
+  }
+  assert(root->height < SEQUENCE_HEIGHT);
+  if (root->height > 0) {
+    const Edge *kids = node_edges(root);
+    assert(root->used >= 2);
+    assert(root->used > 2 || (uint32_t)kids[0].kid->used + kids[1].kid->used > node_room(root->height - 1u));
+    (void)kids;
+  }
+  check_node(s, &s->root, root->height, true, true);
+}

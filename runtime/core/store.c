@@ -1,0 +1,340 @@
+/*
+** The store keeps messages in segments that double, so that addresses are
+** stable and an id is found by one shift:
+**
+**     segment 0:  64 messages    segment 1:  128    segment 2:  256   ...
+**
+** Copied bytes and details are cut from blocks, the newest first; an adopted
+** block stands in the same list and is full from the start:
+**
+**     blocks -> [ details | raw | raw |  free  ] -> [ adopted file ] -> [ ... ]
+**
+** Invariants: a call whose `answered` is false is reachable from its stack's
+** head in `waiting`; heads are never answered. Ids fall along a stack.
+*/
+#include "core/message_data.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define FIRST_SEGMENT_BITS 6
+#define SEGMENT_COUNT (32 - FIRST_SEGMENT_BITS)
+#define BLOCK_MIN 1024
+#define BLOCK_MAX (256 * 1024)
+
+typedef struct StoreBlock {
+  struct StoreBlock *older;
+  char *bytes;
+  size_t used, capacity;
+} StoreBlock;
+
+struct Store {
+  Memory memory;
+  uint32_t owners;
+  uint32_t count;
+  Message *segments[SEGMENT_COUNT];
+  StoreBlock *blocks;
+  Map waiting;               /* hash of a call's id -> newest waiting call */
+};
+
+/* ---- blocks ---- */
+
+static Status add_block(Store *store, char *bytes, size_t used, size_t capacity) {
+  StoreBlock *block = memory_new(&store->memory, sizeof *block);
+  if (block == NULL) return STATUS_MEMORY;
+  *block = (StoreBlock){.older = store->blocks, .bytes = bytes, .used = used, .capacity = capacity};
+  store->blocks = block;
+  return STATUS_OK;
+}
+
+static void drop_block(Store *store) {
+  StoreBlock *block = store->blocks;
+  store->blocks = block->older;
+  memory_free(&store->memory, block->bytes, block->capacity);
+  memory_free(&store->memory, block, sizeof *block);
+}
+
+/* `size` bytes, aligned for anything; NULL when there are none. */
+static void *cut(Store *store, size_t size) {
+  size = (size + 7) & ~(size_t)7;
+  StoreBlock *block = store->blocks;
+  if (block == NULL || block->capacity - block->used < size) {
+    size_t capacity = block == NULL ? BLOCK_MIN : block->capacity * 2;
+    if (capacity > BLOCK_MAX) capacity = BLOCK_MAX;
+    if (capacity < size) capacity = size;
+    char *bytes = memory_new(&store->memory, capacity);
+    if (bytes == NULL) return NULL;
+    if (add_block(store, bytes, 0, capacity) != STATUS_OK) {
+      memory_free(&store->memory, bytes, capacity);
+      return NULL;
+    }
+    block = store->blocks;
+  }
+  void *piece = block->bytes + block->used;
+  block->used += size;
+  return piece;
+}
+
+Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
+  (void)size;
+  return add_block(store, bytes, capacity, capacity);
+}
+
+/* ---- life ---- */
+
+Status store_new(const Memory *memory, Store **store) {
+  Store *made = memory_new(memory, sizeof *made);
+  if (made == NULL) return STATUS_MEMORY;
+  *made = (Store){.memory = *memory, .owners = 1};
+  map_init(&made->waiting, *memory);
+  *store = made;
+  return STATUS_OK;
+}
+
+Store *store_share(Store *store) {
+  store->owners++;
+  return store;
+}
+
+static size_t segment_size(unsigned segment) { return sizeof(Message) << (FIRST_SEGMENT_BITS + segment); }
+
+void store_release(Store *store) {
+  if (store == NULL || --store->owners > 0) return;
+  Memory memory = store->memory;
+  while (store->blocks != NULL) drop_block(store);
+  for (unsigned i = 0; i < SEGMENT_COUNT; i++) memory_free(&memory, store->segments[i], segment_size(i));
+  map_free(&store->waiting);
+  memory_free(&memory, store, sizeof *store);
+}
+
+/* ---- messages ---- */
+
+uint32_t store_count(const Store *store) { return store->count; }
+
+/* Where message number `index` (from 0) lies: its segment and its place there. */
+static unsigned segment_of(uint32_t index, uint32_t *place) {
+  uint64_t shifted = (uint64_t)index + (1u << FIRST_SEGMENT_BITS);
+  unsigned segment = 63u - (unsigned)__builtin_clzll(shifted) - FIRST_SEGMENT_BITS;
+  *place = (uint32_t)(shifted - ((uint64_t)1 << (segment + FIRST_SEGMENT_BITS)));
+  return segment;
+}
+
+static Message *message_at(const Store *store, MessageId id) {
+  assert(id >= 1 && id <= store->count);
+  uint32_t place;
+  unsigned segment = segment_of(id - 1, &place);
+  return &store->segments[segment][place];
+}
+
+const Message *store_message(const Store *store, MessageId id) { return message_at(store, id); }
+
+static CallData *call_at(const Store *store, Link link) {
+  Details *details = message_at(store, link.message)->details;
+  assert(details != NULL && link.call < details->call_count);
+  return &details_calls(details)[link.call];
+}
+
+static bool starts_turn(const MessageShape *shape) {
+  if (shape->role != ROLE_USER) return false;
+  if (shape->result_count == 0) return true;
+  for (uint32_t i = 0; i < shape->part_count; i++) {
+    if (shape->parts[i].kind != PART_TOOL_RESULT && !shape->parts[i].nested) return true;
+  }
+  return false;
+}
+
+static uint8_t field_bits(const MessageShape *shape) {
+  unsigned bits = 0;
+  for (unsigned field = 0; field < FIELD_COUNT; field++) {
+    if (shape->fields[field].at != 0) bits |= 1u << field;
+  }
+  return (uint8_t)bits;
+}
+
+/* The details of a shape, or NULL where it needs none; STATUS_MEMORY. */
+static Status make_details(Store *store, const MessageShape *shape, Details **made) {
+  uint8_t bits = field_bits(shape);
+  *made = NULL;
+  if (bits == 0 && !shape->has_timestamp && shape->call_count + shape->result_count + shape->part_count == 0) {
+    return STATUS_OK;
+  }
+  Details *details = cut(store, sizeof *details + shape->call_count * sizeof(CallData) +
+                                  shape->result_count * sizeof(ResultData) + shape->part_count * sizeof(Part) +
+                                  (size_t)__builtin_popcount(bits) * sizeof(Span));
+  if (details == NULL) return STATUS_MEMORY;
+  *details = (Details){.timestamp = shape->timestamp, .has_timestamp = shape->has_timestamp, .fields = bits,
+                       .call_count = shape->call_count, .result_count = shape->result_count,
+                       .part_count = shape->part_count};
+  for (uint32_t i = 0; i < shape->call_count; i++) details_calls(details)[i] = (CallData){.call = shape->calls[i]};
+  for (uint32_t i = 0; i < shape->result_count; i++) {
+    details_results(details)[i] = (ResultData){.result = shape->results[i]};
+  }
+  if (shape->part_count > 0) memcpy(details_parts(details), shape->parts, shape->part_count * sizeof(Part));
+  Span *field = details_fields(details);
+  for (unsigned i = 0; i < FIELD_COUNT; i++) {
+    if (shape->fields[i].at != 0) *field++ = shape->fields[i];
+  }
+  *made = details;
+  return STATUS_OK;
+}
+
+/* ---- calls that wait ---- */
+
+static uint64_t pack(Link link) { return (uint64_t)link.message << 32 | link.call; }
+static Link unpack(uint64_t packed) { return (Link){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed}; }
+
+static uint64_t key_hash(Text key) { return text_hash(key, 0); }
+
+static Text key_of(const Store *store, Link link) {
+  return message_call_key(message_at(store, link.message), link.call);
+}
+
+/* Sets or, for message 0, removes the top of a stack. May fail only where the
+   map has to grow; putting back what was removed never does. */
+static Status set_top(Store *store, uint64_t hash, Link top) {
+  if (top.message != 0) return map_put(&store->waiting, hash, pack(top));
+  map_remove(&store->waiting, hash);
+  return STATUS_OK;
+}
+
+static Link top_of(const Store *store, uint64_t hash) {
+  const uint64_t *found = map_find(&store->waiting, hash);
+  return found == NULL ? (Link){0, 0} : unpack(*found);
+}
+
+static Link first_waiting(const Store *store, Link link) {
+  while (link.message != 0 && call_at(store, link)->answered) link = call_at(store, link)->below;
+  return link;
+}
+
+static Status push_call(Store *store, Link link) {
+  uint64_t hash = key_hash(key_of(store, link));
+  call_at(store, link)->below = top_of(store, hash);
+  return set_top(store, hash, link);
+}
+
+static void pop_call(Store *store, Link link) {
+  CallData *call = call_at(store, link);
+  if (call->answered) return;
+  call->answered = true;
+  uint64_t hash = key_hash(key_of(store, link));
+  Link top = top_of(store, hash);
+  if (pack(top) == pack(link)) (void)set_top(store, hash, first_waiting(store, link));
+}
+
+static void wait_again(Store *store, Link link) {
+  CallData *call = call_at(store, link);
+  if (!call->answered) return;
+  call->answered = false;
+  uint64_t hash = key_hash(key_of(store, link));
+  if (pack(top_of(store, hash)) < pack(link)) {
+    Status status = set_top(store, hash, link);
+    assert(status == STATUS_OK);
+    (void)status;
+  }
+}
+
+Link store_waiting(const Store *store, Text id, MessageId before) {
+  Link link = top_of(store, key_hash(id));
+  while (link.message != 0) {
+    const CallData *call = call_at(store, link);
+    if (!call->answered && link.message < before && text_equal(key_of(store, link), id)) break;
+    link = call->below;
+  }
+  return link;
+}
+
+void store_link(Store *store, MessageId id, uint32_t result, Link link) {
+  Details *details = message_at(store, id)->details;
+  assert(details != NULL && result < details->result_count);
+  details_results(details)[result].link = link;
+  if (link.message != 0) pop_call(store, link);
+}
+
+Link store_answers(const Store *store, MessageId id, uint32_t result) {
+  Details *details = message_at(store, id)->details;
+  assert(details != NULL && result < details->result_count);
+  return details_results(details)[result].link;
+}
+
+/* ---- adding and taking back ---- */
+
+Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id) {
+  if (store->count == UINT32_MAX - 1 || raw.size >= (size_t)1 << 31) return STATUS_LIMIT;
+  StoreMark mark = store_mark(store);
+  uint32_t place;
+  unsigned segment = segment_of(store->count, &place);
+  if (store->segments[segment] == NULL) {
+    store->segments[segment] = memory_new(&store->memory, segment_size(segment));
+    if (store->segments[segment] == NULL) return STATUS_MEMORY;
+  }
+  Details *details;
+  Status status = make_details(store, shape, &details);
+  const char *bytes = raw.bytes;
+  if (status == STATUS_OK && !adopted) {
+    char *copy = cut(store, raw.size);
+    if (copy == NULL) status = STATUS_MEMORY;
+    else bytes = memcpy(copy, raw.bytes, raw.size);
+  }
+  if (status != STATUS_OK) {
+    store_rewind(store, mark);
+    return status;
+  }
+  store->segments[segment][place] = (Message){
+    .raw = bytes, .raw_size = (uint32_t)raw.size, .details = details, .content = shape->content,
+    .role_at = shape->role_text.at, .role = (uint8_t)shape->role, .content_kind = (uint8_t)shape->content_kind,
+    .starts_turn = starts_turn(shape)};
+  *id = ++store->count;
+  for (uint32_t i = 0; i < shape->call_count && status == STATUS_OK; i++) {
+    status = push_call(store, (Link){.message = *id, .call = i});
+    if (status != STATUS_OK) {   /* those behind were never pushed, and results come later */
+      details->call_count = i;
+      details->result_count = 0;
+    }
+  }
+  if (status != STATUS_OK) store_rewind(store, mark);
+  return status;
+}
+
+void store_weigh(Store *store, MessageId id, uint32_t tokens) { message_at(store, id)->tokens = tokens; }
+
+StoreMark store_mark(const Store *store) {
+  return (StoreMark){.count = store->count, .block = store->blocks, .used = store->blocks ? store->blocks->used : 0};
+}
+
+static void take_back(Store *store, MessageId id) {
+  Details *details = message_at(store, id)->details;
+  if (details == NULL) return;
+  for (uint32_t i = details->result_count; i-- > 0;) {
+    Link link = details_results(details)[i].link;
+    if (link.message != 0) wait_again(store, link);
+  }
+  for (uint32_t i = details->call_count; i-- > 0;) pop_call(store, (Link){.message = id, .call = i});
+}
+
+void store_rewind(Store *store, StoreMark mark) {
+  assert(mark.count <= store->count);
+  for (; store->count > mark.count; store->count--) take_back(store, store->count);
+  while (store->blocks != mark.block) drop_block(store);
+  if (store->blocks != NULL) store->blocks->used = mark.used;
+}
+
+/* ---- replacing ---- */
+
+MessageId store_origin(const Store *store, MessageId id) {
+  const Details *details = message_at(store, id)->details;
+  return details == NULL || details->origin == 0 ? id : details->origin;
+}
+
+Status store_replace(Store *store, MessageId id, MessageId replaced) {
+  Message *message = message_at(store, id);
+  if (message->details == NULL) {
+    message->details = cut(store, sizeof(Details));
+    if (message->details == NULL) return STATUS_MEMORY;
+    *message->details = (Details){0};
+  }
+  message->details->origin = store_origin(store, replaced);
+  return STATUS_OK;
+}

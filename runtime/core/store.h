@@ -1,0 +1,71 @@
+/*
+** Store: every message that a conversation ever saw, by seq.
+**
+** Append-only, with stable addresses; shared by all batches and forks of a
+** conversation. A message's bytes are either copied in (store_add) or lie in a
+** block that the store adopted whole (a file that was read).
+**
+** Links: each result knows the call that it answers: the nearest preceding
+** call of its id that no result had answered (real logs reuse ids). Calls wait
+** on one stack per id:
+**
+**     id "c1"  ->  [ seq 7, call 0 ]  ->  [ seq 2, call 0 ]
+**                    newest waiting          waits still
+**
+** A message that replaces another takes over its place in links and marks:
+** both have the same `origin`, the seq of the first of them.
+**
+** Ownership: reference counted by store_share and store_release.
+*/
+#ifndef EBB_CORE_STORE_H
+#define EBB_CORE_STORE_H
+
+#include "core/message.h"
+
+typedef struct Store Store;
+
+/* Where a result's call is; message 0: it answers none. */
+typedef struct Link {
+  MessageId message;   /* the one with the call, or that one's later replacement */
+  uint32_t call;       /* its index there */
+} Link;
+
+Status     store_new(const Memory *memory, Store **store);
+Store     *store_share(Store *store);
+void       store_release(Store *store);      /* NULL is allowed */
+
+uint32_t   store_count(const Store *store);
+const Message *store_message(const Store *store, MessageId id);   /* 1 <= id <= count */
+
+/* Takes a block of bytes that messages will point into. On success the store
+   frees it at its end; on failure it stays the caller's. */
+Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);
+
+/* Adds one message whose JSON is `raw`. `adopted`: raw lies in an adopted
+   block; else it is copied. Its calls wait, its results are not linked, it
+   weighs nothing yet. STATUS_LIMIT when ids run out or raw is 2 GiB or more. */
+Status     store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id);
+void       store_weigh(Store *store, MessageId id, uint32_t tokens);
+
+/* How a refused operation leaves no trace: everything that was added after the
+   mark goes, links and blocks included. Nobody may have seen it. Cannot fail. */
+typedef struct StoreMark {
+  uint32_t count;
+  struct StoreBlock *block;
+  size_t used;
+} StoreMark;
+
+StoreMark  store_mark(const Store *store);
+void       store_rewind(Store *store, StoreMark mark);
+
+/* Makes `id` stand for `replaced` in links and marks. Before its results are linked. */
+Status     store_replace(Store *store, MessageId id, MessageId replaced);
+MessageId  store_origin(const Store *store, MessageId id);     /* id itself, mostly */
+
+/* The newest call of this id before message `before` that waits still, or message 0. */
+Link       store_waiting(const Store *store, Text id, MessageId before);
+/* Notes that `id`'s result answers `link` (message 0: nothing). The call waits no more. */
+void       store_link(Store *store, MessageId id, uint32_t result, Link link);
+Link       store_answers(const Store *store, MessageId id, uint32_t result);
+
+#endif

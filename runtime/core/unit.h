@@ -1,0 +1,43 @@
+/*
+** Units: what may not be torn.
+**
+** An assistant message with calls and the visible results that answer them are
+** one unit; any other message is one by itself. A message that answers calls of
+** two others makes one unit of all three. Units are a function of a sequence,
+** found through the store's links:
+**
+**     position   0       1      2            3         4         5
+**     message    system  user   calls a, b   result a  result b  user
+**     unit       0       1      2            2         2         3
+**
+** Units are numbered in the order of their first message.
+*/
+#ifndef EBB_CORE_UNIT_H
+#define EBB_CORE_UNIT_H
+
+#include "core/sequence.h"
+
+#define UNIT_NONE UINT32_MAX
+
+typedef struct Unit {
+  uint32_t first;      /* position of its first message */
+  uint32_t count;      /* messages */
+  uint32_t tokens;
+  bool open;           /* one of its calls has no visible result */
+  bool pending;        /* open, and no user message that starts a turn stands after its first */
+} Unit;
+
+typedef struct Units {
+  Memory memory;
+  uint32_t messages;   /* of the sequence */
+  uint32_t count;
+  Unit *units;
+  uint32_t *of;        /* per position: its unit */
+  uint32_t *next;      /* per position: the next position of the same unit, or UNIT_NONE */
+} Units;
+
+/* O(messages). */
+Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **units);
+void   units_free(Units *units);    /* NULL is allowed */
+
+#endif

@@ -1,0 +1,87 @@
+/*
+** Document: a file of messages, and how to write it back.
+**
+** Three shapes are read, told apart by what stands there, not by a name:
+**
+**     array    [ {message}, {message} ]
+**     jsonl    {message} newline {message} newline
+**     body     {"model": .., "messages": [ {message}, .. ], "tools": .. }
+**
+** A document remembers what stands before the first message and behind the last
+** one, and each message lies where it was read; so what nobody edited is written
+** back byte for byte, the space between messages included:
+**
+**     before | message 1 | gap | message 2 | gap | message 3 | after
+**
+** A gap belongs to the message behind it: it is written if that message is, and
+** not first. New messages get the first gap of the file.
+**
+** Ownership: the file's bytes are the store's; a Document only points into them
+** and may be copied.
+*/
+#ifndef EBB_FORMAT_DOCUMENT_H
+#define EBB_FORMAT_DOCUMENT_H
+
+#include "core/operation.h"
+#include "format/place.h"
+#include "format/reader.h"
+
+#define FILE_BYTES_MAX ((size_t)256 << 20)     /* of an array or a body, by default; JSONL has no cap */
+
+typedef enum DocumentShape { DOCUMENT_ARRAY, DOCUMENT_JSONL, DOCUMENT_BODY } DocumentShape;
+
+const char *document_shape_name(DocumentShape shape);     /* "array", "jsonl", "body"; static */
+
+typedef struct Document {
+  DocumentShape shape;
+  bool loaded;               /* from a file; else it was made empty */
+  Text before, after, gap;   /* plain */
+  MessageId first;           /* of the messages that were read: first, first + 1, ... */
+  uint32_t count;
+  Text model;                /* of a body: its model; size 0: none. As in JSON, inside the quotes */
+} Document;
+
+/* What writes an array (or JSONL) for a conversation that was not loaded. */
+Document document_new(DocumentShape shape);
+
+typedef struct DocumentLimits {
+  size_t message_bytes_max, file_bytes_max;
+} DocumentLimits;
+
+typedef struct DocumentError {
+  Status status;
+  Place place;
+  char path[120];            /* within the file, or within the line of JSONL; may be empty */
+  const char *expected;      /* static */
+} DocumentError;
+
+/* Odd, but kept. */
+typedef struct DocumentWarning {
+  Place place;
+  Text kind;                 /* of a content part that nobody knows */
+} DocumentWarning;
+
+typedef struct DocumentWarnings {
+  Memory memory;
+  DocumentWarning *list;
+  uint32_t count, room;
+} DocumentWarnings;
+
+/* Appends the messages of a file to a conversation that is empty and nobody
+   else's. On success the store owns `bytes` (of `capacity`; may be NULL if size
+   is 0). On failure it is the caller's still, and the conversation good for
+   nothing but conversation_free, before the bytes are freed. */
+Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
+                     size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error);
+
+/* Where the bytes go, in order. */
+typedef struct Sink {
+  Status (*write)(void *user, const char *bytes, size_t size);
+  void *user;
+} Sink;
+
+/* Writes a list of the conversation's messages. Neighbours that lay together
+   are written with one call. */
+Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
+
+#endif

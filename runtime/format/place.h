@@ -1,0 +1,23 @@
+/*
+** Place: where in a file an error is, and in whose terms: line and byte for
+** people and editors, a JSON path for programs.
+*/
+#ifndef EBB_FORMAT_PLACE_H
+#define EBB_FORMAT_PLACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Place {
+  uint64_t line;       /* from 1 */
+  uint64_t byte;       /* in its line, from 1 */
+} Place;
+
+/* O(offset). offset <= size */
+Place place_of(const char *bytes, size_t size, size_t offset);
+
+/* Writes the path of the value at `offset`, such as "messages[3].role", as far
+   as the JSON before it can be read; cut at `room` bytes, terminated. */
+void  place_path(const char *bytes, size_t size, size_t offset, char *out, size_t room);
+
+#endif

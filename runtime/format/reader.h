@@ -1,0 +1,31 @@
+/*
+** Reader: one message of the openai form (and its neighbours' part forms), from
+** JSON to a MessageShape. The spans of the shape name bytes of the message
+** where they lie; only the lists of parts, calls and results are the reader's
+** own, valid until it reads again.
+*/
+#ifndef EBB_FORMAT_READER_H
+#define EBB_FORMAT_READER_H
+
+#include "core/message.h"
+#include "format/json.h"
+
+#define MESSAGE_BYTES_MAX ((size_t)16 << 20)   /* by default */
+
+typedef struct Reader {
+  Memory memory;
+  size_t message_bytes_max;
+  Part *parts;     uint32_t part_count, part_room;
+  Call *calls;     uint32_t call_count, call_room;
+  Result *results; uint32_t result_count, result_room;
+  const char *unknown;       /* the first part of a kind that nobody knows, in the message read last; or NULL */
+} Reader;
+
+void reader_init(Reader *reader, Memory memory);
+void reader_free(Reader *reader);
+
+/* Reads the value that comes next. False on an error, which the cursor then
+   holds: SYNTAX, ENCODING, LIMIT, SHAPE, ROLE, DUPLICATE, MEMORY. */
+bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape);
+
+#endif

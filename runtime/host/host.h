@@ -1,0 +1,18 @@
+/*
+** Host: what the command gives to its Lua side.
+*/
+#ifndef EBB_HOST_HOST_H
+#define EBB_HOST_HOST_H
+
+#include "lua.h"
+
+/* Makes the embedded modules, lpeg, ebb.core and ebb.host available to
+   `require`, before any file of that name. */
+void host_open(lua_State *L);
+
+/* From now on an interrupt (Ctrl-C) raises an error in L, again and again until
+   nothing is left to catch it; a second one ends the process. */
+void host_watch_interrupt(lua_State *L);
+int  host_interrupted(void);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+** ebb: the command. It makes a lua_State and lets lua/ebb/cli decide the rest.
+**
+** Exit codes are BEHAVIOUR.md's; those given here are for what Lua cannot
+** answer itself: an error that left it, no memory, and Ctrl-C.
+*/
+#define _DEFAULT_SOURCE 1
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/host.h"
+
+#include "lauxlib.h"
+#include "lualib.h"
+
+enum { EXIT_SCRIPT = 5, EXIT_IO = 7, EXIT_INTERRUPTED = 130 };
+
+typedef struct Run {
+  int argc;
+  char **argv;
+  int exit_code;
+} Run;
+
+static int with_traceback(lua_State *L) {
+  if (host_interrupted()) return 1;
+  luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
+  return 1;
+}
+
+static void push_arguments(lua_State *L, const Run *run) {
+  lua_createtable(L, run->argc, 1);
+  for (int i = 0; i < run->argc; i++) {
+    lua_pushstring(L, run->argv[i]);
+    lua_seti(L, -2, i);
+  }
+}
+
+/* Runs protected: even opening the libraries may find no memory. */
+static int l_run(lua_State *L) {
+  Run *run = lua_touserdata(L, 1);
+  luaL_openlibs(L);
+  host_open(L);
+  host_watch_interrupt(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "ebb.cli");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "main");
+  push_arguments(L, run);
+  lua_call(L, 1, 1);
+  run->exit_code = (int)lua_tointeger(L, -1);
+  return 0;
+}
+
+static int run_protected(lua_State *L, Run *run) {
+  lua_pushcfunction(L, with_traceback);
+  lua_pushcfunction(L, l_run);
+  lua_pushlightuserdata(L, run);
+  int status = lua_pcall(L, 1, 0, 1);
+  if (host_interrupted()) return EXIT_INTERRUPTED;
+  if (status == LUA_OK) return run->exit_code;
+  fprintf(stderr, "ebb: %s\n", lua_tostring(L, -1));
+  return status == LUA_ERRMEM ? EXIT_IO : EXIT_SCRIPT;
+}
+
+/* A script's `print` goes through stdio, which says only now that a write failed. */
+static int flush_output(int exit_code) {
+  bool flushed = fflush(stdout) == 0 && !ferror(stdout);
+  if (flushed || exit_code != EXIT_SUCCESS) return exit_code;
+  perror("ebb: standard output");
+  return EXIT_IO;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);   /* a closed pipe and a full quota are failed writes, reported like any other */
+  signal(SIGXFSZ, SIG_IGN);
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    fputs("ebb: not enough memory\n", stderr);
+    return EXIT_IO;
+  }
+  Run run = {.argc = argc, .argv = argv, .exit_code = EXIT_SCRIPT};
+  int exit_code = flush_output(run_protected(L, &run));
+#ifdef EBB_CLOSE_STATE
+  lua_close(L);   /* so that leaks show; elsewhere the system frees faster */
+#endif
+  return exit_code;
+}

@@ -1,0 +1,91 @@
+/*
+** Modules: what `require` finds inside the binary.
+**
+** The searcher for embedded modules stands right behind package.preload, so
+** that neither LUA_PATH nor a file in the working directory can put another
+** library in the place of ours.
+*/
+#define _DEFAULT_SOURCE 1
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "host/embedded.h"
+#include "host/host.h"
+
+#include "lauxlib.h"
+#include "lualib.h"
+
+int luaopen_ebb_core(lua_State *L);
+int luaopen_lpeg(lua_State *L);
+
+/* is_terminal(fd) -> boolean */
+static int l_is_terminal(lua_State *L) {
+  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
+/* columns(fd) -> width of the terminal, or nil if it is none */
+static int l_columns(lua_State *L) {
+  struct winsize size = {0};
+  int answer = ioctl((int)luaL_checkinteger(L, 1), TIOCGWINSZ, &size);
+  if (answer == 0 && size.ws_col > 0) lua_pushinteger(L, size.ws_col);
+  else lua_pushnil(L);
+  return 1;
+}
+
+static int open_host(lua_State *L) {
+  static const luaL_Reg functions[] = {{"is_terminal", l_is_terminal}, {"columns", l_columns}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  lua_pushliteral(L, EBB_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}
+
+static const EmbeddedModule *embedded_find(const char *name) {
+  size_t low = 0, high = embedded_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(embedded_modules[middle].name, name);
+    if (order == 0) return &embedded_modules[middle];
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+/* searcher(name) -> loader, or why there is none */
+static int l_search(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const EmbeddedModule *module = embedded_find(name);
+  if (module == NULL) {
+    lua_pushfstring(L, "no module '%s' in ebb itself", name);
+    return 1;
+  }
+  lua_pushfstring(L, "@%s", name);
+  int status = luaL_loadbufferx(L, (const char *)module->bytes, module->size, lua_tostring(L, -1), "b");
+  return status == LUA_OK ? 1 : lua_error(L);
+}
+
+static void preload(lua_State *L, const char *name, lua_CFunction open) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, open);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+void host_open(lua_State *L) {
+  preload(L, "lpeg", luaopen_lpeg);
+  preload(L, "ebb.core", luaopen_ebb_core);
+  preload(L, "ebb.host", open_host);
+
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_getfield(L, -1, "searchers");                         /* package searchers */
+  for (lua_Integer i = luaL_len(L, -1); i >= 2; i--) {      /* behind preload */
+    lua_geti(L, -1, i);
+    lua_seti(L, -2, i + 1);
+  }
+  lua_pushcfunction(L, l_search);
+  lua_seti(L, -2, 2);
+  lua_pop(L, 2);
+}

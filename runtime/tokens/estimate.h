@@ -1,0 +1,38 @@
+/*
+** Estimators: token counts without a vocabulary.
+**
+** An Estimate adds up text run by run, so that escaped texts need no copy; the
+** sum is rounded up once, at the end.
+**
+**   bytes4      UTF-8 bytes / 4: the rule of thumb of OpenAI's documentation
+**   cjk         weighted by script: what the common byte-pair vocabularies need
+**               on average; the default
+**   utf16_2_5   UTF-16 units / 2.5: the rule of the ContextUI project
+*/
+#ifndef EBB_TOKENS_ESTIMATE_H
+#define EBB_TOKENS_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+typedef enum Estimator { ESTIMATE_BYTES4, ESTIMATE_CJK, ESTIMATE_UTF16_2_5 } Estimator;
+
+/* "bytes4", "cjk", "utf16_2_5"; static. */
+const char *estimator_name(Estimator estimator);
+bool estimator_parse(const char *name, Estimator *estimator);
+
+typedef struct Estimate {
+  Estimator estimator;
+  uint64_t bytes;    /* in all */
+  uint64_t two;      /* characters of two bytes */
+  uint64_t three;    /* ... three, */
+  uint64_t four;     /* ... four */
+} Estimate;
+
+Estimate estimate_start(Estimator estimator);
+void     estimate_add(Estimate *estimate, Text text);
+uint64_t estimate_tokens(const Estimate *estimate);
+
+#endif
