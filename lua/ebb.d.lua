@@ -108,7 +108,7 @@ function Selection:tokens() end
 ---@return integer[]
 function Selection:positions() end
 
----@class ebb.List             The queries that conversations, batches and drafts share; #list and list[i] work too
+---@class ebb.List             The queries that conversations, batches and drafts share; #list, list[i] and ipairs(list) work too
 local List = {}
 --- Tokens of the request: messages, framing, and what else the request carries.
 ---@return integer tokens
@@ -135,10 +135,6 @@ function List:count(role) end
 ---@param name string
 ---@return ebb.Selection
 function List:marked(name) end
---- Visible messages one by one.
----@return fun(): integer?, ebb.Message?
-function List:messages_in_order() end
-
 ---@class ebb.Batch: ebb.List  A read-only snapshot
 
 ---@class ebb.BatchInfo
@@ -173,7 +169,18 @@ function List:messages_in_order() end
 
 ---@class ebb.Ledger           A list of ebb.LedgerEntry: #ledger, ledger[i], ipairs
 local Ledger = {}
---- The entries as runs of neighbours with one cause, as JSON.
+---@class ebb.LedgerRun        Neighbours that were dropped for one cause, or one message
+---@field action ebb.Action
+---@field seq integer          of the first
+---@field count integer
+---@field by string
+---@field reason string
+---@field tokens integer       freed by all of them
+---@field replacement? integer
+--- The entries as runs.
+---@return ebb.LedgerRun[]
+function Ledger:runs() end
+--- The runs as JSON, a run per line.
 ---@return string
 function Ledger:json() end
 ---@return { by: string, text: string }[]
@@ -309,9 +316,15 @@ function Conversation:save(path, options) end
 --- What loading found odd but kept: {code, message, line, byte}.
 ---@return table[]
 function Conversation:warnings() end
+--- The model that a loaded request body names.
+---@return string?
+function Conversation:model() end
 --- "array", "jsonl" or "body"; nil if nothing was loaded.
 ---@return string?
 function Conversation:shape() end
+--- The model that a loaded request body names.
+---@return string?
+function Conversation:model() end
 
 ---@class ebb.Walk
 ---@field from? "oldest"|"newest"

@@ -282,9 +282,14 @@ Status draft_list(Draft *draft, const Sequence **list) {
 
 /* ---- dropping ---- */
 
+static void record(Draft *draft, Text reason, LedgerRun entry) {
+  entry.role = message_role(conversation_message(draft->conversation, entry.first));
+  ledger_add(draft->ledger, draft_by(draft), reason, entry);
+}
+
 static void drop_slot(Draft *draft, uint32_t slot, Text reason, uint64_t *freed) {
   uint32_t tokens = slot_tokens(draft, slot);
-  ledger_add(draft->ledger, ACTION_DROPPED, draft_by(draft), reason, draft->slots.ids[slot], 0, tokens);
+  record(draft, reason, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
   draft->slots.flags[slot] |= GONE;
   draft->settled = false;
   draft->live--;
@@ -411,7 +416,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
-  ledger_add(draft->ledger, ACTION_REPLACED, draft_by(draft), reason, before, *made, *freed);
+  record(draft, reason, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
   return STATUS_OK;
 }
 
@@ -459,7 +464,7 @@ Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShap
   uint32_t tokens = message_tokens(conversation_message(draft->conversation, *made));
   draft->stored++;
   draft->tokens += tokens;
-  ledger_add(draft->ledger, ACTION_INSERTED, draft_by(draft), reason, *made, 0, -(int64_t)tokens);
+  record(draft, reason, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)tokens});
   return STATUS_OK;
 }
 

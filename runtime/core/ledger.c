@@ -109,25 +109,23 @@ Status ledger_reserve(Ledger *ledger, Text by, Text reason) {
   return STATUS_OK;
 }
 
-static bool continues(const LedgerRun *run, Action action, uint32_t by, uint32_t reason, MessageId id) {
-  return run->action == action && action != ACTION_REPLACED && run->by == by && run->reason == reason &&
-         run->first + run->count == id;
+/* Only drops make long runs; what else happens is told one by one. */
+static bool continues(const LedgerRun *run, const LedgerRun *entry) {
+  return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->by == entry->by &&
+         run->reason == entry->reason && run->first + run->count == entry->first;
 }
 
-void ledger_add(Ledger *ledger, Action action, Text by, Text reason, MessageId id, MessageId replacement, int64_t freed) {
-  uint32_t by_number = 0, reason_number = 0;
-  bool known = find_text(ledger, by, &by_number) && find_text(ledger, reason, &reason_number);
+void ledger_add(Ledger *ledger, Text by, Text reason, LedgerRun entry) {
+  bool known = find_text(ledger, by, &entry.by) && find_text(ledger, reason, &entry.reason);
   assert(known && ledger->run_count < ledger->run_room);
   (void)known;
   LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
-  if (newest != NULL && continues(newest, action, by_number, reason_number, id)) {
+  if (newest != NULL && continues(newest, &entry)) {
     newest->count++;
-    newest->freed += freed;
+    newest->freed += entry.freed;
   } else {
-    Run *run = &ledger->runs[ledger->run_count++];
-    run->start = ledger->entries;
-    run->run = (LedgerRun){.action = action, .by = by_number, .reason = reason_number, .first = id, .count = 1,
-                           .replacement = replacement, .freed = freed};
+    entry.count = 1;
+    ledger->runs[ledger->run_count++] = (Run){.run = entry, .start = ledger->entries};
   }
   ledger->entries++;
 }

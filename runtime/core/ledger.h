@@ -25,6 +25,7 @@ typedef struct LedgerRun {
   MessageId first;           /* seq; the run has `count` in a row */
   uint32_t count;
   MessageId replacement;     /* of a replaced message; such a run has one */
+  Role role;                 /* of the first */
   int64_t freed;             /* tokens before less tokens after */
 } LedgerRun;
 
@@ -36,8 +37,9 @@ void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 
 /* Room for one more run, so that the next ledger_add of these texts cannot fail. */
 Status   ledger_reserve(Ledger *ledger, Text by, Text reason);
-/* After a ledger_reserve of the same texts. Cannot fail. */
-void     ledger_add(Ledger *ledger, Action action, Text by, Text reason, MessageId id, MessageId replacement, int64_t freed);
+/* One message's entry, after a ledger_reserve of the same texts: action, first,
+   role, replacement and freed of the run are given. Cannot fail. */
+void     ledger_add(Ledger *ledger, Text by, Text reason, LedgerRun entry);
 
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);

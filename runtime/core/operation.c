@@ -229,7 +229,7 @@ Status operation_clear(Conversation *conversation, bool keep_system) {
 
 /* ---- filter ---- */
 
-static bool has_text(TextList list, Text text) {
+bool text_list_has(TextList list, Text text) {
   for (uint32_t i = 0; i < list.count; i++) {
     if (text_equal(list.texts[i], text)) return true;
   }
@@ -240,8 +240,8 @@ static bool has_text(TextList list, Text text) {
 static bool field_passes(const Message *message, MessageField field, TextList include, TextList exclude) {
   Text value;
   bool has = message_field(message, field, &value);
-  if (include.count > 0 && !(has && has_text(include, value))) return false;
-  return !(exclude.count > 0 && has && has_text(exclude, value));
+  if (include.count > 0 && !(has && text_list_has(include, value))) return false;
+  return !(exclude.count > 0 && has && text_list_has(exclude, value));
 }
 
 static Status contains_any(const Message *message, TextList needles, Buffer *scratch, bool *any) {
@@ -254,7 +254,7 @@ static Status contains_any(const Message *message, TextList needles, Buffer *scr
 }
 
 static bool calls_excluded(const Filter *filter, Text name) {
-  return filter->exclude_calls || has_text(filter->exclude_calls_of, name);
+  return filter->exclude_calls || text_list_has(filter->exclude_calls_of, name);
 }
 
 /* Does it call, or answer a call of, a tool that is excluded? An orphan result

@@ -45,6 +45,8 @@ typedef struct TextList {
   uint32_t count;
 } TextList;
 
+bool text_list_has(TextList list, Text text);
+
 /* All conditions hold. */
 typedef struct Filter {
   unsigned roles;            /* bit per role; 0: no condition */

@@ -5,10 +5,11 @@
 ** answer itself: an error that left it, no memory, and Ctrl-C.
 */
 #define _DEFAULT_SOURCE 1
+#include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/host.h"
 
@@ -64,11 +65,11 @@ static int run_protected(lua_State *L, Run *run) {
   return status == LUA_ERRMEM ? EXIT_IO : EXIT_SCRIPT;
 }
 
-/* A script's `print` goes through stdio, which says only now that a write failed. */
+/* A script's `print` goes through stdio, which nobody has asked yet how it went. */
 static int flush_output(int exit_code) {
-  bool flushed = fflush(stdout) == 0 && !ferror(stdout);
-  if (flushed || exit_code != EXIT_SUCCESS) return exit_code;
-  perror("ebb: standard output");
+  errno = 0;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code != EXIT_SUCCESS) return exit_code;
+  fprintf(stderr, "ebb: standard output: %s\n", errno != 0 ? strerror(errno) : "a write failed");
   return EXIT_IO;
 }
 

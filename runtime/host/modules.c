@@ -10,13 +10,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "bind/bind.h"
 #include "host/embedded.h"
 #include "host/host.h"
 
 #include "lauxlib.h"
 #include "lualib.h"
 
-int luaopen_ebb_core(lua_State *L);
 int luaopen_lpeg(lua_State *L);
 
 /* is_terminal(fd) -> boolean */

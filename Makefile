@@ -1,0 +1,170 @@
+# Ebb. `make help` lists the targets.
+#
+# One rule compiles all C; only the layers that know Lua get its headers, so
+# that the others cannot come to depend on them unnoticed. A build lives in the
+# folder of its MODE:
+#
+#   release   build            what is installed
+#   debug     build/debug      assertions, no optimisation
+#   sanitize  build/sanitize   the same under ASan and UBSan
+#   small     build/small      as sanitize, with tree nodes so small that short tests make high trees
+
+MODE   = release
+PREFIX = /usr/local
+CC     = gcc
+CFLAGS = -O2 -g
+
+LAYERS     = base tokens core format storage
+LUA_LAYERS = sandbox bind api host
+
+B_release  = build
+B_debug    = build/debug
+B_sanitize = build/sanitize
+B_small    = build/small
+B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize or small))
+
+SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FLAGS_release  = -DNDEBUG
+FLAGS_debug    = -O0 -DEBB_CLOSE_STATE
+FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
+FLAGS_small    = $(FLAGS_sanitize) -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4
+
+WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
+ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))
+
+# Deferred (=), not :=, so that nothing needs Lua before `make deps` has brought it.
+LUA_CFLAGS = $(shell pkg-config --cflags lua5.4)
+LUA_STATIC = -L$(shell pkg-config --variable=libdir lua5.4) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-archive \
+             -l:liblua5.4-lpeg.a -lm -ldl
+
+objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
+CORE       = $(call objects,$(LAYERS))
+BINDING    = $(call objects,sandbox bind)
+HOST       = $(call objects,api host)
+LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
+LIBRARY    = $(LUA_FILES:%=$(B)/%)
+TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
+FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+C_FILES    = $(sort $(shell find runtime tests/c -name '*.c'))
+
+DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse
+DEPS_test = libcmocka-dev lua-busted
+DEPS_lint = $(DEPS_test) lua-check clang git
+DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
+
+# Sub-makes build in parallel, within the job server of a `make -j` if there is one.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
+all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY)   ## build the command, the Lua module and its library into build/
+
+run: deps   ## trim the sample conversation to 4000 tokens and show what was kept and why
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	build/ebb trim scripts/samples/support.json --budget 4000 --explain -o build/support.trimmed.json
+
+test: test-build   ## build and run all tests; ends with "N passed, N failed"
+	@tests/run.sh
+
+test-build: deps-test
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/tests/test_sequence
+
+check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, a minute per fuzzer
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all
+	STEPS=$(or $(STEPS),1000000) EBB=build/sanitize/ebb tests/run.sh
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
+	@$(MAKE) --no-print-directory $(PARALLEL) fuzzers
+	@for fuzzer in $(FUZZERS); do \
+	  echo "== $$fuzzer"; mkdir -p $$fuzzer.corpus; \
+	  $$fuzzer -max_total_time=$${FUZZ_SECONDS:-60} -print_final_stats=1 -artifact_prefix=$$fuzzer. $$fuzzer.corpus || exit 1; \
+	done
+
+bench: deps   ## measure, beside the peers
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	tests/bench/end_to_end.sh
+
+lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
+	@for cc in gcc clang; do for file in $(C_FILES); do \
+	  $$cc -fsyntax-only -std=c11 -Iruntime -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $$file || exit 1; \
+	done; done
+	luacheck --quiet lua tests scripts runtime/host
+	lua5.4 tests/lint_layers.lua
+
+install: all   ## copy the command and the Lua library beneath PREFIX (/usr/local); DESTDIR is honoured
+	install -D -m 755 $(B)/ebb $(DESTDIR)$(PREFIX)/bin/ebb
+	install -D -m 755 $(B)/lua/ebb/core.so $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb/core.so
+	for file in $(LUA_FILES:lua/%=%); do \
+	  install -D -m 644 lua/$$file $(DESTDIR)$(PREFIX)/share/lua/5.4/$$file || exit 1; \
+	done
+
+uninstall:   ## remove what install copied
+	rm -f $(DESTDIR)$(PREFIX)/bin/ebb
+	rm -rf $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb $(DESTDIR)$(PREFIX)/share/lua/5.4/ebb
+
+clean:   ## remove build/
+	rm -rf build
+
+deps:   ## install the Debian packages that building needs, where they are missing
+	@.ci/deps $(DEPS_run)
+
+deps-test deps-lint deps-fuzz: deps-%:   ## the same for testing, lint, fuzzing
+	@.ci/deps $(DEPS_run) $(DEPS_$*)
+
+help:   ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	  printf '  make %-12s %s\n' $$name "$$text"; \
+	done
+
+# ---- what is built ----
+
+# Of all its symbols the module shows luaopen_ebb_core, the command Lua's own
+# (for C modules that a user's script requires).
+EXPORTS = -Wl,--version-script=runtime/host/exports.map
+
+$(B)/ebb: $(CORE) $(BINDING) $(HOST) $(B)/embedded.o runtime/host/exports.map
+	$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) -o $@
+
+$(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) -o $@
+
+$(LIBRARY): $(B)/lua/%: lua/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(B)/embedded.c: runtime/host/embed.lua $(LUA_FILES) Makefile
+	@mkdir -p $(@D)
+	lua5.4 runtime/host/embed.lua lua/ $(LUA_FILES) argparse > $@.new && mv $@.new $@
+
+$(B)/embedded.o: $(B)/embedded.c
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%: ALL_CFLAGS += $(LUA_CFLAGS)
+
+$(B)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+test-programs: $(TESTS)
+
+$(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) -o $@
+
+$(B)/tests/%: tests/c/%.c $(CORE) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
+
+fuzzers: $(FUZZERS)
+	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"
+
+build/fuzz/%: tests/fuzz/%.c $(patsubst $(B)/%.o,%.c,$(CORE)) Makefile
+	@mkdir -p $(@D)
+	clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) -o $@
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+.PHONY: all run test test-build check-hard fuzz bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
+.DELETE_ON_ERROR:

@@ -1,0 +1,26 @@
+--- The commands: what `ebb help` lists. Each is a module of its name, loaded
+--- only when it is used:
+--
+--     declare(parser)               its arguments and options
+--     run(options) -> exit code?    nil is 0
+
+local commands = {}
+
+commands.list = {
+  { name = "trim", summary = "Cut a conversation down to a token budget." },
+  { name = "filter", summary = "Keep, drop or rewrite messages by a Lua file." },
+  { name = "apply", summary = "Run operations from a JSON file: append, insert, replace, truncate and more." },
+  { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
+  { name = "count", summary = "Count tokens." },
+  { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
+  { name = "policies", summary = "List trim policies, or the options of one." },
+  { name = "help", summary = "Explain a command." },
+}
+
+commands.names, commands.by_name = {}, {}
+for i, command in ipairs(commands.list) do
+  commands.names[i] = command.name
+  commands.by_name[command.name] = command
+end
+
+return commands

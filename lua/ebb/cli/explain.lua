@@ -1,0 +1,125 @@
+--- ebb trim --explain: a line per message, what became of it and why.
+--
+-- Up to RUNS_FROM messages each gets its own line; beyond that neighbours that
+-- were kept for one reason share one.
+
+local grid = require "ebb.cli.grid"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local explain = {}
+
+local RUNS_FROM = 200
+local TEXT_READ = 400   -- columns of a message's text that are looked at
+
+local COLUMNS = {
+  { title = "pos", right = true },
+  { title = "seq", right = true },
+  { title = "role", max = 12 },
+  { title = "tokens", right = true },
+  { title = "fate" },
+  { title = "by", max = 20 },
+  { title = "why", max = 32 },
+  { title = "text" },
+}
+
+local function has(list, word)
+  for _, item in ipairs(list) do
+    if item == word then return true end
+  end
+  return false
+end
+
+--- Why a message was kept: the guard that holds it, or that there was room.
+local function why_kept(message, guards)
+  if not guards then return "fits" end
+  if message.role == "system" then return "guarded: system" end
+  if has(message.marks, "pinned") then return "guarded: pinned" end
+  local unit = message.unit
+  if unit.pending then return "guarded: pending call" end
+  if not unit.guarded then return "fits" end
+  return message.role == "user" and "guarded: last user message" or "guarded: its unit"
+end
+
+local function beginning(message)
+  return (text.cut(message.text, TEXT_READ))
+end
+
+---@return table<integer, ebb.LedgerEntry> by_seq    dropped and replaced ones
+---@return ebb.LedgerEntry[] inserted
+local function sort_entries(ledger)
+  local by_seq, inserted = {}, {}
+  for i = 1, #ledger do
+    local entry = ledger[i]
+    if entry.action == "inserted" then
+      inserted[#inserted + 1] = entry
+    else
+      by_seq[entry.seq] = entry
+    end
+  end
+  return by_seq, inserted
+end
+
+local function row_of(position, message, entry, reason)
+  return {
+    tostring(position), tostring(message.seq), message.spelling, tostring(message.tokens),
+    entry and entry.action or "kept", entry and entry.by or "", entry and entry.reason or reason,
+    beginning(message), colour = entry and entry.action or "kept",
+  }
+end
+
+--- Neighbours kept for one reason, as one line.
+---@class ebb.cli.KeptRun
+---@field first integer
+---@field last integer
+---@field tokens integer
+---@field reason string
+
+local function row_of_run(run)
+  local count = run.last - run.first + 1
+  return {
+    ("%d-%d"):format(run.first, run.last), "", "", tostring(run.tokens), "kept", "", run.reason,
+    ("%d messages"):format(count), colour = "kept",
+  }
+end
+
+local function extends(run, position, reason)
+  return run and run.last == position - 1 and run.reason == reason
+end
+
+local function rows_of(before, by_seq, guards)
+  local rows, run = {}, nil
+  local collapse = #before >= RUNS_FROM
+  for position, message in ipairs(before) do
+    local entry = by_seq[message.seq]
+    local reason = not entry and why_kept(message, guards) or nil
+    if not entry and collapse and extends(run, position, reason) then
+      run.last, run.tokens = position, run.tokens + message.tokens
+      rows[#rows] = row_of_run(run)
+    else
+      run = { first = position, last = position, tokens = message.tokens, reason = reason }
+      rows[#rows + 1] = row_of(position, message, entry, reason)
+      if entry then run = nil end
+    end
+  end
+  return rows
+end
+
+---@param before ebb.Conversation    as it was
+---@param ledger ebb.Ledger
+---@param guards boolean
+function explain.show(before, ledger, guards)
+  local by_seq, inserted = sort_entries(ledger)
+  local rows = rows_of(before, by_seq, guards)
+  for _, entry in ipairs(inserted) do
+    rows[#rows + 1] = {
+      "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason, "",
+      colour = entry.action,
+    }
+  end
+  terminal.show(grid.render(COLUMNS, rows, terminal.columns(), function(row, line)
+    return terminal.colour(row.colour, line)
+  end))
+end
+
+return explain

@@ -1,0 +1,72 @@
+--- How a command fails: with an exit code, a message, and what to do instead.
+--
+-- Failures are raised, so that nothing has to be handed up through every
+-- function; `cli.main` catches them. A refusal of the library finds its exit
+-- code here too, by its own code.
+
+local core = require "ebb.support.core"
+
+local failure = {}
+
+failure.USAGE, failure.CANNOT_FIT, failure.SCRIPT, failure.REFUSED, failure.IO = 2, 4, 5, 6, 7
+
+--- Exit codes by code of the library; all others are bad input or a refused operation.
+local BY_CODE = {
+  cannot_fit = failure.CANNOT_FIT,
+  over_budget = failure.SCRIPT, policy = failure.SCRIPT, filter = failure.SCRIPT, script = failure.SCRIPT,
+  node = failure.SCRIPT, host = failure.SCRIPT,
+  io = failure.IO, memory = failure.IO, absent = failure.IO, conflict = failure.IO,
+}
+
+---@class ebb.cli.Failure
+---@field exit integer
+---@field message string
+---@field hint? string
+local Failure = {}
+Failure.__index = Failure
+Failure.__tostring = function(self) return self.message end
+
+local function make(exit, message, hint)
+  return setmetatable({ exit = exit, message = message, hint = hint }, Failure)
+end
+
+function failure.raise(exit, message, hint)
+  error(make(exit, message, hint), 0)
+end
+
+function failure.usage(message, hint)
+  failure.raise(failure.USAGE, message, hint)
+end
+
+--- Passes results on; `nil, message, code` becomes a failure.
+function failure.check(result, message, code)
+  if result == nil then failure.raise(BY_CODE[code] or failure.REFUSED, message or "failed") end
+  return result
+end
+
+--- What is refused of things that stand on the command line: values are the
+--- fault of whoever typed them, a Lua file that is none is a failed script.
+local BY_CODE_TYPED = { argument = failure.USAGE, syntax = failure.SCRIPT, shape = failure.SCRIPT }
+
+--- Calls a function with such things.
+function failure.typed(call, ...)
+  local results = table.pack(pcall(call, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local problem = results[2]
+  local exit = core.is_error(problem) and BY_CODE_TYPED[problem.code]
+  if exit then failure.raise(exit, problem.message, problem.hint) end
+  error(problem, 0)
+end
+
+--- The failure that a caught value is; nil for a bug or a plain Lua error.
+---@param problem any
+---@return ebb.cli.Failure?
+function failure.of(problem)
+  if getmetatable(problem) == Failure then return problem end
+  if core.is_error(problem) then
+    return make(BY_CODE[problem.code] or failure.REFUSED, problem.message, problem.hint)
+  end
+  if problem == "not enough memory" then return make(failure.IO, problem) end
+end
+
+return failure

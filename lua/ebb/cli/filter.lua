@@ -1,0 +1,37 @@
+--- ebb filter: runs Lua filters over the messages, in order, one batch each.
+
+local failure = require "ebb.cli.failure"
+local filters = require "ebb.policies.filter"
+local option_texts = require "ebb.support.options"
+local options = require "ebb.cli.options"
+
+local filter = {}
+
+function filter.declare(parser)
+  parser:argument("filters", "Lua file that returns a filter, with options as :key=value,..."):args("+")
+    :argname("<filter>")
+  options.input_option(parser)
+  options.output(parser)
+  options.reading(parser)
+end
+
+--- "file.lua:key=value" taken apart, the file loaded, its options read.
+local function find(word)
+  local path, rest = word:match "^(.-):([%w_%-]+=.*)$"
+  local found = filters.find(path or word)
+  return { filter = found, options = option_texts.parse(found.options, rest or "", "filter " .. found.name) }
+end
+
+function filter.run(given)
+  local found = {}
+  for i, word in ipairs(given.filters) do
+    found[i] = failure.typed(find, word)
+  end
+  local chat = options.load(given.file, given)
+  for _, each in ipairs(found) do
+    failure.typed(chat.filter, chat, each.filter, each.options)
+  end
+  options.save(chat, given)
+end
+
+return filter

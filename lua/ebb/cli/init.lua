@@ -1,0 +1,59 @@
+--- The `ebb` command: finds the command asked for, runs it, and says how it ended.
+--
+-- Exit codes: 0 done; 2 usage; 4 cannot fit; 5 a script failed, or left too much;
+-- 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
+
+local commands = require "ebb.cli.commands"
+local failure = require "ebb.cli.failure"
+local suggest = require "ebb.support.suggest"
+local terminal = require "ebb.cli.terminal"
+
+local cli = {}
+
+local function find(name)
+  if commands.by_name[name] then return require("ebb.cli." .. name) end
+  local hint = suggest.nearest(name, commands.names)
+  failure.usage(("unknown command '%s'"):format(name), hint and ("did you mean '%s'?"):format(hint) or "see 'ebb help'")
+end
+
+local function run_command(name, words)
+  local command = find(name)
+  local parser = require "ebb.cli.parser"
+  local made = parser.new(name, command.declare)
+  local options = parser.parse(made, words)
+  if options then return command.run(options) end
+  terminal.result(made:get_help() .. "\n")
+end
+
+local function run(words)
+  local first = words[1]
+  if first == "--version" then
+    terminal.result("ebb " .. require("ebb.host").version .. "\n")
+  elseif first == "-h" or first == "--help" then
+    require("ebb.cli.help").run {}
+  elseif first == nil then
+    failure.usage("a command is needed", "see 'ebb help'")
+  else
+    return run_command(first, table.move(words, 2, #words, 1, {}))
+  end
+end
+
+--- Keeps failures as they are; adds a traceback to what nobody foresaw.
+local function catch(problem)
+  return failure.of(problem) or debug.traceback("internal error: " .. tostring(problem), 2)
+end
+
+---@param arguments string[]    arguments[0] is the program
+---@return integer exit_code
+function cli.main(arguments)
+  local words = table.move(arguments, 1, #arguments, 1, {})
+  local ok, result = xpcall(run, catch, words)
+  if ok then return result or 0 end
+  local problem = failure.of(result) or { exit = failure.SCRIPT, message = tostring(result) }
+  local name = commands.by_name[words[1]] and "ebb " .. words[1] or "ebb"
+  terminal.say(("%s: %s"):format(name, problem.message))
+  if problem.hint then terminal.say("hint: " .. problem.hint) end
+  return problem.exit
+end
+
+return cli

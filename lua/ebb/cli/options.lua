@@ -1,0 +1,121 @@
+--- The options that several commands share, and what they stand for.
+
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local terminal = require "ebb.cli.terminal"
+
+local options = {}
+
+local WARNINGS_SHOWN = 10
+
+--- How argparse reads a whole number from 0.
+---@param name string     of the option
+function options.integer(name)
+  return function(word)
+    local integer = word:find "^%d+$" and math.tointeger(tonumber(word))
+    if integer then return integer end
+    return nil, ("%s: expected a whole number, got '%s'"):format(name, word)
+  end
+end
+
+local UNITS = { [""] = 1, K = 1024, M = 1024 ^ 2, G = 1024 ^ 3 }
+
+--- The same for bytes: 1000, 64K, 16M, 2G.
+function options.bytes(name)
+  return function(word)
+    local digits, unit = word:upper():match "^(%d+)([KMG]?)$"
+    local bytes = digits and math.tointeger(tonumber(digits) * UNITS[unit])
+    if bytes then return bytes end
+    return nil, ("%s: expected bytes such as 1000, 64K or 16M, got '%s'"):format(name, word)
+  end
+end
+
+---- Declaring ----
+
+function options.input(parser)
+  parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
+end
+
+function options.input_option(parser)
+  parser:option("--input", "JSON array, JSONL or request body; default: standard input."):argname("<file>")
+    :target("file")
+end
+
+function options.output(parser)
+  parser:option("-o", "Write there instead of to standard output."):argname("<file>"):hidden_name("--output")
+    :target("output")
+end
+
+function options.json(parser)
+  parser:flag("--json", "Report as JSON.")
+end
+
+--- How tokens are counted, and how much is read.
+function options.reading(parser)
+  parser:option("--model", "Count as for this model."):argname("<name>")
+  parser:option("--encoding", "Count by this encoding: bytes4, cjk or utf16_2_5."):argname("<name>")
+  parser:option("--max-message", "Largest message that is read (default 16M)."):argname("<bytes>")
+    :convert(options.bytes "--max-message")
+  parser:option("--max-file", "Largest array or body that is read (default 256M)."):argname("<bytes>")
+    :convert(options.bytes "--max-file")
+end
+
+---- Using ----
+
+---@param given table       as parsed
+---@return ebb.ConversationOptions
+function options.of_conversation(given)
+  return {
+    model = given.model, encoding = given.encoding,
+    max_message = given.max_message, max_file = given.max_file,
+  }
+end
+
+--- Refuses to wait for somebody to type a conversation.
+---@param path? string
+---@return string
+function options.path(path)
+  if path == nil and terminal.stdin_is_terminal then
+    failure.usage("no file was given, and standard input is a terminal", "name a file, or - to type into")
+  end
+  return path or "-"
+end
+
+--- file:line:byte of a warning.
+function options.place(path, warning)
+  local name = path == "-" and "standard input" or path
+  if not warning.line then return name end
+  return ("%s:%d:%d"):format(name, warning.line, warning.byte or 1)
+end
+
+--- What loading found odd, one line each.
+function options.warn(path, warnings)
+  for i = 1, math.min(#warnings, WARNINGS_SHOWN) do
+    terminal.say(("%s: warning: %s"):format(options.place(path, warnings[i]), warnings[i].message))
+  end
+  if #warnings > WARNINGS_SHOWN then
+    terminal.say(("and %d more warnings; `ebb inspect` lists them"):format(#warnings - WARNINGS_SHOWN))
+  end
+end
+
+--- Loads the conversation that the command line names.
+---@param file? string      nil is standard input
+---@param given table       as parsed
+---@param quiet? boolean    warnings are shown otherwise
+---@return ebb.Conversation
+---@return string path
+function options.load(file, given, quiet)
+  local path = options.path(file)
+  local chat = failure.check(failure.typed(ebb.load, path, options.of_conversation(given)))
+  if not quiet then options.warn(path, chat:warnings()) end
+  return chat, path
+end
+
+--- Writes the conversation in the shape in which it came.
+---@param chat ebb.Conversation
+---@param given table
+function options.save(chat, given)
+  failure.check(chat:save(given.output or "-"))
+end
+
+return options

@@ -1,0 +1,64 @@
+--- ebb run: a Lua script, or the nodes that it returns.
+--
+-- The script is the user's own: it has all of Lua, its arguments in `arg` and
+-- `...`, and standard output to itself. If it returns nodes, they are run on
+-- the input, and the conversation that comes out is the result.
+
+local failure = require "ebb.cli.failure"
+local nodes = require "ebb.nodes"
+local options = require "ebb.cli.options"
+
+local run = {}
+
+function run.declare(parser)
+  parser:argument("script", "Lua file: a script, or one that returns a list of nodes.")
+  parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
+    :argname("<argument>")
+  options.input_option(parser)
+  options.output(parser)
+  options.reading(parser)
+end
+
+--- A file that cannot be read is not the same as one that is no Lua.
+local function compile(path)
+  local file, why = io.open(path, "rb")
+  if not file then failure.raise(failure.IO, why) end
+  file:close()
+  local chunk, problem = loadfile(path, "t")
+  if not chunk then failure.raise(failure.SCRIPT, problem) end
+  return chunk
+end
+
+--- The error with its way through the script, as far as that is the user's.
+local function trace(problem)
+  local known = failure.of(problem)
+  local message = known and known.message or tostring(problem)
+  local way = debug.traceback(message, 2):gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", "")
+  return { message = way:gsub("\t", "  "), hint = known and known.hint }
+end
+
+local function call(chunk, words)
+  local ok, result = xpcall(chunk, trace, table.unpack(words))
+  if ok then return result end
+  if type(result) ~= "table" then error(result, 0) end   -- no memory: no handler was called
+  failure.raise(failure.SCRIPT, result.message, result.hint)
+end
+
+function run.run(given)
+  local chunk = compile(given.script)
+  io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
+  _G.arg = table.move(given.arguments, 1, #given.arguments, 1, { [0] = given.script })
+  local result = call(chunk, given.arguments)
+  if not nodes.is_workflow(result) then
+    if given.file or given.output then
+      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script))
+    end
+    return
+  end
+  nodes.check(result)   -- before a conversation is waited for
+  local chat = options.load(given.file, given)
+  failure.check(nodes.run(chat, result))
+  options.save(chat, given)
+end
+
+return run

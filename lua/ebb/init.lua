@@ -1,0 +1,105 @@
+--- The face of the library: `local ebb = require "ebb"`. ebb.d.lua describes all of it.
+--
+-- The core gives conversations their edits and queries; what makes choices is
+-- Lua and is put in beside them here: trim, filter, apply, state, check, and a
+-- draft's run.
+
+local check = require "ebb.support.check"
+local core = require "ebb.support.core"
+local filters = require "ebb.policies.filter"
+local memory = require "ebb.policies.memory"
+local models = require "ebb.models"
+local operation_list = require "ebb.support.operations"
+local policies = require "ebb.policies"
+local state = require "ebb.support.state"
+local trim = require "ebb.policies.trim"
+
+---@class ebb
+local ebb = {
+  json = core.json,
+  null = core.json.null,
+  policies = policies.built_in,
+  models = models.known,
+  version = core.version,
+}
+
+--- An empty conversation.
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation
+function ebb.conversation(options)
+  local core_options, model = models.resolve(options)
+  local chat = core.conversation(core_options)
+  models.assign(chat, model)
+  return chat
+end
+
+local function with_model(chat, model, message, code)
+  if not chat then return nil, message, code end
+  models.assign(chat, model)
+  return chat
+end
+
+--- Reads a conversation from a file; "-" is standard input.
+---@param path string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return string? message
+---@return string? code
+function ebb.load(path, options)
+  local core_options, model = models.resolve(options)
+  local chat, message, code = core.load(path, core_options)
+  return with_model(chat, model, message, code)
+end
+
+--- The same from a string.
+---@param text string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return string? message
+---@return string? code
+function ebb.parse(text, options)
+  local core_options, model = models.resolve(options)
+  local chat, message, code = core.parse(text, core_options)
+  return with_model(chat, model, message, code)
+end
+
+---- Methods in Lua ----
+
+local Conversation, Draft = core.methods.Conversation, core.methods.Draft
+
+local core_filter, core_fork = Conversation.filter, Conversation.fork
+
+--- Conditions go to the core; functions and files are run here.
+function Conversation.filter(chat, filter, options)
+  return filters.run(chat, filter, options, core_filter)
+end
+
+--- What Lua keeps beside a conversation goes with its forks.
+function Conversation.fork(chat)
+  local fork = core_fork(chat)
+  models.assign(fork, models.of(chat))
+  memory.inherit(chat, fork)
+  return fork
+end
+
+function Conversation.trim(chat, options)
+  return trim.run(chat, options)
+end
+
+function Conversation.apply(chat, operations)
+  return operation_list.apply(chat, operations)
+end
+
+function Conversation.state(chat)
+  return state.of(chat)
+end
+
+function Conversation.check(chat, dialect)
+  return check.run(chat, dialect)
+end
+
+function Draft.run(draft, policy, options)
+  trim.hand_on(draft, policy, options)
+end
+
+return ebb

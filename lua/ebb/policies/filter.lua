@@ -1,0 +1,216 @@
+--- chat:filter with a function: it sees message after message and says what becomes of each.
+--
+--     nil, true     keeps it
+--     false         drops it
+--     a table       takes its place
+--     a list        several take its place; the message itself may be among them
+--
+-- Units stay whole: a dropped message takes its unit along, as in a draft, and a
+-- message of a larger unit can be replaced by one message only, its role, ids
+-- and calls as they were. A filter with `exact = true` drops just what it says,
+-- and may tear units. Guards do not hold: a filter is the caller's own will.
+--
+-- All answers are collected before the first edit, so a filter always looks at
+-- the list as it was; one that fails changes nothing. One filter, one batch.
+
+local blame = require "ebb.support.blame"
+local core = require "ebb.support.core"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.support.script_file"
+local suggest = require "ebb.support.suggest"
+
+local filter = {}
+
+local json = core.json
+
+local FIELDS = { "name", "summary", "options", "exact", "filter" }
+
+---- What was given ----
+
+local function check_table(given, where)
+  if type(given.filter) ~= "function" then
+    refuse("shape", where .. " is not a filter: it has no filter", "filter = function(message, options) ... end")
+  end
+  for field in pairs(given) do
+    local known = false
+    for _, name in ipairs(FIELDS) do
+      known = known or name == field
+    end
+    if not known then
+      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
+    end
+  end
+  options.declare(given.options, where)
+  return given
+end
+
+local function from_file(path)
+  local value, message, code = script_file.load(path)
+  if message then return refuse(code == "script" and "filter" or code, message) end
+  local name = script_file.name(path)
+  if type(value) == "function" then return { name = name, filter = value } end
+  if type(value) ~= "table" then
+    local hint = "return function(message, options) ... end"
+    return refuse("shape", ("%s: expected a filter, the file returned %s"):format(path, type(value)), hint)
+  end
+  if value.trim ~= nil and value.filter == nil then
+    return refuse("shape", path .. " is a policy, not a filter", "run it with chat:trim or `ebb trim --policy`")
+  end
+  check_table(value, path)
+  return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
+end
+
+--- A filter to run, or nil if `given` is a table of conditions.
+---@param given any
+---@return ebb.FilterFile?
+function filter.find(given)
+  if type(given) == "function" then return { name = "function", filter = given } end
+  if type(given) == "string" then return from_file(given) end
+  if type(given) == "table" and given.filter ~= nil then
+    local found = check_table(given, "filter " .. tostring(given.name or "?"))
+    return { name = found.name or "filter", options = found.options, exact = found.exact, filter = found.filter }
+  end
+end
+
+---- Asking ----
+
+local function complain(found, index, text, hint)
+  return refuse("filter", ("filter %s, message %d: %s"):format(found.name, index, text), hint)
+end
+
+--- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
+local function verdict(found, message, answer)
+  if answer == nil or answer == true then return nil end
+  if answer == false then return false end
+  if core.type(answer) == "Message" then answer = { answer } end
+  if type(answer) ~= "table" then
+    local hint = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
+    return complain(found, message.index, ("it returned a %s"):format(type(answer)), hint)
+  end
+  if answer[1] == nil and next(answer) ~= nil then return { answer } end
+  return #answer == 0 and false or answer
+end
+
+--- The answers by position; positions that are kept are left out.
+local function ask(found, draft, values)
+  local answers = {}
+  for i, message in ipairs(draft) do
+    local ok, answer = blame.call(found.filter, found.filter, message, values)
+    if not ok then complain(found, i, answer) end
+    answers[i] = verdict(found, message, answer)
+  end
+  return answers
+end
+
+---- Doing ----
+
+--- Makes an edit of the draft; whatever refuses it, the filter and the message are named.
+local function attempt(found, index, edit, draft, ...)
+  local ok, result, why = pcall(edit, draft, ...)
+  if not ok then complain(found, index, core.is_error(result) and result.message or tostring(result)) end
+  if result == false then complain(found, index, tostring(why)) end
+end
+
+--- The fields of `wanted` that differ from the message's own, and whether it
+--- leaves fields out. Those become null.
+local function changes(message, wanted)
+  local present, fields, leaves_out = message:totable(), {}, false
+  for key, value in pairs(wanted) do
+    if present[key] == nil or json.encode(value) ~= json.encode(present[key]) then fields[key] = value end
+  end
+  for key in pairs(present) do
+    if wanted[key] == nil then
+      fields[key], leaves_out = json.null, true
+    end
+  end
+  return fields, leaves_out
+end
+
+--- Without guards a draft drops just what it is told; so a unit is named as a whole.
+local function drop(found, draft, index, message)
+  attempt(found, index, draft.drop, draft, found.exact and message or message.unit, "filter")
+end
+
+--- Puts the messages of `list` around the place of `message`, which goes unless it is among them.
+local function spread(found, draft, index, message, list)
+  local place, stays = message.index, false
+  for _, item in ipairs(list) do
+    if core.type(item) == "Message" and item.seq == message.seq then
+      stays = true
+    else
+      attempt(found, index, draft.insert, draft, place, item, "filter")
+    end
+    place = place + 1
+  end
+  if not stays then drop(found, draft, index, message) end
+end
+
+--- One message for another: its place, links and marks stay as they are if they can.
+local function replace(found, draft, index, message, wanted, alone)
+  local fields, leaves_out = changes(message, wanted)
+  if next(fields) == nil then return end
+  if alone and (leaves_out or fields.role or fields.id) then return spread(found, draft, index, message, { wanted }) end
+  attempt(found, index, draft.replace, draft, message, fields, "filter")
+end
+
+local function apply_list(found, draft, index, message, list)
+  local alone = found.exact or message.unit.count == 1
+  if #list == 1 and core.type(list[1]) ~= "Message" then
+    return replace(found, draft, index, message, list[1], alone)
+  end
+  if not alone then
+    local hint = "a call and its results stay together: replace one by one, or drop the unit"
+    return complain(found, index, "several messages cannot take the place of a part of a unit", hint)
+  end
+  return spread(found, draft, index, message, list)
+end
+
+--- Edits from the newest to the oldest, so that positions before them stay true.
+local function edit(found, draft, answers)
+  local messages = {}
+  for i, message in ipairs(draft) do
+    messages[i] = message
+  end
+  for i = #messages, 1, -1 do
+    local answer, message = answers[i], messages[i]
+    if answer == false and message.index then   -- it may have gone with its unit
+      drop(found, draft, i, message)
+    elseif answer and message.index then
+      apply_list(found, draft, i, message, answer)
+    end
+  end
+end
+
+---- One filter ----
+
+---@param chat ebb.Conversation
+---@param found ebb.FilterFile
+---@param given? table                options
+---@return integer batch
+local function run_one(chat, found, given)
+  local values = options.check(found.options, given, "filter " .. found.name)
+  local draft = chat:draft { guards = false }
+  core.draft.by(draft, found.name)
+  local ok, problem = pcall(function() edit(found, draft, ask(found, draft, values)) end)
+  if not ok then
+    core.draft.discard(draft)
+    error(problem, 0)
+  end
+  return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
+end
+
+--- chat:filter on top of the core's, which knows conditions only.
+---@param chat ebb.Conversation
+---@param given any
+---@param values? table       options
+---@param filter_conditions fun(chat: ebb.Conversation, conditions: ebb.Filter): integer
+---@return integer batch
+function filter.run(chat, given, values, filter_conditions)
+  local found = filter.find(given)
+  if found then return run_one(chat, found, values) end
+  if values ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
+  return filter_conditions(chat, given)
+end
+
+return filter

@@ -1,0 +1,167 @@
+--- Policies by name, by file, or as they are: whatever a caller may give.
+--
+--     "keep_recent"                        built in
+--     "my/policy.lua"                      a file
+--     function(draft, budget) ... end      a bare function
+--     { name = ..., trim = function }      a policy
+--     { "keep_recent", keep = 3 }          one of these, with options
+--     { "shrink_tools.lua", "keep_recent" }  a list: run in order until it fits
+--
+-- `resolve` turns any of them into a list of steps {policy, options}, all names
+-- and options checked, before anything runs.
+
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.support.script_file"
+local suggest = require "ebb.support.suggest"
+
+local policies = {}
+
+--- What is built in; each is loaded on first use.
+policies.names = { "keep_recent" }
+
+policies.default = "keep_recent"
+
+local FIELDS = { "name", "summary", "options", "trim" }
+
+---@class ebb.PolicyStep
+---@field policy ebb.Policy
+---@field options table        checked, defaults filled in
+
+local function contains(list, value)
+  for _, item in ipairs(list) do
+    if item == value then return true end
+  end
+  return false
+end
+
+--- A policy table, or a refusal that says what it lacks. Unknown fields are the
+--- author's own business unless they look like a slip of the pen.
+local function check_policy(policy, where)
+  if type(policy.trim) ~= "function" then
+    refuse("shape", where .. " is not a policy: it has no trim", "trim = function(draft, budget, options) ... end")
+  end
+  if policy.name ~= nil and type(policy.name) ~= "string" then refuse("shape", where .. ": name is a string") end
+  for field in pairs(policy) do
+    local near = not contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
+    if near then
+      refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
+    end
+  end
+  options.declare(policy.options, where)
+  return policy
+end
+
+local function named(policy, name)
+  if policy.name then return policy end
+  return { name = name, summary = policy.summary, options = policy.options, trim = policy.trim }
+end
+
+local function from_file(path)
+  local value, message, code = script_file.load(path)
+  if message then return refuse(code == "script" and "policy" or code, message) end
+  local name = script_file.name(path)
+  if type(value) == "function" then return { name = name, trim = value } end
+  if type(value) ~= "table" then
+    local hint = "return { name = ..., trim = function(draft, budget, options) ... end }"
+    return refuse("shape", ("%s: expected a policy, the file returned %s"):format(path, type(value)), hint)
+  end
+  if value.filter ~= nil and value.trim == nil then
+    return refuse("shape", path .. " is a filter, not a policy", "run it with chat:filter or `ebb filter`")
+  end
+  return named(check_policy(value, path), name)
+end
+
+local function from_name(name)
+  if script_file.is_path(name) then return from_file(name) end
+  if contains(policies.names, name) then return require("ebb.policies." .. name) end
+  local hint = suggest.hint(name, policies.names)
+  return refuse("argument", ("unknown policy '%s'"):format(name), hint or "a file needs a / or .lua in its name")
+end
+
+--- One policy, without options.
+---@param spec any
+---@return ebb.Policy
+function policies.find(spec)
+  if type(spec) == "string" then return from_name(spec) end
+  if type(spec) == "function" then return { name = "function", trim = spec } end
+  if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
+  return refuse("argument", "a policy is a name, a file, a function or a table, not " .. type(spec))
+end
+
+local function step(spec, given)
+  local policy = policies.find(spec)
+  return { policy = policy, options = options.check(policy.options, given, "policy " .. policy.name) }
+end
+
+--- { spec, option = value, ... } taken apart.
+local function split(spec)
+  local given = {}
+  for key, value in pairs(spec) do
+    if type(key) ~= "number" then given[key] = value end
+  end
+  return spec[1], given
+end
+
+local function add_steps(steps, spec)
+  if type(spec) ~= "table" or spec.trim ~= nil then
+    steps[#steps + 1] = step(spec)
+    return
+  end
+  local first, given = split(spec)
+  if first == nil then
+    refuse("argument", "a policy table has trim = function, or begins with a policy", '{ "keep_recent", keep = 3 }')
+  end
+  if next(given) == nil then
+    for _, each in ipairs(spec) do
+      add_steps(steps, each)
+    end
+  elseif #spec > 1 then
+    refuse("argument", "options stand in a list of several policies", '{ { "a", option = 1 }, "b" }')
+  else
+    steps[#steps + 1] = step(first, given)
+  end
+end
+
+---@param spec any             nil: the default policy
+---@param given? table         options for a single policy, beside those in the spec
+---@return ebb.PolicyStep[]
+function policies.resolve(spec, given)
+  if spec == nil then spec = policies.default end
+  if given ~= nil then return { step(spec, given) } end
+  local steps = {}
+  add_steps(steps, spec)
+  return steps
+end
+
+--- A policy as it stands on the command line: "keep_recent" or
+--- "keep_recent:keep=3", the values read by the declared types.
+---@param text string
+---@return table spec          for `resolve` and chat:trim
+function policies.parse(text)
+  local name, rest = text:match "^(.-):([%w_%-]+=.*)$"
+  local policy = policies.find(name or text)
+  local spec = rest and options.parse(policy.options, rest, "policy " .. policy.name) or {}
+  spec[1] = policy
+  return spec
+end
+
+--- The built-in policies by name, loaded when looked at: `ebb.policies`.
+policies.built_in = setmetatable({}, {
+  __index = function(_, name)
+    return contains(policies.names, name) and policies.find(name) or nil
+  end,
+  __newindex = function()
+    refuse("argument", "ebb.policies lists what is built in", "give a policy of your own to chat:trim as it is")
+  end,
+  __pairs = function()
+    local i = 0
+    return function()
+      i = i + 1
+      local name = policies.names[i]
+      if name then return name, policies.find(name) end
+    end
+  end,
+})
+
+return policies

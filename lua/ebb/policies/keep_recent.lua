@@ -1,0 +1,20 @@
+--- Trim policy: the oldest units go first, no more of them than needed.
+--
+-- Kept whatever happens: what the guards hold (system messages, pinned ones, the
+-- pending unit and the last user message), and the newest `keep` units.
+
+---@type ebb.Policy
+return {
+  name = "keep_recent",
+  summary = "drop the oldest units, no more than needed",
+  options = {
+    keep = { type = "integer", default = 0, min = 0, help = "newest units that stay whatever happens" },
+  },
+
+  ---@param draft ebb.Draft
+  ---@param budget integer
+  ---@param options { keep: integer }
+  trim = function(draft, budget, options)
+    draft:drop_oldest { to = budget, keep = options.keep, reason = "oldest" }
+  end,
+}

@@ -1,0 +1,61 @@
+--- What policies remember from one trim to the next.
+--
+-- Kept per conversation, batch and policy:
+--
+--     conversation (weak)  ->  batch 4  ->  stable_prefix  ->  { cut = 120 }
+--
+-- A trim starts from the nearest ancestor of the current batch that has any, so
+-- that after a rollback a policy remembers what it knew there. Runs work on
+-- copies: what a failed or a dry run wrote is gone with it.
+
+local memory = {}
+
+local kept = setmetatable({}, { __mode = "k" })
+
+--- A copy in depth; tables that stand twice in the original do so in the copy.
+local function copy(value, seen)
+  if type(value) ~= "table" then return value end
+  if seen[value] then return seen[value] end
+  local result = {}
+  seen[value] = result
+  for key, item in pairs(value) do
+    result[copy(key, seen)] = copy(item, seen)
+  end
+  return result
+end
+
+--- The memories that hold at the current batch, by policy name; the caller's own.
+---@param chat ebb.Conversation
+---@return table<string, table>
+function memory.recall(chat)
+  local by_batch = kept[chat]
+  if not by_batch then return {} end
+  local parents = {}
+  for _, batch in ipairs(chat:batches()) do
+    parents[batch.index] = batch.parent
+  end
+  local index = chat:stats().current_batch_index
+  while index and not by_batch[index] do
+    index = parents[index]
+  end
+  return copy(index and by_batch[index] or {}, {})
+end
+
+--- Keeps `memories` with a batch.
+---@param chat ebb.Conversation
+---@param batch integer
+---@param memories table<string, table>
+function memory.keep(chat, batch, memories)
+  if next(memories) == nil then return end
+  kept[chat] = kept[chat] or {}
+  kept[chat][batch] = copy(memories, {})
+end
+
+--- A fork remembers what its original did.
+---@param chat ebb.Conversation
+---@param fork ebb.Conversation
+function memory.inherit(chat, fork)
+  kept[fork] = copy(kept[chat], {})
+end
+
+return memory

@@ -1,0 +1,214 @@
+--- chat:trim: policies edit a draft until it fits; then it becomes one batch.
+--
+--     draft = a private fork on which guards hold
+--     guarded part > budget?      cannot_fit, nothing has run
+--     for each policy: run it     a later one only while over budget
+--     still > budget?             over_budget
+--     commit                      one batch with its ledger; or, for a dry run, discard
+--
+-- Whatever fails, the draft is discarded and the conversation is as it was.
+
+local blame = require "ebb.support.blame"
+local core = require "ebb.support.core"
+local memory = require "ebb.policies.memory"
+local models = require "ebb.models"
+local options = require "ebb.support.options"
+local policies = require "ebb.policies"
+local refuse = require "ebb.support.refuse"
+
+local trim = {}
+
+local NAMES = { "budget", "policy", "reserve", "guards", "dry_run" }
+
+---@class ebb.Run              One trim under way; found by its draft, for draft:run
+---@field draft ebb.Draft
+---@field budget integer
+---@field memories table<string, table>   by policy name
+
+---@type table<ebb.Draft, ebb.Run>
+local runs = setmetatable({}, { __mode = "k" })
+
+---- Arguments ----
+
+local function tokens(value, name)
+  local integer = type(value) == "number" and math.tointeger(value)
+  if not integer then refuse("argument", ("%s is a whole number of tokens, not %s"):format(name, tostring(value))) end
+  if integer < 0 then refuse("argument", ("%s is 0 or more, not %d"):format(name, integer)) end
+  return integer
+end
+
+local function flag(value, name, default)
+  if value == nil then return default end
+  if type(value) ~= "boolean" then refuse("argument", ("%s is true or false, not %s"):format(name, tostring(value))) end
+  return value
+end
+
+--- The window less the output reserve of the conversation's model.
+local function default_budget(chat)
+  local model = models.of(chat)
+  if not model then
+    refuse("argument", "trim needs a budget: the conversation has no model", "chat:trim { budget = 8000 }")
+  end
+  return model.window - model.output
+end
+
+local function read_options(chat, given)
+  if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
+  given = given or {}
+  if type(given) ~= "table" then refuse("argument", "trim takes a table", "chat:trim { budget = 8000 }") end
+  options.names(given, NAMES, "trim")
+  local budget = given.budget == nil and default_budget(chat) or tokens(given.budget, "budget")
+  local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
+  return {
+    budget = math.max(0, budget - reserve),
+    guards = flag(given.guards, "guards", true),
+    dry_run = flag(given.dry_run, "dry_run", false),
+    policy = given.policy,
+  }
+end
+
+--- The policies, or nil, message, code where a file is at fault, which the
+--- world is to blame for, and not the caller.
+local function resolve(spec)
+  local ok, steps = pcall(policies.resolve, spec)
+  if ok then return steps end
+  if not core.is_error(steps) or steps.code == "argument" then error(steps, 0) end
+  return nil, tostring(steps), (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
+end
+
+---- Running ----
+
+--- Puts the draft in the hands of a policy; the value gives it back when closed,
+--- also when the policy raises and another one catches that.
+local function hand_over(run, name)
+  local draft = run.draft
+  local outer_name, outer_memory = core.draft.by(draft, name), draft.memory
+  run.memories[name] = run.memories[name] or {}
+  draft.memory = run.memories[name]
+  return setmetatable({}, { __close = function()
+    run.memories[name] = draft.memory   -- the policy may have put another table there
+    draft.memory = outer_memory
+    core.draft.by(draft, outer_name)
+  end })
+end
+
+local function run_step(run, step)
+  local _ <close> = hand_over(run, step.policy.name)
+  step.policy.trim(run.draft, run.budget, step.options)
+  return true
+end
+
+--- The same; nil, message, code when the policy failed.
+local function attempt_step(run, step)
+  local ok, message, code = blame.call(step.policy.trim, run_step, run, step)
+  if ok then return true end
+  return nil, ("policy %s: %s"):format(step.policy.name, message), code == "memory" and code or "policy"
+end
+
+--- The first one always runs, later ones only while the draft is over budget.
+local function run_steps(run, steps, run_one)
+  for i, step in ipairs(steps) do
+    if i == 1 or run.draft:tokens() > run.budget then
+      local ok, message, code = run_one(run, step)
+      if not ok then return nil, message, code end
+    end
+  end
+  return true
+end
+
+--- draft:run(policy, options): hands on to another policy, within the same trim.
+---@param draft ebb.Draft
+---@param policy string|function|table
+---@param given? table
+function trim.hand_on(draft, policy, given)
+  local run = runs[draft]
+  if not run then refuse("closed", "run works inside a trim only") end
+  if policy == nil then refuse("argument", "run needs a policy", 'draft:run("keep_recent")') end
+  run_steps(run, policies.resolve(policy, given), run_step)
+end
+
+---- Verdicts ----
+
+local function plural(n, word)
+  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+local function cannot_fit(draft, guarded_tokens, budget)
+  local messages = 0
+  for unit in draft:units {} do
+    if unit.guarded then messages = messages + unit.count end
+  end
+  local text = "cannot fit: the guarded part is %s and costs %d tokens; the budget is %d"
+  return text:format(plural(messages, "message"), guarded_tokens, budget)
+end
+
+local function names_of(steps)
+  local names = {}
+  for i, step in ipairs(steps) do
+    names[i] = step.policy.name
+  end
+  return table.concat(names, ", ")
+end
+
+local function over_budget(left, budget, steps)
+  local text = "over budget: %s left %d tokens, %d more than the budget of %d"
+  return text:format(names_of(steps), left, left - budget, budget)
+end
+
+---- One trim ----
+
+--- Edits the draft until it fits; nil, message, code if it never does.
+local function shape(run, steps)
+  local info = core.draft.info(run.draft)
+  if info.guarded_tokens > run.budget then
+    return nil, cannot_fit(run.draft, info.guarded_tokens, run.budget), "cannot_fit"
+  end
+  local ok, message, code = run_steps(run, steps, attempt_step)
+  if not ok then return nil, message, code end
+  local left = run.draft:tokens()
+  if left > run.budget then return nil, over_budget(left, run.budget, steps), "over_budget" end
+  return true
+end
+
+local function report_of(chat, draft, budget)
+  local info = core.draft.info(draft)
+  local _, trust = draft:tokens()
+  return {
+    before = info.before, after = info.tokens, budget = budget, trust = trust,
+    dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
+    batch = chat:stats().current_batch_index,
+    ledger = core.draft.ledger(draft),
+  }
+end
+
+---@param chat ebb.Conversation
+---@param given? ebb.Trim
+---@return ebb.TrimReport? report
+---@return string? message
+---@return string? code
+function trim.run(chat, given)
+  local asked = read_options(chat, given)
+  local steps, why, what = resolve(asked.policy)
+  if not steps then return nil, why, what end
+  local draft = chat:draft { guards = asked.guards }
+  local run = { draft = draft, budget = asked.budget, memories = memory.recall(chat) }
+  runs[draft] = run
+
+  local ok, message, code = shape(run, steps)
+  if not ok then
+    core.draft.discard(draft)
+    return nil, message, code
+  end
+
+  local report = report_of(chat, draft, asked.budget)
+  if asked.dry_run then
+    core.draft.discard(draft)
+  else
+    local description = ("to %d tokens by %s"):format(asked.budget, names_of(steps))
+    report.batch = core.draft.commit(draft, { operation = "trim", description = description })
+    memory.keep(chat, report.batch, run.memories)
+  end
+  return report
+end
+
+return trim

@@ -1,0 +1,37 @@
+--- Where the library talks: warnings, and `print` inside policies and filters.
+--
+-- Standard output belongs to results, so the default is standard error. A host
+-- gives a function of its own with `log.to`.
+
+local log = {}
+
+local function to_stderr(line)
+  io.stderr:write(line, "\n")
+end
+
+local sink = to_stderr
+
+--- Sends every later line to `new_sink`; nil goes back to standard error.
+---@param new_sink? fun(line: string)
+---@return fun(line: string) before   what it was until now
+function log.to(new_sink)
+  local before = sink
+  sink = new_sink or to_stderr
+  return before
+end
+
+---@param line string
+function log.write(line)
+  sink(line)
+end
+
+--- Takes the place of `print` in policies and filters.
+function log.print(...)
+  local words = table.pack(...)
+  for i = 1, words.n do
+    words[i] = tostring(words[i])
+  end
+  sink(table.concat(words, "\t"))
+end
+
+return log

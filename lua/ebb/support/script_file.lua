@@ -1,0 +1,45 @@
+--- Reads Lua files that return something: policies, filters, lists of nodes.
+--
+-- The file gets the globals of the program that asked for it, except that its
+-- `print` goes to the log and its own globals stay its own. It is called with
+-- its path, so that it can name files beside it.
+
+local core = require "ebb.support.core"
+local log = require "ebb.support.log"
+
+local script_file = {}
+
+local FILE_MAX = 1024 * 1024   -- bytes; no script that a person wrote is longer
+
+--- Is this word the path of a Lua file, rather than the name of something built in?
+---@param word string
+---@return boolean
+function script_file.is_path(word)
+  return word:find "%.lua$" ~= nil or word:find("/", 1, true) ~= nil
+end
+
+--- "path/to/shrink_tools.lua" -> "shrink_tools"
+---@param path string
+---@return string
+function script_file.name(path)
+  return (path:gsub("^.*/", ""):gsub("%.lua$", ""))
+end
+
+--- What the file returns.
+---@param path string
+---@return any value           nil when it failed, or when the file returned nothing
+---@return string? message     with file:line where there is one
+---@return string? code        "absent", "io", "limit", "syntax" or "script"
+function script_file.load(path)
+  local text, message, code = core.read_file(path, FILE_MAX)
+  if not text then return nil, message, code end
+  text = text:gsub("^#[^\n]*", "", 1)   -- the line that makes it a program
+  local environment = setmetatable({ print = log.print }, { __index = _G })
+  local chunk, problem = load(text, "@" .. path, "t", environment)
+  if not chunk then return nil, problem, "syntax" end
+  local ok, value = pcall(chunk, path)
+  if not ok then return nil, tostring(value), "script" end
+  return value
+end
+
+return script_file

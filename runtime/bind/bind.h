@@ -1,0 +1,254 @@
+/*
+** What the files of this layer share: types of userdata, errors, arguments.
+**
+** One file per type; none decides anything. Rules that hold everywhere:
+**   - A userdata is made, empty, before anything that can raise; its __gc frees
+**     what it holds. So a raised error leaks nothing.
+**   - Metatables are found by the address of their BindType, never by a name
+**     that another library might use, and are locked (__metatable = false).
+**   - A message, unit, turn or selection holds its owner (a conversation, batch
+**     or draft) as its first user value, and names messages by seq.
+*/
+#ifndef EBB_BIND_BIND_H
+#define EBB_BIND_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "core/draft.h"
+#include "core/operation.h"
+#include "format/document.h"
+#include "format/edit.h"
+
+#define EBB_VERSION "0.1.0"
+
+/* ---- types (type.c) ---- */
+
+typedef struct BindType {
+  const char *name;          /* as users see it: "Conversation" */
+} BindType;
+
+extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_SELECTION, BIND_UNIT, BIND_TURN,
+  BIND_LEDGER, BIND_BUFFER;
+
+/* A function and the names of its parameters, separated by spaces: what users
+   read in ebb.d.lua is held against these. */
+typedef struct BindMethod {
+  const char *name;
+  lua_CFunction function;
+  const char *parameters;
+} BindMethod;
+
+/* Makes a metatable with a table of methods; `index` (NULL: methods only) is
+   asked first and answers 0 values for "look among the methods". Leaves
+   nothing on the stack. */
+void  bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc);
+/* Adds methods; parameters are noted under "Type:method". */
+/* The same for plain functions, into the table on top; noted under "owner.name". */
+void  bind_functions(lua_State *L, const char *owner, const BindMethod *functions);
+void  bind_push_parameters(lua_State *L);
+void  bind_methods(lua_State *L, const BindType *type, const BindMethod *methods);
+/* Pushes the table of methods. */
+void  bind_push_methods(lua_State *L, const BindType *type);
+void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values);     /* zeroed */
+void *bind_test(lua_State *L, int index, const BindType *type);      /* NULL if it is none */
+void *bind_check(lua_State *L, int index, const BindType *type);     /* raises */
+/* The type of a value, or NULL. */
+const BindType *bind_type_of(lua_State *L, int index);
+/* The end of every index function: the method under the key at 2, or an error
+   with a hint. */
+int   bind_index_method(lua_State *L, const BindType *type);
+
+/* Fields of a type by name, NULL at the end: opened once; then the key at 2 of
+   an index function gives its number, or -1. Leaves two values on the stack. */
+void  bind_open_fields(lua_State *L, const char *const *names);
+int   bind_find_field(lua_State *L, const char *const *names);
+
+/* ---- errors (error.c) ---- */
+
+/* Pushes {code, message, hint}; hint may be NULL. */
+void  bind_push_error(lua_State *L, const char *code, const char *message, const char *hint);
+int   bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...);
+/* Raises what a status says, with `what` failed; STATUS_OK is not allowed. */
+int   bind_raise_status(lua_State *L, Status status, const char *what);
+/* nil, message, code. */
+int   bind_refuse(lua_State *L, const char *code, const char *message);
+/* Among the names (NULL at the end), the one that was probably meant, or NULL. */
+const char *bind_suggest(const char *name, const char *const *names);
+void  bind_open_errors(lua_State *L);        /* core.error, core.is_error into the table on top */
+
+/* ---- arguments (argument.c) ---- */
+
+Memory bind_memory(lua_State *L);
+/* A growing block that the collector frees; pushed. */
+Buffer *bind_buffer(lua_State *L);
+Text  bind_text(lua_State *L, int index);    /* the string at index */
+/* An integer within [low, high]; `name` is how errors call it. */
+lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
+/* Refuses keys of the table at `index` that are none of `names`. */
+void  bind_check_names(lua_State *L, int index, const char *what, const char *const *names);
+/* Pushes field `name` of the table at `index`; false, and nothing pushed, for nil. */
+bool  bind_field(lua_State *L, int index, const char *name);
+/* Options: optional integer and boolean fields. */
+bool  bind_count_field(lua_State *L, int index, const char *name, uint32_t *value);
+bool  bind_flag_field(lua_State *L, int index, const char *name, bool absent);
+/* A role, or a list of roles, as bits. */
+unsigned bind_roles(lua_State *L, int index);
+Role  bind_role(lua_State *L, int index);
+/* The list of strings (or one string) in field `name`. The texts live in a
+   userdata left on the stack; the strings are held by the table. */
+TextList bind_text_list(lua_State *L, int index, const char *name);
+
+/* ---- JSON (json.c) ---- */
+
+void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* valid JSON, as Lua values */
+/* Adds the value at index as JSON; raises {code = "argument"} for what has none. */
+void  bind_encode(lua_State *L, int index, Buffer *out);
+void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys in a message's usual order */
+void  bind_open_json(lua_State *L);          /* pushes the table ebb.json */
+
+/* ---- owners and views (view.c) ---- */
+
+/* What the conversations of one store share: where callbacks run, and their time. */
+typedef struct Callbacks {
+  lua_State *L;
+  int self;                  /* stack index of the conversation whose call this is */
+  int64_t now;
+  bool has_clock, has_counter;
+  bool busy;                 /* a callback runs: edits are refused */
+} Callbacks;
+
+typedef struct ConversationHandle {
+  Conversation *conversation;
+  Document document;
+  DocumentWarnings warnings;
+  Callbacks *callbacks;      /* user value 2; functions in user value 1 */
+  uint64_t limit;
+  bool has_limit, told;      /* told: on_limit was called and it is over still */
+} ConversationHandle;
+
+typedef struct BatchHandle {
+  Sequence *list;
+  Units *units;
+} BatchHandle;
+
+typedef struct DraftHandle {
+  Draft *draft;
+} DraftHandle;
+
+/* The list behind a conversation, batch or draft. */
+typedef struct View {
+  int owner;                 /* absolute stack index */
+  ConversationHandle *handle;
+  Conversation *conversation;
+  const Sequence *list;
+  Draft *draft;              /* NULL: not a draft */
+  BatchHandle *batch;        /* NULL: not a batch */
+} View;
+
+View  bind_view(lua_State *L, int index);                  /* raises for anything else */
+bool  bind_is_view(lua_State *L, int index);
+const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of the draft's slots */
+/* Where a message stands in the units' numbering, or UNIT_NONE. */
+uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);
+MessageId bind_view_slot_message(const View *view, uint32_t slot);
+bool  bind_view_slot_is_gone(const View *view, uint32_t slot);
+uint64_t bind_view_tokens(const View *view);
+
+/* ---- conversations (conversation.c) ---- */
+
+ConversationHandle *bind_check_conversation(lua_State *L, int index);
+/* Before an edit: refuses during callbacks, asks the clock. Returns the handle. */
+ConversationHandle *bind_enter(lua_State *L, int index);
+ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
+/* Options at index (may be none): fills in a pushed conversation; raises. */
+void  bind_configure(lua_State *L, int conversation, int options);
+/* After an edit that failed: raises its status, or the callback's own error. */
+int   bind_raise_edit(lua_State *L, int conversation, Status status, const char *what);
+void  bind_check_limit(lua_State *L, int conversation);
+/* The message at index as a handle or a position of the owner's list; raises. */
+MessageId bind_message_argument(lua_State *L, View *view, int index);
+/* A batch by number or by checkpoint name. */
+uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index, bool *has_length, uint32_t *length);
+
+/* Messages from Lua: a table, ebb.json.raw or a list of these at index, as a
+   source; its bytes live in a buffer left on the stack. */
+typedef struct LuaSource {
+  Json json;
+  Reader reader;
+} LuaSource;
+
+MessageSource bind_source(lua_State *L, int index);
+/* After an edit with a source failed: says what was wrong with which message. */
+int   bind_raise_source(lua_State *L, int conversation, const MessageSource *source, Status status, const char *what);
+
+/* ---- the other types ---- */
+
+void  bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint);
+MessageId bind_check_message(lua_State *L, int index);
+PartKind bind_part_kind(lua_State *L, int index);           /* by name; raises */
+void  bind_push_call(lua_State *L, const Message *message, uint32_t call);
+void  bind_push_text(lua_State *L, Text text);             /* decoded */
+
+typedef struct Selected {
+  MessageId id;
+  uint32_t position;         /* when it was selected, from 0 */
+} Selected;
+
+typedef struct Selection {
+  uint32_t count;
+  Selected items[];
+} Selection;
+
+/* Pushes an empty selection with room; the caller fills it. */
+Selection *bind_new_selection(lua_State *L, int owner, uint32_t room);
+
+void  bind_push_unit(lua_State *L, int owner, MessageId first);
+/* The messages of the unit at index that are there; the ids live in a block
+   left on the stack. */
+uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids);
+
+typedef struct Turn {
+  uint32_t count, age;       /* messages; turns after it */
+  MessageId ids[];
+} Turn;
+
+/* Pushes the turn number `turn` of the view's list. */
+void  bind_push_turn(lua_State *L, const View *view, uint32_t turn);
+void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);      /* shares it */
+
+/* Does a message pass the conditions of where{} or a walk? The table stands at
+   `conditions`. */
+typedef struct Conditions {
+  int table;
+  unsigned roles;
+  bool has_since, has_before;
+  int64_t since, before;
+  bool has_marked, has_matches, has_kind, has_calls;
+  Text marked, calls;
+  PartKind kind;
+  TextList names, ids;
+} Conditions;
+
+Conditions bind_conditions(lua_State *L, int index, const char *what, const char *const *names);
+bool  bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id);
+
+/* string.find is kept in the registry under this address. */
+extern const char BIND_FIND;
+void  bind_open_list(lua_State *L, const BindType *type);  /* adds the queries to a type */
+void  bind_open_conversation(lua_State *L);
+void  bind_open_edit(lua_State *L);
+void  bind_open_batch(lua_State *L);
+void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
+void  bind_open_walk(lua_State *L);
+void  bind_open_message(lua_State *L);
+void  bind_open_selection(lua_State *L);
+void  bind_open_unit(lua_State *L);
+void  bind_open_ledger(lua_State *L);
+void  bind_open_load(lua_State *L);        /* load, parse, read_file, write_file into the table on top */
+
+int   luaopen_ebb_core(lua_State *L);
+
+#endif

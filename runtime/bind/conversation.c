@@ -1,0 +1,459 @@
+/*
+** Conversations: making, configuring, looking at batches. Edits are in edit.c,
+** queries in list.c, files in load.c.
+**
+** User values: 1 the functions that the caller gave {counter, clock, on_limit,
+** failed}, 2 the Callbacks; both shared by forks.
+*/
+#include <string.h>
+
+#include "bind/bind.h"
+
+#define FUNCTIONS 1
+#define CALLBACKS 2
+
+/* ---- callbacks ---- */
+
+/* Calls a function of the caller's with the arguments on the stack. What it
+   raises is kept under `failed` until the edit has ended. */
+static bool call_back(Callbacks *callbacks, int arguments, int results) {
+  lua_State *L = callbacks->L;
+  Callbacks outer = *callbacks;      /* the function may call methods of its own */
+  callbacks->busy = true;
+  bool done = lua_pcall(L, arguments, results, 0) == LUA_OK;
+  *callbacks = outer;
+  if (done) return true;
+  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "failed");
+  lua_pop(L, 1);
+  return false;
+}
+
+static void fail(Callbacks *callbacks, const char *message) {
+  lua_State *L = callbacks->L;
+  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
+  bind_push_error(L, "argument", message, NULL);
+  lua_setfield(L, -2, "failed");
+  lua_pop(L, 1);
+}
+
+static void push_function(Callbacks *callbacks, const char *name) {
+  lua_State *L = callbacks->L;
+  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+}
+
+static Status count_by_caller(void *user, MessageId id, uint32_t *tokens) {
+  Callbacks *callbacks = user;
+  lua_State *L = callbacks->L;
+  luaL_checkstack(L, 8, NULL);
+  push_function(callbacks, "counter");
+  bind_push_message(L, callbacks->self, id, UINT32_MAX);
+  if (!call_back(callbacks, 1, 1)) return STATUS_HOST;
+  int is_integer;
+  lua_Integer count = lua_tointegerx(L, -1, &is_integer);
+  lua_pop(L, 1);
+  if (!is_integer || count < 0 || count > UINT32_MAX) {
+    fail(callbacks, "the counter must answer a whole number of tokens, 0 or more");
+    return STATUS_HOST;
+  }
+  *tokens = (uint32_t)count;
+  return STATUS_OK;
+}
+
+static int64_t now_by_caller(void *user) { return ((Callbacks *)user)->now; }
+
+/* Asks the caller's clock before anything has happened, so that it may raise. */
+static void ask_clock(lua_State *L, int conversation, Callbacks *callbacks) {
+  if (!callbacks->has_clock) return;
+  lua_getiuservalue(L, conversation, FUNCTIONS);
+  lua_getfield(L, -1, "clock");
+  lua_call(L, 0, 1);
+  callbacks->now = bind_integer(L, -1, "clock", INT64_MIN, INT64_MAX);
+  lua_pop(L, 2);
+}
+
+int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
+  if (status != STATUS_HOST) return bind_raise_status(L, status, what);
+  lua_getiuservalue(L, conversation, FUNCTIONS);
+  lua_getfield(L, -1, "failed");
+  lua_pushnil(L);
+  lua_setfield(L, -3, "failed");
+  return lua_error(L);
+}
+
+/* ---- handles ---- */
+
+ConversationHandle *bind_check_conversation(lua_State *L, int index) {
+  ConversationHandle *handle = bind_check(L, index, &BIND_CONVERSATION);
+  if (handle->conversation == NULL) bind_raise(L, "closed", NULL, "the conversation is closed");
+  handle->callbacks->L = L;
+  handle->callbacks->self = lua_absindex(L, index);
+  return handle;
+}
+
+ConversationHandle *bind_enter(lua_State *L, int index) {
+  ConversationHandle *handle = bind_check_conversation(L, index);
+  if (handle->callbacks->busy) {
+    bind_raise(L, "busy", "edit after it has returned", "a conversation may not be edited inside its own callback");
+  }
+  ask_clock(L, lua_absindex(L, index), handle->callbacks);
+  return handle;
+}
+
+static int l_free(lua_State *L) {
+  ConversationHandle *handle = lua_touserdata(L, 1);
+  conversation_free(handle->conversation);
+  if (handle->warnings.list != NULL) {
+    memory_free(&handle->warnings.memory, handle->warnings.list, handle->warnings.room * sizeof *handle->warnings.list);
+  }
+  *handle = (ConversationHandle){0};
+  return 0;
+}
+
+ConversationHandle *bind_new_conversation(lua_State *L) {
+  ConversationHandle *handle = bind_new(L, &BIND_CONVERSATION, sizeof *handle, 2);
+  handle->warnings.memory = bind_memory(L);
+  handle->document = document_new(DOCUMENT_ARRAY);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, FUNCTIONS);
+  handle->callbacks = lua_newuserdatauv(L, sizeof *handle->callbacks, 0);
+  *handle->callbacks = (Callbacks){.L = L};
+  lua_setiuservalue(L, -2, CALLBACKS);
+  handle->callbacks->self = lua_gettop(L);
+  return handle;
+}
+
+/* ---- options ---- */
+
+static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading",
+                                           "max_message", "max_file", NULL};
+
+/* Keeps the function in field `name`, if there is one, for later calls. */
+static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
+  if (!bind_field(L, options, name)) return false;
+  if (!lua_isfunction(L, -1)) bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
+  lua_getiuservalue(L, conversation, FUNCTIONS);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+  return true;
+}
+
+static Counter read_counter(lua_State *L, int options, ConversationHandle *handle) {
+  static const char *const names[] = {"bytes4", "cjk", "utf16_2_5", NULL};
+  Estimator estimator = ESTIMATE_CJK;
+  if (bind_field(L, options, "encoding")) {
+    const char *name = luaL_checkstring(L, -1);
+    if (!estimator_parse(name, &estimator)) {
+      const char *meant = bind_suggest(name, names);
+      const char *hint = meant == NULL ? "estimators are bytes4, cjk and utf16_2_5" : lua_pushfstring(L, "did you mean '%s'?", meant);
+      bind_raise(L, "unknown_name", hint, "unknown encoding '%s'", name);
+    }
+    lua_pop(L, 1);
+  }
+  Counter counter = counter_of(estimator);
+  if (handle->callbacks->has_counter) {
+    counter.given = count_by_caller;
+    counter.user = handle->callbacks;
+  }
+  return counter;
+}
+
+/* Adds "- name: description" for the tool at the top, and pops it. */
+static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
+  if (!lua_istable(L, -1) || lua_getfield(L, -1, "name") != LUA_TSTRING || lua_getfield(L, -2, "description") != LUA_TSTRING) {
+    bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
+  }
+  lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
+  lua_replace(L, -4);
+  lua_pop(L, 2);
+  luaL_addvalue(text);
+}
+
+/* Pushes {role = "system", content = heading and lines}. */
+static void push_tool_message(lua_State *L, int options, const char *heading) {
+  luaL_Buffer text;
+  lua_newtable(L);
+  lua_pushstring(L, "system");
+  lua_setfield(L, -2, "role");
+  lua_getfield(L, options, "tools");
+  int tools = lua_gettop(L);
+  luaL_checktype(L, tools, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, tools);
+  luaL_buffinit(L, &text);
+  luaL_addstring(&text, heading);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_geti(L, tools, i);
+    describe_tool(L, i, &text);
+  }
+  luaL_pushresult(&text);
+  lua_setfield(L, tools - 1, "content");
+  lua_settop(L, tools - 1);
+}
+
+static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
+  if (!bind_field(L, options, "tools")) return;
+  const char *heading = "Available tools:";
+  if (bind_field(L, options, "tools_heading")) heading = luaL_checkstring(L, -1);
+  push_tool_message(L, options, heading);
+  MessageSource source = bind_source(L, lua_gettop(L));
+  bool more;
+  Text raw;
+  MessageShape shape;
+  Status status = source.next(source.user, &more, &raw, &shape);
+  if (status == STATUS_OK) status = conversation_set_tools(handle->conversation, text_of(heading), raw, &shape);
+  if (status != STATUS_OK) bind_raise_status(L, status, "tools");
+}
+
+void bind_configure(lua_State *L, int conversation, int options) {
+  ConversationHandle *handle = bind_test(L, conversation, &BIND_CONVERSATION);
+  conversation = lua_absindex(L, conversation);
+  int top = lua_gettop(L);
+  if (lua_isnoneornil(L, options)) {
+    lua_newtable(L);
+    options = lua_gettop(L);
+  }
+  bind_check_names(L, options, "conversation", OPTION_NAMES);
+  handle->callbacks->has_counter = keep_function(L, conversation, options, "counter");
+  handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
+  keep_function(L, conversation, options, "on_limit");
+  ask_clock(L, conversation, handle->callbacks);
+  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .counter = read_counter(L, options, handle)};
+  if (handle->callbacks->has_clock) config.clock = (Clock){.now_ms = now_by_caller, .user = handle->callbacks};
+  if (bind_field(L, options, "limit")) {
+    handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);
+    handle->has_limit = true;
+    lua_pop(L, 1);
+  }
+  Status status = conversation_new(&config, &handle->conversation);
+  if (status != STATUS_OK) bind_raise_status(L, status, "conversation");
+  read_tools(L, options, handle);
+  lua_settop(L, top);
+}
+
+/* conversation(options) -> Conversation */
+static int l_new(lua_State *L) {
+  lua_settop(L, 1);
+  ConversationHandle *handle = bind_new_conversation(L);
+  bind_configure(L, 2, 1);
+  Sequence **list = history_grow(conversation_history(handle->conversation));
+  handle->callbacks->self = 2;
+  Status status = conversation_put_tools(handle->conversation, list);
+  if (status != STATUS_OK) return bind_raise_edit(L, 2, status, "tools");
+  conversation_touch(handle->conversation);
+  return 1;
+}
+
+/* ---- batches ---- */
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, Text text) {
+  bind_push_text(L, text);
+  lua_setfield(L, -2, name);
+}
+
+static void push_batch_info(lua_State *L, BatchInfo info) {
+  lua_createtable(L, 0, 8);
+  set_integer(L, "index", info.index);
+  if (info.parent != BATCH_NONE) {
+    set_integer(L, "parent", info.parent);
+    set_integer(L, "parent_length", info.parent_length);
+  }
+  set_text(L, "operation", text_of(batch_kind_name(info.kind)));
+  set_text(L, "description", info.description);
+  set_integer(L, "timestamp", info.timestamp);
+  set_integer(L, "message_count", info.count);
+  if (info.name.size > 0) set_text(L, "name", info.name);
+}
+
+/* conversation:batches() -> list of {index, parent, parent_length, ...} */
+static int l_batches(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  const History *history = conversation_history(handle->conversation);
+  uint32_t count = history_count(history);
+  lua_createtable(L, (int)(count > INT32_MAX ? INT32_MAX : count), 0);
+  for (uint32_t i = 0; i < count; i++) {
+    push_batch_info(L, history_batch(history, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index, bool *has_length, uint32_t *length) {
+  const History *history = conversation_history(handle->conversation);
+  uint32_t batch = 0;
+  *has_length = false;
+  if (lua_type(L, index) == LUA_TSTRING) {
+    if (!history_find(history, bind_text(L, index), &batch, length)) {
+      bind_raise(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'", lua_tostring(L, index));
+    }
+    *has_length = true;
+    return batch;
+  }
+  return (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
+}
+
+/* conversation:stats() -> {total_messages, current_batch_messages, total_batches, current_batch_index} */
+static int l_stats(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  const History *history = conversation_history(handle->conversation);
+  lua_createtable(L, 0, 4);
+  set_integer(L, "total_messages", store_count(conversation_store(handle->conversation)));
+  set_integer(L, "current_batch_messages", sequence_count(conversation_list(handle->conversation)));
+  set_integer(L, "total_batches", history_count(history));
+  set_integer(L, "current_batch_index", history_current(history));
+  return 1;
+}
+
+/* conversation:fork() -> Conversation */
+static int l_fork(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 2);
+  fork->document = handle->document;
+  fork->limit = handle->limit;
+  fork->has_limit = handle->has_limit;
+  fork->told = handle->told;
+  fork->warnings.memory = handle->warnings.memory;
+  fork->callbacks = handle->callbacks;
+  for (int value = FUNCTIONS; value <= CALLBACKS; value++) {
+    lua_getiuservalue(L, 1, value);
+    lua_setiuservalue(L, -2, value);
+  }
+  Status status = conversation_fork(handle->conversation, &fork->conversation);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "fork");
+  return 1;
+}
+
+/* ---- marks ---- */
+
+static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
+  View view = bind_view(L, 1);
+  *handle = view.handle;
+  luaL_checktype(L, 3, LUA_TSTRING);
+  return store_origin(conversation_store(view.conversation), bind_message_argument(L, &view, 2));
+}
+
+/* conversation:mark(message, name) */
+static int l_mark(lua_State *L) {
+  ConversationHandle *handle;
+  MessageId origin = mark_arguments(L, &handle);
+  Status status = marks_add(conversation_marks(handle->conversation), bind_text(L, 3), origin);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "mark");
+}
+
+/* conversation:unmark(message, name) */
+static int l_unmark(lua_State *L) {
+  ConversationHandle *handle;
+  MessageId origin = mark_arguments(L, &handle);
+  marks_remove(conversation_marks(handle->conversation), bind_text(L, 3), origin);
+  return 0;
+}
+
+/* ---- limit ---- */
+
+/* conversation:limit() -> tokens | nil */
+static int l_limit(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  if (handle->has_limit) lua_pushinteger(L, (lua_Integer)handle->limit);
+  else lua_pushnil(L);
+  return 1;
+}
+
+static bool is_over(const ConversationHandle *handle) {
+  return handle->has_limit && conversation_tokens(handle->conversation) > handle->limit;
+}
+
+/* conversation:over_limit() -> boolean */
+static int l_over_limit(lua_State *L) {
+  lua_pushboolean(L, is_over(bind_check_conversation(L, 1)));
+  return 1;
+}
+
+void bind_check_limit(lua_State *L, int conversation) {
+  ConversationHandle *handle = bind_check_conversation(L, conversation);
+  bool over = is_over(handle), first = over && !handle->told;
+  handle->told = over;
+  if (!first) return;
+  lua_getiuservalue(L, conversation, FUNCTIONS);
+  if (lua_getfield(L, -1, "on_limit") == LUA_TFUNCTION) {
+    lua_pushvalue(L, conversation);
+    lua_pushinteger(L, (lua_Integer)conversation_tokens(handle->conversation));
+    lua_pushinteger(L, (lua_Integer)handle->limit);
+    lua_call(L, 3, 0);
+  } else {
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* ---- the type ---- */
+
+/* conversation:warnings() -> list of {code, message, line, byte} */
+static int l_warnings(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < handle->warnings.count; i++) {
+    DocumentWarning warning = handle->warnings.list[i];
+    lua_createtable(L, 0, 4);
+    set_text(L, "code", text_of("unknown_part"));
+    bind_push_text(L, warning.kind);
+    lua_pushfstring(L, "a content part of unknown type '%s' is kept as it is", lua_tostring(L, -1));
+    lua_setfield(L, -3, "message");
+    lua_pop(L, 1);
+    set_integer(L, "line", (lua_Integer)warning.place.line);
+    set_integer(L, "byte", (lua_Integer)warning.place.byte);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* conversation:shape() -> "array" | "jsonl" | "body" | nil */
+static int l_shape(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  if (handle->document.loaded) lua_pushstring(L, document_shape_name(handle->document.shape));
+  else lua_pushnil(L);
+  return 1;
+}
+
+/* conversation:model() -> the model that a loaded body names | nil */
+static int l_model(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  if (handle->document.model.size > 0) bind_push_text(L, handle->document.model);
+  else lua_pushnil(L);
+  return 1;
+}
+
+static int l_index(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_CONVERSATION);
+  View view = bind_view(L, 1);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (i < 1 || i > sequence_count(view.list)) return 0;
+  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
+  return 1;
+}
+
+static int l_length(lua_State *L) {
+  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
+  return 1;
+}
+
+void bind_open_conversation(lua_State *L) {
+  static const BindMethod functions[] = {{"conversation", l_new, "options"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
+    {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"}, {"limit", l_limit, ""},
+    {"over_limit", l_over_limit, ""}, {"warnings", l_warnings, ""},     {"shape", l_shape, ""},
+    {"model", l_model, ""},           {NULL, NULL, NULL},
+  };
+  bind_type(L, &BIND_CONVERSATION, l_index, l_length, l_free);
+  bind_methods(L, &BIND_CONVERSATION, methods);
+  bind_open_list(L, &BIND_CONVERSATION);
+  bind_functions(L, "ebb", functions);
+}

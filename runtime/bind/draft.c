@@ -1,0 +1,376 @@
+/*
+** Drafts: edits for policies. A refused edit answers false and why; what is
+** wrong with the arguments raises.
+**
+** User values: 1 the conversation, 2 the table `memory`.
+*/
+#include <string.h>
+
+#include "bind/bind.h"
+
+#define CONVERSATION 1
+#define MEMORY 2
+
+static int l_free(lua_State *L) {
+  DraftHandle *handle = lua_touserdata(L, 1);
+  draft_free(handle->draft);
+  handle->draft = NULL;
+  return 0;
+}
+
+static Draft *check(lua_State *L) {
+  DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
+  if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
+  return handle->draft;
+}
+
+/* Before an edit that may call back: the conversation stands at the answer. */
+static int enter(lua_State *L) {
+  lua_getiuservalue(L, 1, CONVERSATION);
+  bind_enter(L, -1);
+  return lua_gettop(L);
+}
+
+/* conversation:draft({guards = boolean}) -> Draft */
+static int l_draft(lua_State *L) {
+  static const char *const names[] = {"guards", NULL};
+  ConversationHandle *conversation = bind_enter(L, 1);
+  bool guards = true;
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    bind_check_names(L, 2, "draft", names);
+    guards = bind_flag_field(L, 2, "guards", true);
+  }
+  DraftHandle *handle = bind_new(L, &BIND_DRAFT, sizeof *handle, 2);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, CONVERSATION);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, MEMORY);
+  Status status = draft_new(conversation->conversation, guards, &handle->draft);
+  return status == STATUS_OK ? 1 : bind_raise_status(L, status, "draft");
+}
+
+/* ---- what an edit is about ---- */
+
+static Text reason_at(lua_State *L, int index, const char *otherwise) {
+  return lua_isnoneornil(L, index) ? text_of(otherwise) : bind_text(L, index);
+}
+
+/* The messages that the value at 2 stands for, in a block left on the stack. */
+static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
+  Selection *selection = bind_test(L, 2, &BIND_SELECTION);
+  Turn *turn = bind_test(L, 2, &BIND_TURN);
+  if (bind_test(L, 2, &BIND_UNIT) != NULL) return bind_unit_messages(L, 2, ids);
+  uint32_t count = selection != NULL ? selection->count : turn != NULL ? turn->count : 1;
+  *ids = lua_newuserdatauv(L, count * sizeof **ids + 1, 0);
+  if (selection != NULL) {
+    for (uint32_t i = 0; i < count; i++) (*ids)[i] = selection->items[i].id;
+  } else if (turn != NULL) {
+    memcpy(*ids, turn->ids, count * sizeof **ids);
+  } else {
+    **ids = bind_message_argument(L, view, 2);
+  }
+  return count;
+}
+
+static int refuse(lua_State *L, const char *why) {
+  lua_pushboolean(L, 0);
+  lua_pushstring(L, why);
+  return 2;
+}
+
+static int refuse_held(lua_State *L, Hold hold) {
+  lua_pushboolean(L, 0);
+  lua_pushfstring(L, "guarded: %s", hold_reason(hold));
+  return 2;
+}
+
+/* draft:drop(what, reason) -> tokens freed | false, why */
+static int l_drop(lua_State *L) {
+  Draft *draft = check(L);
+  View view = bind_view(L, 1);
+  MessageId *ids;
+  uint64_t freed;
+  Hold hold;
+  lua_settop(L, 3);
+  uint32_t count = check_messages(L, &view, &ids);
+  Status status = draft_drop(draft, ids, count, reason_at(L, 3, "dropped"), &freed, &hold);
+  if (status == STATUS_GUARDED) return refuse_held(L, hold);
+  if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
+  if (status != STATUS_OK) return bind_raise_status(L, status, "drop");
+  lua_pushinteger(L, (lua_Integer)freed);
+  return 1;
+}
+
+/* draft:keep(what, reason) -> true | false, why */
+static int l_keep(lua_State *L) {
+  Draft *draft = check(L);
+  View view = bind_view(L, 1);
+  MessageId *ids;
+  lua_settop(L, 3);
+  uint32_t count = check_messages(L, &view, &ids);
+  for (uint32_t i = 0; i < count; i++) {
+    if (draft_keep(draft, ids[i]) != STATUS_OK) return refuse(L, "it is not in the draft");
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* draft:drop_oldest({to, keep, reason}) -> messages, tokens freed */
+static int l_drop_oldest(lua_State *L) {
+  static const char *const names[] = {"to", "keep", "reason", NULL};
+  Draft *draft = check(L);
+  uint32_t keep = 0, messages;
+  uint64_t freed;
+  Text reason = text_of("oldest");
+  lua_settop(L, 2);
+  bind_check_names(L, 2, "drop_oldest", names);
+  lua_getfield(L, 2, "to");
+  lua_Integer to = bind_integer(L, -1, "to", 0, INT64_MAX);
+  bind_count_field(L, 2, "keep", &keep);
+  if (bind_field(L, 2, "reason")) reason = bind_text(L, -1);
+  Status status = draft_drop_oldest(draft, (uint64_t)to, keep, reason, &messages, &freed);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "drop_oldest");
+  lua_pushinteger(L, messages);
+  lua_pushinteger(L, (lua_Integer)freed);
+  return 2;
+}
+
+/* ---- replacing and inserting ---- */
+
+/* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
+static uint32_t read_edits(lua_State *L, MemberEdit edits[], uint32_t room, Buffer *out) {
+  static const char *const fixed[] = {"role", "id", "tool_calls", "tool_call_id", "function_call", NULL};
+  uint32_t count = 0;
+  size_t starts[32];
+  luaL_checktype(L, 3, LUA_TTABLE);
+  for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
+    for (int i = 0; fixed[i] != NULL; i++) {
+      if (strcmp(lua_tostring(L, -2), fixed[i]) != 0) continue;
+      bind_raise(L, "argument", "drop the message and insert another", "replace: a draft never changes %s", fixed[i]);
+    }
+    if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
+    starts[count] = out->size;
+    edits[count++].key = bind_text(L, -2);
+    bind_encode(L, -1, out);
+  }
+  for (uint32_t i = 0; i < count; i++) {      /* the buffer has stopped moving */
+    size_t end = i + 1 < count ? starts[i + 1] : out->size;
+    edits[i].value = text_plain(out->bytes + starts[i], end - starts[i]);
+  }
+  return count;
+}
+
+static Status read_message(lua_State *L, Reader *reader, Text json, Text *raw, MessageShape *shape) {
+  Json cursor;
+  json_open(&cursor, json.bytes, json.size);
+  if (reader_message(reader, &cursor, raw, shape)) return STATUS_OK;
+  lua_pushfstring(L, "expected %s", cursor.expected);
+  return cursor.status;
+}
+
+/* draft:replace(message, fields, reason) -> tokens freed | false, why */
+static int l_replace(lua_State *L) {
+  Draft *draft = check(L);
+  View view = bind_view(L, 1);
+  MemberEdit edits[32];
+  lua_settop(L, 4);
+  int conversation = enter(L);
+  MessageId id = bind_message_argument(L, &view, 2), made;
+  Buffer *values = bind_buffer(L), *out = bind_buffer(L);
+  uint32_t count = read_edits(L, edits, 32, values);
+  uint32_t slot = draft_slot_of(draft, id);
+  if (slot == UNIT_NONE) return refuse(L, "it is not in the draft");
+  const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
+  Status status = edit_members(message_raw(message), edits, count, out);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
+  Reader reader;
+  Text raw;
+  MessageShape shape;
+  Hold hold;
+  int64_t freed;
+  reader_init(&reader, bind_memory(L));
+  status = read_message(L, &reader, text_plain(out->bytes, out->size), &raw, &shape);
+  if (status != STATUS_OK) {
+    reader_free(&reader);
+    return bind_raise(L, status_code(status), NULL, "replace: %s", lua_tostring(L, -1));
+  }
+  status = draft_replace(draft, id, raw, &shape, reason_at(L, 4, "replaced"), &made, &freed, &hold);
+  reader_free(&reader);
+  if (status == STATUS_GUARDED) return refuse_held(L, hold);
+  if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
+  if (status == STATUS_ARGUMENT) return refuse(L, "a replacement keeps role, calls and results");
+  if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "replace");
+  lua_pushinteger(L, (lua_Integer)freed);
+  return 1;
+}
+
+/* draft:insert(position, message, reason) -> Message | false, why */
+static int l_insert(lua_State *L) {
+  Draft *draft = check(L);
+  lua_settop(L, 4);
+  int conversation = enter(L);
+  uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)draft_count(draft) + 1) - 1;
+  MessageSource source = bind_source(L, 3);
+  bool more;
+  Text raw;
+  MessageShape shape;
+  MessageId made;
+  Status status = source.next(source.user, &more, &raw, &shape);
+  if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
+  if (!more) return bind_raise(L, "argument", NULL, "insert: no message");
+  status = draft_insert(draft, position, raw, &shape, reason_at(L, 4, "inserted"), &made);
+  if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
+  bind_push_message(L, 1, made, position);
+  return 1;
+}
+
+/* draft:note(text) */
+static int l_note(lua_State *L) {
+  Draft *draft = check(L);
+  Status status = ledger_note(draft_ledger(draft), draft_by(draft), bind_text(L, 2));
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "note");
+}
+
+/* ---- for the library: core.draft ---- */
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+/* info(draft) -> {tokens, before, guarded_tokens, changed, dropped, replaced, inserted, kept} */
+static int l_info(lua_State *L) {
+  Draft *draft = check(L);
+  const Ledger *ledger = draft_ledger(draft);
+  lua_Integer counts[3] = {0};
+  for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
+    LedgerRun run = ledger_run(ledger, i);
+    counts[run.action] += run.count;
+  }
+  lua_createtable(L, 0, 8);
+  set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
+  set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
+  set_integer(L, "guarded_tokens", (lua_Integer)draft_guarded_tokens(draft));
+  set_integer(L, "dropped", counts[ACTION_DROPPED]);
+  set_integer(L, "replaced", counts[ACTION_REPLACED]);
+  set_integer(L, "inserted", counts[ACTION_INSERTED]);
+  set_integer(L, "kept", (lua_Integer)draft_count(draft) - counts[ACTION_INSERTED] - counts[ACTION_REPLACED]);
+  lua_pushboolean(L, ledger_count(ledger) > 0);
+  lua_setfield(L, -2, "changed");
+  return 1;
+}
+
+/* by(draft, name) -> the name before */
+static int l_by(lua_State *L) {
+  Draft *draft = check(L);
+  Text name = bind_text(L, 2);
+  bind_push_text(L, draft_by(draft));
+  Status status = draft_set_by(draft, name);
+  return status == STATUS_OK ? 1 : bind_raise_status(L, status, "by");
+}
+
+/* commit(draft, {operation, description}) -> batch */
+static int l_commit(lua_State *L) {
+  static const char *const names[] = {"operation", "description", NULL};
+  Draft *draft = check(L);
+  BatchKind kind;
+  uint32_t batch;
+  lua_settop(L, 2);
+  bind_check_names(L, 2, "commit", names);
+  lua_getfield(L, 2, "operation");
+  lua_getfield(L, 2, "description");
+  if (!batch_kind_parse(luaL_checkstring(L, 3), &kind)) return bind_raise(L, "argument", NULL, "commit: unknown operation");
+  enter(L);
+  Status status = draft_commit(draft, kind, bind_text(L, 4), &batch);
+  if (status == STATUS_ARGUMENT) {
+    return bind_raise(L, "conflict", "trim again", "the conversation was edited while it was being trimmed");
+  }
+  if (status != STATUS_OK) return bind_raise_status(L, status, "commit");
+  lua_pushcfunction(L, l_free);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 0);
+  lua_pushinteger(L, batch);
+  return 1;
+}
+
+/* discard(draft) */
+static int l_discard(lua_State *L) {
+  bind_check(L, 1, &BIND_DRAFT);
+  return l_free(L);
+}
+
+/* ledger(draft) -> Ledger */
+static int l_ledger(lua_State *L) {
+  Draft *draft = check(L);
+  lua_getiuservalue(L, 1, CONVERSATION);
+  bind_push_ledger(L, -1, draft_ledger(draft));
+  return 1;
+}
+
+/* ---- the type ---- */
+
+static int l_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    View view = bind_view(L, 1);
+    lua_Integer i = lua_tointeger(L, 2);
+    if (i < 1 || i > sequence_count(view.list)) return 0;
+    bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
+    return 1;
+  }
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "memory") == 0) {
+    lua_getiuservalue(L, 1, MEMORY);
+    return 1;
+  }
+  return bind_index_method(L, &BIND_DRAFT);
+}
+
+/* draft.memory = table; nothing else is set */
+static int l_newindex(lua_State *L) {
+  bind_check(L, 1, &BIND_DRAFT);
+  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "memory") != 0) {
+    return bind_raise(L, "unknown_name", "draft.memory is the one field that may be set", "a Draft has no such field to set");
+  }
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_settop(L, 3);
+  lua_setiuservalue(L, 1, MEMORY);
+  return 0;
+}
+
+static int l_length(lua_State *L) {
+  lua_pushinteger(L, draft_count(check(L)));
+  return 1;
+}
+
+/* draft:tokens() -> tokens of the request now, trust; no need to look at the list */
+static int l_tokens(lua_State *L) {
+  Draft *draft = check(L);
+  const Counter *counter = conversation_counter(draft_conversation(draft));
+  lua_pushinteger(L, (lua_Integer)draft_tokens(draft));
+  lua_pushstring(L, counter->given != NULL ? "given" : "estimated");
+  return 2;
+}
+
+void bind_open_draft(lua_State *L) {
+  static const BindMethod of_conversation[] = {{"draft", l_draft, "options"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"drop", l_drop, "what reason"},   {"keep", l_keep, "what reason"},   {"drop_oldest", l_drop_oldest, "options"},
+    {"replace", l_replace, "message fields reason"}, {"insert", l_insert, "position message reason"},
+    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {NULL, NULL, NULL},
+  };
+  static const BindMethod functions[] = {
+    {"info", l_info, "draft"},       {"by", l_by, "draft name"},     {"commit", l_commit, "draft options"},
+    {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {NULL, NULL, NULL},
+  };
+  bind_methods(L, &BIND_CONVERSATION, of_conversation);
+  bind_type(L, &BIND_DRAFT, l_index, l_length, l_free);
+  bind_open_list(L, &BIND_DRAFT);
+  bind_methods(L, &BIND_DRAFT, methods);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_DRAFT);
+  lua_pushcfunction(L, l_newindex);
+  lua_setfield(L, -2, "__newindex");
+  lua_pop(L, 1);
+  lua_newtable(L);
+  bind_functions(L, "core.draft", functions);
+}

@@ -1,0 +1,277 @@
+/*
+** The operations of a conversation: Lua's 1-based, inclusive spelling becomes
+** the core's here, and nowhere else.
+*/
+#include "bind/bind.h"
+
+static int push_batch(lua_State *L, const ConversationHandle *handle) {
+  lua_pushinteger(L, history_current(conversation_history(handle->conversation)));
+  return 1;
+}
+
+/* The position in a list for which `index` stands: a number or a Message. */
+static uint32_t check_index(lua_State *L, int index) {
+  View view = bind_view(L, 1);
+  if (bind_test(L, index, &BIND_MESSAGE) == NULL) {
+    return (uint32_t)bind_integer(L, index, "index", 1, sequence_count(view.list)) - 1;
+  }
+  MessageId id = bind_message_argument(L, &view, index);
+  uint32_t found = sequence_index_of(view.list, id, 0);
+  if (found == sequence_count(view.list)) bind_raise(L, "out_of_range", NULL, "the message is not visible");
+  return found;
+}
+
+/* conversation:append(messages) -> batch */
+static int l_append(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  MessageSource source = bind_source(L, 2);
+  Status status = operation_append(handle->conversation, &source);
+  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "append: no messages");
+  if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "append");
+  bind_check_limit(L, 1);
+  return push_batch(L, handle);
+}
+
+/* conversation:insert(position, messages) -> batch */
+static int l_insert(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  uint32_t count = sequence_count(conversation_list(handle->conversation));
+  if (lua_isinteger(L, 2) && lua_tointeger(L, 2) == -1) {
+    bind_raise(L, "out_of_range", "use append", "insert: there is no position -1");
+  }
+  uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)count + 1) - 1;
+  MessageSource source = bind_source(L, 3);
+  Status status = operation_insert(handle->conversation, position, &source);
+  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert: no messages");
+  if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "insert");
+  return push_batch(L, handle);
+}
+
+/* conversation:replace(index, message) -> batch */
+static int l_replace(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  uint32_t index = check_index(L, 2);
+  MessageSource source = bind_source(L, 3);
+  Status status = operation_replace(handle->conversation, index, &source);
+  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "replace: no message");
+  if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "replace");
+  return push_batch(L, handle);
+}
+
+/* range = {first, last}, from 1, both included */
+static void read_range(lua_State *L, Truncate *truncate) {
+  if (!bind_field(L, 2, "range")) return;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  lua_geti(L, -1, 1);
+  lua_geti(L, -2, 2);
+  lua_Integer first = bind_integer(L, -2, "range[1]", 1, UINT32_MAX), last = bind_integer(L, -1, "range[2]", 0, UINT32_MAX);
+  if (first > last + 1) bind_raise(L, "out_of_range", NULL, "range: %I is past %I", first, last);
+  truncate->has_range = true;
+  truncate->start = (uint32_t)(first - 1);
+  truncate->end = (uint32_t)last;
+  lua_pop(L, 3);
+}
+
+static void read_scope(lua_State *L, Truncate *truncate) {
+  static const char *const scopes[] = {"only", "within", NULL};
+  if (bind_field(L, 2, "role")) {
+    truncate->has_role = true;
+    truncate->role = bind_role(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!bind_field(L, 2, "scope")) return;
+  truncate->within = luaL_checkoption(L, -1, NULL, scopes) == 1;
+  if (!truncate->has_role) bind_raise(L, "argument", "name a role", "truncate: a scope needs a role");
+  lua_pop(L, 1);
+}
+
+/* conversation:truncate(options) -> batch */
+static int l_truncate(lua_State *L) {
+  static const char *const names[] = {"keep_first", "keep_last", "remove_first", "remove_last", "range",
+                                      "role", "scope", "whole_units", NULL};
+  ConversationHandle *handle = bind_enter(L, 1);
+  Truncate truncate = {0};
+  lua_settop(L, 2);
+  bind_check_names(L, 2, "truncate", names);
+  truncate.has_keep_first = bind_count_field(L, 2, "keep_first", &truncate.keep_first);
+  truncate.has_keep_last = bind_count_field(L, 2, "keep_last", &truncate.keep_last);
+  truncate.has_remove_first = bind_count_field(L, 2, "remove_first", &truncate.remove_first);
+  truncate.has_remove_last = bind_count_field(L, 2, "remove_last", &truncate.remove_last);
+  truncate.whole_units = bind_flag_field(L, 2, "whole_units", false);
+  read_range(L, &truncate);
+  read_scope(L, &truncate);
+  Status status = operation_truncate(handle->conversation, &truncate);
+  if (status == STATUS_ARGUMENT) {
+    return bind_raise(L, "argument", "give keep_first, keep_last, remove_first, remove_last, range or role",
+                      "truncate: nothing is asked");
+  }
+  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "truncate");
+}
+
+/* conversation:clear(options) -> batch */
+static int l_clear(lua_State *L) {
+  static const char *const names[] = {"keep_system_message", NULL};
+  ConversationHandle *handle = bind_enter(L, 1);
+  bool keep_system = true;
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    bind_check_names(L, 2, "clear", names);
+    keep_system = bind_flag_field(L, 2, "keep_system_message", true);
+  }
+  Status status = operation_clear(handle->conversation, keep_system);
+  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_edit(L, 1, status, "clear");
+}
+
+/* ---- filter ---- */
+
+/* What the core does not know of: a Lua function, an LPeg pattern, marks, time. */
+typedef struct Where {
+  lua_State *L;
+  View view;
+  Conditions conditions;
+  bool has_function, has_pattern;
+  int failed;                /* stack index of what a function raised; 0: nothing */
+} Where;
+
+/* Calls what is on the stack; what it answers decides. */
+static Status ask(Where *where, int arguments, bool *keep) {
+  lua_State *L = where->L;
+  Callbacks *callbacks = where->view.handle->callbacks, outer = *callbacks;
+  callbacks->busy = true;
+  int result = lua_pcall(L, arguments, 1, 0);
+  *callbacks = outer;
+  if (result != LUA_OK) {
+    where->failed = lua_gettop(L);
+    return STATUS_HOST;
+  }
+  *keep = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return STATUS_OK;
+}
+
+static Status ask_function(Where *where, uint32_t position, MessageId id, bool *keep) {
+  lua_getfield(where->L, 2, "where");
+  bind_push_message(where->L, 1, id, position);
+  return ask(where, 1, keep);
+}
+
+static Status ask_pattern(Where *where, uint32_t position, MessageId id, bool *keep) {
+  lua_State *L = where->L;
+  lua_getfield(L, 2, "pattern");
+  lua_getfield(L, -1, "match");
+  lua_insert(L, -2);
+  bind_push_message(L, 1, id, position);
+  lua_getfield(L, -1, "text");
+  lua_remove(L, -2);
+  return ask(where, 2, keep);
+}
+
+static Status where_passes(void *user, uint32_t position, MessageId id, bool *keep) {
+  Where *where = user;
+  Status status = STATUS_OK;
+  *keep = bind_passes(where->L, &where->view, &where->conditions, id);
+  if (*keep && where->has_pattern) status = ask_pattern(where, position, id, keep);
+  if (status == STATUS_OK && *keep && where->has_function) status = ask_function(where, position, id, keep);
+  return status;
+}
+
+static const char *const FILTER_NAMES[] = {
+  "roles", "content_contains", "content_excludes", "include_names", "exclude_names", "include_ids", "exclude_ids",
+  "exclude_tool_calls", "where", "pattern", "marked", "since", "before", "whole_units", NULL};
+
+static void read_conditions(lua_State *L, Filter *filter) {
+  if (bind_field(L, 2, "roles")) {
+    filter->roles = bind_roles(L, -1);
+    lua_pop(L, 1);
+  }
+  filter->contains = bind_text_list(L, 2, "content_contains");
+  filter->excludes = bind_text_list(L, 2, "content_excludes");
+  filter->include_names = bind_text_list(L, 2, "include_names");
+  filter->exclude_names = bind_text_list(L, 2, "exclude_names");
+  filter->include_ids = bind_text_list(L, 2, "include_ids");
+  filter->exclude_ids = bind_text_list(L, 2, "exclude_ids");
+  filter->whole_units = bind_flag_field(L, 2, "whole_units", false);
+  lua_getfield(L, 2, "exclude_tool_calls");
+  if (lua_isboolean(L, -1)) filter->exclude_calls = lua_toboolean(L, -1);
+  else filter->exclude_calls_of = bind_text_list(L, 2, "exclude_tool_calls");
+}
+
+/* Those conditions that a `Where` looks after; false if there are none. */
+static bool read_where(lua_State *L, Where *where) {
+  static const char *const handed_on[] = {"marked", "since", "before", NULL};
+  int type = lua_getfield(L, 2, "where");
+  where->has_function = type == LUA_TFUNCTION;
+  if (type != LUA_TNIL && !where->has_function) {
+    bind_raise(L, "argument", NULL, "where: a function is expected, not %s", luaL_typename(L, -1));
+  }
+  where->has_pattern = lua_getfield(L, 2, "pattern") != LUA_TNIL;
+  if (where->has_pattern && luaL_getmetafield(L, -1, "__index") == LUA_TNIL) {
+    bind_raise(L, "argument", NULL, "pattern: an LPeg pattern is expected, not %s", luaL_typename(L, -1));
+  }
+  lua_newtable(L);
+  for (int i = 0; handed_on[i] != NULL; i++) {
+    lua_getfield(L, 2, handed_on[i]);
+    lua_setfield(L, -2, handed_on[i]);
+  }
+  where->conditions = bind_conditions(L, -1, "filter", handed_on);
+  return where->has_function || where->has_pattern || where->conditions.has_marked || where->conditions.has_since ||
+         where->conditions.has_before;
+}
+
+/* conversation:filter(conditions) -> batch */
+static int l_filter(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  Filter filter = {0};
+  Where where = {.L = L, .view = bind_view(L, 1)};
+  lua_settop(L, 2);
+  bind_check_names(L, 2, "filter", FILTER_NAMES);
+  read_conditions(L, &filter);
+  if (read_where(L, &where)) {
+    filter.where = where_passes;
+    filter.user = &where;
+  }
+  luaL_checkstack(L, 16, NULL);
+  Status status = operation_filter(handle->conversation, &filter);
+  if (where.failed != 0) {
+    lua_settop(L, where.failed);
+    return lua_error(L);
+  }
+  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "filter: no condition is given");
+  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "filter");
+}
+
+/* ---- rollback ---- */
+
+/* conversation:rollback(batch, length) -> batch */
+static int l_rollback(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  bool has_length;
+  uint32_t length = 0, batch = bind_batch_argument(L, handle, 2, &has_length, &length);
+  if (!lua_isnoneornil(L, 3)) {
+    BatchInfo info = history_batch(conversation_history(handle->conversation), batch);
+    length = (uint32_t)bind_integer(L, 3, "length", info.born, info.count);
+    has_length = true;
+  }
+  Status status = operation_rollback(handle->conversation, batch, has_length, length);
+  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "rollback");
+}
+
+/* conversation:checkpoint(name) */
+static int l_checkpoint(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  Text name = bind_text(L, 2);
+  if (name.size == 0) return bind_raise(L, "argument", NULL, "checkpoint: a name is expected");
+  Status status = history_name(conversation_history(handle->conversation), name);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "checkpoint");
+}
+
+void bind_open_edit(lua_State *L) {
+  static const BindMethod methods[] = {
+    {"append", l_append, "messages"},     {"insert", l_insert, "position messages"},
+    {"replace", l_replace, "index message"}, {"truncate", l_truncate, "options"},
+    {"clear", l_clear, "options"},        {"filter", l_filter, "conditions"},
+    {"rollback", l_rollback, "batch length"}, {"checkpoint", l_checkpoint, "name"},
+    {NULL, NULL, NULL},
+  };
+  bind_methods(L, &BIND_CONVERSATION, methods);
+}

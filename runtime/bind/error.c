@@ -1,0 +1,150 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind/bind.h"
+
+static const char ERROR_METATABLE;
+
+void bind_push_error(lua_State *L, const char *code, const char *message, const char *hint) {
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, "code");
+  lua_pushstring(L, message);
+  lua_setfield(L, -2, "message");
+  if (hint != NULL) {
+    lua_pushstring(L, hint);
+    lua_setfield(L, -2, "hint");
+  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
+  lua_setmetatable(L, -2);
+}
+
+int bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  const char *message = lua_pushvfstring(L, format, list);
+  va_end(list);
+  bind_push_error(L, code, message, hint);
+  return lua_error(L);
+}
+
+static const char *status_words(Status status) {
+  switch (status) {
+  case STATUS_OK: break;
+  case STATUS_MEMORY: return "not enough memory";
+  case STATUS_RANGE: return "no such position";
+  case STATUS_ARGUMENT: return "nothing to do with these values";
+  case STATUS_LIMIT: return "too large";
+  case STATUS_SYNTAX: return "not valid JSON";
+  case STATUS_ENCODING: return "not valid UTF-8";
+  case STATUS_SHAPE: return "not a message";
+  case STATUS_ROLE: return "an unknown role";
+  case STATUS_DUPLICATE: return "something that must be unique stands twice";
+  case STATUS_GUARDED: return "a guard holds it";
+  case STATUS_ABSENT: return "it cannot be opened";
+  case STATUS_IO: return "reading or writing failed";
+  case STATUS_HOST: return "a callback failed";
+  }
+  return "no error";
+}
+
+int bind_raise_status(lua_State *L, Status status, const char *what) {
+  return bind_raise(L, status_code(status), NULL, "%s: %s", what, status_words(status));
+}
+
+int bind_refuse(lua_State *L, const char *code, const char *message) {
+  lua_pushnil(L);
+  lua_pushstring(L, message);
+  lua_pushstring(L, code);
+  return 3;
+}
+
+/* ---- did you mean ---- */
+
+#define NAME_MAX_SIZE 32
+
+/* Letters alone: keepLast, keep_last and KEEP-LAST are one name. */
+static size_t fold(const char *name, char out[NAME_MAX_SIZE]) {
+  size_t size = 0;
+  for (; *name != '\0' && size < NAME_MAX_SIZE; name++) {
+    char c = *name;
+    if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a');
+    if (c != '_' && c != '-') out[size++] = c;
+  }
+  return size;
+}
+
+/* Levenshtein's distance, one row at a time. */
+static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size) {
+  size_t row[NAME_MAX_SIZE + 1];
+  for (size_t j = 0; j <= b_size; j++) row[j] = j;
+  for (size_t i = 1; i <= a_size; i++) {
+    size_t corner = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_size; j++) {
+      size_t change = corner + (a[i - 1] != b[j - 1]);
+      corner = row[j];
+      size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      row[j] = change < least ? change : least;
+    }
+  }
+  return row[b_size];
+}
+
+const char *bind_suggest(const char *name, const char *const *names) {
+  char wanted[NAME_MAX_SIZE], other[NAME_MAX_SIZE];
+  size_t size = fold(name, wanted), best = 1 + size / 3;
+  const char *meant = NULL;
+  for (; *names != NULL; names++) {
+    size_t apart = distance(wanted, size, other, fold(*names, other));
+    if (apart < best || (apart == best && meant == NULL)) {
+      best = apart;
+      meant = *names;
+    }
+  }
+  return meant;
+}
+
+/* ---- for Lua ---- */
+
+/* error:tostring() -> "message (hint)" */
+static int l_tostring(lua_State *L) {
+  bool has_message = lua_getfield(L, 1, "message") == LUA_TSTRING;
+  if (!has_message) lua_pushstring(L, "error");
+  if (lua_getfield(L, 1, "hint") == LUA_TSTRING) lua_pushfstring(L, "%s (%s)", lua_tostring(L, -2), lua_tostring(L, -1));
+  else lua_pop(L, 1);
+  return 1;
+}
+
+/* error(code, message, hint) -> error object */
+static int l_error(lua_State *L) {
+  bind_push_error(L, luaL_checkstring(L, 1), luaL_checkstring(L, 2), luaL_optstring(L, 3, NULL));
+  return 1;
+}
+
+/* is_error(value) -> boolean */
+static int l_is_error(lua_State *L) {
+  bool same = false;
+  if (lua_istable(L, 1) && lua_getmetatable(L, 1)) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
+    same = lua_rawequal(L, -1, -2);
+  }
+  lua_pushboolean(L, same);
+  return 1;
+}
+
+void bind_open_errors(lua_State *L) {
+  lua_newtable(L);
+  lua_pushcfunction(L, l_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushstring(L, "Error");
+  lua_setfield(L, -2, "__name");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
+  lua_pushcfunction(L, l_error);
+  lua_setfield(L, -2, "error");
+  lua_pushcfunction(L, l_is_error);
+  lua_setfield(L, -2, "is_error");
+}

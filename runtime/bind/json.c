@@ -1,0 +1,459 @@
+/*
+** JSON and Lua values.
+**
+**     null        ebb.null, a light userdata      number  integer or float
+**     [..]        a table marked as a list        {..}    a table
+**
+** A number that no Lua number holds comes as raw: a table that is written as
+** the text it holds.
+*/
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind/bind.h"
+
+static const char ARRAY_METATABLE, RAW_METATABLE;
+
+static void push_null(lua_State *L) { lua_pushlightuserdata(L, NULL); }
+
+static void mark(lua_State *L, const char *metatable) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, metatable);
+  lua_setmetatable(L, -2);
+}
+
+static bool is_marked(lua_State *L, int index, const char *metatable) {
+  if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, metatable);
+  bool same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same;
+}
+
+static void push_raw(lua_State *L, const char *bytes, size_t size) {
+  lua_createtable(L, 1, 0);
+  lua_pushlstring(L, bytes, size);
+  lua_rawseti(L, -2, 1);
+  mark(L, &RAW_METATABLE);
+}
+
+/* ---- decoding ---- */
+
+typedef struct Decoder {
+  lua_State *L;
+  Json json;
+  int raw_keys;              /* table of keys whose values stay raw; 0: none */
+} Decoder;
+
+void bind_push_text(lua_State *L, Text text) {
+  if (!text.escaped) {
+    lua_pushlstring(L, text.bytes, text.size);
+    return;
+  }
+  luaL_Buffer buffer;
+  char scratch[4];
+  Text run;
+  luaL_buffinit(L, &buffer);
+  while (text_run(&text, scratch, &run)) luaL_addlstring(&buffer, run.bytes, run.size);
+  luaL_pushresult(&buffer);
+}
+
+/* Does a double give back the digits it was read from? */
+static bool survives(const JsonValue *value) {
+  int digits = 0;
+  bool leading = true;
+  for (size_t i = 0; i < value->size; i++) {
+    char c = value->bytes[i];
+    if (c == 'e' || c == 'E') break;
+    if (c < '0' || c > '9') continue;
+    leading = leading && c == '0';
+    digits += !leading;
+  }
+  return digits <= 17;
+}
+
+static void push_number(lua_State *L, const JsonValue *value) {
+  int64_t integer;
+  char text[64];
+  if (json_integer(value, &integer)) {
+    lua_pushinteger(L, integer);
+    return;
+  }
+  bool whole = memchr(value->bytes, '.', value->size) == NULL && memchr(value->bytes, 'e', value->size) == NULL &&
+               memchr(value->bytes, 'E', value->size) == NULL;
+  if (whole || value->size >= sizeof text || !survives(value)) {
+    push_raw(L, value->bytes, value->size);
+    return;
+  }
+  memcpy(text, value->bytes, value->size);
+  text[value->size] = '\0';
+  double number = strtod(text, NULL);
+  if (isfinite(number)) lua_pushnumber(L, number);
+  else push_raw(L, value->bytes, value->size);
+}
+
+static bool push_value(Decoder *decoder);
+
+static bool push_list(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  lua_newtable(L);
+  mark(L, &ARRAY_METATABLE);
+  if (!json_enter(&decoder->json)) return false;
+  for (lua_Integer i = 1; json_next_element(&decoder->json); i++) {
+    if (!push_value(decoder)) return false;
+    lua_rawseti(L, -2, i);
+  }
+  return decoder->json.status == STATUS_OK;
+}
+
+static bool wants_raw(Decoder *decoder, Text key) {
+  if (decoder->raw_keys == 0) return false;
+  bind_push_text(decoder->L, key);
+  lua_rawget(decoder->L, decoder->raw_keys);
+  bool wanted = lua_toboolean(decoder->L, -1);
+  lua_pop(decoder->L, 1);
+  return wanted;
+}
+
+static bool push_object(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  Text key;
+  lua_newtable(L);
+  if (!json_enter(&decoder->json)) return false;
+  while (json_next_member(&decoder->json, &key)) {
+    bind_push_text(L, key);
+    if (wants_raw(decoder, key)) {
+      JsonValue value;
+      if (!json_value(&decoder->json, &value)) return false;
+      push_raw(L, value.bytes, value.size);
+    } else if (!push_value(decoder)) {
+      return false;
+    }
+    lua_rawset(L, -3);
+  }
+  return decoder->json.status == STATUS_OK;
+}
+
+static bool push_value(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  JsonKind kind;
+  JsonValue value;
+  luaL_checkstack(L, 6, "JSON is nested too deeply");
+  if (!json_peek(&decoder->json, &kind)) return false;
+  if (kind == JSON_ARRAY) return push_list(decoder);
+  if (kind == JSON_OBJECT) return push_object(decoder);
+  if (!json_value(&decoder->json, &value)) return false;
+  if (kind == JSON_STRING) bind_push_text(L, json_text(&value));
+  else if (kind == JSON_NUMBER) push_number(L, &value);
+  else if (kind == JSON_NULL) push_null(L);
+  else lua_pushboolean(L, kind == JSON_TRUE);
+  return true;
+}
+
+void bind_push_json(lua_State *L, const char *bytes, size_t size) {
+  Decoder decoder = {.L = L};
+  json_open(&decoder.json, bytes, size);
+  push_value(&decoder);
+}
+
+/* decode(text, {raw = {key = true}}) -> value | nil, message, code */
+static int l_decode(lua_State *L) {
+  static const char *const names[] = {"raw", NULL};
+  Text text = bind_text(L, 1);
+  Decoder decoder = {.L = L};
+  lua_settop(L, 2);
+  if (!lua_isnoneornil(L, 2)) {
+    bind_check_names(L, 2, "json.decode", names);
+    if (bind_field(L, 2, "raw")) {
+      luaL_checktype(L, -1, LUA_TTABLE);
+      decoder.raw_keys = lua_gettop(L);
+    }
+  }
+  json_open(&decoder.json, text.bytes, text.size);
+  if (push_value(&decoder) && json_end(&decoder.json)) return 1;
+  Place place = place_of(text.bytes, text.size, (size_t)(decoder.json.error - text.bytes));
+  lua_pushnil(L);
+  lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte, decoder.json.expected);
+  lua_pushstring(L, status_code(decoder.json.status));
+  return 3;
+}
+
+/* ---- encoding ---- */
+
+typedef struct Encoder {
+  lua_State *L;
+  Buffer *out;
+  int depth, indent;         /* indent 0: on one line */
+} Encoder;
+
+static void put(Encoder *encoder, const char *bytes, size_t size) {
+  Status status = buffer_add(encoder->out, bytes, size);
+  if (status != STATUS_OK) bind_raise_status(encoder->L, status, "json.encode");
+}
+
+static void put_newline(Encoder *encoder) {
+  if (encoder->indent == 0) return;
+  put(encoder, "\n", 1);
+  for (int i = 0; i < encoder->indent * encoder->depth; i++) put(encoder, " ", 1);
+}
+
+static void put_string(Encoder *encoder, int index) {
+  Text text = bind_text(encoder->L, index);
+  size_t valid = utf8_check(text.bytes, text.size);
+  if (valid < text.size) {
+    bind_raise(encoder->L, "encoding", NULL, "json.encode: a string is not UTF-8 at byte %I", (lua_Integer)valid + 1);
+  }
+  put(encoder, "\"", 1);
+  Status status = text_escape(text, encoder->out);
+  if (status != STATUS_OK) bind_raise_status(encoder->L, status, "json.encode");
+  put(encoder, "\"", 1);
+}
+
+static void put_number(Encoder *encoder, int index) {
+  char text[48];
+  int size;
+  if (lua_isinteger(encoder->L, index)) {
+    size = snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(encoder->L, index));
+  } else {
+    double number = lua_tonumber(encoder->L, index);
+    if (!isfinite(number)) bind_raise(encoder->L, "argument", NULL, "json.encode: JSON has no %f", number);
+    size = snprintf(text, sizeof text, "%.15g", number);
+    if (strtod(text, NULL) != number) size = snprintf(text, sizeof text, "%.17g", number);
+    if (strpbrk(text, ".e") == NULL) size += snprintf(text + size, sizeof text - (size_t)size, ".0");
+  }
+  put(encoder, text, (size_t)size);
+}
+
+static void put_value(Encoder *encoder, int index);
+
+static void put_list(Encoder *encoder, int index) {
+  lua_Integer count = (lua_Integer)lua_rawlen(encoder->L, index);
+  put(encoder, "[", 1);
+  encoder->depth++;
+  for (lua_Integer i = 1; i <= count; i++) {
+    if (i > 1) put(encoder, ",", 1);
+    put_newline(encoder);
+    lua_rawgeti(encoder->L, index, i);
+    put_value(encoder, lua_gettop(encoder->L));
+    lua_pop(encoder->L, 1);
+  }
+  encoder->depth--;
+  if (count > 0) put_newline(encoder);
+  put(encoder, "]", 1);
+}
+
+static int compare_texts(const void *a, const void *b) {
+  const Text *one = a, *other = b;
+  size_t shorter = one->size < other->size ? one->size : other->size;
+  int order = memcmp(one->bytes, other->bytes, shorter);
+  if (order != 0) return order;
+  return one->size < other->size ? -1 : one->size > other->size;
+}
+
+/* The keys of the table at `index` in byte order; pushes the block that holds
+   them. The table holds the strings. */
+static Text *push_keys(lua_State *L, int index, size_t *count) {
+  size_t keys = 0, at = 0;
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
+  Text *texts = lua_newuserdatauv(L, keys * sizeof *texts + 1, 0);
+  for (lua_pushnil(L); lua_next(L, index) != 0 && at < keys; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      bind_raise(L, "argument", NULL, "json.encode: a table is a list (1 to n) or has string keys, but this has %s",
+                 luaL_tolstring(L, -2, NULL));
+    }
+    texts[at++] = bind_text(L, -2);
+  }
+  qsort(texts, at, sizeof *texts, compare_texts);
+  *count = at;
+  return texts;
+}
+
+static void put_member(Encoder *encoder, int index, bool first) {
+  lua_State *L = encoder->L;               /* ... key */
+  if (!first) put(encoder, ",", 1);
+  put_newline(encoder);
+  put_string(encoder, -1);
+  put(encoder, encoder->indent > 0 ? ": " : ":", encoder->indent > 0 ? 2 : 1);
+  lua_rawget(L, index);                    /* ... value */
+  put_value(encoder, lua_gettop(L));
+  lua_pop(L, 1);
+}
+
+static void put_object(Encoder *encoder, int index) {
+  lua_State *L = encoder->L;
+  size_t count;
+  Text *keys = push_keys(L, index, &count);
+  put(encoder, "{", 1);
+  encoder->depth++;
+  for (size_t i = 0; i < count; i++) {
+    lua_pushlstring(L, keys[i].bytes, keys[i].size);
+    put_member(encoder, index, i == 0);
+  }
+  encoder->depth--;
+  if (count > 0) put_newline(encoder);
+  put(encoder, "}", 1);
+  lua_pop(L, 1);
+}
+
+static void put_table(Encoder *encoder, int index) {
+  lua_State *L = encoder->L;
+  if (is_marked(L, index, &RAW_METATABLE)) {
+    lua_rawgeti(L, index, 1);
+    Text raw = bind_text(L, -1);
+    put(encoder, raw.bytes, raw.size);
+    lua_pop(L, 1);
+    return;
+  }
+  if (encoder->depth >= JSON_DEPTH_MAX) {
+    bind_raise(L, "limit", "does a table hold itself?", "json.encode: more than %d levels", JSON_DEPTH_MAX);
+  }
+  luaL_checkstack(L, 8, "JSON is nested too deeply");
+  if (lua_rawlen(L, index) > 0 || is_marked(L, index, &ARRAY_METATABLE)) {
+    lua_Integer keys = 0;
+    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
+    if (keys != (lua_Integer)lua_rawlen(L, index)) {
+      bind_raise(L, "argument", NULL, "json.encode: a table is a list (1 to n) or has string keys, not both");
+    }
+    put_list(encoder, index);
+  } else {
+    put_object(encoder, index);
+  }
+}
+
+static void put_value(Encoder *encoder, int index) {
+  lua_State *L = encoder->L;
+  switch (lua_type(L, index)) {
+  case LUA_TBOOLEAN:
+    if (lua_toboolean(L, index)) put(encoder, "true", 4);
+    else put(encoder, "false", 5);
+    return;
+  case LUA_TNUMBER: put_number(encoder, index); return;
+  case LUA_TSTRING: put_string(encoder, index); return;
+  case LUA_TTABLE: put_table(encoder, index); return;
+  case LUA_TLIGHTUSERDATA:
+    if (lua_touserdata(L, index) == NULL) {
+      put(encoder, "null", 4);
+      return;
+    }
+    break;
+  default: break;
+  }
+  bind_raise(L, "argument", NULL, "json.encode: a %s has no JSON form", luaL_typename(L, index));
+}
+
+void bind_encode(lua_State *L, int index, Buffer *out) {
+  Encoder encoder = {.L = L, .out = out};
+  put_value(&encoder, lua_absindex(L, index));
+}
+
+/* The order in which people write a message; other keys follow, sorted. */
+static const char *const MESSAGE_KEYS[] = {"id", "role", "name", "content", "tool_calls", "tool_call_id", "timestamp", "metadata"};
+#define MESSAGE_KEY_COUNT (sizeof MESSAGE_KEYS / sizeof *MESSAGE_KEYS)
+
+static bool is_message_key(Text key) {
+  for (size_t i = 0; i < MESSAGE_KEY_COUNT; i++) {
+    if (text_equal(key, text_of(MESSAGE_KEYS[i]))) return true;
+  }
+  return false;
+}
+
+void bind_encode_message(lua_State *L, int index, Buffer *out) {
+  Encoder encoder = {.L = L, .out = out};
+  bool first = true;
+  index = lua_absindex(L, index);
+  if (is_marked(L, index, &RAW_METATABLE) || lua_rawlen(L, index) > 0) {
+    put_value(&encoder, index);
+    return;
+  }
+  put(&encoder, "{", 1);
+  encoder.depth++;
+  for (size_t i = 0; i < MESSAGE_KEY_COUNT; i++) {
+    lua_pushstring(L, MESSAGE_KEYS[i]);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, index) == LUA_TNIL) {
+      lua_pop(L, 2);
+      continue;
+    }
+    lua_pop(L, 1);
+    put_member(&encoder, index, first);
+    first = false;
+  }
+  size_t count;
+  Text *keys = push_keys(L, index, &count);
+  for (size_t i = 0; i < count; i++) {
+    if (is_message_key(keys[i])) continue;
+    lua_pushlstring(L, keys[i].bytes, keys[i].size);
+    put_member(&encoder, index, first);
+    first = false;
+  }
+  lua_pop(L, 1);
+  put(&encoder, "}", 1);
+}
+
+/* encode(value, {indent = n}) -> text */
+static int l_encode(lua_State *L) {
+  static const char *const names[] = {"indent", NULL};
+  uint32_t indent = 0;
+  luaL_checkany(L, 1);
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    bind_check_names(L, 2, "json.encode", names);
+    bind_count_field(L, 2, "indent", &indent);
+  }
+  Buffer *out = bind_buffer(L);
+  Encoder encoder = {.L = L, .out = out, .indent = indent > 16 ? 16 : (int)indent};
+  put_value(&encoder, 1);
+  lua_pushlstring(L, out->bytes, out->size);
+  return 1;
+}
+
+/* array(list) -> list */
+static int l_array(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  mark(L, &ARRAY_METATABLE);
+  return 1;
+}
+
+/* raw(text) -> table */
+static int l_raw(lua_State *L) {
+  Text text = bind_text(L, 1);
+  Json json;
+  JsonValue value;
+  json_open(&json, text.bytes, text.size);
+  if (!json_value(&json, &value) || !json_end(&json)) {
+    return bind_raise(L, status_code(json.status), NULL, "json.raw: expected %s at byte %I", json.expected,
+                      (lua_Integer)(json.error - text.bytes) + 1);
+  }
+  push_raw(L, value.bytes, value.size);
+  return 1;
+}
+
+/* tostring(raw) -> its JSON */
+static int l_raw_tostring(lua_State *L) {
+  lua_rawgeti(L, 1, 1);
+  return 1;
+}
+
+void bind_open_json(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"decode", l_decode, "text options"}, {"encode", l_encode, "value options"},
+    {"array", l_array, "list"},           {"raw", l_raw, "text"},
+    {NULL, NULL, NULL},
+  };
+  lua_newtable(L);
+  lua_pushstring(L, "json.array");
+  lua_setfield(L, -2, "__name");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &ARRAY_METATABLE);
+  lua_newtable(L);
+  lua_pushstring(L, "json.raw");
+  lua_setfield(L, -2, "__name");
+  lua_pushcfunction(L, l_raw_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &RAW_METATABLE);
+  lua_newtable(L);
+  bind_functions(L, "ebb.json", functions);
+  push_null(L);
+  lua_setfield(L, -2, "null");
+}

@@ -1,0 +1,133 @@
+/*
+** Ledgers: a share of one, and the conversation whose messages it names.
+*/
+#include "bind/bind.h"
+
+typedef struct LedgerHandle {
+  Ledger *ledger;
+} LedgerHandle;
+
+static int l_free(lua_State *L) {
+  LedgerHandle *handle = lua_touserdata(L, 1);
+  ledger_release(handle->ledger);
+  handle->ledger = NULL;
+  return 0;
+}
+
+void bind_push_ledger(lua_State *L, int conversation, Ledger *ledger) {
+  conversation = lua_absindex(L, conversation);
+  LedgerHandle *handle = bind_new(L, &BIND_LEDGER, sizeof *handle, 1);
+  handle->ledger = ledger_share(ledger);
+  lua_pushvalue(L, conversation);
+  lua_setiuservalue(L, -2, 1);
+}
+
+static const Ledger *check(lua_State *L) { return ((LedgerHandle *)bind_check(L, 1, &BIND_LEDGER))->ledger; }
+
+static int l_length(lua_State *L) {
+  lua_pushinteger(L, ledger_count(check(L)));
+  return 1;
+}
+
+static void set_text(lua_State *L, const char *name, Text text) {
+  bind_push_text(L, text);
+  lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
+  lua_createtable(L, 0, 8);
+  set_text(L, "action", text_of(action_name(run.action)));
+  set_text(L, "by", ledger_text(ledger, run.by));
+  set_text(L, "reason", ledger_text(ledger, run.reason));
+  if (run.action == ACTION_REPLACED) set_integer(L, "replacement", run.replacement);
+}
+
+/* Only dropped messages come in runs of many, and they are in the store still. */
+static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
+  uint32_t place;
+  LedgerRun run = ledger_run_of(ledger, entry, &place);
+  MessageId seq = run.first + place;
+  push_run(L, ledger, run);
+  set_integer(L, "seq", seq);
+  if (run.count > 1) {
+    lua_getiuservalue(L, 1, 1);
+    const Message *message = conversation_message(bind_check_conversation(L, -1)->conversation, seq);
+    lua_pop(L, 1);
+    run.role = message_role(message);
+    run.freed = message_tokens(message);
+  }
+  set_text(L, "role", text_of(role_name(run.role)));
+  set_integer(L, "tokens", (lua_Integer)run.freed);
+  return 1;
+}
+
+static int l_index(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_LEDGER);
+  const Ledger *ledger = check(L);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (i < 1 || i > ledger_count(ledger)) return 0;
+  return push_entry(L, ledger, (uint32_t)(i - 1));
+}
+
+/* ledger:runs() -> list of {action, by, reason, seq, count, tokens, replacement} */
+static int l_runs(lua_State *L) {
+  const Ledger *ledger = check(L);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
+    LedgerRun run = ledger_run(ledger, i);
+    push_run(L, ledger, run);
+    set_integer(L, "seq", run.first);
+    set_integer(L, "count", run.count);
+    set_integer(L, "tokens", (lua_Integer)run.freed);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* ledger:notes() -> list of {by, text} */
+static int l_notes(lua_State *L) {
+  const Ledger *ledger = check(L);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < ledger_note_count(ledger); i++) {
+    Text by, note;
+    ledger_note_at(ledger, i, &by, &note);
+    lua_createtable(L, 0, 2);
+    set_text(L, "by", by);
+    set_text(L, "text", note);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* ledger:json() -> the runs as JSON, a run per line */
+static int l_json(lua_State *L) {
+  check(L);
+  lua_settop(L, 1);
+  l_runs(L);
+  Buffer *out = bind_buffer(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
+  Status status = buffer_add_string(out, "[");
+  for (lua_Integer i = 1; i <= count && status == STATUS_OK; i++) {
+    status = buffer_add_string(out, i > 1 ? ",\n" : "\n");
+    if (status != STATUS_OK) break;
+    lua_rawgeti(L, 2, i);
+    bind_encode(L, -1, out);
+    lua_pop(L, 1);
+  }
+  if (status == STATUS_OK) status = buffer_add_string(out, count > 0 ? "\n]" : "]");
+  if (status != STATUS_OK) return bind_raise_status(L, status, "ledger");
+  lua_pushlstring(L, out->bytes, out->size);
+  return 1;
+}
+
+void bind_open_ledger(lua_State *L) {
+  static const BindMethod methods[] = {
+    {"runs", l_runs, ""}, {"notes", l_notes, ""}, {"json", l_json, ""}, {NULL, NULL, NULL}};
+  bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);
+  bind_methods(L, &BIND_LEDGER, methods);
+}

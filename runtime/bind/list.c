@@ -1,0 +1,254 @@
+/*
+** Queries on a list, for conversations, batches and drafts alike.
+*/
+#include "bind/bind.h"
+
+/* list:tokens() -> tokens of the request, trust */
+static int l_tokens(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_pushinteger(L, (lua_Integer)bind_view_tokens(&view));
+  lua_pushstring(L, conversation_counter(view.conversation)->given != NULL ? "given" : "estimated");
+  return 2;
+}
+
+/* list:count(role) -> messages */
+static int l_count(lua_State *L) {
+  View view = bind_view(L, 1);
+  Sum sum = sequence_sum(view.list);
+  lua_Integer count = 0;
+  unsigned roles = lua_isnoneornil(L, 2) ? 0xF : bind_roles(L, 2);
+  for (unsigned role = 0; role < ROLE_COUNT; role++) {
+    if (roles >> role & 1) count += sum.count[role];
+  }
+  lua_pushinteger(L, count);
+  return 1;
+}
+
+/* ---- by role: the tree is the index ---- */
+
+/* Selects the messages numbered [first, end) among those of the roles. */
+static int select_roles(lua_State *L, const View *view, unsigned roles, uint32_t first, uint32_t end) {
+  uint32_t next[ROLE_COUNT];     /* per role: where its next message stands */
+  uint32_t seen[ROLE_COUNT] = {0};
+  uint32_t count = sequence_count(view->list);
+  Selection *selection = bind_new_selection(L, view->owner, end - first);
+  for (unsigned role = 0; role < ROLE_COUNT; role++) {
+    next[role] = roles >> role & 1 ? sequence_find(view->list, MEASURE_ROLE_COUNT + role, 0) : count;
+  }
+  if ((roles & (roles - 1)) == 0 && roles != 0) {      /* one role: start where it matters */
+    unsigned role = (unsigned)__builtin_ctz(roles);
+    seen[role] = first;
+    next[role] = sequence_find(view->list, MEASURE_ROLE_COUNT + role, first);
+  }
+  for (uint32_t i = seen[0] + seen[1] + seen[2] + seen[3]; i < end; i++) {
+    unsigned role = 0;
+    for (unsigned other = 1; other < ROLE_COUNT; other++) {
+      if (next[other] < next[role]) role = other;
+    }
+    if (i >= first) {
+      selection->items[selection->count++] =
+        (Selected){.id = sequence_at(view->list, next[role]), .position = next[role]};
+    }
+    next[role] = sequence_find(view->list, MEASURE_ROLE_COUNT + role, ++seen[role]);
+  }
+  return 1;
+}
+
+static uint32_t count_roles(const View *view, unsigned roles) {
+  Sum sum = sequence_sum(view->list);
+  uint32_t count = 0;
+  for (unsigned role = 0; role < ROLE_COUNT; role++) {
+    if (roles >> role & 1) count += sum.count[role];
+  }
+  return count;
+}
+
+/* The last n of several roles, found from the end. */
+static int select_recent(lua_State *L, const View *view, unsigned roles, uint32_t n) {
+  Sum sum = sequence_sum(view->list);
+  uint32_t left[ROLE_COUNT];
+  Selection *selection = bind_new_selection(L, view->owner, n);
+  for (unsigned role = 0; role < ROLE_COUNT; role++) left[role] = roles >> role & 1 ? sum.count[role] : 0;
+  for (uint32_t i = n; i-- > 0;) {
+    unsigned newest = ROLE_COUNT;
+    uint32_t at = 0;
+    for (unsigned role = 0; role < ROLE_COUNT; role++) {
+      if (left[role] == 0) continue;
+      uint32_t position = sequence_find(view->list, MEASURE_ROLE_COUNT + role, left[role] - 1);
+      if (newest == ROLE_COUNT || position > at) {
+        newest = role;
+        at = position;
+      }
+    }
+    left[newest]--;
+    selection->items[i] = (Selected){.id = sequence_at(view->list, at), .position = at};
+  }
+  selection->count = n;
+  return 1;
+}
+
+/* list:recent(role, n) -> Selection */
+static int l_recent(lua_State *L) {
+  View view = bind_view(L, 1);
+  unsigned roles = bind_roles(L, 2);
+  uint32_t total = count_roles(&view, roles);
+  lua_Integer n = bind_integer(L, 3, "n", 0, UINT32_MAX);
+  return select_recent(L, &view, roles, n < total ? (uint32_t)n : total);
+}
+
+/* list:range(role, i, j) -> Selection; what lies outside is left out */
+static int l_range(lua_State *L) {
+  View view = bind_view(L, 1);
+  unsigned roles = bind_roles(L, 2);
+  uint32_t total = count_roles(&view, roles);
+  lua_Integer i = bind_integer(L, 3, "i", 1, UINT32_MAX), j = bind_integer(L, 4, "j", 0, UINT32_MAX);
+  if (i > j + 1) bind_raise(L, "out_of_range", NULL, "range: i = %I is past j = %I", i, j);
+  if (j > total) j = total;
+  if (i > j) i = j + 1;
+  return select_roles(L, &view, roles, (uint32_t)(i - 1), (uint32_t)j);
+}
+
+/* ---- by conditions ---- */
+
+static bool field_is_among(const Message *message, MessageField field, TextList list) {
+  Text value;
+  return list.count == 0 || (message_field(message, field, &value) && text_list_has(list, value));
+}
+
+static bool in_time(const Message *message, const Conditions *conditions) {
+  int64_t time;
+  if (!conditions->has_since && !conditions->has_before) return true;
+  if (!message_timestamp(message, &time)) return false;
+  return (!conditions->has_since || time >= conditions->since) && (!conditions->has_before || time < conditions->before);
+}
+
+static bool has_kind(const Message *message, PartKind kind) {
+  if (kind == PART_TEXT && message_content_kind(message) == CONTENT_STRING) return true;
+  if (kind == PART_TOOL_USE && message_call_count(message) > 0) return true;
+  if (kind == PART_TOOL_RESULT && message_result_count(message) > 0) return true;
+  Text text;
+  if (kind == PART_REASONING && message_field(message, FIELD_REASONING, &text)) return true;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    if ((PartKind)message_part(message, i).kind == kind) return true;
+  }
+  return false;
+}
+
+static bool calls_tool(const Message *message, Text name) {
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (text_equal(message_text(message, message_call(message, i).name), name)) return true;
+  }
+  return false;
+}
+
+/* string.find(message.text, pattern) */
+static bool matches(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
+  luaL_checkstack(L, 8, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_FIND);
+  bind_push_message(L, view->owner, id, 0);
+  lua_getfield(L, -1, "text");
+  lua_remove(L, -2);
+  lua_getfield(L, conditions->table, "matches");
+  lua_call(L, 2, 1);
+  bool found = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return found;
+}
+
+bool bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
+  const Message *message = conversation_message(view->conversation, id);
+  if (!(conditions->roles >> message_role(message) & 1) || !in_time(message, conditions)) return false;
+  if (!field_is_among(message, FIELD_NAME, conditions->names)) return false;
+  if (!field_is_among(message, FIELD_ID, conditions->ids)) return false;
+  if (conditions->has_kind && !has_kind(message, conditions->kind)) return false;
+  if (conditions->has_calls && !calls_tool(message, conditions->calls)) return false;
+  if (conditions->has_marked) {
+    MessageId origin = store_origin(conversation_store(view->conversation), id);
+    if (!marks_has(conversation_marks(view->conversation), conditions->marked, origin)) return false;
+  }
+  return !conditions->has_matches || matches(L, view, conditions, id);
+}
+
+static bool read_time(lua_State *L, int index, const char *name, int64_t *time) {
+  if (!bind_field(L, index, name)) return false;
+  *time = bind_integer(L, -1, name, INT64_MIN, INT64_MAX);
+  lua_pop(L, 1);
+  return true;
+}
+
+static bool read_text(lua_State *L, int index, const char *name, Text *text) {
+  if (!bind_field(L, index, name)) return false;
+  if (lua_type(L, -1) != LUA_TSTRING) bind_raise(L, "argument", NULL, "%s: a string is expected, not %s", name, luaL_typename(L, -1));
+  *text = bind_text(L, -1);      /* held by the table */
+  lua_pop(L, 1);
+  return true;
+}
+
+Conditions bind_conditions(lua_State *L, int index, const char *what, const char *const *names) {
+  Conditions conditions = {.table = lua_absindex(L, index), .roles = 0xF};
+  Text pattern;
+  bind_check_names(L, index, what, names);
+  index = conditions.table;
+  if (bind_field(L, index, "role")) {
+    conditions.roles = bind_roles(L, -1);
+    if (conditions.roles == 0) conditions.roles = 0xF;     /* an empty list is no condition */
+    lua_pop(L, 1);
+  }
+  conditions.has_since = read_time(L, index, "since", &conditions.since);
+  conditions.has_before = read_time(L, index, "before", &conditions.before);
+  conditions.has_marked = read_text(L, index, "marked", &conditions.marked);
+  conditions.has_matches = read_text(L, index, "matches", &pattern);
+  conditions.has_calls = read_text(L, index, "calls", &conditions.calls);
+  if (bind_field(L, index, "has")) {
+    conditions.has_kind = true;
+    conditions.kind = bind_part_kind(L, -1);
+    lua_pop(L, 1);
+  }
+  conditions.names = bind_text_list(L, index, "name");
+  conditions.ids = bind_text_list(L, index, "id");
+  return conditions;
+}
+
+static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name", "id", NULL};
+
+/* Two passes, so that the selection has the size that it needs. */
+static int select_where(lua_State *L, const View *view, const Conditions *conditions) {
+  uint32_t count = sequence_count(view->list), found = 0;
+  uint32_t *positions = lua_newuserdatauv(L, count * sizeof *positions + 1, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    if (bind_passes(L, view, conditions, sequence_at(view->list, i))) positions[found++] = i;
+  }
+  Selection *selection = bind_new_selection(L, view->owner, found);
+  for (uint32_t i = 0; i < found; i++) {
+    selection->items[i] = (Selected){.id = sequence_at(view->list, positions[i]), .position = positions[i]};
+  }
+  selection->count = found;
+  return 1;
+}
+
+/* list:where(conditions) -> Selection */
+static int l_where(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_settop(L, 2);
+  Conditions conditions = bind_conditions(L, 2, "where", WHERE_NAMES);
+  return select_where(L, &view, &conditions);
+}
+
+/* list:marked(name) -> Selection */
+static int l_marked(lua_State *L) {
+  View view = bind_view(L, 1);
+  luaL_checktype(L, 2, LUA_TSTRING);
+  Conditions conditions = {.roles = 0xF, .has_marked = true, .marked = bind_text(L, 2)};
+  return select_where(L, &view, &conditions);
+}
+
+const char BIND_FIND = 0;
+
+void bind_open_list(lua_State *L, const BindType *type) {
+  static const BindMethod methods[] = {
+    {"tokens", l_tokens, ""},        {"count", l_count, "role"},       {"recent", l_recent, "role n"},
+    {"range", l_range, "role i j"},  {"where", l_where, "conditions"}, {"marked", l_marked, "name"},
+    {NULL, NULL, NULL},
+  };
+  bind_methods(L, type, methods);
+}

@@ -1,0 +1,208 @@
+/*
+** Files and texts: in, as conversations; out, as they came.
+*/
+#include <errno.h>
+#include <string.h>
+
+#include "bind/bind.h"
+
+/* Bytes on their way from a file to the store. */
+typedef struct Loaded {
+  Memory memory;
+  char *bytes;
+  size_t size, capacity;
+} Loaded;
+
+static const BindType LOADED = {"Loaded"};
+
+static int l_free_loaded(lua_State *L) {
+  Loaded *loaded = lua_touserdata(L, 1);
+  memory_free(&loaded->memory, loaded->bytes, loaded->capacity);
+  loaded->bytes = NULL;
+  return 0;
+}
+
+static Loaded *push_loaded(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LOADED) == LUA_TNIL) bind_type(L, &LOADED, NULL, NULL, l_free_loaded);
+  lua_pop(L, 1);
+  Loaded *loaded = bind_new(L, &LOADED, sizeof *loaded, 0);
+  loaded->memory = bind_memory(L);
+  return loaded;
+}
+
+static int refuse_file(lua_State *L, Status status, const char *path, size_t cap) {
+  int error = errno;
+  const char *why = status == STATUS_LIMIT ? lua_pushfstring(L, "it is larger than %I bytes", (lua_Integer)cap)
+                    : status == STATUS_MEMORY ? "not enough memory" : strerror(error);
+  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));
+}
+
+static size_t size_field(lua_State *L, int options, const char *name, size_t otherwise) {
+  if (lua_isnoneornil(L, options) || !bind_field(L, options, name)) return otherwise;
+  size_t size = (size_t)bind_integer(L, -1, name, 1, INT64_MAX);
+  lua_pop(L, 1);
+  return size;
+}
+
+static int refuse_document(lua_State *L, const char *name, const DocumentError *error) {
+  lua_pushfstring(L, "%s:%I:%I: expected %s", name, (lua_Integer)error->place.line, (lua_Integer)error->place.byte,
+                  error->expected);
+  if (error->path[0] != '\0') lua_pushfstring(L, "%s at %s", lua_tostring(L, -1), error->path);
+  return bind_refuse(L, status_code(error->status), lua_tostring(L, -1));
+}
+
+/* What is loaded stands at `loaded`, the options at 2. Pushes the conversation,
+   or nil, message, code. */
+static int load(lua_State *L, const char *name, int loaded) {
+  Loaded *from = lua_touserdata(L, loaded);
+  ConversationHandle *handle = bind_new_conversation(L);
+  int made = lua_gettop(L);
+  bind_configure(L, made, 2);
+  handle->callbacks->self = made;
+  DocumentLimits limits = {.message_bytes_max = size_field(L, 2, "max_message", MESSAGE_BYTES_MAX),
+                           .file_bytes_max = size_field(L, 2, "max_file", FILE_BYTES_MAX)};
+  DocumentError error;
+  Status status = document_load(handle->conversation, &limits, from->bytes, from->size, from->capacity,
+                                &handle->document, &handle->warnings, &error);
+  if (status == STATUS_OK) {
+    from->bytes = NULL;      /* the store's now */
+    Sequence **list = history_grow(conversation_history(handle->conversation));
+    status = conversation_put_tools(handle->conversation, list);
+    conversation_touch(handle->conversation);
+    if (status == STATUS_OK) {
+      lua_settop(L, made);
+      return 1;
+    }
+    return bind_raise_edit(L, made, status, "load");
+  }
+  if (status == STATUS_HOST) return bind_raise_edit(L, made, status, "load");
+  /* Its messages point into bytes that are freed: it must not be used again. */
+  conversation_free(handle->conversation);
+  handle->conversation = NULL;
+  return refuse_document(L, name, &error);
+}
+
+/* load(path, options) -> Conversation | nil, message, code */
+static int l_load(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  lua_settop(L, 2);
+  Loaded *loaded = push_loaded(L);
+  /* JSONL has no cap; arrays and bodies are held against theirs when it is clear what they are. */
+  Status status = file_read(&loaded->memory, path, SIZE_MAX, &loaded->bytes, &loaded->size, &loaded->capacity);
+  if (status != STATUS_OK) return refuse_file(L, status, path, SIZE_MAX);
+  return load(L, strcmp(path, "-") == 0 ? "stdin" : path, 3);
+}
+
+/* parse(text, options) -> Conversation | nil, message, code */
+static int l_parse(lua_State *L) {
+  Text text = bind_text(L, 1);
+  lua_settop(L, 2);
+  Loaded *loaded = push_loaded(L);
+  if (text.size > 0) {
+    loaded->bytes = memory_new(&loaded->memory, text.size);
+    if (loaded->bytes == NULL) return bind_raise_status(L, STATUS_MEMORY, "parse");
+    memcpy(loaded->bytes, text.bytes, text.size);
+    loaded->size = loaded->capacity = text.size;
+  }
+  return load(L, "text", 3);
+}
+
+/* ---- writing ---- */
+
+static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
+
+/* conversation:json() -> text */
+static int l_json(lua_State *L) {
+  View view = bind_view(L, 1);
+  Buffer *out = bind_buffer(L);
+  Sink sink = {.write = add_to_buffer, .user = out};
+  Status status = document_write(&view.handle->document, view.conversation, view.list, sink);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "json");
+  lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
+  return 1;
+}
+
+static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
+
+/* The document to write by: its own, or a new one of the shape asked for. */
+static Document document_of(lua_State *L, const ConversationHandle *handle) {
+  static const char *const names[] = {"dialect", "shape", NULL};
+  static const char *const shapes[] = {"array", "jsonl", NULL};
+  if (lua_isnil(L, 3)) return handle->document;
+  bind_check_names(L, 3, "save", names);
+  if (bind_field(L, 3, "dialect") && strcmp(luaL_checkstring(L, -1), "openai") != 0) {
+    bind_raise(L, "unknown_name", "this version writes openai", "save: dialect '%s' cannot be written", lua_tostring(L, -1));
+  }
+  if (!bind_field(L, 3, "shape")) return handle->document;
+  DocumentShape shape = luaL_checkoption(L, -1, NULL, shapes) == 1 ? DOCUMENT_JSONL : DOCUMENT_ARRAY;
+  bool same = handle->document.loaded && handle->document.shape == shape;
+  return same ? handle->document : document_new(shape);
+}
+
+/* conversation:save(path, options) -> true | nil, message, code */
+static int l_save(lua_State *L) {
+  View view = bind_view(L, 1);
+  const char *path = luaL_checkstring(L, 2);
+  lua_settop(L, 3);
+  Document document = document_of(L, view.handle);
+  Memory memory = bind_memory(L);
+  FileWriter writer;
+  Status status = file_create(&writer, &memory, path);
+  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
+  Sink sink = {.write = add_to_file, .user = &writer};
+  status = document_write(&document, view.conversation, view.list, sink);
+  if (status == STATUS_OK) status = file_commit(&writer);
+  else {
+    int error = errno;
+    file_abandon(&writer);
+    errno = error;
+  }
+  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* ---- plain files, for scripts and reports ---- */
+
+/* read_file(path, cap) -> text | nil, message, code */
+static int l_read_file(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
+  lua_settop(L, 2);
+  Loaded *loaded = push_loaded(L);
+  Status status = file_read(&loaded->memory, path, cap, &loaded->bytes, &loaded->size, &loaded->capacity);
+  if (status != STATUS_OK) return refuse_file(L, status, path, cap);
+  lua_pushlstring(L, loaded->bytes == NULL ? "" : loaded->bytes, loaded->size);
+  return 1;
+}
+
+/* write_file(path, text) -> true | nil, message, code */
+static int l_write_file(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  Text text = bind_text(L, 2);
+  Memory memory = bind_memory(L);
+  FileWriter writer;
+  Status status = file_create(&writer, &memory, path);
+  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
+  status = file_write(&writer, text.bytes, text.size);
+  if (status == STATUS_OK) status = file_commit(&writer);
+  else {
+    int error = errno;
+    file_abandon(&writer);
+    errno = error;
+  }
+  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+void bind_open_load(lua_State *L) {
+  static const BindMethod methods[] = {{"json", l_json, ""}, {"save", l_save, "path options"}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {
+    {"load", l_load, "path options"},        {"parse", l_parse, "text options"},
+    {"read_file", l_read_file, "path cap"},  {"write_file", l_write_file, "path text"},
+    {NULL, NULL, NULL},
+  };
+  bind_methods(L, &BIND_CONVERSATION, methods);
+  bind_functions(L, "ebb", functions);
+}

@@ -1,0 +1,360 @@
+/*
+** Messages: a seq, and the owner in whose list it stands.
+*/
+#include <string.h>
+
+#include "bind/bind.h"
+
+typedef struct MessageHandle {
+  MessageId id;
+  uint32_t hint;             /* where it stood when the handle was made */
+} MessageHandle;
+
+void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
+  owner = lua_absindex(L, owner);
+  MessageHandle *handle = bind_new(L, &BIND_MESSAGE, sizeof *handle, 1);
+  *handle = (MessageHandle){.id = id, .hint = hint};
+  lua_pushvalue(L, owner);
+  lua_setiuservalue(L, -2, 1);
+}
+
+MessageId bind_check_message(lua_State *L, int index) {
+  MessageHandle *handle = bind_check(L, index, &BIND_MESSAGE);
+  return handle->id;
+}
+
+MessageId bind_message_argument(lua_State *L, View *view, int index) {
+  MessageHandle *handle = bind_test(L, index, &BIND_MESSAGE);
+  if (handle == NULL) {
+    lua_Integer i = bind_integer(L, index, "position", 1, sequence_count(view->list));
+    return sequence_at(view->list, (uint32_t)(i - 1));
+  }
+  lua_getiuservalue(L, index, 1);
+  View other = bind_view(L, -1);
+  bool same = conversation_store(other.conversation) == conversation_store(view->conversation);
+  lua_pop(L, 1);
+  if (!same) bind_raise(L, "argument", NULL, "the message belongs to another conversation");
+  return handle->id;
+}
+
+/* ---- fields ---- */
+
+typedef struct Access {
+  View view;
+  MessageHandle *handle;
+  const Message *message;
+} Access;
+
+static void push_optional(lua_State *L, const Message *message, MessageField field) {
+  Text value;
+  if (message_field(message, field, &value)) bind_push_text(L, value);
+  else lua_pushnil(L);
+}
+
+static void push_content(lua_State *L, const Message *message) {
+  Text content = message_content(message);
+  switch (message_content_kind(message)) {
+  case CONTENT_NONE: lua_pushnil(L); return;
+  case CONTENT_STRING: bind_push_text(L, content); return;
+  case CONTENT_PARTS: bind_push_json(L, content.bytes, content.size); return;
+  }
+}
+
+static void push_all_text(lua_State *L, const Message *message) {
+  uint32_t at = 0;
+  Text text;
+  int count = 0;
+  while (message_next_text(message, &at, &text)) {
+    luaL_checkstack(L, 4, "too many parts");
+    if (count > 0) lua_pushliteral(L, "\n");
+    bind_push_text(L, text);
+    if (count > 0) lua_concat(L, 3);
+    count++;
+  }
+  if (count == 0) lua_pushliteral(L, "");
+}
+
+static void push_part(lua_State *L, const Message *message, Part part) {
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, part_kind_name((PartKind)part.kind));
+  lua_setfield(L, -2, "kind");
+  if (part.text.at != 0) {
+    bind_push_text(L, message_text(message, part.text));
+    lua_setfield(L, -2, "text");
+  }
+  Text value = message_text(message, part.value);
+  bind_push_json(L, value.bytes, value.size);
+  lua_setfield(L, -2, "value");
+}
+
+/* A string content is one text part. */
+static void push_parts(lua_State *L, const Message *message) {
+  lua_Integer n = 0;
+  lua_newtable(L);
+  if (message_content_kind(message) == CONTENT_STRING) {
+    lua_createtable(L, 0, 3);
+    lua_pushliteral(L, "text");
+    lua_setfield(L, -2, "kind");
+    bind_push_text(L, message_content(message));
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "text");
+    lua_setfield(L, -2, "value");
+    lua_rawseti(L, -2, ++n);
+  }
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.nested) continue;
+    push_part(L, message, part);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+void bind_push_call(lua_State *L, const Message *message, uint32_t index) {
+  Call call = message_call(message, index);
+  lua_createtable(L, 0, 3);
+  if (call.id.at != 0) {
+    bind_push_text(L, message_text(message, call.id));
+    lua_setfield(L, -2, "id");
+  }
+  bind_push_text(L, message_text(message, call.name));
+  lua_setfield(L, -2, "name");
+  if (call.arguments.at != 0) bind_push_text(L, message_text(message, call.arguments));
+  else lua_pushliteral(L, "");
+  lua_setfield(L, -2, "arguments");
+}
+
+static void push_calls(lua_State *L, const Message *message) {
+  uint32_t count = message_call_count(message);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    bind_push_call(L, message, i);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* The call that the message answers first. */
+static void push_answered(lua_State *L, const Access *access) {
+  if (message_result_count(access->message) > 0) {
+    Link link = store_answers(conversation_store(access->view.conversation), access->handle->id, 0);
+    if (link.message != 0) {
+      bind_push_call(L, conversation_message(access->view.conversation, link.message), link.call);
+      return;
+    }
+  }
+  lua_pushnil(L);
+}
+
+static void push_marks(lua_State *L, const Access *access) {
+  const Marks *marks = conversation_marks(access->view.conversation);
+  MessageId origin = store_origin(conversation_store(access->view.conversation), access->handle->id);
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
+    if (!marks_has(marks, marks_name(marks, i), origin)) continue;
+    bind_push_text(L, marks_name(marks, i));
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+static uint32_t index_of(const Access *access) {
+  return sequence_index_of(access->view.list, access->handle->id, access->handle->hint);
+}
+
+static void push_index(lua_State *L, const Access *access) {
+  uint32_t index = index_of(access);
+  if (index < sequence_count(access->view.list)) lua_pushinteger(L, (lua_Integer)index + 1);
+  else lua_pushnil(L);
+}
+
+/* {messages, units, turns}: how many stand after it. */
+static void push_age(lua_State *L, Access *access) {
+  uint32_t index = index_of(access), count = sequence_count(access->view.list);
+  const Units *units = bind_view_units(L, &access->view);
+  uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, index);
+  if (index >= count || slot == UNIT_NONE) {
+    lua_pushnil(L);
+    return;
+  }
+  Sum sum = sequence_sum(access->view.list), before = sequence_prefix(access->view.list, index + 1);
+  lua_createtable(L, 0, 3);
+  lua_pushinteger(L, (lua_Integer)count - 1 - index);
+  lua_setfield(L, -2, "messages");
+  lua_pushinteger(L, (lua_Integer)units->count - 1 - units->of[slot]);
+  lua_setfield(L, -2, "units");
+  lua_pushinteger(L, (lua_Integer)sum.turns - before.turns);
+  lua_setfield(L, -2, "turns");
+}
+
+static void push_unit(lua_State *L, Access *access) {
+  const Units *units = bind_view_units(L, &access->view);
+  uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, access->handle->hint);
+  if (slot == UNIT_NONE) {
+    lua_pushnil(L);
+    return;
+  }
+  uint32_t first = units->units[units->of[slot]].first;
+  bind_push_unit(L, access->view.owner, bind_view_slot_message(&access->view, first));
+}
+
+typedef enum Field {
+  FIELD_OF_INDEX, FIELD_OF_SEQ, FIELD_OF_ROLE, FIELD_OF_SPELLING, FIELD_OF_CONTENT, FIELD_OF_TEXT, FIELD_OF_PARTS,
+  FIELD_OF_CALLS, FIELD_OF_CALL, FIELD_OF_TOKENS, FIELD_OF_AGE, FIELD_OF_MARKS, FIELD_OF_UNIT, FIELD_OF_ID,
+  FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON, FIELD_OF_COUNT
+} Field;
+
+static const char *const FIELD_NAMES[FIELD_OF_COUNT + 1] = {
+  "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
+  "id", "name", "timestamp", "metadata", "reasoning", "json", NULL};
+
+static void push_field(lua_State *L, Access *access, Field field) {
+  const Message *message = access->message;
+  int64_t timestamp;
+  Text text;
+  switch (field) {
+  case FIELD_OF_INDEX: push_index(L, access); return;
+  case FIELD_OF_SEQ: lua_pushinteger(L, access->handle->id); return;
+  case FIELD_OF_ROLE: lua_pushstring(L, role_name(message_role(message))); return;
+  case FIELD_OF_SPELLING: bind_push_text(L, message_role_text(message)); return;
+  case FIELD_OF_CONTENT: push_content(L, message); return;
+  case FIELD_OF_TEXT: push_all_text(L, message); return;
+  case FIELD_OF_PARTS: push_parts(L, message); return;
+  case FIELD_OF_CALLS: push_calls(L, message); return;
+  case FIELD_OF_CALL: push_answered(L, access); return;
+  case FIELD_OF_TOKENS: lua_pushinteger(L, message_tokens(message)); return;
+  case FIELD_OF_AGE: push_age(L, access); return;
+  case FIELD_OF_MARKS: push_marks(L, access); return;
+  case FIELD_OF_UNIT: push_unit(L, access); return;
+  case FIELD_OF_ID: push_optional(L, message, FIELD_ID); return;
+  case FIELD_OF_NAME: push_optional(L, message, FIELD_NAME); return;
+  case FIELD_OF_REASONING: push_optional(L, message, FIELD_REASONING); return;
+  case FIELD_OF_JSON: bind_push_text(L, message_raw(message)); return;
+  case FIELD_OF_TIMESTAMP:
+    if (message_timestamp(message, &timestamp)) lua_pushinteger(L, timestamp);
+    else lua_pushnil(L);
+    return;
+  case FIELD_OF_METADATA:
+    if (message_field(message, FIELD_METADATA, &text)) bind_push_json(L, text.bytes, text.size);
+    else lua_pushnil(L);
+    return;
+  case FIELD_OF_COUNT: break;
+  }
+  lua_pushnil(L);
+}
+
+static Access access_of(lua_State *L) {
+  Access access = {.handle = bind_check(L, 1, &BIND_MESSAGE)};
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, 1);
+  access.view = bind_view(L, 3);
+  if (access.handle->id > store_count(conversation_store(access.view.conversation))) {
+    bind_raise(L, "closed", NULL, "the message is gone with its draft");
+  }
+  access.message = conversation_message(access.view.conversation, access.handle->id);
+  return access;
+}
+
+static int l_index(lua_State *L) {
+  int field = bind_find_field(L, FIELD_NAMES);
+  if (field < 0) return bind_index_method(L, &BIND_MESSAGE);
+  Access access = access_of(L);
+  push_field(L, &access, (Field)field);
+  return 1;
+}
+
+/* message:totable() -> its JSON as a table */
+static int l_totable(lua_State *L) {
+  Access access = access_of(L);
+  Text raw = message_raw(access.message);
+  bind_push_json(L, raw.bytes, raw.size);
+  return 1;
+}
+
+/* Copies the list at the top without the parts of a kind; nested parts go with theirs. */
+static void drop_parts(lua_State *L, const Message *message, PartKind kind) {
+  lua_Integer from = 0, to = 0;
+  int list = lua_gettop(L);
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.nested) continue;
+    from++;
+    if ((PartKind)part.kind == kind) continue;
+    lua_rawgeti(L, list, from);
+    lua_rawseti(L, list, ++to);
+  }
+  while (from > to) {
+    lua_pushnil(L);
+    lua_rawseti(L, list, from--);
+  }
+}
+
+static bool parse_kind(const char *name, PartKind *kind) {
+  for (int i = PART_TEXT; i <= PART_OTHER; i++) {
+    if (strcmp(name, part_kind_name((PartKind)i)) != 0) continue;
+    *kind = (PartKind)i;
+    return true;
+  }
+  return false;
+}
+
+PartKind bind_part_kind(lua_State *L, int index) {
+  PartKind kind;
+  if (!parse_kind(luaL_checkstring(L, index), &kind)) {
+    bind_raise(L, "unknown_name", "kinds are text, image, file, audio, asset, tool_use, tool_result, reasoning and other",
+               "unknown part kind '%s'", lua_tostring(L, index));
+  }
+  return kind;
+}
+
+/* message:without(kind) -> table */
+static int l_without(lua_State *L) {
+  PartKind kind = bind_part_kind(L, 2);
+  Access access = access_of(L);
+  Text raw = message_raw(access.message);
+  bind_push_json(L, raw.bytes, raw.size);
+  if (kind == PART_REASONING) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, "reasoning_content");
+  } else if (kind == PART_TOOL_USE) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, "tool_calls");
+  }
+  if (message_content_kind(access.message) == CONTENT_PARTS) {
+    lua_getfield(L, -1, "content");
+    drop_parts(L, access.message, kind);
+    lua_pop(L, 1);
+  }
+  return 1;
+}
+
+static int l_equal(lua_State *L) {
+  MessageHandle *a = bind_test(L, 1, &BIND_MESSAGE), *b = bind_test(L, 2, &BIND_MESSAGE);
+  bool same = a != NULL && b != NULL && a->id == b->id;
+  if (same) {
+    lua_getiuservalue(L, 1, 1);
+    lua_getiuservalue(L, 2, 1);
+    View one = bind_view(L, -2), other = bind_view(L, -1);
+    same = conversation_store(one.conversation) == conversation_store(other.conversation);
+  }
+  lua_pushboolean(L, same);
+  return 1;
+}
+
+static int l_tostring(lua_State *L) {
+  Access access = access_of(L);
+  lua_pushfstring(L, "message %d (%s, %d tokens)", (int)access.handle->id, role_name(message_role(access.message)),
+                  (int)message_tokens(access.message));
+  return 1;
+}
+
+void bind_open_message(lua_State *L) {
+  static const BindMethod methods[] = {{"without", l_without, "kind"}, {"totable", l_totable, ""}, {NULL, NULL, NULL}};
+  bind_type(L, &BIND_MESSAGE, l_index, NULL, NULL);
+  bind_methods(L, &BIND_MESSAGE, methods);
+  bind_open_fields(L, FIELD_NAMES);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_MESSAGE);
+  lua_pushcfunction(L, l_equal);
+  lua_setfield(L, -2, "__eq");
+  lua_pushcfunction(L, l_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,61 @@
+/*
+** The module ebb.core. Only lua/ebb/support/core.lua requires it; what users see
+** is the library above.
+*/
+#include "bind/bind.h"
+
+/* type(value) -> "Conversation", "Message" ... | nil */
+static int l_type(lua_State *L) {
+  const BindType *type = bind_type_of(L, 1);
+  if (type != NULL) lua_pushstring(L, type->name);
+  else lua_pushnil(L);
+  return 1;
+}
+
+/* string.find as it is now: patterns are Lua's own. */
+static void keep_find(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "string") != LUA_TTABLE) luaL_error(L, "ebb needs the string library");
+  lua_getfield(L, -1, "find");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &BIND_FIND);
+  lua_pop(L, 2);
+}
+
+/* methods.Type: where the library adds its own. */
+static void push_method_tables(lua_State *L) {
+  static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
+                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER};
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    bind_push_methods(L, types[i]);
+    lua_setfield(L, -2, types[i]->name);
+  }
+}
+
+int luaopen_ebb_core(lua_State *L) {
+  keep_find(L);
+  lua_newtable(L);           /* core */
+  bind_open_errors(L);
+  bind_open_conversation(L);
+  bind_open_edit(L);
+  bind_open_batch(L);
+  bind_open_message(L);
+  bind_open_selection(L);
+  bind_open_unit(L);
+  bind_open_ledger(L);
+  bind_open_load(L);
+  bind_open_draft(L);
+  lua_setfield(L, -2, "draft");
+  bind_open_walk(L);
+  bind_open_json(L);
+  lua_setfield(L, -2, "json");
+  push_method_tables(L);
+  lua_setfield(L, -2, "methods");
+  bind_push_parameters(L);
+  lua_setfield(L, -2, "parameters");
+  lua_pushcfunction(L, l_type);
+  lua_setfield(L, -2, "type");
+  lua_pushliteral(L, EBB_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}

@@ -1,0 +1,96 @@
+/*
+** Selections: messages that a query chose, by seq and by where they stood.
+*/
+#include "bind/bind.h"
+
+Selection *bind_new_selection(lua_State *L, int owner, uint32_t room) {
+  owner = lua_absindex(L, owner);
+  Selection *selection = bind_new(L, &BIND_SELECTION, sizeof *selection + room * sizeof *selection->items, 1);
+  lua_pushvalue(L, owner);
+  lua_setiuservalue(L, -2, 1);
+  return selection;
+}
+
+/* Pushes items [first, end) of the selection at 1 as a new one. */
+static int push_slice(lua_State *L, const Selection *from, uint32_t first, uint32_t end) {
+  lua_getiuservalue(L, 1, 1);
+  Selection *slice = bind_new_selection(L, -1, end - first);
+  for (uint32_t i = first; i < end; i++) slice->items[slice->count++] = from->items[i];
+  return 1;
+}
+
+static uint32_t check_n(lua_State *L, const Selection *selection) {
+  lua_Integer n = bind_integer(L, 2, "n", 0, UINT32_MAX);
+  return n < selection->count ? (uint32_t)n : selection->count;
+}
+
+/* selection:first(n) -> Selection */
+static int l_first(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  return push_slice(L, selection, 0, check_n(L, selection));
+}
+
+/* selection:last(n) -> Selection */
+static int l_last(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  return push_slice(L, selection, selection->count - check_n(L, selection), selection->count);
+}
+
+/* selection:slice(i, j) -> Selection; what lies outside is left out */
+static int l_slice(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_Integer i = bind_integer(L, 2, "i", 1, UINT32_MAX), j = bind_integer(L, 3, "j", 0, UINT32_MAX);
+  if (j > selection->count) j = selection->count;
+  if (i > j) i = j + 1;
+  return push_slice(L, selection, (uint32_t)(i - 1), (uint32_t)j);
+}
+
+/* selection:count() -> integer */
+static int l_count(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_pushinteger(L, selection->count);
+  return 1;
+}
+
+/* selection:tokens() -> integer */
+static int l_tokens(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_Integer tokens = 0;
+  lua_getiuservalue(L, 1, 1);
+  View view = bind_view(L, -1);
+  for (uint32_t i = 0; i < selection->count; i++) {
+    tokens += message_tokens(conversation_message(view.conversation, selection->items[i].id));
+  }
+  lua_pushinteger(L, tokens);
+  return 1;
+}
+
+/* selection:positions() -> list of positions at the time of the query */
+static int l_positions(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_createtable(L, (int)selection->count, 0);
+  for (uint32_t i = 0; i < selection->count; i++) {
+    lua_pushinteger(L, (lua_Integer)selection->items[i].position + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static int l_index(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_SELECTION);
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (i < 1 || i > selection->count) return 0;
+  lua_getiuservalue(L, 1, 1);
+  bind_push_message(L, -1, selection->items[i - 1].id, selection->items[i - 1].position);
+  return 1;
+}
+
+void bind_open_selection(lua_State *L) {
+  static const BindMethod methods[] = {
+    {"first", l_first, "n"},     {"last", l_last, "n"},           {"slice", l_slice, "i j"}, {"count", l_count, ""},
+    {"tokens", l_tokens, ""},    {"positions", l_positions, ""},  {NULL, NULL, NULL},
+  };
+  bind_type(L, &BIND_SELECTION, l_index, l_count, NULL);
+  bind_methods(L, &BIND_SELECTION, methods);
+}

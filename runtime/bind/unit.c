@@ -1,0 +1,172 @@
+/*
+** Units: the first message's seq, and the owner. Turns: their messages' seqs.
+*/
+#include "bind/bind.h"
+
+typedef struct UnitHandle {
+  MessageId first;
+} UnitHandle;
+
+void bind_push_unit(lua_State *L, int owner, MessageId first) {
+  owner = lua_absindex(L, owner);
+  UnitHandle *handle = bind_new(L, &BIND_UNIT, sizeof *handle, 1);
+  handle->first = first;
+  lua_pushvalue(L, owner);
+  lua_setiuservalue(L, -2, 1);
+}
+
+typedef struct UnitAccess {
+  View view;
+  const Units *units;
+  uint32_t number;
+  Unit unit;
+} UnitAccess;
+
+static UnitAccess access_of(lua_State *L, int index) {
+  UnitHandle *handle = bind_check(L, index, &BIND_UNIT);
+  UnitAccess access;
+  lua_getiuservalue(L, index, 1);
+  access.view = bind_view(L, -1);
+  access.units = bind_view_units(L, &access.view);
+  uint32_t slot = bind_view_slot(L, &access.view, handle->first, 0);
+  if (slot == UNIT_NONE) bind_raise(L, "out_of_range", NULL, "the unit is no longer in the list");
+  access.number = access.units->of[slot];
+  access.unit = access.units->units[access.number];
+  return access;
+}
+
+uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids) {
+  UnitAccess access = access_of(L, index);
+  uint32_t count = 0;
+  lua_pop(L, 1);
+  *ids = lua_newuserdatauv(L, access.unit.count * sizeof **ids, 0);
+  for (uint32_t slot = access.unit.first; slot != UNIT_NONE; slot = access.units->next[slot]) {
+    if (!bind_view_slot_is_gone(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
+  }
+  return count;
+}
+
+static void push_messages(lua_State *L, UnitAccess *access) {
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
+    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    bind_push_message(L, access->view.owner, bind_view_slot_message(&access->view, slot), slot);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+static void push_first(lua_State *L, UnitAccess *access) {
+  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
+    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    uint32_t index = sequence_index_of(access->view.list, bind_view_slot_message(&access->view, slot), slot);
+    lua_pushinteger(L, (lua_Integer)index + 1);
+    return;
+  }
+  lua_pushnil(L);
+}
+
+static uint32_t count_of(const UnitAccess *access) {
+  return access->view.draft != NULL ? draft_unit_count(access->view.draft, access->number) : access->unit.count;
+}
+
+static uint32_t tokens_of(const UnitAccess *access) {
+  return access->view.draft != NULL ? draft_unit_tokens(access->view.draft, access->number) : access->unit.tokens;
+}
+
+static bool is_guarded(const UnitAccess *access) {
+  return access->view.draft != NULL && draft_slot_hold(access->view.draft, access->unit.first) != HOLD_NONE;
+}
+
+static void push_role(lua_State *L, const UnitAccess *access) {
+  MessageId first = bind_view_slot_message(&access->view, access->unit.first);
+  lua_pushstring(L, role_name(message_role(conversation_message(access->view.conversation, first))));
+}
+
+typedef enum UnitField {
+  UNIT_OF_MESSAGES, UNIT_OF_FIRST, UNIT_OF_COUNT, UNIT_OF_TOKENS, UNIT_OF_ROLE, UNIT_OF_OPEN, UNIT_OF_PENDING,
+  UNIT_OF_GUARDED, UNIT_OF_AGE
+} UnitField;
+
+static const char *const UNIT_FIELDS[] = {"messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age", NULL};
+
+static int l_unit_index(lua_State *L) {
+  int field = bind_find_field(L, UNIT_FIELDS);
+  if (field < 0) return bind_index_method(L, &BIND_UNIT);
+  UnitAccess access = access_of(L, 1);
+  switch ((UnitField)field) {
+  case UNIT_OF_MESSAGES: push_messages(L, &access); break;
+  case UNIT_OF_FIRST: push_first(L, &access); break;
+  case UNIT_OF_COUNT: lua_pushinteger(L, count_of(&access)); break;
+  case UNIT_OF_TOKENS: lua_pushinteger(L, tokens_of(&access)); break;
+  case UNIT_OF_ROLE: push_role(L, &access); break;
+  case UNIT_OF_OPEN: lua_pushboolean(L, access.unit.open); break;
+  case UNIT_OF_PENDING: lua_pushboolean(L, access.unit.pending); break;
+  case UNIT_OF_GUARDED: lua_pushboolean(L, is_guarded(&access)); break;
+  case UNIT_OF_AGE: lua_pushinteger(L, (lua_Integer)access.units->count - 1 - access.number); break;
+  }
+  return 1;
+}
+
+/* ---- turns ---- */
+
+void bind_push_turn(lua_State *L, const View *view, uint32_t number) {
+  Sum sum = sequence_sum(view->list);
+  uint32_t first = sequence_find(view->list, MEASURE_TURNS, number);
+  uint32_t end = number + 1 < sum.turns ? sequence_find(view->list, MEASURE_TURNS, number + 1) : sequence_count(view->list);
+  Turn *turn = bind_new(L, &BIND_TURN, sizeof *turn + (end - first) * sizeof *turn->ids, 1);
+  lua_pushvalue(L, view->owner);
+  lua_setiuservalue(L, -2, 1);
+  turn->count = end - first;
+  turn->age = sum.turns - 1 - number;
+  SequenceWalk walk = sequence_walk(view->list, first, end);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) turn->ids[walk.index + i - first] = walk.ids[i];
+  }
+}
+
+typedef enum TurnField { TURN_OF_MESSAGES, TURN_OF_FIRST, TURN_OF_COUNT, TURN_OF_TOKENS, TURN_OF_AGE } TurnField;
+
+static const char *const TURN_FIELDS[] = {"messages", "first", "count", "tokens", "age", NULL};
+
+static void push_turn_messages(lua_State *L, const View *view, const Turn *turn) {
+  lua_createtable(L, (int)turn->count, 0);
+  for (uint32_t i = 0; i < turn->count; i++) {
+    bind_push_message(L, view->owner, turn->ids[i], 0);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static lua_Integer turn_tokens(const View *view, const Turn *turn) {
+  lua_Integer tokens = 0;
+  for (uint32_t i = 0; i < turn->count; i++) tokens += message_tokens(conversation_message(view->conversation, turn->ids[i]));
+  return tokens;
+}
+
+static int l_turn_index(lua_State *L) {
+  int field = bind_find_field(L, TURN_FIELDS);
+  if (field < 0) return bind_index_method(L, &BIND_TURN);
+  Turn *turn = bind_check(L, 1, &BIND_TURN);
+  lua_getiuservalue(L, 1, 1);
+  View view = bind_view(L, -1);
+  switch ((TurnField)field) {
+  case TURN_OF_MESSAGES: push_turn_messages(L, &view, turn); break;
+  case TURN_OF_FIRST: {
+    uint32_t index = sequence_index_of(view.list, turn->ids[0], 0);
+    if (index < sequence_count(view.list)) lua_pushinteger(L, (lua_Integer)index + 1);
+    else lua_pushnil(L);
+    break;
+  }
+  case TURN_OF_COUNT: lua_pushinteger(L, turn->count); break;
+  case TURN_OF_TOKENS: lua_pushinteger(L, turn_tokens(&view, turn)); break;
+  case TURN_OF_AGE: lua_pushinteger(L, turn->age); break;
+  }
+  return 1;
+}
+
+void bind_open_unit(lua_State *L) {
+  bind_type(L, &BIND_UNIT, l_unit_index, NULL, NULL);
+  bind_type(L, &BIND_TURN, l_turn_index, NULL, NULL);
+  bind_open_fields(L, UNIT_FIELDS);
+  bind_open_fields(L, TURN_FIELDS);
+}

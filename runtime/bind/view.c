@@ -1,0 +1,80 @@
+/*
+** A view is what conversations, batches and drafts have in common: a list of
+** messages. Slots are how its units are numbered: positions of the list, or for
+** a draft the slots that it began with.
+*/
+#include "bind/bind.h"
+
+bool bind_is_view(lua_State *L, int index) {
+  return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
+         bind_test(L, index, &BIND_DRAFT) != NULL;
+}
+
+/* The conversation handle behind a batch or draft: its first user value. */
+static ConversationHandle *owner_of(lua_State *L, int index) {
+  lua_getiuservalue(L, index, 1);
+  ConversationHandle *handle = bind_check_conversation(L, -1);
+  lua_pop(L, 1);
+  return handle;
+}
+
+View bind_view(lua_State *L, int index) {
+  View view = {.owner = lua_absindex(L, index)};
+  BatchHandle *batch = bind_test(L, index, &BIND_BATCH);
+  DraftHandle *draft = batch != NULL ? NULL : bind_test(L, index, &BIND_DRAFT);
+  if (batch != NULL) {
+    view.handle = owner_of(L, index);
+    view.conversation = view.handle->conversation;
+    view.batch = batch;
+    view.list = batch->list;
+  } else if (draft != NULL) {
+    if (draft->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
+    view.handle = owner_of(L, index);
+    view.conversation = view.handle->conversation;
+    view.draft = draft->draft;
+    Status status = draft_list(view.draft, &view.list);
+    if (status != STATUS_OK) bind_raise_status(L, status, "draft");
+  } else {
+    view.handle = bind_check_conversation(L, index);
+    view.conversation = view.handle->conversation;
+    view.list = conversation_list(view.conversation);
+  }
+  return view;
+}
+
+const Units *bind_view_units(lua_State *L, View *view) {
+  const Units *units = NULL;
+  Status status = STATUS_OK;
+  if (view->draft != NULL) return draft_units(view->draft);
+  if (view->batch == NULL) {
+    status = conversation_units(view->conversation, &units);
+  } else {
+    if (view->batch->units == NULL) {
+      status = units_new(conversation_memory(view->conversation), conversation_store(view->conversation), view->list,
+                         &view->batch->units);
+    }
+    units = view->batch->units;
+  }
+  if (status != STATUS_OK) bind_raise_status(L, status, "units");
+  return units;
+}
+
+uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint) {
+  (void)L;
+  if (view->draft != NULL) return draft_slot_of(view->draft, id);
+  uint32_t index = sequence_index_of(view->list, id, hint);
+  return index < sequence_count(view->list) ? index : UNIT_NONE;
+}
+
+MessageId bind_view_slot_message(const View *view, uint32_t slot) {
+  return view->draft != NULL ? draft_slot_message(view->draft, slot) : sequence_at(view->list, slot);
+}
+
+bool bind_view_slot_is_gone(const View *view, uint32_t slot) {
+  return view->draft != NULL && draft_slot_is_gone(view->draft, slot);
+}
+
+uint64_t bind_view_tokens(const View *view) {
+  Sum sum = sequence_sum(view->list);
+  return sum_measure(&sum, MEASURE_TOKENS) + conversation_overhead(view->conversation);
+}

@@ -1,0 +1,130 @@
+--- Holds the files against the layers of the architecture: who may include or
+-- require whom, who may see Lua's headers, and that no machine's paths stand in
+-- the files. Run from the top of the checkout; exit status 1 if anything is wrong.
+
+local complaints = 0
+
+local function complain(...)
+  complaints = complaints + 1
+  io.stderr:write(string.format(...), "\n")
+end
+
+local function lines_of(command)
+  local pipe = assert(io.popen(command))
+  local lines = {}
+  for line in pipe:lines() do
+    lines[#lines + 1] = line
+  end
+  assert(pipe:close(), command)
+  return lines
+end
+
+local function ranks(order)
+  local rank = {}
+  for i, names in ipairs(order) do
+    for name in names:gmatch "%S+" do
+      rank[name] = i
+    end
+  end
+  return rank
+end
+
+-- ---- C: each layer may use those that stand below it ----
+
+local C_RANK = ranks { "base", "tokens", "core", "format", "storage", "sandbox", "bind", "api", "host" }
+local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
+local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
+
+local function check_include(path, number, layer, header)
+  if LUA_HEADERS[header] and not SEES_LUA[layer] then
+    complain("%s:%d: %s/ may not know Lua (%s)", path, number, layer, header)
+  end
+  local other = header:match "^(%w+)/"
+  if other and C_RANK[other] and C_RANK[other] > C_RANK[layer] then
+    complain("%s:%d: %s/ may not use %s/ (%s)", path, number, layer, other, header)
+  end
+end
+
+local function check_c_file(path)
+  local layer = path:match "^runtime/(%w+)/"
+  if layer == "include" then return end
+  if not C_RANK[layer] then return complain("%s: %s/ is no layer", path, layer or "runtime") end
+  local number = 0
+  for line in io.lines(path) do
+    number = number + 1
+    local header = line:match '^%s*#%s*include%s*["<]([^">]+)[">]'
+    if header then check_include(path, number, layer, header) end
+  end
+end
+
+-- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
+
+local LUA_RANK = ranks {
+  "support", "policies injection rules macros", "processors", "pipeline", "nodes", "workflow", "cli",
+}
+local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
+
+--- The layer that a module belongs to: its folder, or for a file directly in
+--- lua/ebb its name if that is a layer's.
+local function layer_of(module)
+  local word = module:match "^ebb%.([%w_]+)"
+  return word and LUA_RANK[word] and word
+end
+
+--- May the module, which has no layer of its own, require `other`?
+local function allowed_outside(module, other)
+  if module == "ebb" then return layer_of(other) ~= "cli" end   -- the face shows everything but the command
+  return layer_of(other) == "support"
+end
+
+local function check_require(path, number, module, other)
+  if other == "ebb.core" then
+    if path ~= CORE_HOLDER then complain("%s:%d: only %s requires ebb.core", path, number, CORE_HOLDER) end
+    return
+  end
+  local from, to = layer_of(module), layer_of(other)
+  if not from then
+    if not allowed_outside(module, other) then complain("%s:%d: may not require %s", path, number, other) end
+  elseif other == "ebb.host" then
+    if from ~= "cli" then complain("%s:%d: only the command has ebb.host", path, number) end
+  elseif other == "ebb" then
+    if from ~= "cli" then complain("%s:%d: %s may not require the face, ebb", path, number, from) end
+  elseif to and LUA_RANK[to] > LUA_RANK[from] then
+    complain("%s:%d: %s may not require %s (%s)", path, number, from, to, other)
+  elseif to and to ~= from and LUA_RANK[to] == LUA_RANK[from] then
+    complain("%s:%d: %s and %s do not know each other (%s)", path, number, from, to, other)
+  end
+end
+
+local function check_lua_file(path)
+  local module = path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/", "."):gsub("%.init$", "")
+  local number = 0
+  for line in io.lines(path) do
+    number = number + 1
+    if not line:find "^%s*%-%-" then
+      for other in line:gmatch "require%s*%(?%s*[\"'](ebb[%w_.]*)[\"']" do
+        check_require(path, number, module, other)
+      end
+    end
+  end
+end
+
+-- ---- paths that exist on one machine only ----
+
+local MACHINE = "(^|[^A-Za-z0-9_.])/(home|root|work|tmp)(/|[^A-Za-z0-9_]|$)"
+
+local function check_machine_paths()
+  local found = lines_of("git grep --cached -nIE '" .. MACHINE .. "' -- . ':!tests/lint_layers.lua' || true")
+  for _, line in ipairs(found) do
+    if not line:find "TMPDIR" then complain("a path of one machine: %s", line:sub(1, 160)) end
+  end
+end
+
+for _, path in ipairs(lines_of "find runtime -name '*.[ch]' | sort") do
+  check_c_file(path)
+end
+for _, path in ipairs(lines_of "find lua/ebb -name '*.lua' | sort") do
+  check_lua_file(path)
+end
+check_machine_paths()
+os.exit(complaints == 0)

@@ -1,0 +1,282 @@
+--- The Lua face, line by line as BEHAVIOUR.md section 12 shows it, and around it.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb, conversation, texts, refusal = helper.ebb, helper.conversation, helper.texts, helper.refusal
+
+describe("at a glance", function()
+  it("a conversation for a model", function()
+    local chat = ebb.conversation { model = "gpt-4o" }
+    assert.equal(0, chat:append { role = "user", content = "Hello" })
+    chat:append { { role = "assistant", content = "Hi" }, { role = "user", content = "Bye" } }
+    local tokens, trust = chat:tokens()
+    assert.same({ 3, "user", "Hello" }, { #chat, chat[1].role, chat[1].content })
+    assert.equal("integer", math.type(tokens))
+    assert.equal("estimated", trust)
+    assert.is_nil(chat[4])
+    assert.is_nil(chat[0])
+    assert.equal(128000, chat:limit())
+  end)
+
+  local words = "s1 u2 a3 c4(x) r5(x) u6 a7 u8! a9 a10"
+
+  it("queries", function()
+    local chat = conversation(words)
+    assert.equal("u2 u6 u8!", texts(chat:recent("user", 3)))
+    assert.equal("u8! a9 a10", texts(chat:recent({ "user", "assistant" }, 3)))
+    assert.equal("c4(x) a7 a9 a10", texts(chat:range("assistant", 2, 5)))
+    assert.same({ 1, 3, 10 }, { chat:count "tool", chat:count "user", chat:count() })
+    assert.equal("u8!", texts(chat:where { role = "user", marked = "pinned" }:last(3)))
+    assert.equal("u8!", texts(chat:marked "pinned"))
+    assert.equal("u6", texts(chat:where { matches = "^u%d$" }:slice(2, 2)))
+    local selection = chat:where { role = { "user", "tool" } }
+    assert.same({ 4, 21, { 2, 5, 6, 8 } }, { selection:count(), selection:tokens(), selection:positions() })
+    assert.equal("u2 r5(x)", texts(selection:first(2)))
+    local seen = {}
+    for i, message in ipairs(chat) do
+      seen[i] = message.seq
+    end
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, seen)
+  end)
+
+  it("since and before never match without a timestamp", function()
+    local chat = conversation "u1"
+    chat:append { role = "user", content = "u2", timestamp = 100 }
+    chat:append { role = "user", content = "u3", timestamp = 200 }
+    assert.equal("u2 u3", texts(chat:where { since = 0 }))
+    assert.equal("u2", texts(chat:where { before = 200 }))
+    assert.equal("u3", texts(chat:where { since = 200 }))
+  end)
+
+  it("edits", function()
+    local chat = conversation "s1 u2 a3 u4 a5 u6"
+    assert.equal(1, chat:truncate { keep_last = 5 })
+    assert.equal(2, chat:insert(1, { role = "user", content = "u9" }))
+    assert.equal(3, chat:replace(2, { role = "user", content = "u8" }))
+    assert.equal("u9 u8 a3 u4 a5 u6", texts(chat))
+    assert.equal(4, chat:filter { roles = { "user" } })
+    assert.equal(5, chat:clear {})
+    assert.equal(0, #chat)
+  end)
+
+  it("history", function()
+    local chat = conversation "u1 u2"
+    chat:checkpoint "start"
+    chat:truncate { keep_last = 1 }
+    chat:append { role = "user", content = "u3" }
+    assert.equal("u2 u3", texts(chat))
+    assert.equal("u1 u2", texts(chat:batch(0)))
+    assert.equal("u2", texts(chat:batch(1, 1)))
+    local difference = chat:diff(0, 1)
+    assert.same({ "u3", "u1", 0 }, { texts(difference.added), texts(difference.removed), #difference.replaced })
+    assert.equal(0, chat:rollback "start")
+    assert.equal("u1 u2", texts(chat))
+    local batches = chat:batches()
+    assert.same({ 2, "start", 0, 2 }, { #batches, batches[1].name, batches[2].parent, batches[2].message_count })
+    assert.same({ total_messages = 3, current_batch_messages = 2, total_batches = 2, current_batch_index = 0 },
+      chat:stats())
+  end)
+
+  it("forks are independent", function()
+    local chat = conversation "u1 u2"
+    local fork = chat:fork()
+    fork:append { role = "user", content = "u3" }
+    chat:truncate { keep_last = 1 }
+    assert.same({ "u2", "u1 u2 u3" }, { texts(chat), texts(fork) })
+  end)
+
+  it("operations and checks", function()
+    local chat = conversation "u1 c2(x) u3"
+    chat:apply { { operation = "APPEND", messages = { { role = "user", content = "u4" } } } }
+    assert.equal("u1 c2(x) u3 u4", texts(chat))
+    assert.equal("unanswered_call", chat:check("openai")[1].rule)
+  end)
+
+  it("trimming", function()
+    local chat = conversation "u10 a10 u10 a10 u10"
+    local report, why, code = chat:trim { budget = 35, policy = { "keep_recent", keep = 1 } }
+    assert.same({}, { why, code })
+    local lines = {}
+    for _, entry in ipairs(report.ledger) do
+      lines[#lines + 1] = ("%s %d %s %d"):format(entry.action, entry.seq, entry.reason, entry.tokens)
+    end
+    assert.equal("dropped 1 oldest 10", lines[1])
+  end)
+
+  it("files", function()
+    local path = os.tmpname()
+    local chat = conversation "u1 a2"
+    assert(chat:save(path))
+    local loaded = assert(ebb.load(path))
+    os.remove(path)
+    assert.same({ "u1 a2", "array", 0 }, { texts(loaded), loaded:shape(), #loaded:warnings() })
+    local none, why, code = ebb.load "no/such/file.json"
+    assert.is_nil(none)
+    assert.equal("absent", code)
+    assert.truthy(why:find "no/such/file.json")
+    none, why, code = chat:save "no/such/folder/file.json"
+    assert.is_nil(none)
+    assert.equal("string", type(why))
+    assert.equal("string", type(code))
+  end)
+end)
+
+describe("round trips", function()
+  local messages = '{"role":"user","content":"a\\/b"}'
+  local cases = {
+    { "array", ('[\n %s ,{"content":"x","role":"assistant"}\n]\n'):format(messages) },
+    { "jsonl", messages .. "\n" .. messages .. "\n" },
+    { "jsonl", messages .. "\r\n\r\n" .. messages },
+    { "body", ('{"model": "m", "messages": [%s ], "temperature": 1.0}'):format(messages) },
+    { "array", "[]" },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1] .. " keeps its bytes: " .. case[2]:gsub("%c", " "), function()
+      local chat = assert(ebb.parse(case[2]))
+      assert.same({ case[1], case[2] }, { chat:shape(), chat:json() })
+    end)
+  end
+
+  local paths, why_not = helper.shared_conversations()
+  it("of all shared conversations, as array, JSONL and body", function()
+    if not paths then pending("skipped: " .. why_not) end
+    for _, path in ipairs(paths) do
+      local text = helper.read(path)
+      local chat = assert(ebb.parse(text))
+      assert(text == chat:json(), path)
+      local lines = {}
+      for i, message in ipairs(chat) do
+        lines[i] = ebb.json.encode(message:totable())
+      end
+      local jsonl = table.concat(lines, "\n") .. "\n"
+      assert(jsonl == assert(ebb.parse(jsonl)):json(), path)
+      local body = ('{"n": 1.0, "messages" :%s, "tools": [ ]}'):format(text)
+      assert(body == assert(ebb.parse(body)):json(), path)
+    end
+  end)
+end)
+
+describe("refusals", function()
+  it("are objects with code, message, hint, and can be read", function()
+    local chat = conversation "u1"
+    local problem = refusal(chat.truncate, chat, { keep_lst = 1 })
+    assert.same({ "argument", "did you mean 'keep_last'?" }, { problem.code, problem.hint })
+    assert.truthy(tostring(problem):find("did you mean 'keep_last'?", 1, true))
+    assert.equal("out_of_range", refusal(chat.insert, chat, 5, { role = "user", content = "x" }).code)
+    assert.equal("out_of_range", refusal(chat.rollback, chat, 9).code)
+  end)
+
+  it("unknown options of a conversation", function()
+    assert.equal("did you mean 'limit'?", refusal(ebb.conversation, { limt = 1 }).hint)
+  end)
+
+  it("unknown models, with a hint", function()
+    assert.equal("did you mean 'gpt-4o'?", refusal(ebb.conversation, { model = "gpt4o" }).hint)
+    assert.equal("argument", refusal(ebb.load, "x.json", { model = "gpt-4-32k" }).code)
+    assert.equal("argument", refusal(ebb.conversation, { model = 4 }).code)
+  end)
+
+  it("vocabularies that are not installed", function()
+    local problem = refusal(ebb.conversation, { encoding = "o200k_base" })
+    assert.equal("vocabulary o200k_base is not installed", problem.message)
+    assert.truthy(problem.hint:find "cjk")
+    assert.equal("argument", refusal(ebb.conversation, { encoding = "morse" }).code)
+  end)
+end)
+
+describe("models", function()
+  it("are found by dated names", function()
+    local models = require "ebb.models"
+    assert.equal(ebb.models["gpt-4o"], models.find "gpt-4o-2024-08-06")
+    assert.equal(ebb.models["gpt-4o-mini"], models.find "gpt-4o-mini-2024-07-18")
+    assert.equal(ebb.models["claude-sonnet-4-5"], models.find "claude-sonnet-4-5-20250929")
+    assert.equal("argument", refusal(models.find, "gpt-4o-realtime").code)
+  end)
+
+  it("each say what is needed", function()
+    for name, model in pairs(ebb.models) do
+      assert(model.window > model.output and model.encoding and model.dialect, name)
+      assert.equal(model.window, ebb.conversation { model = name }:limit())
+    end
+  end)
+end)
+
+describe("limit", function()
+  it("is told once when an append goes over it", function()
+    local calls = {}
+    local chat = conversation("", { limit = 50, on_limit = function(c, tokens, limit)
+      calls[#calls + 1] = { #c, tokens, limit }
+    end })
+    chat:append { role = "user", content = "u30" }
+    assert.is_false(chat:over_limit())
+    chat:append { role = "user", content = "u30" }
+    chat:append { role = "user", content = "u30" }
+    assert.is_true(chat:over_limit())
+    assert.equal(1, #calls)
+    assert.same({ 2, 50 }, { calls[1][1], calls[1][3] })
+  end)
+end)
+
+describe("marks and forget", function()
+  it("marks are outside the batches", function()
+    local chat = conversation "u1 u2"
+    chat:mark(2, "important")
+    chat:truncate { keep_last = 1 }
+    assert.same({ "important" }, chat[1].marks)
+    chat:unmark(chat[1], "important")
+    assert.same({}, chat[1].marks)
+  end)
+
+  it("forget erases the text for good", function()
+    local chat = conversation "u1 u2"
+    local pasted = chat[2]
+    chat:truncate { keep_first = 1 }
+    chat:forget(pasted)
+    chat:rollback(0)
+    assert.equal(2, #chat)
+    assert.is_nil(chat:json():find("u2", 1, true))
+    assert.equal(2, chat[2].seq)
+  end)
+end)
+
+describe("check", function()
+  local cases = {
+    { "u1 c2(x) r3(x) a4",           {} },
+    { "u1 c2(x,y) r3(y) r4(x)",      {} },
+    { "u1 c2(x,y) r3(y) u4",         { "2 unanswered_call" } },
+    { "u1 c2(x)",                    { "2 unanswered_call" } },
+    { "u1 r2(x)",                    { "2 orphan_result" } },
+    { "c1(x) u2 r3(x)",              { "1 unanswered_call", "3 orphan_result" } },
+    { "c1(x) r2(x) r3(x)",           { "3 duplicate_result" } },
+    { "c1(x,x) r2(x)",               { "1 duplicate_call" } },
+    { "c1(x) r2(x) c3(x) r4(x)",     {} },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local found = {}
+      for i, violation in ipairs(conversation(case[1]):check "openai") do
+        found[i] = ("%d %s"):format(violation.index, violation.rule)
+        assert.equal("string", type(violation.message))
+        assert.equal("string", type(violation.hint))
+        assert.equal(violation.index, violation.seq)
+      end
+      assert.same(case[2], found)
+    end)
+  end
+
+  it("knows its dialects", function()
+    local chat = conversation "u1"
+    assert.truthy(refusal(chat.check, chat, "openia").hint:find "openai")
+  end)
+end)
+
+describe("policies", function()
+  it("are listed by name", function()
+    local names = {}
+    for name, policy in pairs(ebb.policies) do
+      names[#names + 1] = name
+      assert.same({ name, "function", "string" }, { policy.name, type(policy.trim), type(policy.summary) })
+    end
+    assert.same({ "keep_recent" }, names)
+    assert.is_nil(ebb.policies.nothing)
+  end)
+end)

@@ -1,0 +1,166 @@
+--- chat:filter with conditions, functions and files.
+
+local helper = dofile "tests/lua/helper.lua"
+local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
+
+describe("conditions", function()
+  it("go to the core, Lua's own included", function()
+    local chat = conversation "s1 u2 a3 u4!"
+    chat:fork():filter { roles = { "user" } }
+    local fork = chat:fork()
+    fork:filter { where = function(message) return message.tokens > 2 end }
+    assert.equal("a3 u4!", texts(fork))
+    chat:filter { marked = "pinned" }
+    assert.equal("u4!", texts(chat))
+  end)
+
+  it("refuse an unknown name with a hint", function()
+    local chat = conversation "s1"
+    assert.truthy(refusal(chat.filter, chat, { role = { "user" } }).hint:find "roles")
+    assert.equal("argument", refusal(chat.filter, chat, {}).code)
+  end)
+end)
+
+describe("functions", function()
+  local cases = {
+    { "nil keeps",                  function() end,                                       "s1 u2 a3 u4" },
+    { "true keeps",                 function() return true end,                           "s1 u2 a3 u4" },
+    { "false drops",                function(m) return m.role ~= "user" end,              "s1 a3" },
+    { "guards do not hold",         function(m) return m.role ~= "system" end,            "u2 a3 u4" },
+    { "a table replaces",           function(m)
+      if m.role == "assistant" then return { role = "assistant", content = "a9" } end
+    end,                                                                                  "s1 u2 a9 u4" },
+    { "a table of another role",    function(m)
+      if m.role == "assistant" then return { role = "user", content = "u9" } end
+    end,                                                                                  "s1 u2 u9 u4" },
+    { "a list puts several",        function(m)
+      if m.role == "assistant" then
+        return { { role = "user", content = "u8" }, { role = "assistant", content = "a9" } }
+      end
+    end,                                                                                  "s1 u2 u8 a9 u4" },
+    { "the message may be among them", function(m)
+      if m.role == "assistant" then
+        return { { role = "user", content = "u8" }, m, { role = "user", content = "u9" } }
+      end
+    end,                                                                                  "s1 u2 u8 a3 u9 u4" },
+    { "an empty list drops",        function(m) if m.role == "user" then return {} end end, "s1 a3" },
+    { "the message itself keeps",   function(m) return m end,                             "s1 u2 a3 u4" },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local chat = conversation "s1 u2 a3 u4"
+      local batch = chat:filter(case[2])
+      assert.equal(case[3], texts(chat))
+      assert.equal(case[3] == "s1 u2 a3 u4" and 0 or 1, batch)
+    end)
+  end
+
+  it("take the whole unit along", function()
+    local chat = conversation "u1 c2(x,y) r3(x) r4(y) u5"
+    chat:filter(function(message) return message.content ~= "r3(x)" end)
+    assert.equal("u1 u5", texts(chat))
+  end)
+
+  it("replace inside a unit, role, ids and calls as they were", function()
+    local chat = conversation "u1 c2(x) r3(x) u5"
+    chat:filter(function(message)
+      if message.role == "tool" then
+        local short = message:totable()
+        short.content = "r1(x)"
+        return short
+      end
+    end)
+    assert.equal("u1 c2(x) r1(x) u5", texts(chat))
+    assert.equal("x", chat[3].call.id)
+  end)
+
+  it("leave out fields that the table leaves out", function()
+    local chat = conversation "u1"
+    chat:append { role = "user", content = "u2", name = "eve", score = 3 }
+    chat:filter(function(message) return { role = "user", content = message.content } end)
+    assert.is_nil(chat[2]:totable().name)
+    assert.is_nil(chat[2]:totable().score)
+  end)
+
+  it("that are exact drop just what they say", function()
+    local chat = conversation "u1 c2(x) r3(x) u5"
+    chat:filter { name = "cut", exact = true, filter = function(message) return message.role ~= "tool" end }
+    assert.equal("u1 c2(x) u5", texts(chat))
+    assert.equal(2, #chat:batches())
+  end)
+
+  it("leave one batch each, named", function()
+    local chat = conversation "u1 u2 u3"
+    chat:filter { name = "no_twos", filter = function(message) return message.tokens ~= 2 end }
+    chat:filter(function(message) return message.tokens ~= 3 end)
+    local batches = chat:batches()
+    assert.same({ 3, "filter" }, { #batches, batches[2].operation })
+    assert.truthy(batches[2].description:find "no_twos")
+    chat:rollback(0)
+    assert.equal("u1 u2 u3", texts(chat))
+  end)
+end)
+
+describe("errors", function()
+  local function fails(filter, options)
+    local chat = conversation "u1 c2(x) r3(x) u5"
+    local before = helper.snapshot(chat)
+    local problem = refusal(chat.filter, chat, filter, options)
+    assert.equal(before, helper.snapshot(chat))
+    return problem
+  end
+
+  local function at_three(answer)
+    return { name = "odd", filter = function(message) if message.index == 3 then return answer(message) end end }
+  end
+
+  it("name the filter and the message", function()
+    local problem = fails(at_three(function() return 7 end))
+    assert.truthy(tostring(problem):find("filter odd, message 3: it returned a number", 1, true), tostring(problem))
+    problem = fails(at_three(function() error "oops" end))
+    assert.truthy(tostring(problem):find("filter odd, message 3: .*filter_spec.lua:%d+: oops"), tostring(problem))
+    problem = fails(at_three(function() return { role = "assistant", content = "x" } end))
+    assert.truthy(tostring(problem):find("filter odd, message 3: ", 1, true), tostring(problem))
+    problem = fails(at_three(function(m) return { m, { role = "user", content = "x" } } end))
+    assert.truthy(tostring(problem):find("filter odd, message 3: ", 1, true), tostring(problem))
+  end)
+
+  it("of a message that cannot be", function()
+    local chat = conversation "u1 a2"
+    local before = helper.snapshot(chat)
+    refusal(chat.filter, chat, function(m) if m.index == 1 then return { role = "boss", content = "x" } end end)
+    assert.equal(before, helper.snapshot(chat))
+  end)
+
+  it("of options and files", function()
+    local declared = { name = "f", options = { n = { type = "integer" } }, filter = function() end }
+    assert.equal("did you mean 'n'?", fails(declared, { m = 1 }).hint)
+    assert.equal("argument", fails(declared, { n = "1" }).code)
+    assert.equal("absent", fails("no/such.lua").code)
+    assert.equal("shape", fails({ filter = 5 }).code)
+    assert.equal("shape", fails(helper.lua_file "return { trim = print }").code)
+    assert.equal("argument", fails({ roles = { "user" } }, { n = 1 }).code)
+    helper.clean()
+  end)
+end)
+
+describe("files", function()
+  it("return a function or a table", function()
+    local chat = conversation "u1 u2 u3"
+    chat:filter(helper.lua_file "return function(message) return message.tokens ~= 1 end")
+    chat:filter(helper.lua_file [[
+      return { options = { n = { type = "integer", default = 3 } },
+        filter = function(message, options) return message.tokens ~= options.n end }]], { n = 2 })
+    helper.clean()
+    assert.equal("u3", texts(chat))
+  end)
+
+  it("print to the log", function()
+    local log, lines = require "ebb.support.log", {}
+    local before = log.to(function(line) lines[#lines + 1] = line end)
+    conversation("u1"):filter(helper.lua_file "return function(message) print(message.index, 'seen') end")
+    log.to(before)
+    helper.clean()
+    assert.same({ "1\tseen" }, lines)
+  end)
+end)

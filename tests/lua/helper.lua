@@ -1,0 +1,133 @@
+--- What the specs share: where the build is, and a small notation for conversations.
+--
+--     "s10 u20 a30 c9(x,y) r5(x) r6(y) u7!"
+--
+-- s, u, a: a system, user, assistant message; c(x,y): an assistant message that
+-- calls x and y; r(x): the result of call x; the number is its tokens, and `!`
+-- pins it. The word itself is the content, so a list reads back as it was
+-- written.
+
+local build = os.getenv "EBB_BUILD" or "build"
+package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
+package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
+
+local ebb = require "ebb"
+
+local helper = { ebb = ebb, shared = os.getenv "EBB_SHARED" }
+
+local ROLES = { s = "system", u = "user", a = "assistant", c = "assistant", r = "tool" }
+
+local function message_of(word)
+  local kind, ids = word:sub(1, 1), {}
+  for id in (word:match "%((.-)%)" or ""):gmatch "[^,]+" do
+    ids[#ids + 1] = id
+  end
+  local message = { role = assert(ROLES[kind], word), content = word }
+  if kind == "r" then message.tool_call_id = ids[1] end
+  if kind == "c" then
+    message.tool_calls = {}
+    for i, id in ipairs(ids) do
+      message.tool_calls[i] = { id = id, type = "function", ["function"] = { name = "f_" .. id, arguments = "{}" } }
+    end
+  end
+  return message
+end
+
+--- The tokens that a word says.
+function helper.tokens_of(message)
+  return tonumber(message.content:match "^%a(%d+)") or 1
+end
+
+--- Messages of the notation, as tables.
+function helper.messages(words)
+  local messages = {}
+  for word in words:gmatch "%S+" do
+    messages[#messages + 1] = message_of(word)
+  end
+  return messages
+end
+
+--- A conversation of the notation; `options` are those of ebb.conversation.
+function helper.conversation(words, options)
+  options = options or {}
+  options.counter = options.counter or helper.tokens_of
+  options.clock = options.clock or function() return 1700000000000 end
+  local chat = ebb.conversation(options)
+  local messages = helper.messages(words)
+  if #messages > 0 then chat:append(messages) end
+  for i, message in ipairs(messages) do
+    if message.content:find "!$" then chat:mark(i, "pinned") end
+  end
+  return chat
+end
+
+--- The visible contents as one line; works on conversations, batches, selections and lists of messages.
+function helper.texts(list)
+  local words = {}
+  for i = 1, #list do
+    words[i] = list[i].content
+  end
+  return table.concat(words, " ")
+end
+
+--- The error object that `run(...)` raises.
+function helper.refusal(run, ...)
+  local ok, problem = pcall(run, ...)
+  assert(not ok, "expected a refusal")
+  assert(type(problem) ~= "string", problem)
+  return problem
+end
+
+--- A conversation's state as text, to see that nothing has changed.
+function helper.snapshot(chat)
+  local all = {}
+  for _, message in ipairs(chat:all()) do
+    all[#all + 1] = message.json
+  end
+  return ebb.json.encode(chat:state()) .. table.concat(all)
+end
+
+function helper.read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+--- Writes a temporary Lua file, which goes with the process's other ones.
+function helper.lua_file(text)
+  local path = os.tmpname()
+  os.remove(path)
+  path = path .. ".lua"
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  helper.made[#helper.made + 1] = path
+  return path
+end
+
+helper.made = {}
+
+--- Removes the files that `lua_file` made.
+function helper.clean()
+  for _, path in ipairs(helper.made) do
+    os.remove(path)
+  end
+  helper.made = {}
+end
+
+--- The files at the top level of the shared conversations, or nil and why not.
+function helper.shared_conversations()
+  if not helper.shared then return nil, "EBB_SHARED is not set" end
+  local folder = helper.shared .. "/data/conversations"
+  local pipe = io.popen(("ls '%s' 2>/dev/null"):format(folder))
+  local paths = {}
+  for name in pipe:lines() do
+    if name:find "%.json$" then paths[#paths + 1] = folder .. "/" .. name end
+  end
+  pipe:close()
+  if #paths == 0 then return nil, "no conversations in EBB_SHARED" end
+  return paths
+end
+
+return helper

@@ -1,0 +1,117 @@
+--- ebb.json: what decodes, what is written, what is refused.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb, refusal = helper.ebb, helper.refusal
+local json = ebb.json
+
+describe("decode", function()
+  local cases = {
+    { "1", 1 }, { "-0", 0 }, { "1.5", 1.5 }, { "1e2", 100.0 }, { '"a\\u00e9\\n"', "aé\n" }, { "true", true },
+    { "false", false }, { "[]", {} }, { "[1,2]", { 1, 2 } }, { '{"a":{"b":[true]}}', { a = { b = { true } } } },
+    { '"\\ud83d\\ude00"', "😀" }, { "9223372036854775807", math.maxinteger }, { '"\\u0000"', "\0" }, { " 1 ", 1 },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function() assert.same(case[2], json.decode(case[1])) end)
+  end
+
+  it("null is ebb.null", function()
+    assert.equal(ebb.null, json.decode "null")
+    assert.equal(ebb.null, json.decode('{"a":null}').a)
+    assert.equal("null", json.encode(ebb.null))
+  end)
+
+  it("integers are integers, floats floats", function()
+    assert.equal("integer", math.type(json.decode "7"))
+    assert.equal("float", math.type(json.decode "7.0"))
+  end)
+
+  it("numbers that no Lua number holds stay as they are", function()
+    for _, text in ipairs { "1e400", "123456789012345678901234567890" } do
+      assert.equal(text, json.encode(json.decode(text)))
+    end
+  end)
+
+  local refused = {
+    "", "[1,]", "{a:1}", "[1", '"\\ud800"', "01", "1 2", "nul", '"\n"', "\xff", "'a'", "[NaN]", "// x\n1",
+  }
+  for _, text in ipairs(refused) do
+    it(("refuses %q"):format(text), function()
+      local value, message, code = json.decode(text)
+      assert.is_nil(value)
+      assert.equal("string", type(message))
+      assert.truthy(code == "syntax" or code == "encoding", code)
+    end)
+  end
+
+  it("refuses what is nested too deeply", function()
+    local value, _, code = json.decode(("["):rep(300) .. ("]"):rep(300))
+    assert.same({ "limit" }, { value, code })
+  end)
+
+  it("keeps the values of the keys in raw as they stand", function()
+    local value = json.decode('{"messages": [ {"a":1.50} ], "n":1.50}', { raw = { messages = true } })
+    assert.equal(1.5, value.n)
+    assert.equal('[ {"a":1.50} ]', json.encode(value.messages))
+  end)
+end)
+
+describe("encode", function()
+  local cases = {
+    { {}, "{}" }, { { 1, 2 }, "[1,2]" }, { { b = 1, a = 2 }, '{"a":2,"b":1}' }, { "a\"\n\0", '"a\\"\\n\\u0000"' },
+    { true, "true" }, { 1, "1" }, { "é", '"é"' },
+  }
+  for _, case in ipairs(cases) do
+    it(case[2], function() assert.equal(case[2], json.encode(case[1])) end)
+  end
+
+  it("empty lists are marked ones", function()
+    assert.equal("[]", json.encode(json.array {}))
+    assert.equal('{"a":[]}', json.encode { a = json.array {} })
+    assert.equal("[]", json.encode(json.decode "[]"))
+    assert.equal("{}", json.encode(json.decode "{}"))
+  end)
+
+  it("reads back as what it was", function()
+    for _, value in ipairs { 0.1, 1e300, -5, math.mininteger, "x\127", 2.0 } do
+      assert.equal(value, json.decode(json.encode(value)))
+    end
+  end)
+
+  it("indents", function()
+    assert.equal('{\n  "a": [\n    1\n  ]\n}', json.encode({ a = { 1 } }, { indent = 2 }))
+  end)
+
+  it("writes raw JSON as it stands, checked", function()
+    assert.equal('[{ "a":1.0 }]', json.encode { json.raw '{ "a":1.0 }' })
+    assert.truthy(refusal(json.raw, "{"))
+  end)
+
+  it("refuses what JSON cannot say", function()
+    local loop = {}
+    loop[1] = loop
+    for _, value in ipairs { print, 0 / 0, math.huge, -math.huge, loop, "\xff", { [1.5] = 1 }, { [true] = 1 } } do
+      assert.is_false((pcall(json.encode, value)), tostring(value))
+    end
+  end)
+end)
+
+describe("the test suite", function()
+  local folder = helper.shared and helper.shared .. "/data/json_test_suite"
+  local pipe = folder and io.popen(("ls '%s' 2>/dev/null"):format(folder))
+  local names = {}
+  if pipe then
+    for name in pipe:lines() do
+      names[#names + 1] = name
+    end
+    pipe:close()
+  end
+
+  it("y_ passes, n_ fails", function()
+    if #names == 0 then pending "skipped: no json_test_suite in EBB_SHARED" end
+    for _, name in ipairs(names) do
+      local _, message = json.decode(helper.read(folder .. "/" .. name))
+      if name:find "^y_" then assert.is_nil(message, name) end
+      if name:find "^n_" then assert.truthy(message, name) end
+    end
+  end)
+end)

@@ -1,0 +1,296 @@
+--- The operations, in Lua and in their JSON form: each rule and each refusal.
+
+local helper = dofile "tests/lua/helper.lua"
+local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
+local json = helper.ebb.json
+
+local function numbers(first, last)
+  local words = {}
+  for i = first, last do
+    words[#words + 1] = "u" .. i
+  end
+  return table.concat(words, " ")
+end
+
+describe("truncate", function()
+  local cases = {
+    -- options                                        conversation               expected
+    { '"keepFirst": 2',                               numbers(1, 6),             "u1 u2" },
+    { '"keepLast": 2',                                numbers(1, 6),             "u5 u6" },
+    { '"removeFirst": 2',                             numbers(1, 6),             "u3 u4 u5 u6" },
+    { '"removeLast": 2',                              numbers(1, 6),             "u1 u2 u3 u4" },
+    { '"range": {"start": 1, "end": 4}',              numbers(1, 6),             "u2 u3 u4" },
+    { '"range": {"start": 2, "end": 2}',              numbers(1, 6),             "" },
+    { '"range": {"start": 4, "end": 99}',             numbers(1, 6),             "u5 u6" },
+    { '"keepFirst": 0',                               numbers(1, 6),             "" },
+    { '"keepLast": 0',                                numbers(1, 6),             "" },
+    { '"removeFirst": 0',                             numbers(1, 3),             "u1 u2 u3" },
+    { '"removeLast": 0',                              numbers(1, 3),             "u1 u2 u3" },
+    { '"keepLast": 99',                               numbers(1, 3),             "u1 u2 u3" },
+    { '"removeLast": 99',                             numbers(1, 3),             "" },
+    { '"keepFirst": 5, "keepLast": 3',                numbers(1, 6),             "u3 u4 u5" },
+    { '"keepFirst": 5, "keepLast": 4, "removeFirst": 1, "removeLast": 1', numbers(1, 6), "u3 u4" },
+    { '"removeFirst": 1, "range": {"start": 1, "end": 3}', numbers(1, 6),        "u3 u4" },
+    { '"role": "user", "keepLast": 1',                "s1 u2 a3 u4 a5",          "u4" },
+    { '"role": "user"',                               "s1 u2 a3 u4 a5",          "u2 u4" },
+    { '"role": "user", "keepLast": 1, "scope": "only"', "s1 u2 a3 u4 a5",        "u4" },
+    { '"role": "user", "keepLast": 1, "scope": "within"', "s1 u2 a3 u4 a5",      "s1 a3 u4 a5" },
+    { '"role": "user", "keepLast": 0, "scope": "within"', "s1 u2 a3 u4 a5",      "s1 a3 a5" },
+    { '"keepLast": 2',                                "u1 c2(x) r3(x) a4",       "r3(x) a4" },
+    { '"keepLast": 2, "wholeUnits": true',            "u1 c2(x) r3(x) a4",       "c2(x) r3(x) a4" },
+    { '"keepFirst": 2, "wholeUnits": true',           "u1 c2(x) r3(x) a4",       "u1 c2(x) r3(x)" },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1] .. " of " .. case[2], function()
+      for _, form in ipairs { '{"operation": "TRUNCATE", %s}', '{"operation": "truncate", "truncate": {%s}}' } do
+        local chat = conversation(case[2])
+
+        local results = chat:apply(form:format(case[1]))
+
+        assert.equal(case[3], texts(chat))
+        assert.same({ { operation = "truncate", affected_batch_index = 1 } }, results)
+        assert.equal(2, #chat:batches())
+      end
+    end)
+  end
+
+  it("in Lua counts from 1, inclusive", function()
+    local chat = conversation(numbers(1, 6))
+    chat:truncate { range = { 2, 5 } }
+    assert.equal("u2 u3 u4 u5", texts(chat))
+  end)
+end)
+
+describe("append, insert, replace", function()
+  local one = '{"role": "user", "content": "u9"}'
+
+  local cases = {
+    -- operation                                                               expected          batches
+    { '{"operation": "append", "messages": [%s]}',                             "u1 u2 u3 u9",    1 },
+    { '{"operation": "APPEND", "append": {"messages": [%s]}}',                 "u1 u2 u3 u9",    1 },
+    { '{"operation": "INSERT", "position": 0, "messages": [%s]}',              "u9 u1 u2 u3",    2 },
+    { '{"operation": "INSERT", "position": 3, "messages": [%s]}',              "u1 u2 u3 u9",    2 },
+    { '{"operation": "insert", "insert": {"position": 1, "messages": [%s]}}',  "u1 u9 u2 u3",    2 },
+    { '{"operation": "insert", "insert": {"position": -1, "messages": [%s]}}', "u1 u2 u3 u9",    1 },
+    { '{"operation": "replace", "index": 1, "message": %s}',                   "u1 u9 u3",       2 },
+    { '{"operation": "replace", "replace": {"index": 2, "message": %s}}',      "u1 u2 u9",       2 },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local chat = conversation(numbers(1, 3))
+      chat:apply(case[1]:format(one))
+      assert.same({ case[2], case[3] }, { texts(chat), #chat:batches() })
+    end)
+  end
+
+  it("keep the bytes of messages as they were written", function()
+    local chat = conversation "u1"
+    local raw = '{ "content":"\\u00e9\\/", "role" : "user", "score": 1.50, "big": 12345678901234567890 }'
+    chat:apply(('[{"operation": "append", "messages": [%s, %s]}]'):format(raw, one))
+    chat:apply(('{"operation": "replace", "index": 0, "message": %s}'):format(raw))
+    assert.equal(raw, chat[2].json)
+    assert.equal(raw, chat[1].json)
+  end)
+
+  it("replace keeps the old message in the store", function()
+    local chat = conversation(numbers(1, 3))
+    chat:replace(2, { role = "user", content = "u9" })
+    assert.equal("u1 u2 u3 u9", texts(chat:all()))
+    assert.same({ 4, 3, 2, 1 }, { chat:stats().total_messages, chat:stats().current_batch_messages,
+      chat:stats().total_batches, chat:stats().current_batch_index })
+  end)
+
+  it("append gives all or none", function()
+    local chat = conversation "u1"
+    local before = helper.snapshot(chat)
+    refusal(chat.append, chat, { { role = "user", content = "u2" }, { role = "nobody", content = "x" } })
+    assert.equal(before, helper.snapshot(chat))
+  end)
+end)
+
+describe("clear", function()
+  it("keeps system messages unless told otherwise", function()
+    for text, expected in pairs {
+      ['{"operation": "clear"}'] = "s1 s3",
+      ['{"operation": "CLEAR", "keepSystemMessage": true}'] = "s1 s3",
+      ['{"operation": "clear", "clear": {"keepSystemMessage": false}}'] = "",
+    } do
+      local chat = conversation "s1 u2 s3 a4"
+      chat:apply(text)
+      assert.equal(expected, texts(chat))
+    end
+  end)
+
+  it("brings the tool description back, once", function()
+    local tools = { { name = "search", description = "finds" } }
+    local chat = conversation("u1", { tools = tools, tools_heading = "Tools:" })
+    assert.equal("Tools:\n- search: finds", chat[1].content)
+    chat:clear { keep_system_message = false }
+    chat:clear {}
+    assert.equal("Tools:\n- search: finds", texts(chat))
+  end)
+end)
+
+describe("filter", function()
+  local cases = {
+    { '"roles": ["user", "tool"]',                            "u1 u5 r7(x) u8" },
+    { '"roles": []',                                          nil },
+    { '"contentContains": ["u1", "a3"]',                      "u1 a3" },
+    { '"contentExcludes": ["u"]',                             "s2 a3 c6(x) r7(x)" },
+    { '"contentContains": ["{}"]',                            "c6(x)" },
+    { '"roles": ["user"], "contentExcludes": ["5"]',          "u1 u8" },
+    { '"excludeToolCalls": true',                             "s2 u1 a3 u5 u8" },
+    { '"excludeToolCalls": ["other"]',                        "s2 u1 a3 u5 c6(x) r7(x) u8" },
+    { '"roles": ["tool"], "wholeUnits": true',                "c6(x) r7(x)" },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local chat = conversation "s2 u1 a3 u5 c6(x) r7(x) u8"
+      local text = ('{"operation": "filter", "filter": {%s}}'):format(case[1])
+      if case[2] then
+        chat:apply(text)
+        assert.equal(case[2], texts(chat))
+      else
+        assert.equal("argument", refusal(chat.apply, chat, text).code)
+      end
+    end)
+  end
+end)
+
+describe("rollback", function()
+  it("goes back and forth; batches stay", function()
+    local chat = conversation(numbers(1, 4))
+    chat:truncate { keep_last = 1 }
+    chat:apply '{"operation": "ROLLBACK", "targetBatchIndex": 0}'
+    assert.same({ numbers(1, 4), 2 }, { texts(chat), #chat:batches() })
+    chat:apply '{"operation": "rollback", "rollback": {"targetBatchIndex": 1}}'
+    assert.equal("u4", texts(chat))
+  end)
+
+  it("with a length gives the state of then", function()
+    local chat = helper.ebb.conversation { counter = helper.tokens_of }
+    for _, message in ipairs(helper.messages(numbers(1, 4))) do
+      chat:append(message)
+    end
+    chat:apply '{"operation": "rollback", "targetBatchIndex": 0, "length": 2}'
+    assert.equal("u1 u2", texts(chat))
+    chat:rollback(0)
+    assert.equal(numbers(1, 4), texts(chat))
+  end)
+end)
+
+describe("refused", function()
+  local cases = {
+    -- operations, and words of the error and its hint
+    { '{"operation": "TRUNKATE"}',                            "operations[0].operation", "did you mean 'truncate'?" },
+    { '{"keepLast": 5}',                                      "operations[0].operation", nil },
+    { '[{"operation": "truncate", "keepLst": 5}]',            "'keepLst'", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "keep_last": 5}]',          "'keep_last'", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "truncate": {"keepLast": -1}}]', "operations[0].truncate.keepLast", nil },
+    { '[{"operation": "truncate", "keepLast": "5"}]',         "operations[0].keepLast: expected a whole number", nil },
+    { '[{"operation": "truncate", "keepLast": 1.5}]',         "operations[0].keepLast", nil },
+    { '[{"operation": "truncate", "keepLast": null}]',        "operations[0].keepLast", nil },
+    { '[{"operation": "truncate", "keepLast": 1e400}]',       "operations[0].keepLast", nil },
+    { '[{"operation": "truncate", "range": {"start": 3, "end": 1}}]', "operations[0].range", nil },
+    { '[{"operation": "truncate", "range": {"start": 3}}]',   "operations[0].range.end", nil },
+    { '[{"operation": "truncate", "range": {"start": 0, "stop": 1}}]', "'stop'", nil },
+    { '[{"operation": "truncate", "scope": "inside"}]',       "operations[0].scope", nil },
+    { '[{"operation": "truncate", "keepLast": 1, "filter": {}}]', "'filter'", nil },
+    { '[{"operation": "truncate"}]',                          "operations[0]", nil },
+    { '[{"operation": "truncate", "role": "nobody"}]',        "operations[0]", nil },
+    { '[{"operation": "insert", "messages": []}]',            "operations[0].position is missing", nil },
+    { '[{"operation": "insert", "position": -1, "messages": [{"role": "user", "content": "x"}]}]', "-1", "use append" },
+    { '[{"operation": "insert", "position": 9, "messages": [{"role": "user", "content": "x"}]}]',
+      "operations[0].position", nil },
+    { '[{"operation": "replace", "index": 3, "message": {"role": "user", "content": "x"}}]',
+      "operations[0].index", nil },
+    { '[{"operation": "replace", "index": -1, "message": {"role": "user", "content": "x"}}]',
+      "operations[0].index", nil },
+    { '[{"operation": "replace", "index": 0, "message": []}]', "operations[0].message", nil },
+    { '[{"operation": "append", "messages": []}]',            "operations[0]", nil },
+    { '[{"operation": "append", "messages": {}}]',            "operations[0].messages", nil },
+    { '[{"operation": "append", "messages": [{"role": "boss", "content": "x"}]}]', "operations[0]", nil },
+    { '[{"operation": "filter"}]',                            "operations[0]", nil },
+    { '[{"operation": "filter", "roles": "user"}]',           "operations[0].roles", nil },
+    { '[{"operation": "filter", "roles": [1]}]',              "operations[0].roles[0]", nil },
+    { '[{"operation": "clear", "keepSystemMessage": 1}]',     "operations[0].keepSystemMessage", nil },
+    { '[{"operation": "rollback", "targetBatchIndex": 7}]',   "operations[0]", nil },
+    { '[{"operation": "rollback"}]',                          "operations[0].targetBatchIndex is missing", nil },
+    { '[7]',                                                  "operations[0]", nil },
+    { '7',                                                    "operations", nil },
+    { '[{"operation": "clear"},]',                            "operations", nil },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local chat = conversation(numbers(1, 3))
+      local before = helper.snapshot(chat)
+
+      local problem = refusal(chat.apply, chat, case[1])
+
+      assert.truthy(problem.message:find(case[2], 1, true), problem.message)
+      if case[3] then assert.equal(case[3], problem.hint) end
+      assert.equal(before, helper.snapshot(chat))
+    end)
+  end
+
+  it("the first one stops all, and nothing remains of those before it", function()
+    local chat = conversation(numbers(1, 3))
+    local before = helper.snapshot(chat)
+    local text = [[ [{"operation": "append", "messages": [{"role": "user", "content": "u4"}]},
+      {"operation": "truncate", "keepLast": 2}, {"operation": "replace", "index": 2,
+      "message": {"role": "user", "content": "u5"}}] ]]
+
+    local problem = refusal(chat.apply, chat, text)
+
+    assert.truthy(problem.message:find("operations[2].index", 1, true), problem.message)
+    assert.equal(before, helper.snapshot(chat))
+    chat:append { role = "user", content = "u4" }
+    assert.equal(4, chat[4].seq)
+  end)
+end)
+
+describe("operation files", function()
+  it("warn of createNewBatch and ignore it", function()
+    local log, lines = require "ebb.support.log", {}
+    local before = log.to(function(line) lines[#lines + 1] = line end)
+    local chat = conversation(numbers(1, 3))
+
+    chat:apply '[{"operation": "truncate", "keepLast": 1, "createNewBatch": false}]'
+    chat:apply '{"operation": "truncate", "truncate": {"keepLast": 1, "createNewBatch": true}}'
+
+    log.to(before)
+    assert.equal(2, #lines)
+    assert.truthy(lines[1]:find "createNewBatch")
+    assert.equal(3, #chat:batches())
+  end)
+
+  it("may be tables; several give several results", function()
+    local chat = conversation(numbers(1, 3))
+    local results = chat:apply {
+      { operation = "append", messages = { { role = "user", content = "u4" } } },
+      { operation = "TRUNCATE", keepLast = 2 },
+      { operation = "rollback", targetBatchIndex = 0 },
+    }
+    assert.same({
+      { operation = "append", affected_batch_index = 0 },
+      { operation = "truncate", affected_batch_index = 1 },
+      { operation = "rollback", affected_batch_index = 0 },
+    }, results)
+    assert.equal(3, #chat:state().results)
+    assert.equal("u1 u2 u3 u4", texts(chat))
+  end)
+
+  it("lead to a state in the seeds' form", function()
+    local chat = conversation "u1 u2"
+    chat:apply '{"operation": "truncate", "keepLast": 1}'
+    local state = chat:state()
+    assert.equal("u2", state.messages[1].content)
+    assert.equal(json.null, state.batches[1].parent)
+    assert.same({ 0, 2, "truncate", 1, 1700000000000 }, { state.batches[2].parent, state.batches[2].parentLength,
+      state.batches[2].operation, state.batches[2].messageCount, state.batches[2].timestamp })
+    assert.same({ totalMessages = 2, currentBatchMessages = 1, totalBatches = 2, currentBatchIndex = 1 }, state.stats)
+    assert.same({ { operation = "truncate", affectedBatchIndex = 1 } }, state.results)
+    assert.equal(1, state.currentBatch)
+    assert.truthy(json.encode(conversation(""):state()):find('"messages":[]', 1, true))
+  end)
+end)

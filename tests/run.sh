@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs every runner of tests and adds up what they counted; the last line is
+# "N passed, N failed", and the exit status says the same.
+#
+# A runner is quiet unless it fails. One that ends badly without having counted
+# a failure (a crash, a leak found at exit), or that counts nothing, is itself
+# one failure.
+set -u
+cd "$(dirname "$0")/.."
+
+# Real conversations are tested with where they are at hand.
+if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+
+passed=0
+failed=0
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# Sums of the numbers that stand before (or after) a word in the output.
+sum() { sed -nE "s/$1/\1/p" "$output" | awk '{ n += $1 } END { print n + 0 }'; }
+
+# report NAME STATUS PASSED FAILED: adds one runner up
+report() {
+  local name=$1 status=$2 good=$3 bad=$4
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  if [ "$bad" -gt 0 ]; then
+    cat "$output"
+    echo "== $name: $good passed, $bad failed (exit status $status)"
+  else
+    echo "== $name: $good passed"
+  fi
+}
+
+cmocka() {
+  "$1" >"$output" 2>&1
+  report "$1" $? "$(sum '^\[  PASSED  \] ([0-9]+) test.*')" "$(sum '^ ?\[  FAILED  \] ([0-9]+) test.*')"
+}
+
+busted() {
+  LUA_PATH="build/lua/?.lua;build/lua/?/init.lua;;" LUA_CPATH="build/lua/?.so;;" \
+    command busted --lua=lua5.4 --output=plainTerminal "$1" >"$output" 2>&1
+  local status=$? bad
+  bad=$(($(sum '.* ([0-9]+) failures? \/ .*') + $(sum '.* ([0-9]+) errors? \/ .*')))
+  report "$1" $status "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad"
+  if grep -q '^Pending' "$output"; then grep -A1 '^Pending' "$output"; fi
+}
+
+# Shell runners count for themselves: their last line is "N passed, N failed".
+shell() {
+  "$1" >"$output" 2>&1
+  report "$1" $? "$(sum '^([0-9]+) passed, [0-9]+ failed$')" "$(sum '^[0-9]+ passed, ([0-9]+) failed$')"
+}
+
+for source in tests/c/test_*.c; do
+  cmocka "build/small/tests/$(basename "$source" .c)"
+done
+if [ -e tests/c/test_sequence.c ]; then cmocka build/sanitize/tests/test_sequence; fi
+for spec in tests/lua/*_spec.lua; do busted "$spec"; done
+for flow in tests/golden/*.sh tests/faults/*.sh; do
+  if [ -x "$flow" ]; then shell "$flow"; fi
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
