@@ -9,7 +9,7 @@
 ---@alias ebb.PartKind "text"|"image"|"file"|"audio"|"asset"|"tool_use"|"tool_result"|"reasoning"|"other"
 
 ---@class ebb.Error            What a refused edit or argument raises; tostring is readable
----@field code string          "out_of_range", "argument", "role", "shape", "syntax", "memory", ...
+---@field code string          "out_of_range", "argument", "unknown_name", "role", "shape", "syntax", "memory", ...
 ---@field message string
 ---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
 
@@ -322,9 +322,6 @@ function Conversation:model() end
 --- "array", "jsonl" or "body"; nil if nothing was loaded.
 ---@return string?
 function Conversation:shape() end
---- The model that a loaded request body names.
----@return string?
-function Conversation:model() end
 
 ---@class ebb.Walk
 ---@field from? "oldest"|"newest"

@@ -82,14 +82,14 @@ function models.find(name)
   if model then return model end
   local hint = suggest.hint(name, suggest.names(models.known))
     or "ebb.models lists them; or give budget, limit and encoding yourself"
-  return refuse("argument", ("unknown model '%s'"):format(name), hint)
+  return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end
 
 --- An exact encoding asked for by name must not become an estimate in silence.
 local function check_encoding(encoding)
   if VOCABULARIES[encoding] then
     local hint = "use an estimator: " .. table.concat(ESTIMATORS, ", ")
-    refuse("argument", ("vocabulary %s is not installed"):format(encoding), hint)
+    refuse("unknown_name", ("vocabulary %s is not installed"):format(encoding), hint)
   end
 end
 

@@ -118,6 +118,7 @@ typedef struct Callbacks {
   int64_t now;
   bool has_clock, has_counter;
   bool busy;                 /* a callback runs: edits are refused */
+  Conversation *sole;        /* while a transaction runs: its copy, which alone may be edited */
 } Callbacks;
 
 typedef struct ConversationHandle {
@@ -160,7 +161,8 @@ uint64_t bind_view_tokens(const View *view);
 /* ---- conversations (conversation.c) ---- */
 
 ConversationHandle *bind_check_conversation(lua_State *L, int index);
-/* Before an edit: refuses during callbacks, asks the clock. Returns the handle. */
+/* Before an edit: refuses during callbacks, asks the clock. The conversation
+   stays at its place of the stack until the edit is done: callbacks find it there. */
 ConversationHandle *bind_enter(lua_State *L, int index);
 ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
 /* Options at index (may be none): fills in a pushed conversation; raises. */

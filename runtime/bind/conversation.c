@@ -89,17 +89,21 @@ int bind_raise_edit(lua_State *L, int conversation, Status status, const char *w
 ConversationHandle *bind_check_conversation(lua_State *L, int index) {
   ConversationHandle *handle = bind_check(L, index, &BIND_CONVERSATION);
   if (handle->conversation == NULL) bind_raise(L, "closed", NULL, "the conversation is closed");
-  handle->callbacks->L = L;
-  handle->callbacks->self = lua_absindex(L, index);
   return handle;
 }
 
 ConversationHandle *bind_enter(lua_State *L, int index) {
   ConversationHandle *handle = bind_check_conversation(L, index);
+  index = lua_absindex(L, index);
   if (handle->callbacks->busy) {
     bind_raise(L, "busy", "edit after it has returned", "a conversation may not be edited inside its own callback");
   }
-  ask_clock(L, lua_absindex(L, index), handle->callbacks);
+  if (handle->callbacks->sole != NULL && handle->callbacks->sole != handle->conversation) {
+    bind_raise(L, "busy", "edit the copy", "only the copy may be edited while several edits are made as one");
+  }
+  ask_clock(L, index, handle->callbacks);
+  handle->callbacks->L = L;
+  handle->callbacks->self = index;
   return handle;
 }
 
@@ -312,8 +316,7 @@ static int l_stats(lua_State *L) {
   return 1;
 }
 
-/* conversation:fork() -> Conversation */
-static int l_fork(lua_State *L) {
+static ConversationHandle *push_fork(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 2);
   fork->document = handle->document;
@@ -327,8 +330,43 @@ static int l_fork(lua_State *L) {
     lua_setiuservalue(L, -2, value);
   }
   Status status = conversation_fork(handle->conversation, &fork->conversation);
-  if (status != STATUS_OK) return bind_raise_status(L, status, "fork");
+  if (status != STATUS_OK) bind_raise_status(L, status, "fork");
+  return fork;
+}
+
+/* conversation:fork() -> Conversation */
+static int l_fork(lua_State *L) {
+  push_fork(L);
   return 1;
+}
+
+/* transaction(conversation, run) -> what run(copy) returns. The conversation
+   becomes the copy if run returns; if it raises, no trace of it is left. */
+static int l_transaction(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  ConversationHandle *copy = push_fork(L);               /* 3 */
+  Callbacks *callbacks = handle->callbacks;
+  Conversation *outer = callbacks->sole;
+  Store *store = conversation_store(handle->conversation);
+  StoreMark mark = store_mark(store);
+  callbacks->sole = copy->conversation;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  bool done = lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK;
+  callbacks->sole = outer;
+  if (done) {
+    Conversation *before = handle->conversation;
+    handle->conversation = copy->conversation;
+    handle->told = copy->told;
+    copy->conversation = before;
+  }
+  conversation_free(copy->conversation);
+  copy->conversation = NULL;
+  if (done) return lua_gettop(L) - 3;
+  store_rewind(store, mark);
+  return lua_error(L);
 }
 
 /* ---- marks ---- */
@@ -445,7 +483,8 @@ static int l_length(lua_State *L) {
 }
 
 void bind_open_conversation(lua_State *L) {
-  static const BindMethod functions[] = {{"conversation", l_new, "options"}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {
+    {"conversation", l_new, "options"}, {"transaction", l_transaction, "conversation run"}, {NULL, NULL, NULL}};
   static const BindMethod methods[] = {
     {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
     {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"}, {"limit", l_limit, ""},

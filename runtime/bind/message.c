@@ -287,22 +287,14 @@ static void drop_parts(lua_State *L, const Message *message, PartKind kind) {
   }
 }
 
-static bool parse_kind(const char *name, PartKind *kind) {
-  for (int i = PART_TEXT; i <= PART_OTHER; i++) {
-    if (strcmp(name, part_kind_name((PartKind)i)) != 0) continue;
-    *kind = (PartKind)i;
-    return true;
-  }
-  return false;
-}
-
 PartKind bind_part_kind(lua_State *L, int index) {
-  PartKind kind;
-  if (!parse_kind(luaL_checkstring(L, index), &kind)) {
-    bind_raise(L, "unknown_name", "kinds are text, image, file, audio, asset, tool_use, tool_result, reasoning and other",
-               "unknown part kind '%s'", lua_tostring(L, index));
+  const char *name = luaL_checkstring(L, index);
+  for (int i = PART_TEXT; i <= PART_OTHER; i++) {
+    if (strcmp(name, part_kind_name((PartKind)i)) == 0) return (PartKind)i;
   }
-  return kind;
+  bind_raise(L, "unknown_name", "kinds are text, image, file, audio, asset, tool_use, tool_result, reasoning and other",
+             "unknown part kind '%s'", name);
+  return PART_OTHER;
 }
 
 /* message:without(kind) -> table */

@@ -23,6 +23,14 @@ static Status next(void *user, bool *more, Text *raw, MessageShape *shape) {
   return source->json.status;
 }
 
+/* ebb.json.raw of a whole list stands for the messages in it. */
+static bool is_raw_list(lua_State *L, int index) {
+  if (!lua_istable(L, index)) return false;
+  bool list = lua_rawgeti(L, index, 1) == LUA_TSTRING && lua_tostring(L, -1)[0] == '[';
+  lua_pop(L, 1);
+  return list;
+}
+
 /* One message: a Message, or a table. */
 static void put_message(lua_State *L, int index, Buffer *out) {
   if (bind_test(L, index, &BIND_MESSAGE) != NULL) {
@@ -41,6 +49,16 @@ static void put_message(lua_State *L, int index, Buffer *out) {
 static void put(lua_State *L, Buffer *out, const char *text) {
   Status status = buffer_add_string(out, text);
   if (status != STATUS_OK) bind_raise_status(L, status, "message");
+}
+
+static void put_list(lua_State *L, int index, Buffer *out) {
+  lua_Integer count = luaL_len(L, index);
+  for (lua_Integer i = 1; i <= count; i++) {
+    if (i > 1) put(L, out, ",");
+    lua_geti(L, index, i);
+    put_message(L, lua_gettop(L), out);
+    lua_pop(L, 1);
+  }
 }
 
 static bool is_list(lua_State *L, int index) {
@@ -63,19 +81,14 @@ MessageSource bind_source(lua_State *L, int index) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SOURCE) == LUA_TNIL) bind_type(L, &SOURCE, NULL, NULL, l_free);
   lua_pop(L, 1);
   Buffer *out = bind_buffer(L);
-  put(L, out, "[");
-  if (is_list(L, index)) {
-    lua_Integer count = luaL_len(L, index);
-    for (lua_Integer i = 1; i <= count; i++) {
-      if (i > 1) put(L, out, ",");
-      lua_geti(L, index, i);
-      put_message(L, lua_gettop(L), out);
-      lua_pop(L, 1);
-    }
+  if (is_raw_list(L, index)) {
+    bind_encode(L, index, out);
   } else {
-    put_message(L, index, out);
+    put(L, out, "[");
+    if (is_list(L, index)) put_list(L, index, out);
+    else put_message(L, index, out);
+    put(L, out, "]");
   }
-  put(L, out, "]");
   LuaSource *source = bind_new(L, &SOURCE, sizeof *source, 0);
   reader_init(&source->reader, bind_memory(L));
   json_open(&source->json, out->bytes, out->size);

@@ -133,6 +133,7 @@ local SCRIPTS = {
   ["upper.lua"] = "return function(message) if message.role == 'assistant' then " ..
     "return { role = 'assistant', content = message.content:upper() } end end",
   ["hello.lua"] = "print(arg[0] ~= nil, ...)",
+  ["quiet.lua"] = "local nothing = arg",
   ["script.lua"] = "local ebb = require 'ebb'\nlocal chat = assert(ebb.load(arg[1]))\nprint(#chat, chat[2].content)",
   ["raises_script.lua"] = "print('partly')\nlocal function inner() error('boom') end\ninner()",
   ["refused_script.lua"] = "local ebb = require 'ebb'\nebb.conversation():rollback(7)",
@@ -181,7 +182,7 @@ describe("the command", function()
       { USAGE, "apply - -", "standard input" },
       { USAGE, "filter", "filter" },
       { USAGE, "run", "script" },
-      { USAGE, "run %/hello.lua --input %/small.json", "returned none" },
+      { USAGE, "run %/quiet.lua --input %/small.json", "returned none" },
       { USAGE, "count %/small.json --by letter", "--by" },
       { USAGE, "count %/small.json --by message --text", "do not go together" },
       { USAGE, "policies keep_recnet", "did you mean 'keep_recent'?" },
@@ -191,9 +192,9 @@ describe("the command", function()
       { CANNOT_FIT, "run %/hungry_nodes.lua --input %/small.json", "cannot fit" },
 
       { SCRIPT, "trim %/small.json --budget 1000 --policy %/raises.lua", "raises.lua:1: boom" },
-      { SCRIPT, "trim %/small.json --budget 18 --policy %/lazy.lua", "over budget" },
-      { SCRIPT, "trim %/small.json --budget 18 --policy %/broken.lua", "broken.lua:1:" },
-      { SCRIPT, "trim %/small.json --budget 18 --policy %/number.lua", "expected a policy" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/lazy.lua", "over budget" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/broken.lua", "broken.lua:1:" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/number.lua", "expected a policy" },
       { SCRIPT, "filter %/raises_filter.lua --input %/small.json", "raises_filter.lua:1:" },
       { SCRIPT, "filter %/broken.lua --input %/small.json", "broken.lua:1:" },
       { SCRIPT, "filter %/number.lua --input %/small.json", "expected a filter" },
@@ -325,7 +326,7 @@ describe("the command", function()
     it("writes the kept messages in the shape of the input, and nothing else", function()
       prepare()
 
-      local out, err = does(("trim %s --budget 20"):format(path_of "small.json"))
+      local out, err = does(("trim %s --budget 14"):format(path_of "small.json"))
 
       assert.equal('[{"role":"system","content":"Be brief."},{"role":"user","content":"Bye"}]', out)
       assert.equal("", err)
@@ -375,8 +376,8 @@ describe("the command", function()
 
       local _, err = does(("trim %s --budget 100000 --explain"):format(path))
 
-      contains("1-299", err)
-      contains("299 messages", err)
+      contains("1-298", err)
+      contains("298 messages", err)
       contains("300 kept", err)
     end)
 
@@ -442,7 +443,7 @@ describe("the command", function()
         trim = function(draft, _, options) draft:note(math.type(options.n) .. " " .. options.n .. options.word) end,
       }]])
 
-      local line = "trim %s --budget 20 --explain --policy %s:n=5,word=7 --policy keep_recent"
+      local line = "trim %s --budget 14 --explain --policy %s:n=5,word=7 --policy keep_recent"
       local out, err = does(line:format(path_of "small.json", policy))
 
       contains("note by mine: integer 57", err)

@@ -159,7 +159,7 @@ describe("refusals", function()
   it("are objects with code, message, hint, and can be read", function()
     local chat = conversation "u1"
     local problem = refusal(chat.truncate, chat, { keep_lst = 1 })
-    assert.same({ "argument", "did you mean 'keep_last'?" }, { problem.code, problem.hint })
+    assert.same({ "unknown_name", "did you mean 'keep_last'?" }, { problem.code, problem.hint })
     assert.truthy(tostring(problem):find("did you mean 'keep_last'?", 1, true))
     assert.equal("out_of_range", refusal(chat.insert, chat, 5, { role = "user", content = "x" }).code)
     assert.equal("out_of_range", refusal(chat.rollback, chat, 9).code)
@@ -171,7 +171,7 @@ describe("refusals", function()
 
   it("unknown models, with a hint", function()
     assert.equal("did you mean 'gpt-4o'?", refusal(ebb.conversation, { model = "gpt4o" }).hint)
-    assert.equal("argument", refusal(ebb.load, "x.json", { model = "gpt-4-32k" }).code)
+    assert.equal("unknown_name", refusal(ebb.load, "x.json", { model = "gpt-4-32k" }).code)
     assert.equal("argument", refusal(ebb.conversation, { model = 4 }).code)
   end)
 
@@ -179,7 +179,7 @@ describe("refusals", function()
     local problem = refusal(ebb.conversation, { encoding = "o200k_base" })
     assert.equal("vocabulary o200k_base is not installed", problem.message)
     assert.truthy(problem.hint:find "cjk")
-    assert.equal("argument", refusal(ebb.conversation, { encoding = "morse" }).code)
+    assert.equal("unknown_name", refusal(ebb.conversation, { encoding = "morse" }).code)
   end)
 end)
 
@@ -189,7 +189,7 @@ describe("models", function()
     assert.equal(ebb.models["gpt-4o"], models.find "gpt-4o-2024-08-06")
     assert.equal(ebb.models["gpt-4o-mini"], models.find "gpt-4o-mini-2024-07-18")
     assert.equal(ebb.models["claude-sonnet-4-5"], models.find "claude-sonnet-4-5-20250929")
-    assert.equal("argument", refusal(models.find, "gpt-4o-realtime").code)
+    assert.equal("unknown_name", refusal(models.find, "gpt-4o-realtime").code)
   end)
 
   it("each say what is needed", function()
@@ -216,25 +216,14 @@ describe("limit", function()
   end)
 end)
 
-describe("marks and forget", function()
-  it("marks are outside the batches", function()
+describe("marks", function()
+  it("are outside the batches", function()
     local chat = conversation "u1 u2"
     chat:mark(2, "important")
     chat:truncate { keep_last = 1 }
     assert.same({ "important" }, chat[1].marks)
     chat:unmark(chat[1], "important")
     assert.same({}, chat[1].marks)
-  end)
-
-  it("forget erases the text for good", function()
-    local chat = conversation "u1 u2"
-    local pasted = chat[2]
-    chat:truncate { keep_first = 1 }
-    chat:forget(pasted)
-    chat:rollback(0)
-    assert.equal(2, #chat)
-    assert.is_nil(chat:json():find("u2", 1, true))
-    assert.equal(2, chat[2].seq)
   end)
 end)
 

@@ -103,7 +103,7 @@ describe("optional fields", function()
 
   it("a timestamp is a whole number", function()
     local chat = with({ role = "user", content = "x" })
-    assert.truthy(refusal(chat.append, chat, { role = "user", content = "x", timestamp = "now" }).code)
+    assert.truthy(refusal(chat.append, chat, { role = "user", content = "x", timestamp = 1.5 }).code)
   end)
 end)
 

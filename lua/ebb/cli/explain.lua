@@ -3,6 +3,7 @@
 -- Up to RUNS_FROM messages each gets its own line; beyond that neighbours that
 -- were kept for one reason share one.
 
+local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -30,15 +31,31 @@ local function has(list, word)
   return false
 end
 
---- Why a message was kept: the guard that holds it, or that there was room.
-local function why_kept(message, guards)
-  if not guards then return "fits" end
+--- The guard that holds a message, whose unit is guarded.
+local function guard_of(message, unit)
   if message.role == "system" then return "guarded: system" end
   if has(message.marks, "pinned") then return "guarded: pinned" end
-  local unit = message.unit
   if unit.pending then return "guarded: pending call" end
-  if not unit.guarded then return "fits" end
   return message.role == "user" and "guarded: last user message" or "guarded: its unit"
+end
+
+---@class ebb.cli.Before        A conversation before its trim
+---@field chat ebb.Conversation
+---@field guards table<integer, string>   by seq; guards are seen in a draft only
+
+--- To be called before the trim.
+---@param chat ebb.Conversation
+---@param guarded boolean
+---@return ebb.cli.Before
+function explain.before(chat, guarded)
+  local draft, guards = chat:draft { guards = guarded }, {}
+  for unit in draft:units {} do
+    for _, message in ipairs(unit.guarded and unit.messages or {}) do
+      guards[message.seq] = guard_of(message, unit)
+    end
+  end
+  core.draft.discard(draft)
+  return { chat = chat:fork(), guards = guards }
 end
 
 local function beginning(message)
@@ -60,11 +77,27 @@ local function sort_entries(ledger)
   return by_seq, inserted
 end
 
+--- What became of a message in the end: its replacement may have been dropped later.
+local function fate_of(seq, by_seq)
+  local entry = by_seq[seq]
+  while entry and entry.replacement and by_seq[entry.replacement] do
+    entry = by_seq[entry.replacement]
+  end
+  return entry
+end
+
 local function row_of(position, message, entry, reason)
   return {
     tostring(position), tostring(message.seq), message.spelling, tostring(message.tokens),
     entry and entry.action or "kept", entry and entry.by or "", entry and entry.reason or reason,
     beginning(message), colour = entry and entry.action or "kept",
+  }
+end
+
+local function row_of_inserted(entry)
+  return {
+    "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason, "",
+    colour = entry.action,
   }
 end
 
@@ -87,12 +120,12 @@ local function extends(run, position, reason)
   return run and run.last == position - 1 and run.reason == reason
 end
 
-local function rows_of(before, by_seq, guards)
+local function rows_of(before, by_seq)
   local rows, run = {}, nil
-  local collapse = #before >= RUNS_FROM
-  for position, message in ipairs(before) do
-    local entry = by_seq[message.seq]
-    local reason = not entry and why_kept(message, guards) or nil
+  local collapse = #before.chat >= RUNS_FROM
+  for position, message in ipairs(before.chat) do
+    local entry = fate_of(message.seq, by_seq)
+    local reason = before.guards[message.seq] or "fits"   -- there was room
     if not entry and collapse and extends(run, position, reason) then
       run.last, run.tokens = position, run.tokens + message.tokens
       rows[#rows] = row_of_run(run)
@@ -105,17 +138,13 @@ local function rows_of(before, by_seq, guards)
   return rows
 end
 
----@param before ebb.Conversation    as it was
+---@param before ebb.cli.Before
 ---@param ledger ebb.Ledger
----@param guards boolean
-function explain.show(before, ledger, guards)
+function explain.show(before, ledger)
   local by_seq, inserted = sort_entries(ledger)
-  local rows = rows_of(before, by_seq, guards)
+  local rows = rows_of(before, by_seq)
   for _, entry in ipairs(inserted) do
-    rows[#rows + 1] = {
-      "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason, "",
-      colour = entry.action,
-    }
+    if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry) end
   end
   terminal.show(grid.render(COLUMNS, rows, terminal.columns(), function(row, line)
     return terminal.colour(row.colour, line)

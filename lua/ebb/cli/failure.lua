@@ -46,7 +46,10 @@ end
 
 --- What is refused of things that stand on the command line: values are the
 --- fault of whoever typed them, a Lua file that is none is a failed script.
-local BY_CODE_TYPED = { argument = failure.USAGE, syntax = failure.SCRIPT, shape = failure.SCRIPT }
+local BY_CODE_TYPED = {
+  argument = failure.USAGE, unknown_name = failure.USAGE,
+  syntax = failure.SCRIPT, shape = failure.SCRIPT,
+}
 
 --- Calls a function with such things.
 function failure.typed(call, ...)

@@ -40,7 +40,7 @@ end
 
 --- Keeps failures as they are; adds a traceback to what nobody foresaw.
 local function catch(problem)
-  return failure.of(problem) or debug.traceback("internal error: " .. tostring(problem), 2)
+  return failure.of(problem) or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
 end
 
 ---@param arguments string[]    arguments[0] is the program

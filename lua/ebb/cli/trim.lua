@@ -58,8 +58,9 @@ local function summary(report)
 end
 
 --- All talk about a trim that succeeded. A dry run's JSON is its result.
+---@param before? ebb.cli.Before    if it is to be explained
 local function tell(given, before, report)
-  if given.explain then require("ebb.cli.explain").show(before, report.ledger, not given.unguarded) end
+  if before then require("ebb.cli.explain").show(before, report.ledger) end
   for _, note in ipairs(report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
@@ -76,7 +77,7 @@ function trim.run(given)
   end
   local policy = policy_of(given.policy)
   local chat = options.load(given.file, given)
-  local before = given.explain and chat:fork()
+  local before = given.explain and require("ebb.cli.explain").before(chat, not given.unguarded) or nil
   local report = failure.check(failure.typed(chat.trim, chat, {
     budget = given.budget, reserve = given.reserve, policy = policy,
     guards = not given.unguarded, dry_run = given.dry_run,

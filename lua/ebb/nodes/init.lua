@@ -40,7 +40,7 @@ local function type_of(node, where)
   end
   if not is_known(node.type) then
     local hint = suggest.hint(node.type, TYPES)
-    return refuse("argument", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
+    return refuse("unknown_name", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
   end
   return node.type
 end

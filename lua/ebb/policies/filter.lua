@@ -139,6 +139,7 @@ local function spread(found, draft, index, message, list)
     if core.type(item) == "Message" and item.seq == message.seq then
       stays = true
     else
+      if core.type(item) == "Message" then item = json.raw(item.json) end
       attempt(found, index, draft.insert, draft, place, item, "filter")
     end
     place = place + 1

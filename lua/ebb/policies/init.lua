@@ -76,7 +76,7 @@ local function from_name(name)
   if script_file.is_path(name) then return from_file(name) end
   if contains(policies.names, name) then return require("ebb.policies." .. name) end
   local hint = suggest.hint(name, policies.names)
-  return refuse("argument", ("unknown policy '%s'"):format(name), hint or "a file needs a / or .lua in its name")
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name), hint or "a file needs a / or .lua in its name")
 end
 
 --- One policy, without options.

@@ -72,7 +72,8 @@ end
 local function resolve(spec)
   local ok, steps = pcall(policies.resolve, spec)
   if ok then return steps end
-  if not core.is_error(steps) or steps.code == "argument" then error(steps, 0) end
+  local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
+  if not is_file then error(steps, 0) end
   return nil, tostring(steps), (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
 end
 
@@ -205,8 +206,13 @@ function trim.run(chat, given)
     core.draft.discard(draft)
   else
     local description = ("to %d tokens by %s"):format(asked.budget, names_of(steps))
-    report.batch = core.draft.commit(draft, { operation = "trim", description = description })
-    memory.keep(chat, report.batch, run.memories)
+    local committed, batch = pcall(core.draft.commit, draft, { operation = "trim", description = description })
+    if not committed then   -- memory ran out, or a policy edited the conversation behind the draft's back
+      core.draft.discard(draft)
+      return nil, tostring(batch), core.is_error(batch) and batch.code or "memory"
+    end
+    report.batch = batch
+    memory.keep(chat, batch, run.memories)
   end
   return report
 end

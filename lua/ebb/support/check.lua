@@ -94,7 +94,7 @@ function check.run(chat, dialect)
   local rules = DIALECTS[dialect]
   if not rules then
     local hint = suggest.hint(dialect, suggest.names(DIALECTS))
-    refuse("argument", ("no rules for the dialect '%s'"):format(tostring(dialect)), hint)
+    refuse("unknown_name", ("no rules for the dialect '%s'"):format(tostring(dialect)), hint)
   end
   if core.type(chat) ~= "Conversation" then refuse("argument", "check needs a conversation") end
   return rules(chat)

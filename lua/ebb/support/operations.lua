@@ -100,7 +100,7 @@ local function range(value, path)
   if type(value) ~= "table" then return wrong(path, "{start, end}", value) end
   for key in pairs(value) do
     if key ~= "start" and key ~= "end" then
-      refuse("argument", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, { "start", "end" }))
+      refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, { "start", "end" }))
     end
   end
   local first, past = count(value.start, path .. ".start"), count(value["end"], path .. ".end")
@@ -204,7 +204,7 @@ local function operation_name(entry, path)
   local lower = name:lower()
   if not FORMS[lower] then
     local hint = suggest.hint(name, suggest.names(FORMS))
-    refuse("argument", ("%s.operation: unknown operation %s"):format(path, shown(name)), hint)
+    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, shown(name)), hint)
   end
   return lower
 end
@@ -223,7 +223,7 @@ local function ignored(key, path)
 end
 
 local function unknown_field(key, path, known)
-  return refuse("argument", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, suggest.names(known)))
+  return refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, suggest.names(known)))
 end
 
 --- Reads the fields of `given`, which may also hold `operation` if it is flat.

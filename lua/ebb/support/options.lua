@@ -121,7 +121,7 @@ end
 function options.names(given, known, owner)
   for name in pairs(given) do
     if not contains(known, name) then
-      refuse("argument", ("%s has no option %s"):format(owner, shown(name)), suggest.hint(name, known))
+      refuse("unknown_name", ("%s has no option %s"):format(owner, shown(name)), suggest.hint(name, known))
     end
   end
 end
