@@ -19,10 +19,10 @@ trap 'rm -f "$output"' EXIT
 # Sums of the numbers that stand before (or after) a word in the output.
 sum() { sed -nE "s/$1/\1/p" "$output" | awk '{ n += $1 } END { print n + 0 }'; }
 
-# report NAME STATUS PASSED FAILED: adds one runner up
+# report NAME STATUS PASSED FAILED [PENDING]: adds one runner up
 report() {
-  local name=$1 status=$2 good=$3 bad=$4
-  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
+  local name=$1 status=$2 good=$3 bad=$4 pending=${5:-0}
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((good + pending)) -eq 0 ]; }; then bad=1; fi
   passed=$((passed + good))
   failed=$((failed + bad))
   if [ "$bad" -gt 0 ]; then
@@ -43,7 +43,7 @@ busted() {
     command busted --lua=lua5.4 --output=plainTerminal "$1" >"$output" 2>&1
   local status=$? bad
   bad=$(($(sum '.* ([0-9]+) failures? \/ .*') + $(sum '.* ([0-9]+) errors? \/ .*')))
-  report "$1" $status "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad"
+  report "$1" $status "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad" "$(sum '.* ([0-9]+) pending : .*')"
   if grep -q '^Pending' "$output"; then grep -A1 '^Pending' "$output"; fi
 }
 

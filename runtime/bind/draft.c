@@ -256,7 +256,7 @@ static int l_info(lua_State *L) {
   set_integer(L, "dropped", counts[ACTION_DROPPED]);
   set_integer(L, "replaced", counts[ACTION_REPLACED]);
   set_integer(L, "inserted", counts[ACTION_INSERTED]);
-  set_integer(L, "kept", (lua_Integer)draft_count(draft) - counts[ACTION_INSERTED] - counts[ACTION_REPLACED]);
+  set_integer(L, "kept", draft_untouched(draft));
   lua_pushboolean(L, ledger_count(ledger) > 0);
   lua_setfield(L, -2, "changed");
   return 1;

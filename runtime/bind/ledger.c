@@ -42,8 +42,8 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
 static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
   lua_createtable(L, 0, 8);
   set_text(L, "action", text_of(action_name(run.action)));
-  set_text(L, "by", ledger_text(ledger, run.by));
-  set_text(L, "reason", ledger_text(ledger, run.reason));
+  set_text(L, "by", ledger_text(ledger, run.cause.by));
+  set_text(L, "reason", ledger_text(ledger, run.cause.reason));
   if (run.action == ACTION_REPLACED) set_integer(L, "replacement", run.replacement);
 }
 

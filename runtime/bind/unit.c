@@ -35,17 +35,6 @@ static UnitAccess access_of(lua_State *L, int index) {
   return access;
 }
 
-uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids) {
-  UnitAccess access = access_of(L, index);
-  uint32_t count = 0;
-  lua_pop(L, 1);
-  *ids = lua_newuserdatauv(L, access.unit.count * sizeof **ids, 0);
-  for (uint32_t slot = access.unit.first; slot != UNIT_NONE; slot = access.units->next[slot]) {
-    if (!bind_view_slot_is_gone(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
-  }
-  return count;
-}
-
 static void push_messages(lua_State *L, UnitAccess *access) {
   lua_Integer n = 0;
   lua_newtable(L);
@@ -66,12 +55,27 @@ static void push_first(lua_State *L, UnitAccess *access) {
   lua_pushnil(L);
 }
 
-static uint32_t count_of(const UnitAccess *access) {
-  return access->view.draft != NULL ? draft_unit_count(access->view.draft, access->number) : access->unit.count;
+/* Messages of the unit that are there, and their tokens. */
+static uint32_t count_of(const UnitAccess *access, uint32_t *tokens) {
+  uint32_t count = 0;
+  *tokens = 0;
+  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
+    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    *tokens += message_tokens(conversation_message(access->view.conversation, bind_view_slot_message(&access->view, slot)));
+    count++;
+  }
+  return count;
 }
 
-static uint32_t tokens_of(const UnitAccess *access) {
-  return access->view.draft != NULL ? draft_unit_tokens(access->view.draft, access->number) : access->unit.tokens;
+uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids) {
+  UnitAccess access = access_of(L, index);
+  uint32_t count = 0, tokens;
+  lua_pop(L, 1);
+  *ids = lua_newuserdatauv(L, count_of(&access, &tokens) * sizeof **ids + 1, 0);
+  for (uint32_t slot = access.unit.first; slot != UNIT_NONE; slot = access.units->next[slot]) {
+    if (!bind_view_slot_is_gone(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
+  }
+  return count;
 }
 
 static bool is_guarded(const UnitAccess *access) {
@@ -94,11 +98,16 @@ static int l_unit_index(lua_State *L) {
   int field = bind_find_field(L, UNIT_FIELDS);
   if (field < 0) return bind_index_method(L, &BIND_UNIT);
   UnitAccess access = access_of(L, 1);
+  uint32_t tokens;
   switch ((UnitField)field) {
   case UNIT_OF_MESSAGES: push_messages(L, &access); break;
   case UNIT_OF_FIRST: push_first(L, &access); break;
-  case UNIT_OF_COUNT: lua_pushinteger(L, count_of(&access)); break;
-  case UNIT_OF_TOKENS: lua_pushinteger(L, tokens_of(&access)); break;
+  case UNIT_OF_COUNT: lua_pushinteger(L, count_of(&access, &tokens)); break;
+  case UNIT_OF_TOKENS: {
+    count_of(&access, &tokens);
+    lua_pushinteger(L, tokens);
+    break;
+  }
   case UNIT_OF_ROLE: push_role(L, &access); break;
   case UNIT_OF_OPEN: lua_pushboolean(L, access.unit.open); break;
   case UNIT_OF_PENDING: lua_pushboolean(L, access.unit.pending); break;

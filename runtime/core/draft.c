@@ -35,7 +35,7 @@ struct Draft {
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;
-  uint32_t live;
+  uint32_t live, untouched;
   uint64_t tokens, before;
   Ledger *ledger;
   char *by;
@@ -143,24 +143,6 @@ static uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
   return message_tokens(conversation_message(draft->conversation, draft->slots.ids[slot]));
 }
 
-uint32_t draft_unit_tokens(const Draft *draft, uint32_t unit) {
-  const Units *units = draft->slots.units;
-  uint32_t tokens = 0;
-  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE; slot = units->next[slot]) {
-    if (!draft_slot_is_gone(draft, slot)) tokens += slot_tokens(draft, slot);
-  }
-  return tokens;
-}
-
-uint32_t draft_unit_count(const Draft *draft, uint32_t unit) {
-  const Units *units = draft->slots.units;
-  uint32_t count = 0;
-  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE; slot = units->next[slot]) {
-    count += !draft_slot_is_gone(draft, slot);
-  }
-  return count;
-}
-
 /* ---- life ---- */
 
 Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
@@ -177,7 +159,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
   if (status == STATUS_OK) status = slots_make(draft, draft->list, &draft->slots);
   if (status == STATUS_OK) {
     number_slots(draft, &draft->slots);
-    draft->live = draft->slots.count;
+    draft->live = draft->untouched = draft->slots.count;
     *made = draft;
   } else {
     draft_free(draft);
@@ -208,6 +190,7 @@ void draft_free(Draft *draft) {
 Conversation *draft_conversation(const Draft *draft) { return draft->conversation; }
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
 uint32_t draft_count(const Draft *draft) { return draft->live; }
+uint32_t draft_untouched(const Draft *draft) { return draft->untouched; }
 uint64_t draft_tokens(const Draft *draft) { return draft->tokens; }
 uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }
 Text draft_by(const Draft *draft) { return text_plain(draft->by, draft->by_size); }
@@ -282,35 +265,41 @@ Status draft_list(Draft *draft, const Sequence **list) {
 
 /* ---- dropping ---- */
 
-static void record(Draft *draft, Text reason, LedgerRun entry) {
+static void record(Draft *draft, Cause cause, LedgerRun entry) {
   entry.role = message_role(conversation_message(draft->conversation, entry.first));
-  ledger_add(draft->ledger, draft_by(draft), reason, entry);
+  ledger_add(draft->ledger, cause, entry);
 }
 
-static void drop_slot(Draft *draft, uint32_t slot, Text reason, uint64_t *freed) {
+static Status cause_of(Draft *draft, Text reason, Cause *cause) {
+  return ledger_cause(draft->ledger, draft_by(draft), reason, cause);
+}
+
+static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
+  if (draft_slot_is_gone(draft, slot)) return STATUS_OK;
+  Status status = ledger_reserve(draft->ledger);
+  if (status != STATUS_OK) return status;
   uint32_t tokens = slot_tokens(draft, slot);
-  record(draft, reason, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
+  record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
   draft->slots.flags[slot] |= GONE;
   draft->settled = false;
   draft->live--;
+  draft->untouched -= draft->slots.ids[slot] <= draft->mark.count;
   draft->tokens -= tokens;
   *freed += tokens;
-}
-
-/* With guards the message's whole unit, without them the message alone. */
-static Status drop_with_unit(Draft *draft, uint32_t slot, Text reason, uint64_t *freed) {
-  const Units *units = draft->slots.units;
-  uint32_t at = draft->guarded ? units->units[units->of[slot]].first : slot;
-  for (; at != UNIT_NONE; at = draft->guarded ? units->next[at] : UNIT_NONE) {
-    if (draft_slot_is_gone(draft, at)) continue;
-    Status status = ledger_reserve(draft->ledger, draft_by(draft), reason);
-    if (status != STATUS_OK) return status;
-    drop_slot(draft, at, reason, freed);
-  }
   return STATUS_OK;
 }
 
+static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *freed) {
+  const Units *units = draft->slots.units;
+  Status status = STATUS_OK;
+  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
+    status = drop_slot(draft, slot, cause, freed);
+  }
+  return status;
+}
+
 Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why) {
+  Cause cause;
   *freed = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
@@ -318,13 +307,14 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
     *why = draft_slot_hold(draft, slot);
     if (*why != HOLD_NONE) return STATUS_GUARDED;
   }
-  for (uint32_t i = 0; i < count; i++) {
+  Status status = cause_of(draft, reason, &cause);
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
-    if (draft_slot_is_gone(draft, slot)) continue;      /* went with its unit */
-    Status status = drop_with_unit(draft, slot, reason, freed);
-    if (status != STATUS_OK) return status;
+    /* With guards the message's whole unit, without them the message alone. */
+    status = draft->guarded ? drop_unit(draft, draft->slots.units->of[slot], cause, freed)
+                            : drop_slot(draft, slot, cause, freed);
   }
-  return STATUS_OK;
+  return status;
 }
 
 static bool unit_is_there(const Draft *draft, uint32_t unit) {
@@ -345,15 +335,11 @@ static uint32_t first_kept_unit(const Draft *draft, uint32_t keep) {
 Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed) {
   const Units *units = draft->slots.units;
   uint32_t before = draft->live, end = first_kept_unit(draft, keep);
-  Status status = STATUS_OK;
+  Cause cause;
+  Status status = cause_of(draft, reason, &cause);
   *freed = 0;
   for (uint32_t unit = 0; unit < end && draft->tokens > to && status == STATUS_OK; unit++) {
-    if (draft_slot_hold(draft, units->units[unit].first) != HOLD_NONE) continue;
-    for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
-      if (draft_slot_is_gone(draft, slot)) continue;
-      status = ledger_reserve(draft->ledger, draft_by(draft), reason);
-      if (status == STATUS_OK) drop_slot(draft, slot, reason, freed);
-    }
+    if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }
   *messages = before - draft->live;
   return status;
@@ -402,13 +388,16 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
   *why = draft_slot_hold(draft, slot);
   if (*why != HOLD_NONE) return STATUS_GUARDED;
-  Status status = ledger_reserve(draft->ledger, draft_by(draft), reason);
+  Cause cause;
+  Status status = cause_of(draft, reason, &cause);
+  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   MessageId before = draft->slots.ids[slot];
   status = store_one(draft, slot, raw, shape, before, made);
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
+  draft->untouched -= before <= draft->mark.count;
   draft->slots.ids[slot] = *made;
   draft->slots.flags[slot] |= CHANGED;
   draft->slot_of[*made] = slot + 1;
@@ -416,7 +405,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
-  record(draft, reason, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
+  record(draft, cause, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
   return STATUS_OK;
 }
 
@@ -446,7 +435,9 @@ Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShap
   if (position > sequence_count(draft->list)) return STATUS_RANGE;
   StoreMark mark = store_mark(conversation_store(draft->conversation));
   Sequence *list;
-  status = ledger_reserve(draft->ledger, draft_by(draft), reason);
+  Cause cause;
+  status = cause_of(draft, reason, &cause);
+  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status == STATUS_OK) status = store_one(draft, position, raw, shape, 0, made);
   if (status != STATUS_OK) return status;
   status = sequence_share(draft->list, &list);
@@ -464,7 +455,7 @@ Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShap
   uint32_t tokens = message_tokens(conversation_message(draft->conversation, *made));
   draft->stored++;
   draft->tokens += tokens;
-  record(draft, reason, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)tokens});
+  record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)tokens});
   return STATUS_OK;
 }
 

@@ -40,6 +40,7 @@ Text     draft_by(const Draft *draft);
 /* The list as it is now; borrowed until the next edit. O(slots) after edits. */
 Status   draft_list(Draft *draft, const Sequence **list);
 uint32_t draft_count(const Draft *draft);            /* messages now */
+uint32_t draft_untouched(const Draft *draft);        /* of those it began with: neither dropped nor replaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request now */
 uint64_t draft_tokens_before(const Draft *draft);
 uint64_t draft_guarded_tokens(const Draft *draft);   /* of a request with nothing but what guards hold */
@@ -52,8 +53,6 @@ uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* or UNIT_NONE *
 MessageId draft_slot_message(const Draft *draft, uint32_t slot);
 bool     draft_slot_is_gone(const Draft *draft, uint32_t slot);
 Hold     draft_slot_hold(const Draft *draft, uint32_t slot);   /* its own, or its unit's */
-uint32_t draft_unit_tokens(const Draft *draft, uint32_t unit); /* of its messages that are there */
-uint32_t draft_unit_count(const Draft *draft, uint32_t unit);
 
 /* Drops messages, with their units while guards hold; all or none. *freed gets
    the tokens. STATUS_GUARDED with *why if one is held; STATUS_RANGE if one is

@@ -98,11 +98,12 @@ Text ledger_text(const Ledger *ledger, uint32_t number) {
 
 /* ---- runs ---- */
 
-Status ledger_reserve(Ledger *ledger, Text by, Text reason) {
-  uint32_t number;
-  Status status = keep_text(ledger, by, &number);
-  if (status == STATUS_OK) status = keep_text(ledger, reason, &number);
-  if (status != STATUS_OK) return status;
+Status ledger_cause(Ledger *ledger, Text by, Text reason, Cause *cause) {
+  Status status = keep_text(ledger, by, &cause->by);
+  return status == STATUS_OK ? keep_text(ledger, reason, &cause->reason) : status;
+}
+
+Status ledger_reserve(Ledger *ledger) {
   void *grown = memory_grow(&ledger->memory, ledger->runs, &ledger->run_room, ledger->run_count, sizeof *ledger->runs);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->runs = grown;
@@ -111,14 +112,13 @@ Status ledger_reserve(Ledger *ledger, Text by, Text reason) {
 
 /* Only drops make long runs; what else happens is told one by one. */
 static bool continues(const LedgerRun *run, const LedgerRun *entry) {
-  return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->by == entry->by &&
-         run->reason == entry->reason && run->first + run->count == entry->first;
+  return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->cause.by == entry->cause.by &&
+         run->cause.reason == entry->cause.reason && run->first + run->count == entry->first;
 }
 
-void ledger_add(Ledger *ledger, Text by, Text reason, LedgerRun entry) {
-  bool known = find_text(ledger, by, &entry.by) && find_text(ledger, reason, &entry.reason);
-  assert(known && ledger->run_count < ledger->run_room);
-  (void)known;
+void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
+  assert(ledger->run_count < ledger->run_room);
+  entry.cause = cause;
   LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
   if (newest != NULL && continues(newest, &entry)) {
     newest->count++;

@@ -19,9 +19,14 @@ typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED } Action;
 
 const char *action_name(Action action);     /* "dropped", ...; static */
 
+/* By whom and why, as numbers: asked for once, used for many entries. */
+typedef struct Cause {
+  uint32_t by, reason;
+} Cause;
+
 typedef struct LedgerRun {
   Action action;
-  uint32_t by, reason;       /* numbers of texts: ledger_text */
+  Cause cause;               /* numbers of texts: ledger_text */
   MessageId first;           /* seq; the run has `count` in a row */
   uint32_t count;
   MessageId replacement;     /* of a replaced message; such a run has one */
@@ -35,11 +40,13 @@ Status   ledger_new(const Memory *memory, Ledger **ledger);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 
-/* Room for one more run, so that the next ledger_add of these texts cannot fail. */
-Status   ledger_reserve(Ledger *ledger, Text by, Text reason);
-/* One message's entry, after a ledger_reserve of the same texts: action, first,
-   role, replacement and freed of the run are given. Cannot fail. */
-void     ledger_add(Ledger *ledger, Text by, Text reason, LedgerRun entry);
+Status   ledger_cause(Ledger *ledger, Text by, Text reason, Cause *cause);
+
+/* Room for one more run, so that the next ledger_add cannot fail. */
+Status   ledger_reserve(Ledger *ledger);
+/* One message's entry, after a ledger_reserve: action, first, role, replacement
+   and freed of the run are given. Cannot fail. */
+void     ledger_add(Ledger *ledger, Cause cause, LedgerRun entry);
 
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);

@@ -66,7 +66,7 @@ bool message_field(const Message *message, MessageField field, Text *value) {
 
 bool message_timestamp(const Message *message, int64_t *milliseconds) {
   if (message->details == NULL || !message->details->has_timestamp) return false;
-  *milliseconds = message->details->timestamp;
+  memcpy(milliseconds, details_timestamp(message->details), sizeof *milliseconds);
   return true;
 }
 

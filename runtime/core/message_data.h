@@ -4,7 +4,9 @@
 ** Most messages have a role and a content; whatever else a message has stands
 ** in its Details, one block of the store's with the lists behind one another:
 **
-**     [ Details | CallData ... | ResultData ... | Part ... | Span per field set ]
+**     [ Details | CallData ... | ResultData ... | Part ... | Span per field set | timestamp ]
+**
+** All of these are aligned to 4 bytes; a timestamp is copied out.
 */
 #ifndef EBB_CORE_MESSAGE_DATA_H
 #define EBB_CORE_MESSAGE_DATA_H
@@ -26,8 +28,9 @@ struct Message {
 /* A call, and its place on the stack of calls that wait for results. */
 typedef struct CallData {
   Call call;
-  Link below;                /* the next older call of this hash of id; message 0: none */
-  bool answered;
+  MessageId below;           /* message with the next older call of this hash of id; 0: none */
+  uint32_t below_call : 31;  /* its index there */
+  uint32_t answered : 1;
 } CallData;
 
 typedef struct ResultData {
@@ -36,11 +39,10 @@ typedef struct ResultData {
 } ResultData;
 
 typedef struct Details {
-  int64_t timestamp;
   MessageId origin;          /* 0: the message itself */
   uint32_t call_count, result_count, part_count;
   uint8_t fields;            /* bit per MessageField */
-  bool has_timestamp;
+  bool has_timestamp;        /* then it stands behind the fields */
 } Details;
 
 static inline CallData *details_calls(Details *details) { return (CallData *)(void *)(details + 1); }
@@ -55,6 +57,10 @@ static inline Part *details_parts(Details *details) {
 
 static inline Span *details_fields(Details *details) {
   return (Span *)(void *)(details_parts(details) + details->part_count);
+}
+
+static inline unsigned char *details_timestamp(Details *details) {
+  return (unsigned char *)(details_fields(details) + __builtin_popcount(details->fields));
 }
 
 #endif

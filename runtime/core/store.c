@@ -162,10 +162,10 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
   }
   Details *details = cut(store, sizeof *details + shape->call_count * sizeof(CallData) +
                                   shape->result_count * sizeof(ResultData) + shape->part_count * sizeof(Part) +
-                                  (size_t)__builtin_popcount(bits) * sizeof(Span));
+                                  (size_t)__builtin_popcount(bits) * sizeof(Span) +
+                                  (shape->has_timestamp ? sizeof shape->timestamp : 0));
   if (details == NULL) return STATUS_MEMORY;
-  *details = (Details){.timestamp = shape->timestamp, .has_timestamp = shape->has_timestamp, .fields = bits,
-                       .call_count = shape->call_count, .result_count = shape->result_count,
+  *details = (Details){.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count, .result_count = shape->result_count,
                        .part_count = shape->part_count};
   for (uint32_t i = 0; i < shape->call_count; i++) details_calls(details)[i] = (CallData){.call = shape->calls[i]};
   for (uint32_t i = 0; i < shape->result_count; i++) {
@@ -176,6 +176,7 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
   for (unsigned i = 0; i < FIELD_COUNT; i++) {
     if (shape->fields[i].at != 0) *field++ = shape->fields[i];
   }
+  if (shape->has_timestamp) memcpy(details_timestamp(details), &shape->timestamp, sizeof shape->timestamp);
   *made = details;
   return STATUS_OK;
 }
@@ -204,14 +205,21 @@ static Link top_of(const Store *store, uint64_t hash) {
   return found == NULL ? (Link){0, 0} : unpack(*found);
 }
 
+static Link below(const Store *store, Link link) {
+  const CallData *call = call_at(store, link);
+  return (Link){.message = call->below, .call = call->below_call};
+}
+
 static Link first_waiting(const Store *store, Link link) {
-  while (link.message != 0 && call_at(store, link)->answered) link = call_at(store, link)->below;
+  while (link.message != 0 && call_at(store, link)->answered) link = below(store, link);
   return link;
 }
 
 static Status push_call(Store *store, Link link) {
   uint64_t hash = key_hash(key_of(store, link));
-  call_at(store, link)->below = top_of(store, hash);
+  Link top = top_of(store, hash);
+  call_at(store, link)->below = top.message;
+  call_at(store, link)->below_call = top.call & 0x7fffffffu;
   return set_top(store, hash, link);
 }
 
@@ -241,7 +249,7 @@ Link store_waiting(const Store *store, Text id, MessageId before) {
   while (link.message != 0) {
     const CallData *call = call_at(store, link);
     if (!call->answered && link.message < before && text_equal(key_of(store, link), id)) break;
-    link = call->below;
+    link = below(store, link);
   }
   return link;
 }

@@ -2,6 +2,9 @@
 ** Two passes: the first notes where each message with calls stands, the second
 ** joins each result's position with its call's. Joined positions form trees
 ** whose root is the unit's first position; `of` holds the parents meanwhile.
+**
+** Calls and results stand close together in real logs, so arrays by seq are
+** read in order where a map would miss the cache at every look.
 */
 #include "core/unit.h"
 
@@ -14,8 +17,8 @@ typedef struct Builder {
   const Store *store;
   const Sequence *sequence;
   Units *units;
-  Map callers;         /* origin of a message with calls -> its position */
-  Map answered;        /* origin and call -> 1: it has a visible result */
+  uint32_t *places;    /* per seq: position + 1 of the message with calls whose origin it is, or 0 */
+  Map answered;        /* position and call -> 1: it has a visible result */
 } Builder;
 
 static uint32_t root_of(uint32_t *parent, uint32_t position) {
@@ -33,53 +36,60 @@ static void join(uint32_t *parent, uint32_t a, uint32_t b) {
   else parent[a] = b;
 }
 
-static uint64_t key_of(MessageId origin, uint32_t call) { return (uint64_t)origin << 32 | call; }
+static uint64_t key_of(uint32_t position, uint32_t call) { return (uint64_t)position << 32 | call; }
 
-static Status note_callers(Builder *builder) {
-  Status status = STATUS_OK;
+static bool note_callers(Builder *builder) {
+  bool any = false;
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
-  while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
       uint32_t position = walk.index + i;
       builder->units->of[position] = position;
       if (message_call_count(store_message(builder->store, walk.ids[i])) == 0) continue;
-      status = map_put(&builder->callers, store_origin(builder->store, walk.ids[i]), position);
+      builder->places[store_origin(builder->store, walk.ids[i])] = position + 1;
+      any = true;
     }
   }
-  return status;
+  return any;
+}
+
+/* `next` says meanwhile, per position, that its only call is answered: most
+   messages with calls have one. */
+static Status note_answer(Builder *builder, uint32_t position, uint32_t call, uint32_t calls) {
+  if (calls > 1) return map_put(&builder->answered, key_of(position, call), 1);
+  builder->units->next[position] = 1;
+  return STATUS_OK;
 }
 
 /* Does the message at `position` still have a call of this id? A replacement
-   may have lost it. */
-static bool has_call(const Builder *builder, uint32_t position, Link link, Text id, uint32_t *call) {
+   may have lost it. Answers its number of calls, and which it is; or 0. */
+static uint32_t find_call(const Builder *builder, uint32_t position, Link link, Text id, uint32_t *call) {
   const Message *caller = store_message(builder->store, sequence_at(builder->sequence, position));
   uint32_t count = message_call_count(caller);
   for (uint32_t i = 0; i < count; i++) {
     *call = (link.call + i) % count;   /* its own place first */
-    if (text_equal(message_call_key(caller, *call), id)) return true;
+    if (text_equal(message_call_key(caller, *call), id)) return count;
   }
-  return false;
+  return 0;
 }
 
 static Status join_results(Builder *builder, uint32_t position, MessageId id) {
   const Message *message = store_message(builder->store, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Link link = store_answers(builder->store, id, i);
-    MessageId origin = link.message == 0 ? 0 : store_origin(builder->store, link.message);
-    uint64_t *caller = origin == 0 ? NULL : map_find(&builder->callers, origin);
-    uint32_t call;
-    if (caller == NULL) continue;
+    uint32_t place = link.message == 0 ? 0 : builder->places[store_origin(builder->store, link.message)], call;
+    if (place == 0) continue;
     Text text = message_text(message, message_result(message, i).id);
-    if (!has_call(builder, (uint32_t)*caller, link, text, &call)) continue;
-    join(builder->units->of, (uint32_t)*caller, position);
-    Status status = map_put(&builder->answered, key_of(origin, call), 1);
+    uint32_t calls = find_call(builder, place - 1, link, text, &call);
+    if (calls == 0) continue;
+    join(builder->units->of, place - 1, position);
+    Status status = note_answer(builder, place - 1, call, calls);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
 }
 
 static Status join_all_results(Builder *builder) {
-  if (builder->callers.count == 0) return STATUS_OK;
   Status status = STATUS_OK;
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
@@ -90,45 +100,50 @@ static Status join_all_results(Builder *builder) {
   return status;
 }
 
-static bool has_open_call(const Builder *builder, const Message *message, MessageId id) {
+static bool has_open_call(const Builder *builder, const Message *message, uint32_t position) {
   uint32_t calls = message_call_count(message);
+  if (calls <= 1) return calls == 1 && builder->units->next[position] == 0;
   for (uint32_t call = 0; call < calls; call++) {
-    if (map_find(&builder->answered, key_of(store_origin(builder->store, id), call)) == NULL) return true;
+    if (map_find(&builder->answered, key_of(position, call)) == NULL) return true;
   }
   return false;
 }
 
-/* Puts the message at `position` into its unit, whose root is already numbered
-   unless it is the message itself. `last` finds the end of each unit's chain. */
-static void number_message(Builder *builder, uint32_t position, MessageId id, uint32_t *last) {
+/* A root is numbered before the others of its tree, for it stands first. */
+static void number_message(Builder *builder, uint32_t position, MessageId id) {
   Units *units = builder->units;
-  const Message *message = store_message(builder->store, id);
-  uint32_t root = units->of[position], number;
-  units->next[position] = UNIT_NONE;
-  if (root == position) {
-    number = units->count++;
-    units->units[number] = (Unit){.first = position};
-  } else {
-    number = units->of[root];
-    units->next[last[number]] = position;
-  }
+  uint32_t root = units->of[position];
+  uint32_t number = root == position ? units->count++ : units->of[root];
   units->of[position] = number;
-  last[number] = position;
-  Unit *unit = &units->units[number];
-  unit->count++;
-  unit->tokens += message_tokens(message);
-  unit->open |= has_open_call(builder, message, id);
+  if (root == position) units->units[number] = (Unit){0};
+  units->units[number].open |= has_open_call(builder, store_message(builder->store, id), position);
 }
 
-static void number_units(Builder *builder, uint32_t *last) {
+static void number_units(Builder *builder) {
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) number_message(builder, walk.index + i, walk.ids[i], last);
+    for (uint32_t i = 0; i < walk.count; i++) number_message(builder, walk.index + i, walk.ids[i]);
   }
 }
 
-static void flatten(Units *units) {
-  for (uint32_t i = 0; i < units->messages; i++) units->of[i] = root_of(units->of, i);
+/* From the end to the front, so that `first` is each chain's head all the while. */
+static void chain_units(Units *units) {
+  for (uint32_t i = 0; i < units->count; i++) units->units[i].first = UNIT_NONE;
+  for (uint32_t position = units->messages; position-- > 0;) {
+    Unit *unit = &units->units[units->of[position]];
+    units->next[position] = unit->first;
+    unit->first = position;
+  }
+}
+
+/* Makes every position point at its root, and answers how many roots there are. */
+static uint32_t flatten(Units *units) {
+  uint32_t roots = 0;
+  for (uint32_t i = 0; i < units->messages; i++) {
+    units->of[i] = root_of(units->of, i);
+    roots += units->of[i] == i;
+  }
+  return roots;
 }
 
 static void find_pending(Builder *builder) {
@@ -140,53 +155,54 @@ static void find_pending(Builder *builder) {
   }
 }
 
+static Status join_units(Builder *builder) {
+  const Memory *memory = &builder->units->memory;
+  size_t count = (size_t)store_count(builder->store) + 1;
+  builder->places = memory_new_array(memory, count, sizeof *builder->places);
+  if (builder->places == NULL) return STATUS_MEMORY;
+  memset(builder->places, 0, count * sizeof *builder->places);
+  memset(builder->units->next, 0, builder->units->messages * sizeof *builder->units->next);
+  Status status = note_callers(builder) ? join_all_results(builder) : STATUS_OK;
+  memory_free(memory, builder->places, count * sizeof *builder->places);
+  return status;
+}
+
 static Status build(Builder *builder) {
   Units *units = builder->units;
-  uint32_t *last = memory_new_array(&units->memory, units->messages, sizeof *last);
-  if (last == NULL) return STATUS_MEMORY;
-  Status status = note_callers(builder);
-  if (status == STATUS_OK) status = join_all_results(builder);
-  if (status == STATUS_OK) {
-    flatten(units);
-    number_units(builder, last);
-    find_pending(builder);
-  }
-  memory_free(&units->memory, last, units->messages * sizeof *last);
-  return status;
+  units->of = memory_new_array(&units->memory, units->messages, sizeof *units->of);
+  units->next = memory_new_array(&units->memory, units->messages, sizeof *units->next);
+  if (units->of == NULL || units->next == NULL) return STATUS_MEMORY;
+  Status status = join_units(builder);
+  if (status != STATUS_OK) return status;
+  units->room = flatten(units);
+  units->units = memory_new_array(&units->memory, units->room, sizeof *units->units);
+  if (units->units == NULL) return STATUS_MEMORY;
+  number_units(builder);
+  chain_units(units);
+  find_pending(builder);
+  return STATUS_OK;
 }
 
 Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **made) {
   Units *units = memory_new(memory, sizeof *units);
   if (units == NULL) return STATUS_MEMORY;
-  uint32_t count = sequence_count(sequence);
-  *units = (Units){.memory = *memory, .messages = count};
+  *units = (Units){.memory = *memory, .messages = sequence_count(sequence)};
   Status status = STATUS_OK;
-  if (count > 0) {
-    units->units = memory_new_array(memory, count, sizeof *units->units);
-    units->of = memory_new_array(memory, count, sizeof *units->of);
-    units->next = memory_new_array(memory, count, sizeof *units->next);
-    if (units->units == NULL || units->of == NULL || units->next == NULL) status = STATUS_MEMORY;
-  }
-  if (status == STATUS_OK && count > 0) {
+  if (units->messages > 0) {
     Builder builder = {.store = store, .sequence = sequence, .units = units};
-    map_init(&builder.callers, *memory);
     map_init(&builder.answered, *memory);
     status = build(&builder);
-    map_free(&builder.callers);
     map_free(&builder.answered);
   }
-  if (status != STATUS_OK) {
-    units_free(units);
-    return status;
-  }
-  *made = units;
-  return STATUS_OK;
+  if (status == STATUS_OK) *made = units;
+  else units_free(units);
+  return status;
 }
 
 void units_free(Units *units) {
   if (units == NULL) return;
   Memory memory = units->memory;
-  memory_free(&memory, units->units, units->messages * sizeof *units->units);
+  memory_free(&memory, units->units, units->room * sizeof *units->units);
   memory_free(&memory, units->of, units->messages * sizeof *units->of);
   memory_free(&memory, units->next, units->messages * sizeof *units->next);
   memory_free(&memory, units, sizeof *units);

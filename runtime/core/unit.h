@@ -20,9 +20,7 @@
 #define UNIT_NONE UINT32_MAX
 
 typedef struct Unit {
-  uint32_t first;      /* position of its first message */
-  uint32_t count;      /* messages */
-  uint32_t tokens;
+  uint32_t first;      /* position of its first message; `next` leads to the others */
   bool open;           /* one of its calls has no visible result */
   bool pending;        /* open, and no user message that starts a turn stands after its first */
 } Unit;
@@ -30,7 +28,7 @@ typedef struct Unit {
 typedef struct Units {
   Memory memory;
   uint32_t messages;   /* of the sequence */
-  uint32_t count;
+  uint32_t count, room;
   Unit *units;
   uint32_t *of;        /* per position: its unit */
   uint32_t *next;      /* per position: the next position of the same unit, or UNIT_NONE */

@@ -28,6 +28,8 @@ typedef struct Loader {
   Map ids;                   /* hash of a message's id -> its seq */
   Map kinds;                 /* hash of an unknown part's type -> 1 */
   const char *bytes, *end;   /* of the file */
+  const char *warned;        /* the part warned about last, or the file's start */
+  Place warned_place;
   const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
   Json json;
   const char *last_end;      /* behind the message read last; NULL before the first */
@@ -51,38 +53,56 @@ static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   return true;
 }
 
-/* The type of a part that nobody knows is warned about once. */
-static bool note_unknown(Loader *loader) {
-  const char *part = loader->reader.unknown;
-  if (part == NULL) return true;
+/* The type of a part, "no type" if it has none. */
+static Text type_of(Text part) {
   Json json;
-  Text key, kind = text_of("no type");
-  json_open(&json, part, (size_t)(loader->end - part));
-  if (json_enter(&json)) {
-    while (json_next_member(&json, &key)) {
-      JsonValue value;
-      if (!json_value(&json, &value)) break;
-      if (text_equal(key, text_of("type")) && value.kind == JSON_STRING) kind = json_text(&value);
-    }
+  JsonValue value;
+  Text key, type = text_of("no type");
+  json_open(&json, part.bytes, part.size);
+  if (part.bytes[0] != '{' || !json_enter(&json)) return type;
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (text_equal(key, text_of("type")) && value.kind == JSON_STRING) type = json_text(&value);
   }
+  return type;
+}
+
+/* Counted on from the last one, so that many warnings take one walk over the file. */
+static Place place_of_warning(Loader *loader, const char *part) {
+  Place place = place_of(loader->warned, (size_t)(loader->end - loader->warned), (size_t)(part - loader->warned));
+  if (place.line == 1) place.byte += loader->warned_place.byte - 1;
+  place.line += loader->warned_place.line - 1;
+  loader->warned = part;
+  loader->warned_place = place;
+  return place;
+}
+
+static bool warn(Loader *loader, Text part) {
+  Text kind = type_of(part);
   uint64_t hash = text_hash(kind, 0);
   if (map_find(&loader->kinds, hash) != NULL) return true;
   DocumentWarnings *warnings = loader->warnings;
   DocumentWarning *grown = memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
+  if (grown != NULL) warnings->list = grown;
   if (grown == NULL || map_put(&loader->kinds, hash, 1) != STATUS_OK) {
-    if (grown != NULL) warnings->list = grown;
-    return json_fail(&loader->json, STATUS_MEMORY, part, "memory");
+    return json_fail(&loader->json, STATUS_MEMORY, part.bytes, "memory");
   }
-  warnings->list = grown;
-  Place place = place_of(loader->bytes, (size_t)(loader->end - loader->bytes), (size_t)(part - loader->bytes));
-  grown[warnings->count++] = (DocumentWarning){.place = place, .kind = kind};
+  grown[warnings->count++] = (DocumentWarning){.place = place_of_warning(loader, part.bytes), .kind = kind};
+  return true;
+}
+
+/* Each type of part that nobody knows is warned about once. */
+static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape) {
+  for (uint32_t i = 0; i < shape->part_count; i++) {
+    Span part = shape->parts[i].value;
+    if (shape->parts[i].kind == PART_OTHER && !warn(loader, text_plain(raw.bytes + part.at, part.size))) return false;
+  }
   return true;
 }
 
 static Status read_one(Loader *loader, Text *raw, MessageShape *shape) {
   Document *document = loader->document;
   if (!reader_message(&loader->reader, &loader->json, raw, shape)) return loader->json.status;
-  if (!check_id(loader, *raw, shape) || !note_unknown(loader)) return loader->json.status;
+  if (!check_id(loader, *raw, shape) || !warn_of_unknown(loader, *raw, shape)) return loader->json.status;
   if (document->count == 0) {
     document->before = text_plain(loader->bytes, (size_t)(raw->bytes - loader->bytes));
   } else if (document->count == 1) {
@@ -104,7 +124,10 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
 /* Skips white space; answers whether there was a newline in it. */
 static bool skip_blank(Json *json) {
   bool newline = false;
-  while (json->at < json->end && strchr(" \t\r\n", *json->at) != NULL && *json->at != '\0') newline |= *json->at++ == '\n';
+  for (; json->at < json->end; json->at++) {
+    if (*json->at == '\n') newline = true;
+    else if (*json->at != ' ' && *json->at != '\r' && *json->at != '\t') break;
+  }
   return newline;
 }
 
@@ -167,7 +190,8 @@ static Status load_member(Loader *loader, Text key) {
       return loader->json.status;
     }
     if (!json_peek(&loader->json, &kind)) return loader->json.status;
-    return load_array(loader);
+    if (kind != JSON_ARRAY) json_fail(&loader->json, STATUS_SHAPE, loader->json.at, "a list of messages");
+    return kind == JSON_ARRAY ? load_array(loader) : loader->json.status;
   }
   if (!json_value(&loader->json, &value)) return loader->json.status;
   if (text_equal(key, text_of("model")) && value.kind == JSON_STRING) loader->document->model = json_text(&value);
@@ -198,25 +222,59 @@ static Status load_body(Loader *loader) {
   return loader->json.status;
 }
 
-/* Is the object at the cursor a body: has it a list called messages, and no role? */
-static bool is_body(Json json) {
+/* What a first object can be. Other systems' bodies are known only to be refused with a word that helps. */
+typedef enum First { FIRST_MESSAGE, FIRST_BODY, FIRST_GEMINI, FIRST_RESPONSES } First;
+
+static First first_of_key(Text key, JsonKind kind) {
+  if (kind == JSON_ARRAY && text_equal(key, text_of("messages"))) return FIRST_BODY;
+  if (kind == JSON_ARRAY && text_equal(key, text_of("contents"))) return FIRST_GEMINI;
+  if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_equal(key, text_of("input"))) return FIRST_RESPONSES;
+  return FIRST_MESSAGE;
+}
+
+/* What the object at the cursor is. A role makes it a message, wherever it
+   stands; a body that breaks off is a body still. *key: what told. */
+static First look_at_first(Json json, Text *told) {
   Text key;
-  bool found = false;
   JsonKind kind;
-  if (!json_enter(&json)) return false;
-  while (!found && json_next_member(&json, &key)) {
-    JsonValue value;
-    if (text_equal(key, text_of("role"))) return false;
-    found = text_equal(key, text_of("messages")) && json_peek(&json, &kind) && kind == JSON_ARRAY;
-    if (!found && !json_value(&json, &value)) return false;
+  JsonValue value;
+  First first = FIRST_MESSAGE;
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_peek(&json, &kind)) {
+    if (text_equal(key, text_of("role"))) return FIRST_MESSAGE;
+    First here = first_of_key(key, kind);
+    if (here != FIRST_MESSAGE && first != FIRST_BODY) {
+      first = here;
+      *told = key;
+    }
+    if (!json_value(&json, &value)) break;
   }
-  return found;
+  return first;
 }
 
 static Status over_file_cap(Loader *loader, const DocumentLimits *limits) {
   if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return STATUS_OK;
   json_fail(&loader->json, STATUS_LIMIT, loader->bytes, "a file within the cap (--max-file raises it)");
   return STATUS_LIMIT;
+}
+
+static Status load_object(Loader *loader, const DocumentLimits *limits, const Json *probe) {
+  Text told;
+  Status status;
+  switch (look_at_first(*probe, &told)) {
+  case FIRST_BODY:
+    status = over_file_cap(loader, limits);
+    return status == STATUS_OK ? load_body(loader) : status;
+  case FIRST_GEMINI:
+    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
+    return STATUS_SHAPE;
+  case FIRST_RESPONSES:
+    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1,
+              "messages (input is of the Responses API's form, which is not read)");
+    return STATUS_SHAPE;
+  default:
+    return load_lines(loader);
+  }
 }
 
 static Status load_any(Loader *loader, const DocumentLimits *limits) {
@@ -228,18 +286,12 @@ static Status load_any(Loader *loader, const DocumentLimits *limits) {
   }
   Json probe = *json;
   skip_blank(&probe);
-  if (probe.at < probe.end && *probe.at == '[') {
-    Status status = over_file_cap(loader, limits);
-    if (status != STATUS_OK) return status;
-    status = load_array(loader);
-    if (status == STATUS_OK) json_end(json);
-    return json->status;
-  }
-  if (probe.at < probe.end && *probe.at == '{' && is_body(probe)) {
-    Status status = over_file_cap(loader, limits);
-    return status == STATUS_OK ? load_body(loader) : status;
-  }
-  return load_lines(loader);
+  if (probe.at < probe.end && *probe.at == '{') return load_object(loader, limits, &probe);
+  if (probe.at == probe.end || *probe.at != '[') return load_lines(loader);
+  Status status = over_file_cap(loader, limits);
+  if (status == STATUS_OK) status = load_array(loader);
+  if (status == STATUS_OK) json_end(json);
+  return status == STATUS_OK ? json->status : status;
 }
 
 static void describe_error(const Loader *loader, Status status, DocumentError *error) {
@@ -258,7 +310,7 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   static const char nothing[] = "";
   const char *from = bytes == NULL ? nothing : bytes;
   Loader loader = {.conversation = conversation, .document = document, .warnings = warnings, .bytes = from,
-                   .end = from + size, .value = from};
+                   .end = from + size, .warned = from, .warned_place = {.line = 1, .byte = 1}, .value = from};
   const Memory *memory = conversation_memory(conversation);
   assert(sequence_count(conversation_list(conversation)) == 0);
   *document = (Document){.shape = DOCUMENT_ARRAY, .loaded = true, .gap = text_of(","),
@@ -315,9 +367,11 @@ static bool was_read(const Document *document, MessageId id) {
   return id >= document->first && id - document->first < document->count;
 }
 
-/* What stood before a message in the file, or what stands between others. */
+/* What stood before a message, or the one whose place it takes, in the file; or
+   what stands between others. */
 static Text gap_of(const Writer *writer, MessageId id) {
   const Document *document = writer->document;
+  id = store_origin(conversation_store(writer->conversation), id);
   if (!was_read(document, id) || id == document->first) return document->gap;
   Text before = message_raw(conversation_message(writer->conversation, id - 1));
   Text here = message_raw(conversation_message(writer->conversation, id));

@@ -13,8 +13,9 @@
 **
 **     before | message 1 | gap | message 2 | gap | message 3 | after
 **
-** A gap belongs to the message behind it: it is written if that message is, and
-** not first. New messages get the first gap of the file.
+** A gap belongs to the message behind it, or to what replaced that: it is
+** written if the message is, and not first. New messages get the first gap of
+** the file.
 **
 ** Ownership: the file's bytes are the store's; a Document only points into them
 ** and may be copied.

@@ -66,6 +66,7 @@ Status edit_members(Text raw, const MemberEdit *edits, uint32_t count, Buffer *o
   Json json;
   Text key;
   JsonValue value;
+  size_t before = out->size;
   json_open(&json, raw.bytes, raw.size);
   json_enter(&json);
   put(&editor, "{", 1);
@@ -76,5 +77,6 @@ Status edit_members(Text raw, const MemberEdit *edits, uint32_t count, Buffer *o
   }
   const char *end = raw.bytes + raw.size;
   put(&editor, editor.copied, (size_t)(end - editor.copied));
+  if (editor.status != STATUS_OK) out->size = before;
   return editor.status;
 }

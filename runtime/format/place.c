@@ -1,5 +1,6 @@
 #include "format/place.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,48 +22,70 @@ Place place_of(const char *bytes, size_t size, size_t offset) {
 typedef struct Path {
   char *out;
   size_t room, size;
+  bool full;
 } Path;
 
-/* Whole or not at all, so that a cut path still names something. */
-static void add(Path *path, const char *bytes, size_t size) {
-  if (path->size + size + 1 > path->room) return;
-  memcpy(path->out + path->size, bytes, size);
-  path->size += size;
+/* A step that has no room ends the path: what is there still names something. */
+static void add(Path *path, const char *before, Text text) {
+  size_t extra = strlen(before);
+  path->full = path->full || path->size + extra + text.size + 1 > path->room;
+  if (path->full) return;
+  memcpy(path->out + path->size, before, extra);
+  memcpy(path->out + path->size + extra, text.bytes, text.size);
+  path->size += extra + text.size;
   path->out[path->size] = '\0';
 }
 
-static void add_key(Path *path, Text key) {
-  if (path->size > 0) add(path, ".", 1);
-  add(path, key.bytes, key.size);
-}
+/* An array or object that is open at the cursor, and where in it that stands. */
+typedef struct Step {
+  bool object;
+  Text key;
+  uint64_t index;
+} Step;
 
-static void add_index(Path *path, unsigned long index) {
+static void add_step(Path *path, const Step *step) {
+  if (step->object) {
+    add(path, path->size > 0 ? "." : "", step->key);
+    return;
+  }
   char text[32];
-  int size = snprintf(text, sizeof text, "[%lu]", index);
-  add(path, text, (size_t)size);
+  snprintf(text, sizeof text, "[%llu]", (unsigned long long)step->index);
+  add(path, "", text_of(text));
 }
 
-/* Goes down towards `target`: passes over every value that ends before it. */
+/* Goes to the next element or member of the innermost step, out of those that
+   have ended. False at the target, at an error, or at the end. */
+static bool next_step(Json *json, const char *target, Step *steps, uint32_t *depth) {
+  while (*depth > 0) {
+    Step *step = &steps[*depth - 1];
+    if (step->object ? json_next_member(json, &step->key) : json_next_element(json)) {
+      step->index++;
+      return true;
+    }
+    --*depth;
+    if (json->status != STATUS_OK || json->at > target) return false;
+  }
+  return false;
+}
+
+/* One walk up to the target; what is open there is the path. */
 void place_path(const char *bytes, size_t size, size_t offset, char *out, size_t room) {
   const char *target = bytes + offset;
+  Step steps[JSON_DEPTH_MAX];
+  uint32_t depth = 0;
   Path path = {.out = out, .room = room};
   Json json;
   JsonKind kind;
-  out[0] = '\0';
+  JsonValue value;
   json_open(&json, bytes, size);
-  while (json_peek(&json, &kind) && (kind == JSON_ARRAY || kind == JSON_OBJECT) && json.at < target) {
-    Text key;
-    unsigned long index = 0;
-    if (!json_enter(&json)) return;
-    for (;; index++) {
-      JsonValue value;
-      if (kind == JSON_ARRAY ? !json_next_element(&json) : !json_next_member(&json, &key)) return;
-      Json before = json;
-      if (json_value(&json, &value) && json.at <= target) continue;
-      json = before;
-      break;
+  do {
+    if (!json_peek(&json, &kind) || json.at >= target) break;
+    if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
+      if (!json_value(&json, &value) || json.at > target) break;
+    } else if (json_enter(&json)) {
+      steps[depth++] = (Step){.object = kind == JSON_OBJECT, .index = UINT64_MAX};   /* the first one makes it 0 */
     }
-    if (kind == JSON_ARRAY) add_index(&path, index);
-    else add_key(&path, key);
-  }
+  } while (json.status == STATUS_OK && next_step(&json, target, steps, &depth));
+  out[0] = '\0';
+  for (uint32_t i = 0; i < depth; i++) add_step(&path, &steps[i]);
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+static const char *const OVER_CAP = "a message within the cap (--max-message raises it)";
+
 void reader_init(Reader *reader, Memory memory) {
   *reader = (Reader){.memory = memory, .message_bytes_max = MESSAGE_BYTES_MAX};
 }
@@ -13,39 +15,54 @@ void reader_free(Reader *reader) {
   memory_free(&reader->memory, reader->results, reader->result_room * sizeof *reader->results);
 }
 
+typedef struct Context {
+  Reader *reader;
+  Json *json;
+  const char *start;         /* of the message: spans count from here */
+} Context;
+
 /* ---- lists ---- */
 
-static bool add_part(Reader *reader, Json *json, Part part) {
-  Part *grown = memory_grow(&reader->memory, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
-  if (grown == NULL) return json_fail(json, STATUS_MEMORY, json->at, "memory");
+/* The list with room for one more. A message over the cap is refused here, before its parts are paid for. */
+static void *grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size) {
+  Json *json = context->json;
+  if ((size_t)(json->at - context->start) > context->reader->message_bytes_max) {
+    json_fail(json, STATUS_LIMIT, context->start, OVER_CAP);
+    return NULL;
+  }
+  void *grown = memory_grow(&context->reader->memory, list, room, used, size);
+  if (grown == NULL) json_fail(json, STATUS_MEMORY, json->at, "memory");
+  return grown;
+}
+
+static bool add_part(const Context *context, Part part) {
+  Reader *reader = context->reader;
+  Part *grown = grow(context, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
+  if (grown == NULL) return false;
   reader->parts = grown;
   grown[reader->part_count++] = part;
   return true;
 }
 
-static bool add_call(Reader *reader, Json *json, Call call) {
-  Call *grown = memory_grow(&reader->memory, reader->calls, &reader->call_room, reader->call_count, sizeof *grown);
-  if (grown == NULL) return json_fail(json, STATUS_MEMORY, json->at, "memory");
+static bool add_call(const Context *context, Call call) {
+  Reader *reader = context->reader;
+  Call *grown = grow(context, reader->calls, &reader->call_room, reader->call_count, sizeof *grown);
+  if (grown == NULL) return false;
   reader->calls = grown;
   grown[reader->call_count++] = call;
   return true;
 }
 
-static bool add_result(Reader *reader, Json *json, Result result) {
-  Result *grown = memory_grow(&reader->memory, reader->results, &reader->result_room, reader->result_count, sizeof *grown);
-  if (grown == NULL) return json_fail(json, STATUS_MEMORY, json->at, "memory");
+static bool add_result(const Context *context, Result result) {
+  Reader *reader = context->reader;
+  Result *grown = grow(context, reader->results, &reader->result_room, reader->result_count, sizeof *grown);
+  if (grown == NULL) return false;
   reader->results = grown;
   grown[reader->result_count++] = result;
   return true;
 }
 
 /* ---- values ---- */
-
-typedef struct Context {
-  Reader *reader;
-  Json *json;
-  const char *start;         /* of the message: spans count from here */
-} Context;
 
 static bool key_is(Text key, const char *name) {
   size_t size = strlen(name);
@@ -130,7 +147,7 @@ static bool read_tool_call(Context *context) {
   }
   if (context->json->status != STATUS_OK) return false;
   if (!has_function) return json_fail(context->json, STATUS_SHAPE, at, "a function in the tool call");
-  return add_call(context->reader, context->json, call);
+  return add_call(context, call);
 }
 
 /* A list of calls, or null. */
@@ -153,14 +170,14 @@ static bool read_function_call(Context *context) {
   Call call = {0};
   if (!json_peek(context->json, &kind)) return false;
   if (kind == JSON_NULL) return json_value(context->json, &value);
-  return read_function(context, &call) && add_call(context->reader, context->json, call);
+  return read_function(context, &call) && add_call(context, call);
 }
 
 /* ---- parts ---- */
 
 /* What a part has, whatever its type turns out to be: `type` may come last. */
 typedef struct PartFields {
-  JsonValue type, text, id, name, input, content, tool_use, tool_result;   /* bytes NULL: absent */
+  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result;   /* bytes NULL: absent */
 } PartFields;
 
 static const struct {
@@ -187,7 +204,8 @@ static PartKind kind_of(const PartFields *fields) {
 static JsonValue *field_of(PartFields *fields, Text key) {
   if (key_is(key, "type")) return &fields->type;
   if (key_is(key, "text") || key_is(key, "thinking") || key_is(key, "reasoning") || key_is(key, "refusal")) return &fields->text;
-  if (key_is(key, "id") || key_is(key, "tool_use_id")) return &fields->id;
+  if (key_is(key, "id")) return &fields->id;
+  if (key_is(key, "tool_use_id")) return &fields->tool_use_id;
   if (key_is(key, "name")) return &fields->name;
   if (key_is(key, "input")) return &fields->input;
   if (key_is(key, "content")) return &fields->content;
@@ -233,7 +251,7 @@ static bool add_use(Context *context, const JsonValue *part, PartFields *fields)
   if (fields->input.bytes != NULL) {
     call.arguments = fields->input.kind == JSON_STRING ? inside(context, &fields->input) : whole(context, &fields->input);
   }
-  return add_call(context->reader, context->json, call);
+  return add_call(context, call);
 }
 
 static bool read_part(Context *context, Json *json, bool nested);
@@ -252,10 +270,10 @@ static bool add_nested(Context *context, const JsonValue *content) {
 
 static bool add_tool_result(Context *context, Part part, const JsonValue *value, PartFields *fields) {
   if (!unnest(context, &fields->tool_result, fields)) return false;
-  Result result = {.id = string_span(context, &fields->id)};
+  Result result = {.id = string_span(context, &fields->tool_use_id)};
   if (result.id.at == 0) return json_fail(context->json, STATUS_SHAPE, value->bytes, "a tool_use_id in the tool result");
   part.text = string_span(context, &fields->content);
-  return add_result(context->reader, context->json, result) && add_part(context->reader, context->json, part) &&
+  return add_result(context, result) && add_part(context, part) &&
          add_nested(context, &fields->content);
 }
 
@@ -271,7 +289,7 @@ static bool read_part(Context *context, Json *json, bool nested) {
   if (kind == JSON_STRING) {
     if (!json_value(json, &value)) return false;
     Part text = {.kind = PART_TEXT, .value = whole(&here, &value), .text = inside(&here, &value), .nested = nested};
-    return add_part(here.reader, json, text);
+    return add_part(&here, text);
   }
   PartFields fields = {0};
   value.bytes = json->at;
@@ -281,8 +299,7 @@ static bool read_part(Context *context, Json *json, bool nested) {
   if (part.kind == PART_TOOL_RESULT && !nested) return add_tool_result(&here, part, &value, &fields);
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
   if (part.kind == PART_TEXT || part.kind == PART_REASONING) part.text = string_span(&here, &fields.text);
-  if (part.kind == PART_OTHER && here.reader->unknown == NULL) here.reader->unknown = value.bytes;
-  return add_part(here.reader, json, part);
+  return add_part(&here, part);
 }
 
 /* ---- the message ---- */
@@ -423,8 +440,8 @@ static bool read_members(Progress *progress) {
 /* Does the role stand there as the legacy "function"? */
 static bool is_function(const Progress *progress) {
   Span role = progress->shape->role_text;
-  const char *bytes = progress->context.start + role.at;
-  return role.size == 8 && memcmp(bytes, "function", 8) == 0;
+  Text spelling = {.bytes = progress->context.start + role.at, .size = role.size, .escaped = role.escaped};
+  return key_is(spelling, "function");
 }
 
 /* Calls are an assistant's; results are a tool's or stand in a user's parts. A
@@ -437,7 +454,7 @@ static bool settle_links(Progress *progress) {
   if (shape->role == ROLE_SYSTEM || shape->role == ROLE_ASSISTANT) reader->result_count = 0;
   if (shape->role != ROLE_TOOL) return true;
   if (key.at == 0 && is_function(progress)) key = shape->fields[FIELD_NAME];
-  return key.at == 0 || add_result(reader, progress->context.json, (Result){.id = key});
+  return key.at == 0 || add_result(&progress->context, (Result){.id = key});
 }
 
 static bool check_content(Progress *progress, const char *start) {
@@ -457,13 +474,12 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   const char *start = json->at;
   if (kind != JSON_OBJECT) return json_fail(json, STATUS_SHAPE, start, "a message, an object with role and content");
   reader->part_count = reader->call_count = reader->result_count = 0;
-  reader->unknown = NULL;
   *shape = (MessageShape){0};
   Progress progress = {.context = {.reader = reader, .json = json, .start = start}, .shape = shape};
   if (!read_members(&progress)) return false;
   size_t size = (size_t)(json->at - start);
   if (size > reader->message_bytes_max || size >= (size_t)1 << 31) {
-    return json_fail(json, STATUS_LIMIT, start, "a message within the cap (--max-message raises it)");
+    return json_fail(json, STATUS_LIMIT, start, OVER_CAP);
   }
   if (!settle_links(&progress) || !check_content(&progress, start)) return false;
   shape->parts = reader->parts;

@@ -18,7 +18,6 @@ typedef struct Reader {
   Part *parts;     uint32_t part_count, part_room;
   Call *calls;     uint32_t call_count, call_room;
   Result *results; uint32_t result_count, result_room;
-  const char *unknown;       /* the first part of a kind that nobody knows, in the message read last; or NULL */
 } Reader;
 
 void reader_init(Reader *reader, Memory memory);

@@ -14,7 +14,7 @@ return {
   name = "drop_tool_noise",
   summary = "drop tool results that say nothing, cut long ones",
   options = {
-    longest = { type = "integer", default = 2000, min = 1, help = "bytes of a result that stay" },
+    longest = { type = "integer", default = 400, min = 1, help = "bytes of a result that stay" },
   },
 
   ---@param message ebb.Message

@@ -6,7 +6,7 @@
 -- Run:   ebb run scripts/workflows/tidy.lua --input scripts/workflows/tidy.in.json
 -- gives scripts/workflows/tidy.out.json
 
-local here = (...):match "^(.*/)" or ""   -- a file that is run gets its own path
+local here = debug.getinfo(1, "S").source:match "^@(.*/)" or ""   -- the filter's path is relative to this file
 
 return {
   name = "tidy",
@@ -25,6 +25,6 @@ return {
 
     { type = "filter", filter = here .. "../filters/drop_tool_noise.lua" },
 
-    { type = "trim", budget = 120, policy = "keep_recent" },
+    { type = "trim", budget = 110, policy = "keep_recent" },
   },
 }

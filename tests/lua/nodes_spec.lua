@@ -83,7 +83,7 @@ describe("examples in scripts/", function()
 
   it("the policy shrink_tools", function()
     compare("policies/shrink_tools", function(chat)
-      assert(chat:trim { budget = 190, policy = { "scripts/policies/shrink_tools.lua", recent = 2 } })
+      assert(chat:trim { budget = 180, policy = { "scripts/policies/shrink_tools.lua", recent = 2 } })
     end)
   end)
 
@@ -92,6 +92,8 @@ describe("examples in scripts/", function()
   end)
 
   it("the workflow tidy", function()
-    compare("workflows/tidy", function(chat) assert(nodes.run(chat, assert(nodes.load "scripts/workflows/tidy.lua"))) end)
+    compare("workflows/tidy", function(chat)
+      assert(nodes.run(chat, assert(nodes.load "scripts/workflows/tidy.lua")))
+    end)
   end)
 end)

@@ -83,6 +83,14 @@ local function guarded_tokens(units, overhead)
   return sum
 end
 
+local function freed(ledger)
+  local sum = 0
+  for _, entry in ipairs(ledger) do
+    sum = sum + entry.tokens
+  end
+  return sum
+end
+
 local function sweep(chat, budgets, name)
   local units, total, message_tokens = guard(model_units(chat)), chat:tokens(), 0
   for _, unit in ipairs(units) do
@@ -98,6 +106,7 @@ local function sweep(chat, budgets, name)
       local wrong = fault(units, seqs_of(fork), report.after, budget)
       if wrong then error(where .. wrong, 0) end
       assert(report.after == fork:tokens(), where .. "the report is wrong")
+      assert(freed(report.ledger) == report.before - report.after, where .. "the ledger does not add up")
       assert(budget >= least, where .. "fits although the guarded part does not")
     else
       assert(code == "cannot_fit", where .. tostring(why))

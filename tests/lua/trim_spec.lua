@@ -24,6 +24,7 @@ describe("keep_recent", function()
     { "a unit that is too big goes as a whole",  "u5 c1(x) r50(x) a5 u5",             20, 0, "a5 u5" },
     { "parallel calls are one unit",             "u1 c1(x,y) r5(x) r5(y) a1 u1",      12, 0, "a1 u1" },
     { "the pending unit stays",                  "u5 a9 u5 c5(x)",                    10, 0, "u5 c5(x)" },
+    { "also when something stands after it",     "u5 c5(x) a9",                       10, 0, "u5 c5(x)" },
     { "an open unit before a user message goes", "u5 c5(x) u5",                        5, 0, "u5" },
     { "one id, used twice: two units",           "u1 c1(x) r9(x) c1(x) r9(x) u1",     11, 0, "c1(x) r9(x) u1" },
     { "keep holds the newest units",             "u9 a9 u9 a9 a9",                    30, 2, "u9 a9 a9" },
@@ -40,6 +41,17 @@ describe("keep_recent", function()
       assert.equal(expected, texts(chat))
     end)
   end
+
+  it("rather stops than drops what keep holds", function()
+    local chat = conversation "u9 a9 u9 a9 a9"
+    local report, why, code = chat:trim { budget = 20 + overhead, policy = { "keep_recent", keep = 3 } }
+    assert.is_nil(report)
+    assert.equal("over_budget", code)
+    assert.truthy(why:find("7 more", 1, true), why)
+    assert.is_nil((chat:trim { budget = 20 + overhead, policy = { "keep_recent", keep = 2 } }))
+    assert(chat:trim { budget = 20 + overhead, policy = { "keep_recent", keep = 1 } })
+    assert.equal("u9 a9", texts(chat))
+  end)
 
   it("says what it did", function()
     local chat = conversation "s10 u20 a30 u5"
@@ -233,6 +245,17 @@ describe("policies that fail", function()
     helper.clean()
   end)
 
+  it("by editing the conversation behind the draft's back", function()
+    local chat = conversation "u20 u5"
+    local report, _, code = chat:trim { budget = 5 + overhead, policy = function(draft)
+      draft:drop(draft[1], "one")
+      chat:append { role = "user", content = "u6" }
+    end }
+    assert.is_nil(report)
+    assert.equal("conflict", code)
+    assert.equal("u20 u5 u6", texts(chat))
+  end)
+
   it("leave a draft that is closed", function()
     local kept
     local chat = conversation "u20 u5"
@@ -329,6 +352,22 @@ describe("draft.memory", function()
     assert.is_nil(chat:trim { budget = 5 + overhead, policy = policy })
     assert(chat:trim { budget = 100, policy = policy })
     assert.same({ 1, 2, 2, 2 }, seen)
+  end)
+
+  it("is each policy's own, also when one hands on to another", function()
+    local chat, seen = conversation "u1 u2 u3", {}
+    local inner = { name = "inner", trim = function(draft) draft.memory.who = "inner" end }
+    local outer = { name = "outer", trim = function(draft)
+      seen[#seen + 1] = draft.memory.who or "nobody"
+      draft:run(inner)
+      draft.memory.who = "outer"
+    end }
+    assert(chat:trim { budget = 100, policy = outer })
+    assert(chat:trim { budget = 100, policy = outer })
+    assert(chat:trim { budget = 100, policy = { name = "inner", trim = function(draft)
+      seen[#seen + 1] = draft.memory.who
+    end } })
+    assert.same({ "nobody", "outer", "inner" }, seen)
   end)
 
   it("is that of the nearest ancestor after a rollback, and goes with forks", function()

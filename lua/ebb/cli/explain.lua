@@ -11,7 +11,7 @@ local text = require "ebb.cli.text"
 local explain = {}
 
 local RUNS_FROM = 200
-local TEXT_READ = 400   -- columns of a message's text that are looked at
+local TEXT_READ = 2048   -- bytes of a message's text that are looked at
 
 local COLUMNS = {
   { title = "pos", right = true },
@@ -58,10 +58,6 @@ function explain.before(chat, guarded)
   return { chat = chat:fork(), guards = guards }
 end
 
-local function beginning(message)
-  return (text.cut(message.text, TEXT_READ))
-end
-
 ---@return table<integer, ebb.LedgerEntry> by_seq    dropped and replaced ones
 ---@return ebb.LedgerEntry[] inserted
 local function sort_entries(ledger)
@@ -90,7 +86,7 @@ local function row_of(position, message, entry, reason)
   return {
     tostring(position), tostring(message.seq), message.spelling, tostring(message.tokens),
     entry and entry.action or "kept", entry and entry.by or "", entry and entry.reason or reason,
-    beginning(message), colour = entry and entry.action or "kept",
+    text.head(message.text, TEXT_READ), colour = entry and entry.action or "kept",
   }
 end
 

@@ -9,7 +9,7 @@ local text = require "ebb.cli.text"
 local inspect = {}
 
 local ROLES = { "system", "user", "assistant", "tool" }
-local TEXT_READ = 400   -- columns of a message's text that are looked at
+local TEXT_READ = 2048   -- bytes of a message's text that are looked at
 
 function inspect.declare(parser)
   options.input(parser)
@@ -34,7 +34,7 @@ local function message_data(position, message)
     index = position, seq = message.seq, role = message.spelling, tokens = message.tokens,
     id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message),
     answers = answered and (answered.id or answered.name) or nil,
-    text = (text.cut(message.text, TEXT_READ)),
+    text = text.head(message.text, TEXT_READ),
   }
 end
 

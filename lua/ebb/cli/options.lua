@@ -83,7 +83,7 @@ end
 
 --- file:line:byte of a warning.
 function options.place(path, warning)
-  local name = path == "-" and "standard input" or path
+  local name = path == "-" and "stdin" or path
   if not warning.line then return name end
   return ("%s:%d:%d"):format(name, warning.line, warning.byte or 1)
 end

@@ -71,6 +71,18 @@ function text.printable(bytes, lines)
   return table.concat(pieces)
 end
 
+--- The first bytes of a text, cut between characters.
+---@param bytes string       UTF-8
+---@param size integer
+---@return string
+function text.head(bytes, size)
+  if #bytes <= size then return bytes end
+  while size > 0 and bytes:find("^[\x80-\xBF]", size + 1) do
+    size = size - 1
+  end
+  return bytes:sub(1, size)
+end
+
 --- The beginning of a text, printable, in at most `columns` columns. Reads no
 --- more of it than is shown.
 ---@param bytes string
@@ -78,12 +90,16 @@ end
 ---@return string cut         ends with … if something is missing
 ---@return integer used       columns
 function text.cut(bytes, columns)
-  local pieces, used, at = {}, 0, 1
-  local fitting, fitting_used = 0, 0     -- pieces that leave a column for the …
+  local plain = bytes:find "[^\x20-\x7E]" or #bytes + 1   -- before it a byte is a column
+  if plain > #bytes and #bytes <= columns then return bytes, #bytes end
+  if columns < 1 then return "", 0 end
+  if plain > columns then return bytes:sub(1, columns - 1) .. "…", columns end
+
+  local pieces, used, at = { bytes:sub(1, plain - 1) }, plain - 1, plain
+  local fitting, fitting_used = 1, used     -- pieces that leave a column for the …
   while at <= #bytes do
     local piece, width, next_at = shown(bytes, at)
     if used + width > columns then
-      if columns < 1 then return "", 0 end
       return table.concat(pieces, "", 1, fitting) .. "…", fitting_used + 1
     end
     pieces[#pieces + 1], used, at = piece, used + width, next_at

@@ -166,6 +166,7 @@ local FORMS = {
       removeFirst = { "remove_first", count }, removeLast = { "remove_last", count },
       wholeUnits = { "whole_units", flag },
     },
+    one_of = { "role", "keepFirst", "keepLast", "removeFirst", "removeLast", "range" },
     run = function(chat, fields) return chat:truncate(fields) end,
   },
   clear = {
@@ -180,6 +181,10 @@ local FORMS = {
       includeIds = { "include_ids", texts }, excludeIds = { "exclude_ids", texts },
       excludeToolCalls = { "exclude_tool_calls", flag_or_texts },
       wholeUnits = { "whole_units", flag },
+    },
+    one_of = {
+      "roles", "contentContains", "contentExcludes", "includeNames", "excludeNames", "includeIds", "excludeIds",
+      "excludeToolCalls",
     },
     run = function(chat, fields) return chat:filter(fields) end,
   },
@@ -223,11 +228,21 @@ local function ignored(key, path)
 end
 
 local function unknown_field(key, path, known)
-  return refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, suggest.names(known)))
+  local hint = suggest.hint(key, suggest.names(known))
+  return refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), hint)
+end
+
+--- Refuses fields that ask for nothing; an empty list is no condition.
+local function check_asks(given, path, one_of)
+  for _, key in ipairs(one_of) do
+    local value = given[key]
+    if value ~= nil and not (type(value) == "table" and next(value) == nil) then return end
+  end
+  refuse("argument", path .. ": nothing is asked", "one of: " .. table.concat(one_of, ", "))
 end
 
 --- Reads the fields of `given`, which may also hold `operation` if it is flat.
-local function read_fields(given, path, known, required, flat)
+local function read_fields(given, path, known, form, flat)
   local fields = {}
   for key, value in pairs(given) do
     local field = known[key]
@@ -237,9 +252,10 @@ local function read_fields(given, path, known, required, flat)
       unknown_field(key, path, known)
     end
   end
-  for _, key in ipairs(required or {}) do
+  for _, key in ipairs(form.required or {}) do
     if given[key] == nil then refuse("argument", ("%s.%s is missing"):format(path, key)) end
   end
+  if form.one_of then check_asks(given, path, form.one_of) end
   return fields
 end
 
@@ -250,7 +266,7 @@ local function read_one(entry, path)
   local form = FORMS[name]
   local key = node_key(entry, name)
   if not key then
-    local fields = read_fields(entry, path, form.fields, form.required, true)
+    local fields = read_fields(entry, path, form.fields, form, true)
     return { name = name, form = form, path = path, fields = fields }
   end
   for other in pairs(entry) do
@@ -259,7 +275,7 @@ local function read_one(entry, path)
     end
   end
   local inner = path .. "." .. key
-  local fields = read_fields(entry[key], inner, form.node_fields or form.fields, form.required, false)
+  local fields = read_fields(entry[key], inner, form.node_fields or form.fields, form, false)
   return { name = name, form = form, path = inner, fields = fields }
 end
 

@@ -1,8 +1,7 @@
 --- Reads Lua files that return something: policies, filters, lists of nodes.
 --
 -- The file gets the globals of the program that asked for it, except that its
--- `print` goes to the log and its own globals stay its own. It is called with
--- its path, so that it can name files beside it.
+-- `print` goes to the log and its own globals stay its own.
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
@@ -37,7 +36,7 @@ function script_file.load(path)
   local environment = setmetatable({ print = log.print }, { __index = _G })
   local chunk, problem = load(text, "@" .. path, "t", environment)
   if not chunk then return nil, problem, "syntax" end
-  local ok, value = pcall(chunk, path)
+  local ok, value = pcall(chunk)
   if not ok then return nil, tostring(value), "script" end
   return value
 end

@@ -1,0 +1,334 @@
+/*
+** Conversations for tests of the core: messages from words, a copy in writing of
+** all that can be seen of a conversation, and the rule of links in its plainest
+** form.
+**
+** A word is a kind, the size of its text, and ids in one letter each:
+**
+**     s4  system       a4    assistant                    f4(x)  legacy function_call of x
+**     u4  user         a4(xy)  ... with calls x and y     g4(x)  legacy function's answer
+**     t4(x)  tool, answers x                              U4(xy)  user, two tool results
+*/
+#ifndef EBB_TESTS_CONVERSATION_KIT_H
+#define EBB_TESTS_CONVERSATION_KIT_H
+
+#include "check.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/draft.h"
+#include "core/operation.h"
+#include "format/reader.h"
+
+#define WORD_IDS 4
+#define UNUSED __attribute__((unused))
+
+/* ---- chance ---- */
+
+static uint64_t chance;
+
+static UNUSED uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
+static UNUSED bool one_in(uint32_t n) { return below(n) == 0; }
+
+static UNUSED uint32_t test_steps(uint32_t otherwise) {
+  const char *given = getenv("STEPS");
+  return given != NULL ? (uint32_t)strtoul(given, NULL, 10) : otherwise;
+}
+
+/* ---- words ---- */
+
+typedef struct Word {
+  char kind;
+  uint32_t size;             /* of the text */
+  char fill;                 /* the letter of which the text consists */
+  char ids[WORD_IDS + 1];
+} Word;
+
+static bool word_calls(const Word *word) { return word->kind == 'a' || word->kind == 'f'; }
+
+static UNUSED Role word_role(const Word *word) {
+  switch (word->kind) {
+  case 's': return ROLE_SYSTEM;
+  case 'u':
+  case 'U': return ROLE_USER;
+  case 'a':
+  case 'f': return ROLE_ASSISTANT;
+  default: return ROLE_TOOL;
+  }
+}
+
+static Word word_parse(const char **text) {
+  Word word = {.kind = *(*text)++, .fill = 'x'};
+  while (isdigit((unsigned char)**text)) word.size = word.size * 10 + (uint32_t)(*(*text)++ - '0');
+  if (**text == '(') {
+    ++*text;
+    for (size_t i = 0; **text != ')'; i++) word.ids[i] = *(*text)++;
+    ++*text;
+  }
+  while (**text == ' ') ++*text;
+  return word;
+}
+
+#define JSON_ROOM 2048
+
+static void word_json(const Word *word, char out[JSON_ROOM]) {
+  char text[512] = "";
+  assert_true(word->size < sizeof text);
+  memset(text, word->fill, word->size);
+  size_t at = (size_t)sprintf(out, "{\"role\":\"%s\",", word->kind == 'g' ? "function" : role_name(word_role(word)));
+  if (word->kind == 't') at += (size_t)sprintf(out + at, "\"tool_call_id\":\"%c\",", word->ids[0]);
+  if (word->kind == 'g') at += (size_t)sprintf(out + at, "\"name\":\"%c\",", word->ids[0]);
+  if (word->kind == 'f') at += (size_t)sprintf(out + at, "\"function_call\":{\"name\":\"%c\",\"arguments\":\"{}\"},", word->ids[0]);
+  if (word->kind == 'a' && word->ids[0] != '\0') {
+    at += (size_t)sprintf(out + at, "\"tool_calls\":[");
+    for (const char *id = word->ids; *id != '\0'; id++) {
+      at += (size_t)sprintf(out + at, "%s{\"id\":\"%c\",\"type\":\"function\",\"function\":{\"name\":\"tool_%c\",\"arguments\":\"{}\"}}",
+                            id == word->ids ? "" : ",", *id, *id);
+    }
+    at += (size_t)sprintf(out + at, "],");
+  }
+  at += (size_t)sprintf(out + at, "\"content\":");
+  if (word->kind == 'U') {
+    for (const char *id = word->ids; *id != '\0'; id++) {
+      at += (size_t)sprintf(out + at, "%c{\"type\":\"tool_result\",\"tool_use_id\":\"%c\",\"content\":\"%s\"}",
+                            id == word->ids ? '[' : ',', *id, text);
+    }
+    sprintf(out + at, "]}");
+  } else {
+    sprintf(out + at, "\"%s\"}", text);
+  }
+}
+
+/* ---- where messages come from ---- */
+
+/* Words, then `fail_with`, if that is not OK. */
+typedef struct Words {
+  Word list[32];
+  uint32_t count, at;
+  Status fail_with;
+  Reader reader;
+  char json[JSON_ROOM];
+} Words;
+
+static UNUSED void words_add(Words *words, Word word) { words->list[words->count++] = word; }
+
+static UNUSED void words_parse(Words *words, const char *text) {
+  *words = (Words){0};
+  while (*text != '\0') words_add(words, word_parse(&text));
+}
+
+static Text read_word(Reader *reader, const Word *word, char room[JSON_ROOM], MessageShape *shape) {
+  Json json;
+  Text raw;
+  word_json(word, room);
+  json_open(&json, room, strlen(room));
+  assert_true(reader_message(reader, &json, &raw, shape));
+  return raw;
+}
+
+static Status words_next(void *user, bool *more, Text *raw, MessageShape *shape) {
+  Words *words = user;
+  *more = words->at < words->count;
+  if (!*more) return words->fail_with;
+  *raw = read_word(&words->reader, &words->list[words->at++], words->json, shape);
+  return STATUS_OK;
+}
+
+typedef enum WordsCall { WORDS_APPEND, WORDS_INSERT, WORDS_REPLACE } WordsCall;
+
+static Status put_words(Conversation *chat, WordsCall call, uint32_t position, Words *words) {
+  MessageSource source = {.next = words_next, .user = words};
+  Status status;
+  words->at = 0;
+  reader_init(&words->reader, memory_system());
+  if (call == WORDS_APPEND) status = operation_append(chat, &source);
+  else if (call == WORDS_INSERT) status = operation_insert(chat, position, &source);
+  else status = operation_replace(chat, position, &source);
+  reader_free(&words->reader);
+  return status;
+}
+
+static UNUSED Status put(Conversation *chat, WordsCall call, uint32_t position, const char *text) {
+  Words words;
+  words_parse(&words, text);
+  return put_words(chat, call, position, &words);
+}
+
+static UNUSED Status draft_put(Draft *draft, bool replace, uint32_t at, const char *text, MessageId *made, Hold *why) {
+  Reader reader;
+  MessageShape shape;
+  char room[JSON_ROOM];
+  int64_t freed;
+  reader_init(&reader, memory_system());
+  Word word = word_parse(&text);
+  Text raw = read_word(&reader, &word, room, &shape);
+  Status status = replace ? draft_replace(draft, at, raw, &shape, text_of("shorter"), made, &freed, why)
+                          : draft_insert(draft, at, raw, &shape, text_of("told"), made);
+  reader_free(&reader);
+  return status;
+}
+
+/* ---- conversations ---- */
+
+static int64_t no_time(void *user) {
+  (void)user;
+  return 1000;
+}
+
+static Status chat_new(Fail *fail, Conversation **chat) {
+  ConversationConfig config = {.memory = fail_memory(fail), .clock = {.now_ms = no_time},
+                               .counter = counter_of(ESTIMATE_BYTES4)};
+  return conversation_new(&config, chat);
+}
+
+static UNUSED Conversation *chat_of(Fail *fail, const char *text) {
+  Conversation *chat;
+  assert_int_equal(chat_new(fail, &chat), STATUS_OK);
+  if (*text != '\0') assert_int_equal(put(chat, WORDS_APPEND, 0, text), STATUS_OK);
+  return chat;
+}
+
+static UNUSED MessageId visible(const Conversation *chat, uint32_t position) {
+  return sequence_at(conversation_list(chat), position);
+}
+
+static UNUSED uint32_t visible_count(const Conversation *chat) { return sequence_count(conversation_list(chat)); }
+
+static UNUSED void assert_link(const Conversation *chat, MessageId id, uint32_t result, MessageId message, uint32_t call) {
+  Link link = store_answers(conversation_store(chat), id, result);
+  assert_int_equal(link.message, message);
+  assert_int_equal(link.call, call);
+}
+
+/* ---- all that can be seen ---- */
+
+static void write_messages(FILE *out, const Store *store) {
+  fprintf(out, "stored %u\n", (unsigned)store_count(store));
+  for (MessageId id = 1; id <= store_count(store); id++) {
+    const Message *message = store_message(store, id);
+    Text raw = message_raw(message);
+    fprintf(out, "%u of %u, %u tokens: %.*s\n", (unsigned)id, (unsigned)store_origin(store, id),
+            (unsigned)message_tokens(message), (int)raw.size, raw.bytes);
+    for (uint32_t i = 0; i < message_result_count(message); i++) {
+      Link link = store_answers(store, id, i);
+      fprintf(out, "  answers %u.%u\n", (unsigned)link.message, (unsigned)link.call);
+    }
+  }
+  for (const char *id = "abcxyz"; *id != '\0'; id++) {
+    Link link = store_waiting(store, text_plain(id, 1), UINT32_MAX);
+    fprintf(out, "%c waits at %u.%u\n", *id, (unsigned)link.message, (unsigned)link.call);
+  }
+}
+
+static void write_list(FILE *out, const Sequence *list) {
+  for (uint32_t i = 0; i < sequence_count(list); i++) fprintf(out, " %u", (unsigned)sequence_at(list, i));
+  fprintf(out, "\n");
+}
+
+static void write_batches(FILE *out, const History *history) {
+  fprintf(out, "current %u\n", (unsigned)history_current(history));
+  for (uint32_t i = 0; i < history_count(history); i++) {
+    BatchInfo info = history_batch(history, i);
+    fprintf(out, "batch %u of %u at %u, %s, born %u: %.*s (%.*s)\n", (unsigned)i, (unsigned)info.parent,
+            (unsigned)info.parent_length, batch_kind_name(info.kind), (unsigned)info.born, (int)info.description.size,
+            info.description.bytes, (int)info.name.size, info.name.bytes);
+    write_list(out, history_list(history, i));
+  }
+}
+
+/* In one text, which the caller frees. `with_store`: also what only forks see. */
+static UNUSED char *snapshot(const Conversation *chat, bool with_store) {
+  char *text;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (with_store) write_messages(out, conversation_store(chat));
+  write_batches(out, conversation_history(chat));
+  fprintf(out, "tokens %llu\n", (unsigned long long)conversation_tokens(chat));
+  const Marks *marks = conversation_marks(chat);
+  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
+    fprintf(out, "mark %s on %u\n", marks_name(marks, i).bytes, (unsigned)marks_size(marks, marks_name(marks, i)));
+  }
+  fclose(out);
+  return text;
+}
+
+static UNUSED void assert_snapshot(const Conversation *chat, bool with_store, const char *expected) {
+  char *now = snapshot(chat, with_store);
+  assert_string_equal(now, expected);
+  free(now);
+}
+
+/* ---- the rule of links, by looking at everything ---- */
+
+typedef struct Plain {
+  Word word;
+  MessageId origin;
+  Link links[WORD_IDS];      /* of its results */
+} Plain;
+
+#define PLAIN_ROOM 2048
+
+typedef struct PlainStore {
+  uint32_t count;
+  Plain messages[PLAIN_ROOM + 1];     /* by id */
+} PlainStore;
+
+static const char *plain_calls(const Plain *plain) { return word_calls(&plain->word) ? plain->word.ids : ""; }
+static const char *plain_results(const Plain *plain) { return word_calls(&plain->word) ? "" : plain->word.ids; }
+
+/* Does message `id` answer that call of `caller`? */
+static bool plain_answers(const PlainStore *store, MessageId id, MessageId caller, uint32_t call) {
+  const Plain *plain = &store->messages[id];
+  for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
+    Link link = plain->links[i];
+    if (link.message == 0 || link.call != call) continue;
+    if (store->messages[link.message].origin != store->messages[caller].origin) continue;
+    if (plain_calls(&store->messages[caller])[call] == plain_results(plain)[i]) return true;
+  }
+  return false;
+}
+
+static bool plain_answered(const PlainStore *store, const MessageId *list, uint32_t count, MessageId caller, uint32_t call) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (plain_answers(store, list[i], caller, call)) return true;
+  }
+  return false;
+}
+
+/* The nearest call before `position` that nothing in the list answers, nor `self`. */
+static Link plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position, MessageId self,
+                       char key) {
+  while (position-- > 0) {
+    const char *calls = plain_calls(&store->messages[list[position]]);
+    for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {
+      if (calls[call] != key || plain_answers(store, self, list[position], call)) continue;
+      if (!plain_answered(store, list, count, list[position], call)) return (Link){list[position], call};
+    }
+  }
+  return (Link){0, 0};
+}
+
+/* A new message that will stand at `position` of the list, or takes the place of
+   `replaced` (0: none) there. */
+static UNUSED MessageId plain_add(PlainStore *store, const MessageId *list, uint32_t count, uint32_t position, Word word,
+                                  MessageId replaced) {
+  MessageId id = ++store->count, others[PLAIN_ROOM];
+  assert_true(id <= PLAIN_ROOM);
+  Plain *plain = &store->messages[id];
+  *plain = (Plain){.word = word, .origin = replaced == 0 ? id : store->messages[replaced].origin};
+  if (replaced != 0 && strcmp(plain_results(plain), plain_results(&store->messages[replaced])) == 0) {
+    memcpy(plain->links, store->messages[replaced].links, sizeof plain->links);
+    return id;
+  }
+  uint32_t other_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (list[i] != replaced) others[other_count++] = list[i];
+  }
+  for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
+    plain->links[i] = plain_find(store, others, other_count, position, id, plain_results(plain)[i]);
+  }
+  return id;
+}
+
+#endif

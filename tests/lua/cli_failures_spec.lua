@@ -1,0 +1,153 @@
+--- How the command fails: exit status, what it says, and what it leaves behind.
+
+local command = dofile "tests/lua/command.lua"
+local read, path_of, file = command.read, command.path_of, command.file
+local ebb, fails, contains, files_left = command.ebb, command.fails, command.contains, command.files_left
+local EBB, USAGE, CANNOT_FIT = command.EBB, command.USAGE, command.CANNOT_FIT
+local SCRIPT, REFUSED, IO = command.SCRIPT, command.REFUSED, command.IO
+
+describe("the command", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  describe("fails with", function()
+    local cases = {
+      -- status      command line; % is the folder                    what standard error says
+      { USAGE, "", "hint: see 'ebb help'" },
+      { USAGE, "trmi", "did you mean 'trim'?" },
+      { USAGE, "-x", "unknown command" },
+      { USAGE, "help nothing", "unknown command 'nothing'" },
+      { USAGE, "trim %/small.json", "a budget is needed" },
+      { USAGE, "trim %/small.json --bugdet 10", "did you mean '--budget'?" },
+      { USAGE, "trim %/small.json --budget", "--budget" },
+      { USAGE, "trim %/small.json --budget many", "--budget: expected a whole number" },
+      { USAGE, "trim %/small.json --budget=-1", "--budget: expected a whole number" },
+      { USAGE, "trim %/small.json --budget nan", "--budget: expected a whole number" },
+      { USAGE, "trim %/small.json extra --budget 10", "too many arguments" },
+      { USAGE, "trim %/small.json --budget 10 --policy keep_recnet", "did you mean 'keep_recent'?" },
+      { USAGE, "trim %/small.json --budget 10 --policy keep_recent:nonsense=1", "nonsense" },
+      { USAGE, "trim %/small.json --budget 10 --encoding utf9", "utf9" },
+      { USAGE, "trim %/small.json --model gtp-4o", "did you mean 'gpt-4o'?" },
+      { USAGE, "trim %/small.json --budget 10 --max-message many", "--max-message" },
+      { USAGE, "apply", "operations" },
+      { USAGE, "apply - -", "standard input" },
+      { USAGE, "filter", "filter" },
+      { USAGE, "run", "script" },
+      { USAGE, "run %/quiet.lua --input %/small.json", "returned none" },
+      { USAGE, "count %/small.json --by letter", "--by" },
+      { USAGE, "count %/small.json --by message --text", "do not go together" },
+      { USAGE, "policies keep_recnet", "did you mean 'keep_recent'?" },
+
+      { CANNOT_FIT, "trim %/small.json --budget 0", "cannot fit" },
+      { CANNOT_FIT, "trim %/small.json --budget 5", "cannot fit" },
+      { CANNOT_FIT, "run %/hungry_nodes.lua --input %/small.json", "cannot fit" },
+
+      { SCRIPT, "trim %/small.json --budget 1000 --policy %/raises.lua", "raises.lua:1: boom" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/lazy.lua", "over budget" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/broken.lua", "broken.lua:1:" },
+      { SCRIPT, "trim %/small.json --budget 14 --policy %/number.lua", "expected a policy" },
+      { SCRIPT, "filter %/raises_filter.lua --input %/small.json", "raises_filter.lua:1:" },
+      { SCRIPT, "filter %/broken.lua --input %/small.json", "broken.lua:1:" },
+      { SCRIPT, "filter %/number.lua --input %/small.json", "expected a filter" },
+      { SCRIPT, "run %/broken.lua", "broken.lua:1:" },
+      { SCRIPT, "run %/refused_script.lua", "refused_script.lua:2:" },
+      { SCRIPT, "run %/failing_nodes.lua --input %/small.json", "boom" },
+
+      { REFUSED, "trim %/broken.json --budget 10", "broken.json:2:" },
+      { REFUSED, "count %/small.json %/broken.json", "broken.json:2:" },
+      { REFUSED, "inspect %/broken.json", "broken.json:2:" },
+      { REFUSED, "count --text %/latin1.txt", "UTF-8" },
+      { REFUSED, "trim %/small.json --budget 10 --max-file 20", "max" },
+      { REFUSED, "trim %/small.json --budget 10 --max-message 20", "max" },
+      { REFUSED, "apply %/beyond.json %/small.json", "operations[1]" },
+      { REFUSED, "apply %/unknown.json %/small.json", "did you mean 'keepLast'?" },
+      { REFUSED, "apply %/broken.json %/small.json", "operations" },
+      { REFUSED, "run %/bad_nodes.lua --input %/small.json", "did you mean 'trim'?" },
+
+      { IO, "trim %/absent.json --budget 10", "absent.json" },
+      { IO, "trim % --budget 10", "" },
+      { IO, "trim %/small.json --budget 1000 --policy %/absent.lua", "absent.lua" },
+      { IO, "trim %/small.json --budget 1000 -o %/absent/out.json", "out.json" },
+      { IO, "trim %/small.json --budget 1000 -o /dev/full", "" },
+      { IO, "trim %/small.json --budget 1000 --ledger %/absent/ledger.json", "ledger.json" },
+      { IO, "apply %/absent.json %/small.json", "absent.json" },
+      { IO, "filter %/absent.lua --input %/small.json", "absent.lua" },
+      { IO, "run %/absent.lua", "absent.lua" },
+    }
+    for _, case in ipairs(cases) do
+      local status, words, expected = table.unpack(case)
+      it(("%d: ebb %s"):format(status, words), function()
+        file("beyond.json", '[{"operation":"clear"},{"operation":"rollback","targetBatchIndex":99}]')
+        file("unknown.json", '{"operation":"truncate","keepLsat":3}')
+        file("latin1.txt", "caf\xE9")
+        local before = files_left()
+
+        local err = fails(status, (words:gsub("%%", command.folder)))
+
+        contains(expected, err)
+        assert.equal(before, files_left())
+      end)
+    end
+
+    it("5: a script's error, with its way there", function()
+      local run = ebb("run " .. path_of "raises_script.lua")
+
+      assert.equal(SCRIPT, run.status)
+      assert.equal("partly\n", run.out)
+      contains("raises_script.lua:2: boom", run.err)
+      contains("raises_script.lua:3: in main chunk", run.err)
+      assert.falsy(run.err:find("ebb/cli", 1, true))
+    end)
+  end)
+
+  describe("output that cannot be written", function()
+    local commands = {
+      "trim %/small.json --budget 1000", "trim %/small.json --budget 1000 --dry-run --json",
+      "apply %/none.json %/small.json", "filter %/keep_user.lua --input %/small.json",
+      "run %/nodes.lua --input %/small.json", "run %/hello.lua a", "count %/small.json", "inspect %/small.json",
+      "policies", "help", "trim --help", "--version",
+    }
+    for _, words in ipairs(commands) do
+      it("to a full device is status 7: ebb " .. words, function()
+        file("none.json", "[]")
+
+        local run = ebb(words:gsub("%%", command.folder), nil, "/dev/full")
+
+        assert.equal(IO, run.status)
+        contains("ebb", run.err)
+      end)
+    end
+
+    it("to a closed pipe is status 7", function()
+      local big = file("big.json", ('[{"role":"user","content":"%s"}]'):format(("x"):rep(1000000)))
+      local line = "{ %s trim %s --budget 100000000 2>%s; echo $? >%s; } | true"
+
+      os.execute(line:format(EBB, big, path_of ".err", path_of "status"))
+
+      assert.equal("7\n", read(path_of "status"))
+      contains("ebb trim:", read(path_of ".err"))
+    end)
+
+    it("leaves no half file, and the old one as it was", function()
+      local big = file("big.json", ('[{"role":"user","content":"%s"}]'):format(("x"):rep(1000000)))
+      local out = file("out.json", "old")
+      local before = files_left()
+
+      local line = "ulimit -f 64; %s trim %s --budget 100000000 -o %s 2>%s"
+      local _, _, status = os.execute(line:format(EBB, big, out, path_of ".err"))
+
+      assert.equal(IO, status)
+      assert.equal("old", read(out))
+      assert.equal(before, files_left())
+    end)
+  end)
+
+  it("ends with 130 when interrupted, even if the script catches all errors", function()
+    file("loop.lua", "while true do pcall(function() while true do end end) end")
+    local line = "%s run %s 2>%s & sleep 0.3; kill -INT $!; wait $!"
+
+    local _, _, status = os.execute(line:format(EBB, path_of "loop.lua", path_of ".err"))
+
+    assert.equal(130, status)
+  end)
+end)

@@ -1,0 +1,119 @@
+--- How the specs of the command run it: arguments in; exit status, standard
+-- output, standard error and files out. EBB names another build of it.
+--
+-- Each test has a folder of its own, `command.folder`.
+
+local assert = require "luassert"
+
+local command = {
+  EBB = os.getenv "EBB" or "build/ebb",
+  USAGE = 2, CANNOT_FIT = 4, SCRIPT = 5, REFUSED = 6, IO = 7,
+}
+
+function command.read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  assert(file:write(text))
+  assert(file:close())
+  return path
+end
+
+function command.path_of(name)
+  return command.folder .. "/" .. name
+end
+
+function command.file(name, text)
+  return write(command.path_of(name), text)
+end
+
+---@param words string     as typed
+---@param input? string    a file for standard input
+---@param output? string   instead of a file that is read back
+function command.ebb(words, input, output)
+  local out, err = command.path_of ".out", command.path_of ".err"
+  local line = ("%s %s <%s >%s 2>%s"):format(command.EBB, words, input or "/dev/null", output or out, err)
+  local _, _, status = os.execute(line)
+  return { status = status, out = not output and command.read(out), err = command.read(err) }
+end
+
+--- Runs, and expects this status and nothing on standard output; gives standard error.
+function command.fails(status, words, input)
+  local run = command.ebb(words, input)
+  assert.equal(status, run.status, words .. "\n" .. run.err)
+  assert.equal("", run.out)
+  assert.truthy(run.err:find "^ebb", run.err)
+  return run.err
+end
+
+--- Runs, and expects success; gives both streams.
+function command.does(words, input)
+  local run = command.ebb(words, input)
+  assert.equal(0, run.status, words .. "\n" .. run.err)
+  return run.out, run.err
+end
+
+function command.contains(needle, text)
+  assert.truthy(text:find(needle, 1, true), ("expected %q in:\n%s"):format(needle, text))
+end
+
+--- What stands in the folder, without the two streams.
+function command.files_left()
+  local pipe = io.popen(("ls -A %s"):format(command.folder))
+  local names = {}
+  for name in pipe:lines() do
+    if name ~= ".out" and name ~= ".err" then names[#names + 1] = name end
+  end
+  pipe:close()
+  return table.concat(names, " ")
+end
+
+command.SMALL = '[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"},' ..
+  '{"role":"assistant","content":"Hi"},{"role":"user","content":"Bye"}]'
+
+local SYNTAX_ERROR = '[{"role":"user",\n"content" "Hello"}]'
+
+local SCRIPTS = {
+  ["raises.lua"] = "return function(draft) error('boom') end",
+  ["lazy.lua"] = "return function(draft) end",
+  ["broken.lua"] = "return = 1",
+  ["number.lua"] = "return 5",
+  ["keep_user.lua"] = "return function(message) return message.role == 'user' end",
+  ["raises_filter.lua"] = "return function(message) local x = nil; return x.y end",
+  ["upper.lua"] = "return function(message) if message.role == 'assistant' then " ..
+    "return { role = 'assistant', content = message.content:upper() } end end",
+  ["hello.lua"] = "print(arg[0] ~= nil, ...)",
+  ["quiet.lua"] = "local nothing = arg",
+  ["script.lua"] = "local ebb = require 'ebb'\nlocal chat = assert(ebb.load(arg[1]))\nprint(#chat, chat[2].content)",
+  ["raises_script.lua"] = "print('partly')\nlocal function inner() error('boom') end\ninner()",
+  ["refused_script.lua"] = "local ebb = require 'ebb'\nebb.conversation():rollback(7)",
+  ["nodes.lua"] = "return { { operation = 'truncate', truncate = { keepLast = 1 } } }",
+  ["bad_nodes.lua"] = "return { { type = 'trimm', budget = 4 } }",
+  ["failing_nodes.lua"] = "return { { type = 'script', run = function() error('boom') end } }",
+  ["hungry_nodes.lua"] = "return { { type = 'trim', budget = 1 } }",
+}
+
+--- For before_each: a folder with small.json, broken.json and the scripts above.
+function command.make_folder()
+  command.folder = os.tmpname()
+  os.remove(command.folder)
+  assert(os.execute("mkdir " .. command.folder))
+  command.file("small.json", command.SMALL)
+  command.file("broken.json", SYNTAX_ERROR)
+  for name, text in pairs(SCRIPTS) do
+    command.file(name, text)
+  end
+end
+
+--- For after_each.
+function command.remove_folder()
+  os.execute("rm -rf " .. command.folder)
+end
+
+return command
