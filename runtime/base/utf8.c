@@ -67,6 +67,7 @@ size_t utf8_encode(uint32_t point, char out[4]) {
 }
 
 size_t utf8_check(const char *bytes, size_t size) {
+  if (size == 0) return 0;   /* there may be no block at all */
   const char *at = bytes, *end = bytes + size;
   while (at < end) {
     uint64_t eight;

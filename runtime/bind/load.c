@@ -32,6 +32,7 @@ static Loaded *push_loaded(lua_State *L) {
 
 static int refuse_file(lua_State *L, Status status, const char *path, size_t cap) {
   int error = errno;
+  if (strcmp(path, "-") == 0) path = cap == 0 ? "standard output" : "standard input";
   const char *why = status == STATUS_LIMIT ? lua_pushfstring(L, "it is larger than %I bytes", (lua_Integer)cap)
                     : status == STATUS_MEMORY ? "not enough memory" : strerror(error);
   return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));

@@ -128,59 +128,76 @@ void conversation_add_overhead(Conversation *conversation, uint32_t tokens) { co
 
 /* ---- links ---- */
 
-/* Notes, per message with calls, how many visible results named `key` answer it. */
+static uint64_t call_key(MessageId origin, uint32_t call) { return (uint64_t)origin << 32 | call; }
+
+/* Notes which calls the results named `key` of a message answer. */
 static Status note_answers(Conversation *conversation, MessageId id, Text key, Map *answered) {
   const Message *message = conversation_message(conversation, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Link link = store_answers(conversation->store, id, i);
     if (link.message == 0 || !text_equal(message_text(message, message_result(message, i).id), key)) continue;
-    MessageId origin = store_origin(conversation->store, link.message);
-    const uint64_t *before = map_find(answered, origin);
-    Status status = map_put(answered, origin, before == NULL ? 1 : *before + 1);
+    Status status = map_put(answered, call_key(store_origin(conversation->store, link.message), link.call), 1);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
 }
 
-/* The nearest call of `key` before `position` that no visible result answered,
-   by walking back: for lists that do not show the whole store. */
-static Status find_call(Conversation *conversation, const Sequence *list, uint32_t position, Text key, Link *found) {
+/* The last of a message's calls of `key` that is not among the answered ones. */
+static Link open_call(const Conversation *conversation, MessageId id, Text key, const Map *answered) {
+  const Message *message = conversation_message(conversation, id);
+  MessageId origin = store_origin(conversation->store, id);
+  for (uint32_t call = message_call_count(message); call-- > 0;) {
+    if (!text_equal(message_call_key(message, call), key)) continue;
+    if (map_find(answered, call_key(origin, call)) == NULL) return (Link){.message = id, .call = call};
+  }
+  return (Link){0, 0};
+}
+
+/* Where a message is about to stand: its results look for their calls from there. */
+typedef struct Seat {
+  const Sequence *list;
+  uint32_t position;
+  MessageId id, replaced;    /* replaced: stands there still; 0: none */
+} Seat;
+
+/* The nearest call of `key` before the seat that no visible result answers, nor
+   one of the message itself: by walking back from the end, for results behind
+   the seat count too. For lists that do not show the whole store in its order. */
+static Status find_call(Conversation *conversation, const Seat *seat, Text key, Link *found) {
   Map answered;
-  Status status = STATUS_OK;
   map_init(&answered, conversation->memory);
   *found = (Link){0, 0};
-  while (position-- > 0 && found->message == 0 && status == STATUS_OK) {
-    MessageId id = sequence_at(list, position);
-    const Message *message = conversation_message(conversation, id);
+  Status status = note_answers(conversation, seat->id, key, &answered);
+  for (uint32_t at = sequence_count(seat->list); at-- > 0 && found->message == 0 && status == STATUS_OK;) {
+    MessageId id = sequence_at(seat->list, at);
+    if (id == seat->replaced) continue;
+    if (at < seat->position) *found = open_call(conversation, id, key, &answered);
     status = note_answers(conversation, id, key, &answered);
-    const uint64_t *taken = map_find(&answered, store_origin(conversation->store, id));
-    uint64_t skip = taken == NULL ? 0 : *taken;
-    for (uint32_t i = 0; i < message_call_count(message) && found->message == 0; i++) {
-      if (text_equal(message_call_key(message, i), key) && skip-- == 0) *found = (Link){.message = id, .call = i};
-    }
   }
   map_free(&answered);
   return status;
 }
 
-/* Does `list` show every message that was stored before `id`? */
-static bool shows_all(const Sequence *list, uint32_t position, MessageId id) {
-  return position == sequence_count(list) && position == id - 1;
+/* Is the seat behind a list of every message that was stored before? */
+static bool shows_all(const Seat *seat) {
+  return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1;
 }
 
-static Status link_results(Conversation *conversation, const Sequence *list, uint32_t position, MessageId id) {
-  const Message *message = conversation_message(conversation, id);
+static Status link_results(Conversation *conversation, const Seat *seat) {
+  const Message *message = conversation_message(conversation, seat->id);
+  bool in_order = shows_all(seat) && store_in_order(conversation->store, seat->id - 1);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Text key = message_text(message, message_result(message, i).id);
     Link link;
-    if (shows_all(list, position, id)) {
-      link = store_waiting(conversation->store, key, id);
+    if (in_order) {
+      link = store_waiting(conversation->store, key, seat->id);
     } else {
-      Status status = find_call(conversation, list, position, key, &link);
+      Status status = find_call(conversation, seat, key, &link);
       if (status != STATUS_OK) return status;
     }
-    store_link(conversation->store, id, i, link);
+    store_link(conversation->store, seat->id, i, link);
   }
+  if (in_order) store_keep_order(conversation->store, seat->id);
   return STATUS_OK;
 }
 
@@ -212,7 +229,7 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
   if (replaced != 0) status = store_replace(conversation->store, *id, replaced);
   if (status != STATUS_OK) return status;
   if (replaced != 0 && inherit_links(conversation, *id, replaced)) return STATUS_OK;
-  return link_results(conversation, list, position, *id);
+  return link_results(conversation, &(Seat){.list = list, .position = position, .id = *id, .replaced = replaced});
 }
 
 Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,

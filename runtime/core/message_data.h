@@ -35,7 +35,9 @@ typedef struct CallData {
 
 typedef struct ResultData {
   Result result;
-  Link link;
+  MessageId answers;         /* message of its link; 0: none */
+  uint32_t call : 31;        /* of its link */
+  uint32_t ended_wait : 1;   /* the call waited until this result came; others may answer it too */
 } ResultData;
 
 typedef struct Details {

@@ -34,6 +34,7 @@ struct Store {
   Memory memory;
   uint32_t owners;
   uint32_t count;
+  uint32_t ordered;          /* messages 1 to this are in order */
   Message *segments[SEGMENT_COUNT];
   StoreBlock *blocks;
   Map waiting;               /* hash of a call's id -> newest waiting call */
@@ -223,19 +224,19 @@ static Status push_call(Store *store, Link link) {
   return set_top(store, hash, link);
 }
 
-static void pop_call(Store *store, Link link) {
+/* Did it wait until now? */
+static bool pop_call(Store *store, Link link) {
   CallData *call = call_at(store, link);
-  if (call->answered) return;
+  if (call->answered) return false;
   call->answered = true;
   uint64_t hash = key_hash(key_of(store, link));
   Link top = top_of(store, hash);
   if (pack(top) == pack(link)) (void)set_top(store, hash, first_waiting(store, link));
+  return true;
 }
 
 static void wait_again(Store *store, Link link) {
-  CallData *call = call_at(store, link);
-  if (!call->answered) return;
-  call->answered = false;
+  call_at(store, link)->answered = false;
   uint64_t hash = key_hash(key_of(store, link));
   if (pack(top_of(store, hash)) < pack(link)) {
     Status status = set_top(store, hash, link);
@@ -257,14 +258,17 @@ Link store_waiting(const Store *store, Text id, MessageId before) {
 void store_link(Store *store, MessageId id, uint32_t result, Link link) {
   Details *details = message_at(store, id)->details;
   assert(details != NULL && result < details->result_count);
-  details_results(details)[result].link = link;
-  if (link.message != 0) pop_call(store, link);
+  ResultData *data = &details_results(details)[result];
+  data->answers = link.message;
+  data->call = link.call & 0x7fffffffu;
+  data->ended_wait = link.message != 0 && pop_call(store, link);
 }
 
 Link store_answers(const Store *store, MessageId id, uint32_t result) {
   Details *details = message_at(store, id)->details;
   assert(details != NULL && result < details->result_count);
-  return details_results(details)[result].link;
+  const ResultData *data = &details_results(details)[result];
+  return (Link){.message = data->answers, .call = data->call};
 }
 
 /* ---- adding and taking back ---- */
@@ -316,8 +320,8 @@ static void take_back(Store *store, MessageId id) {
   Details *details = message_at(store, id)->details;
   if (details == NULL) return;
   for (uint32_t i = details->result_count; i-- > 0;) {
-    Link link = details_results(details)[i].link;
-    if (link.message != 0) wait_again(store, link);
+    const ResultData *data = &details_results(details)[i];
+    if (data->ended_wait) wait_again(store, (Link){.message = data->answers, .call = data->call});
   }
   for (uint32_t i = details->call_count; i-- > 0;) pop_call(store, (Link){.message = id, .call = i});
 }
@@ -327,6 +331,16 @@ void store_rewind(Store *store, StoreMark mark) {
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
   while (store->blocks != mark.block) drop_block(store);
   if (store->blocks != NULL) store->blocks->used = mark.used;
+  if (store->ordered > store->count) store->ordered = store->count;
+}
+
+/* ---- order ---- */
+
+bool store_in_order(const Store *store, uint32_t count) { return store->ordered >= count; }
+
+void store_keep_order(Store *store, MessageId id) {
+  assert(id <= store->count);
+  if (store->ordered == id - 1) store->ordered = id;
 }
 
 /* ---- replacing ---- */

@@ -58,6 +58,12 @@ typedef struct StoreMark {
 StoreMark  store_mark(const Store *store);
 void       store_rewind(Store *store, StoreMark mark);
 
+/* Order: messages 1 to n are in order if each was put behind a list of all those
+   before it; then every list of all n has them by seq, and the newest waiting
+   call is the nearest one. An insert ends it. */
+bool       store_in_order(const Store *store, uint32_t count);     /* are messages 1 to count? */
+void       store_keep_order(Store *store, MessageId id);           /* `id` was put so, too */
+
 /* Makes `id` stand for `replaced` in links and marks. Before its results are linked. */
 Status     store_replace(Store *store, MessageId id, MessageId replaced);
 MessageId  store_origin(const Store *store, MessageId id);     /* id itself, mostly */

@@ -5,8 +5,7 @@
 ** sum is rounded up once, at the end.
 **
 **   bytes4      UTF-8 bytes / 4: the rule of thumb of OpenAI's documentation
-**   cjk         weighted by script: what the common byte-pair vocabularies need
-**               on average; the default
+**   cjk         weighted by script and kind of character; the default
 **   utf16_2_5   UTF-16 units / 2.5: the rule of the ContextUI project
 */
 #ifndef EBB_TOKENS_ESTIMATE_H
@@ -26,9 +25,8 @@ bool estimator_parse(const char *name, Estimator *estimator);
 typedef struct Estimate {
   Estimator estimator;
   uint64_t bytes;    /* in all */
-  uint64_t two;      /* characters of two bytes */
-  uint64_t three;    /* ... three, */
-  uint64_t four;     /* ... four */
+  uint64_t letters, spaces, digits;     /* of ASCII */
+  uint64_t two, three, four;            /* characters of so many bytes */
 } Estimate;
 
 Estimate estimate_start(Estimator estimator);

@@ -259,6 +259,49 @@ static UNUSED void assert_snapshot(const Conversation *chat, bool with_store, co
   free(now);
 }
 
+/* ---- running out of memory ---- */
+
+typedef struct Sweep {
+  const char *name;
+  Conversation *(*make)(Fail *fail);
+  Status (*call)(Conversation *chat);  /* the same each time */
+} Sweep;
+
+/* One try in which the k-th allocation fails: all is as before, and the call
+   then succeeds. False when the call needs fewer than k. */
+static bool sweep_once(const Sweep *sweep, size_t k, bool once, const char *expected) {
+  Fail fail = {0};
+  Conversation *chat = sweep->make(&fail);
+  char *before = snapshot(chat, true);
+  fail.fail_at = fail.calls + k;
+  fail.once = once;
+  Status status = sweep->call(chat);
+  fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_snapshot(chat, true, before);
+    assert_int_equal(sweep->call(chat), STATUS_OK);
+  }
+  assert_snapshot(chat, true, expected);
+  conversation_free(chat);
+  free(before);
+  assert_int_equal(fail.in_use, 0);
+  return status != STATUS_OK;
+}
+
+static UNUSED void sweep_run(const Sweep *sweep) {
+  Fail fail = {0};
+  Conversation *chat = sweep->make(&fail);
+  assert_int_equal(sweep->call(chat), STATUS_OK);
+  char *expected = snapshot(chat, true);
+  conversation_free(chat);
+  size_t k = 1;
+  while (sweep_once(sweep, k, true, expected) | sweep_once(sweep, k, false, expected)) k++;
+  printf("%s: %zu allocations failed in turn\n", sweep->name, k - 1);
+  assert_true(k > 1);
+  free(expected);
+}
+
 /* ---- the rule of links, by looking at everything ---- */
 
 typedef struct Plain {

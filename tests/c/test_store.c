@@ -12,6 +12,7 @@
 static Fail fail;
 
 static Store *store_made(void) {
+  fail = (Fail){0};
   Memory memory = fail_memory(&fail);
   Store *store;
   assert_int_equal(store_new(&memory, &store), STATUS_OK);
