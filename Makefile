@@ -67,10 +67,9 @@ test: test-build   ## build and run all tests; ends with "N passed, N failed"
 test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/tests/test_sequence
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, a minute per fuzzer
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all
 	STEPS=$(or $(STEPS),1000000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory fuzz
 

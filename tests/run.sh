@@ -41,9 +41,19 @@ cmocka() {
 busted() {
   LUA_PATH="build/lua/?.lua;build/lua/?/init.lua;;" LUA_CPATH="build/lua/?.so;;" \
     command busted --lua=lua5.4 --output=plainTerminal "$1" >"$output" 2>&1
-  local status=$? bad
+  report_busted "$1" $?
+}
+
+# All specs of the library once more, inside the command with its sanitizers.
+sanitized_busted() {
+  build/sanitize/ebb run tests/lua/under_ebb.lua -- --output=plainTerminal --exclude-pattern=cli_ tests/lua >"$output" 2>&1
+  report_busted "tests/lua under sanitizers" $?
+}
+
+report_busted() {
+  local bad
   bad=$(($(sum '.* ([0-9]+) failures? \/ .*') + $(sum '.* ([0-9]+) errors? \/ .*')))
-  report "$1" $status "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad" "$(sum '.* ([0-9]+) pending : .*')"
+  report "$1" "$2" "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad" "$(sum '.* ([0-9]+) pending : .*')"
   if grep -q '^Pending' "$output"; then grep -A1 '^Pending' "$output"; fi
 }
 
@@ -58,6 +68,7 @@ for source in tests/c/test_*.c; do
 done
 if [ -e tests/c/test_sequence.c ]; then cmocka build/sanitize/tests/test_sequence; fi
 for spec in tests/lua/*_spec.lua; do busted "$spec"; done
+sanitized_busted
 for flow in tests/golden/*.sh tests/faults/*.sh; do
   if [ -x "$flow" ]; then shell "$flow"; fi
 done

@@ -135,6 +135,7 @@ static size_t escape_byte(unsigned char byte, char out[6]) {
 }
 
 static Status escape_plain(Text text, Buffer *out) {
+  if (text.size == 0) return STATUS_OK;   /* it may have no bytes to count from */
   Status status = buffer_reserve(out, text.size);
   size_t from = 0;   /* what stands before it has gone out */
   for (size_t i = 0; i < text.size && status == STATUS_OK; i++) {

@@ -24,13 +24,16 @@ Status marks_new(const Memory *memory, Marks **made) {
   return STATUS_OK;
 }
 
+static void drop_newest_set(Marks *marks) {
+  MarkSet *set = &marks->sets[--marks->count];
+  memory_free(&marks->memory, set->name, set->size + 1);
+  map_free(&set->members);
+}
+
 void marks_free(Marks *marks) {
   if (marks == NULL) return;
   Memory memory = marks->memory;
-  for (uint32_t i = 0; i < marks->count; i++) {
-    memory_free(&memory, marks->sets[i].name, marks->sets[i].size + 1);
-    map_free(&marks->sets[i].members);
-  }
+  while (marks->count > 0) drop_newest_set(marks);
   memory_free(&memory, marks->sets, marks->room * sizeof *marks->sets);
   memory_free(&memory, marks, sizeof *marks);
 }
@@ -65,11 +68,12 @@ static Status add_set(Marks *marks, Text name, MarkSet **added) {
 
 Status marks_add(Marks *marks, Text name, MessageId origin) {
   MarkSet *set = find(marks, name);
-  if (set == NULL) {
-    Status status = add_set(marks, name, &set);
-    if (status != STATUS_OK) return status;
-  }
-  return map_put(&set->members, origin, 1);
+  if (set != NULL) return map_put(&set->members, origin, 1);
+  Status status = add_set(marks, name, &set);
+  if (status != STATUS_OK) return status;
+  status = map_put(&set->members, origin, 1);
+  if (status != STATUS_OK) drop_newest_set(marks);
+  return status;
 }
 
 bool marks_remove(Marks *marks, Text name, MessageId origin) {

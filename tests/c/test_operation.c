@@ -7,8 +7,6 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 
-#include "format/document.h"
-
 #define LONGEST 100
 #define BATCHES 160
 #define SIDES 3
