@@ -32,6 +32,10 @@ FLAGS_small    = $(FLAGS_sanitize) -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))
 
+# A build says what it makes; V=1 shows the whole commands.
+Q   = $(if $(V),,@)
+SAY = @$(if $(V),:,printf '  %-6s %s\n')
+
 # Deferred (=), not :=, so that nothing needs Lua before `make deps` has brought it.
 LUA_CFLAGS = $(shell pkg-config --cflags lua5.4)
 LUA_STATIC = -L$(shell pkg-config --variable=libdir lua5.4) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-archive \
@@ -56,6 +60,7 @@ DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY)   ## build the command, the Lua module and its library into build/
+	@:
 
 run: deps   ## trim the sample conversation to 4000 tokens and show what was kept and why
 	@$(MAKE) --no-print-directory $(PARALLEL) all
@@ -123,11 +128,13 @@ help:   ## this list
 EXPORTS = -Wl,--version-script=runtime/host/exports.map
 
 $(B)/ebb: $(CORE) $(BINDING) $(HOST) $(B)/embedded.o runtime/host/exports.map
-	$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) -o $@
+	$(SAY) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) -o $@
 
 $(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) -o $@
+	$(SAY) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) -o $@
 
 $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)
@@ -135,33 +142,39 @@ $(LIBRARY): $(B)/lua/%: lua/%
 
 $(B)/embedded.c: runtime/host/embed.lua $(LUA_FILES) Makefile
 	@mkdir -p $(@D)
-	lua5.4 runtime/host/embed.lua lua/ $(LUA_FILES) argparse > $@.new && mv $@.new $@
+	$(SAY) EMBED $@
+	$(Q)lua5.4 runtime/host/embed.lua lua/ $(LUA_FILES) argparse > $@.new && mv $@.new $@
 
 $(B)/embedded.o: $(B)/embedded.c
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(SAY) CC $@
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%: ALL_CFLAGS += $(LUA_CFLAGS)
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(SAY) CC $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 test-programs: $(TESTS)
 
 $(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) -o $@
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) -o $@
 
 $(B)/tests/%: tests/c/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
 
 fuzzers: $(FUZZERS)
 	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"
 
 build/fuzz/%: tests/fuzz/%.c $(patsubst $(B)/%.o,%.c,$(CORE)) Makefile
 	@mkdir -p $(@D)
-	clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) -o $@
+	$(SAY) LINK $@
+	$(Q)clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -17,7 +17,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/draft.h"
 #include "core/operation.h"
 #include "format/reader.h"
 
@@ -153,20 +152,6 @@ static UNUSED Status put(Conversation *chat, WordsCall call, uint32_t position, 
   Words words;
   words_parse(&words, text);
   return put_words(chat, call, position, &words);
-}
-
-static UNUSED Status draft_put(Draft *draft, bool replace, uint32_t at, const char *text, MessageId *made, Hold *why) {
-  Reader reader;
-  MessageShape shape;
-  char room[JSON_ROOM];
-  int64_t freed;
-  reader_init(&reader, memory_system());
-  Word word = word_parse(&text);
-  Text raw = read_word(&reader, &word, room, &shape);
-  Status status = replace ? draft_replace(draft, at, raw, &shape, text_of("shorter"), made, &freed, why)
-                          : draft_insert(draft, at, raw, &shape, text_of("told"), made);
-  reader_free(&reader);
-  return status;
 }
 
 /* ---- conversations ---- */
