@@ -3,7 +3,9 @@
 */
 #include <string.h>
 
+#include "base/map.h"
 #include "bind/bind.h"
+#include "core/sequence_diff.h"
 
 static int l_free(lua_State *L) {
   BatchHandle *handle = lua_touserdata(L, 1);
@@ -53,95 +55,99 @@ static int l_all(lua_State *L) {
 
 /* ---- diff ---- */
 
-/* Where each message of a list stands, by seq: position + 1, or 0. */
-static uint32_t *push_places(lua_State *L, const Sequence *list, uint32_t store_size) {
-  size_t size = ((size_t)store_size + 1) * sizeof(uint32_t);
-  uint32_t *places = lua_newuserdatauv(L, size, 0);
-  memset(places, 0, size);
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) places[walk.ids[i]] = walk.index + i + 1;
+/* A comparison under way; the collector frees it whatever is raised. */
+typedef struct DiffHandle {
+  SequenceDiff diff;
+  Map origins;               /* of removed messages -> their place in diff.removed */
+  uint64_t *replaced;        /* bit per removed message */
+  size_t replaced_size;
+} DiffHandle;
+
+static const BindType DIFF = {"Diff"};
+
+static int l_free_diff(lua_State *L) {
+  DiffHandle *handle = lua_touserdata(L, 1);
+  if (handle->diff.memory.allocate == NULL) return 0;
+  memory_free(&handle->diff.memory, handle->replaced, handle->replaced_size);
+  map_free(&handle->origins);
+  sequence_diff_free(&handle->diff);
+  handle->replaced = NULL;
+  return 0;
+}
+
+static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *before, const Sequence *after) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &DIFF) == LUA_TNIL) bind_type(L, &DIFF, NULL, NULL, l_free_diff);
+  lua_pop(L, 1);
+  DiffHandle *handle = bind_new(L, &DIFF, sizeof *handle, 0);
+  Memory memory = bind_memory(L);
+  handle->diff.memory = memory;
+  map_init(&handle->origins, memory);
+  Status status = sequence_diff(before, after, &handle->diff);
+  for (uint32_t i = 0; i < handle->diff.removed_count && status == STATUS_OK; i++) {
+    status = map_put(&handle->origins, store_origin(store, handle->diff.removed[i].id), i);
   }
-  return places;
-}
-
-typedef struct Difference {
-  Conversation *conversation;
-  const Sequence *before, *after;
-  uint32_t *in_before, *in_after, *by_origin;    /* by_origin: seq in `before`, by origin */
-} Difference;
-
-static MessageId origin_of(const Difference *difference, MessageId id) {
-  return store_origin(conversation_store(difference->conversation), id);
-}
-
-/* The message of `before` that `id`, which is only in `after`, replaced; or 0. */
-static MessageId replaced_by(const Difference *difference, MessageId id) {
-  MessageId old = difference->by_origin[origin_of(difference, id)];
-  return old != 0 && difference->in_after[old] == 0 ? old : 0;
-}
-
-static void push_added(lua_State *L, const Difference *difference, int batch) {
-  lua_Integer added = 0, replaced = 0;
-  lua_newtable(L);           /* added */
-  lua_newtable(L);           /* added replaced */
-  SequenceWalk walk = sequence_walk(difference->after, 0, sequence_count(difference->after));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
-      MessageId id = walk.ids[i], old;
-      if (difference->in_before[id] != 0) continue;
-      old = replaced_by(difference, id);
-      if (old == 0) {
-        bind_push_message(L, batch + 1, id, walk.index + i);
-        lua_rawseti(L, -3, ++added);
-        continue;
-      }
-      difference->in_after[old] = walk.index + i + 1;    /* not removed, but replaced */
-      lua_createtable(L, 0, 2);
-      bind_push_message(L, batch, old, difference->in_before[old] - 1);
-      lua_setfield(L, -2, "before");
-      bind_push_message(L, batch + 1, id, walk.index + i);
-      lua_setfield(L, -2, "after");
-      lua_rawseti(L, -2, ++replaced);
+  if (status == STATUS_OK) {
+    size_t size = ((size_t)handle->diff.removed_count / 64 + 1) * sizeof *handle->replaced;
+    handle->replaced = memory_new(&memory, size);
+    if (handle->replaced == NULL) status = STATUS_MEMORY;
+    else {
+      handle->replaced_size = size;
+      memset(handle->replaced, 0, size);
     }
   }
+  if (status != STATUS_OK) bind_raise_status(L, status, "diff");
+  return handle;
 }
 
-static void push_removed(lua_State *L, const Difference *difference, int batch) {
+/* Pushes added and replaced; the batches stand at 4 and 5. A removed and an
+   added message of one origin are one that was replaced. */
+static void push_added(lua_State *L, const Store *store, DiffHandle *handle) {
+  lua_Integer added = 0, replaced = 0;
+  lua_newtable(L);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < handle->diff.added_count; i++) {
+    DiffEntry entry = handle->diff.added[i];
+    const uint64_t *old = map_find(&handle->origins, store_origin(store, entry.id));
+    if (old == NULL) {
+      bind_push_message(L, 5, entry.id, entry.index);
+      lua_rawseti(L, -3, ++added);
+      continue;
+    }
+    DiffEntry before = handle->diff.removed[*old];
+    handle->replaced[*old / 64] |= (uint64_t)1 << (*old % 64);
+    lua_createtable(L, 0, 2);
+    bind_push_message(L, 4, before.id, before.index);
+    lua_setfield(L, -2, "before");
+    bind_push_message(L, 5, entry.id, entry.index);
+    lua_setfield(L, -2, "after");
+    lua_rawseti(L, -2, ++replaced);
+  }
+}
+
+static void push_removed(lua_State *L, const DiffHandle *handle) {
   lua_Integer removed = 0;
   lua_newtable(L);
-  SequenceWalk walk = sequence_walk(difference->before, 0, sequence_count(difference->before));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
-      if (difference->in_after[walk.ids[i]] != 0) continue;
-      bind_push_message(L, batch, walk.ids[i], walk.index + i);
-      lua_rawseti(L, -2, ++removed);
-    }
+  for (uint32_t i = 0; i < handle->diff.removed_count; i++) {
+    if (handle->replaced[i / 64] >> (i % 64) & 1) continue;
+    bind_push_message(L, 4, handle->diff.removed[i].id, handle->diff.removed[i].index);
+    lua_rawseti(L, -2, ++removed);
   }
 }
 
 /* conversation:diff(a, b) -> {added, removed, replaced} */
 static int l_diff(lua_State *L) {
-  ConversationHandle *handle = bind_check_conversation(L, 1);
+  ConversationHandle *conversation = bind_check_conversation(L, 1);
+  const Store *store = conversation_store(conversation->conversation);
   lua_settop(L, 3);
-  uint32_t size = store_count(conversation_store(handle->conversation));
-  Difference difference = {.conversation = handle->conversation};
-  difference.before = push_state(L, 2, false, 0);        /* 4 */
-  difference.after = push_state(L, 3, false, 0);         /* 5 */
-  difference.in_before = push_places(L, difference.before, size);
-  difference.in_after = push_places(L, difference.after, size);
-  difference.by_origin = push_places(L, difference.before, size);
-  memset(difference.by_origin, 0, ((size_t)size + 1) * sizeof *difference.by_origin);
-  SequenceWalk walk = sequence_walk(difference.before, 0, sequence_count(difference.before));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) difference.by_origin[origin_of(&difference, walk.ids[i])] = walk.ids[i];
-  }
+  const Sequence *before = push_state(L, 2, false, 0);      /* 4 */
+  const Sequence *after = push_state(L, 3, false, 0);       /* 5 */
+  DiffHandle *handle = push_diff(L, store, before, after);
   lua_createtable(L, 0, 3);
   int result = lua_gettop(L);
-  push_added(L, &difference, 4);
+  push_added(L, store, handle);
   lua_setfield(L, result, "replaced");
   lua_setfield(L, result, "added");
-  push_removed(L, &difference, 4);
+  push_removed(L, handle);
   lua_setfield(L, result, "removed");
   return 1;
 }

@@ -178,18 +178,20 @@ static Status find_call(Conversation *conversation, const Seat *seat, Text key, 
   return status;
 }
 
-/* Is the seat behind a list of every message that was stored before? */
+/* Is the seat behind a list of every message that was stored before, by seq?
+   Then the newest call that waits is the nearest one. */
 static bool shows_all(const Seat *seat) {
-  return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1;
+  return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1 &&
+         sequence_is_ascending(seat->list);
 }
 
 static Status link_results(Conversation *conversation, const Seat *seat) {
   const Message *message = conversation_message(conversation, seat->id);
-  bool in_order = shows_all(seat) && store_in_order(conversation->store, seat->id - 1);
+  bool all = shows_all(seat);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Text key = message_text(message, message_result(message, i).id);
     Link link;
-    if (in_order) {
+    if (all) {
       link = store_waiting(conversation->store, key, seat->id);
     } else {
       Status status = find_call(conversation, seat, key, &link);
@@ -197,7 +199,6 @@ static Status link_results(Conversation *conversation, const Seat *seat) {
     }
     store_link(conversation->store, seat->id, i, link);
   }
-  if (in_order) store_keep_order(conversation->store, seat->id);
   return STATUS_OK;
 }
 
@@ -225,6 +226,7 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
   uint32_t tokens;
   status = cost_of_message(&conversation->counter, conversation_message(conversation, *id), *id, &tokens);
   if (status != STATUS_OK) return status;
+  if (tokens > MESSAGE_TOKENS_MAX) return STATUS_LIMIT;
   store_weigh(conversation->store, *id, tokens);
   if (replaced != 0) status = store_replace(conversation->store, *id, replaced);
   if (status != STATUS_OK) return status;

@@ -29,7 +29,8 @@ struct Draft {
   Conversation *conversation;
   bool guarded, settled, done;
   uint64_t version;          /* of the conversation when the draft began */
-  StoreMark mark;
+  uint32_t began;            /* messages that the store had when the draft began */
+  StoreMark mark;            /* before the first that the draft added */
   uint32_t stored;           /* messages that the draft added to the store */
   Sequence *list;
   Slots slots;
@@ -151,7 +152,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
   if (draft == NULL) return STATUS_MEMORY;
   *draft = (Draft){.memory = *memory, .conversation = conversation, .guarded = guarded, .settled = true,
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
-                   .mark = store_mark(conversation_store(conversation))};
+                   .began = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   Status status = sequence_share(conversation_list(conversation), &draft->list);
   if (status == STATUS_OK) status = ledger_new(memory, &draft->ledger);
@@ -283,7 +284,7 @@ static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *free
   draft->slots.flags[slot] |= GONE;
   draft->settled = false;
   draft->live--;
-  draft->untouched -= draft->slots.ids[slot] <= draft->mark.count;
+  draft->untouched -= draft->slots.ids[slot] <= draft->began;
   draft->tokens -= tokens;
   *freed += tokens;
   return STATUS_OK;
@@ -298,6 +299,21 @@ static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *free
   return status;
 }
 
+/* Puts back what was dropped since the mark. */
+static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
+  for (uint32_t entry = ledger_count(draft->ledger); entry-- > mark.entries;) {
+    uint32_t place;
+    LedgerRun run = ledger_run_of(draft->ledger, entry, &place);
+    uint32_t slot = draft_slot_of(draft, run.first + place);
+    draft->slots.flags[slot] &= (uint8_t)~GONE;
+    draft->live++;
+    draft->untouched += draft->slots.ids[slot] <= draft->began;
+    draft->tokens += slot_tokens(draft, slot);
+  }
+  ledger_rewind(draft->ledger, mark);
+  *freed = 0;
+}
+
 Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why) {
   Cause cause;
   *freed = 0;
@@ -307,6 +323,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
     *why = draft_slot_hold(draft, slot);
     if (*why != HOLD_NONE) return STATUS_GUARDED;
   }
+  LedgerMark mark = ledger_mark(draft->ledger);
   Status status = cause_of(draft, reason, &cause);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
@@ -314,6 +331,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
     status = draft->guarded ? drop_unit(draft, draft->slots.units->of[slot], cause, freed)
                             : drop_slot(draft, slot, cause, freed);
   }
+  if (status != STATUS_OK) undo_drops(draft, mark, freed);
   return status;
 }
 
@@ -336,11 +354,13 @@ Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, 
   const Units *units = draft->slots.units;
   uint32_t before = draft->live, end = first_kept_unit(draft, keep);
   Cause cause;
+  LedgerMark mark = ledger_mark(draft->ledger);
   Status status = cause_of(draft, reason, &cause);
   *freed = 0;
   for (uint32_t unit = 0; unit < end && draft->tokens > to && status == STATUS_OK; unit++) {
     if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }
+  if (status != STATUS_OK) undo_drops(draft, mark, freed);
   *messages = before - draft->live;
   return status;
 }
@@ -371,6 +391,7 @@ static Status store_one(Draft *draft, uint32_t position, Text raw, const Message
                         MessageId *made) {
   Store *store = conversation_store(draft->conversation);
   StoreMark mark = store_mark(store);
+  if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
   Status status = reserve_ids(draft);
   if (status != STATUS_OK) return status;
   status = conversation_store_one(draft->conversation, draft->list, position, raw, false, shape, replaced, made);
@@ -393,11 +414,13 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   MessageId before = draft->slots.ids[slot];
-  status = store_one(draft, slot, raw, shape, before, made);
+  /* Of the same frame it takes over the links, so that its place (which the
+     list need not have yet) does not matter. */
+  status = store_one(draft, 0, raw, shape, before, made);
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
-  draft->untouched -= before <= draft->mark.count;
+  draft->untouched -= before <= draft->began;
   draft->slots.ids[slot] = *made;
   draft->slots.flags[slot] |= CHANGED;
   draft->slot_of[*made] = slot + 1;
@@ -409,24 +432,39 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   return STATUS_OK;
 }
 
-/* What policies asked to keep is held on in the new numbering. */
-static void carry_kept(Draft *draft, Slots *slots) {
+/* What was held stays held in the new numbering: a policy that adds a user
+   message does not free the one that was the last, nor a call that was pending. */
+static void carry_holds(Draft *draft, Slots *slots) {
   for (uint32_t slot = 0; slot < slots->count; slot++) {
     uint32_t old = draft_slot_of(draft, slots->ids[slot]);
-    if (old == UNIT_NONE || draft_slot_hold(draft, old) != HOLD_KEPT) continue;
-    hold_unit(slots, slots->units->of[slot], HOLD_KEPT);
+    if (old == UNIT_NONE || draft_slot_hold(draft, old) == HOLD_NONE) continue;
+    hold_unit(slots, slots->units->of[slot], draft_slot_hold(draft, old));
   }
 }
 
-static void adopt_slots(Draft *draft, Sequence *list, Slots slots) {
-  carry_kept(draft, &slots);
-  for (uint32_t slot = 0; slot < draft->slots.count; slot++) draft->slot_of[draft->slots.ids[slot]] = 0;
+/* Leads every id, those of replaced messages too, from its old slot to the new
+   one; ids of messages that are gone lead nowhere. Uses up the old slots' ids. */
+static void renumber_ids(Draft *draft, uint32_t position) {
+  uint32_t index = 0;
+  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
+    bool gone = draft_slot_is_gone(draft, slot);
+    draft->slots.ids[slot] = gone ? 0 : index + (index >= position) + 1;
+    index += !gone;
+  }
+  for (uint32_t id = 0; id < draft->slot_of_room; id++) {
+    if (draft->slot_of[id] > 0) draft->slot_of[id] = draft->slots.ids[draft->slot_of[id] - 1];
+  }
+}
+
+static void adopt_slots(Draft *draft, Sequence *list, Slots slots, uint32_t position) {
+  carry_holds(draft, &slots);
+  renumber_ids(draft, position);
+  draft->slot_of[slots.ids[position]] = position + 1;
   slots_free(&draft->memory, &draft->slots);
   sequence_release(draft->list);
   draft->list = list;
   draft->slots = slots;
   draft->live = slots.count;
-  number_slots(draft, &draft->slots);
 }
 
 Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made) {
@@ -445,7 +483,7 @@ Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShap
     Slots slots;
     status = sequence_insert(&list, position, *made);
     if (status == STATUS_OK) status = slots_make(draft, list, &slots);
-    if (status == STATUS_OK) adopt_slots(draft, list, slots);
+    if (status == STATUS_OK) adopt_slots(draft, list, slots, position);
     else sequence_release(list);
   }
   if (status != STATUS_OK) {

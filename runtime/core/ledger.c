@@ -130,6 +130,19 @@ void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
   ledger->entries++;
 }
 
+LedgerMark ledger_mark(const Ledger *ledger) {
+  LedgerMark mark = {.runs = ledger->run_count, .entries = ledger->entries};
+  if (mark.runs > 0) mark.newest = ledger->runs[mark.runs - 1].run;     /* later entries may make it longer */
+  return mark;
+}
+
+void ledger_rewind(Ledger *ledger, LedgerMark mark) {
+  assert(mark.runs <= ledger->run_count && mark.entries <= ledger->entries);
+  ledger->run_count = mark.runs;
+  ledger->entries = mark.entries;
+  if (mark.runs > 0) ledger->runs[mark.runs - 1].run = mark.newest;
+}
+
 uint32_t ledger_run_count(const Ledger *ledger) { return ledger->run_count; }
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index) { return ledger->runs[index].run; }
 uint32_t ledger_count(const Ledger *ledger) { return ledger->entries; }

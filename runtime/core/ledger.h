@@ -48,6 +48,15 @@ Status   ledger_reserve(Ledger *ledger);
    and freed of the run are given. Cannot fail. */
 void     ledger_add(Ledger *ledger, Cause cause, LedgerRun entry);
 
+/* How an edit that fails halfway takes its entries back. */
+typedef struct LedgerMark {
+  uint32_t runs, entries;
+  LedgerRun newest;
+} LedgerMark;
+
+LedgerMark ledger_mark(const Ledger *ledger);
+void     ledger_rewind(Ledger *ledger, LedgerMark mark);
+
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);
 Text     ledger_text(const Ledger *ledger, uint32_t number);

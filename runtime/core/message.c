@@ -40,11 +40,8 @@ Text message_raw(const Message *message) { return text_plain(message->raw, messa
 uint32_t message_tokens(const Message *message) { return message->tokens; }
 
 Text message_role_text(const Message *message) {
-  if (message->role_at == 0) return text_of(role_name((Role)message->role));
-  const char *from = message->raw + message->role_at;
-  const char *quote = memchr(from, '"', message->raw_size - message->role_at);
-  assert(quote != NULL);
-  return text_plain(from, (size_t)(quote - from));
+  if (!message->other_spelling) return text_of(role_name((Role)message->role));
+  return text_of(message->role == ROLE_SYSTEM ? "developer" : "function");
 }
 
 ContentKind message_content_kind(const Message *message) { return (ContentKind)message->content_kind; }
@@ -53,7 +50,10 @@ Text message_text(const Message *message, Span span) {
   return (Text){.bytes = message->raw + span.at, .size = span.size, .escaped = span.escaped};
 }
 
-Text message_content(const Message *message) { return message_text(message, message->content); }
+Text message_content(const Message *message) {
+  Span content = {.at = message->content_at, .size = message->content_size, .escaped = message->content_escaped};
+  return message_text(message, content);
+}
 
 bool message_field(const Message *message, MessageField field, Text *value) {
   Details *details = message->details;

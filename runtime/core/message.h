@@ -94,6 +94,9 @@ typedef struct MessageShape {
 
 typedef struct Message Message;
 
+/* More is refused as STATUS_LIMIT: a quarter of a billion, in one message. */
+#define MESSAGE_TOKENS_MAX ((1u << 28) - 1)
+
 Role        message_role(const Message *message);
 Text        message_raw(const Message *message);          /* its JSON, as it came */
 uint32_t    message_tokens(const Message *message);       /* as counted when it entered */

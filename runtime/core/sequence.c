@@ -16,7 +16,7 @@
 Status sequence_new(const Memory *memory, const Store *store, Sequence **s) {
   Sequence *made = memory_new(memory, sizeof *made);
   if (made == NULL) return STATUS_MEMORY;
-  *made = (Sequence){.memory = *memory, .store = store, .root = {.kid = NULL, .sum = SUM_ZERO}};
+  *made = (Sequence){.memory = *memory, .store = store, .root = {.kid = NULL, .sum = SUM_ZERO}, .ascending = true};
   *s = made;
   return STATUS_OK;
 }
@@ -189,15 +189,34 @@ static bool append_in_place(Sequence *s, const Slot *slot) {
   return true;
 }
 
+/* Is the order still a rising one with `id` at `index`, before what stands at
+   `next`? `last` is still that of before. */
+static bool rises(const Sequence *s, uint32_t index, uint32_t next, MessageId id) {
+  uint32_t count = edge_count(&s->root);
+  if (!s->ascending) return false;
+  if (next == count) return index == 0 || (index == count ? s->last : sequence_at(s, index - 1)) < id;
+  return (index == 0 || sequence_at(s, index - 1) < id) && id < sequence_at(s, next);
+}
+
+static Status insert_any(Sequence *s, uint32_t index, const Slot *slot) {
+  uint32_t count = edge_count(&s->root);
+  if (count == 0) return insert_first(s, slot);
+  if (index == count && append_in_place(s, slot)) return STATUS_OK;
+  return insert(s, index, slot);
+}
+
 Status sequence_insert(Sequence **sequence, uint32_t index, MessageId id) {
   Sequence *s = *sequence;
   uint32_t count = edge_count(&s->root);
   if (index > count || id == 0 || id > store_count(s->store)) return STATUS_RANGE;
   Slot slot = slot_of(s, id);
   if (count == UINT32_MAX || s->root.sum.tokens[slot.marks & MARK_ROLE] > UINT32_MAX - slot.tokens) return STATUS_LIMIT;
-  if (count == 0) return insert_first(s, &slot);
-  if (index == count && append_in_place(s, &slot)) return STATUS_OK;
-  return insert(s, index, &slot);
+  bool ascending = rises(s, index, index, id);
+  Status status = insert_any(s, index, &slot);
+  if (status != STATUS_OK) return status;
+  s->ascending = ascending;
+  if (index == count) s->last = id;
+  return STATUS_OK;
 }
 
 Status sequence_append(Sequence **s, MessageId id) { return sequence_insert(s, edge_count(&(*s)->root), id); }
@@ -235,6 +254,8 @@ Status sequence_replace(Sequence **sequence, uint32_t index, MessageId id) {
   Status status = reserve_path(s, copies, 0, levels, &reserve);
   if (status != STATUS_OK) return status;
 
+  s->ascending = rises(s, index, index + 1, id);
+  if (index + 1 == edge_count(&s->root)) s->last = id;
   path_own(s, &path, copies, &reserve);
   leaf_set(node_leaf(path.steps[0].node), at, &new);
   for (uint32_t level = 0; level < levels; level++) edge_exchange(s, path_edge(s, &path, level), &old, &new);

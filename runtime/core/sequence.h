@@ -35,7 +35,12 @@ Sum       sequence_prefix(const Sequence *s, uint32_t end);      /* of [0, end);
    (amount + 1)th message of the role. */
 uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
 
-/* Index of a message, or the count if it is not in. O(n); `hint` is tried first. */
+/* Do ids rise along it, as they do where messages were only appended and cut
+   out? O(1). */
+bool      sequence_is_ascending(const Sequence *s);
+
+/* Index of a message, or the count if it is not in; `hint` is tried first.
+   O(log^2 n) in an ascending sequence, else O(n). */
 uint32_t  sequence_index_of(const Sequence *s, MessageId id, uint32_t hint);
 
 Status    sequence_append(Sequence **s, MessageId id);

@@ -149,4 +149,6 @@ Edge *path_edge(Sequence *s, const Path *path, uint32_t level) {
 void sequence_swap(Sequence *s, Edge root) {
   node_release(s, s->root.kid);
   s->root = root;
+  uint32_t count = edge_count(&root);
+  s->last = count == 0 ? 0 : sequence_at(s, count - 1);
 }

@@ -88,6 +88,8 @@ struct Sequence {
   Memory memory;
   const Store *store;
   Edge root;
+  bool ascending;      /* ids rise along it */
+  MessageId last;      /* id of the last message; 0: empty */
 };
 
 /* A path from the root, by height: steps[0] is in the leaf. */
@@ -153,7 +155,8 @@ void  path_find(const Sequence *s, uint32_t index, Path *path);
 /* Where the path's node at `level` hangs. */
 Edge *path_edge(Sequence *s, const Path *path, uint32_t level);
 
-/* Makes `root`, and no longer what it was, the tree of `s`; takes the share over. */
+/* Makes `root`, which has some of the messages in their order, and no longer
+   what it was, the tree of `s`; takes the share over. */
 void  sequence_swap(Sequence *s, Edge root);
 
 #endif

@@ -76,9 +76,22 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   return index + at;
 }
 
-uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
+bool sequence_is_ascending(const Sequence *s) { return s->ascending; }
+
+static uint32_t search_ascending(const Sequence *s, MessageId id) {
+  uint32_t count = edge_count(&s->root), low = 0, high = count;   /* it stands in [low, high) if at all */
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    MessageId there = sequence_at(s, middle);
+    if (there == id) return middle;
+    if (there < id) low = middle + 1;
+    else high = middle;
+  }
+  return count;
+}
+
+static uint32_t search_all(const Sequence *s, MessageId id) {
   uint32_t count = edge_count(&s->root);
-  if (hint < count && sequence_at(s, hint) == id) return hint;
   SequenceWalk walk = sequence_walk(s, 0, count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
@@ -86,6 +99,11 @@ uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
     }
   }
   return count;
+}
+
+uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
+  if (hint < edge_count(&s->root) && sequence_at(s, hint) == id) return hint;
+  return s->ascending ? search_ascending(s, id) : search_all(s, id);
 }
 
 SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end) {
@@ -144,8 +162,22 @@ static void check_node(const Sequence *s, const Edge *edge, uint32_t height, boo
   }
 }
 
+static void check_order(const Sequence *s) {
+  MessageId before = 0;
+  SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      assert(!s->ascending || before < walk.ids[i]);
+      before = walk.ids[i];
+    }
+  }
+  assert(before == s->last);
+  (void)before;
+}
+
 void sequence_check(const Sequence *s) {
   Node *root = s->root.kid;
+  check_order(s);
   if (root == NULL) {
     check_sum(&s->root.sum, &SUM_ZERO);
     return;

@@ -34,7 +34,7 @@ struct Store {
   Memory memory;
   uint32_t owners;
   uint32_t count;
-  uint32_t ordered;          /* messages 1 to this are in order */
+  uint32_t span;             /* see store_span */
   Message *segments[SEGMENT_COUNT];
   StoreBlock *blocks;
   Map waiting;               /* hash of a call's id -> newest waiting call */
@@ -146,6 +146,12 @@ static bool starts_turn(const MessageShape *shape) {
   return false;
 }
 
+static bool has_other_spelling(Text raw, const MessageShape *shape) {
+  Span span = shape->role_text;
+  Text spelling = {.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
+  return span.at != 0 && !text_equal(spelling, text_of(role_name(shape->role)));
+}
+
 static uint8_t field_bits(const MessageShape *shape) {
   unsigned bits = 0;
   for (unsigned field = 0; field < FIELD_COUNT; field++) {
@@ -255,6 +261,15 @@ Link store_waiting(const Store *store, Text id, MessageId before) {
   return link;
 }
 
+static void note_span(Store *store, Details *details, MessageId id, uint32_t result, MessageId caller) {
+  if (id - caller > store->span) store->span = id - caller;
+  for (uint32_t i = 0; i < result; i++) {
+    if (details_results(details)[i].answers != caller) store->span = UINT32_MAX;
+  }
+}
+
+uint32_t store_span(const Store *store) { return store->span; }
+
 void store_link(Store *store, MessageId id, uint32_t result, Link link) {
   Details *details = message_at(store, id)->details;
   assert(details != NULL && result < details->result_count);
@@ -262,6 +277,7 @@ void store_link(Store *store, MessageId id, uint32_t result, Link link) {
   data->answers = link.message;
   data->call = link.call & 0x7fffffffu;
   data->ended_wait = link.message != 0 && pop_call(store, link);
+  if (link.message != 0) note_span(store, details, id, result, link.message);
 }
 
 Link store_answers(const Store *store, MessageId id, uint32_t result) {
@@ -295,9 +311,10 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
     return status;
   }
   store->segments[segment][place] = (Message){
-    .raw = bytes, .raw_size = (uint32_t)raw.size, .details = details, .content = shape->content,
-    .role_at = shape->role_text.at, .role = (uint8_t)shape->role, .content_kind = (uint8_t)shape->content_kind,
-    .starts_turn = starts_turn(shape)};
+    .raw = bytes, .details = details, .raw_size = (uint32_t)raw.size & 0x7fffffffu, .starts_turn = starts_turn(shape),
+    .role = shape->role & 3u, .other_spelling = has_other_spelling(raw, shape),
+    .content_kind = shape->content_kind & 3u, .content_at = shape->content.at & 0x7fffffffu,
+    .content_size = shape->content.size, .content_escaped = shape->content.escaped};
   *id = ++store->count;
   for (uint32_t i = 0; i < shape->call_count && status == STATUS_OK; i++) {
     status = push_call(store, (Link){.message = *id, .call = i});
@@ -310,7 +327,10 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
   return status;
 }
 
-void store_weigh(Store *store, MessageId id, uint32_t tokens) { message_at(store, id)->tokens = tokens; }
+void store_weigh(Store *store, MessageId id, uint32_t tokens) {
+  assert(tokens <= MESSAGE_TOKENS_MAX);
+  message_at(store, id)->tokens = tokens & MESSAGE_TOKENS_MAX;
+}
 
 StoreMark store_mark(const Store *store) {
   return (StoreMark){.count = store->count, .block = store->blocks, .used = store->blocks ? store->blocks->used : 0};
@@ -331,16 +351,6 @@ void store_rewind(Store *store, StoreMark mark) {
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
   while (store->blocks != mark.block) drop_block(store);
   if (store->blocks != NULL) store->blocks->used = mark.used;
-  if (store->ordered > store->count) store->ordered = store->count;
-}
-
-/* ---- order ---- */
-
-bool store_in_order(const Store *store, uint32_t count) { return store->ordered >= count; }
-
-void store_keep_order(Store *store, MessageId id) {
-  assert(id <= store->count);
-  if (store->ordered == id - 1) store->ordered = id;
 }
 
 /* ---- replacing ---- */

@@ -45,7 +45,7 @@ Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);
    block; else it is copied. Its calls wait, its results are not linked, it
    weighs nothing yet. STATUS_LIMIT when ids run out or raw is 2 GiB or more. */
 Status     store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id);
-void       store_weigh(Store *store, MessageId id, uint32_t tokens);
+void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* tokens <= MESSAGE_TOKENS_MAX */
 
 /* How a refused operation leaves no trace: everything that was added after the
    mark goes, links and blocks included. Nobody may have seen it. Cannot fail. */
@@ -58,12 +58,6 @@ typedef struct StoreMark {
 StoreMark  store_mark(const Store *store);
 void       store_rewind(Store *store, StoreMark mark);
 
-/* Order: messages 1 to n are in order if each was put behind a list of all those
-   before it; then every list of all n has them by seq, and the newest waiting
-   call is the nearest one. An insert ends it. */
-bool       store_in_order(const Store *store, uint32_t count);     /* are messages 1 to count? */
-void       store_keep_order(Store *store, MessageId id);           /* `id` was put so, too */
-
 /* Makes `id` stand for `replaced` in links and marks. Before its results are linked. */
 Status     store_replace(Store *store, MessageId id, MessageId replaced);
 MessageId  store_origin(const Store *store, MessageId id);     /* id itself, mostly */
@@ -73,5 +67,9 @@ Link       store_waiting(const Store *store, Text id, MessageId before);
 /* Notes that `id`'s result answers `link` (message 0: nothing). The call waits no more. */
 void       store_link(Store *store, MessageId id, uint32_t result, Link link);
 Link       store_answers(const Store *store, MessageId id, uint32_t result);
+
+/* The greatest distance in seq that a result ever had from its call; UINT32_MAX
+   once a message answered calls of two others. */
+uint32_t   store_span(const Store *store);
 
 #endif

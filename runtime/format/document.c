@@ -80,13 +80,13 @@ static bool warn(Loader *loader, Text part) {
   Text kind = type_of(part);
   uint64_t hash = text_hash(kind, 0);
   if (map_find(&loader->kinds, hash) != NULL) return true;
-  DocumentWarnings *warnings = loader->warnings;
-  DocumentWarning *grown = memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
-  if (grown != NULL) warnings->list = grown;
+  DocumentWarnings *to = loader->warnings;
+  DocumentWarning *grown = memory_grow(&to->memory, to->list, &to->room, to->count, sizeof *grown);
+  if (grown != NULL) to->list = grown;
   if (grown == NULL || map_put(&loader->kinds, hash, 1) != STATUS_OK) {
     return json_fail(&loader->json, STATUS_MEMORY, part.bytes, "memory");
   }
-  grown[warnings->count++] = (DocumentWarning){.place = place_of_warning(loader, part.bytes), .kind = kind};
+  grown[to->count++] = (DocumentWarning){.place = place_of_warning(loader, part.bytes), .kind = kind};
   return true;
 }
 
@@ -168,8 +168,10 @@ static Status load_lines(Loader *loader) {
   loader->document->shape = DOCUMENT_JSONL;
   loader->document->gap = text_of("\n");
   skip_blank(&probe);
-  if (probe.at == probe.end) return STATUS_OK;
-  return append_all(loader, next_of_lines);
+  if (probe.at < probe.end) return append_all(loader, next_of_lines);
+  loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));   /* a BOM */
+  loader->last_end = loader->json.at;
+  return STATUS_OK;
 }
 
 /* Members of a body that the model reads besides its messages. */
@@ -216,7 +218,8 @@ static Status load_body(Loader *loader) {
   if (loader->json.status == STATUS_OK) {
     skip_blank(&loader->json);
     if (loader->json.at < loader->json.end) {
-      json_fail(&loader->json, STATUS_SHAPE, loader->json.at, "one request body (a file of many conversations is not one conversation)");
+      json_fail(&loader->json, STATUS_SHAPE, loader->json.at,
+                "one request body (a file of many conversations is not one conversation)");
     }
   }
   return loader->json.status;
@@ -226,7 +229,7 @@ static Status load_body(Loader *loader) {
 typedef enum First { FIRST_MESSAGE, FIRST_BODY, FIRST_GEMINI, FIRST_RESPONSES } First;
 
 static First first_of_key(Text key, JsonKind kind) {
-  if (kind == JSON_ARRAY && text_equal(key, text_of("messages"))) return FIRST_BODY;
+  if (text_equal(key, text_of("messages"))) return FIRST_BODY;
   if (kind == JSON_ARRAY && text_equal(key, text_of("contents"))) return FIRST_GEMINI;
   if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_equal(key, text_of("input"))) return FIRST_RESPONSES;
   return FIRST_MESSAGE;
@@ -266,7 +269,8 @@ static Status load_object(Loader *loader, const DocumentLimits *limits, const Js
     status = over_file_cap(loader, limits);
     return status == STATUS_OK ? load_body(loader) : status;
   case FIRST_GEMINI:
-    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
+    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1,
+              "messages (contents are of Gemini's form, which is not read)");
     return STATUS_SHAPE;
   case FIRST_RESPONSES:
     json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1,
@@ -301,7 +305,8 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
   error->place = place_of(loader->bytes, (size_t)(loader->end - loader->bytes), (size_t)(at - loader->bytes));
   if (at >= loader->value) {
-    place_path(loader->value, (size_t)(loader->end - loader->value), (size_t)(at - loader->value), error->path, sizeof error->path);
+    place_path(loader->value, (size_t)(loader->end - loader->value), (size_t)(at - loader->value), error->path,
+               sizeof error->path);
   }
 }
 

@@ -125,12 +125,20 @@ static int32_t hex_unit(const char *at, const char *end) {
   return unit;
 }
 
+/* May `c` stand alone behind a backslash? */
+static inline bool is_simple_escape(char c) {
+  switch (c) {
+    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't': return true;
+    default: return false;
+  }
+}
+
 /* The escape whose backslash stands at `at`. Errors point to the backslash. */
 static const char *skip_escape(Json *json, const char *at) {
   const char *end = json->end;
   if (end - at < 2) return refuse(json, STATUS_SYNTAX, end, "the rest of an escape");
   if (at[1] != 'u') {
-    if (at[1] != '\0' && strchr("\"\\/bfnrt", at[1]) != NULL) return at + 2;
+    if (is_simple_escape(at[1])) return at + 2;
     return refuse(json, STATUS_SYNTAX, at, "one of the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
   }
   int32_t high = hex_unit(at + 2, end);

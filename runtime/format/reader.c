@@ -64,11 +64,15 @@ static bool add_result(const Context *context, Result result) {
 
 /* ---- values ---- */
 
-static bool key_is(Text key, const char *name) {
-  size_t size = strlen(name);
-  if (!key.escaped) return key.size == size && memcmp(key.bytes, name, size) == 0;
-  return text_equal(key, text_plain(name, size));
+/* A word to compare with, its size at hand: most words differ in that already. */
+#define WORD(letters) {.bytes = letters, .size = sizeof letters - 1}
+
+static inline bool text_is(Text text, Text word) {
+  if (!text.escaped) return text.size == word.size && memcmp(text.bytes, word.bytes, word.size) == 0;
+  return text_equal(text, word);
 }
+
+static inline bool key_is(Text key, const char *name) { return text_is(key, text_plain(name, strlen(name))); }
 
 static Span span_of(const Context *context, const char *bytes, size_t size, bool escaped) {
   return (Span){.at = (uint32_t)(bytes - context->start), .size = (uint32_t)size & 0x7fffffffu, .escaped = escaped};
@@ -181,22 +185,25 @@ typedef struct PartFields {
 } PartFields;
 
 static const struct {
-  const char *type;
+  Text type;
   PartKind kind;
 } PART_TYPES[] = {
-  {"text", PART_TEXT},             {"input_text", PART_TEXT},      {"output_text", PART_TEXT},
-  {"refusal", PART_TEXT},          {"image_url", PART_IMAGE},      {"image", PART_IMAGE},
-  {"input_image", PART_IMAGE},     {"file", PART_FILE},            {"document", PART_FILE},
-  {"input_file", PART_FILE},       {"input_audio", PART_AUDIO},    {"audio", PART_AUDIO},
-  {"asset", PART_ASSET},           {"tool_use", PART_TOOL_USE},    {"tool_result", PART_TOOL_RESULT},
-  {"thinking", PART_REASONING},    {"reasoning", PART_REASONING},  {"redacted_thinking", PART_REASONING},
+  {WORD("text"), PART_TEXT},                {WORD("input_text"), PART_TEXT},
+  {WORD("output_text"), PART_TEXT},         {WORD("refusal"), PART_TEXT},
+  {WORD("image_url"), PART_IMAGE},          {WORD("image"), PART_IMAGE},
+  {WORD("input_image"), PART_IMAGE},        {WORD("file"), PART_FILE},
+  {WORD("document"), PART_FILE},            {WORD("input_file"), PART_FILE},
+  {WORD("input_audio"), PART_AUDIO},        {WORD("audio"), PART_AUDIO},
+  {WORD("asset"), PART_ASSET},              {WORD("tool_use"), PART_TOOL_USE},
+  {WORD("tool_result"), PART_TOOL_RESULT},  {WORD("thinking"), PART_REASONING},
+  {WORD("reasoning"), PART_REASONING},      {WORD("redacted_thinking"), PART_REASONING},
 };
 
 static PartKind kind_of(const PartFields *fields) {
   if (fields->type.bytes == NULL) return fields->text.bytes != NULL ? PART_TEXT : PART_OTHER;
   Text type = json_text(&fields->type);
   for (size_t i = 0; i < sizeof PART_TYPES / sizeof *PART_TYPES; i++) {
-    if (key_is(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
+    if (text_is(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
   }
   return PART_OTHER;
 }
@@ -312,13 +319,15 @@ enum {
 };
 
 static const struct {
-  const char *name;
+  Text name;
   unsigned seen;
 } KEYS[] = {
-  {"role", SEEN_ROLE},           {"content", SEEN_CONTENT},       {"tool_calls", SEEN_TOOL_CALLS},
-  {"name", SEEN_NAME},           {"tool_call_id", SEEN_TOOL_CALL_ID}, {"id", SEEN_ID},
-  {"timestamp", SEEN_TIMESTAMP}, {"metadata", SEEN_METADATA},     {"reasoning_content", SEEN_REASONING},
-  {"refusal", SEEN_REFUSAL},     {"audio", SEEN_AUDIO},           {"function_call", SEEN_FUNCTION_CALL},
+  {WORD("role"), SEEN_ROLE},                      {WORD("content"), SEEN_CONTENT},
+  {WORD("tool_calls"), SEEN_TOOL_CALLS},          {WORD("tool_call_id"), SEEN_TOOL_CALL_ID},
+  {WORD("name"), SEEN_NAME},                      {WORD("id"), SEEN_ID},
+  {WORD("timestamp"), SEEN_TIMESTAMP},            {WORD("metadata"), SEEN_METADATA},
+  {WORD("reasoning_content"), SEEN_REASONING},    {WORD("function_call"), SEEN_FUNCTION_CALL},
+  {WORD("refusal"), SEEN_REFUSAL},                {WORD("audio"), SEEN_AUDIO},
 };
 
 typedef struct Progress {
@@ -331,7 +340,7 @@ typedef struct Progress {
 
 static unsigned key_of(Text key) {
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-    if (key_is(key, KEYS[i].name)) return KEYS[i].seen;
+    if (text_is(key, KEYS[i].name)) return KEYS[i].seen;
   }
   return 0;
 }

@@ -38,6 +38,38 @@ static void an_inserted_call_is_nearest_where_it_stands(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* A hundred million tokens a letter; refuses what is empty. */
+static Status count_much(void *user, MessageId id, uint32_t *tokens) {
+  Conversation **chat = user;
+  size_t size = message_content(conversation_message(*chat, id)).size;
+  *tokens = (uint32_t)size * 100000000u;
+  return size == 0 ? STATUS_HOST : STATUS_OK;
+}
+
+static void what_cannot_be_counted_leaves_no_trace(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat;
+  ConversationConfig config = {.memory = fail_memory(&fail), .clock = {.now_ms = no_time},
+                               .counter = {.given = count_much, .user = &chat, .per_request = 3}};
+  assert_int_equal(conversation_new(&config, &chat), STATUS_OK);
+  for (int i = 0; i < 21; i++) assert_int_equal(put(chat, WORDS_APPEND, 0, "u2"), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "a1(x)"), STATUS_OK);
+  assert_true(conversation_tokens(chat) == UINT64_C(4300000000));         /* a rule of one's own has no framing */
+  char *before = snapshot(chat, true);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "a1 u1"), STATUS_LIMIT);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "s1 u1 t1(x)"), STATUS_LIMIT);
+  assert_int_equal(put(chat, WORDS_REPLACE, 21, "u1"), STATUS_LIMIT);
+  assert_int_equal(put(chat, WORDS_REPLACE, 21, "a3(x)"), STATUS_LIMIT);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "t1(x) u"), STATUS_HOST);
+  assert_int_equal(put(chat, WORDS_INSERT, 2, "t1(x) u"), STATUS_HOST);
+  assert_int_equal(put(chat, WORDS_REPLACE, 1, "a(x)"), STATUS_HOST);
+  assert_snapshot(chat, true, before);
+  free(before);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 static void describe(Conversation *chat, const char *expected) {
   BatchInfo info = history_batch(conversation_history(chat), history_current(conversation_history(chat)));
   assert_true(text_equal(info.description, text_of(expected)));
@@ -220,6 +252,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_second_result_after_a_rollback_answers_the_same_call),
     cmocka_unit_test(an_inserted_call_is_nearest_where_it_stands),
+    cmocka_unit_test(what_cannot_be_counted_leaves_no_trace),
     cmocka_unit_test(batches_say_what_was_asked),
     cmocka_unit_test(clear_tells_of_the_tools_unless_they_are_told_of),
     cmocka_unit_test(without_memory_an_operation_leaves_no_trace),

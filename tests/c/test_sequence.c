@@ -491,28 +491,59 @@ static void no_part_of_a_sum_wraps(void **state) {
   }
 }
 
+/* Sixteen of the heaviest messages leave room for 15 tokens of their role. */
 static void sums_that_overflow_are_refused(void **state) {
   (void)state;
   static Version v;
-  MessageId most = add_message((Weight){.role = ROLE_USER, .tokens = UINT32_MAX - 10});
+  static Model expected;
+  MessageId most = add_message((Weight){.role = ROLE_USER, .tokens = MESSAGE_TOKENS_MAX});
   MessageId ten = add_message((Weight){.role = ROLE_USER, .tokens = 10});
-  MessageId eleven = add_message((Weight){.role = ROLE_USER, .tokens = 11});
-  MessageId other = add_message((Weight){.role = ROLE_TOOL, .tokens = UINT32_MAX});
+  MessageId sixteen = add_message((Weight){.role = ROLE_USER, .tokens = 16});
+  MessageId other = add_message((Weight){.role = ROLE_TOOL, .tokens = MESSAGE_TOKENS_MAX});
   version_new(&v);
-  assert_int_equal(sequence_append(&v.s, most), STATUS_OK);
-  assert_int_equal(sequence_append(&v.s, eleven), STATUS_LIMIT);
-  assert_int_equal(sequence_insert(&v.s, 0, eleven), STATUS_LIMIT);
+  expected.ids[expected.count++] = ten;
+  for (int i = 0; i < 16; i++) {
+    assert_int_equal(sequence_append(&v.s, most), STATUS_OK);
+    expected.ids[expected.count++] = most;
+  }
+  assert_int_equal(sequence_append(&v.s, sixteen), STATUS_LIMIT);
+  assert_int_equal(sequence_insert(&v.s, 0, sixteen), STATUS_LIMIT);
   assert_int_equal(sequence_append(&v.s, other), STATUS_OK);
+  expected.ids[expected.count++] = other;
   assert_int_equal(sequence_insert(&v.s, 0, ten), STATUS_OK);
-  assert_int_equal(sequence_replace(&v.s, 0, eleven), STATUS_LIMIT);
-  assert_int_equal(sequence_replace(&v.s, 2, ten), STATUS_LIMIT);
-  Model expected = {.count = 3, .ids = {ten, most, other}};
+  assert_int_equal(sequence_replace(&v.s, 0, sixteen), STATUS_LIMIT);
+  assert_int_equal(sequence_replace(&v.s, 17, ten), STATUS_LIMIT);
   same(v.s, &expected);
-  assert_int_equal(sequence_find(v.s, MEASURE_TOKENS, (uint64_t)UINT32_MAX + 1), 2);
+  assert_int_equal(sequence_find(v.s, MEASURE_TOKENS, (uint64_t)UINT32_MAX + 1), 17);
 
-  assert_int_equal(sequence_replace(&v.s, 1, eleven), STATUS_OK);   /* what goes makes room */
-  expected.ids[1] = eleven;
+  assert_int_equal(sequence_replace(&v.s, 1, sixteen), STATUS_OK);   /* what goes makes room */
+  expected.ids[1] = sixteen;
   same(v.s, &expected);
+  version_release(&v);
+}
+
+/* Appended in order, cut anywhere: ids still rise, and searching them finds each. */
+static void an_ascending_sequence_is_searched(void **state) {
+  (void)state;
+  static Version v;
+  static Model expected;
+  version_new(&v);
+  for (MessageId id = 2; id < MESSAGES; id += 1 + (id % 3)) {
+    assert_int_equal(sequence_append(&v.s, id), STATUS_OK);
+    expected.ids[expected.count++] = id;
+  }
+  assert_int_equal(sequence_remove(&v.s, 3, 40), STATUS_OK);
+  memmove(expected.ids + 3, expected.ids + 40, (expected.count - 40) * sizeof *expected.ids);
+  expected.count -= 37;
+  assert_true(sequence_is_ascending(v.s));
+  for (MessageId id = 1; id <= MESSAGES; id++) {
+    uint32_t at = 0;
+    while (at < expected.count && expected.ids[at] != id) at++;
+    assert_int_equal(sequence_index_of(v.s, id, UINT32_MAX), at);
+  }
+  assert_int_equal(sequence_insert(&v.s, 5, expected.ids[4]), STATUS_OK);     /* no longer rising */
+  assert_false(sequence_is_ascending(v.s));
+  assert_int_equal(sequence_index_of(v.s, expected.ids[4], UINT32_MAX), 4);
   version_release(&v);
 }
 
@@ -581,6 +612,7 @@ int main(void) {
     cmocka_unit_test(sums_are_of_their_messages),
     cmocka_unit_test(no_part_of_a_sum_wraps),
     cmocka_unit_test(sums_that_overflow_are_refused),
+    cmocka_unit_test(an_ascending_sequence_is_searched),
     cmocka_unit_test(what_is_out_of_range_is_refused),
     cmocka_unit_test(thin_nodes_do_not_pile_up),
   };

@@ -33,7 +33,8 @@ static bool load(const char *bytes, size_t size, Loaded *loaded, DocumentError *
   if (size > 0) memcpy(block, bytes, size);
   *loaded = (Loaded){.warnings.memory = memory};
   assert(conversation_new(&config, &loaded->conversation) == STATUS_OK);
-  Status status = document_load(loaded->conversation, &LIMITS, block, size, size, &loaded->document, &loaded->warnings, error);
+  Status status = document_load(loaded->conversation, &LIMITS, block, size, size, &loaded->document, &loaded->warnings,
+                                error);
   if (status == STATUS_OK) return true;
   assert(status == error->status);
   conversation_free(loaded->conversation);
@@ -95,7 +96,9 @@ static void check_message(const Message *message) {
   }
 }
 
-static bool same_text(Text a, Text b) { return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0); }
+static bool same_text(Text a, Text b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
+}
 
 /* `again` was loaded from what `loaded` wrote. */
 static void check_same(const Loaded *loaded, const Loaded *again) {

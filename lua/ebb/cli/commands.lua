@@ -13,6 +13,8 @@ commands.list = {
   { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
   { name = "count", summary = "Count tokens." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
+  { name = "diff", summary = "Show what two conversations do not have in common." },
+  { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },
   { name = "policies", summary = "List trim policies, or the options of one." },
   { name = "help", summary = "Explain a command." },
 }

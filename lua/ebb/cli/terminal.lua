@@ -16,7 +16,9 @@ local COLOURS = { dropped = 31, inserted = 32, replaced = 33, title = 1, kept = 
 terminal.stdin_is_terminal = host.is_terminal(STDIN)
 terminal.talks_to_person = host.is_terminal(STDERR)
 
-local coloured = terminal.talks_to_person and (os.getenv "NO_COLOR" or "") == ""
+local wants_colour = (os.getenv "NO_COLOR" or "") == ""
+local coloured = terminal.talks_to_person and wants_colour
+local results_coloured = host.is_terminal(STDOUT) and wants_colour
 
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
@@ -37,10 +39,12 @@ function terminal.columns(of_results)
   return host.columns(of_results and STDOUT or STDERR) or math.tointeger(tonumber(os.getenv "COLUMNS")) or COLUMNS
 end
 
---- Colours a piece of what goes to standard error.
+--- Colours a piece of what goes to standard error, or of a result.
 ---@param name? string
-function terminal.colour(name, piece)
-  local code = coloured and COLOURS[name]
+---@param piece string
+---@param of_results? boolean
+function terminal.colour(name, piece, of_results)
+  local code = (of_results and results_coloured or not of_results and coloured) and COLOURS[name]
   return code and ("\27[%dm%s\27[0m"):format(code, piece) or piece
 end
 

@@ -1,0 +1,162 @@
+/*
+** Both trees are opened level by level from the root. Whatever node stands on
+** both sides at one level is the same messages, and is struck out; only the
+** rest is opened further:
+**
+**     before   [ A B C D ]        level 1: A, C, D on both sides are struck out
+**     after    [ A B' C D ]       level 0: the messages of B against those of B'
+*/
+#include "core/sequence_diff.h"
+
+
+#include "base/map.h"
+#include "core/sequence_node.h"
+
+/* Nodes of one height, in order, and where their first messages stand. */
+typedef struct Place {
+  Node *node;
+  uint32_t index;
+} Place;
+
+typedef struct Level {
+  Memory memory;
+  Place *places;
+  uint32_t count, room;
+} Level;
+
+static Status level_add(Level *level, Node *node, uint32_t index) {
+  Place *grown = memory_grow(&level->memory, level->places, &level->room, level->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  level->places = grown;
+  grown[level->count++] = (Place){.node = node, .index = index};
+  return STATUS_OK;
+}
+
+static void level_free(Level *level) { memory_free(&level->memory, level->places, level->room * sizeof *level->places); }
+
+/* Puts the kids of all nodes in their place. */
+static Status level_open(Level *level) {
+  Level kids = {.memory = level->memory};
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < level->count && status == STATUS_OK; i++) {
+    uint32_t index = level->places[i].index;
+    const Edge *edges = node_edges(level->places[i].node);
+    for (uint32_t kid = 0; kid < level->places[i].node->used && status == STATUS_OK; kid++) {
+      status = level_add(&kids, edges[kid].kid, index);
+      index += edge_count(&edges[kid]);
+    }
+  }
+  level_free(level);
+  *level = kids;
+  return status;
+}
+
+static uint64_t key_of(const Node *node) { return (uint64_t)(uintptr_t)node; }
+
+static Status note_nodes(const Level *level, Map *nodes) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < level->count && status == STATUS_OK; i++) {
+    status = map_put(nodes, key_of(level->places[i].node), 1);
+  }
+  return status;
+}
+
+static void strike(Level *level, const Map *others) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < level->count; i++) {
+    if (map_find(others, key_of(level->places[i].node)) == NULL) level->places[left++] = level->places[i];
+  }
+  level->count = left;
+}
+
+/* Takes what stands on both sides off both. */
+static Status strike_shared(Level *before, Level *after) {
+  Map in_before, in_after;
+  map_init(&in_before, before->memory);
+  map_init(&in_after, before->memory);
+  Status status = note_nodes(before, &in_before);
+  if (status == STATUS_OK) status = note_nodes(after, &in_after);
+  if (status == STATUS_OK) {
+    strike(before, &in_after);
+    strike(after, &in_before);
+  }
+  map_free(&in_before);
+  map_free(&in_after);
+  return status;
+}
+
+static uint32_t height_of(const Level *level) { return level->count == 0 ? 0 : level->places[0].node->height; }
+
+/* Opens both sides down to the leaves that differ. */
+static Status open_levels(Level *before, Level *after) {
+  Status status = STATUS_OK;
+  while (status == STATUS_OK) {
+    uint32_t one = height_of(before), other = height_of(after);
+    if (one == other) status = strike_shared(before, after);
+    if (status != STATUS_OK || (one == 0 && other == 0)) break;
+    if (one >= other) status = level_open(before);
+    if (status == STATUS_OK && other >= one) status = level_open(after);
+  }
+  return status;
+}
+
+static Status note_ids(const Level *level, Map *ids) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < level->count; i++) {
+    const Leaf *leaf = node_leaf(level->places[i].node);
+    for (uint32_t at = 0; at < leaf->node.used && status == STATUS_OK; at++) status = map_put(ids, leaf->ids[at], 1);
+  }
+  return status;
+}
+
+/* Lists the messages of a side that the other has not. */
+static Status list_missing(const Level *level, const Map *others, const Memory *memory, DiffEntry **list,
+                           uint32_t *count, uint32_t *room) {
+  for (uint32_t i = 0; i < level->count; i++) {
+    const Leaf *leaf = node_leaf(level->places[i].node);
+    for (uint32_t at = 0; at < leaf->node.used; at++) {
+      if (map_find(others, leaf->ids[at]) != NULL) continue;
+      DiffEntry *grown = memory_grow(memory, *list, room, *count, sizeof *grown);
+      if (grown == NULL) return STATUS_MEMORY;
+      *list = grown;
+      grown[(*count)++] = (DiffEntry){.id = leaf->ids[at], .index = level->places[i].index + at};
+    }
+  }
+  return STATUS_OK;
+}
+
+static Status compare_leaves(const Level *before, const Level *after, SequenceDiff *diff) {
+  Map in_before, in_after;
+  map_init(&in_before, diff->memory);
+  map_init(&in_after, diff->memory);
+  Status status = note_ids(before, &in_before);
+  if (status == STATUS_OK) status = note_ids(after, &in_after);
+  if (status == STATUS_OK) {
+    status = list_missing(before, &in_after, &diff->memory, &diff->removed, &diff->removed_count, &diff->removed_room);
+  }
+  if (status == STATUS_OK) {
+    status = list_missing(after, &in_before, &diff->memory, &diff->added, &diff->added_count, &diff->added_room);
+  }
+  map_free(&in_before);
+  map_free(&in_after);
+  return status;
+}
+
+Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff *diff) {
+  Level one = {.memory = before->memory}, other = {.memory = before->memory};
+  Status status = STATUS_OK;
+  *diff = (SequenceDiff){.memory = before->memory};
+  if (before->root.kid != NULL) status = level_add(&one, before->root.kid, 0);
+  if (status == STATUS_OK && after->root.kid != NULL) status = level_add(&other, after->root.kid, 0);
+  if (status == STATUS_OK) status = open_levels(&one, &other);
+  if (status == STATUS_OK) status = compare_leaves(&one, &other, diff);
+  level_free(&one);
+  level_free(&other);
+  return status;
+}
+
+void sequence_diff_free(SequenceDiff *diff) {
+  memory_free(&diff->memory, diff->removed, diff->removed_room * sizeof *diff->removed);
+  memory_free(&diff->memory, diff->added, diff->added_room * sizeof *diff->added);
+  *diff = (SequenceDiff){.memory = diff->memory};
+}
