@@ -51,7 +51,7 @@ TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 C_FILES    = $(sort $(shell find runtime tests/c -name '*.c'))
 
-DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse
+DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev
 DEPS_test = libcmocka-dev lua-busted
 DEPS_lint = $(DEPS_test) lua-check clang git
 DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
@@ -82,12 +82,13 @@ fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
 	@$(MAKE) --no-print-directory $(PARALLEL) fuzzers
 	@for fuzzer in $(FUZZERS); do \
 	  echo "== $$fuzzer"; mkdir -p $$fuzzer.corpus; \
-	  $$fuzzer -max_total_time=$${FUZZ_SECONDS:-60} -print_final_stats=1 -artifact_prefix=$$fuzzer. $$fuzzer.corpus || exit 1; \
+	  $$fuzzer -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 -print_final_stats=1 -artifact_prefix=$$fuzzer. $$fuzzer.corpus tests/fuzz/seeds || exit 1; \
 	done
 
 bench: deps   ## measure, beside the peers
-	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations
 	tests/bench/end_to_end.sh
+	tests/bench/operations.sh
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \
@@ -167,6 +168,11 @@ $(B)/tests/%: tests/c/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
+
+$(B)/bench/%: tests/bench/%.c $(CORE) Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) -o $@
 
 fuzzers: $(FUZZERS)
 	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"

@@ -180,7 +180,7 @@ static int l_replace(lua_State *L) {
   MessageId id = bind_message_argument(L, &view, 2), made;
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
   uint32_t count = read_edits(L, edits, 32, values);
-  uint32_t slot = draft_slot_of(draft, id);
+  uint32_t slot = bind_view_slot(L, &view, id, 0);
   if (slot == UNIT_NONE) return refuse(L, "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
   Status status = edit_members(message_raw(message), edits, count, out);
@@ -221,6 +221,7 @@ static int l_insert(lua_State *L) {
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   if (!more) return bind_raise(L, "argument", NULL, "insert: no message");
   status = draft_insert(draft, position, raw, &shape, reason_at(L, 4, "inserted"), &made);
+  if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
   bind_push_message(L, 1, made, position);
   return 1;
@@ -245,6 +246,9 @@ static int l_info(lua_State *L) {
   Draft *draft = check(L);
   const Ledger *ledger = draft_ledger(draft);
   lua_Integer counts[3] = {0};
+  uint64_t guarded;
+  Status status = draft_guarded_tokens(draft, &guarded);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
     LedgerRun run = ledger_run(ledger, i);
     counts[run.action] += run.count;
@@ -252,7 +256,7 @@ static int l_info(lua_State *L) {
   lua_createtable(L, 0, 8);
   set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
   set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
-  set_integer(L, "guarded_tokens", (lua_Integer)draft_guarded_tokens(draft));
+  set_integer(L, "guarded_tokens", (lua_Integer)guarded);
   set_integer(L, "dropped", counts[ACTION_DROPPED]);
   set_integer(L, "replaced", counts[ACTION_REPLACED]);
   set_integer(L, "inserted", counts[ACTION_INSERTED]);

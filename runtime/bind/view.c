@@ -45,7 +45,11 @@ View bind_view(lua_State *L, int index) {
 const Units *bind_view_units(lua_State *L, View *view) {
   const Units *units = NULL;
   Status status = STATUS_OK;
-  if (view->draft != NULL) return draft_units(view->draft);
+  if (view->draft != NULL) {
+    status = draft_number(view->draft);
+    if (status != STATUS_OK) bind_raise_status(L, status, "units");
+    return draft_units(view->draft);
+  }
   if (view->batch == NULL) {
     status = conversation_units(view->conversation, &units);
   } else {
@@ -60,8 +64,11 @@ const Units *bind_view_units(lua_State *L, View *view) {
 }
 
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint) {
-  (void)L;
-  if (view->draft != NULL) return draft_slot_of(view->draft, id);
+  if (view->draft != NULL) {
+    Status status = draft_number(view->draft);
+    if (status != STATUS_OK) bind_raise_status(L, status, "draft");
+    return draft_slot_of(view->draft, id);
+  }
   uint32_t index = sequence_index_of(view->list, id, hint);
   return index < sequence_count(view->list) ? index : UNIT_NONE;
 }

@@ -88,6 +88,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
     lua_replace(L, 2);
   }
   View view = bind_view(L, 1);
+  bind_view_units(L, &view);                 /* numbers the slots */
   Conditions conditions = bind_conditions(L, 2, "walk", WALK_NAMES);
   uint32_t skip = 0;
   bind_count_field(L, 2, "skip_last", &skip);

@@ -43,10 +43,12 @@ uint32_t draft_count(const Draft *draft);            /* messages now */
 uint32_t draft_untouched(const Draft *draft);        /* of those it began with: neither dropped nor replaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request now */
 uint64_t draft_tokens_before(const Draft *draft);
-uint64_t draft_guarded_tokens(const Draft *draft);   /* of a request with nothing but what guards hold */
+Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);   /* of a request with nothing but what guards hold */
 Ledger  *draft_ledger(const Draft *draft);           /* borrowed */
 
-/* Slots. Units are those of the list from which the slots were numbered. */
+/* Slots are numbered on first need: before any of the queries below. Units are
+   those of the list from which the slots were numbered. O(messages) once. */
+Status   draft_number(Draft *draft);
 uint32_t draft_slot_count(const Draft *draft);
 const Units *draft_units(const Draft *draft);
 uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* or UNIT_NONE */
@@ -68,7 +70,8 @@ Status   draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason
 Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
                        int64_t *freed, Hold *why);
 
-/* Inserts at a position of the list, position <= count. */
+/* Inserts at a position of the list, position <= count. STATUS_GUARDED between
+   the messages of a unit. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made);
 
 /* Holds a message and its unit for the rest of the draft. STATUS_RANGE. */

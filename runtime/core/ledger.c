@@ -121,13 +121,12 @@ void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
   entry.cause = cause;
   LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
   if (newest != NULL && continues(newest, &entry)) {
-    newest->count++;
+    newest->count += entry.count;
     newest->freed += entry.freed;
   } else {
-    entry.count = 1;
     ledger->runs[ledger->run_count++] = (Run){.run = entry, .start = ledger->entries};
   }
-  ledger->entries++;
+  ledger->entries += entry.count;
 }
 
 LedgerMark ledger_mark(const Ledger *ledger) {

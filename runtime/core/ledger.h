@@ -44,8 +44,8 @@ Status   ledger_cause(Ledger *ledger, Text by, Text reason, Cause *cause);
 
 /* Room for one more run, so that the next ledger_add cannot fail. */
 Status   ledger_reserve(Ledger *ledger);
-/* One message's entry, after a ledger_reserve: action, first, role, replacement
-   and freed of the run are given. Cannot fail. */
+/* After a ledger_reserve. `entry` says all but its cause; only what was dropped
+   may be more than one message. Cannot fail. */
 void     ledger_add(Ledger *ledger, Cause cause, LedgerRun entry);
 
 /* How an edit that fails halfway takes its entries back. */

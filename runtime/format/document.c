@@ -262,7 +262,7 @@ static Status over_file_cap(Loader *loader, const DocumentLimits *limits) {
 }
 
 static Status load_object(Loader *loader, const DocumentLimits *limits, const Json *probe) {
-  Text told;
+  Text told = {0};
   Status status;
   switch (look_at_first(*probe, &told)) {
   case FIRST_BODY:

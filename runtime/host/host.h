@@ -15,4 +15,15 @@ void host_open(lua_State *L);
 void host_watch_interrupt(lua_State *L);
 int  host_interrupted(void);
 
+/* ---- functions of the module ebb.host ---- */
+
+/* interruptible(call, handler) -> as xpcall; Ctrl-C ends the call with an
+   error, and leaves no trace in L after it. */
+int host_interruptible(lua_State *L);
+
+/* editor(history_path | nil, complete) -> Editor: the line editor of a prompt;
+   nil where there is none to be had. complete(text) -> what to insert, what to
+   list. From then on Ctrl-C is for lines and interruptible calls only. */
+int host_editor(lua_State *L);
+
 #endif

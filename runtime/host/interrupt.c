@@ -4,7 +4,8 @@
 **
 ** A signal handler may touch little of a lua_State; setting a hook is allowed.
 ** The hook then raises at the next instruction. It stays set: a script that
-** catches the error is stopped again at once.
+** catches the error is stopped again at once. Only a call of
+** `host_interruptible` takes it away again, when it is over.
 */
 #include <signal.h>
 
@@ -17,7 +18,10 @@ static volatile sig_atomic_t interrupted;
 
 static void raise_interrupt(lua_State *L, lua_Debug *where) {
   (void)where;
-  luaL_error(L, "interrupted");
+  luaL_where(L, 0);          /* a hook has no frame: 0 is who was interrupted */
+  lua_pushliteral(L, "interrupted");
+  lua_concat(L, 2);
+  lua_error(L);
 }
 
 static void on_interrupt(int signal_number) {
@@ -32,3 +36,23 @@ void host_watch_interrupt(lua_State *L) {
 }
 
 int host_interrupted(void) { return interrupted; }
+
+int host_interruptible(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  lua_pushboolean(L, 1);
+  lua_pushvalue(L, 1);       /* call handler true call: all but the first two are returned */
+  lua_State *watched_before = watched;
+  watched = L;
+  void (*before)(int) = signal(SIGINT, on_interrupt);
+  int status = lua_pcall(L, 0, LUA_MULTRET, 2);
+  signal(SIGINT, before);    /* first: none may come after the hook is gone */
+  watched = watched_before;
+  if (interrupted) lua_sethook(L, NULL, 0, 0);
+  interrupted = 0;
+  if (status == LUA_OK) return lua_gettop(L) - 2;
+  lua_pushboolean(L, 0);
+  lua_replace(L, 3);
+  return 2;
+}

@@ -35,7 +35,10 @@ static int l_columns(lua_State *L) {
 }
 
 static int open_host(lua_State *L) {
-  static const luaL_Reg functions[] = {{"is_terminal", l_is_terminal}, {"columns", l_columns}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+    {"is_terminal", l_is_terminal}, {"columns", l_columns}, {"interruptible", host_interruptible},
+    {"editor", host_editor}, {NULL, NULL},
+  };
   luaL_newlib(L, functions);
   lua_pushliteral(L, EBB_VERSION);
   lua_setfield(L, -2, "version");

@@ -3,6 +3,8 @@
 **
 **     operations [--timestamps] SIZE...   ->   lines "SIZE ROW COLUMN NUMBER"
 **
+** With ROW=name in the environment only that row is measured, which is what a profiler wants.
+**
 ** The number is nanoseconds per operation, the median of several rounds; bytes in rows that start with "bytes".
 ** Columns:
 **
@@ -17,193 +19,15 @@
 #define _POSIX_C_SOURCE 199309L   /* clock_gettime */
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "core/draft.h"
-#include "core/operation.h"
-#include "format/reader.h"
+#include "operations_array.h"
 
 #define ROUNDS_MIN 5
 #define ROUNDS_MAX 501
 #define CASE_NS 80000000u          /* after so long no further round is begun */
-#define OPS_MAX 1000
+#define BYTES_ROUNDS 16
 #define COPIED_MAX (128u << 20)    /* ids that an array's round may keep: 512 MB */
-
-static void must(Status status, const char *what) {
-  if (status == STATUS_OK) return;
-  fprintf(stderr, "operations: %s: %s\n", what, status_code(status));
-  exit(1);
-}
-
-static void *must_have(void *block) {
-  if (block == NULL) must(STATUS_MEMORY, "the benchmark itself");
-  return block;
-}
-
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint32_t draw(uint32_t limit) {
-  static uint64_t state = 0x9E3779B97F4A7C15u;
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (uint32_t)((state >> 11) % limit);
-}
-
-/* What is computed only to be measured goes here. */
-static volatile uint64_t sink;
-
-static size_t in_use;
-
-static void *counted(void *user, void *block, size_t old_size, size_t new_size) {
-  (void)user;
-  void *made = NULL;
-  if (new_size > 0) made = realloc(block, new_size);
-  else free(block);
-  if (made != NULL || new_size == 0) in_use += new_size - old_size;
-  return made;
-}
-
-static const Memory MEMORY = {.allocate = counted};
-
-/* ---- messages ---- */
-
-typedef enum Kind { KIND_SYSTEM, KIND_USER, KIND_ANSWER, KIND_CALL, KIND_RESULT } Kind;
-#define KIND_COUNT 5
-
-static const Role ROLE_OF[KIND_COUNT] = {ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_ASSISTANT, ROLE_TOOL};
-
-/* Of each kind one message is read; all others differ from it in the number of their call and in their time, which have
-   the same width everywhere. */
-#define NUMBER_DIGITS "00000000"
-#define TIME_DIGITS "1700000000000"
-static const char *const JSON_OF[KIND_COUNT] = {
-  "{\"role\":\"system\",\"content\":\"Be brief.\"%s}",
-  "{\"role\":\"user\",\"content\":\"What is in the log?\"%s}",
-  "{\"role\":\"assistant\",\"content\":\"Nothing new.\"%s}",
-  "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_" NUMBER_DIGITS "\",\"type\":\"function\","
-  "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]%s}",
-  "{\"role\":\"tool\",\"tool_call_id\":\"call_" NUMBER_DIGITS "\",\"content\":\"42\"%s}",
-};
-
-typedef struct Pattern {
-  char json[256];
-  char *number, *time;       /* in json; NULL: it has none */
-  Text raw;
-  Reader reader;             /* owns the lists of the shape */
-  MessageShape shape;
-} Pattern;
-
-static Pattern patterns[KIND_COUNT];
-static int64_t clock_ms;
-
-static void patterns_make(bool timestamps) {
-  for (int kind = 0; kind < KIND_COUNT; kind++) {
-    Pattern *pattern = &patterns[kind];
-    Json json;
-    snprintf(pattern->json, sizeof pattern->json, JSON_OF[kind], timestamps ? ",\"timestamp\":" TIME_DIGITS : "");
-    pattern->number = strstr(pattern->json, NUMBER_DIGITS);
-    pattern->time = timestamps ? strstr(pattern->json, TIME_DIGITS) : NULL;
-    reader_init(&pattern->reader, memory_system());
-    json_open(&json, pattern->json, strlen(pattern->json));
-    if (!reader_message(&pattern->reader, &json, &pattern->raw, &pattern->shape)) must(STATUS_SHAPE, pattern->json);
-  }
-}
-
-static void put_digits(char *at, size_t width, uint64_t number) {
-  for (; width-- > 0; number /= 10) at[width] = (char)('0' + number % 10);
-}
-
-typedef struct Made {
-  uint8_t kind;
-  uint32_t number;           /* of its call */
-} Made;
-
-static void write_message(Made made, Text *raw, MessageShape *shape) {
-  Pattern *pattern = &patterns[made.kind];
-  if (pattern->number != NULL) put_digits(pattern->number, sizeof NUMBER_DIGITS - 1, made.number);
-  if (pattern->time != NULL) {
-    pattern->shape.timestamp = 1700000000000 + ++clock_ms;
-    put_digits(pattern->time, sizeof TIME_DIGITS - 1, (uint64_t)pattern->shape.timestamp);
-  }
-  *raw = pattern->raw;
-  *shape = pattern->shape;
-}
-
-/* A source of messages that are listed. */
-typedef struct Feed {
-  const Made *next;
-  uint32_t left;
-} Feed;
-
-static Status feed_next(void *user, bool *more, Text *raw, MessageShape *shape) {
-  Feed *feed = user;
-  *more = feed->left > 0;
-  if (!*more) return STATUS_OK;
-  feed->left--;
-  write_message(*feed->next++, raw, shape);
-  return STATUS_OK;
-}
-
-/* The mix of generate.lua. A call without room for its result becomes an answer. */
-static void mix(Made *made, uint32_t count) {
-  uint32_t calls = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t unit = draw(731);
-    if (i == 0 || unit < 1) made[i] = (Made){.kind = KIND_SYSTEM};
-    else if (unit < 231) made[i] = (Made){.kind = KIND_USER};
-    else if (unit < 461 || i + 1 == count) made[i] = (Made){.kind = KIND_ANSWER};
-    else {
-      made[i] = (Made){.kind = KIND_CALL, .number = ++calls};
-      made[++i] = (Made){.kind = KIND_RESULT, .number = calls};
-    }
-  }
-}
-
-static Status random_tokens(void *user, MessageId id, uint32_t *tokens) {
-  (void)user, (void)id;
-  *tokens = 20 + draw(181);
-  return STATUS_OK;
-}
-
-static int64_t no_clock(void *user) {
-  (void)user;
-  return 1700000000000;
-}
-
-/* ---- what is measured ---- */
-
-typedef struct Array {
-  MessageId *ids;
-  uint32_t count;
-} Array;
-
-typedef struct Bench {
-  uint32_t n;
-  uint64_t half;             /* of the tokens */
-  Made *made;                /* by position; what ids 1 to n are */
-  Conversation *base;        /* never edited: rounds edit forks of it */
-  StoreMark mark;
-  Sequence *tree;            /* never edited: rounds edit shares of it */
-  Array array;
-  uint8_t *roles;            /* by id, for the array */
-  uint32_t *tokens;
-  uint64_t *bits;            /* users and assistants, for the tree's filter */
-
-  /* of a round */
-  uint32_t ops;
-  uint32_t at[OPS_MAX];      /* random positions */
-  Conversation *chat;
-  Sequence *s, *kept[OPS_MAX];
-  Array current, copies[OPS_MAX];
-} Bench;
 
 typedef struct Case {
   const char *row, *column;
@@ -267,7 +91,7 @@ static void chat_insert_result(Bench *b) {
 /* By a message of the same kind, with the same call. */
 static void chat_replace(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) {
-    MessageSource source = one(&b->made[b->at[i]]);
+    MessageSource source = one(&b->there[i]);
     must(operation_replace(b->chat, b->at[i], &source), "replace");
   }
 }
@@ -345,8 +169,6 @@ static void tree_recent(Bench *b) {
 static void tree_suffix(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) sink += suffix_start(b->tree, b->half);
 }
-
-static uint32_t touch(const Bench *b, MessageId id) { return message_tokens(conversation_message(b->base, id)); }
 
 static void tree_list(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) {
@@ -429,142 +251,6 @@ static void tree_filter(Bench *b) {
   }
 }
 
-/* ---- the array ---- */
-
-static Array array_new(uint32_t room) {
-  return (Array){.ids = must_have(malloc((size_t)room * sizeof(MessageId))), .count = 0};
-}
-
-static void array_add(Array *array, const MessageId *ids, uint32_t count) {
-  if (count > 0) memcpy(array->ids + array->count, ids, count * sizeof *ids);
-  array->count += count;
-}
-
-static Array array_copy(const Array *from, uint32_t first, uint32_t room) {
-  Array copy = array_new(room);
-  array_add(&copy, from->ids + first, from->count - first);
-  return copy;
-}
-
-static void array_start(Bench *b) { b->current = array_copy(&b->array, 0, b->n + OPS_MAX); }
-
-static void array_end(Bench *b) {
-  free(b->current.ids);
-  b->current = (Array){0};
-  for (uint32_t i = 0; i < b->ops; i++) {
-    free(b->copies[i].ids);
-    b->copies[i] = (Array){0};
-  }
-}
-
-/* There is room, as nearly always. */
-static void array_append(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) ((volatile MessageId *)b->current.ids)[b->current.count++] = b->n;
-}
-
-static void array_append_first(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    b->copies[i] = array_copy(&b->array, 0, b->n + 1);
-    b->copies[i].ids[b->copies[i].count++] = b->n;
-  }
-}
-
-static void array_insert(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    const Array *old = &b->array;
-    Array new = array_new(old->count + 1);
-    array_add(&new, old->ids, b->at[i]);
-    array_add(&new, &b->n, 1);
-    array_add(&new, old->ids + b->at[i], old->count - b->at[i]);
-    b->copies[i] = new;
-  }
-}
-
-static void array_replace(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    b->copies[i] = array_copy(&b->array, 0, b->n);
-    b->copies[i].ids[b->at[i]] = b->n;
-  }
-}
-
-static void array_truncate(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) b->copies[i] = array_copy(&b->array, b->n - b->n / 2, b->n / 2);
-}
-
-/* What was kept stays as it is, while the current array is appended to: so it is copied. */
-static void array_rollback(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) b->copies[i] = array_copy(&b->array, 0, b->n);
-}
-
-static void array_recent(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    uint32_t found = 0;
-    for (uint32_t at = b->n; at-- > 0 && found < 3;) {
-      if (b->roles[b->array.ids[at]] != ROLE_USER) continue;
-      sink += b->array.ids[at];
-      found++;
-    }
-  }
-}
-
-static uint32_t array_suffix_start(const Bench *b) {
-  uint64_t sum = 0;
-  uint32_t at = b->n;
-  while (at > 0 && (sum += b->tokens[b->array.ids[at - 1]]) <= b->half) at--;
-  return at;
-}
-
-static void array_suffix(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) sink += array_suffix_start(b);
-}
-
-static void array_trim(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    uint32_t start = array_suffix_start(b);
-    b->copies[i] = array_copy(&b->array, start, b->n - start);
-  }
-}
-
-/* The oldest units go, system messages aside; a call and the results behind it are a unit. */
-static void array_keep_recent(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    Array new = array_new(b->n);
-    uint64_t left = 2 * b->half;
-    uint32_t at = 0;
-    while (at < b->n && left > b->half) {
-      MessageId id = b->array.ids[at++];
-      if (b->roles[id] == ROLE_SYSTEM) {
-        new.ids[new.count++] = id;
-        continue;
-      }
-      left -= b->tokens[id];
-      for (; at < b->n && b->roles[b->array.ids[at]] == ROLE_TOOL; at++) left -= b->tokens[b->array.ids[at]];
-    }
-    array_add(&new, b->array.ids + at, b->n - at);
-    b->copies[i] = new;
-  }
-}
-
-static void array_filter(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    Array new = array_new(b->n);
-    for (uint32_t at = 0; at < b->n; at++) {
-      uint8_t role = b->roles[b->array.ids[at]];
-      new.ids[new.count] = b->array.ids[at];
-      new.count += role == ROLE_USER || role == ROLE_ASSISTANT;
-    }
-    b->copies[i] = new;
-  }
-}
-
-static void array_list(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) {
-    uint64_t sum = 0;
-    for (uint32_t at = 0; at < b->n; at++) sum += touch(b, b->array.ids[at]);
-    sink += sum;
-  }
-}
-
 /* ---- all of them ---- */
 
 static const Case CASES[] = {
@@ -610,7 +296,10 @@ static int by_size(const void *a, const void *b) {
 }
 
 static void aim(Bench *b) {
-  for (uint32_t i = 0; i < b->ops; i++) b->at[i] = draw(b->n);
+  for (uint32_t i = 0; i < b->ops; i++) {
+    b->at[i] = draw(b->n);
+    b->there[i] = b->made[b->at[i]];
+  }
 }
 
 /* Nanoseconds per operation. */
@@ -636,14 +325,17 @@ static void print(const Bench *b, const char *row, const char *column, double va
   fflush(stdout);
 }
 
-/* Bytes as asked of the allocator, without its own. */
+/* Bytes as asked of the allocator, without its own. A store grows by blocks and a history doubles: so many replacements
+   are made in the conversation. */
 static void print_bytes(Bench *b) {
   b->ops = OPS_MAX;
-  aim(b);
   size_t before = in_use;
   chat_start(b);
-  chat_replace(b);
-  print(b, "bytes_snapshot", "ebb", (double)(in_use - before) / b->ops);
+  for (int i = 0; i < BYTES_ROUNDS; i++) {
+    aim(b);
+    chat_replace(b);
+  }
+  print(b, "bytes_snapshot", "ebb", (double)(in_use - before) / (OPS_MAX * BYTES_ROUNDS));
   chat_end(b);
   before = in_use;
   tree_start(b);

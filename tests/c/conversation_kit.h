@@ -78,12 +78,14 @@ static void word_json(const Word *word, char out[JSON_ROOM]) {
   size_t at = (size_t)sprintf(out, "{\"role\":\"%s\",", word->kind == 'g' ? "function" : role_name(word_role(word)));
   if (word->kind == 't') at += (size_t)sprintf(out + at, "\"tool_call_id\":\"%c\",", word->ids[0]);
   if (word->kind == 'g') at += (size_t)sprintf(out + at, "\"name\":\"%c\",", word->ids[0]);
-  if (word->kind == 'f') at += (size_t)sprintf(out + at, "\"function_call\":{\"name\":\"%c\",\"arguments\":\"{}\"},", word->ids[0]);
+  if (word->kind == 'f') {
+    at += (size_t)sprintf(out + at, "\"function_call\":{\"name\":\"%c\",\"arguments\":\"{}\"},", word->ids[0]);
+  }
   if (word->kind == 'a' && word->ids[0] != '\0') {
     at += (size_t)sprintf(out + at, "\"tool_calls\":[");
     for (const char *id = word->ids; *id != '\0'; id++) {
-      at += (size_t)sprintf(out + at, "%s{\"id\":\"%c\",\"type\":\"function\",\"function\":{\"name\":\"tool_%c\",\"arguments\":\"{}\"}}",
-                            id == word->ids ? "" : ",", *id, *id);
+      at += (size_t)sprintf(out + at, "%s{\"id\":\"%c\",\"type\":\"function\",", id == word->ids ? "" : ",", *id);
+      at += (size_t)sprintf(out + at, "\"function\":{\"name\":\"tool_%c\",\"arguments\":\"{}\"}}", *id);
     }
     at += (size_t)sprintf(out + at, "],");
   }
@@ -180,7 +182,8 @@ static UNUSED MessageId visible(const Conversation *chat, uint32_t position) {
 
 static UNUSED uint32_t visible_count(const Conversation *chat) { return sequence_count(conversation_list(chat)); }
 
-static UNUSED void assert_link(const Conversation *chat, MessageId id, uint32_t result, MessageId message, uint32_t call) {
+static UNUSED void assert_link(const Conversation *chat, MessageId id, uint32_t result, MessageId message,
+                               uint32_t call) {
   Link link = store_answers(conversation_store(chat), id, result);
   assert_int_equal(link.message, message);
   assert_int_equal(link.call, call);
@@ -281,7 +284,7 @@ static UNUSED void sweep_run(const Sweep *sweep) {
   char *expected = snapshot(chat, true);
   conversation_free(chat);
   size_t k = 1;
-  while (sweep_once(sweep, k, true, expected) | sweep_once(sweep, k, false, expected)) k++;
+  while (sweep_once(sweep, k, true, expected) && sweep_once(sweep, k, false, expected)) k++;
   printf("%s: %zu allocations failed in turn\n", sweep->name, k - 1);
   assert_true(k > 1);
   free(expected);
@@ -317,7 +320,8 @@ static bool plain_answers(const PlainStore *store, MessageId id, MessageId calle
   return false;
 }
 
-static bool plain_answered(const PlainStore *store, const MessageId *list, uint32_t count, MessageId caller, uint32_t call) {
+static bool plain_answered(const PlainStore *store, const MessageId *list, uint32_t count, MessageId caller,
+                           uint32_t call) {
   for (uint32_t i = 0; i < count; i++) {
     if (plain_answers(store, list[i], caller, call)) return true;
   }
@@ -325,8 +329,8 @@ static bool plain_answered(const PlainStore *store, const MessageId *list, uint3
 }
 
 /* The nearest call before `position` that nothing in the list answers, nor `self`. */
-static Link plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position, MessageId self,
-                       char key) {
+static Link plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position,
+                       MessageId self, char key) {
   while (position-- > 0) {
     const char *calls = plain_calls(&store->messages[list[position]]);
     for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {
@@ -339,8 +343,8 @@ static Link plain_find(const PlainStore *store, const MessageId *list, uint32_t 
 
 /* A new message that will stand at `position` of the list, or takes the place of
    `replaced` (0: none) there. */
-static UNUSED MessageId plain_add(PlainStore *store, const MessageId *list, uint32_t count, uint32_t position, Word word,
-                                  MessageId replaced) {
+static UNUSED MessageId plain_add(PlainStore *store, const MessageId *list, uint32_t count, uint32_t position,
+                                  Word word, MessageId replaced) {
   MessageId id = ++store->count, others[PLAIN_ROOM];
   assert_true(id <= PLAIN_ROOM);
   Plain *plain = &store->messages[id];

@@ -8,6 +8,20 @@
 
 #include "core/draft.h"
 
+/* With its slots numbered, so that they can be looked at. */
+static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {
+  Draft *draft;
+  assert_int_equal(draft_new(chat, guarded, &draft), STATUS_OK);
+  assert_int_equal(draft_number(draft), STATUS_OK);
+  return draft;
+}
+
+static UNUSED uint64_t guarded_tokens(Draft *draft) {
+  uint64_t tokens;
+  assert_int_equal(draft_guarded_tokens(draft, &tokens), STATUS_OK);
+  return tokens;
+}
+
 /* Replaces message `at`, or inserts at position `at`. */
 static Status draft_put_word(Draft *draft, bool replace, uint32_t at, const Word *word, MessageId *made, Hold *why) {
   Reader reader;

@@ -74,7 +74,8 @@ static void check_message(const Side *side, MessageId id) {
     assert_int_equal(link.message, plain->links[i].message);
     assert_int_equal(link.call, plain->links[i].call);
   }
-  assert_int_equal(marks_has(conversation_marks(side->chat), text_of(MARK_PINNED), plain->origin), side->pinned[plain->origin]);
+  bool pinned = marks_has(conversation_marks(side->chat), text_of(MARK_PINNED), plain->origin);
+  assert_int_equal(pinned, side->pinned[plain->origin]);
 }
 
 static void check(Side *side) {
@@ -115,7 +116,8 @@ static Word random_word(void) {
 static Word random_replacement(const Word *old) {
   Word word = random_word();
   if (word_calls(&word)) word.kind = word_calls(old) ? old->kind : 'u';
-  memcpy(word.ids, word_calls(old) == word_calls(&word) && (word_calls(old) || one_in(2)) ? old->ids : word.ids, sizeof word.ids);
+  bool same = word_calls(old) == word_calls(&word) && (word_calls(old) || one_in(2));
+  if (same) memcpy(word.ids, old->ids, sizeof word.ids);
   if (strchr("Utg", word.kind) != NULL && word.ids[0] == '\0') word.kind = 'u';
   if (strchr("tg", word.kind) != NULL) word.ids[1] = '\0';
   if (strchr("su", word.kind) != NULL) word.ids[0] = '\0';
@@ -207,7 +209,8 @@ static void do_truncate(Side *side) {
   cut.remove_last = amount(&cut.has_remove_last);
   cut.start = amount(&cut.has_range);
   cut.end = one_in(8) ? below(5) : cut.start + (cut.start < 1000 ? below(30) : 0);
-  bool any = cut.has_keep_first || cut.has_keep_last || cut.has_remove_first || cut.has_remove_last || cut.has_range || cut.has_role;
+  bool any = cut.has_keep_first || cut.has_keep_last || cut.has_remove_first || cut.has_remove_last ||
+             cut.has_range || cut.has_role;
   Status status = operation_truncate(side->chat, &cut);
   if (!any || (cut.has_range && cut.start > cut.end)) {
     assert_int_equal(status, STATUS_ARGUMENT);

@@ -232,7 +232,8 @@ static void without_memory_a_file_is_not_loaded(void **state) {
   static const char json[] =
     "{\"model\":\"m\",\"tools\":[{}],\"messages\":[{\"role\":\"user\",\"id\":\"i\",\"content\":[{\"type\":\"odd\"}]},"
     "{\"role\":\"assistant\",\"id\":\"j\",\"content\":\"\",\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\","
-    "\"function\":{\"name\":\"n\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"r\"}]}";
+    "\"function\":{\"name\":\"n\",\"arguments\":\"{}\"}}]},"
+    "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"r\"}]}";
   size_t k = 0;
   for (int once = 0; once < 2; once++) {
     Status status = STATUS_MEMORY;

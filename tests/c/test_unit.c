@@ -107,7 +107,8 @@ static bool answers(const Naive *naive, uint32_t position, uint32_t result, uint
   if (store_origin(naive->store, link.message) != store_origin(naive->store, naive->ids[caller])) return false;
   for (uint32_t i = 0; i < calls; i++) {
     *call = (link.call + i) % calls;
-    if (text_equal(message_call_key(other, *call), message_text(message, message_result(message, result).id))) return true;
+    Text key = message_text(message, message_result(message, result).id);
+    if (text_equal(message_call_key(other, *call), key)) return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 /*
 ** Files of messages: any bytes are loaded or refused with a place and a word.
 ** What is loaded is written back byte for byte, and loads again; so does what
-** is left when some of its messages are dropped.
+** is there when some of its messages are dropped and one is inserted.
 */
 #undef NDEBUG
 #include <assert.h>
@@ -134,6 +134,26 @@ static void drop(Loaded *loaded, uint32_t random, Buffer *out) {
   }
 }
 
+static const char NEW[] = "{\"role\":\"user\",\"content\":\"new\"}";
+
+static Status next_new(void *user, bool *more, Text *raw, MessageShape *shape) {
+  bool *given = user;
+  *more = !*given;
+  *given = true;
+  *raw = text_of(NEW);
+  *shape = (MessageShape){.role = ROLE_USER, .role_text = {.at = 9, .size = 4}, .content_kind = CONTENT_STRING,
+                          .content = {.at = 26, .size = 3}};
+  return STATUS_OK;
+}
+
+static void insert(Loaded *loaded, uint32_t random, Buffer *out) {
+  bool given = false;
+  MessageSource source = {.next = next_new, .user = &given};
+  uint32_t count = sequence_count(conversation_list(loaded->conversation));
+  assert(operation_insert(loaded->conversation, random % (count + 1), &source) == STATUS_OK);
+  write_and_load_again(loaded, out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Loaded loaded;
@@ -151,7 +171,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   write_and_load_again(&loaded, &out);
   assert(out.size == size && (size == 0 || memcmp(out.bytes, data, size) == 0));
+  if ((random & 0x10000) != 0) insert(&loaded, random >> 20, &out);
   drop(&loaded, random, &out);
+  insert(&loaded, random >> 24, &out);
   buffer_free(&out);
   unload(&loaded);
   return 0;

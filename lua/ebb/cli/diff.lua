@@ -136,8 +136,10 @@ local function as_text(given, found)
   for _, entry in ipairs(found) do
     WRITE[entry.kind](page, entry)
   end
-  local counts, line = counts_of(found), "%d only in %s, %d only in %s, %d changed"
-  page.lines[#page.lines + 1] = text.printable(line:format(counts.removed, given.a, counts.added, given.b, counts.changed))
+  local counts = counts_of(found)
+  local line = "%d only in %s, %d only in %s, %d changed"
+  line = line:format(counts.removed, given.a, counts.added, given.b, counts.changed)
+  page.lines[#page.lines + 1] = text.printable(line)
   return table.concat(page.lines, "\n") .. "\n"
 end
 

@@ -17,7 +17,7 @@
 local alignment = {}
 
 local PAIRS_MAX = 4096   -- of one key
-local REACH = 16         -- ranks to both sides, beyond that
+local REACH = 32         -- ranks to both sides, beyond that
 
 --- Places of each key in list[first..last], rising.
 local function places_of(list, first, last)

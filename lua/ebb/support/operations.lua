@@ -126,12 +126,11 @@ end
 
 ---- The operations: their fields, and what each becomes ----
 
-local ANY_OF_LIST = "use an index below the number of visible messages; positions count from 0"
-
 --- Positions are checked here once more, in the numbers of the file.
 local function check_position(chat, position, last, path)
   if position > last then
-    refuse("out_of_range", ("%s: %d is beyond the list of %d messages"):format(path, position, #chat), ANY_OF_LIST)
+    local hint = last < 0 and "the list is empty" or ("it may be 0 to %d"):format(last)
+    refuse("out_of_range", ("%s: %d is beyond the list of %d messages"):format(path, position, #chat), hint)
   end
 end
 

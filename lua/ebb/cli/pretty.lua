@@ -1,0 +1,87 @@
+--- Lua values as a person reads them: `{ role = "user", content = "Hi" }`.
+--
+-- Tables are opened three deep and to a limit, on one line if that is wide
+-- enough; text from messages comes out quoted, with nothing in it that a
+-- terminal would obey.
+
+local core = require "ebb.support.core"
+local text = require "ebb.cli.text"
+
+local pretty = {}
+
+local DEPTH_MAX = 3
+local ITEMS_MAX = 50       -- of a table
+local TEXT_INSIDE = 200    -- columns of a string inside a table
+
+local function quoted(bytes, columns)
+  local escaped = text.printable((bytes:gsub('[\\"]', "\\%0")))
+  return '"' .. text.cut(escaped, columns) .. '"'
+end
+
+local function is_name(key)
+  return type(key) == "string" and key:find "^[%a_][%w_]*$" ~= nil
+end
+
+--- Names first, in order; then all else by its type and as it is written.
+local function key_order(a, b)
+  if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
+  if type(a) ~= type(b) then return type(a) == "string" or type(b) ~= "string" and type(a) < type(b) end
+  return tostring(a) < tostring(b)
+end
+
+--- The keys behind the list part, which ends at `size`.
+local function keys_of(value, size)
+  local keys = {}
+  for key in next, value do
+    if not (math.type(key) == "integer" and key >= 1 and key <= size) then keys[#keys + 1] = key end
+  end
+  table.sort(keys, key_order)
+  return keys
+end
+
+local write
+
+local function items_of(value, width, depth)
+  local items, size = {}, rawlen(value)
+  for i = 1, math.min(size, ITEMS_MAX) do
+    items[i] = write(rawget(value, i), width, depth)
+  end
+  local keys = keys_of(value, size)
+  for i = 1, math.min(#keys, ITEMS_MAX - #items) do
+    local key = keys[i]
+    local name = is_name(key) and key or "[" .. write(key, width, DEPTH_MAX) .. "]"
+    items[#items + 1] = name .. " = " .. write(rawget(value, key), width, depth)
+  end
+  local left = size + #keys - #items
+  if left > 0 then items[#items + 1] = ("... %d more"):format(left) end
+  return items
+end
+
+local function write_table(value, width, depth)
+  if next(value) == nil then return "{}" end
+  if depth >= DEPTH_MAX then return "{...}" end
+  local items = items_of(value, width - 2, depth + 1)
+  local line = "{ " .. table.concat(items, ", ") .. " }"
+  if #line <= width and not line:find "\n" then return line end
+  return "{\n" .. table.concat(items, ",\n"):gsub("[^\n]+", "  %0") .. "\n}"
+end
+
+--- A value at `depth` tables down. What has its own way to be text goes by it.
+function write(value, width, depth)
+  if type(value) == "string" then return quoted(value, depth > 0 and TEXT_INSIDE or math.maxinteger) end
+  if value == core.json.null then return "ebb.null" end
+  local metatable = debug.getmetatable(value)
+  if type(value) ~= "table" or metatable and rawget(metatable, "__tostring") then
+    return text.printable(tostring(value))
+  end
+  return write_table(value, width, depth)
+end
+
+---@param value any
+---@param width integer     columns
+---@return string           may be several lines
+function pretty.of(value, width)
+  return write(value, width, 0)
+end
+
+return pretty

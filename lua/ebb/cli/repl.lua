@@ -1,0 +1,156 @@
+--- ebb repl: Lua at a prompt, with `ebb` and, if a file is named, `chat`.
+--
+-- On a terminal lines are edited (runtime/host/repl.c), and Ctrl-C stops the
+-- script that runs, not the prompt. From anywhere else lines are read as they
+-- are, without prompts; there the answer is 5 if one of them failed, and Ctrl-C
+-- ends it all.
+
+local completion = require "ebb.cli.completion"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
+local options = require "ebb.cli.options"
+local pretty = require "ebb.cli.pretty"
+local terminal = require "ebb.cli.terminal"
+
+local repl = {}
+
+local PROMPT, MORE = "> ", ">> "
+
+function repl.declare(parser)
+  parser:argument("file", "JSON array, JSONL or request body, to be loaded as `chat`."):args("?")
+  options.reading(parser)
+end
+
+---- One script ----
+
+local function is_unfinished(problem)
+  return problem:find "<eof>$" ~= nil
+end
+
+--- As an expression if it is one, else as statements.
+---@return function? chunk
+---@return string? problem
+---@return boolean? unfinished      more lines may make it whole
+local function compile(script)
+  local chunk, as_expression = load("return " .. script, "=stdin", "t")
+  if chunk then return chunk end
+  local statements, problem = load(script, "=stdin", "t")
+  if statements then return statements end
+  return nil, problem, is_unfinished(problem) or is_unfinished(as_expression)
+end
+
+local function show(results)
+  local width, pieces, separator = terminal.columns(true), {}, "\t"
+  for i = 1, results.n do
+    pieces[i] = pretty.of(results[i], width)
+    if pieces[i]:find "\n" then separator = "\n" end
+  end
+  if results.n > 0 then io.stdout:write(table.concat(pieces, separator), "\n") end
+end
+
+--- The error, and its way through what was typed.
+local function trace(problem)
+  local known = failure.of(problem)
+  local way = debug.traceback(known and known.message or tostring(problem), 2)
+  way = way:gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", ""):gsub("\t", "  ")
+  way = way:gsub("in upvalue 'chunk'", "in main chunk")   -- so `evaluate` calls it
+  return known and known.hint and way .. "\nhint: " .. known.hint or way
+end
+
+--- Results are shown inside the call: to turn them into text may run a script too.
+---@param protected fun(call: function, handler: function): boolean, any
+---@return boolean ok
+local function evaluate(chunk, protected)
+  local ok, problem = protected(function() show(table.pack(chunk())) end, trace)
+  if not ok then terminal.say(tostring(problem)) end
+  return ok
+end
+
+--- Reads until nothing is left. Lines are gathered while they are not whole.
+---@param read fun(prompt: string): string|false|nil     false: what was gathered is thrown away
+---@return boolean ok      nothing failed
+local function run_lines(read, protected)
+  local gathered, all_ok = nil, true
+  while true do
+    local line = read(gathered and MORE or PROMPT)
+    if line == nil and not gathered then return all_ok end
+    if line == false then
+      gathered = nil
+    else
+      local script = gathered and gathered .. "\n" .. (line or "") or line
+      local chunk, problem, unfinished = compile(script)
+      if unfinished and line then
+        gathered = script
+      else
+        gathered = nil
+        if not chunk then terminal.say(problem) end
+        all_ok = chunk ~= nil and evaluate(chunk, protected) and all_ok
+      end
+    end
+  end
+end
+
+---- Where lines come from ----
+
+--- The file of past lines; nil where there is no home to keep it in.
+local function history_path()
+  local state, home = os.getenv "XDG_STATE_HOME" or "", os.getenv "HOME" or ""
+  if state:sub(1, 1) ~= "/" then
+    if home:sub(1, 1) ~= "/" then return nil end
+    state = home .. "/.local/state"
+  end
+  return state .. "/ebb/history"
+end
+
+--- Names in columns, as many as fit.
+local function columns_of(names)
+  local widest = 0
+  for _, name in ipairs(names) do
+    widest = math.max(widest, #name + 2)
+  end
+  local per_line, pieces = math.max(1, terminal.columns() // widest), {}
+  for i, name in ipairs(names) do
+    local ends_line = i % per_line == 0 or i == #names
+    pieces[i] = ends_line and name .. "\n" or name .. (" "):rep(widest - #name)
+  end
+  return table.concat(pieces):gsub("\n$", "")
+end
+
+local function complete(line)
+  local more, names = completion.of(line)
+  if more ~= "" then return more end
+  return "", #names > 1 and columns_of(names) or ""
+end
+
+local function read_prompted(prompt)
+  io.stderr:write(prompt)
+  return io.read "l"
+end
+
+local function read_plain()
+  return io.read "l"
+end
+
+local function at_terminal()
+  local note = _G.chat and (", chat has %d messages"):format(#_G.chat) or ""
+  terminal.say(("ebb %s, %s%s; Ctrl-D ends"):format(host.version, _VERSION, note))
+  local editor = host.editor(history_path(), complete)
+  if editor then
+    run_lines(function(prompt) return editor:read(prompt) end, host.interruptible)
+  else
+    run_lines(read_prompted, host.interruptible)
+  end
+  return 0
+end
+
+function repl.run(given)
+  if given.file == "-" then failure.usage("standard input holds what is typed", "name a file for the messages") end
+  io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
+  _G.ebb = ebb
+  if given.file then _G.chat = options.load(given.file, given) end
+  if terminal.stdin_is_terminal and terminal.talks_to_person then return at_terminal() end
+  return run_lines(read_plain, xpcall) and 0 or failure.SCRIPT
+end
+
+return repl

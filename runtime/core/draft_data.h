@@ -1,0 +1,68 @@
+/*
+** What a draft is made of: for draft.c, draft_slots.c and draft_edit.c only.
+**
+** Slots are numbered when somebody first asks for them; until then the draft is
+** its list, and dropping the oldest needs no more (core/oldest.h).
+**
+** Drops and replacements only mark their slots; the list is brought up to date
+** when somebody looks at it (draft_settle). So a policy that drops ten thousand
+** units one by one costs ten thousand marks and one edit of the tree.
+**
+** Invariants: `live` and `tokens` are those of the messages that are there. A
+** slot that is SLOT_SETTLED is gone from `list` too; one that is SLOT_CHANGED is
+** there with its old message.
+*/
+#ifndef EBB_CORE_DRAFT_DATA_H
+#define EBB_CORE_DRAFT_DATA_H
+
+#include "core/draft.h"
+
+enum { SLOT_HOLD = 0x07, SLOT_GONE = 0x08, SLOT_SETTLED = 0x10, SLOT_CHANGED = 0x20 };
+
+typedef struct Slots {
+  uint32_t count;
+  MessageId *ids;
+  uint8_t *flags;
+  Units *units;
+} Slots;
+
+struct Draft {
+  Memory memory;
+  Conversation *conversation;
+  bool guarded, numbered, settled, done;
+  uint64_t version;          /* of the conversation when the draft began */
+  uint32_t began;            /* messages that the store had when the draft began */
+  StoreMark mark;            /* before the first that the draft added */
+  uint32_t stored;           /* messages that the draft added to the store */
+  Sequence *list;
+  Slots slots;
+  uint32_t *slot_of;         /* per id: slot + 1, or 0 */
+  uint32_t slot_of_room;
+  uint32_t live, untouched;
+  uint64_t tokens, before;
+  Ledger *ledger;
+  char *by;
+  size_t by_size;
+};
+
+/* ---- draft_slots.c ---- */
+
+/* Slots for a list, with what the guards hold. */
+Status   slots_make(const Draft *draft, const Sequence *list, Slots *made);
+void     slots_free(const Memory *memory, Slots *slots);
+void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
+uint32_t slot_tokens(const Draft *draft, uint32_t slot);
+/* Room in slot_of for every id that the store has, and one more. */
+Status   draft_reserve_ids(Draft *draft);
+/* Takes over a list and its slots, which have one message more, at `position`. */
+void     draft_renumber(Draft *draft, Sequence *list, Slots slots, uint32_t position);
+
+/* ---- draft.c ---- */
+
+Status   draft_settle(Draft *draft);
+void     draft_take_list(Draft *draft, Sequence *list);      /* in the place of the old one */
+Status   draft_cause(Draft *draft, Text reason, Cause *cause);
+/* One message's entry, for which room is reserved. */
+void     draft_record(Draft *draft, Cause cause, LedgerRun entry);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+** The edits of a draft: dropping, replacing, inserting, keeping.
+*/
+#include "core/draft_data.h"
+
+#include <string.h>
+
+#include "core/oldest.h"
+
+/* ---- dropping ---- */
+
+static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
+  if (draft_slot_is_gone(draft, slot)) return STATUS_OK;
+  Status status = ledger_reserve(draft->ledger);
+  if (status != STATUS_OK) return status;
+  uint32_t tokens = slot_tokens(draft, slot);
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
+  draft->slots.flags[slot] |= SLOT_GONE;
+  draft->settled = false;
+  draft->live--;
+  draft->untouched -= draft->slots.ids[slot] <= draft->began;
+  draft->tokens -= tokens;
+  *freed += tokens;
+  return STATUS_OK;
+}
+
+static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *freed) {
+  const Units *units = draft->slots.units;
+  Status status = STATUS_OK;
+  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
+    status = drop_slot(draft, slot, cause, freed);
+  }
+  return status;
+}
+
+/* Puts back what was dropped since the mark. */
+static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
+  for (uint32_t entry = ledger_count(draft->ledger); entry-- > mark.entries;) {
+    uint32_t place;
+    LedgerRun run = ledger_run_of(draft->ledger, entry, &place);
+    uint32_t slot = draft_slot_of(draft, run.first + place);
+    draft->slots.flags[slot] &= (uint8_t)~SLOT_GONE;
+    draft->live++;
+    draft->untouched += draft->slots.ids[slot] <= draft->began;
+    draft->tokens += slot_tokens(draft, slot);
+  }
+  ledger_rewind(draft->ledger, mark);
+  *freed = 0;
+}
+
+Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why) {
+  Cause cause;
+  *freed = 0;
+  Status status = draft_number(draft);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t slot = draft_slot_of(draft, ids[i]);
+    if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
+    *why = draft_slot_hold(draft, slot);
+    if (*why != HOLD_NONE) return STATUS_GUARDED;
+  }
+  LedgerMark mark = ledger_mark(draft->ledger);
+  status = draft_cause(draft, reason, &cause);
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    uint32_t slot = draft_slot_of(draft, ids[i]);
+    /* With guards the message's whole unit, without them the message alone. */
+    status = draft->guarded ? drop_unit(draft, draft->slots.units->of[slot], cause, freed)
+                            : drop_slot(draft, slot, cause, freed);
+  }
+  if (status != STATUS_OK) undo_drops(draft, mark, freed);
+  return status;
+}
+
+static bool unit_is_there(const Draft *draft, uint32_t unit) {
+  const Units *units = draft->slots.units;
+  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE; slot = units->next[slot]) {
+    if (!draft_slot_is_gone(draft, slot)) return true;
+  }
+  return false;
+}
+
+/* The first of the newest `keep` units that are there. */
+static uint32_t first_kept_unit(const Draft *draft, uint32_t keep) {
+  uint32_t unit = draft->slots.units->count;
+  while (unit > 0 && keep > 0) keep -= unit_is_there(draft, --unit);
+  return unit;
+}
+
+static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
+  Status status = draft_number(draft);
+  if (status != STATUS_OK) return status;
+  const Units *units = draft->slots.units;
+  uint32_t end = first_kept_unit(draft, keep);
+  LedgerMark mark = ledger_mark(draft->ledger);
+  for (uint32_t unit = 0; unit < end && draft->tokens > to && status == STATUS_OK; unit++) {
+    if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
+  }
+  if (status != STATUS_OK) undo_drops(draft, mark, freed);
+  return status;
+}
+
+/* ---- the oldest, by searching ---- */
+
+/* Entries for the messages [first, end) of the list: a run where seqs have no
+   gap, else its two halves. */
+static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t end) {
+  MessageId low = sequence_at(draft->list, first), high = sequence_at(draft->list, end - 1);
+  if (high - low != end - 1 - first) {
+    uint32_t middle = first + (end - first) / 2;
+    Status status = record_range(draft, cause, first, middle);
+    return status == STATUS_OK ? record_range(draft, cause, middle, end) : status;
+  }
+  Status status = ledger_reserve(draft->ledger);
+  if (status != STATUS_OK) return status;
+  Sum before = sequence_prefix(draft->list, first), behind = sequence_prefix(draft->list, end);
+  uint64_t freed = sum_measure(&behind, MEASURE_TOKENS) - sum_measure(&before, MEASURE_TOKENS);
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = low, .count = end - first, .freed = (int64_t)freed});
+  return STATUS_OK;
+}
+
+/* The next position from `from` on whose bit is `value`, or the count. */
+static uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t count, bool value) {
+  while (from < count) {
+    uint64_t word = (value ? bits[from / 64] : ~bits[from / 64]) >> (from % 64);
+    if (word != 0) {
+      from += (uint32_t)__builtin_ctzll(word);
+      break;
+    }
+    from += 64 - from % 64;
+  }
+  return from < count ? from : count;
+}
+
+static Status record_gone(Draft *draft, Cause cause, const uint64_t *gone) {
+  uint32_t count = sequence_count(draft->list);
+  for (uint32_t first = next_bit(gone, 0, count, true); first < count;) {
+    uint32_t end = next_bit(gone, first, count, false);
+    Status status = record_range(draft, cause, first, end);
+    if (status != STATUS_OK) return status;
+    first = next_bit(gone, end, count, true);
+  }
+  return STATUS_OK;
+}
+
+/* Takes the messages that are gone out of the list, and notes them; or leaves no trace. */
+static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words, uint64_t *freed) {
+  LedgerMark mark = ledger_mark(draft->ledger);
+  Sequence *list;
+  Status status = sequence_share(draft->list, &list);
+  if (status != STATUS_OK) return status;
+  status = record_gone(draft, cause, gone);
+  for (size_t word = 0; word < words; word++) gone[word] = ~gone[word];
+  if (status == STATUS_OK) status = sequence_keep(&list, gone);
+  if (status != STATUS_OK) {
+    ledger_rewind(draft->ledger, mark);
+    sequence_release(list);
+    return status;
+  }
+  Sum before = sequence_sum(draft->list), now = sequence_sum(list);
+  *freed = sum_measure(&before, MEASURE_TOKENS) - sum_measure(&now, MEASURE_TOKENS);
+  draft->tokens -= *freed;
+  draft->untouched -= draft->live - sequence_count(list);      /* nothing was replaced or inserted before */
+  draft->live = sequence_count(list);
+  draft_take_list(draft, list);
+  return STATUS_OK;
+}
+
+static Status search_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
+  if (draft->tokens <= to) return STATUS_OK;
+  size_t words = (size_t)sequence_count(draft->list) / 64 + 1;
+  uint64_t *gone = memory_new_array(&draft->memory, words, sizeof *gone);
+  if (gone == NULL) return STATUS_MEMORY;
+  memset(gone, 0, words * sizeof *gone);
+  oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
+  Status status = drop_gone(draft, cause, gone, words, freed);
+  memory_free(&draft->memory, gone, words * sizeof *gone);
+  return status;
+}
+
+Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed) {
+  Cause cause;
+  uint32_t before = draft->live;
+  Status status = draft_cause(draft, reason, &cause);
+  *freed = 0;
+  if (status == STATUS_OK) {
+    bool search = !draft->numbered && draft->guarded && oldest_can_search(draft->conversation, draft->list);
+    status = search ? search_oldest(draft, to, keep, cause, freed) : walk_oldest(draft, to, keep, cause, freed);
+  }
+  *messages = before - draft->live;
+  return status;
+}
+
+/* ---- replacing and inserting ---- */
+
+static bool same_key(const Message *a, const Message *b, uint32_t i) {
+  return text_equal(message_call_key(a, i), message_call_key(b, i)) &&
+         text_equal(message_text(a, message_call(a, i).name), message_text(b, message_call(b, i).name));
+}
+
+/* Same role, calls and results: what a replacement in a draft may not change. */
+static bool same_frame(const Message *a, const Message *b) {
+  if (message_role(a) != message_role(b) || message_call_count(a) != message_call_count(b)) return false;
+  if (message_result_count(a) != message_result_count(b)) return false;
+  for (uint32_t i = 0; i < message_call_count(a); i++) {
+    if (!same_key(a, b, i)) return false;
+  }
+  for (uint32_t i = 0; i < message_result_count(a); i++) {
+    Text key = message_text(a, message_result(a, i).id);
+    if (!text_equal(key, message_text(b, message_result(b, i).id))) return false;
+  }
+  return true;
+}
+
+/* Adds to the store for the draft, or leaves no trace. */
+static Status store_one(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, MessageId replaced,
+                        MessageId *made) {
+  Store *store = conversation_store(draft->conversation);
+  StoreMark mark = store_mark(store);
+  if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
+  Status status = draft_reserve_ids(draft);
+  if (status != STATUS_OK) return status;
+  status = conversation_store_one(draft->conversation, draft->list, position, raw, false, shape, replaced, made);
+  if (status == STATUS_OK && replaced != 0 &&
+      !same_frame(store_message(store, replaced), store_message(store, *made))) {
+    status = STATUS_ARGUMENT;
+  }
+  if (status != STATUS_OK) store_rewind(store, mark);
+  return status;
+}
+
+Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
+                     int64_t *freed, Hold *why) {
+  Status status = draft_number(draft);
+  if (status != STATUS_OK) return status;
+  uint32_t slot = draft_slot_of(draft, id);
+  if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
+  *why = draft_slot_hold(draft, slot);
+  if (*why != HOLD_NONE) return STATUS_GUARDED;
+  Cause cause;
+  status = draft_cause(draft, reason, &cause);
+  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
+  if (status != STATUS_OK) return status;
+  MessageId before = draft->slots.ids[slot];
+  /* Of the same frame it takes over the links, so that its place (which the
+     list need not have yet) does not matter. */
+  status = store_one(draft, 0, raw, shape, before, made);
+  if (status != STATUS_OK) return status;
+  uint32_t old = slot_tokens(draft, slot);
+  draft->stored++;
+  draft->untouched -= before <= draft->began;
+  draft->slots.ids[slot] = *made;
+  draft->slots.flags[slot] |= SLOT_CHANGED;
+  draft->slot_of[*made] = slot + 1;
+  draft->settled = false;
+  uint32_t now = slot_tokens(draft, slot);
+  draft->tokens = draft->tokens - old + now;
+  *freed = (int64_t)old - (int64_t)now;
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
+  return STATUS_OK;
+}
+
+/* Would a message at list position `position` stand between those of a unit? */
+static bool tears_unit(const Draft *draft, uint32_t position) {
+  const Units *units = draft->slots.units;
+  uint32_t border = 0;       /* the slot that stands there */
+  for (uint32_t live = 0; border < draft->slots.count; border++) {
+    if (!draft_slot_is_gone(draft, border) && live++ == position) break;
+  }
+  for (uint32_t slot = border; slot < draft->slots.count; slot++) {
+    if (draft_slot_is_gone(draft, slot)) continue;
+    uint32_t first = units->units[units->of[slot]].first;
+    while (draft_slot_is_gone(draft, first)) first = units->next[first];
+    if (first < border) return true;
+  }
+  return false;
+}
+
+Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made) {
+  Status status = draft_number(draft);
+  if (status == STATUS_OK) status = draft_settle(draft);
+  if (status != STATUS_OK) return status;
+  if (position > sequence_count(draft->list)) return STATUS_RANGE;
+  if (draft->guarded && tears_unit(draft, position)) return STATUS_GUARDED;
+  StoreMark mark = store_mark(conversation_store(draft->conversation));
+  Sequence *list;
+  Cause cause;
+  status = draft_cause(draft, reason, &cause);
+  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
+  if (status == STATUS_OK) status = store_one(draft, position, raw, shape, 0, made);
+  if (status != STATUS_OK) return status;
+  status = sequence_share(draft->list, &list);
+  if (status == STATUS_OK) {
+    Slots slots;
+    status = sequence_insert(&list, position, *made);
+    if (status == STATUS_OK) status = slots_make(draft, list, &slots);
+    if (status == STATUS_OK) draft_renumber(draft, list, slots, position);
+    else sequence_release(list);
+  }
+  if (status != STATUS_OK) {
+    store_rewind(conversation_store(draft->conversation), mark);
+    return status;
+  }
+  uint32_t tokens = message_tokens(conversation_message(draft->conversation, *made));
+  draft->stored++;
+  draft->tokens += tokens;
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)tokens});
+  return STATUS_OK;
+}
+
+Status draft_keep(Draft *draft, MessageId id) {
+  Status status = draft_number(draft);
+  if (status != STATUS_OK) return status;
+  uint32_t slot = draft_slot_of(draft, id);
+  if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
+  slots_hold_unit(&draft->slots, draft->slots.units->of[slot], HOLD_KEPT);
+  return STATUS_OK;
+}

@@ -1,0 +1,144 @@
+/*
+** The slots of a draft, and what guards hold among them.
+*/
+#include "core/draft_data.h"
+
+#include <string.h>
+
+void slots_free(const Memory *memory, Slots *slots) {
+  memory_free(memory, slots->ids, slots->count * sizeof *slots->ids);
+  memory_free(memory, slots->flags, slots->count);
+  units_free(slots->units);
+  *slots = (Slots){0};
+}
+
+static void hold_slot(Slots *slots, uint32_t slot, Hold hold) {
+  if (!(slots->flags[slot] & SLOT_HOLD)) slots->flags[slot] |= (uint8_t)hold;
+}
+
+/* What one message of a unit is held by holds all of it. */
+void slots_hold_unit(Slots *slots, uint32_t unit, Hold hold) {
+  for (uint32_t slot = slots->units->units[unit].first; slot != UNIT_NONE; slot = slots->units->next[slot]) {
+    hold_slot(slots, slot, hold);
+  }
+}
+
+static void hold_guarded(const Conversation *conversation, const Sequence *list, Slots *slots) {
+  const Marks *marks = conversation_marks(conversation);
+  const Store *store = conversation_store(conversation);
+  Text pinned = text_of(MARK_PINNED);
+  bool any_pinned = marks_size(marks, pinned) > 0;
+  Sum sum = sequence_sum(list);
+  for (uint32_t slot = 0; slot < slots->count; slot++) {
+    bool system = message_role(store_message(store, slots->ids[slot])) == ROLE_SYSTEM;
+    if (system) slots_hold_unit(slots, slots->units->of[slot], HOLD_SYSTEM);
+    else if (any_pinned && marks_has(marks, pinned, store_origin(store, slots->ids[slot]))) {
+      slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
+    }
+  }
+  for (uint32_t unit = 0; unit < slots->units->count; unit++) {
+    if (slots->units->units[unit].pending) slots_hold_unit(slots, unit, HOLD_PENDING);
+  }
+  if (sum.turns > 0) {
+    uint32_t last = sequence_find(list, MEASURE_TURNS, sum.turns - 1);
+    slots_hold_unit(slots, slots->units->of[last], HOLD_LAST_USER);
+  }
+}
+
+Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
+  const Memory *memory = &draft->memory;
+  Slots slots = {.count = sequence_count(list)};
+  Status status = units_new(memory, conversation_store(draft->conversation), list, &slots.units);
+  if (status != STATUS_OK) return status;
+  if (slots.count > 0) {
+    slots.ids = memory_new_array(memory, slots.count, sizeof *slots.ids);
+    slots.flags = memory_new_array(memory, slots.count, sizeof *slots.flags);
+    if (slots.ids == NULL || slots.flags == NULL) {
+      slots_free(memory, &slots);
+      return STATUS_MEMORY;
+    }
+    memset(slots.flags, 0, slots.count);
+  }
+  SequenceWalk walk = sequence_walk(list, 0, slots.count);
+  while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
+  if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
+  *made = slots;
+  return STATUS_OK;
+}
+
+Status draft_reserve_ids(Draft *draft) {
+  uint32_t wanted = store_count(conversation_store(draft->conversation)) + 2;
+  if (wanted <= draft->slot_of_room) return STATUS_OK;
+  if (draft->slot_of_room > 0) wanted += wanted / 2;
+  uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, wanted, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  memset(grown + draft->slot_of_room, 0, (wanted - draft->slot_of_room) * sizeof *grown);
+  draft->slot_of = grown;
+  draft->slot_of_room = wanted;
+  return STATUS_OK;
+}
+
+Status draft_number(Draft *draft) {
+  if (draft->numbered) return STATUS_OK;
+  Slots slots;
+  Status status = draft_reserve_ids(draft);
+  if (status == STATUS_OK) status = slots_make(draft, draft->list, &slots);
+  if (status != STATUS_OK) return status;
+  for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
+  draft->slots = slots;
+  draft->numbered = true;
+  return STATUS_OK;
+}
+
+/* ---- numbering anew ---- */
+
+/* What was held stays held in the new numbering: a policy that adds a user
+   message does not free the one that was the last, nor a call that was pending. */
+static void carry_holds(Draft *draft, Slots *slots) {
+  for (uint32_t slot = 0; slot < slots->count; slot++) {
+    uint32_t old = draft_slot_of(draft, slots->ids[slot]);
+    if (old == UNIT_NONE || draft_slot_hold(draft, old) == HOLD_NONE) continue;
+    slots_hold_unit(slots, slots->units->of[slot], draft_slot_hold(draft, old));
+  }
+}
+
+/* Leads every id, those of replaced messages too, from its old slot to the new
+   one; ids of messages that are gone lead nowhere. Uses up the old slots' ids. */
+static void renumber_ids(Draft *draft, uint32_t position) {
+  uint32_t index = 0;
+  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
+    bool gone = draft_slot_is_gone(draft, slot);
+    draft->slots.ids[slot] = gone ? 0 : index + (index >= position) + 1;
+    index += !gone;
+  }
+  for (uint32_t id = 0; id < draft->slot_of_room; id++) {
+    if (draft->slot_of[id] > 0) draft->slot_of[id] = draft->slots.ids[draft->slot_of[id] - 1];
+  }
+}
+
+void draft_renumber(Draft *draft, Sequence *list, Slots slots, uint32_t position) {
+  carry_holds(draft, &slots);
+  renumber_ids(draft, position);
+  draft->slot_of[slots.ids[position]] = position + 1;
+  slots_free(&draft->memory, &draft->slots);
+  draft_take_list(draft, list);
+  draft->slots = slots;
+  draft->live = slots.count;
+}
+
+/* ---- looking ---- */
+
+uint32_t draft_slot_count(const Draft *draft) { return draft->slots.count; }
+const Units *draft_units(const Draft *draft) { return draft->slots.units; }
+
+uint32_t draft_slot_of(const Draft *draft, MessageId id) {
+  return id < draft->slot_of_room && draft->slot_of[id] > 0 ? draft->slot_of[id] - 1 : UNIT_NONE;
+}
+
+MessageId draft_slot_message(const Draft *draft, uint32_t slot) { return draft->slots.ids[slot]; }
+bool draft_slot_is_gone(const Draft *draft, uint32_t slot) { return draft->slots.flags[slot] & SLOT_GONE; }
+Hold draft_slot_hold(const Draft *draft, uint32_t slot) { return (Hold)(draft->slots.flags[slot] & SLOT_HOLD); }
+
+uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
+  return message_tokens(conversation_message(draft->conversation, draft->slots.ids[slot]));
+}

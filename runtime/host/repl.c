@@ -1,0 +1,287 @@
+/*
+** Repl: the terminal's side of `ebb repl`, a line editor.
+**
+** The editor is libedit. Linked, it would cost every command a quarter of its
+** start, so it is loaded when a prompt is first wanted; where it is missing the
+** prompt does without it.
+**
+** The prompt and all that is typed is drawn on standard error: standard output
+** has the results only. While a line is edited, signals are noted, and the wait
+** for the next key sees to them:
+**
+**     SIGINT    the line is thrown away        SIGWINCH   it is drawn anew
+**     SIGCONT   the terminal may have been given back in another mode
+*/
+#define _DEFAULT_SOURCE 1
+#include <dlfcn.h>
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/host.h"
+
+#include "lauxlib.h"
+
+enum { HISTORY_MAX = 1000, PROMPT_MAX = 32, COMPLETE_VALUE = 1 };
+
+static const char EDITOR[] = "ebb.host.Editor";
+
+/* ---- libedit ---- */
+
+#define LIBRARY(with) \
+  with(el_init) with(el_end) with(el_set) with(el_get) with(el_gets) with(el_line) with(el_insertstr) with(el_resize) \
+  with(el_source) with(history_init) with(history_end) with(history)
+
+typedef struct Library {
+  void *handle;
+#define POINTER(name) __typeof__(name) *name;
+  LIBRARY(POINTER)
+#undef POINTER
+} Library;
+
+typedef struct Editor {
+  Library library;
+  EditLine *edit;
+  History *past;
+  char *path;                /* of the history's file, or NULL: it is not kept; owned */
+  char prompt[PROMPT_MAX];
+  lua_State *L;              /* while a line is read */
+} Editor;
+
+static bool library_open(Library *library) {
+#define PLACE(name) {#name, offsetof(Library, name)},
+  static const struct { const char *name; size_t at; } functions[] = {LIBRARY(PLACE)};
+#undef PLACE
+  library->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library->handle == NULL) return false;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *found = dlsym(library->handle, functions[i].name);
+    if (found == NULL) return false;
+    memcpy((char *)library + functions[i].at, &found, sizeof found);
+  }
+  return true;
+}
+
+/* libedit's callbacks get nothing but an EditLine, and to ask that for more its
+   library is needed. There is one terminal, and so one editor that reads. */
+static const Library *loaded;
+
+static Editor *editor_of(EditLine *edit) {
+  void *editor = NULL;
+  loaded->el_get(edit, EL_CLIENTDATA, &editor);
+  return editor;
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t interrupted, resized, continued;
+
+static void note(int signal_number) {
+  if (signal_number == SIGINT) interrupted = 1;
+  else if (signal_number == SIGWINCH) resized = 1;
+  else continued = 1;
+}
+
+static const int NOTED[] = {SIGINT, SIGWINCH, SIGCONT};
+enum { NOTED_COUNT = sizeof NOTED / sizeof *NOTED };
+
+static void watch(struct sigaction before[NOTED_COUNT]) {
+  struct sigaction action = {.sa_handler = note};   /* no SA_RESTART: a key's read is to end */
+  sigemptyset(&action.sa_mask);
+  interrupted = resized = continued = 0;
+  for (int i = 0; i < NOTED_COUNT; i++) sigaction(NOTED[i], &action, &before[i]);
+}
+
+static void unwatch(const struct sigaction before[NOTED_COUNT]) {
+  for (int i = 0; i < NOTED_COUNT; i++) sigaction(NOTED[i], &before[i], NULL);
+}
+
+static void redraw(Editor *editor) {
+  if (resized) editor->library.el_resize(editor->edit);
+  if (continued) {
+    editor->library.el_set(editor->edit, EL_PREP_TERM, 1);
+    editor->library.el_set(editor->edit, EL_REFRESH);
+  }
+  resized = continued = 0;
+}
+
+/* The next character; 0 at the end of input, -1 when the line is to be thrown away. */
+static int read_key(EditLine *edit, wchar_t *key) {
+  Editor *editor = editor_of(edit);
+  mbstate_t state;
+  memset(&state, 0, sizeof state);
+  while (!interrupted) {
+    char byte;
+    ssize_t size = read(STDIN_FILENO, &byte, 1);
+    if (size == 0) return 0;
+    if (size < 0 && errno != EINTR) return -1;
+    if (size < 0) {
+      redraw(editor);
+      continue;
+    }
+    size_t used = mbrtowc(key, &byte, 1, &state);
+    if (used == 0 || used == 1) return 1;
+    if (used == (size_t)-1) memset(&state, 0, sizeof state);   /* no character: left out */
+  }
+  return -1;
+}
+
+/* ---- the line ---- */
+
+static char *prompt_of(EditLine *edit) { return editor_of(edit)->prompt; }
+
+/* Asks complete(text before the cursor) -> what to insert, what to list. */
+static unsigned char complete(EditLine *edit, int key) {
+  (void)key;
+  Editor *editor = editor_of(edit);
+  lua_State *L = editor->L;
+  const LineInfo *line = editor->library.el_line(edit);
+  unsigned char answer = CC_ERROR;
+  int top = lua_gettop(L);
+  if (!lua_checkstack(L, 4)) return answer;
+  lua_getiuservalue(L, 1, COMPLETE_VALUE);
+  lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
+  if (lua_pcall(L, 1, 2, 0) == LUA_OK) {
+    const char *more = lua_tostring(L, top + 1), *list = lua_tostring(L, top + 2);
+    if (more != NULL && *more != '\0' && editor->library.el_insertstr(edit, more) == 0) {
+      answer = CC_REFRESH;
+    } else if (list != NULL && *list != '\0') {
+      fprintf(stderr, "\n%s\n", list);
+      answer = CC_REDISPLAY;
+    }
+  }
+  lua_settop(L, top);
+  return answer;
+}
+
+/* Ids and texts are UTF-8, whatever the locale says. */
+static void use_utf8(void) {
+  if (setlocale(LC_CTYPE, "") == NULL || MB_CUR_MAX == 1) setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static void set_up(Editor *editor) {
+  const Library *library = &editor->library;
+  EditLine *edit = editor->edit;
+  library->el_set(edit, EL_CLIENTDATA, editor);
+  library->el_set(edit, EL_PROMPT, prompt_of);
+  library->el_set(edit, EL_EDITOR, "emacs");
+  library->el_set(edit, EL_HIST, library->history, editor->past);
+  library->el_set(edit, EL_GETCFN, read_key);
+  library->el_set(edit, EL_ADDFN, "ebb-complete", "Complete a name", complete);
+  library->el_set(edit, EL_BIND, "^I", "ebb-complete", NULL);
+  library->el_set(edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+  library->el_source(edit, NULL);   /* the user's own ~/.editrc */
+}
+
+/* ---- history ---- */
+
+/* Makes the folders of a path, for nobody else to read. */
+static void make_folders(char *path) {
+  for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    mkdir(path, 0700);
+    *slash = '/';
+  }
+}
+
+static void open_history(Editor *editor) {
+  HistEvent event;
+  const Library *library = &editor->library;
+  library->history(editor->past, &event, H_SETSIZE, HISTORY_MAX);
+  library->history(editor->past, &event, H_SETUNIQUE, 1);
+  if (editor->path == NULL) return;
+  make_folders(editor->path);
+  library->history(editor->past, &event, H_LOAD, editor->path);
+}
+
+/* After each line, so that nothing is lost with the process. */
+static void remember(Editor *editor, const char *line) {
+  HistEvent event;
+  if (line[strspn(line, " \t\n")] == '\0') return;
+  editor->library.history(editor->past, &event, H_ENTER, line);
+  if (editor->path != NULL) editor->library.history(editor->past, &event, H_SAVE, editor->path);
+}
+
+/* ---- for Lua ---- */
+
+/* editor:read(prompt) -> line | false when it was thrown away | nil at the end */
+static int l_read(lua_State *L) {
+  Editor *editor = luaL_checkudata(L, 1, EDITOR);
+  luaL_argcheck(L, editor->edit != NULL, 1, "the editor is closed");
+  size_t size;
+  const char *prompt = luaL_checklstring(L, 2, &size);
+  luaL_argcheck(L, size < PROMPT_MAX, 2, "too long");
+  memcpy(editor->prompt, prompt, size + 1);
+
+  struct sigaction before[NOTED_COUNT];
+  int count = 0;
+  editor->L = L;
+  loaded = &editor->library;
+  fflush(stdout);            /* results stand above the prompt */
+  watch(before);
+  const char *line = editor->library.el_gets(editor->edit, &count);
+  unwatch(before);
+  editor->L = NULL;
+
+  if (interrupted || line == NULL || count <= 0) {
+    fputc('\n', stderr);
+    if (interrupted) lua_pushboolean(L, 0);
+    else lua_pushnil(L);
+    return 1;
+  }
+  remember(editor, line);
+  size = strlen(line);
+  lua_pushlstring(L, line, size > 0 && line[size - 1] == '\n' ? size - 1 : size);
+  return 1;
+}
+
+static int l_close(lua_State *L) {
+  Editor *editor = luaL_checkudata(L, 1, EDITOR);
+  if (editor->edit != NULL) editor->library.el_end(editor->edit);
+  if (editor->past != NULL) editor->library.history_end(editor->past);
+  if (editor->library.handle != NULL) dlclose(editor->library.handle);
+  free(editor->path);
+  if (loaded == &editor->library) loaded = NULL;
+  *editor = (Editor){0};
+  return 0;
+}
+
+static void push_metatable(lua_State *L) {
+  static const luaL_Reg methods[] = {{"read", l_read}, {"__gc", l_close}, {NULL, NULL}};
+  if (!luaL_newmetatable(L, EDITOR)) return;
+  luaL_setfuncs(L, methods, 0);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -2, "__index");
+}
+
+/* editor(history_path | nil, complete) -> Editor, or nil where there is none to be had */
+int host_editor(lua_State *L) {
+  const char *path = luaL_optstring(L, 1, NULL);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  Editor *editor = lua_newuserdatauv(L, sizeof *editor, COMPLETE_VALUE);
+  *editor = (Editor){0};     /* before the next call that may raise */
+  push_metatable(L);
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, COMPLETE_VALUE);
+
+  if (!library_open(&editor->library)) return 0;
+  use_utf8();
+  loaded = &editor->library;
+  editor->past = loaded->history_init();
+  editor->edit = loaded->el_init("ebb", stdin, stderr, stderr);
+  if (path != NULL) editor->path = strdup(path);
+  if (editor->past == NULL || editor->edit == NULL || (path != NULL && editor->path == NULL)) return 0;
+  set_up(editor);
+  open_history(editor);
+  signal(SIGINT, SIG_IGN);   /* between a line and its script there is nothing to stop */
+  return 1;
+}

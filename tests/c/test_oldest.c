@@ -1,0 +1,138 @@
+/*
+** Dropping the oldest by searching against dropping them unit by unit, which
+** test_draft.c holds against the rule itself: the same list, the same ledger sum,
+** at every budget. SEED=n repeats a run.
+*/
+#define _GNU_SOURCE /* open_memstream */
+#include "draft_kit.h"
+
+#include "core/oldest.h"
+
+/* The next word of a history in which results stand behind their calls, often
+   with others between; `open` holds the ids that wait. */
+static Word next_word(char open[WORD_IDS * 4]) {
+  Word word = {.kind = "suuaaaU"[below(7)], .size = below(40), .fill = 'x'};
+  size_t waiting = strlen(open);
+  if (waiting > 0 && below(3) != 0) {
+    size_t which = below((uint32_t)waiting);
+    word.kind = one_in(4) ? 'U' : 't';
+    word.ids[0] = open[which];
+    memmove(open + which, open + which + 1, waiting - which);
+    return word;
+  }
+  if (word.kind == 'U') word.kind = 'u';
+  if (word.kind == 's' && !one_in(6)) word.kind = 'u';
+  if (word.kind == 'a' && one_in(2) && waiting < 8) {
+    uint32_t calls = 1 + below(3);
+    for (uint32_t i = 0; i < calls; i++) {
+      word.ids[i] = (char)('a' + below(20));
+      for (uint32_t j = 0; j < i; j++) {
+        if (word.ids[j] == word.ids[i]) word.ids[i] = (char)('A' + below(20));
+      }
+    }
+    if (!one_in(8)) strcat(open, word.ids);
+  }
+  return word;
+}
+
+static Conversation *random_chat(Fail *fail, uint32_t messages) {
+  Conversation *chat = chat_of(fail, "");
+  char open[WORD_IDS * 4] = "";
+  while (visible_count(chat) < messages) {
+    Words words = {0};
+    for (uint32_t i = 0; i < 16; i++) words_add(&words, next_word(open));
+    assert_int_equal(put_words(chat, WORDS_APPEND, 0, &words), STATUS_OK);
+  }
+  return chat;
+}
+
+/* Some cuts beforehand, so that seqs have gaps and calls have lost results. */
+static void cut_some(Conversation *chat) {
+  uint32_t cuts = below(3);
+  for (uint32_t i = 0; i < cuts; i++) {
+    uint32_t count = visible_count(chat), start = below(count / 4 + 1), end = count - below(count / 8 + 1);
+    Truncate cut = {.has_range = true, .start = start, .end = end};
+    assert_int_equal(operation_truncate(chat, &cut), STATUS_OK);
+  }
+}
+
+static void compare(Conversation *chat, uint64_t to, uint32_t keep) {
+  Draft *searching, *walking = numbered_draft(chat, true);
+  const Sequence *one, *other;
+  uint32_t messages, as_many;
+  uint64_t freed, as_much;
+  assert_int_equal(draft_new(chat, true, &searching), STATUS_OK);
+  assert_int_equal(guarded_tokens(searching), guarded_tokens(walking));
+  assert_int_equal(draft_drop_oldest(searching, to, keep, text_of("old"), &messages, &freed), STATUS_OK);
+  assert_int_equal(draft_drop_oldest(walking, to, keep, text_of("old"), &as_many, &as_much), STATUS_OK);
+  assert_int_equal(draft_list(searching, &one), STATUS_OK);
+  assert_int_equal(draft_list(walking, &other), STATUS_OK);
+  sequence_check(one);
+  assert_int_equal(sequence_count(one), sequence_count(other));
+  for (uint32_t i = 0; i < sequence_count(one); i++) assert_int_equal(sequence_at(one, i), sequence_at(other, i));
+  assert_int_equal(messages, as_many);
+  assert_int_equal(freed, as_much);
+  assert_int_equal(draft_tokens(searching), draft_tokens(walking));
+  assert_int_equal(draft_untouched(searching), draft_untouched(walking));
+  assert_int_equal(ledger_freed(draft_ledger(searching)), freed);
+  assert_int_equal(ledger_count(draft_ledger(searching)), messages);
+  draft_free(searching);
+  draft_free(walking);
+}
+
+static void both_ways_choose_the_same(void **state) {
+  (void)state;
+  uint32_t rounds = test_steps(60), searched = 0;
+  chance = test_seed();
+  for (uint32_t round = 0; round < rounds; round++) {
+    Fail fail = {0};
+    Conversation *chat = random_chat(&fail, 40 + below(500));
+    cut_some(chat);
+    uint64_t total = conversation_tokens(chat);
+    searched += oldest_can_search(chat, conversation_list(chat));
+    for (int i = 0; i < 20; i++) compare(chat, below((uint32_t)total + 1), one_in(3) ? below(30) : 0);
+    compare(chat, 0, 0);
+    compare(chat, total, 0);
+    conversation_free(chat);
+    assert_int_equal(fail.in_use, 0);
+  }
+  print_message("%u of %u histories were searched\n", (unsigned)searched, (unsigned)rounds);
+  assert_true(searched > rounds / 2);
+}
+
+/* What is not as it should be takes the long way. */
+static void only_plain_lists_are_searched(void **state) {
+  (void)state;
+  static const struct {
+    const char *words;
+    bool searched;
+  } cases[] = {
+    {"s u a(x) t(x) u", true},
+    {"s a(x) t(x)", false},                    /* nobody said anything */
+    {"u a(x) U(x) u", true},
+    {"u a(x) a(y) U(xy) u", false},            /* one message answers two */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Fail fail = {0};
+    Conversation *chat = chat_of(&fail, cases[i].words);
+    assert_int_equal(oldest_can_search(chat, conversation_list(chat)), cases[i].searched);
+    assert_int_equal(marks_add(conversation_marks(chat), text_of(MARK_PINNED), 1), STATUS_OK);
+    assert_false(oldest_can_search(chat, conversation_list(chat)));
+    conversation_free(chat);
+    assert_int_equal(fail.in_use, 0);
+  }
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "s u a u");
+  assert_int_equal(put(chat, WORDS_INSERT, 1, "u"), STATUS_OK);
+  assert_false(oldest_can_search(chat, conversation_list(chat)));      /* ids no longer rise */
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(both_ways_choose_the_same),
+    cmocka_unit_test(only_plain_lists_are_searched),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
