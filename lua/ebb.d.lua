@@ -255,6 +255,15 @@ function Conversation:batch(batch, length) end
 function Conversation:diff(a, b) end
 ---@return ebb.Conversation
 function Conversation:fork() end
+--- Lets go of all batches but the newest `keep` (default 1), the current one and
+--- those with a checkpoint. Their numbers are not used again.
+---@param options? { keep?: integer }
+---@return integer pruned
+function Conversation:prune(options) end
+--- Overwrites one message's text for good, in every batch and fork. Its seq,
+--- role, ids and tool names stay, and it weighs what it weighed.
+---@param message integer|ebb.Message
+function Conversation:forget(message) end
 ---@return ebb.Stats
 function Conversation:stats() end
 --- Every message ever stored, by seq.

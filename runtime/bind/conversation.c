@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "format/forget.h"
 
 #define FUNCTIONS 1
 #define CALLBACKS 2
@@ -277,15 +278,18 @@ static void push_batch_info(lua_State *L, BatchInfo info) {
   if (info.name.size > 0) set_text(L, "name", info.name);
 }
 
-/* conversation:batches() -> list of {index, parent, parent_length, ...} */
+/* conversation:batches() -> list of {index, parent, parent_length, ...}, without the pruned */
 static int l_batches(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   const History *history = conversation_history(handle->conversation);
   uint32_t count = history_count(history);
   lua_createtable(L, (int)(count > INT32_MAX ? INT32_MAX : count), 0);
+  lua_Integer listed = 0;
   for (uint32_t i = 0; i < count; i++) {
-    push_batch_info(L, history_batch(history, i));
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
+    BatchInfo info = history_batch(history, i);
+    if (info.pruned) continue;
+    push_batch_info(L, info);
+    lua_rawseti(L, -2, ++listed);
   }
   return 1;
 }
@@ -301,7 +305,9 @@ uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index
     *has_length = true;
     return batch;
   }
-  return (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
+  batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
+  if (history_batch(history, batch).pruned) bind_raise(L, "out_of_range", NULL, "batch %d was pruned", (int)batch);
+  return batch;
 }
 
 /* conversation:stats() -> {total_messages, current_batch_messages, total_batches, current_batch_index} */
@@ -332,6 +338,31 @@ static ConversationHandle *push_fork(lua_State *L) {
   Status status = conversation_fork(handle->conversation, &fork->conversation);
   if (status != STATUS_OK) bind_raise_status(L, status, "fork");
   return fork;
+}
+
+/* conversation:prune({keep = n}) -> batches that went */
+static int l_prune(lua_State *L) {
+  static const char *const names[] = {"keep", NULL};
+  ConversationHandle *handle = bind_enter(L, 1);
+  uint32_t keep = 1;
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    bind_check_names(L, 2, "prune", names);
+    bind_count_field(L, 2, "keep", &keep);
+  }
+  lua_pushinteger(L, history_prune(conversation_history(handle->conversation), keep));
+  return 1;
+}
+
+/* conversation:forget(message) */
+static int l_forget(lua_State *L) {
+  bind_enter(L, 1);
+  View view = bind_view(L, 1);
+  MessageId id = bind_message_argument(L, &view, 2);
+  size_t size;
+  char *bytes = store_bytes(conversation_store(view.conversation), id, &size);
+  forget_text(bytes, size);
+  return 0;
 }
 
 /* conversation:fork() -> Conversation */
@@ -487,6 +518,7 @@ void bind_open_conversation(lua_State *L) {
     {"conversation", l_new, "options"}, {"transaction", l_transaction, "conversation run"}, {NULL, NULL, NULL}};
   static const BindMethod methods[] = {
     {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
+    {"prune", l_prune, "options"},    {"forget", l_forget, "message"},
     {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"}, {"limit", l_limit, ""},
     {"over_limit", l_over_limit, ""}, {"warnings", l_warnings, ""},     {"shape", l_shape, ""},
     {"model", l_model, ""},           {NULL, NULL, NULL},

@@ -9,9 +9,10 @@ typedef struct String {
 } String;
 
 typedef struct Batch {
-  Sequence *list;
+  Sequence *list;            /* NULL: pruned */
   Ledger *ledger;
   uint32_t parent, parent_length, born;
+  uint32_t count;            /* when it was pruned */
   BatchKind kind;
   int64_t timestamp;
   String description;
@@ -96,7 +97,7 @@ Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, Hist
 
 static Status fork_batch(History *fork, const Batch *batch) {
   Batch copy = *batch;
-  Status status = sequence_share(batch->list, &copy.list);
+  Status status = batch->list == NULL ? STATUS_OK : sequence_share(batch->list, &copy.list);
   if (status != STATUS_OK) return status;
   status = push(fork, copy, string_text(batch->description));
   if (status != STATUS_OK) sequence_release(copy.list);
@@ -152,7 +153,8 @@ Sequence **history_grow(History *history) { return &history->batches[history->cu
 BatchInfo history_batch(const History *history, uint32_t batch) {
   const Batch *found = at(history, batch);
   BatchInfo info = {.index = batch, .parent = found->parent, .parent_length = found->parent_length,
-                    .kind = found->kind, .born = found->born, .count = sequence_count(found->list),
+                    .kind = found->kind, .born = found->born, .pruned = found->list == NULL,
+                    .count = found->list == NULL ? found->count : sequence_count(found->list),
                     .timestamp = found->timestamp, .description = string_text(found->description)};
   for (uint32_t i = history->checkpoint_count; i-- > 0 && info.name.size == 0;) {
     if (history->checkpoints[i].batch == batch) info.name = string_text(history->checkpoints[i].name);
@@ -170,7 +172,7 @@ Status history_add(History *history, const NewBatch *added) {
 }
 
 Status history_rollback(History *history, uint32_t batch) {
-  if (batch >= history->count) return STATUS_RANGE;
+  if (batch >= history->count || at(history, batch)->list == NULL) return STATUS_RANGE;
   history->current = batch;
   return STATUS_OK;
 }
@@ -178,7 +180,7 @@ Status history_rollback(History *history, uint32_t batch) {
 Status history_state(const History *history, uint32_t batch, uint32_t length, Sequence **list) {
   if (batch >= history->count) return STATUS_RANGE;
   const Batch *found = at(history, batch);
-  if (length < found->born || length > sequence_count(found->list)) return STATUS_RANGE;
+  if (found->list == NULL || length < found->born || length > sequence_count(found->list)) return STATUS_RANGE;
   Sequence *state;
   Status status = sequence_share(found->list, &state);
   if (status != STATUS_OK) return status;
@@ -186,6 +188,28 @@ Status history_state(const History *history, uint32_t batch, uint32_t length, Se
   if (status == STATUS_OK) *list = state;
   else sequence_release(state);
   return status;
+}
+
+static bool has_checkpoint(const History *history, uint32_t batch) {
+  for (uint32_t i = 0; i < history->checkpoint_count; i++) {
+    if (history->checkpoints[i].batch == batch) return true;
+  }
+  return false;
+}
+
+uint32_t history_prune(History *history, uint32_t keep) {
+  uint32_t end = history->count > keep ? history->count - keep : 0, pruned = 0;
+  for (uint32_t i = 0; i < end; i++) {
+    Batch *batch = &history->batches[i];
+    if (batch->list == NULL || i == history->current || has_checkpoint(history, i)) continue;
+    batch->count = sequence_count(batch->list);
+    sequence_release(batch->list);
+    ledger_release(batch->ledger);
+    batch->list = NULL;
+    batch->ledger = NULL;
+    pruned++;
+  }
+  return pruned;
 }
 
 static Checkpoint *find_checkpoint(const History *history, Text name) {

@@ -33,6 +33,7 @@ typedef struct BatchInfo {
   int64_t timestamp;         /* ms */
   Text description;
   Text name;                 /* of the newest checkpoint in it; size 0: none */
+  bool pruned;               /* its messages can no longer be seen */
 } BatchInfo;
 
 typedef struct History History;
@@ -47,7 +48,7 @@ uint32_t history_count(const History *history);
 uint32_t history_current(const History *history);
 BatchInfo history_batch(const History *history, uint32_t batch);      /* batch < count */
 Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
-const Sequence *history_list(const History *history, uint32_t batch); /* borrowed */
+const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
 /* The current list, for appending only. */
 Sequence **history_grow(History *history);
@@ -65,12 +66,17 @@ typedef struct NewBatch {
 
 Status   history_add(History *history, const NewBatch *batch);
 
-/* Makes a batch current. STATUS_RANGE, and nothing changes, if there is none. */
+/* Makes a batch current. STATUS_RANGE, and nothing changes, if there is none or it was pruned. */
 Status   history_rollback(History *history, uint32_t batch);
 
 /* The state of a batch when it had `length` messages, as a new owner's list.
-   STATUS_RANGE unless born <= length <= count. */
+   STATUS_RANGE unless born <= length <= count, or if it was pruned. */
 Status   history_state(const History *history, uint32_t batch, uint32_t length, Sequence **list);
+
+/* Lets go of all batches but the newest `keep`, the current one and those with a
+   checkpoint. Their numbers are not used again, and they cannot be rolled back
+   to. Answers how many went. */
+uint32_t history_prune(History *history, uint32_t keep);
 
 /* Checkpoints: names for states. A name used again moves. */
 Status   history_name(History *history, Text name);

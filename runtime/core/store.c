@@ -129,6 +129,12 @@ static Message *message_at(const Store *store, MessageId id) {
   return &store->segments[segment][place];
 }
 
+char *store_bytes(Store *store, MessageId id, size_t *size) {
+  const Message *message = message_at(store, id);
+  *size = message->raw_size;
+  return (char *)(uintptr_t)message->raw;      /* all blocks are the store's own, and not const there */
+}
+
 const Message *store_message(const Store *store, MessageId id) { return message_at(store, id); }
 
 static CallData *call_at(const Store *store, Link link) {

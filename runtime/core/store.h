@@ -37,6 +37,10 @@ void       store_release(Store *store);      /* NULL is allowed */
 uint32_t   store_count(const Store *store);
 const Message *store_message(const Store *store, MessageId id);   /* 1 <= id <= count */
 
+/* A message's bytes, to be overwritten without changing what its spans name:
+   how a text is forgotten. */
+char      *store_bytes(Store *store, MessageId id, size_t *size);
+
 /* Takes a block of bytes that messages will point into. On success the store
    frees it at its end; on failure it stays the caller's. */
 Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);

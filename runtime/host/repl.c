@@ -37,11 +37,10 @@ static const char EDITOR[] = "ebb.host.Editor";
 /* ---- libedit ---- */
 
 #define LIBRARY(with) \
-  with(el_init) with(el_end) with(el_set) with(el_get) with(el_gets) with(el_line) with(el_insertstr) with(el_resize) \
-  with(el_source) with(history_init) with(history_end) with(history)
+  with(el_init) with(el_end) with(el_set) with(el_wset) with(el_get) with(el_gets) with(el_line) with(el_insertstr) \
+  with(el_resize) with(el_source) with(history_init) with(history_end) with(history)
 
 typedef struct Library {
-  void *handle;
 #define POINTER(name) __typeof__(name) *name;
   LIBRARY(POINTER)
 #undef POINTER
@@ -60,10 +59,10 @@ static bool library_open(Library *library) {
 #define PLACE(name) {#name, offsetof(Library, name)},
   static const struct { const char *name; size_t at; } functions[] = {LIBRARY(PLACE)};
 #undef PLACE
-  library->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library->handle == NULL) return false;
+  void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) return false;
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    void *found = dlsym(library->handle, functions[i].name);
+    void *found = dlsym(handle, functions[i].name);
     if (found == NULL) return false;
     memcpy((char *)library + functions[i].at, &found, sizeof found);
   }
@@ -175,7 +174,7 @@ static void set_up(Editor *editor) {
   library->el_set(edit, EL_EDITOR, "emacs");
   library->el_set(edit, EL_HIST, library->history, editor->past);
   library->el_set(edit, EL_GETCFN, read_key);
-  library->el_set(edit, EL_ADDFN, "ebb-complete", "Complete a name", complete);
+  library->el_wset(edit, EL_ADDFN, L"ebb-complete", L"Complete a name", complete);   /* el_set would leak the names */
   library->el_set(edit, EL_BIND, "^I", "ebb-complete", NULL);
   library->el_set(edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
   library->el_source(edit, NULL);   /* the user's own ~/.editrc */
@@ -243,11 +242,11 @@ static int l_read(lua_State *L) {
   return 1;
 }
 
+/* The library itself stays: what its own libraries hold is held for good. */
 static int l_close(lua_State *L) {
   Editor *editor = luaL_checkudata(L, 1, EDITOR);
   if (editor->edit != NULL) editor->library.el_end(editor->edit);
   if (editor->past != NULL) editor->library.history_end(editor->past);
-  if (editor->library.handle != NULL) dlclose(editor->library.handle);
   free(editor->path);
   if (loaded == &editor->library) loaded = NULL;
   *editor = (Editor){0};

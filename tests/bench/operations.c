@@ -27,7 +27,8 @@
 #define ROUNDS_MAX 501
 #define CASE_NS 80000000u          /* after so long no further round is begun */
 #define BYTES_ROUNDS 16
-#define COPIED_MAX (128u << 20)    /* ids that an array's round may keep: 512 MB */
+#define COPIED_MAX (16u << 20)     /* ids that a round of arrays may keep: 64 MB */
+#define SNAPSHOTS_MAX (128u << 20) /* and one of 1000 snapshots */
 
 typedef struct Case {
   const char *row, *column;
@@ -38,15 +39,15 @@ typedef struct Case {
 } Case;
 
 /* Few enough that the size stays what it is. */
-static uint32_t ops_some(uint32_t n) { return n < 100 ? 10 : n < 10 * OPS_MAX ? n / 10 : OPS_MAX; }
+static uint32_t ops_some(uint32_t n) { return n < 10 * OPS_MAX ? n / 10 : OPS_MAX; }
 static uint32_t ops_walk(uint32_t n) { return n < 100000 ? 100000 / n < OPS_MAX ? 100000 / n : OPS_MAX : 1; }
 static uint32_t ops_many(uint32_t n) { return n > 0 ? OPS_MAX : 0; }
 static uint32_t ops_few(uint32_t n) { return n <= 10000 ? 10 : 1; }
 static uint32_t ops_copies(uint32_t n) {
-  uint32_t most = (COPIED_MAX / 8) / n + 1, some = ops_some(n);
+  uint32_t most = COPIED_MAX / n + 1, some = ops_some(n);
   return some < most ? some : most;
 }
-static uint32_t ops_copies_1000(uint32_t n) { return n <= COPIED_MAX / OPS_MAX ? OPS_MAX : 0; }
+static uint32_t ops_copies_1000(uint32_t n) { return n <= SNAPSHOTS_MAX / OPS_MAX ? OPS_MAX : 0; }
 
 /* ---- conversations ---- */
 
@@ -131,7 +132,8 @@ static void chat_trim(Bench *b) {
   }
 }
 
-static void chat_keep_recent(Bench *b) {
+/* Trims batch `from` and goes back to it. */
+static void keep_recent(Bench *b, uint32_t from) {
   for (uint32_t i = 0; i < b->ops; i++) {
     Draft *draft;
     uint32_t dropped, batch;
@@ -140,9 +142,22 @@ static void chat_keep_recent(Bench *b) {
     must(draft_drop_oldest(draft, b->half, 4, text_of("oldest"), &dropped, &freed), "drop");
     must(draft_commit(draft, BATCH_TRIM, text_of("trim"), &batch), "commit");
     draft_free(draft);
-    must(operation_rollback(b->chat, 0, false, 0), "rollback");
+    must(operation_rollback(b->chat, from, false, 0), "rollback");
   }
 }
+
+static void chat_keep_recent(Bench *b) { keep_recent(b, 0); }
+
+/* The newest result was replaced. */
+static void chat_start_edited(Bench *b) {
+  chat_start(b);
+  uint32_t at = b->n - 1;
+  while (at > 0 && b->made[at].kind != KIND_RESULT) at--;
+  MessageSource source = one(&b->made[at]);
+  must(operation_replace(b->chat, at, &source), "replace");
+}
+
+static void chat_keep_recent_edited(Bench *b) { keep_recent(b, 1); }
 
 static void chat_filter(Bench *b) {
   Filter filter = {.roles = 1u << ROLE_USER | 1u << ROLE_ASSISTANT};
@@ -253,7 +268,10 @@ static void tree_filter(Bench *b) {
 
 /* ---- all of them ---- */
 
+/* keep_recent is measured before anything was edited, and again once a result was replaced: what the store learns from
+   an edit it may not forget, even when the edit is taken back. */
 static const Case CASES[] = {
+  {"keep_recent", "ebb", ops_few, chat_start, chat_keep_recent, chat_end},
   {"append", "ebb", ops_some, chat_start, chat_append, chat_end},
   {"append", "tree", ops_some, tree_start_appended, tree_append, tree_end},
   {"append", "array", ops_some, array_start, array_append, array_end},
@@ -278,8 +296,8 @@ static const Case CASES[] = {
   {"trim", "ebb", ops_some, chat_start, chat_trim, chat_end},
   {"trim", "tree", ops_some, nothing, tree_trim, tree_end},
   {"trim", "array", ops_copies, nothing, array_trim, array_end},
-  {"keep_recent", "ebb", ops_few, chat_start, chat_keep_recent, chat_end},
   {"keep_recent", "array", ops_few, nothing, array_keep_recent, array_end},
+  {"keep_recent_edited", "ebb", ops_few, chat_start_edited, chat_keep_recent_edited, chat_end},
   {"filter", "ebb", ops_few, chat_start, chat_filter, chat_end},
   {"filter", "tree", ops_few, nothing, tree_filter, tree_end},
   {"filter", "array", ops_few, nothing, array_filter, array_end},
@@ -357,7 +375,8 @@ static void make_conversation(Bench *b) {
   must(conversation_new(&config, &b->base), "conversation");
   must(operation_append(b->base, &source), "append");
   b->mark = store_mark(conversation_store(b->base));
-  b->half = conversation_tokens(b->base) / 2;
+  b->total = conversation_tokens(b->base);
+  b->half = b->total / 2;
 }
 
 static void make_tree(Bench *b) {
@@ -383,6 +402,35 @@ static void make_array(Bench *b) {
   }
 }
 
+/* What was measured is only worth comparing if it did the same. */
+static void check(const char *row, uint32_t ours, uint32_t theirs) {
+  if (ours == theirs) return;
+  fprintf(stderr, "operations: %s: Ebb keeps %u messages, the array %u\n", row, (unsigned)ours, (unsigned)theirs);
+  exit(1);
+}
+
+static uint32_t visible_after(Bench *b, uint32_t batch) {
+  return sequence_count(history_list(conversation_history(b->chat), batch));
+}
+
+static void check_columns(Bench *b) {
+  b->ops = 1;
+  chat_start(b);
+  chat_trim(b);
+  array_trim(b);
+  check("trim", visible_after(b, 1), b->copies[0].count);
+  array_end(b);
+  chat_keep_recent(b);
+  array_keep_recent(b);
+  check("keep_recent", visible_after(b, 2), b->copies[0].count);
+  array_end(b);
+  chat_filter(b);
+  array_filter(b);
+  check("filter", visible_after(b, 3), b->copies[0].count);
+  array_end(b);
+  chat_end(b);
+}
+
 static void bench_free(Bench *b) {
   free(b->bits);
   free(b->tokens);
@@ -400,12 +448,13 @@ static void bench_size(uint32_t n, const char *only) {
   make_conversation(&bench);
   make_tree(&bench);
   make_array(&bench);
-  print_bytes(&bench);
+  check_columns(&bench);
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     bench.ops = CASES[i].ops(n);
     if (bench.ops == 0 || (only != NULL && strcmp(only, CASES[i].row) != 0)) continue;
     print(&bench, CASES[i].row, CASES[i].column, measure(&bench, &CASES[i]));
   }
+  if (only == NULL) print_bytes(&bench);
   bench_free(&bench);
 }
 
@@ -420,7 +469,10 @@ int main(int argc, char **argv) {
   patterns_make(timestamps);
   for (int i = 1 + timestamps; i < argc; i++) {
     unsigned long n = strtoul(argv[i], NULL, 10);
-    if (n < 10 || n > 100000000) return fprintf(stderr, "operations: a size is a number from 10 on: %s\n", argv[i]), 2;
+    if (n < 100 || n > 100000000) {
+      fprintf(stderr, "operations: a size is a number from 100 on: %s\n", argv[i]);
+      return 2;
+    }
     bench_size((uint32_t)n, getenv("ROW"));
   }
   for (int kind = 0; kind < KIND_COUNT; kind++) reader_free(&patterns[kind].reader);

@@ -105,7 +105,7 @@ static void array_trim(Bench *b) {
 static void array_keep_recent(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) {
     Array new = array_new(b->n);
-    uint64_t left = 2 * b->half;
+    uint64_t left = b->total;
     uint32_t at = 0;
     while (at < b->n && left > b->half) {
       MessageId id = b->array.ids[at++];

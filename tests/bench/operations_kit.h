@@ -169,7 +169,7 @@ typedef struct Array {
 
 typedef struct Bench {
   uint32_t n;
-  uint64_t half;             /* of the tokens */
+  uint64_t total, half;      /* tokens */
   Made *made;                /* by position; what ids 1 to n are */
   Conversation *base;        /* never edited: rounds edit forks of it */
   StoreMark mark;

@@ -6,9 +6,9 @@
 ** The number is nanoseconds per operation, the median of several rounds; bytes in rows that start with "bytes".
 ** Columns:
 **
-**     seeds       Ebb's seeds: an array that every operation copies; each but append and rollback first keeps a snapshot,
-**                 deep-copied through JSON. Rollback takes the snapshot as it is, the kindest reading of a design that
-**                 leaves it open.
+**     seeds       Ebb's seeds: an array that every operation copies; each but append and rollback first keeps a
+**                 snapshot, deep-copied through JSON. Rollback takes the snapshot as it is, the kindest reading of a
+**                 design that leaves it open.
 **     immutable   immutable.js: a List; what it was before is kept by keeping it
 **     langchain   trimMessages, strategy "last"; in row keep_recent with includeSystem
 **
@@ -26,7 +26,7 @@ const ROUNDS_MAX = 301;
 const ROUNDS_MIN = 3;        // unless one takes CASE_MS
 const KEPT_MS = 1000;        // what 1000 snapshots may take; else as many as fit
 
-/* An operation that takes longer than this is not run: milliseconds, and how much dearer it is at ten times the size. */
+/* An operation that takes longer than this is not run: milliseconds; how much dearer it is at ten times the size. */
 const LIMITS = {
   seeds: { ms: 1000, growth: 10 },
   immutable: { ms: 1000, growth: 10 },
@@ -43,10 +43,11 @@ function draw(limit) {
   return (state >>> 0) % limit;
 }
 
-/* By way of JSON, as programs get them: objects made by spreading have a hidden class each in Node 20, and every look at
-   one is then sixty times slower. */
+/* By way of JSON, as programs get them: objects made by spreading have a hidden class each in Node 20, and every look
+   at one is then sixty times slower. */
 const message = (fields) => JSON.parse(JSON.stringify({ ...fields, metadata: { tokens: 20 + draw(181) } }));
 const userMessage = () => message({ role: "user", content: "What is in the log?" });
+const answer = () => message({ role: "assistant", content: "Nothing new." });
 
 function callAndResult(number) {
   const id = "call_" + String(number).padStart(8, "0");
@@ -64,7 +65,7 @@ function conversation(count) {
     const unit = draw(731);
     if (unit < 1) messages.push(message({ role: "system", content: "Be brief." }));
     else if (unit < 231) messages.push(userMessage());
-    else if (unit < 461 || messages.length + 1 === count) messages.push(message({ role: "assistant", content: "Nothing new." }));
+    else if (unit < 461 || messages.length + 1 === count) messages.push(answer());
     else messages.push(...callAndResult(++calls));
   }
   return messages;
@@ -107,7 +108,9 @@ const isTalk = (m) => m.role === "user" || m.role === "assistant";
 
 /* ---- the seeds' design ---- */
 
-const seedState = (messages) => ({ messages, batchSnapshots: [], currentBatchIndex: 0, totalMessageCount: messages.length });
+const seedState = (messages) => ({
+  messages, batchSnapshots: [], currentBatchIndex: 0, totalMessageCount: messages.length,
+});
 
 const statsOf = (s) => ({
   totalMessages: s.totalMessageCount, currentBatchMessages: s.messages.length,
@@ -148,7 +151,7 @@ function seedReplace(s, index, by) {
   });
 }
 
-const seedTruncate = (s, keepLast) => seedEdit(s, "Before TRUNCATE", (messages) => messages.slice(messages.length - keepLast));
+const seedTruncate = (s, keepLast) => seedEdit(s, "Before TRUNCATE", (list) => list.slice(list.length - keepLast));
 const seedFilter = (s) => seedEdit(s, "Before FILTER", (messages) => messages.filter(isTalk));
 
 function seedRollback(s, batch) {
@@ -177,7 +180,7 @@ function seedRows({ n, messages, half, total, at, added }) {
     recent: (ops) => apart(ops, () => recentUsers(get, n)),
     suffix: (ops) => apart(ops, () => suffixStart(get, n, half)),
     trim: (ops) => apart(ops, () => seedTruncate(base, n - suffixStart(get, n, half))),
-    keep_recent: (ops) => apart(ops, () => seedEdit(base, "Before TRIM", (list) => keepRecent((i) => list[i], n, total, half))),
+    keep_recent: (ops) => apart(ops, () => seedEdit(base, "Before TRIM", () => keepRecent(get, n, total, half))),
     filter: (ops) => apart(ops, () => seedFilter(base)),
     list: (ops) => apart(ops, () => messages.reduce((sum, m) => sum + tokensOf(m), 0)),
     snapshots: (ops) => chain(ops, (s, i) => seedReplace(s, at[i], added)),
@@ -212,7 +215,8 @@ function immutableRows({ n, messages, half, total, at, added }) {
 }
 
 const CLASSES = {
-  system: langchain.SystemMessage, user: langchain.HumanMessage, tool: langchain.ToolMessage, assistant: langchain.AIMessage,
+  system: langchain.SystemMessage, user: langchain.HumanMessage, tool: langchain.ToolMessage,
+  assistant: langchain.AIMessage,
 };
 
 function toLangChain(m) {
@@ -273,24 +277,26 @@ async function measure(run, opsMax, given) {
 const GROWING = new Set(["append", "insert"]);   // few enough that the size stays what it is
 const note = (text) => console.log("note", text);
 
+const snapshotsFitting = (msEach) => Math.max(1, Math.min(OPS_MAX, Math.floor(KEPT_MS / msEach)));
+
 /* `before`: the figures of the column's size before, by row. */
 async function measureColumn(n, column, rows, before) {
   const { ms, growth } = LIMITS[column];
   const skipped = [], figures = {};
   for (const [row, run] of Object.entries(rows)) {
-    const expected = before.n === undefined ? 0 : (before[row] ?? Infinity) * growth ** Math.log10(n / before.n) / 1e6;
+    const times = growth ** Math.log10(n / before.n);
+    const expected = before.n === undefined ? 0 : (before[row] ?? Infinity) * times / 1e6;
     if (expected > ms) {
       skipped.push(row);
       continue;
     }
-    const each = row === "snapshots" ? (figures.replace ?? 0) / 1e6 : 0;
-    const given = row === "snapshots" ? Math.max(1, Math.min(OPS_MAX, Math.floor(KEPT_MS / Math.max(each, 1e-6)))) : undefined;
-    figures[row] = await measure(run, GROWING.has(row) ? Math.max(10, Math.min(n / 10, OPS_MAX)) : OPS_MAX, given);
+    const given = row === "snapshots" ? snapshotsFitting((figures.replace ?? ms * 1e6) / 1e6) : undefined;
+    figures[row] = await measure(run, GROWING.has(row) ? Math.min(Math.ceil(n / 10), OPS_MAX) : OPS_MAX, given);
     console.log(n, row, column, figures[row].toPrecision(6));
     if (given < OPS_MAX) note(`${n} messages, ${column}: ${given} snapshots instead of 1000, to end in about a second`);
   }
   if (skipped.length > 0) {
-    note(`${n} messages, ${column}: not run, for an operation would take more than ${ms / 1000} s: ${skipped.join(", ")}`);
+    note(`${n} messages, ${column}: not run, as one would take over ${ms / 1000} s: ${skipped.join(", ")}`);
   }
   keepAlive = undefined;
   Object.assign(before, { n }, Object.fromEntries(skipped.map((row) => [row, Infinity])), figures);

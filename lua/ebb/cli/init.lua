@@ -1,7 +1,8 @@
 --- The `ebb` command: finds the command asked for, runs it, and says how it ended.
 --
--- Exit codes: 0 done; 2 usage; 4 cannot fit; 5 a script failed, or left too much;
--- 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
+-- Exit codes: 0 done; 1 diff found a difference; 2 usage; 4 cannot fit; 5 a script
+-- failed, or left too much; 6 bad input or a refused operation; 7 I/O or memory;
+-- 130 (the host) Ctrl-C.
 
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
