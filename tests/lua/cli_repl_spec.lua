@@ -174,7 +174,7 @@ wait_for() {
 } | { TERM=dumb script -qec "$ebb repl $file" /dev/null; echo "status $?"; } >>"$log" 2>&1
 ]]
 
-local has_script = os.execute "command -v script >/dev/null 2>&1" and os.execute "test -d /dev/pts"
+local has_script = os.execute "script -qec true /dev/null </dev/null >/dev/null 2>&1"
 
 describe("ebb repl at a terminal", function()
   before_each(command.make_folder)

@@ -1,6 +1,6 @@
 --- Forgetting a text for good, and pruning batches: the only two that let go of anything.
 
-local helper = require "tests.lua.helper"
+local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
 local SECRET = "sk-4711-secret"
