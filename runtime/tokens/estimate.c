@@ -56,7 +56,6 @@ static void add_ascii_block(Estimate *estimate, __m128i bytes) {
 static void add_run(Estimate *estimate, const char *bytes, size_t size) {
   const unsigned char *at = (const unsigned char *)bytes, *end = at + size;
   estimate->bytes += size;
-  if (estimate->estimator == ESTIMATE_BYTES4) return;
 #ifdef __SSE2__
   for (; end - at >= 16; at += 16) {
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
@@ -68,6 +67,10 @@ static void add_run(Estimate *estimate, const char *bytes, size_t size) {
 }
 
 void estimate_add(Estimate *estimate, Text text) {
+  if (estimate->estimator == ESTIMATE_BYTES4) {
+    estimate->bytes += text_plain_size(text);
+    return;
+  }
   if (!text.escaped) {
     add_run(estimate, text.bytes, text.size);
     return;

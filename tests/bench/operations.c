@@ -148,10 +148,10 @@ static void keep_recent(Bench *b, uint32_t from) {
 
 static void chat_keep_recent(Bench *b) { keep_recent(b, 0); }
 
-/* The newest result was replaced. */
+/* A result in the middle was replaced. */
 static void chat_start_edited(Bench *b) {
   chat_start(b);
-  uint32_t at = b->n - 1;
+  uint32_t at = b->n / 2;
   while (at > 0 && b->made[at].kind != KIND_RESULT) at--;
   MessageSource source = one(&b->made[at]);
   must(operation_replace(b->chat, at, &source), "replace");
