@@ -147,3 +147,13 @@ TextList bind_text_list(lua_State *L, int index, const char *name) {
   lua_remove(L, -2);
   return (TextList){.texts = texts, .count = (uint32_t)count};
 }
+
+void bind_set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void bind_set_text(lua_State *L, const char *name, Text text) {
+  bind_push_text(L, text);
+  lua_setfield(L, -2, name);
+}

@@ -153,23 +153,13 @@ static int l_diff(lua_State *L) {
 }
 
 static int l_index(lua_State *L) {
-  if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_BATCH);
-  View view = bind_view(L, 1);
-  lua_Integer i = lua_tointeger(L, 2);
-  if (i < 1 || i > sequence_count(view.list)) return 0;
-  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
-  return 1;
-}
-
-static int l_length(lua_State *L) {
-  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
-  return 1;
+  return lua_type(L, 2) == LUA_TNUMBER ? bind_view_get(L) : bind_index_method(L, &BIND_BATCH);
 }
 
 void bind_open_batch(lua_State *L) {
   static const BindMethod methods[] = {
     {"batch", l_batch, "batch length"}, {"all", l_all, ""}, {"diff", l_diff, "a b"}, {NULL, NULL, NULL}};
   bind_methods(L, &BIND_CONVERSATION, methods);
-  bind_type(L, &BIND_BATCH, l_index, l_length, l_free);
+  bind_type(L, &BIND_BATCH, l_index, bind_view_length, l_free);
   bind_open_list(L, &BIND_BATCH);
 }

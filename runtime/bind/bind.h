@@ -100,6 +100,9 @@ Role  bind_role(lua_State *L, int index);
 /* The list of strings (or one string) in field `name`. The texts live in a
    userdata left on the stack; the strings are held by the table. */
 TextList bind_text_list(lua_State *L, int index, const char *name);
+/* A field of the table on top. */
+void  bind_set_integer(lua_State *L, const char *name, lua_Integer value);
+void  bind_set_text(lua_State *L, const char *name, Text text);
 
 /* ---- JSON (json.c) ---- */
 
@@ -157,6 +160,9 @@ uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);
 MessageId bind_view_slot_message(const View *view, uint32_t slot);
 bool  bind_view_slot_is_gone(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
+/* For __index with a number at 2, and for __len. */
+int   bind_view_get(lua_State *L);
+int   bind_view_length(lua_State *L);
 
 /* ---- conversations (conversation.c) ---- */
 

@@ -254,28 +254,18 @@ static int l_new(lua_State *L) {
 
 /* ---- batches ---- */
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, Text text) {
-  bind_push_text(L, text);
-  lua_setfield(L, -2, name);
-}
-
 static void push_batch_info(lua_State *L, BatchInfo info) {
   lua_createtable(L, 0, 8);
-  set_integer(L, "index", info.index);
+  bind_set_integer(L, "index", info.index);
   if (info.parent != BATCH_NONE) {
-    set_integer(L, "parent", info.parent);
-    set_integer(L, "parent_length", info.parent_length);
+    bind_set_integer(L, "parent", info.parent);
+    bind_set_integer(L, "parent_length", info.parent_length);
   }
-  set_text(L, "operation", text_of(batch_kind_name(info.kind)));
-  set_text(L, "description", info.description);
-  set_integer(L, "timestamp", info.timestamp);
-  set_integer(L, "message_count", info.count);
-  if (info.name.size > 0) set_text(L, "name", info.name);
+  bind_set_text(L, "operation", text_of(batch_kind_name(info.kind)));
+  bind_set_text(L, "description", info.description);
+  bind_set_integer(L, "timestamp", info.timestamp);
+  bind_set_integer(L, "message_count", info.count);
+  if (info.name.size > 0) bind_set_text(L, "name", info.name);
 }
 
 /* conversation:batches() -> list of {index, parent, parent_length, ...}, without the pruned */
@@ -315,10 +305,10 @@ static int l_stats(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   const History *history = conversation_history(handle->conversation);
   lua_createtable(L, 0, 4);
-  set_integer(L, "total_messages", store_count(conversation_store(handle->conversation)));
-  set_integer(L, "current_batch_messages", sequence_count(conversation_list(handle->conversation)));
-  set_integer(L, "total_batches", history_count(history));
-  set_integer(L, "current_batch_index", history_current(history));
+  bind_set_integer(L, "total_messages", store_count(conversation_store(handle->conversation)));
+  bind_set_integer(L, "current_batch_messages", sequence_count(conversation_list(handle->conversation)));
+  bind_set_integer(L, "total_batches", history_count(history));
+  bind_set_integer(L, "current_batch_index", history_current(history));
   return 1;
 }
 
@@ -471,13 +461,13 @@ static int l_warnings(lua_State *L) {
   for (uint32_t i = 0; i < handle->warnings.count; i++) {
     DocumentWarning warning = handle->warnings.list[i];
     lua_createtable(L, 0, 4);
-    set_text(L, "code", text_of("unknown_part"));
+    bind_set_text(L, "code", text_of("unknown_part"));
     bind_push_text(L, warning.kind);
     lua_pushfstring(L, "a content part of unknown type '%s' is kept as it is", lua_tostring(L, -1));
     lua_setfield(L, -3, "message");
     lua_pop(L, 1);
-    set_integer(L, "line", (lua_Integer)warning.place.line);
-    set_integer(L, "byte", (lua_Integer)warning.place.byte);
+    bind_set_integer(L, "line", (lua_Integer)warning.place.line);
+    bind_set_integer(L, "byte", (lua_Integer)warning.place.byte);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -500,17 +490,7 @@ static int l_model(lua_State *L) {
 }
 
 static int l_index(lua_State *L) {
-  if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_CONVERSATION);
-  View view = bind_view(L, 1);
-  lua_Integer i = lua_tointeger(L, 2);
-  if (i < 1 || i > sequence_count(view.list)) return 0;
-  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
-  return 1;
-}
-
-static int l_length(lua_State *L) {
-  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
-  return 1;
+  return lua_type(L, 2) == LUA_TNUMBER ? bind_view_get(L) : bind_index_method(L, &BIND_CONVERSATION);
 }
 
 void bind_open_conversation(lua_State *L) {
@@ -523,7 +503,7 @@ void bind_open_conversation(lua_State *L) {
     {"over_limit", l_over_limit, ""}, {"warnings", l_warnings, ""},     {"shape", l_shape, ""},
     {"model", l_model, ""},           {NULL, NULL, NULL},
   };
-  bind_type(L, &BIND_CONVERSATION, l_index, l_length, l_free);
+  bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length, l_free);
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_open_list(L, &BIND_CONVERSATION);
   bind_functions(L, "ebb", functions);

@@ -236,11 +236,6 @@ static int l_note(lua_State *L) {
 
 /* ---- for the library: core.draft ---- */
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 /* info(draft) -> {tokens, before, guarded_tokens, changed, dropped, replaced, inserted, kept} */
 static int l_info(lua_State *L) {
   Draft *draft = check(L);
@@ -254,13 +249,13 @@ static int l_info(lua_State *L) {
     counts[run.action] += run.count;
   }
   lua_createtable(L, 0, 8);
-  set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
-  set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
-  set_integer(L, "guarded_tokens", (lua_Integer)guarded);
-  set_integer(L, "dropped", counts[ACTION_DROPPED]);
-  set_integer(L, "replaced", counts[ACTION_REPLACED]);
-  set_integer(L, "inserted", counts[ACTION_INSERTED]);
-  set_integer(L, "kept", draft_untouched(draft));
+  bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
+  bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
+  bind_set_integer(L, "guarded_tokens", (lua_Integer)guarded);
+  bind_set_integer(L, "dropped", counts[ACTION_DROPPED]);
+  bind_set_integer(L, "replaced", counts[ACTION_REPLACED]);
+  bind_set_integer(L, "inserted", counts[ACTION_INSERTED]);
+  bind_set_integer(L, "kept", draft_untouched(draft));
   lua_pushboolean(L, ledger_count(ledger) > 0);
   lua_setfield(L, -2, "changed");
   return 1;
@@ -316,13 +311,7 @@ static int l_ledger(lua_State *L) {
 /* ---- the type ---- */
 
 static int l_index(lua_State *L) {
-  if (lua_type(L, 2) == LUA_TNUMBER) {
-    View view = bind_view(L, 1);
-    lua_Integer i = lua_tointeger(L, 2);
-    if (i < 1 || i > sequence_count(view.list)) return 0;
-    bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
-    return 1;
-  }
+  if (lua_type(L, 2) == LUA_TNUMBER) return bind_view_get(L);
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "memory") == 0) {
     lua_getiuservalue(L, 1, MEMORY);
     return 1;

@@ -29,22 +29,12 @@ static int l_length(lua_State *L) {
   return 1;
 }
 
-static void set_text(lua_State *L, const char *name, Text text) {
-  bind_push_text(L, text);
-  lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
   lua_createtable(L, 0, 8);
-  set_text(L, "action", text_of(action_name(run.action)));
-  set_text(L, "by", ledger_text(ledger, run.cause.by));
-  set_text(L, "reason", ledger_text(ledger, run.cause.reason));
-  if (run.action == ACTION_REPLACED) set_integer(L, "replacement", run.replacement);
+  bind_set_text(L, "action", text_of(action_name(run.action)));
+  bind_set_text(L, "by", ledger_text(ledger, run.cause.by));
+  bind_set_text(L, "reason", ledger_text(ledger, run.cause.reason));
+  if (run.action == ACTION_REPLACED) bind_set_integer(L, "replacement", run.replacement);
 }
 
 /* Only dropped messages come in runs of many, and they are in the store still. */
@@ -53,7 +43,7 @@ static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
   LedgerRun run = ledger_run_of(ledger, entry, &place);
   MessageId seq = run.first + place;
   push_run(L, ledger, run);
-  set_integer(L, "seq", seq);
+  bind_set_integer(L, "seq", seq);
   if (run.count > 1) {
     lua_getiuservalue(L, 1, 1);
     const Message *message = conversation_message(bind_check_conversation(L, -1)->conversation, seq);
@@ -61,8 +51,8 @@ static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
     run.role = message_role(message);
     run.freed = message_tokens(message);
   }
-  set_text(L, "role", text_of(role_name(run.role)));
-  set_integer(L, "tokens", (lua_Integer)run.freed);
+  bind_set_text(L, "role", text_of(role_name(run.role)));
+  bind_set_integer(L, "tokens", (lua_Integer)run.freed);
   return 1;
 }
 
@@ -81,9 +71,9 @@ static int l_runs(lua_State *L) {
   for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
     LedgerRun run = ledger_run(ledger, i);
     push_run(L, ledger, run);
-    set_integer(L, "seq", run.first);
-    set_integer(L, "count", run.count);
-    set_integer(L, "tokens", (lua_Integer)run.freed);
+    bind_set_integer(L, "seq", run.first);
+    bind_set_integer(L, "count", run.count);
+    bind_set_integer(L, "tokens", (lua_Integer)run.freed);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -97,8 +87,8 @@ static int l_notes(lua_State *L) {
     Text by, note;
     ledger_note_at(ledger, i, &by, &note);
     lua_createtable(L, 0, 2);
-    set_text(L, "by", by);
-    set_text(L, "text", note);
+    bind_set_text(L, "by", by);
+    bind_set_text(L, "text", note);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -85,3 +85,16 @@ uint64_t bind_view_tokens(const View *view) {
   Sum sum = sequence_sum(view->list);
   return sum_measure(&sum, MEASURE_TOKENS) + conversation_overhead(view->conversation);
 }
+
+int bind_view_get(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (i < 1 || i > sequence_count(view.list)) return 0;
+  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
+  return 1;
+}
+
+int bind_view_length(lua_State *L) {
+  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
+  return 1;
+}
