@@ -38,7 +38,7 @@ static uint64_t plain_measure(MessageId id, Measure measure) {
   return sum_measure(&sum, measure);
 }
 
-static uint32_t plain_find(const uint64_t *before, uint32_t count, uint64_t amount) {
+static uint32_t first_above(const uint64_t *before, uint32_t count, uint64_t amount) {
   uint32_t i = 0;
   while (i < count && before[i + 1] <= amount) i++;
   return i;
@@ -52,11 +52,11 @@ static void same_finds(const Sequence *list, const MessageId *ids, uint32_t coun
   for (uint32_t i = 0; i < count; i++) before[i + 1] = before[i] + plain_measure(ids[i], measure);
   for (uint32_t tries = 0; tries < 3; tries++) {
     uint64_t amount = before[below(count + 1)];
-    assert_int_equal(sequence_find(list, measure, amount), plain_find(before, count, amount));
-    if (amount > 0) assert_int_equal(sequence_find(list, measure, amount - 1), plain_find(before, count, amount - 1));
+    assert_int_equal(sequence_find(list, measure, amount), first_above(before, count, amount));
+    if (amount > 0) assert_int_equal(sequence_find(list, measure, amount - 1), first_above(before, count, amount - 1));
   }
   uint64_t amount = below((uint32_t)before[count] + 2);
-  assert_int_equal(sequence_find(list, measure, amount), plain_find(before, count, amount));
+  assert_int_equal(sequence_find(list, measure, amount), first_above(before, count, amount));
 }
 
 /* How many of a role, the k-th of it, and where its last n begin. */
