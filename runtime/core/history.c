@@ -223,8 +223,10 @@ Status history_name(History *history, Text name) {
   uint32_t length = sequence_count(at(history, history->current)->list);
   Checkpoint *known = find_checkpoint(history, name);
   if (known == NULL) return push_checkpoint(history, name, history->current, length);
-  known->batch = history->current;
-  known->length = length;
+  Checkpoint moved = {.name = known->name, .batch = history->current, .length = length};
+  Checkpoint *newest = &history->checkpoints[history->checkpoint_count - 1];
+  memmove(known, known + 1, (size_t)(newest - known) * sizeof *known);
+  *newest = moved;
   return STATUS_OK;
 }
 

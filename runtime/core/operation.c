@@ -30,22 +30,59 @@ static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *de
   return status;
 }
 
-Status operation_append(Conversation *conversation, MessageSource *source) {
-  History *history = conversation_history(conversation);
-  Edit edit;
+/* Messages on their way to the end of the current list. The first, mostly the
+   only one, waits until it is known that none follows, and then goes into the
+   list in place; a second makes a private share, so that all go in or none. */
+typedef struct Append {
+  Conversation *conversation;
+  Sequence **current, *share;
+  MessageId first;
   uint32_t added;
-  Status status = edit_start(conversation, &edit);
+} Append;
+
+static Status append_start_share(Append *append) {
+  Status status = sequence_share(*append->current, &append->share);
+  return status == STATUS_OK ? sequence_append(&append->share, append->first) : status;
+}
+
+static Status append_one(Append *append, Text raw, bool adopted, const MessageShape *shape) {
+  MessageId id;
+  Status status = append->added == 1 ? append_start_share(append) : STATUS_OK;
   if (status != STATUS_OK) return status;
-  status = conversation_put(conversation, &edit.list, sequence_count(edit.list), source, &added);
-  if (status == STATUS_OK && added == 0) status = STATUS_ARGUMENT;
+  const Sequence *list = append->share != NULL ? append->share : *append->current;
+  status = conversation_store_one(append->conversation, list, sequence_count(list), raw, adopted, shape, 0, &id);
+  if (status == STATUS_OK && append->share != NULL) status = sequence_append(&append->share, id);
+  if (append->added++ == 0) append->first = id;
+  return status;
+}
+
+static Status append_all(Append *append, MessageSource *source) {
+  bool more = true;
+  for (;;) {
+    Text raw;
+    MessageShape shape;
+    Status status = source->next(source->user, &more, &raw, &shape);
+    if (status == STATUS_OK && more) status = append_one(append, raw, source->adopted, &shape);
+    if (status != STATUS_OK) return status;
+    if (!more) break;
+  }
+  if (append->added == 0) return STATUS_ARGUMENT;
+  return append->added == 1 ? sequence_append(append->current, append->first) : STATUS_OK;
+}
+
+Status operation_append(Conversation *conversation, MessageSource *source) {
+  Append append = {.conversation = conversation, .current = history_grow(conversation_history(conversation))};
+  StoreMark mark = store_mark(conversation_store(conversation));
+  Status status = append_all(&append, source);
   if (status != STATUS_OK) {
-    sequence_release(edit.list);
-    store_rewind(conversation_store(conversation), edit.mark);
+    sequence_release(append.share);
+    store_rewind(conversation_store(conversation), mark);
     return status;
   }
-  Sequence **current = history_grow(history);
-  sequence_release(*current);
-  *current = edit.list;
+  if (append.share != NULL) {
+    sequence_release(*append.current);
+    *append.current = append.share;
+  }
   conversation_touch(conversation);
   return STATUS_OK;
 }

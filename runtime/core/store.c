@@ -339,7 +339,8 @@ void store_weigh(Store *store, MessageId id, uint32_t tokens) {
 }
 
 StoreMark store_mark(const Store *store) {
-  return (StoreMark){.count = store->count, .block = store->blocks, .used = store->blocks ? store->blocks->used : 0};
+  return (StoreMark){.count = store->count, .span = store->span, .block = store->blocks,
+                     .used = store->blocks ? store->blocks->used : 0};
 }
 
 static void take_back(Store *store, MessageId id) {
@@ -355,6 +356,7 @@ static void take_back(Store *store, MessageId id) {
 void store_rewind(Store *store, StoreMark mark) {
   assert(mark.count <= store->count);
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
+  store->span = mark.span;
   while (store->blocks != mark.block) drop_block(store);
   if (store->blocks != NULL) store->blocks->used = mark.used;
 }

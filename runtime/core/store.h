@@ -54,7 +54,7 @@ void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* toke
 /* How a refused operation leaves no trace: everything that was added after the
    mark goes, links and blocks included. Nobody may have seen it. Cannot fail. */
 typedef struct StoreMark {
-  uint32_t count;
+  uint32_t count, span;
   struct StoreBlock *block;
   size_t used;
 } StoreMark;

@@ -255,6 +255,8 @@ static Kind do_rollback(Side *side) {
   if (one_in(8) && checkpoint->age > 0) return roll_back(side, checkpoint->batch, true, checkpoint->length);
   uint32_t batch = below(side->count), near = side->count < 20 ? side->count : 20;
   if (one_in(2)) batch = side->count - 1 - below(near);
+  uint32_t later = side->count - 1 - side->current;
+  if (later > 0 && !one_in(4)) batch = side->current + 1 + below(later);
   for (uint32_t tries = 0; tries < 8 && side->batches[batch].count < SMALL; tries++) batch = below(side->count);
   return roll_back(side, batch, one_in(2), some_length(&side->batches[batch]));
 }
@@ -304,7 +306,7 @@ static Kind do_something(Side *side) {
   if (what < 785) return do_filter(side);
   if (what < 789) return do_clear(side);
   if (what < 910) return do_rollback(side);
-  if (what < 911) return do_fork(side);
+  if (what < 912) return do_fork(side);
   if (what < 930) return do_checkpoint(side);
   return do_mark(side);
 }
@@ -344,7 +346,7 @@ static uint32_t median_length(uint64_t steps) {
 
 static void long_conversations_agree_with_plain_arrays(void **state) {
   (void)state;
-  uint32_t steps = test_steps(20000), done = 0, conversations = 0;
+  uint32_t steps = test_steps(8000), done = 0, conversations = 0;
   templates_make();
   for (; done < steps; conversations++) done += converse(steps - done);
   templates_free();

@@ -52,7 +52,8 @@ describe("forget", function()
     end
 
     assert.same({ 2, "user", "mira" }, { chat[2].seq, chat[2].role, chat[2].name })
-    assert.same({ "c1", "login", "{}" }, { chat[3].calls[1].id, chat[3].calls[1].name, chat[3].calls[1].arguments:match "^%S+" })
+    local call = chat[3].calls[1]
+    assert.same({ "c1", "login", "{}" }, { call.id, call.name, call.arguments:match "^%S+" })
     assert.equal("c1", chat[4].call.id)
     assert.equal(2, chat[3].unit.count)
     assert.same({}, chat:check "openai")
@@ -60,7 +61,8 @@ describe("forget", function()
   end)
 
   it("keeps a file's other bytes, and its size", function()
-    local text = '[ {"role":"user","content":"a"},\n  {"role":"user","content":"caf\\u00e9 ' .. SECRET .. '"} ,\n{"role":"user","content":"b"}]\n'
+    local text = '[ {"role":"user","content":"a"},\n  {"role":"user","content":"caf\\u00e9 ' .. SECRET ..
+      '"} ,\n{"role":"user","content":"b"}]\n'
     local chat = assert(ebb.parse(text))
 
     chat:forget(2)
