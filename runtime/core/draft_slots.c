@@ -23,19 +23,23 @@ void slots_hold_unit(Slots *slots, uint32_t unit, Hold hold) {
   }
 }
 
-static void hold_guarded(const Conversation *conversation, const Sequence *list, Slots *slots) {
+static void hold_pinned(const Conversation *conversation, Slots *slots) {
   const Marks *marks = conversation_marks(conversation);
-  const Store *store = conversation_store(conversation);
   Text pinned = text_of(MARK_PINNED);
-  bool any_pinned = marks_size(marks, pinned) > 0;
-  Sum sum = sequence_sum(list);
+  if (marks_size(marks, pinned) == 0) return;
   for (uint32_t slot = 0; slot < slots->count; slot++) {
-    bool system = message_role(store_message(store, slots->ids[slot])) == ROLE_SYSTEM;
-    if (system) slots_hold_unit(slots, slots->units->of[slot], HOLD_SYSTEM);
-    else if (any_pinned && marks_has(marks, pinned, store_origin(store, slots->ids[slot]))) {
-      slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
-    }
+    MessageId origin = store_origin(conversation_store(conversation), slots->ids[slot]);
+    if (marks_has(marks, pinned, origin)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
   }
+}
+
+static void hold_guarded(const Conversation *conversation, const Sequence *list, Slots *slots) {
+  Sum sum = sequence_sum(list);
+  for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
+    uint32_t slot = sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
+    slots_hold_unit(slots, slots->units->of[slot], HOLD_SYSTEM);
+  }
+  hold_pinned(conversation, slots);
   for (uint32_t unit = 0; unit < slots->units->count; unit++) {
     if (slots->units->units[unit].pending) slots_hold_unit(slots, unit, HOLD_PENDING);
   }

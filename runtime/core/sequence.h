@@ -53,6 +53,12 @@ Status    sequence_remove(Sequence **s, uint32_t first, uint32_t end);
    i). O(runs log n) or O(n), whichever is less. */
 Status    sequence_keep(Sequence **s, const uint64_t *keep);
 
+/* What a leaf knows of each message, so that walkers need not look at those that
+   are none of theirs. The role is in the lowest two bits. */
+typedef enum SequenceMark {
+  MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8, MARK_CALLS = 16, MARK_RESULTS = 32
+} SequenceMark;
+
 /* A walk over [first, end) in order, O(1) a step on average. Ids come a leaf at
    a time: `ids` has `count` of them from `index` on. The sequence must not be
    edited meanwhile. */
@@ -60,6 +66,7 @@ typedef struct SequenceWalk {
   const Sequence *sequence;
   uint32_t index, end;       /* of the run in `ids`; where the walk ends */
   const MessageId *ids;
+  const uint8_t *marks;      /* of the same messages */
   uint32_t count;
 } SequenceWalk;
 

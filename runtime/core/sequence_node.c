@@ -87,6 +87,8 @@ Slot slot_of(const Sequence *s, MessageId id) {
   uint32_t marks = message_role(message);
   if (message_starts_turn(message)) marks |= MARK_TURN;
   if (message_timestamp(message, &slot.time)) marks |= MARK_TIMED;
+  if (message_call_count(message) > 0) marks |= MARK_CALLS;
+  if (message_result_count(message) > 0) marks |= MARK_RESULTS;
   slot.marks = (uint8_t)marks;
   return slot;
 }

@@ -67,15 +67,13 @@ typedef struct Inner {
   Edge edges[SEQUENCE_FANOUT];
 } Inner;
 
-/* A message, as it weighs. Its role is in the low bits of `marks`. */
+/* A message, as it weighs; `marks` as in SequenceMark. */
 typedef struct Slot {
   MessageId id;
   uint32_t tokens;
   uint8_t marks;
   int64_t time;        /* only if MARK_TIMED; leaves leave it to the store */
 } Slot;
-
-enum { MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8 };
 
 typedef struct Leaf {
   Node node;

@@ -108,7 +108,7 @@ uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
 
 SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end) {
   assert(first <= end && end <= edge_count(&s->root));
-  return (SequenceWalk){.sequence = s, .index = first, .end = end, .ids = NULL, .count = 0};
+  return (SequenceWalk){.sequence = s, .index = first, .end = end, .ids = NULL, .marks = NULL, .count = 0};
 }
 
 /* Finds each leaf from the root: a path per leaf, so less than a step per message. */
@@ -119,6 +119,7 @@ bool sequence_walk_next(SequenceWalk *walk) {
   uint32_t at = walk->index;
   const Leaf *leaf = find_leaf(walk->sequence, &at);
   walk->ids = leaf->ids + at;
+  walk->marks = leaf->marks + at;
   walk->count = leaf->node.used - at;
   if (walk->count > walk->end - walk->index) walk->count = walk->end - walk->index;
   return true;

@@ -3,8 +3,9 @@
 ** joins each result's position with its call's. Joined positions form trees
 ** whose root is the unit's first position; `of` holds the parents meanwhile.
 **
-** Calls and results stand close together in real logs, so arrays by seq are
-** read in order where a map would miss the cache at every look.
+** Messages without calls and results, which the leaves tell, are never looked at.
+** Calls and results stand close together in real logs, so arrays by seq are read
+** in order where a map would miss the cache at every look.
 */
 #include "core/unit.h"
 
@@ -45,7 +46,7 @@ static bool note_callers(Builder *builder) {
     for (uint32_t i = 0; i < walk.count; i++) {
       uint32_t position = walk.index + i;
       builder->units->of[position] = position;
-      if (message_call_count(store_message(builder->store, walk.ids[i])) == 0) continue;
+      if (!(walk.marks[i] & MARK_CALLS)) continue;
       builder->places[store_origin(builder->store, walk.ids[i])] = position + 1;
       any = true;
     }
@@ -94,7 +95,7 @@ static Status join_all_results(Builder *builder) {
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      status = join_results(builder, walk.index + i, walk.ids[i]);
+      if (walk.marks[i] & MARK_RESULTS) status = join_results(builder, walk.index + i, walk.ids[i]);
     }
   }
   return status;
@@ -110,19 +111,20 @@ static bool has_open_call(const Builder *builder, const Message *message, uint32
 }
 
 /* A root is numbered before the others of its tree, for it stands first. */
-static void number_message(Builder *builder, uint32_t position, MessageId id) {
+static void number_message(Builder *builder, uint32_t position, MessageId id, uint8_t marks) {
   Units *units = builder->units;
   uint32_t root = units->of[position];
   uint32_t number = root == position ? units->count++ : units->of[root];
   units->of[position] = number;
   if (root == position) units->units[number] = (Unit){0};
+  if (!(marks & MARK_CALLS)) return;
   units->units[number].open |= has_open_call(builder, store_message(builder->store, id), position);
 }
 
 static void number_units(Builder *builder) {
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) number_message(builder, walk.index + i, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count; i++) number_message(builder, walk.index + i, walk.ids[i], walk.marks[i]);
   }
 }
 
