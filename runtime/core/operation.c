@@ -215,14 +215,14 @@ static Status truncate_all(Conversation *conversation, const Truncate *truncate,
   return edit_end(&edit, status, BATCH_TRUNCATE, description);
 }
 
-static void mark_kept(const Sequence *list, const Conversation *conversation, const Truncate *truncate, uint64_t *keep) {
+static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *keep) {
   uint32_t count = sequence_count(list), seen = 0, start, end;
   Sum sum = sequence_sum(list);
   cut(truncate, truncate->has_role ? sum.count[truncate->role] : count, &start, &end);
   SequenceWalk walk = sequence_walk(list, 0, count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      bool of_role = !truncate->has_role || message_role(conversation_message(conversation, walk.ids[i])) == truncate->role;
+      bool of_role = !truncate->has_role || (walk.marks[i] & MARK_ROLE) == truncate->role;
       bool kept = of_role ? seen >= start && seen < end : truncate->within;
       seen += of_role;
       if (kept) set_bit(keep, walk.index + i);
@@ -242,7 +242,7 @@ Status operation_truncate(Conversation *conversation, const Truncate *truncate) 
   uint32_t count = sequence_count(conversation_list(conversation));
   uint64_t *keep = new_bits(conversation, count);
   if (keep == NULL) return STATUS_MEMORY;
-  mark_kept(conversation_list(conversation), conversation, truncate, keep);
+  mark_kept(conversation_list(conversation), truncate, keep);
   Status status = commit_kept(conversation, keep, truncate->whole_units, BATCH_TRUNCATE, description);
   free_bits(conversation, keep, count);
   return status;
@@ -317,7 +317,6 @@ static Status passes(Conversation *conversation, const Filter *filter, uint32_t 
   const Message *message = conversation_message(conversation, id);
   bool any;
   *keep = false;
-  if (filter->roles != 0 && !(filter->roles >> message_role(message) & 1)) return STATUS_OK;
   if (!field_passes(message, FIELD_NAME, filter->include_names, filter->exclude_names)) return STATUS_OK;
   if (!field_passes(message, FIELD_ID, filter->include_ids, filter->exclude_ids)) return STATUS_OK;
   if (has_excluded_call(conversation, filter, id)) return STATUS_OK;
@@ -329,7 +328,16 @@ static Status passes(Conversation *conversation, const Filter *filter, uint32_t 
   return filter->where == NULL ? STATUS_OK : filter->where(filter->user, position, id, keep);
 }
 
+/* Has it a condition besides roles, which the list itself can answer? */
+static bool asks_messages(const Filter *filter) {
+  return filter->contains.count > 0 || filter->excludes.count > 0 || filter->include_names.count > 0 ||
+         filter->exclude_names.count > 0 || filter->include_ids.count > 0 || filter->exclude_ids.count > 0 ||
+         filter->exclude_calls || filter->exclude_calls_of.count > 0 || filter->where != NULL;
+}
+
 static Status mark_passing(Conversation *conversation, const Filter *filter, uint64_t *keep) {
+  unsigned roles = filter->roles != 0 ? filter->roles : (1u << ROLE_COUNT) - 1;
+  bool asks = asks_messages(filter);
   Status status = STATUS_OK;
   Buffer scratch;
   buffer_init(&scratch, *conversation_memory(conversation));
@@ -337,8 +345,8 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      bool kept;
-      status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
+      bool kept = roles >> (walk.marks[i] & MARK_ROLE) & 1;
+      if (kept && asks) status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
       if (status == STATUS_OK && kept) set_bit(keep, walk.index + i);
     }
   }
@@ -346,15 +354,8 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
   return status;
 }
 
-static bool has_condition(const Filter *filter) {
-  return filter->roles != 0 || filter->contains.count > 0 || filter->excludes.count > 0 ||
-         filter->include_names.count > 0 || filter->exclude_names.count > 0 || filter->include_ids.count > 0 ||
-         filter->exclude_ids.count > 0 || filter->exclude_calls || filter->exclude_calls_of.count > 0 ||
-         filter->where != NULL;
-}
-
 Status operation_filter(Conversation *conversation, const Filter *filter) {
-  if (!has_condition(filter)) return STATUS_ARGUMENT;
+  if (filter->roles == 0 && !asks_messages(filter)) return STATUS_ARGUMENT;
   uint32_t count = sequence_count(conversation_list(conversation));
   uint64_t *keep = new_bits(conversation, count);
   if (keep == NULL) return STATUS_MEMORY;
