@@ -89,7 +89,9 @@ static void same_budgets(const Sequence *list, const MessageId *ids, uint32_t co
     for (uint32_t i = below(count + 1); i < count; i++) budget += messages.list[ids[i]].of->tokens;
   }
   uint32_t start = count, over = 0;
-  while (start > 0 && used + messages.list[ids[start - 1]].of->tokens <= budget) used += messages.list[ids[--start]].of->tokens;
+  while (start > 0 && used + messages.list[ids[start - 1]].of->tokens <= budget) {
+    used += messages.list[ids[--start]].of->tokens;
+  }
   assert_int_equal(find_suffix(list, budget), start);
   for (used = 0; over < count && (used += messages.list[ids[over]].of->tokens) <= budget;) over++;
   assert_int_equal(sequence_find(list, MEASURE_TOKENS, budget), over);
@@ -119,6 +121,15 @@ static void same_searches(const Sequence *list, const MessageId *ids, uint32_t c
   same_roles(list, ids, count);
   same_budgets(list, ids, count);
   same_times(list, ids, count);
+}
+
+static void same_units(Conversation *chat, const PlainBatch *plain) {
+  static uint32_t of[LONGEST];
+  const Units *units;
+  assert_int_equal(conversation_units(chat, &units), STATUS_OK);
+  assert_int_equal(units->messages, plain->count);
+  assert_int_equal(units->count, plain_units(plain, of));
+  if (plain->count > 0) assert_true(memcmp(units->of, of, plain->count * sizeof *of) == 0);
 }
 
 /* ---- batches and states ---- */
@@ -254,6 +265,7 @@ static void same_side(const Side *side, const Side *other) {
   same_present(side);
   if (other != side) same_present(other);
   same_searches(list, plain->ids, plain->count);
+  if (one_in(8)) same_units(side->chat, plain);
   Sum sum = sequence_sum(list);
   uint64_t tokens = conversation_overhead(side->chat);
   for (int role = 0; role < ROLE_COUNT; role++) tokens += sum.tokens[role];
@@ -272,8 +284,9 @@ static void same_side(const Side *side, const Side *other) {
 static void same_history(const Side *side) {
   for (uint32_t batch = 0; batch < side->count; batch++) {
     same_batch(side, batch);
-    same_list(history_list(conversation_history(side->chat), batch), side->batches[batch].ids, side->batches[batch].count);
-    sequence_release(state_of(side, batch, side->batches[batch].born));
+    const PlainBatch *plain = &side->batches[batch];
+    same_list(history_list(conversation_history(side->chat), batch), plain->ids, plain->count);
+    sequence_release(state_of(side, batch, plain->born));
   }
 }
 

@@ -13,7 +13,7 @@
 
 #include "conversation_kit.h"
 
-#define LONGEST 1024          /* messages in a list */
+#define LONGEST 4096          /* messages in a list */
 #define MESSAGES 65536        /* in one store */
 #define SIDES 3
 #define CHECKPOINTS 6
@@ -34,7 +34,9 @@ typedef struct Template {
 } Template;
 
 /* A word stands here as often as it shall come up. */
-static const char *const WORDS[] = {"s", "u", "u", "u", "a", "a", "a", "a(x)", "a(xy)", "a(zx)", "t(x)", "t(y)", "U(x)", "U(zy)"};
+static const char *const WORDS[] = {
+  "s", "u", "u", "u", "a", "a", "a", "a(x)", "a(xy)", "a(zx)", "t(x)", "t(y)", "U(x)", "U(zy)"
+};
 static const uint32_t SIZES[] = {0, 3, 17, 50, 120};
 
 #define WORD_COUNT (sizeof WORDS / sizeof *WORDS)
@@ -191,18 +193,18 @@ static void plain_put(PlainBatch *batch, uint32_t position, MessageId id) {
   assert_true(batch->count <= LONGEST);
 }
 
-/* ---- whole units ---- */
+/* ---- units ---- */
 
 static uint32_t root_of(const uint32_t *parents, uint32_t at) {
   while (parents[at] != at) at = parents[at];
   return at;
 }
 
-/* Keeps all of every unit of which something is kept. */
-static void plain_widen(const PlainBatch *batch, bool *keep) {
+/* The unit of each position, numbered by their first; answers how many there are. */
+static uint32_t plain_units(const PlainBatch *batch, uint32_t *units) {
   static uint32_t places[MESSAGES];               /* by origin: position + 1, if it calls */
-  uint32_t parents[LONGEST];
-  bool wanted[LONGEST] = {false};
+  static uint32_t parents[LONGEST], numbers[LONGEST];
+  uint32_t unit_count = 0;
   for (uint32_t i = 0; i < batch->count; i++) {
     parents[i] = i;
     if (has_calls(batch->ids[i])) places[messages.list[batch->ids[i]].origin] = i + 1;
@@ -210,12 +212,27 @@ static void plain_widen(const PlainBatch *batch, bool *keep) {
   for (uint32_t i = 0; i < batch->count; i++) {
     for (uint32_t r = 0; has_results(batch->ids[i]) && r < IDS; r++) {
       uint32_t place = places[messages.list[messages.list[batch->ids[i]].links[r].message].origin];
-      if (place != 0) parents[root_of(parents, i)] = root_of(parents, place - 1);
+      if (place == 0) continue;
+      uint32_t one = root_of(parents, i), other = root_of(parents, place - 1);
+      parents[one < other ? other : one] = one < other ? one : other;
     }
   }
-  for (uint32_t i = 0; i < batch->count; i++) wanted[root_of(parents, i)] |= keep[i];
-  for (uint32_t i = 0; i < batch->count; i++) keep[i] = wanted[root_of(parents, i)];
-  for (uint32_t i = 0; i < batch->count; i++) places[messages.list[batch->ids[i]].origin] = 0;
+  for (uint32_t i = 0; i < batch->count; i++) {
+    places[messages.list[batch->ids[i]].origin] = 0;
+    uint32_t root = root_of(parents, i);
+    if (root == i) numbers[i] = unit_count++;
+    units[i] = numbers[root];
+  }
+  return unit_count;
+}
+
+/* Keeps all of every unit of which something is kept. */
+static void plain_widen(const PlainBatch *batch, bool *keep) {
+  static uint32_t units[LONGEST];
+  bool wanted[LONGEST] = {false};
+  plain_units(batch, units);
+  for (uint32_t i = 0; i < batch->count; i++) wanted[units[i]] |= keep[i];
+  for (uint32_t i = 0; i < batch->count; i++) keep[i] = wanted[units[i]];
 }
 
 /* ---- life of a side ---- */

@@ -4,8 +4,9 @@
 ** compared after every step: the visible list, the searches that the tree
 ** answers by its sums, batches, states long past, differences.
 **
-** STEPS=n sets the number of operations, SEED=n repeats a run. After 20,000
-** operations a new conversation begins, so that memory stays bounded.
+** STEPS=n sets the number of operations, SEED=n repeats a run. Now and then a
+** new conversation begins, so that memory stays bounded: a long one, whose tree
+** is high with nodes of any size, and one of usual length, by turns.
 **
 ** Refusals, small conversations and the legacy forms of calls are in
 ** test_operation.c; this test looks for what only many versions of long lists
@@ -14,25 +15,30 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "model_compare.h"
 
-#define STEPS_EACH 20000     /* of one conversation and its forks */
-#define FIRST 280            /* messages that it begins with */
-#define SMALL 240            /* lists below this grow faster than they shrink, */
-#define LARGE 420            /* and those above the other way */
 #define FULL (LONGEST - 64)
-#define ADDED 300            /* messages at most in one operation */
+#define ADDED 2500           /* messages at most in one operation */
+
+/* A list shorter than `small` grows faster than it shrinks, one beyond `large`
+   the other way; it begins in between. */
+typedef struct Plan {
+  uint32_t steps, small, large;
+} Plan;
+
+static const Plan PLANS[] = {{500, 2000, 2600}, {20000, 240, 420}};
 
 typedef enum Kind {
-  APPEND, APPEND_AFTER_ROLLBACK, INSERT, REPLACE, TRUNCATE, TRUNCATE_ROLE, TRUNCATE_UNITS, CLEAR, FILTER, FILTER_UNITS,
-  ROLLBACK_BACK, ROLLBACK_FORWARD, ROLLBACK_SAME, ROLLBACK_LENGTH, FORK, CHECKPOINT, MARK, UNMARK, KINDS
+  APPEND, APPEND_AFTER_ROLLBACK, INSERT, REPLACE, TRUNCATE, TRUNCATE_ROLE, TRUNCATE_UNITS, CLEAR, FILTER,
+  FILTER_UNITS, ROLLBACK_BACK, ROLLBACK_FORWARD, ROLLBACK_SAME, ROLLBACK_LENGTH, FORK, CHECKPOINT, MARK, UNMARK, KINDS
 } Kind;
 
 static const char *const KIND_NAMES[KINDS] = {
-  "append", "append after rollback", "insert", "replace", "truncate", "truncate a role", "truncate whole units", "clear",
-  "filter", "filter whole units", "rollback back", "rollback forward", "rollback to current", "rollback with length",
-  "fork", "checkpoint", "mark", "unmark"
+  "append", "append after rollback", "insert", "replace", "truncate", "truncate a role", "truncate whole units",
+  "clear", "filter", "filter whole units", "rollback back", "rollback forward", "rollback to current",
+  "rollback with length", "fork", "checkpoint", "mark", "unmark"
 };
 
 static struct {
+  Plan plan;
   Fail fail;
   Side sides[SIDES];
   uint32_t side_count;
@@ -80,8 +86,9 @@ static MessageId plain_store(const PlainBatch *batch, uint32_t position, PlainMe
 }
 
 static Kind do_add(Side *side, bool insert, uint32_t some) {
-  Draw drawn = {.count = 0};
+  static Draw drawn;
   MessageSource source = {.next = next_drawn, .user = &drawn};
+  drawn.count = drawn.at = 0;
   uint32_t position = current(side)->count;
   if (insert) position = one_in(8) ? 0 : below(position + 1);
   for (uint32_t i = 0; i < some; i++) draw(&drawn, &templates[below(TEMPLATES)]);
@@ -104,8 +111,9 @@ static const Template *some_replacement(MessageId old) {
 }
 
 static Kind do_replace(Side *side) {
-  Draw drawn = {.count = 0};
+  static Draw drawn;
   MessageSource source = {.next = next_drawn, .user = &drawn};
+  drawn.count = drawn.at = 0;
   uint32_t at = below(current(side)->count);
   MessageId old = current(side)->ids[at];
   draw(&drawn, some_replacement(old));
@@ -148,13 +156,14 @@ static uint32_t cut_plain(const Truncate *cut, uint32_t *at, uint32_t n) {
    long, much more. */
 static Truncate some_cuts(uint32_t count) {
   Truncate cut = {.has_role = one_in(3), .role = below(ROLE_COUNT), .whole_units = one_in(3)};
-  uint32_t most = count > LARGE ? count / 4 : one_in(20) ? count : 5;
+  uint32_t most = count > run.plan.large ? count / 4 : one_in(20) ? count : 5;
   cut.within = cut.has_role && !one_in(30);
   cut.has_keep_first = one_in(5);
   cut.has_keep_last = one_in(5);
   cut.has_remove_first = one_in(3);
   cut.has_remove_last = one_in(5);
-  cut.has_range = one_in(5) || !(cut.has_keep_first || cut.has_keep_last || cut.has_remove_first || cut.has_remove_last);
+  cut.has_range = one_in(5);
+  if (!cut.has_keep_first && !cut.has_keep_last && !cut.has_remove_last) cut.has_remove_first = true;
   if (cut.has_role) count /= 2;
   cut.keep_first = count - below(most + 1) % (count + 1);
   cut.keep_last = count - below(most + 1) % (count + 1);
@@ -257,7 +266,9 @@ static Kind do_rollback(Side *side) {
   if (one_in(2)) batch = side->count - 1 - below(near);
   uint32_t later = side->count - 1 - side->current;
   if (later > 0 && !one_in(4)) batch = side->current + 1 + below(later);
-  for (uint32_t tries = 0; tries < 8 && side->batches[batch].count < SMALL; tries++) batch = below(side->count);
+  for (uint32_t tries = 0; tries < 8 && side->batches[batch].count < run.plan.small; tries++) {
+    batch = below(side->count);
+  }
   return roll_back(side, batch, one_in(2), some_length(&side->batches[batch]));
 }
 
@@ -298,7 +309,7 @@ static Kind do_mark(Side *side) {
 static Kind do_something(Side *side) {
   uint32_t count = current(side)->count, what = below(1000);
   if (count > FULL) return do_truncate(side);
-  if (count == 0 || (count < SMALL && one_in(3))) return do_add(side, one_in(3), 1 + below(12));
+  if (count == 0 || (count < run.plan.small && one_in(3))) return do_add(side, one_in(3), 1 + below(12));
   if (what < 330) return do_add(side, false, 1 + below(3));
   if (what < 480) return do_add(side, true, 1 + below(2));
   if (what < 620) return do_replace(side);
@@ -320,15 +331,16 @@ static void step(Side *side) {
   same_side(side, &run.sides[below(run.side_count)]);
 }
 
-/* As many operations of one conversation as it has room for, at most `steps`. */
-static uint32_t converse(uint32_t steps) {
-  uint32_t done = 1;
+/* The operations of one conversation, at most `steps`; answers how many there were. */
+static uint32_t converse(Plan plan, uint32_t steps) {
+  uint32_t done = 1, first = plan.small + (plan.large - plan.small) / 4;
+  run.plan = plan;
   messages.count = 0;
   run.side_count = 1;
   side_new(&run.sides[0], &run.fail);
-  run.kinds[do_add(&run.sides[0], false, FIRST)]++;
-  run.lengths[FIRST]++;
-  for (; done < steps && done < STEPS_EACH && messages.count < MESSAGES - ADDED; done++) {
+  run.kinds[do_add(&run.sides[0], false, first)]++;
+  run.lengths[first]++;
+  for (; done < steps && done < plan.steps && messages.count < MESSAGES - ADDED; done++) {
     step(&run.sides[below(run.side_count)]);
   }
   for (uint32_t i = 0; i < run.side_count; i++) same_history(&run.sides[i]);
@@ -348,7 +360,7 @@ static void long_conversations_agree_with_plain_arrays(void **state) {
   (void)state;
   uint32_t steps = test_steps(8000), done = 0, conversations = 0;
   templates_make();
-  for (; done < steps; conversations++) done += converse(steps - done);
+  for (; done < steps; conversations++) done += converse(PLANS[conversations % 2], steps - done);
   templates_free();
   uint32_t median = median_length(done);
   printf("model: %u operations on %u conversations, median list %u messages\nmodel:", (unsigned)done,
