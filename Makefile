@@ -49,7 +49,7 @@ LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-C_FILES    = $(sort $(shell find runtime tests/c -name '*.c'))
+C_FILES    = $(sort $(shell find runtime tests/c tests/faults -name '*.c'))
 
 DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev
 DEPS_test = libcmocka-dev lua-busted
@@ -70,12 +70,12 @@ test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-build: deps-test
-	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, a minute per fuzzer
-	STEPS=$(or $(STEPS),1000000) EBB=build/sanitize/ebb tests/run.sh
+	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
@@ -168,6 +168,11 @@ $(B)/tests/%: tests/c/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
+
+build/faults/%.so: tests/faults/%.c Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $< -o $@
 
 $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	@mkdir -p $(@D)

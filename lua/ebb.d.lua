@@ -322,7 +322,8 @@ function Conversation:json() end
 ---@return string? message
 ---@return string? code
 function Conversation:save(path, options) end
---- What loading found odd but kept: {code, message, line, byte}.
+--- What loading found odd, and what a lenient reading skipped, mended or let pass
+--- (lenient = true): {code, message, line, byte, lenient}.
 ---@return table[]
 function Conversation:warnings() end
 --- The model that a loaded request body names.
@@ -424,6 +425,8 @@ function Draft:note(text) end
 ---@field tools_heading? string
 ---@field max_message? integer bytes
 ---@field max_file? integer    bytes
+---@field lenient? boolean     load, parse: what can be mended or left out is a warning, not an error
+---@field role_map? table<string, ebb.Role>  load, parse: reads messages of one role as of another
 ---@field clock? fun(): integer   ms since 1970, for batch timestamps
 
 ---@class ebb

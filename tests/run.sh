@@ -2,9 +2,10 @@
 # Runs every runner of tests and adds up what they counted; the last line is
 # "N passed, N failed", and the exit status says the same.
 #
-# A runner is quiet unless it fails. One that ends badly without having counted
-# a failure (a crash, a leak found at exit), or that counts nothing, is itself
-# one failure.
+# A runner is quiet unless it fails, but for what it swept or skipped; where STEPS
+# is given, it says what it did.
+# One that ends badly without having counted a failure (a crash, a leak found at
+# exit), or that counts nothing, is itself one failure.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -29,6 +30,8 @@ report() {
     cat "$output"
     echo "== $name: $good passed, $bad failed (exit status $status)"
   else
+    if [ -n "${STEPS:-}" ]; then grep -E '^(SEED=|model:)' "$output"; fi
+    grep -E '^(swept|skipped): ' "$output"
     echo "== $name: $good passed"
   fi
 }
@@ -66,7 +69,8 @@ shell() {
 for source in tests/c/test_*.c; do
   cmocka "build/small/tests/$(basename "$source" .c)"
 done
-if [ -e tests/c/test_sequence.c ]; then cmocka build/sanitize/tests/test_sequence; fi
+# Trees once more, with nodes as large as they are installed.
+for name in test_sequence test_model; do cmocka "build/sanitize/tests/$name"; done
 for spec in tests/lua/*_spec.lua; do busted "$spec"; done
 sanitized_busted
 for flow in tests/golden/*.sh tests/faults/*.sh; do

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,6 +39,14 @@ static bool try_again(int descriptor, short events) {
   if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
   struct pollfd wait = {.fd = descriptor, .events = events};
   return poll(&wait, 1, -1) >= 0 || errno == EINTR;
+}
+
+/* open, again while it is interrupted: by a FIFO or a slow network folder. */
+static int open_file(const char *path, int flags, mode_t mode) {
+  int descriptor;
+  do descriptor = open(path, flags | O_CLOEXEC, mode);
+  while (descriptor < 0 && errno == EINTR);
+  return descriptor;
 }
 
 /* Closes, and leaves errno as it was. */
@@ -65,36 +72,12 @@ static Status status_of_open(void) {
 ** or be a pipe and say nothing; so one more byte is asked for before it grows.
 */
 
-typedef struct Block {
-  Memory memory;
-  char *bytes;
-  size_t size, capacity, cap;
-} Block;
-
-/* Room for `capacity` bytes; never more than the cap. */
-static Status block_grow(Block *block, size_t capacity) {
-  if (capacity > block->cap) capacity = block->cap;
-  char *bytes = memory_resize_array(&block->memory, block->bytes, block->capacity, capacity, 1);
+static Status block_grow(FileReader *reader, size_t capacity) {
+  char *bytes = memory_resize_array(&reader->memory, reader->bytes, reader->capacity, capacity, 1);
   if (bytes == NULL) return STATUS_MEMORY;
-  block->bytes = bytes;
-  block->capacity = capacity;
+  reader->bytes = bytes;
+  reader->capacity = capacity;
   return STATUS_OK;
-}
-
-/* Asks for huge pages, where there are such: most of the time to read a big file
-   goes into page faults (51 MB: 27 ms without, 13 ms with). Not for blocks that
-   grow: advice splits the mapping, and then realloc has to copy it. */
-static void prefer_huge_pages(const Block *block) {
-#ifdef MADV_HUGEPAGE
-  const uintptr_t huge = 2u << 20;
-  uintptr_t from = ((uintptr_t)block->bytes + huge - 1) & ~(huge - 1);
-  uintptr_t to = ((uintptr_t)block->bytes + block->capacity) & ~(huge - 1);
-  int error = errno;
-  if (block->capacity >= 4 * huge) madvise((void *)from, to - from, MADV_HUGEPAGE);
-  errno = error;   /* advice that is not taken is no error */
-#else
-  (void)block;
-#endif
 }
 
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
@@ -105,64 +88,104 @@ static ssize_t read_some(int descriptor, char *bytes, size_t size) {
   return got;
 }
 
-static Status read_to_end(int descriptor, Block *block) {
-  for (;;) {
-    char probe;
-    bool full = block->size == block->capacity;
-    ssize_t got = full ? read_some(descriptor, &probe, 1)
-                       : read_some(descriptor, block->bytes + block->size, block->capacity - block->size);
+/* Fills the block; *end: the file has no more. */
+static Status read_block(FileReader *reader, bool *end) {
+  *end = false;
+  while (reader->size < reader->capacity) {
+    ssize_t got = read_some(reader->descriptor, reader->bytes + reader->size, reader->capacity - reader->size);
     if (got < 0) return STATUS_IO;
-    if (got == 0) return STATUS_OK;
-    if (full) {
-      if (block->size >= block->cap) return STATUS_LIMIT;
-      size_t twice = block->capacity > SIZE_MAX / 2 ? SIZE_MAX : block->capacity * 2;
-      Status status = block_grow(block, twice < READ_FIRST ? READ_FIRST : twice);
-      if (status != STATUS_OK) return status;
-      block->bytes[block->size] = probe;
-    }
-    block->size += (size_t)got;
+    *end = got == 0;
+    if (*end) return STATUS_OK;
+    reader->size += (size_t)got;
   }
+  return STATUS_OK;
 }
 
-/* Makes the block for what is left of a regular file; others say nothing of their size. */
-static Status block_for(int descriptor, Block *block) {
+/* The block is full: is there one byte more? Then it grows, if the cap allows it. */
+static Status read_more(FileReader *reader, size_t cap, bool *end) {
+  char probe;
+  ssize_t got = read_some(reader->descriptor, &probe, 1);
+  if (got < 0) return STATUS_IO;
+  *end = got == 0;
+  if (*end) return STATUS_OK;
+  if (reader->size >= cap) return STATUS_LIMIT;
+  size_t twice = reader->capacity > SIZE_MAX / 2 ? SIZE_MAX : reader->capacity * 2;
+  if (twice < READ_FIRST) twice = READ_FIRST;
+  Status status = block_grow(reader, twice < cap ? twice : cap);
+  if (status == STATUS_OK) reader->bytes[reader->size++] = probe;
+  return status;
+}
+
+/* What is left of a regular file; others say nothing of their size. */
+static Status measure(FileReader *reader) {
   struct stat info;
-  if (fstat(descriptor, &info) != 0) return STATUS_IO;
+  if (fstat(reader->descriptor, &info) != 0) return STATUS_IO;
   if (S_ISDIR(info.st_mode)) {
     errno = EISDIR;
     return STATUS_IO;
   }
   if (!S_ISREG(info.st_mode)) return STATUS_OK;
-  off_t at = lseek(descriptor, 0, SEEK_CUR);   /* standard input may have been read in part */
+  off_t at = lseek(reader->descriptor, 0, SEEK_CUR);   /* standard input may have been read in part */
   if (at < 0 || at >= info.st_size) return STATUS_OK;
   uintmax_t left = (uintmax_t)(info.st_size - at);
-  if (left > block->cap) return STATUS_LIMIT;
-  Status status = block_grow(block, (size_t)left);
-  if (status == STATUS_OK) prefer_huge_pages(block);
+  reader->left = left > SIZE_MAX ? SIZE_MAX : (size_t)left;
+  reader->sized = true;
+  return STATUS_OK;
+}
+
+Status file_open(FileReader *reader, const Memory *memory, const char *path) {
+  *reader = (FileReader){.memory = *memory, .standard = strcmp(path, "-") == 0};
+  reader->descriptor = reader->standard ? STDIN_FILENO : open_file(path, O_RDONLY | O_NOCTTY, 0);
+  if (reader->descriptor < 0) return status_of_open();
+  Status status = measure(reader);
+  if (status != STATUS_OK) file_close(reader);
   return status;
 }
 
-Status file_read(const Memory *memory, const char *path, size_t cap, char **bytes, size_t *size, size_t *capacity) {
-  bool standard = strcmp(path, "-") == 0;
-  int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) return status_of_open();
+Status file_peek(FileReader *reader, size_t size) {
+  bool end;
+  if (reader->sized && size > reader->left) size = reader->left;
+  if (size <= reader->capacity) return STATUS_OK;
+  Status status = block_grow(reader, size);
+  return status == STATUS_OK ? read_block(reader, &end) : status;
+}
 
-  Block block = {.memory = *memory, .cap = cap};
-  Status status = block_for(descriptor, &block);
-  if (status == STATUS_OK) status = read_to_end(descriptor, &block);
-  if (!standard) close_quietly(descriptor);
-  if (status != STATUS_OK || block.size == 0) {
-    int error = errno;
-    memory_free(memory, block.bytes, block.capacity);
-    errno = error;
-    block.bytes = NULL;
-    block.capacity = 0;
+Status file_rest(FileReader *reader, size_t cap) {
+  bool end = false;
+  Status status = STATUS_OK;
+  if (reader->size > cap || (reader->sized && reader->left > cap)) return STATUS_LIMIT;
+  if (reader->sized && reader->left > reader->capacity) {
+    status = block_grow(reader, reader->left);
   }
-  if (status != STATUS_OK) return status;
-  *bytes = block.bytes;
-  *size = block.size;
-  *capacity = block.capacity;
-  return STATUS_OK;
+  while (status == STATUS_OK && !end) {
+    status = read_block(reader, &end);
+    if (status == STATUS_OK && !end) status = read_more(reader, cap, &end);
+  }
+  return status;
+}
+
+void file_close(FileReader *reader) {
+  int error = errno;
+  if (reader->descriptor >= 0 && !reader->standard) close(reader->descriptor);
+  memory_free(&reader->memory, reader->bytes, reader->capacity);
+  reader->descriptor = -1;
+  reader->bytes = NULL;
+  reader->size = reader->capacity = 0;
+  errno = error;
+}
+
+Status file_read(const Memory *memory, const char *path, size_t cap, char **bytes, size_t *size, size_t *capacity) {
+  FileReader reader;
+  Status status = file_open(&reader, memory, path);
+  if (status == STATUS_OK) status = file_rest(&reader, cap);
+  if (status == STATUS_OK) {
+    *bytes = reader.size == 0 ? NULL : reader.bytes;
+    *size = reader.size;
+    *capacity = reader.size == 0 ? 0 : reader.capacity;
+    if (reader.size > 0) reader.bytes = NULL;   /* the caller's */
+  }
+  if (reader.descriptor >= 0) file_close(&reader);
+  return status;
 }
 
 /*
@@ -231,7 +254,7 @@ static Status open_temporary(FileWriter *writer, mode_t mode) {
 
   for (int i = 0; i < NAME_TRIES; i++) {
     random_letters(temporary + size - sizeof "123456");
-    writer->descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    writer->descriptor = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (writer->descriptor >= 0 || errno != EEXIST) break;
   }
   if (writer->descriptor >= 0) {
@@ -251,7 +274,7 @@ static Status open_target(FileWriter *writer, const struct stat *info, bool ther
     return STATUS_IO;
   }
   if (!S_ISREG(info->st_mode)) {
-    writer->descriptor = open(writer->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    writer->descriptor = open_file(writer->path, O_WRONLY | O_NOCTTY, 0);
     return writer->descriptor >= 0 ? STATUS_OK : status_of_open();
   }
   if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return status_of_open();   /* rename would not ask */
@@ -304,11 +327,11 @@ static bool flush_to_disk(int descriptor) {
 static int open_folder(const char *path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');
-  if (slash == NULL) return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (slash == NULL) return open_file(".", O_RDONLY | O_DIRECTORY, 0);
   size_t size = slash == path ? 1 : (size_t)(slash - path);   /* shorter than PATH_MAX, as resolve saw to it */
   memcpy(folder, path, size);
   folder[size] = '\0';
-  return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return open_file(folder, O_RDONLY | O_DIRECTORY, 0);
 }
 
 /* Closes the descriptor; a failure may be the first news of a lost write. */

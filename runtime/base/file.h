@@ -7,16 +7,41 @@
 #ifndef EBB_BASE_FILE_H
 #define EBB_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Reads all of `path` ("-": standard input) into a new block of `*capacity`
-   bytes, of which `*size` are the file's; the caller frees it with the
-   capacity. Where the file says its size, the cap is checked before anything
-   is allocated. An empty file gives *bytes = NULL. Interrupted and short reads
-   go on. */
+/*
+** A file being read, into one block, in two steps, so that its first bytes may
+** decide how many there may be:
+**
+**     file_open     says its size, if it can
+**     file_peek     bytes holds the first ones
+**     file_rest     bytes holds all, or STATUS_LIMIT and no more than the cap was read
+**
+** Where a file says its size, that is held against the cap before anything is
+** allocated. The caller takes `bytes` over (NULL: an empty file) and frees it
+** with `capacity`, or ends the reader with file_close, which is allowed then too.
+*/
+typedef struct FileReader {
+  Memory memory;
+  int descriptor;
+  bool standard;        /* not to be closed */
+  bool sized;           /* left: bytes in the file when it was opened */
+  size_t left;
+  char *bytes;
+  size_t size, capacity;
+} FileReader;
+
+Status file_open(FileReader *reader, const Memory *memory, const char *path);   /* "-": standard input */
+/* Reads on until there are `size` bytes, or fewer at the file's end. */
+Status file_peek(FileReader *reader, size_t size);
+Status file_rest(FileReader *reader, size_t cap);
+void   file_close(FileReader *reader);      /* frees `bytes`, unless they are NULL */
+
+/* All of that in one. Interrupted and short reads go on. */
 Status file_read(const Memory *memory, const char *path, size_t cap, char **bytes, size_t *size, size_t *capacity);
 
 /* A file being written. `path` "-" is standard output; any other appears under

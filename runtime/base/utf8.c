@@ -51,6 +51,14 @@ size_t utf8_decode(const char *at, const char *end, uint32_t *point) {
   return size;
 }
 
+size_t utf8_bad(const char *at, const char *end) {
+  const unsigned char *bytes = (const unsigned char *)at;
+  size_t whole = sequence_size(bytes[0]), room = (size_t)(end - at), size = 1;
+  if (whole < 3 || room < 2 || !second_fits(bytes[0], bytes[1])) return 1;
+  for (size = 2; size + 1 < whole && size < room && (bytes[size] & 0xC0) == 0x80;) size++;
+  return size;
+}
+
 size_t utf8_encode(uint32_t point, char out[4]) {
   assert(point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF));
   if (point < 0x80) {

@@ -11,6 +11,10 @@
    does before `end`. at < end. `*point` gets the code point; NULL: not wanted. */
 size_t utf8_decode(const char *at, const char *end, uint32_t *point);
 
+/* Bytes of what stands at `at` where utf8_decode answers 0: the longest start of
+   a sequence, or one byte. One U+FFFD stands for all of them. */
+size_t utf8_bad(const char *at, const char *end);
+
 /* Writes a code point (a scalar value) and answers its bytes, 1 to 4. */
 size_t utf8_encode(uint32_t point, char out[4]);
 

@@ -71,8 +71,17 @@ void bind_check_names(lua_State *L, int index, const char *what, const char *con
   }
 }
 
+int bind_get_field(lua_State *L, int index, const char *name) {
+  index = lua_absindex(L, index);
+  if (!lua_istable(L, index)) {
+    bind_raise(L, "argument", NULL, "a table of options is expected, not %s", luaL_typename(L, index));
+  }
+  lua_pushstring(L, name);
+  return lua_rawget(L, index);
+}
+
 bool bind_field(lua_State *L, int index, const char *name) {
-  if (lua_getfield(L, index, name) != LUA_TNIL) return true;
+  if (bind_get_field(L, index, name) != LUA_TNIL) return true;
   lua_pop(L, 1);
   return false;
 }
@@ -112,9 +121,9 @@ unsigned bind_roles(lua_State *L, int index) {
   index = lua_absindex(L, index);
   if (!lua_istable(L, index)) return 1u << bind_role(L, index);
   unsigned roles = 0;
-  lua_Integer count = luaL_len(L, index);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
   for (lua_Integer i = 1; i <= count; i++) {
-    lua_geti(L, index, i);
+    lua_rawgeti(L, index, i);
     roles |= 1u << bind_role(L, -1);
     lua_pop(L, 1);
   }
@@ -131,13 +140,13 @@ TextList bind_text_list(lua_State *L, int index, const char *name) {
   if (!one && !lua_istable(L, -1)) {
     bind_raise(L, "argument", NULL, "%s: a list of strings is expected, not %s", name, luaL_typename(L, -1));
   }
-  lua_Integer count = one ? 1 : luaL_len(L, -1);
+  lua_Integer count = one ? 1 : (lua_Integer)lua_rawlen(L, -1);
   Text *texts = lua_newuserdatauv(L, (size_t)count * sizeof *texts + 1, 1);
   lua_pushvalue(L, -2);
   lua_setiuservalue(L, -2, 1);             /* the strings live as long as the texts */
   for (lua_Integer i = 0; i < count; i++) {
     if (one) lua_pushvalue(L, -2);
-    else lua_geti(L, -2, i + 1);
+    else lua_rawgeti(L, -2, i + 1);
     if (lua_type(L, -1) != LUA_TSTRING) {
       bind_raise(L, "argument", NULL, "%s[%I]: a string is expected, not %s", name, i + 1, luaL_typename(L, -1));
     }

@@ -89,6 +89,9 @@ Text  bind_text(lua_State *L, int index);    /* the string at index */
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
 /* Refuses keys of the table at `index` that are none of `names`. */
 void  bind_check_names(lua_State *L, int index, const char *what, const char *const *names);
+/* Fields of options and lists are read without metamethods: those could close or
+   edit what the call is about. */
+int   bind_get_field(lua_State *L, int index, const char *name);        /* pushes it; its type */
 /* Pushes field `name` of the table at `index`; false, and nothing pushed, for nil. */
 bool  bind_field(lua_State *L, int index, const char *name);
 /* Options: optional integer and boolean fields. */
@@ -121,6 +124,7 @@ typedef struct Callbacks {
   int64_t now;
   bool has_clock, has_counter;
   bool busy;                 /* a callback runs: edits are refused */
+  int failed;                /* after STATUS_HOST: stack index of what a callback raised */
   Conversation *sole;        /* while a transaction runs: its copy, which alone may be edited */
 } Callbacks;
 
@@ -170,9 +174,21 @@ ConversationHandle *bind_check_conversation(lua_State *L, int index);
 /* Before an edit: refuses during callbacks, asks the clock. The conversation
    stays at its place of the stack until the edit is done: callbacks find it there. */
 ConversationHandle *bind_enter(lua_State *L, int index);
+/* The user value of a conversation that is a table of the caller's functions. */
+#define BIND_FUNCTIONS 1
+ConversationHandle *bind_push_fork(lua_State *L);          /* of the conversation at 1 */
+int   bind_transaction(lua_State *L);      /* (conversation, run): transaction.c */
+/* Notes a new fork or draft, on top, of the conversation at `index`: what a
+   transaction makes of its copy ends with it if it fails. */
+void  bind_note_young(lua_State *L, int index);
 ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
 /* Options at index (may be none): fills in a pushed conversation; raises. */
 void  bind_configure(lua_State *L, int conversation, int options);
+/* Calls a C function that runs a callback, with `arguments` from the stack; 1
+   result. The core stands below and nothing may jump over it, not even Lua's own
+   error that memory ran out: so all of it is protected, and what makes the
+   arguments belongs into the function. false: answer STATUS_HOST to the core. */
+bool  bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, int arguments);
 /* After an edit that failed: raises its status, or the callback's own error. */
 int   bind_raise_edit(lua_State *L, int conversation, Status status, const char *what);
 void  bind_check_limit(lua_State *L, int conversation);
@@ -195,6 +211,7 @@ int   bind_raise_source(lua_State *L, int conversation, const MessageSource *sou
 /* ---- the other types ---- */
 
 void  bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint);
+void  bind_set_message(lua_State *L, int index, MessageId id);   /* gives a pushed message its id */
 MessageId bind_check_message(lua_State *L, int index);
 PartKind bind_part_kind(lua_State *L, int index);           /* by name; raises */
 void  bind_push_call(lua_State *L, const Message *message, uint32_t call);
@@ -249,6 +266,7 @@ void  bind_open_list(lua_State *L, const BindType *type);  /* adds the queries t
 void  bind_open_conversation(lua_State *L);
 void  bind_open_edit(lua_State *L);
 void  bind_open_batch(lua_State *L);
+int   bind_free_draft(lua_State *L);       /* the draft at 1 ends */
 void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
 void  bind_open_walk(lua_State *L);
 void  bind_open_message(lua_State *L);

@@ -2,65 +2,54 @@
 ** Conversations: making, configuring, looking at batches. Edits are in edit.c,
 ** queries in list.c, files in load.c.
 **
-** User values: 1 the functions that the caller gave {counter, clock, on_limit,
-** failed}, 2 the Callbacks; both shared by forks.
+** User values: 1 the functions that the caller gave {counter, clock, on_limit},
+** 2 the Callbacks; both shared by forks.
 */
 #include <string.h>
 
 #include "bind/bind.h"
 #include "format/forget.h"
 
-#define FUNCTIONS 1
+#define FUNCTIONS BIND_FUNCTIONS
 #define CALLBACKS 2
 
 /* ---- callbacks ---- */
 
-/* Calls a function of the caller's with the arguments on the stack. What it
-   raises is kept under `failed` until the edit has ended. */
-static bool call_back(Callbacks *callbacks, int arguments, int results) {
-  lua_State *L = callbacks->L;
+bool bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, int arguments) {
   Callbacks outer = *callbacks;      /* the function may call methods of its own */
+  lua_pushcfunction(L, function);
+  lua_insert(L, -arguments - 1);
   callbacks->busy = true;
-  bool done = lua_pcall(L, arguments, results, 0) == LUA_OK;
+  bool done = lua_pcall(L, arguments, 1, 0) == LUA_OK;
   *callbacks = outer;
-  if (done) return true;
-  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, "failed");
-  lua_pop(L, 1);
-  return false;
+  if (!done) callbacks->failed = lua_gettop(L);
+  return done;
 }
 
-static void fail(Callbacks *callbacks, const char *message) {
-  lua_State *L = callbacks->L;
-  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
-  bind_push_error(L, "argument", message, NULL);
-  lua_setfield(L, -2, "failed");
-  lua_pop(L, 1);
-}
-
-static void push_function(Callbacks *callbacks, const char *name) {
-  lua_State *L = callbacks->L;
-  lua_getiuservalue(L, callbacks->self, FUNCTIONS);
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+/* (conversation, id) -> tokens, as the caller's counter says */
+static int l_ask_counter(lua_State *L) {
+  lua_getiuservalue(L, 1, FUNCTIONS);
+  lua_getfield(L, -1, "counter");
+  bind_push_message(L, 1, (MessageId)lua_tointeger(L, 2), UINT32_MAX);
+  lua_call(L, 1, 1);
+  int is_integer;
+  lua_Integer count = lua_tointegerx(L, -1, &is_integer);
+  if (!is_integer || count < 0 || count > UINT32_MAX) {
+    return bind_raise(L, "argument", NULL, "the counter must answer a whole number of tokens, 0 or more");
+  }
+  lua_pushinteger(L, count);
+  return 1;
 }
 
 static Status count_by_caller(void *user, MessageId id, uint32_t *tokens) {
   Callbacks *callbacks = user;
   lua_State *L = callbacks->L;
-  luaL_checkstack(L, 8, NULL);
-  push_function(callbacks, "counter");
-  bind_push_message(L, callbacks->self, id, UINT32_MAX);
-  if (!call_back(callbacks, 1, 1)) return STATUS_HOST;
-  int is_integer;
-  lua_Integer count = lua_tointegerx(L, -1, &is_integer);
+  if (!lua_checkstack(L, 8)) return STATUS_MEMORY;
+  lua_pushvalue(L, callbacks->self);
+  lua_pushinteger(L, id);
+  if (!bind_call_back(L, callbacks, l_ask_counter, 2)) return STATUS_HOST;
+  *tokens = (uint32_t)lua_tointeger(L, -1);
   lua_pop(L, 1);
-  if (!is_integer || count < 0 || count > UINT32_MAX) {
-    fail(callbacks, "the counter must answer a whole number of tokens, 0 or more");
-    return STATUS_HOST;
-  }
-  *tokens = (uint32_t)count;
   return STATUS_OK;
 }
 
@@ -78,10 +67,8 @@ static void ask_clock(lua_State *L, int conversation, Callbacks *callbacks) {
 
 int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
   if (status != STATUS_HOST) return bind_raise_status(L, status, what);
-  lua_getiuservalue(L, conversation, FUNCTIONS);
-  lua_getfield(L, -1, "failed");
-  lua_pushnil(L);
-  lua_setfield(L, -3, "failed");
+  ConversationHandle *handle = lua_touserdata(L, conversation);
+  lua_settop(L, handle->callbacks->failed);
   return lua_error(L);
 }
 
@@ -134,7 +121,7 @@ ConversationHandle *bind_new_conversation(lua_State *L) {
 /* ---- options ---- */
 
 static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading",
-                                           "max_message", "max_file", NULL};
+                                           "max_message", "max_file", "lenient", "role_map", NULL};
 
 /* Keeps the function in field `name`, if there is one, for later calls. */
 static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
@@ -169,7 +156,7 @@ static Counter read_counter(lua_State *L, int options, ConversationHandle *handl
 
 /* Adds "- name: description" for the tool at the top, and pops it. */
 static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
-  if (!lua_istable(L, -1) || lua_getfield(L, -1, "name") != LUA_TSTRING || lua_getfield(L, -2, "description") != LUA_TSTRING) {
+  if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING || bind_get_field(L, -2, "description") != LUA_TSTRING) {
     bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
   }
   lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
@@ -184,14 +171,14 @@ static void push_tool_message(lua_State *L, int options, const char *heading) {
   lua_newtable(L);
   lua_pushstring(L, "system");
   lua_setfield(L, -2, "role");
-  lua_getfield(L, options, "tools");
+  bind_get_field(L, options, "tools");
   int tools = lua_gettop(L);
   luaL_checktype(L, tools, LUA_TTABLE);
-  lua_Integer count = luaL_len(L, tools);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, tools);
   luaL_buffinit(L, &text);
   luaL_addstring(&text, heading);
   for (lua_Integer i = 1; i <= count; i++) {
-    lua_geti(L, tools, i);
+    lua_rawgeti(L, tools, i);
     describe_tool(L, i, &text);
   }
   luaL_pushresult(&text);
@@ -312,7 +299,7 @@ static int l_stats(lua_State *L) {
   return 1;
 }
 
-static ConversationHandle *push_fork(lua_State *L) {
+ConversationHandle *bind_push_fork(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 2);
   fork->document = handle->document;
@@ -325,6 +312,7 @@ static ConversationHandle *push_fork(lua_State *L) {
     lua_getiuservalue(L, 1, value);
     lua_setiuservalue(L, -2, value);
   }
+  bind_note_young(L, 1);
   Status status = conversation_fork(handle->conversation, &fork->conversation);
   if (status != STATUS_OK) bind_raise_status(L, status, "fork");
   return fork;
@@ -357,37 +345,8 @@ static int l_forget(lua_State *L) {
 
 /* conversation:fork() -> Conversation */
 static int l_fork(lua_State *L) {
-  push_fork(L);
+  bind_push_fork(L);
   return 1;
-}
-
-/* transaction(conversation, run) -> what run(copy) returns. The conversation
-   becomes the copy if run returns; if it raises, no trace of it is left. */
-static int l_transaction(lua_State *L) {
-  ConversationHandle *handle = bind_check_conversation(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 2);
-  ConversationHandle *copy = push_fork(L);               /* 3 */
-  Callbacks *callbacks = handle->callbacks;
-  Conversation *outer = callbacks->sole;
-  Store *store = conversation_store(handle->conversation);
-  StoreMark mark = store_mark(store);
-  callbacks->sole = copy->conversation;
-  lua_pushvalue(L, 2);
-  lua_pushvalue(L, 3);
-  bool done = lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK;
-  callbacks->sole = outer;
-  if (done) {
-    Conversation *before = handle->conversation;
-    handle->conversation = copy->conversation;
-    handle->told = copy->told;
-    copy->conversation = before;
-  }
-  conversation_free(copy->conversation);
-  copy->conversation = NULL;
-  if (done) return lua_gettop(L) - 3;
-  store_rewind(store, mark);
-  return lua_error(L);
 }
 
 /* ---- marks ---- */
@@ -454,25 +413,6 @@ void bind_check_limit(lua_State *L, int conversation) {
 
 /* ---- the type ---- */
 
-/* conversation:warnings() -> list of {code, message, line, byte} */
-static int l_warnings(lua_State *L) {
-  ConversationHandle *handle = bind_check_conversation(L, 1);
-  lua_newtable(L);
-  for (uint32_t i = 0; i < handle->warnings.count; i++) {
-    DocumentWarning warning = handle->warnings.list[i];
-    lua_createtable(L, 0, 4);
-    bind_set_text(L, "code", text_of("unknown_part"));
-    bind_push_text(L, warning.kind);
-    lua_pushfstring(L, "a content part of unknown type '%s' is kept as it is", lua_tostring(L, -1));
-    lua_setfield(L, -3, "message");
-    lua_pop(L, 1);
-    bind_set_integer(L, "line", (lua_Integer)warning.place.line);
-    bind_set_integer(L, "byte", (lua_Integer)warning.place.byte);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
-}
-
 /* conversation:shape() -> "array" | "jsonl" | "body" | nil */
 static int l_shape(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
@@ -495,12 +435,12 @@ static int l_index(lua_State *L) {
 
 void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
-    {"conversation", l_new, "options"}, {"transaction", l_transaction, "conversation run"}, {NULL, NULL, NULL}};
+    {"conversation", l_new, "options"}, {"transaction", bind_transaction, "conversation run"}, {NULL, NULL, NULL}};
   static const BindMethod methods[] = {
     {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
     {"prune", l_prune, "options"},    {"forget", l_forget, "message"},
     {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"}, {"limit", l_limit, ""},
-    {"over_limit", l_over_limit, ""}, {"warnings", l_warnings, ""},     {"shape", l_shape, ""},
+    {"over_limit", l_over_limit, ""}, {"shape", l_shape, ""},
     {"model", l_model, ""},           {NULL, NULL, NULL},
   };
   bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length, l_free);

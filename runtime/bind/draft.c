@@ -11,21 +11,27 @@
 #define CONVERSATION 1
 #define MEMORY 2
 
-static int l_free(lua_State *L) {
+int bind_free_draft(lua_State *L) {
   DraftHandle *handle = lua_touserdata(L, 1);
   draft_free(handle->draft);
   handle->draft = NULL;
   return 0;
 }
 
+/* The draft at 1. What is called next must not run a script's code, which could end it. */
 static Draft *check(lua_State *L) {
   DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
   if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
+  lua_getiuservalue(L, 1, CONVERSATION);
+  bind_check_conversation(L, -1);            /* the copy of a transaction ends before its drafts do */
+  lua_pop(L, 1);
   return handle->draft;
 }
 
-/* Before an edit that may call back: the conversation stands at the answer. */
+/* Before an edit that may call back: the conversation stands at the answer. Comes
+   before `check`: the clock that it asks may end the draft. */
 static int enter(lua_State *L) {
+  bind_check(L, 1, &BIND_DRAFT);
   lua_getiuservalue(L, 1, CONVERSATION);
   bind_enter(L, -1);
   return lua_gettop(L);
@@ -46,6 +52,7 @@ static int l_draft(lua_State *L) {
   lua_setiuservalue(L, -2, CONVERSATION);
   lua_newtable(L);
   lua_setiuservalue(L, -2, MEMORY);
+  bind_note_young(L, 1);
   Status status = draft_new(conversation->conversation, guards, &handle->draft);
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "draft");
 }
@@ -125,7 +132,7 @@ static int l_drop_oldest(lua_State *L) {
   Text reason = text_of("oldest");
   lua_settop(L, 2);
   bind_check_names(L, 2, "drop_oldest", names);
-  lua_getfield(L, 2, "to");
+  bind_get_field(L, 2, "to");
   lua_Integer to = bind_integer(L, -1, "to", 0, INT64_MAX);
   bind_count_field(L, 2, "keep", &keep);
   if (bind_field(L, 2, "reason")) reason = bind_text(L, -1);
@@ -162,21 +169,23 @@ static uint32_t read_edits(lua_State *L, MemberEdit edits[], uint32_t room, Buff
   return count;
 }
 
-static Status read_message(lua_State *L, Reader *reader, Text json, Text *raw, MessageShape *shape) {
+/* Raises nothing: the reader holds memory. */
+static Status read_message(Reader *reader, Text json, Text *raw, MessageShape *shape, const char **expected) {
   Json cursor;
   json_open(&cursor, json.bytes, json.size);
   if (reader_message(reader, &cursor, raw, shape)) return STATUS_OK;
-  lua_pushfstring(L, "expected %s", cursor.expected);
+  *expected = cursor.expected;
   return cursor.status;
 }
 
 /* draft:replace(message, fields, reason) -> tokens freed | false, why */
 static int l_replace(lua_State *L) {
-  Draft *draft = check(L);
-  View view = bind_view(L, 1);
   MemberEdit edits[32];
   lua_settop(L, 4);
   int conversation = enter(L);
+  Draft *draft = check(L);
+  View view = bind_view(L, 1);
+  Text reason = reason_at(L, 4, "replaced");
   MessageId id = bind_message_argument(L, &view, 2), made;
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
   uint32_t count = read_edits(L, edits, 32, values);
@@ -188,15 +197,19 @@ static int l_replace(lua_State *L) {
   Reader reader;
   Text raw;
   MessageShape shape;
+  const char *expected;
   Hold hold;
   int64_t freed;
+  RoleAlias alias = {.spelling = message_role_text(message), .role = message_role(message)};
   reader_init(&reader, bind_memory(L));
-  status = read_message(L, &reader, text_plain(out->bytes, out->size), &raw, &shape);
+  reader.aliases = &alias;   /* a role that was mapped when it was loaded stays mapped */
+  reader.alias_count = 1;
+  status = read_message(&reader, text_plain(out->bytes, out->size), &raw, &shape, &expected);
   if (status != STATUS_OK) {
     reader_free(&reader);
-    return bind_raise(L, status_code(status), NULL, "replace: %s", lua_tostring(L, -1));
+    return bind_raise(L, status_code(status), NULL, "replace: expected %s", expected);
   }
-  status = draft_replace(draft, id, raw, &shape, reason_at(L, 4, "replaced"), &made, &freed, &hold);
+  status = draft_replace(draft, id, raw, &shape, reason, &made, &freed, &hold);
   reader_free(&reader);
   if (status == STATUS_GUARDED) return refuse_held(L, hold);
   if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
@@ -208,9 +221,9 @@ static int l_replace(lua_State *L) {
 
 /* draft:insert(position, message, reason) -> Message | false, why */
 static int l_insert(lua_State *L) {
-  Draft *draft = check(L);
   lua_settop(L, 4);
   int conversation = enter(L);
+  Draft *draft = check(L);
   uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)draft_count(draft) + 1) - 1;
   MessageSource source = bind_source(L, 3);
   bool more;
@@ -220,10 +233,12 @@ static int l_insert(lua_State *L) {
   Status status = source.next(source.user, &more, &raw, &shape);
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   if (!more) return bind_raise(L, "argument", NULL, "insert: no message");
-  status = draft_insert(draft, position, raw, &shape, reason_at(L, 4, "inserted"), &made);
+  Text reason = reason_at(L, 4, "inserted");
+  bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
+  status = draft_insert(draft, position, raw, &shape, reason, &made);
   if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
-  bind_push_message(L, 1, made, position);
+  bind_set_message(L, -1, made);
   return 1;
 }
 
@@ -273,23 +288,22 @@ static int l_by(lua_State *L) {
 /* commit(draft, {operation, description}) -> batch */
 static int l_commit(lua_State *L) {
   static const char *const names[] = {"operation", "description", NULL};
-  Draft *draft = check(L);
   BatchKind kind;
   uint32_t batch;
   lua_settop(L, 2);
   bind_check_names(L, 2, "commit", names);
-  lua_getfield(L, 2, "operation");
-  lua_getfield(L, 2, "description");
+  bind_get_field(L, 2, "operation");
+  bind_get_field(L, 2, "description");
   if (!batch_kind_parse(luaL_checkstring(L, 3), &kind)) return bind_raise(L, "argument", NULL, "commit: unknown operation");
+  Text description = bind_text(L, 4);
   enter(L);
-  Status status = draft_commit(draft, kind, bind_text(L, 4), &batch);
+  Status status = draft_commit(check(L), kind, description, &batch);
   if (status == STATUS_ARGUMENT) {
     return bind_raise(L, "conflict", "trim again", "the conversation was edited while it was being trimmed");
   }
   if (status != STATUS_OK) return bind_raise_status(L, status, "commit");
-  lua_pushcfunction(L, l_free);
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 0);
+  lua_settop(L, 1);
+  bind_free_draft(L);                 /* not through lua_call: that may find no memory, and it is done */
   lua_pushinteger(L, batch);
   return 1;
 }
@@ -297,7 +311,12 @@ static int l_commit(lua_State *L) {
 /* discard(draft) */
 static int l_discard(lua_State *L) {
   bind_check(L, 1, &BIND_DRAFT);
-  return l_free(L);
+  lua_getiuservalue(L, 1, CONVERSATION);
+  ConversationHandle *handle = bind_check(L, -1, &BIND_CONVERSATION);
+  if (handle->callbacks != NULL && handle->callbacks->busy) {
+    return bind_raise(L, "busy", "discard it after it has returned", "a draft may not end inside a callback of its conversation");
+  }
+  return bind_free_draft(L);
 }
 
 /* ledger(draft) -> Ledger */
@@ -357,7 +376,7 @@ void bind_open_draft(lua_State *L) {
     {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);
-  bind_type(L, &BIND_DRAFT, l_index, l_length, l_free);
+  bind_type(L, &BIND_DRAFT, l_index, l_length, bind_free_draft);
   bind_open_list(L, &BIND_DRAFT);
   bind_methods(L, &BIND_DRAFT, methods);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_DRAFT);

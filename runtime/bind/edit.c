@@ -62,8 +62,8 @@ static int l_replace(lua_State *L) {
 static void read_range(lua_State *L, Truncate *truncate) {
   if (!bind_field(L, 2, "range")) return;
   luaL_checktype(L, -1, LUA_TTABLE);
-  lua_geti(L, -1, 1);
-  lua_geti(L, -2, 2);
+  lua_rawgeti(L, -1, 1);
+  lua_rawgeti(L, -2, 2);
   lua_Integer first = bind_integer(L, -2, "range[1]", 1, UINT32_MAX), last = bind_integer(L, -1, "range[2]", 0, UINT32_MAX);
   if (first > last + 1) bind_raise(L, "out_of_range", NULL, "range: %I is past %I", first, last);
   truncate->has_range = true;
@@ -130,48 +130,47 @@ typedef struct Where {
   View view;
   Conditions conditions;
   bool has_function, has_pattern;
-  int failed;                /* stack index of what a function raised; 0: nothing */
 } Where;
 
-/* Calls what is on the stack; what it answers decides. */
-static Status ask(Where *where, int arguments, bool *keep) {
+/* (conversation, conditions, id, position) -> what `where` answers */
+static int l_ask_function(lua_State *L) {
+  bind_get_field(L, 2, "where");
+  bind_push_message(L, 1, (MessageId)lua_tointeger(L, 3), (uint32_t)lua_tointeger(L, 4));
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* (conversation, conditions, id, position) -> what pattern:match(text) answers */
+static int l_ask_pattern(lua_State *L) {
+  bind_get_field(L, 2, "pattern");
+  lua_getfield(L, -1, "match");
+  lua_insert(L, -2);
+  bind_push_message(L, 1, (MessageId)lua_tointeger(L, 3), (uint32_t)lua_tointeger(L, 4));
+  lua_getfield(L, -1, "text");
+  lua_remove(L, -2);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+/* What the caller's function or pattern answers decides. */
+static Status ask(const Where *where, lua_CFunction function, uint32_t position, MessageId id, bool *keep) {
   lua_State *L = where->L;
-  Callbacks *callbacks = where->view.handle->callbacks, outer = *callbacks;
-  callbacks->busy = true;
-  int result = lua_pcall(L, arguments, 1, 0);
-  *callbacks = outer;
-  if (result != LUA_OK) {
-    where->failed = lua_gettop(L);
-    return STATUS_HOST;
-  }
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_pushinteger(L, id);
+  lua_pushinteger(L, position);
+  if (!bind_call_back(L, where->view.handle->callbacks, function, 4)) return STATUS_HOST;
   *keep = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return STATUS_OK;
-}
-
-static Status ask_function(Where *where, uint32_t position, MessageId id, bool *keep) {
-  lua_getfield(where->L, 2, "where");
-  bind_push_message(where->L, 1, id, position);
-  return ask(where, 1, keep);
-}
-
-static Status ask_pattern(Where *where, uint32_t position, MessageId id, bool *keep) {
-  lua_State *L = where->L;
-  lua_getfield(L, 2, "pattern");
-  lua_getfield(L, -1, "match");
-  lua_insert(L, -2);
-  bind_push_message(L, 1, id, position);
-  lua_getfield(L, -1, "text");
-  lua_remove(L, -2);
-  return ask(where, 2, keep);
 }
 
 static Status where_passes(void *user, uint32_t position, MessageId id, bool *keep) {
   Where *where = user;
   Status status = STATUS_OK;
   *keep = bind_passes(where->L, &where->view, &where->conditions, id);
-  if (*keep && where->has_pattern) status = ask_pattern(where, position, id, keep);
-  if (status == STATUS_OK && *keep && where->has_function) status = ask_function(where, position, id, keep);
+  if (*keep && where->has_pattern) status = ask(where, l_ask_pattern, position, id, keep);
+  if (status == STATUS_OK && *keep && where->has_function) status = ask(where, l_ask_function, position, id, keep);
   return status;
 }
 
@@ -191,7 +190,7 @@ static void read_conditions(lua_State *L, Filter *filter) {
   filter->include_ids = bind_text_list(L, 2, "include_ids");
   filter->exclude_ids = bind_text_list(L, 2, "exclude_ids");
   filter->whole_units = bind_flag_field(L, 2, "whole_units", false);
-  lua_getfield(L, 2, "exclude_tool_calls");
+  bind_get_field(L, 2, "exclude_tool_calls");
   if (lua_isboolean(L, -1)) filter->exclude_calls = lua_toboolean(L, -1);
   else filter->exclude_calls_of = bind_text_list(L, 2, "exclude_tool_calls");
 }
@@ -199,18 +198,18 @@ static void read_conditions(lua_State *L, Filter *filter) {
 /* Those conditions that a `Where` looks after; false if there are none. */
 static bool read_where(lua_State *L, Where *where) {
   static const char *const handed_on[] = {"marked", "since", "before", NULL};
-  int type = lua_getfield(L, 2, "where");
+  int type = bind_get_field(L, 2, "where");
   where->has_function = type == LUA_TFUNCTION;
   if (type != LUA_TNIL && !where->has_function) {
     bind_raise(L, "argument", NULL, "where: a function is expected, not %s", luaL_typename(L, -1));
   }
-  where->has_pattern = lua_getfield(L, 2, "pattern") != LUA_TNIL;
+  where->has_pattern = bind_get_field(L, 2, "pattern") != LUA_TNIL;
   if (where->has_pattern && luaL_getmetafield(L, -1, "__index") == LUA_TNIL) {
     bind_raise(L, "argument", NULL, "pattern: an LPeg pattern is expected, not %s", luaL_typename(L, -1));
   }
   lua_newtable(L);
   for (int i = 0; handed_on[i] != NULL; i++) {
-    lua_getfield(L, 2, handed_on[i]);
+    bind_get_field(L, 2, handed_on[i]);
     lua_setfield(L, -2, handed_on[i]);
   }
   where->conditions = bind_conditions(L, -1, "filter", handed_on);
@@ -232,12 +231,8 @@ static int l_filter(lua_State *L) {
   }
   luaL_checkstack(L, 16, NULL);
   Status status = operation_filter(handle->conversation, &filter);
-  if (where.failed != 0) {
-    lua_settop(L, where.failed);
-    return lua_error(L);
-  }
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "filter: no condition is given");
-  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "filter");
+  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_edit(L, 1, status, "filter");
 }
 
 /* ---- rollback ---- */

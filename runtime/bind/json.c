@@ -296,11 +296,23 @@ static void put_object(Encoder *encoder, int index) {
   lua_pop(L, 1);
 }
 
+/* Valid JSON may stand too deep within other values. */
+static void check_depth(Encoder *encoder, Text raw) {
+  Json json;
+  JsonValue value;
+  if (encoder->depth == 0) return;
+  json_open(&json, raw.bytes, raw.size);
+  json.depth = (uint32_t)encoder->depth;
+  if (json_value(&json, &value)) return;
+  bind_raise(encoder->L, "limit", NULL, "json.encode: more than %d levels", JSON_DEPTH_MAX);
+}
+
 static void put_table(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   if (is_marked(L, index, &RAW_METATABLE)) {
     lua_rawgeti(L, index, 1);
     Text raw = bind_text(L, -1);
+    check_depth(encoder, raw);
     put(encoder, raw.bytes, raw.size);
     lua_pop(L, 1);
     return;

@@ -52,18 +52,46 @@ static int refuse_document(lua_State *L, const char *name, const DocumentError *
   return bind_refuse(L, status_code(error->status), lua_tostring(L, -1));
 }
 
+/* role_map = { spelling = role }; the list lies in a block left on the stack. */
+static void read_aliases(lua_State *L, int options, DocumentLimits *limits) {
+  if (lua_isnoneornil(L, options) || !bind_field(L, options, "role_map")) return;
+  if (!lua_istable(L, -1)) bind_raise(L, "argument", NULL, "role_map: a table of {old = \"new\"} is expected");
+  int map = lua_gettop(L);
+  uint32_t count = 0;
+  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) count++;
+  RoleAlias *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
+  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
+      bind_raise(L, "argument", NULL, "role_map: names of roles are expected on both sides");
+    }
+    RoleAlias *alias = &list[limits->alias_count++];
+    alias->spelling = bind_text(L, -2);
+    if (!role_parse(bind_text(L, -1), &alias->role)) {
+      bind_raise(L, "unknown_name", "roles are system, user, assistant and tool", "role_map: unknown role '%s'",
+                 lua_tostring(L, -1));
+    }
+  }
+  limits->aliases = list;
+}
+
+static DocumentLimits read_limits(lua_State *L, int options) {
+  DocumentLimits limits = {.message_bytes_max = size_field(L, options, "max_message", MESSAGE_BYTES_MAX),
+                           .file_bytes_max = size_field(L, options, "max_file", FILE_BYTES_MAX)};
+  if (!lua_isnoneornil(L, options)) limits.lenient = bind_flag_field(L, options, "lenient", false);
+  read_aliases(L, options, &limits);
+  return limits;
+}
+
 /* What is loaded stands at `loaded`, the options at 2. Pushes the conversation,
    or nil, message, code. */
-static int load(lua_State *L, const char *name, int loaded) {
+static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
   Loaded *from = lua_touserdata(L, loaded);
   ConversationHandle *handle = bind_new_conversation(L);
   int made = lua_gettop(L);
   bind_configure(L, made, 2);
   handle->callbacks->self = made;
-  DocumentLimits limits = {.message_bytes_max = size_field(L, 2, "max_message", MESSAGE_BYTES_MAX),
-                           .file_bytes_max = size_field(L, 2, "max_file", FILE_BYTES_MAX)};
   DocumentError error;
-  Status status = document_load(handle->conversation, &limits, from->bytes, from->size, from->capacity,
+  Status status = document_load(handle->conversation, limits, from->bytes, from->size, from->capacity,
                                 &handle->document, &handle->warnings, &error);
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
@@ -83,15 +111,55 @@ static int load(lua_State *L, const char *name, int loaded) {
   return refuse_document(L, name, &error);
 }
 
+enum { PEEK_FIRST = 64 * 1024 };   /* bytes that mostly tell what a file is */
+
+/* JSONL has no cap; arrays and bodies are held against theirs, and a first message
+   against its own, before more than what tells them is read. */
+static Status read_within(FileReader *reader, const DocumentLimits *limits, bool *over_cap) {
+  size_t cap = SIZE_MAX, wanted = PEEK_FIRST, size;
+  *over_cap = false;
+  do {
+    size = wanted;
+    Status status = file_peek(reader, size);
+    if (status != STATUS_OK) return status;
+  } while (reader->size >= size && !document_cap(limits, reader->bytes, reader->size, &cap, &wanted));
+  if (cap <= reader->size) return STATUS_OK;   /* these bytes are refused */
+  Status status = file_rest(reader, cap);
+  *over_cap = status == STATUS_LIMIT;
+  return status;
+}
+
+static Status read_file(const char *path, const DocumentLimits *limits, Loaded *loaded, bool *over_cap) {
+  FileReader reader;
+  *over_cap = false;
+  Status status = file_open(&reader, &loaded->memory, path);
+  if (status != STATUS_OK) return status;
+  status = read_within(&reader, limits, over_cap);
+  if (status == STATUS_OK && reader.size > 0) {
+    loaded->bytes = reader.bytes;
+    loaded->size = reader.size;
+    loaded->capacity = reader.capacity;
+    reader.bytes = NULL;     /* loaded has them */
+  }
+  file_close(&reader);
+  return status;
+}
+
 /* load(path, options) -> Conversation | nil, message, code */
 static int l_load(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
+  const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+  bool over_cap;
   lua_settop(L, 2);
   Loaded *loaded = push_loaded(L);
-  /* JSONL has no cap; arrays and bodies are held against theirs when it is clear what they are. */
-  Status status = file_read(&loaded->memory, path, SIZE_MAX, &loaded->bytes, &loaded->size, &loaded->capacity);
+  DocumentLimits limits = read_limits(L, 2);
+  Status status = read_file(path, &limits, loaded, &over_cap);
+  if (over_cap) {
+    DocumentError error = document_over_cap();
+    return refuse_document(L, name, &error);
+  }
   if (status != STATUS_OK) return refuse_file(L, status, path, SIZE_MAX);
-  return load(L, strcmp(path, "-") == 0 ? "stdin" : path, 3);
+  return load(L, name, 3, &limits);
 }
 
 /* parse(text, options) -> Conversation | nil, message, code */
@@ -99,16 +167,65 @@ static int l_parse(lua_State *L) {
   Text text = bind_text(L, 1);
   lua_settop(L, 2);
   Loaded *loaded = push_loaded(L);
+  DocumentLimits limits = read_limits(L, 2);
   if (text.size > 0) {
     loaded->bytes = memory_new(&loaded->memory, text.size);
     if (loaded->bytes == NULL) return bind_raise_status(L, STATUS_MEMORY, "parse");
     memcpy(loaded->bytes, text.bytes, text.size);
     loaded->size = loaded->capacity = text.size;
   }
-  return load(L, "text", 3);
+  return load(L, "text", 3, &limits);
+}
+
+/* Pushes what a warning says, and its code. What was mended or left out says so. */
+static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
+  bind_push_text(L, warning->kind);
+  const char *kind = lua_tostring(L, -1), *code = "unknown_part";
+  switch (warning->what) {
+  case ODD_PART: lua_pushfstring(L, "a content part of unknown type '%s' is kept as it is", kind); break;
+  case ODD_RECORD:
+    code = status_code(warning->status);
+    lua_pushfstring(L, "skipped (%s): expected %s", code, warning->expected);
+    break;
+  case ODD_TEXT:
+    code = status_code(STATUS_ENCODING);
+    lua_pushliteral(L, "mended (encoding): what is no valid text was replaced by U+FFFD");
+    break;
+  case ODD_KEY:
+    code = status_code(STATUS_DUPLICATE);
+    lua_pushfstring(L, "mended (%s): '%s' comes again, and the last one counts", code, kind);
+    break;
+  case ODD_ID:
+    code = status_code(STATUS_DUPLICATE);
+    lua_pushfstring(L, "kept (%s): another message has the id '%s'", code, kind);
+    break;
+  }
+  lua_replace(L, -2);
+  return code;
+}
+
+/* conversation:warnings() -> list of {code, message, line, byte, lenient} */
+static int l_warnings(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < handle->warnings.count; i++) {
+    const DocumentWarning *warning = &handle->warnings.list[i];
+    lua_createtable(L, 0, 5);
+    const char *code = push_warning(L, warning);
+    lua_setfield(L, -2, "message");
+    bind_set_text(L, "code", text_of(code));
+    bind_set_integer(L, "line", (lua_Integer)warning->place.line);
+    bind_set_integer(L, "byte", (lua_Integer)warning->place.byte);
+    lua_pushboolean(L, warning->what != ODD_PART);
+    lua_setfield(L, -2, "lenient");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
 }
 
 /* ---- writing ---- */
+
+static const char *const TOO_DEEP = "a message would stand more than 256 levels deep (as JSONL it would stand less deep)";
 
 static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
 
@@ -118,6 +235,7 @@ static int l_json(lua_State *L) {
   Buffer *out = bind_buffer(L);
   Sink sink = {.write = add_to_buffer, .user = out};
   Status status = document_write(&view.handle->document, view.conversation, view.list, sink);
+  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "json: %s", TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "json");
   lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
   return 1;
@@ -158,6 +276,7 @@ static int l_save(lua_State *L) {
     file_abandon(&writer);
     errno = error;
   }
+  if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, TOO_DEEP));
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   lua_pushboolean(L, 1);
   return 1;
@@ -198,7 +317,8 @@ static int l_write_file(lua_State *L) {
 }
 
 void bind_open_load(lua_State *L) {
-  static const BindMethod methods[] = {{"json", l_json, ""}, {"save", l_save, "path options"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {{"json", l_json, ""}, {"save", l_save, "path options"}, {"warnings", l_warnings, ""},
+                                       {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"load", l_load, "path options"},        {"parse", l_parse, "text options"},
     {"read_file", l_read_file, "path cap"},  {"write_file", l_write_file, "path text"},

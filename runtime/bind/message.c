@@ -18,6 +18,11 @@ void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
   lua_setiuservalue(L, -2, 1);
 }
 
+void bind_set_message(lua_State *L, int index, MessageId id) {
+  MessageHandle *handle = lua_touserdata(L, index);
+  handle->id = id;
+}
+
 MessageId bind_check_message(lua_State *L, int index) {
   MessageHandle *handle = bind_check(L, index, &BIND_MESSAGE);
   return handle->id;

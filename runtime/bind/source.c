@@ -52,10 +52,10 @@ static void put(lua_State *L, Buffer *out, const char *text) {
 }
 
 static void put_list(lua_State *L, int index, Buffer *out) {
-  lua_Integer count = luaL_len(L, index);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
   for (lua_Integer i = 1; i <= count; i++) {
     if (i > 1) put(L, out, ",");
-    lua_geti(L, index, i);
+    lua_rawgeti(L, index, i);
     put_message(L, lua_gettop(L), out);
     lua_pop(L, 1);
   }

@@ -92,7 +92,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   Conditions conditions = bind_conditions(L, 2, "walk", WALK_NAMES);
   uint32_t skip = 0;
   bind_count_field(L, 2, "skip_last", &skip);
-  lua_getfield(L, 2, "from");
+  bind_get_field(L, 2, "from");
   bool newest = luaL_checkoption(L, -1, "oldest", ends) == 1;
   bool droppable = bind_flag_field(L, 2, "droppable", false);
   lua_settop(L, 2);
@@ -122,6 +122,9 @@ static View look(lua_State *L, int index) {
   DraftHandle *handle = bind_check(L, index, &BIND_DRAFT);
   View view = {.owner = lua_absindex(L, index), .draft = handle->draft};
   if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
+  lua_getiuservalue(L, index, 1);
+  bind_check_conversation(L, -1);
+  lua_pop(L, 1);
   view.conversation = draft_conversation(handle->draft);
   return view;
 }

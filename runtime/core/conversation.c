@@ -85,6 +85,14 @@ void conversation_free(Conversation *conversation) {
   memory_free(&memory, conversation, sizeof *conversation);
 }
 
+void conversation_swap(Conversation *conversation, Conversation *other) {
+  uint64_t version = conversation->version > other->version ? conversation->version : other->version;
+  Conversation held = *conversation;
+  *conversation = *other;
+  *other = held;
+  conversation->version = other->version = version + 1;      /* neither has had it */
+}
+
 /* ---- parts ---- */
 
 const Memory *conversation_memory(const Conversation *conversation) { return &conversation->memory; }

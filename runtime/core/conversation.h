@@ -25,6 +25,9 @@ typedef struct ConversationConfig {
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);
 Status   conversation_fork(Conversation *conversation, Conversation **fork);
 void     conversation_free(Conversation *conversation);     /* NULL is allowed */
+/* Each becomes what the other was, in the eyes of who holds a pointer to it;
+   drafts of either no longer commit. */
+void     conversation_swap(Conversation *conversation, Conversation *other);
 
 const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);

@@ -20,7 +20,8 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
   const Memory *memory = conversation_memory(conversation);
   Draft *draft = memory_new(memory, sizeof *draft);
   if (draft == NULL) return STATUS_MEMORY;
-  *draft = (Draft){.memory = *memory, .conversation = conversation, .guarded = guarded, .settled = true,
+  *draft = (Draft){.memory = *memory, .conversation = conversation,
+                   .store = store_share(conversation_store(conversation)), .guarded = guarded, .settled = true,
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
                    .began = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
@@ -37,9 +38,8 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
 
 /* What the draft stored goes again, unless others have stored since. */
 static void rewind_store(Draft *draft) {
-  Store *store = conversation_store(draft->conversation);
-  if (!draft->done && draft->stored > 0 && store_count(store) == draft->mark.count + draft->stored) {
-    store_rewind(store, draft->mark);
+  if (!draft->done && draft->stored > 0 && store_count(draft->store) == draft->mark.count + draft->stored) {
+    store_rewind(draft->store, draft->mark);
   }
 }
 
@@ -51,6 +51,7 @@ void draft_free(Draft *draft) {
   memory_free(&memory, draft->slot_of, draft->slot_of_room * sizeof *draft->slot_of);
   ledger_release(draft->ledger);
   rewind_store(draft);
+  store_release(draft->store);
   memory_free(&memory, draft->by, draft->by_size);
   memory_free(&memory, draft, sizeof *draft);
 }

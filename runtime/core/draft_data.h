@@ -29,6 +29,7 @@ typedef struct Slots {
 struct Draft {
   Memory memory;
   Conversation *conversation;
+  Store *store;              /* its; shared, so that the draft may end after the conversation */
   bool guarded, numbered, settled, done;
   uint64_t version;          /* of the conversation when the draft began */
   uint32_t began;            /* messages that the store had when the draft began */

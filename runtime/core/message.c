@@ -40,7 +40,9 @@ Text message_raw(const Message *message) { return text_plain(message->raw, messa
 uint32_t message_tokens(const Message *message) { return message->tokens; }
 
 Text message_role_text(const Message *message) {
+  Text mapped;
   if (!message->other_spelling) return text_of(role_name((Role)message->role));
+  if (message_field(message, FIELD_SPELLING, &mapped)) return mapped;
   return text_of(message->role == ROLE_SYSTEM ? "developer" : "function");
 }
 

@@ -75,9 +75,10 @@ typedef struct Result {
 
 /* Fields that most messages do not have. */
 typedef enum MessageField {
-  FIELD_ID, FIELD_NAME, FIELD_METADATA, FIELD_REASONING, FIELD_REFUSAL
+  FIELD_ID, FIELD_NAME, FIELD_METADATA, FIELD_REASONING, FIELD_REFUSAL,
+  FIELD_SPELLING     /* of a role that was mapped */
 } MessageField;
-#define FIELD_COUNT 5
+#define FIELD_COUNT 6
 
 typedef struct MessageShape {
   Role role;

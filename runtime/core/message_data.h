@@ -23,7 +23,7 @@ struct Message {
   uint32_t role : 2;
   uint32_t content_kind : 2;
   uint32_t content_at : 31;
-  uint32_t other_spelling : 1;   /* developer, function */
+  uint32_t other_spelling : 1;   /* developer, function, or mapped */
   uint32_t content_size : 31;
   uint32_t content_escaped : 1;
 };

@@ -1,9 +1,10 @@
 #include "format/document.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/map.h"
+#include "format/first.h"
+#include "format/mend.h"
 
 const char *document_shape_name(DocumentShape shape) {
   static const char *const names[] = {"array", "jsonl", "body"};
@@ -18,6 +19,14 @@ Document document_new(DocumentShape shape) {
   return document;
 }
 
+Status document_warn(DocumentWarnings *warnings, DocumentWarning warning) {
+  DocumentWarning *grown = memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  warnings->list = grown;
+  grown[warnings->count++] = warning;
+  return STATUS_OK;
+}
+
 /* ---- reading ---- */
 
 typedef struct Loader {
@@ -27,16 +36,28 @@ typedef struct Loader {
   DocumentWarnings *warnings;
   Map ids;                   /* hash of a message's id -> its seq */
   Map kinds;                 /* hash of an unknown part's type -> 1 */
-  const char *bytes, *end;   /* of the file */
-  const char *warned;        /* the part warned about last, or the file's start */
-  Place warned_place;
+  const char *bytes, *end;   /* of the file, or of its mended copy */
+  bool lenient;
+  Mend mend;                 /* of a lenient reading; else empty */
+  PlaceWalk walk;            /* over the file itself; what was warned about last */
   const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
   Json json;
   const char *last_end;      /* behind the message read last; NULL before the first */
   bool started;              /* the cursor stands before a message */
 } Loader;
 
-/* Ids must be unique in a file. */
+/* In the file itself. */
+static const char *origin_of(const Loader *loader, const char *at) {
+  return loader->walk.start + mend_origin(&loader->mend, (size_t)(at - loader->bytes));
+}
+
+static bool warn(Loader *loader, DocumentOddity what, Text kind, const char *at) {
+  Place place = place_next(&loader->walk, origin_of(loader, at));
+  Status status = document_warn(loader->warnings, (DocumentWarning){.what = what, .place = place, .kind = kind});
+  return status == STATUS_OK || json_fail(&loader->json, status, at, "memory");
+}
+
+/* Ids must be unique in a file; in a lenient reading they may only be odd. */
 static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   Span span = shape->fields[FIELD_ID];
   if (span.at == 0) return true;
@@ -46,6 +67,7 @@ static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   Text other;
   if (known != NULL && message_field(conversation_message(loader->conversation, (MessageId)*known), FIELD_ID, &other) &&
       text_equal(id, other)) {
+    if (loader->lenient) return warn(loader, ODD_ID, id, id.bytes - 1);
     return json_fail(&loader->json, STATUS_DUPLICATE, id.bytes - 1, "an id that no other message of the file has");
   }
   MessageId seq = loader->document->first + loader->document->count;
@@ -66,35 +88,21 @@ static Text type_of(Text part) {
   return type;
 }
 
-/* Counted on from the last one, so that many warnings take one walk over the file. */
-static Place place_of_warning(Loader *loader, const char *part) {
-  Place place = place_of(loader->warned, (size_t)(loader->end - loader->warned), (size_t)(part - loader->warned));
-  if (place.line == 1) place.byte += loader->warned_place.byte - 1;
-  place.line += loader->warned_place.line - 1;
-  loader->warned = part;
-  loader->warned_place = place;
-  return place;
-}
-
-static bool warn(Loader *loader, Text part) {
+static bool warn_of_part(Loader *loader, Text part) {
   Text kind = type_of(part);
   uint64_t hash = text_hash(kind, 0);
   if (map_find(&loader->kinds, hash) != NULL) return true;
-  DocumentWarnings *to = loader->warnings;
-  DocumentWarning *grown = memory_grow(&to->memory, to->list, &to->room, to->count, sizeof *grown);
-  if (grown != NULL) to->list = grown;
-  if (grown == NULL || map_put(&loader->kinds, hash, 1) != STATUS_OK) {
+  if (map_put(&loader->kinds, hash, 1) != STATUS_OK) {
     return json_fail(&loader->json, STATUS_MEMORY, part.bytes, "memory");
   }
-  grown[to->count++] = (DocumentWarning){.place = place_of_warning(loader, part.bytes), .kind = kind};
-  return true;
+  return warn(loader, ODD_PART, kind, part.bytes);
 }
 
 /* Each type of part that nobody knows is warned about once. */
 static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
     Span part = shape->parts[i].value;
-    if (shape->parts[i].kind == PART_OTHER && !warn(loader, text_plain(raw.bytes + part.at, part.size))) return false;
+    if (shape->parts[i].kind == PART_OTHER && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size))) return false;
   }
   return true;
 }
@@ -121,20 +129,10 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
   return read_one(loader, raw, shape);
 }
 
-/* Skips white space; answers whether there was a newline in it. */
-static bool skip_blank(Json *json) {
-  bool newline = false;
-  for (; json->at < json->end; json->at++) {
-    if (*json->at == '\n') newline = true;
-    else if (*json->at != ' ' && *json->at != '\r' && *json->at != '\t') break;
-  }
-  return newline;
-}
-
 static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *shape) {
   Loader *loader = user;
   Json *json = &loader->json;
-  bool newline = skip_blank(json);
+  bool newline = first_skip_blank(json);
   *more = json->at < json->end;
   if (!*more) return STATUS_OK;
   if (loader->last_end != NULL && !newline) {
@@ -167,7 +165,7 @@ static Status load_lines(Loader *loader) {
   Json probe = loader->json;
   loader->document->shape = DOCUMENT_JSONL;
   loader->document->gap = text_of("\n");
-  skip_blank(&probe);
+  first_skip_blank(&probe);
   if (probe.at < probe.end) return append_all(loader, next_of_lines);
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));   /* a BOM */
   loader->last_end = loader->json.at;
@@ -216,7 +214,7 @@ static Status load_body(Loader *loader) {
     if (status != STATUS_OK) return status;
   }
   if (loader->json.status == STATUS_OK) {
-    skip_blank(&loader->json);
+    first_skip_blank(&loader->json);
     if (loader->json.at < loader->json.end) {
       json_fail(&loader->json, STATUS_SHAPE, loader->json.at,
                 "one request body (a file of many conversations is not one conversation)");
@@ -225,185 +223,144 @@ static Status load_body(Loader *loader) {
   return loader->json.status;
 }
 
-/* What a first object can be. Other systems' bodies are known only to be refused with a word that helps. */
-typedef enum First { FIRST_MESSAGE, FIRST_BODY, FIRST_GEMINI, FIRST_RESPONSES } First;
+static const char *const OVER_FILE_CAP = "a file within the cap (--max-file raises it)";
 
-static First first_of_key(Text key, JsonKind kind) {
-  if (text_equal(key, text_of("messages"))) return FIRST_BODY;
-  if (kind == JSON_ARRAY && text_equal(key, text_of("contents"))) return FIRST_GEMINI;
-  if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_equal(key, text_of("input"))) return FIRST_RESPONSES;
-  return FIRST_MESSAGE;
-}
-
-/* What the object at the cursor is. A role makes it a message, wherever it
-   stands; a body that breaks off is a body still. *key: what told. */
-static First look_at_first(Json json, Text *told) {
-  Text key;
-  JsonKind kind;
-  JsonValue value;
-  First first = FIRST_MESSAGE;
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_peek(&json, &kind)) {
-    if (text_equal(key, text_of("role"))) return FIRST_MESSAGE;
-    First here = first_of_key(key, kind);
-    if (here != FIRST_MESSAGE && first != FIRST_BODY) {
-      first = here;
-      *told = key;
-    }
-    if (!json_value(&json, &value)) break;
-  }
-  return first;
-}
-
-static Status over_file_cap(Loader *loader, const DocumentLimits *limits) {
-  if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return STATUS_OK;
-  json_fail(&loader->json, STATUS_LIMIT, loader->bytes, "a file within the cap (--max-file raises it)");
-  return STATUS_LIMIT;
-}
-
-static Status load_object(Loader *loader, const DocumentLimits *limits, const Json *probe) {
-  Text told = {0};
-  Status status;
-  switch (look_at_first(*probe, &told)) {
-  case FIRST_BODY:
-    status = over_file_cap(loader, limits);
-    return status == STATUS_OK ? load_body(loader) : status;
-  case FIRST_GEMINI:
-    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1,
-              "messages (contents are of Gemini's form, which is not read)");
-    return STATUS_SHAPE;
-  case FIRST_RESPONSES:
-    json_fail(&loader->json, STATUS_SHAPE, told.bytes - 1,
-              "messages (input is of the Responses API's form, which is not read)");
-    return STATUS_SHAPE;
-  default:
-    return load_lines(loader);
-  }
+static bool within_file_cap(Loader *loader, const DocumentLimits *limits) {
+  if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return true;
+  return json_fail(&loader->json, STATUS_LIMIT, loader->bytes, OVER_FILE_CAP);
 }
 
 static Status load_any(Loader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
-  size_t size = (size_t)(json->end - json->at);
-  if (size >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0) {
-    json->at += 3;
-    loader->value += 3;
+  Text told;
+  first_skip_mark(json);
+  loader->value = json->at;
+  First first = first_of(*json, &told);
+  if (first == FIRST_LINES) return load_lines(loader);
+  if (first == FIRST_GEMINI) {
+    json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
+  } else if (first == FIRST_RESPONSES) {
+    json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (input is of the Responses API's form, which is not read)");
+  } else if (within_file_cap(loader, limits)) {
+    Status status = first == FIRST_BODY ? load_body(loader) : load_array(loader);
+    if (status != STATUS_OK) return status;
+    if (first == FIRST_ARRAY) json_end(json);
   }
-  Json probe = *json;
-  skip_blank(&probe);
-  if (probe.at < probe.end && *probe.at == '{') return load_object(loader, limits, &probe);
-  if (probe.at == probe.end || *probe.at != '[') return load_lines(loader);
-  Status status = over_file_cap(loader, limits);
-  if (status == STATUS_OK) status = load_array(loader);
-  if (status == STATUS_OK) json_end(json);
-  return status == STATUS_OK ? json->status : status;
+  return json->status;
 }
+
+/* ---- how much there may be ---- */
+
+bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted) {
+  size_t message = limits->message_bytes_max;
+  Json json;
+  Text told;
+  JsonValue value;
+  json_open(&json, bytes, size);
+  json.tolerant = limits->lenient;
+  first_skip_mark(&json);
+  first_skip_blank(&json);
+  First first = first_of(json, &told);
+  *cap = first == FIRST_LINES ? SIZE_MAX : limits->file_bytes_max;
+  *wanted = size;
+  if (first != FIRST_LINES) return true;
+  if (json.at == json.end || *json.at != '{') {   /* white space; or not JSON, which need not be read to be refused */
+    if (json.at < json.end && !limits->lenient) *cap = size;
+    return true;
+  }
+  size_t before = (size_t)(json.at - json.start);
+  if (json_value(&json, &value)) return true;
+  if ((size_t)(json.end - json.error) > READER_BEHIND_CAP) {   /* not because the bytes end here */
+    if (!limits->lenient) *cap = size;
+    return true;
+  }
+  /* One value is longer than all these bytes. A message within its cap would end soon. */
+  size_t behind = before + READER_BEHIND_CAP + 1;
+  size_t enough = message > SIZE_MAX - behind ? SIZE_MAX : message + behind;
+  if (size >= enough) *cap = told.bytes == NULL ? limits->file_bytes_max : size;
+  *wanted = enough;
+  return size >= enough;
+}
+
+DocumentError document_over_cap(void) {
+  return (DocumentError){.status = STATUS_LIMIT, .place = {.line = 1, .byte = 1}, .expected = OVER_FILE_CAP};
+}
+
+/* ---- all of it ---- */
 
 static void describe_error(const Loader *loader, Status status, DocumentError *error) {
   const Json *json = &loader->json;
   const char *at = json->status == STATUS_OK ? json->at : json->error;
+  const char *origin = origin_of(loader, at);
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
-  error->place = place_of(loader->bytes, (size_t)(loader->end - loader->bytes), (size_t)(at - loader->bytes));
-  if (at >= loader->value) {
+  error->place = place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
+  if (at >= loader->value && !loader->mend.changed) {   /* a copy's path may not be the file's */
     place_path(loader->value, (size_t)(loader->end - loader->value), (size_t)(at - loader->value), error->path,
                sizeof error->path);
   }
+}
+
+/* Replaces the file's bytes by a mended copy, if they need it, which the store owns. */
+static Status mend(Loader *loader, size_t size) {
+  Store *store = conversation_store(loader->conversation);
+  const Memory *memory = conversation_memory(loader->conversation);
+  Status status = mend_find(&loader->mend, &loader->reader, loader->bytes, size, loader->warnings);
+  if (status != STATUS_OK || !loader->mend.changed) return status;
+  size_t room = loader->mend.size > 0 ? loader->mend.size : 1;
+  char *copy = memory_new(memory, room);
+  if (copy == NULL) return STATUS_MEMORY;
+  mend_copy(&loader->mend, copy);
+  status = store_adopt(store, copy, loader->mend.size, room);
+  if (status != STATUS_OK) {
+    memory_free(memory, copy, room);
+    return status;
+  }
+  loader->bytes = loader->value = copy;
+  loader->end = copy + loader->mend.size;
+  return STATUS_OK;
+}
+
+static void loader_init(Loader *loader, const DocumentLimits *limits) {
+  const Memory *memory = conversation_memory(loader->conversation);
+  reader_init(&loader->reader, *memory);
+  loader->reader.message_bytes_max = limits->message_bytes_max;
+  loader->reader.aliases = limits->aliases;
+  loader->reader.alias_count = limits->alias_count;
+  loader->lenient = limits->lenient;
+  loader->mend.memory = *memory;
+  map_init(&loader->ids, *memory);
+  map_init(&loader->kinds, *memory);
+}
+
+static void loader_free(Loader *loader) {
+  reader_free(&loader->reader);
+  mend_free(&loader->mend);
+  map_free(&loader->ids);
+  map_free(&loader->kinds);
 }
 
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error) {
   static const char nothing[] = "";
   const char *from = bytes == NULL ? nothing : bytes;
-  Loader loader = {.conversation = conversation, .document = document, .warnings = warnings, .bytes = from,
-                   .end = from + size, .warned = from, .warned_place = {.line = 1, .byte = 1}, .value = from};
   const Memory *memory = conversation_memory(conversation);
+  Loader loader = {.conversation = conversation, .document = document, .warnings = warnings, .bytes = from,
+                   .end = from + size, .value = from,
+                   .walk = {.start = from, .at = from, .place = {.line = 1, .byte = 1}}};
   assert(sequence_count(conversation_list(conversation)) == 0);
   *document = (Document){.shape = DOCUMENT_ARRAY, .loaded = true, .gap = text_of(","),
                          .first = store_count(conversation_store(conversation)) + 1};
-  reader_init(&loader.reader, *memory);
-  loader.reader.message_bytes_max = limits->message_bytes_max;
-  map_init(&loader.ids, *memory);
-  map_init(&loader.kinds, *memory);
-  json_open(&loader.json, from, size);
-  Status status = load_any(&loader, limits);
-  if (status == STATUS_OK && bytes != NULL) {
-    status = store_adopt(conversation_store(conversation), bytes, size, capacity);
-  }
-  const char *rest = loader.last_end == NULL ? from : loader.last_end;
+  loader_init(&loader, limits);
+  Status status = limits->lenient ? mend(&loader, size) : STATUS_OK;
+  json_open(&loader.json, loader.bytes, (size_t)(loader.end - loader.bytes));
+  if (status == STATUS_OK) status = load_any(&loader, limits);
+  else json_fail(&loader.json, status, loader.bytes, "memory");
+  if (status == STATUS_OK && loader.mend.changed) memory_free(memory, bytes, capacity);   /* the store has the copy */
+  else if (status == STATUS_OK && bytes != NULL) status = store_adopt(conversation_store(conversation), bytes, size, capacity);
+  const char *rest = loader.last_end == NULL ? loader.bytes : loader.last_end;
   document->after = text_plain(rest, (size_t)(loader.end - rest));
   if (status != STATUS_OK) describe_error(&loader, status, error);
-  reader_free(&loader.reader);
-  map_free(&loader.ids);
-  map_free(&loader.kinds);
+  loader_free(&loader);
   return status;
-}
-
-/* ---- writing ---- */
-
-/* Bytes that lie together are gathered and written once. */
-typedef struct Writer {
-  const Document *document;
-  const Conversation *conversation;
-  Sink sink;
-  const char *from, *to;     /* gathered */
-  MessageId before;          /* written last; 0: none */
-} Writer;
-
-static Status flush(Writer *writer) {
-  if (writer->from == writer->to) return STATUS_OK;
-  Status status = writer->sink.write(writer->sink.user, writer->from, (size_t)(writer->to - writer->from));
-  writer->from = writer->to = NULL;
-  return status;
-}
-
-static Status put(Writer *writer, const char *bytes, size_t size) {
-  if (size == 0) return STATUS_OK;
-  if (bytes == writer->to && writer->to != NULL) {
-    writer->to += size;
-    return STATUS_OK;
-  }
-  Status status = flush(writer);
-  writer->from = bytes;
-  writer->to = bytes + size;
-  return status;
-}
-
-static bool was_read(const Document *document, MessageId id) {
-  return id >= document->first && id - document->first < document->count;
-}
-
-/* What stood before a message, or the one whose place it takes, in the file; or
-   what stands between others. */
-static Text gap_of(const Writer *writer, MessageId id) {
-  const Document *document = writer->document;
-  id = store_origin(conversation_store(writer->conversation), id);
-  if (!was_read(document, id) || id == document->first) return document->gap;
-  Text before = message_raw(conversation_message(writer->conversation, id - 1));
-  Text here = message_raw(conversation_message(writer->conversation, id));
-  const char *end = before.bytes + before.size;
-  return text_plain(end, (size_t)(here.bytes - end));
-}
-
-static Status put_message(Writer *writer, MessageId id) {
-  Status status = STATUS_OK;
-  if (writer->before != 0) {
-    Text gap = gap_of(writer, id);
-    status = put(writer, gap.bytes, gap.size);
-  }
-  Text raw = message_raw(conversation_message(writer->conversation, id));
-  writer->before = id;
-  return status == STATUS_OK ? put(writer, raw.bytes, raw.size) : status;
-}
-
-Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink) {
-  Writer writer = {.document = document, .conversation = conversation, .sink = sink};
-  Status status = put(&writer, document->before.bytes, document->before.size);
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = put_message(&writer, walk.ids[i]);
-  }
-  /* JSONL without messages has no line to end. */
-  bool ends = status == STATUS_OK && (document->shape != DOCUMENT_JSONL || writer.before != 0 || document->count == 0);
-  if (ends) status = put(&writer, document->after.bytes, document->after.size);
-  return status == STATUS_OK ? flush(&writer) : status;
 }

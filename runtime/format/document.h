@@ -45,8 +45,12 @@ typedef struct Document {
 /* What writes an array (or JSONL) for a conversation that was not loaded. */
 Document document_new(DocumentShape shape);
 
+/* How a file is read. */
 typedef struct DocumentLimits {
   size_t message_bytes_max, file_bytes_max;
+  bool lenient;              /* what can be mended or left out is no error but a warning: see mend.h */
+  const RoleAlias *aliases;
+  uint32_t alias_count;
 } DocumentLimits;
 
 typedef struct DocumentError {
@@ -56,10 +60,21 @@ typedef struct DocumentError {
   const char *expected;      /* static */
 } DocumentError;
 
-/* Odd, but kept. */
+/* All but the first are errors unless the reading is lenient. */
+typedef enum DocumentOddity {
+  ODD_PART,                  /* a content part of a kind that nobody knows: kept */
+  ODD_RECORD,                /* no message: left out */
+  ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: now U+FFFD */
+  ODD_KEY,                   /* a key that comes again: the last one is kept */
+  ODD_ID                     /* an id that another message has: kept */
+} DocumentOddity;
+
 typedef struct DocumentWarning {
+  DocumentOddity what;
   Place place;
-  Text kind;                 /* of a content part that nobody knows */
+  Text kind;                 /* of a part; or the key, or the id */
+  Status status;             /* of a record: what was wrong, */
+  const char *expected;      /* and what should have stood there; static */
 } DocumentWarning;
 
 typedef struct DocumentWarnings {
@@ -68,10 +83,22 @@ typedef struct DocumentWarnings {
   uint32_t count, room;
 } DocumentWarnings;
 
+/* STATUS_MEMORY */
+Status document_warn(DocumentWarnings *warnings, DocumentWarning warning);
+
+/* What the first bytes of a file of more than these tell of how many may follow:
+   *cap. False: not enough to tell; *wanted is how many would be. A cap of no more
+   than `size` means that these bytes alone will be refused, with a better word. */
+bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted);
+
+/* That the file is larger than the cap of arrays and bodies. */
+DocumentError document_over_cap(void);
+
 /* Appends the messages of a file to a conversation that is empty and nobody
    else's. On success the store owns `bytes` (of `capacity`; may be NULL if size
-   is 0). On failure it is the caller's still, and the conversation good for
-   nothing but conversation_free, before the bytes are freed. */
+   is 0); a lenient reading that mends them frees them and has a copy. On failure
+   they are the caller's still, and the conversation good for nothing but
+   conversation_free, before the bytes are freed. */
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error);
 
@@ -82,7 +109,8 @@ typedef struct Sink {
 } Sink;
 
 /* Writes a list of the conversation's messages. Neighbours that lay together
-   are written with one call. */
+   are written with one call. STATUS_LIMIT, before the first call, if a message
+   would stand more than 256 levels deep. */
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
 
 #endif

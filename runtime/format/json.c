@@ -105,8 +105,8 @@ static const char *skip_utf8(Json *json, const char *at) {
       at += 2;
     } else {
       size_t size = utf8_decode(at, end, NULL);
-      if (size == 0) return refuse(json, STATUS_ENCODING, at, "valid UTF-8");
-      at += size;
+      if (size == 0 && !json->tolerant) return refuse(json, STATUS_ENCODING, at, "valid UTF-8");
+      at += size == 0 ? utf8_bad(at, end) : size;
     }
   }
   return at;
@@ -145,8 +145,8 @@ static const char *skip_escape(Json *json, const char *at) {
   if (high < 0) return refuse(json, STATUS_SYNTAX, at, "four hex digits after \\u");
   if (high < 0xD800 || high > 0xDFFF) return at + 6;
   int32_t low = high < 0xDC00 && end - at >= 8 && at[6] == '\\' && at[7] == 'u' ? hex_unit(at + 8, end) : -1;
-  if (low < 0xDC00 || low > 0xDFFF) return refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
-  return at + 12;
+  if (low >= 0xDC00 && low <= 0xDFFF) return at + 12;
+  return json->tolerant ? at + 6 : refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
 }
 
 /* `at`: the opening quote. Answers the place behind the closing one. */

@@ -42,6 +42,7 @@ typedef struct Json {
   const char *start, *at, *end;
   uint32_t depth;
   bool fresh;            /* just behind '[' or '{' */
+  bool tolerant;         /* passes over invalid UTF-8 and lone surrogates; false when opened */
   Status status;         /* SYNTAX, ENCODING or LIMIT (depth) */
   const char *error;     /* where, between start and end */
   const char *expected;  /* what should have stood there; static text */

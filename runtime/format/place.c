@@ -19,6 +19,16 @@ Place place_of(const char *bytes, size_t size, size_t offset) {
   return place;
 }
 
+Place place_next(PlaceWalk *walk, const char *to) {
+  if (to < walk->at) *walk = (PlaceWalk){.start = walk->start, .at = walk->start, .place = {.line = 1, .byte = 1}};
+  Place place = place_of(walk->at, (size_t)(to - walk->at), (size_t)(to - walk->at));
+  if (place.line == 1) place.byte += walk->place.byte - 1;
+  place.line += walk->place.line - 1;
+  walk->at = to;
+  walk->place = place;
+  return place;
+}
+
 typedef struct Path {
   char *out;
   size_t room, size;

@@ -16,6 +16,15 @@ typedef struct Place {
 /* O(offset). offset <= size */
 Place place_of(const char *bytes, size_t size, size_t offset);
 
+/* Counts on from the place asked for last, so that many take one walk. Start with
+   {start, start, {1, 1}}; places should be asked for in order. */
+typedef struct PlaceWalk {
+  const char *start, *at;
+  Place place;
+} PlaceWalk;
+
+Place place_next(PlaceWalk *walk, const char *to);
+
 /* Writes the path of the value at `offset`, such as "messages[3].role", as far
    as the JSON before it can be read; cut at `room` bytes, terminated. */
 void  place_path(const char *bytes, size_t size, size_t offset, char *out, size_t room);

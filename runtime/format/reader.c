@@ -23,15 +23,10 @@ typedef struct Context {
 
 /* ---- lists ---- */
 
-/* The list with room for one more. A message over the cap is refused here, before its parts are paid for. */
+/* The list with room for one more. */
 static void *grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size) {
-  Json *json = context->json;
-  if ((size_t)(json->at - context->start) > context->reader->message_bytes_max) {
-    json_fail(json, STATUS_LIMIT, context->start, OVER_CAP);
-    return NULL;
-  }
   void *grown = memory_grow(&context->reader->memory, list, room, used, size);
-  if (grown == NULL) json_fail(json, STATUS_MEMORY, json->at, "memory");
+  if (grown == NULL) json_fail(context->json, STATUS_MEMORY, context->json->at, "memory");
   return grown;
 }
 
@@ -243,6 +238,7 @@ static bool unnest(Context *context, const JsonValue *nested, PartFields *fields
   if (nested->kind != JSON_OBJECT) return json_fail(context->json, STATUS_SHAPE, nested->bytes, "an object");
   Json inner;
   json_open(&inner, nested->bytes, nested->size);
+  inner.tolerant = context->json->tolerant;
   return read_fields(&inner, fields) || json_fail(context->json, inner.status, inner.error, inner.expected);
 }
 
@@ -268,6 +264,7 @@ static bool add_nested(Context *context, const JsonValue *content) {
   if (content->bytes == NULL || content->kind != JSON_ARRAY) return true;
   Json inner;
   json_open(&inner, content->bytes, content->size);
+  inner.tolerant = context->json->tolerant;
   if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
   while (json_next_element(&inner)) {
     if (!read_part(context, &inner, true)) return json_fail(context->json, inner.status, inner.error, inner.expected);
@@ -345,14 +342,39 @@ static unsigned key_of(Text key) {
   return 0;
 }
 
+bool reader_key(Text key, uint32_t *number, Text *name) {
+  static_assert(sizeof KEYS / sizeof *KEYS == READER_KEYS, "as the header says");
+  for (uint32_t i = 0; i < READER_KEYS; i++) {
+    if (!text_is(key, KEYS[i].name)) continue;
+    *number = i;
+    *name = KEYS[i].name;
+    return true;
+  }
+  return false;
+}
+
+static bool find_alias(const Reader *reader, Text spelling, Role *role) {
+  for (uint32_t i = 0; i < reader->alias_count; i++) {
+    if (!text_equal(reader->aliases[i].spelling, spelling)) continue;
+    *role = reader->aliases[i].role;
+    return true;
+  }
+  return false;
+}
+
 static bool read_role(Progress *progress) {
   JsonValue value;
   Json *json = progress->context.json;
   if (!json_value(json, &value)) return false;
-  if (value.kind != JSON_STRING || !role_parse(json_text(&value), &progress->shape->role)) {
+  MessageShape *shape = progress->shape;
+  bool mapped = value.kind == JSON_STRING && find_alias(progress->context.reader, json_text(&value), &shape->role);
+  if (value.kind != JSON_STRING || (!mapped && !role_parse(json_text(&value), &shape->role))) {
     return json_fail(json, STATUS_ROLE, value.bytes, "a role: system, developer, user, assistant, tool or function");
   }
-  progress->shape->role_text = inside(&progress->context, &value);
+  shape->role_text = inside(&progress->context, &value);
+  Role usual;
+  bool same = mapped && role_parse(json_text(&value), &usual) && usual == shape->role;
+  if (mapped && !same) shape->fields[FIELD_SPELLING] = shape->role_text;
   return true;
 }
 
@@ -446,6 +468,24 @@ static bool read_members(Progress *progress) {
   return json->status == STATUS_OK;
 }
 
+/* Looks no further than the cap and a little more, so that a message far over it
+   costs no more than one at the cap, its parts included. What goes wrong behind the cap is the cap's. */
+static bool read_within_cap(Progress *progress, const char *start) {
+  Json *json = progress->context.json;
+  const char *end = json->end;
+  size_t max = progress->context.reader->message_bytes_max;
+  bool far = (size_t)(end - start) > max && (size_t)(end - start) - max > READER_BEHIND_CAP;
+  if (far) json->end = start + max + READER_BEHIND_CAP;
+  bool read = read_members(progress);
+  json->end = end;
+  if (far && !read && (size_t)(json->error - start) > max) {
+    json->status = STATUS_LIMIT;
+    json->error = start;
+    json->expected = OVER_CAP;
+  }
+  return read;
+}
+
 /* Does the role stand there as the legacy "function"? */
 static bool is_function(const Progress *progress) {
   Span role = progress->shape->role_text;
@@ -485,7 +525,7 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   reader->part_count = reader->call_count = reader->result_count = 0;
   *shape = (MessageShape){0};
   Progress progress = {.context = {.reader = reader, .json = json, .start = start}, .shape = shape};
-  if (!read_members(&progress)) return false;
+  if (!read_within_cap(&progress, start)) return false;
   size_t size = (size_t)(json->at - start);
   if (size > reader->message_bytes_max || size >= (size_t)1 << 31) {
     return json_fail(json, STATUS_LIMIT, start, OVER_CAP);

@@ -12,9 +12,21 @@
 
 #define MESSAGE_BYTES_MAX ((size_t)16 << 20)   /* by default */
 
+/* No byte this far behind the cap is looked at: more than any word, escape or
+   character has bytes. */
+#define READER_BEHIND_CAP ((size_t)16)
+
+/* A role that is read as another; its spelling stays. */
+typedef struct RoleAlias {
+  Text spelling;
+  Role role;
+} RoleAlias;
+
 typedef struct Reader {
   Memory memory;
   size_t message_bytes_max;
+  const RoleAlias *aliases;  /* the caller's; they come before the roles that everybody knows */
+  uint32_t alias_count;
   Part *parts;     uint32_t part_count, part_room;
   Call *calls;     uint32_t call_count, call_room;
   Result *results; uint32_t result_count, result_room;
@@ -22,6 +34,11 @@ typedef struct Reader {
 
 void reader_init(Reader *reader, Memory memory);
 void reader_free(Reader *reader);
+
+/* The keys of ours, each of which may stand once in a message, are numbered from
+   0. False if it is none; *name is static. */
+#define READER_KEYS 12
+bool reader_key(Text key, uint32_t *number, Text *name);
 
 /* Reads the value that comes next. False on an error, which the cursor then
    holds: SYNTAX, ENCODING, LIMIT, SHAPE, ROLE, DUPLICATE, MEMORY. */

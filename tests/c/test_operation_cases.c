@@ -206,7 +206,7 @@ static void without_memory_an_operation_leaves_no_trace(void **state) {
 }
 
 static Status load(Fail *fail, const char *json, size_t *allocations) {
-  static const DocumentLimits limits = {MESSAGE_BYTES_MAX, FILE_BYTES_MAX};
+  static const DocumentLimits limits = {.message_bytes_max = MESSAGE_BYTES_MAX, .file_bytes_max = FILE_BYTES_MAX};
   Memory memory = fail_memory(fail);
   DocumentWarnings warnings = {.memory = memory};
   DocumentError error;

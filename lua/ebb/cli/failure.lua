@@ -10,6 +10,10 @@ local failure = {}
 
 failure.USAGE, failure.CANNOT_FIT, failure.SCRIPT, failure.REFUSED, failure.IO = 2, 4, 5, 6, 7
 
+--- The answer of a command that is done, if `lenient` was set: what it read was
+--- mended, or skipped in part.
+failure.MENDED, failure.lenient = 3, false
+
 --- Exit codes by code of the library; all others are bad input or a refused operation.
 local BY_CODE = {
   cannot_fit = failure.CANNOT_FIT,

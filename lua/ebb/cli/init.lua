@@ -1,8 +1,8 @@
 --- The `ebb` command: finds the command asked for, runs it, and says how it ended.
 --
--- Exit codes: 0 done; 1 diff found a difference; 2 usage; 4 cannot fit; 5 a script
--- failed, or left too much; 6 bad input or a refused operation; 7 I/O or memory;
--- 130 (the host) Ctrl-C.
+-- Exit codes: 0 done; 1 diff found a difference; 2 usage; 3 done, but a lenient
+-- reading skipped or mended something; 4 cannot fit; 5 a script failed, or left too
+-- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
 
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
@@ -49,7 +49,8 @@ end
 function cli.main(arguments)
   local words = table.move(arguments, 1, #arguments, 1, {})
   local ok, result = xpcall(run, catch, words)
-  if ok then return result or 0 end
+  if ok and (result or 0) == 0 then return failure.lenient and failure.MENDED or 0 end
+  if ok then return result end
   local problem = failure.of(result) or { exit = failure.SCRIPT, message = tostring(result) }
   local name = commands.by_name[words[1]] and "ebb " .. words[1] or "ebb"
   terminal.say(("%s: %s"):format(name, problem.message))

@@ -30,6 +30,12 @@ function options.bytes(name)
   end
 end
 
+local function role_pair(word)
+  local old, new = word:match "^([^=]+)=([^=]+)$"
+  if old then return { old = old, new = new } end
+  return nil, ("--role-map: expected old=new, got '%s'"):format(word)
+end
+
 ---- Declaring ----
 
 function options.input(parser)
@@ -58,9 +64,20 @@ function options.reading(parser)
     :convert(options.bytes "--max-message")
   parser:option("--max-file", "Largest array or body that is read (default 256M)."):argname("<bytes>")
     :convert(options.bytes "--max-file")
+  parser:option("--role-map", "Read messages of role <old> as of role <new>; what is written keeps <old>. Repeatable.")
+    :argname("<old=new>"):count("*"):convert(role_pair)
+  parser:flag("--lenient", "Leave out what is no message and mend texts and keys, with warnings and exit status 3.")
 end
 
 ---- Using ----
+
+local function role_map_of(pairs_given)
+  local map = {}
+  for _, pair in ipairs(pairs_given) do
+    map[pair.old] = pair.new
+  end
+  return next(map) and map or nil
+end
 
 ---@param given table       as parsed
 ---@return ebb.ConversationOptions
@@ -68,6 +85,7 @@ function options.of_conversation(given)
   return {
     model = given.model, encoding = given.encoding,
     max_message = given.max_message, max_file = given.max_file,
+    lenient = given.lenient, role_map = role_map_of(given.role_map or {}),
   }
 end
 
@@ -88,14 +106,32 @@ function options.place(path, warning)
   return ("%s:%d:%d"):format(name, warning.line, warning.byte or 1)
 end
 
---- What loading found odd, one line each.
-function options.warn(path, warnings)
-  for i = 1, math.min(#warnings, WARNINGS_SHOWN) do
-    terminal.say(("%s: warning: %s"):format(options.place(path, warnings[i]), warnings[i].message))
+local function warn(path, warning)
+  terminal.say(("%s: warning: %s"):format(options.place(path, warning), warning.message))
+end
+
+--- What loading found odd, one line each: all that a lenient reading let pass, and the first of the rest.
+---@param quiet? boolean      the rest is shown otherwise
+---@return boolean lenient    strictly read it would have been refused
+function options.warn(path, warnings, quiet)
+  local others, lenient = 0, false
+  for _, warning in ipairs(warnings) do
+    lenient = lenient or warning.lenient
+    if not warning.lenient then others = others + 1 end
+    if warning.lenient or (not quiet and others <= WARNINGS_SHOWN) then warn(path, warning) end
   end
-  if #warnings > WARNINGS_SHOWN then
-    terminal.say(("and %d more warnings; `ebb inspect` lists them"):format(#warnings - WARNINGS_SHOWN))
+  if not quiet and others > WARNINGS_SHOWN then
+    terminal.say(("and %d more warnings; `ebb inspect` lists them"):format(others - WARNINGS_SHOWN))
   end
+  return lenient
+end
+
+--- A role that nobody knows can be given a meaning; nothing else that is refused has such a way out.
+local function check_loaded(chat, message, code)
+  if not chat and code == "role" then
+    failure.raise(failure.REFUSED, message, "--role-map old=new reads messages of one role as of another")
+  end
+  return failure.check(chat, message, code)
 end
 
 --- Loads the conversation that the command line names.
@@ -106,8 +142,8 @@ end
 ---@return string path
 function options.load(file, given, quiet)
   local path = options.path(file)
-  local chat = failure.check(failure.typed(ebb.load, path, options.of_conversation(given)))
-  if not quiet then options.warn(path, chat:warnings()) end
+  local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(given)))
+  if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   return chat, path
 end
 

@@ -192,13 +192,14 @@ end
 local function run_one(chat, found, given)
   local values = options.check(found.options, given, "filter " .. found.name)
   local draft = chat:draft { guards = false }
-  core.draft.by(draft, found.name)
-  local ok, problem = pcall(function() edit(found, draft, ask(found, draft, values)) end)
-  if not ok then
-    core.draft.discard(draft)
-    error(problem, 0)
-  end
-  return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
+  local ok, result = pcall(function()
+    core.draft.by(draft, found.name)
+    edit(found, draft, ask(found, draft, values))
+    return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
+  end)
+  if ok then return result end
+  core.draft.discard(draft)
+  error(result, 0)
 end
 
 --- chat:filter on top of the core's, which knows conditions only.

@@ -45,10 +45,14 @@ end
 ---@param chat ebb.Conversation
 ---@param batch integer
 ---@param memories table<string, table>
+---@return fun() undo       which needs no memory
 function memory.keep(chat, batch, memories)
-  if next(memories) == nil then return end
+  if next(memories) == nil then return function() end end
   kept[chat] = kept[chat] or {}
-  kept[chat][batch] = copy(memories, {})
+  local by_batch, before = kept[chat], kept[chat][batch]
+  local function undo() by_batch[batch] = before end
+  by_batch[batch] = copy(memories, {})
+  return undo
 end
 
 --- A fork remembers what its original did.

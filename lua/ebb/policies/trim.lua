@@ -182,6 +182,36 @@ local function report_of(chat, draft, budget)
   }
 end
 
+--- Commits; what needs memory comes first, so that nothing is left to fail after it.
+local function commit(chat, run, report, steps)
+  local stats, info = chat:stats(), core.draft.info(run.draft)
+  local batch = info.changed and stats.total_batches or stats.current_batch_index
+  local description = ("to %d tokens by %s"):format(report.budget, names_of(steps))
+  local undo = memory.keep(chat, batch, run.memories)
+  local ok, problem = pcall(core.draft.commit, run.draft, { operation = "trim", description = description })
+  if ok then
+    report.batch = batch
+    return report
+  end
+  undo()   -- memory ran out, or a policy edited the conversation behind the draft's back
+  return nil, tostring(problem), core.is_error(problem) and problem.code or "memory"
+end
+
+local function trim_draft(chat, run, steps, asked)
+  local ok, message, code = shape(run, steps)
+  if not ok then return nil, message, code end
+  local report = report_of(chat, run.draft, asked.budget)
+  if asked.dry_run then return report end
+  return commit(chat, run, report, steps)
+end
+
+--- What was raised, or nil and what trim answers.
+local function finish(...)
+  local ok, report, message, code = pcall(trim_draft, ...)
+  if not ok then return report end
+  return nil, report, message, code
+end
+
 ---@param chat ebb.Conversation
 ---@param given? ebb.Trim
 ---@return ebb.TrimReport? report
@@ -195,26 +225,10 @@ function trim.run(chat, given)
   local run = { draft = draft, budget = asked.budget, memories = memory.recall(chat) }
   runs[draft] = run
 
-  local ok, message, code = shape(run, steps)
-  if not ok then
-    core.draft.discard(draft)
-    return nil, message, code
-  end
-
-  local report = report_of(chat, draft, asked.budget)
-  if asked.dry_run then
-    core.draft.discard(draft)
-  else
-    local description = ("to %d tokens by %s"):format(asked.budget, names_of(steps))
-    local committed, batch = pcall(core.draft.commit, draft, { operation = "trim", description = description })
-    if not committed then   -- memory ran out, or a policy edited the conversation behind the draft's back
-      core.draft.discard(draft)
-      return nil, tostring(batch), core.is_error(batch) and batch.code or "memory"
-    end
-    report.batch = batch
-    memory.keep(chat, batch, run.memories)
-  end
-  return report
+  local raised, report, message, code = finish(chat, run, steps, asked)
+  if not report or asked.dry_run then core.draft.discard(draft) end
+  if raised then error(raised, 0) end
+  return report, message, code
 end
 
 return trim

@@ -1,0 +1,90 @@
+#include <string.h>
+
+#include "format/document.h"
+
+/* Bytes that lie together are gathered and written once. */
+typedef struct Writer {
+  const Document *document;
+  const Conversation *conversation;
+  Sink sink;
+  const char *from, *to;     /* gathered */
+  MessageId before;          /* written last; 0: none */
+} Writer;
+
+static Status flush(Writer *writer) {
+  if (writer->from == writer->to) return STATUS_OK;
+  Status status = writer->sink.write(writer->sink.user, writer->from, (size_t)(writer->to - writer->from));
+  writer->from = writer->to = NULL;
+  return status;
+}
+
+static Status put(Writer *writer, const char *bytes, size_t size) {
+  if (size == 0) return STATUS_OK;
+  if (bytes == writer->to && writer->to != NULL) {
+    writer->to += size;
+    return STATUS_OK;
+  }
+  Status status = flush(writer);
+  writer->from = bytes;
+  writer->to = bytes + size;
+  return status;
+}
+
+static bool was_read(const Document *document, MessageId id) {
+  return id >= document->first && id - document->first < document->count;
+}
+
+/* What stood before a message, or the one whose place it takes, in the file; or
+   what stands between others. */
+static Text gap_of(const Writer *writer, MessageId id) {
+  const Document *document = writer->document;
+  id = store_origin(conversation_store(writer->conversation), id);
+  if (!was_read(document, id) || id == document->first) return document->gap;
+  Text before = message_raw(conversation_message(writer->conversation, id - 1));
+  Text here = message_raw(conversation_message(writer->conversation, id));
+  const char *end = before.bytes + before.size;
+  return text_plain(end, (size_t)(here.bytes - end));
+}
+
+static Status put_message(Writer *writer, MessageId id) {
+  Status status = STATUS_OK;
+  if (writer->before != 0) {
+    Text gap = gap_of(writer, id);
+    status = put(writer, gap.bytes, gap.size);
+  }
+  Text raw = message_raw(conversation_message(writer->conversation, id));
+  writer->before = id;
+  return status == STATUS_OK ? put(writer, raw.bytes, raw.size) : status;
+}
+
+/* Would no message stand too deep? Those that lay in the file stood there already. */
+static bool all_fit(const Document *document, const Conversation *conversation, const Sequence *list) {
+  if (document->shape == DOCUMENT_JSONL) return true;   /* readers have seen to that */
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (was_read(document, walk.ids[i])) continue;
+      Text raw = message_raw(conversation_message(conversation, walk.ids[i]));
+      Json json;
+      JsonValue value;
+      json_open(&json, raw.bytes, raw.size);
+      json.depth = document->shape == DOCUMENT_ARRAY ? 1 : 2;
+      if (!json_value(&json, &value)) return false;
+    }
+  }
+  return true;
+}
+
+Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink) {
+  Writer writer = {.document = document, .conversation = conversation, .sink = sink};
+  if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
+  Status status = put(&writer, document->before.bytes, document->before.size);
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = put_message(&writer, walk.ids[i]);
+  }
+  /* JSONL without messages has no line to end. */
+  bool ends = status == STATUS_OK && (document->shape != DOCUMENT_JSONL || writer.before != 0 || document->count == 0);
+  if (ends) status = put(&writer, document->after.bytes, document->after.size);
+  return status == STATUS_OK ? flush(&writer) : status;
+}

@@ -1,0 +1,190 @@
+/*
+** Memory that runs out, seen from Lua: each call of tests/faults/memory_calls.lua
+** while the k-th allocation fails, for every k, once and from then on.
+**
+** The whole lua_State has one allocator, so that Lua's own allocations fail too.
+** Lua collects and tries again when one fails: only the sticky mode reaches what
+** happens after that. For each k the state is compared by a digest: a call that
+** failed has changed nothing and succeeds when it is made again; one that went
+** through all the same did all of its work. CALL=name runs one of them.
+*/
+#include <string.h>
+
+#include "bind/bind.h"
+#include "check.h"
+
+#include <lualib.h>
+
+/* ---- a state whose allocations fail ---- */
+
+typedef struct World {
+  lua_State *L;
+  size_t in_use;
+  size_t calls, fail_at;     /* fail_at 0: never */
+  bool once;
+  size_t failed;             /* allocations that were refused */
+} World;
+
+/* Lua counts on it that shrinking never fails. */
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  World *world = user;
+  if (block == NULL) old_size = 0;           /* Lua says there what the block is for */
+  if (new_size > old_size && world->fail_at != 0) {
+    world->calls++;
+    if (world->once ? world->calls == world->fail_at : world->calls >= world->fail_at) {
+      world->failed++;
+      return NULL;
+    }
+  }
+  world->in_use = world->in_use - old_size + new_size;
+  if (new_size == 0) {
+    free(block);
+    return NULL;
+  }
+  return realloc(block, new_size);
+}
+
+/* Leaves the module of calls at 1 and its list at 2. */
+static void open_world(World *world) {
+  *world = (World){0};
+  lua_State *L = world->L = lua_newstate(allocate, world);
+  assert_non_null(L);
+  luaL_openlibs(L);
+  luaL_requiref(L, "ebb.core", luaopen_ebb_core, 0);
+  lua_pop(L, 1);
+  bool loaded = luaL_dostring(L, "package.path = 'lua/?.lua;lua/?/init.lua'\n"
+                                 "return dofile 'tests/faults/memory_calls.lua'") == LUA_OK;
+  if (!loaded) fail_msg("%s", lua_tostring(L, -1));
+  lua_getfield(L, 1, "calls");
+}
+
+static void close_world(World *world, const char *name) {
+  lua_getfield(world->L, 1, "close");
+  lua_call(world->L, 0, 0);
+  lua_close(world->L);
+  if (world->in_use != 0) fail_msg("%s: %zu bytes were never freed", name, world->in_use);
+}
+
+/* ---- one call ---- */
+
+enum { MODULE = 1, CALLS, CALL, SUBJECT, BEFORE, AFTER };    /* places of the stack */
+
+/* Calls a function that must not fail: module[name](argument) or call[name](argument). */
+static void must(lua_State *L, int table, const char *name, int argument) {
+  lua_getfield(L, table, name);
+  if (argument != 0) lua_pushvalue(L, argument);
+  if (lua_pcall(L, argument != 0, 1, 0) != LUA_OK) fail_msg("%s: %s", name, luaL_tolstring(L, -1, NULL));
+}
+
+/* Runs the call once, with failures as the world says. true: it went through. A
+   failure that does not speak of memory is a failed test. */
+static bool attempt(World *world, const char *name, size_t k) {
+  lua_State *L = world->L;
+  int top = lua_gettop(L);
+  lua_getfield(L, CALL, "run");
+  lua_pushvalue(L, SUBJECT);
+  world->calls = world->failed = 0;
+  world->fail_at = k;
+  int status = lua_pcall(L, 1, 3, 0);
+  world->fail_at = 0;
+  bool done = status == LUA_OK && !lua_isnil(L, top + 1);
+  if (!done) {
+    lua_getfield(L, MODULE, "wrong_refusal");
+    lua_pushvalue(L, status == LUA_OK ? top + 2 : top + 1);
+    if (status == LUA_OK) lua_pushvalue(L, top + 3);
+    lua_call(L, status == LUA_OK ? 2 : 1, 1);
+    if (!lua_isnil(L, -1)) {
+      fail_msg("%s: allocation %zu failed %s, and the call says %s", name, k, world->once ? "once" : "and all after it",
+               lua_tostring(L, -1));
+    }
+  }
+  lua_settop(L, top);
+  return done;
+}
+
+static void check_digest(World *world, int expected, const char *name, size_t k, const char *when) {
+  lua_State *L = world->L;
+  must(L, MODULE, "digest", SUBJECT);
+  if (!lua_rawequal(L, -1, expected)) {
+    const char *is = lua_tostring(L, -1), *was = lua_tostring(L, expected);
+    size_t at = 0;
+    while (is[at] != '\0' && is[at] == was[at]) at++;
+    fail_msg("%s: allocation %zu failed %s, and %s the state is\n%.200s\nand not\n%.200s", name, k,
+             world->once ? "once" : "and all after it", when, is + at, was + at);
+  }
+  lua_pop(L, 1);
+}
+
+/* A fresh subject, and the k-th allocation fails. false: nothing was left to fail. */
+static bool sweep_step(World *world, const char *name, size_t k, bool once) {
+  lua_State *L = world->L;
+  must(L, CALL, "make", 0);
+  lua_replace(L, SUBJECT);
+  world->once = once;
+  bool done = attempt(world, name, k);
+  bool hit = world->failed > 0;
+  if (!done) {
+    check_digest(world, BEFORE, name, k, "after the failure");
+    if (!attempt(world, name, 0)) fail_msg("%s: fails for good after allocation %zu", name, k);
+  }
+  check_digest(world, AFTER, name, k, "in the end");
+  return hit;
+}
+
+/* Notes the digests before and after the call when all goes well. */
+static void note_digests(World *world, const char *name) {
+  lua_State *L = world->L;
+  lua_settop(L, CALL);
+  must(L, CALL, "make", 0);
+  must(L, MODULE, "digest", SUBJECT);
+  if (!attempt(world, name, 0)) fail_msg("%s: fails by itself", name);
+  must(L, MODULE, "digest", SUBJECT);
+}
+
+/* ---- the sweep ---- */
+
+/* Answers how many could be made to fail. */
+static size_t sweep(World *world, const char *name, bool once) {
+  size_t k = 1;
+  while (sweep_step(world, name, k, once)) k++;
+  return k - 1;
+}
+
+/* Prints in lines how many allocations of a call were made to fail. */
+static void report(const char *name, size_t once, size_t sticky) {
+  static int column;
+  char text[128];
+  snprintf(text, sizeof text, "%s %zu + %zu", name, once, sticky);
+  if (column > 0 && column + strlen(text) > 110) column = 0;
+  column += printf(column == 0 ? "\nswept: %s" : ", %s", text);
+}
+
+/* Sweeps the call at CALL in both modes. */
+static void sweep_call(World *world, const char *name) {
+  note_digests(world, name);
+  size_t once = sweep(world, name, true), sticky = sweep(world, name, false);
+  report(name, once, sticky);
+}
+
+static void every_call_leaves_all_or_nothing(void **state) {
+  (void)state;
+  const char *only = getenv("CALL");
+  for (lua_Integer i = 1, count = 1; i <= count; i++) {
+    World world;
+    open_world(&world);                      /* one per call: what leaks shows when it is closed */
+    count = luaL_len(world.L, CALLS);
+    lua_geti(world.L, CALLS, i);
+    lua_getfield(world.L, CALL, "name");
+    char name[64];
+    snprintf(name, sizeof name, "%s", lua_tostring(world.L, -1));
+    lua_pop(world.L, 1);
+    if (only == NULL || strcmp(only, name) == 0) sweep_call(&world, name);
+    close_world(&world, name);
+  }
+  printf("\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_leaves_all_or_nothing)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+--- The calls that test_bind_memory.c makes while memory runs out.
+--
+-- Each call gets a world of its own, made the same way every time, so that equal
+-- states have equal digests; clocks and counters are given for the same reason.
+
+local ebb = require "ebb"
+local core = require "ebb.support.core"
+local memory = require "ebb.policies.memory"
+
+local function call_of(id)
+  return { { id = id, type = "function", ["function"] = { name = "look", arguments = "{}" } } }
+end
+
+local MESSAGES = {
+  { role = "system", content = "Be brief." },
+  { role = "user", content = "What is the weather \u{2603} like?", id = "first", metadata = { city = "Oslo" } },
+  { role = "assistant", content = "I look.", tool_calls = call_of "c1" },
+  { role = "tool", content = "rain", tool_call_id = "c1" },
+  { role = "assistant", content = { { type = "text", text = "Rain." }, { type = "odd", value = 1 } } },
+  { role = "user", content = "And tomorrow?", name = "ann" },
+  { role = "assistant", content = ("Sun. "):rep(50) },
+  { role = "user", content = "Thanks" },
+}
+
+local TEXT = ebb.json.encode(MESSAGES)
+
+local function clock() return 1700000000000 end
+
+local function count(message) return #message.text // 4 + 1 end
+
+local function make_chat(options)
+  local chat = assert(ebb.parse(TEXT, options or { clock = clock }))
+  chat:mark(2, "pinned")
+  chat:checkpoint "begin"
+  chat:append { role = "user", content = "One more thing" }
+  chat:truncate { remove_last = 1 }
+  return chat
+end
+
+local calls = {}
+
+---@class Call
+---@field name string
+---@field make fun(): table          the world; `chat` is what must stay
+---@field run fun(world: table): any  what is tried; nil, message, code is a refusal
+
+local function call(name, run, make)
+  calls[#calls + 1] = { name = name, run = run, make = make or function() return { chat = make_chat() } end }
+end
+
+local function counted() return { chat = make_chat { clock = clock, counter = count } } end
+
+local function drafted()
+  local chat = make_chat()
+  return { chat = chat, draft = chat:draft() }
+end
+
+---- Files and texts ----
+
+local path = os.tmpname()
+
+call("save", function(world) return world.chat:save(path) end)
+call("load", function() return ebb.load(path, { clock = clock }) end)
+call("parse", function() return ebb.parse(TEXT, { clock = clock }) end)
+call("parse, counted", function() return ebb.parse(TEXT, { clock = clock, counter = count }) end)
+call("conversation with tools", function()
+  return ebb.conversation { clock = clock, counter = count, tools = { { name = "look", description = "looks" } } }
+end)
+call("json", function(world) return world.chat:json() end)
+call("json.encode", function() return ebb.json.encode(MESSAGES) end)
+call("json.decode", function() return ebb.json.decode(TEXT) end)
+call("state", function(world) return world.chat:state() end)
+
+---- Edits ----
+
+local ADDED = { MESSAGES[3], MESSAGES[4], { role = "user", content = "more" } }
+
+call("append", function(world) return world.chat:append(ADDED) end)
+call("append, counted", function(world) return world.chat:append(ADDED) end, counted)
+call("append of messages", function(world) return world.chat:append { world.chat[1], world.chat[2] } end, function()
+  local chat = ebb.conversation { clock = clock }
+  chat:append { { role = "user", content = "a" }, { role = "assistant", content = "b" } }
+  return { chat = chat }
+end)
+call("insert", function(world) return world.chat:insert(3, ADDED) end)
+call("insert, counted", function(world) return world.chat:insert(3, ADDED) end, counted)
+call("replace", function(world) return world.chat:replace(2, { role = "user", content = "Else" }) end)
+call("truncate", function(world) return world.chat:truncate { keep_last = 4, whole_units = true } end)
+call("truncate of a role", function(world) return world.chat:truncate { role = "user", keep_last = 1 } end)
+call("clear", function(world) return world.chat:clear {} end)
+call("filter", function(world)
+  return world.chat:filter { roles = { "user" }, content_contains = { "And", "Thanks" } }
+end)
+call("filter, marked", function(world) return world.chat:filter { marked = "pinned" } end)
+call("filter by function", function(world)
+  return world.chat:filter { where = function(message) return message.role ~= "assistant" end }
+end)
+call("filter with a script", function(world)
+  return world.chat:filter(function(message)
+    if message.role == "user" then return { role = "user", content = message.content:upper() } end
+    return message.role ~= "tool"
+  end)
+end)
+call("rollback", function(world) return world.chat:rollback "begin" end)
+call("checkpoint", function(world) return world.chat:checkpoint "here" or true end)
+call("mark", function(world) return world.chat:mark(1, "important") or true end)
+call("apply", function(world)
+  return world.chat:apply {
+    { operation = "truncate", truncate = { keepLast = 6 } },
+    { operation = "insert", insert = { position = 0, messages = { { role = "user", content = "new" } } } },
+    { operation = "rollback", rollback = { targetBatchIndex = 0 } },
+  }
+end)
+call("fork", function(world) return world.chat:fork() end)
+call("prune", function(world) return world.chat:prune { keep = 1 } end)
+call("forget", function(world) return world.chat:forget(2) or true end)
+
+---- Trim and drafts ----
+
+call("trim", function(world) return world.chat:trim { budget = 60, policy = { "keep_recent", keep = 1 } } end)
+call("trim, counted", function(world) return world.chat:trim { budget = 60 } end, counted)
+call("trim by function", function(world)
+  return world.chat:trim { budget = 100, policy = function(draft)
+    draft.memory.runs = (draft.memory.runs or 0) + 1
+    for unit in draft:units { from = "oldest", droppable = true } do draft:drop(unit, "old") end
+    draft:note "done"
+  end }
+end)
+call("draft", function(world) return world.chat:draft() end)
+call("draft:drop", function(world) return assert(world.draft:drop(world.draft[4])) end, drafted)
+call("draft:drop_oldest", function(world) return world.draft:drop_oldest { to = 60 } end, drafted)
+call("draft:replace", function(world) return assert(world.draft:replace(5, { content = "Short." })) end, drafted)
+call("draft:insert", function(world)
+  return assert(world.draft:insert(6, { role = "user", content = "Inserted" }))
+end, drafted)
+call("draft:units", function(world)
+  local seen = 0
+  for unit in world.draft:units { from = "newest", has = "text" } do seen = seen + unit.count end
+  return seen
+end, drafted)
+call("draft:note", function(world) return world.draft:note "a note" or true end, drafted)
+call("draft.commit", function(world)
+  return core.draft.commit(world.draft, { operation = "trim", description = "by hand" })
+end, function()
+  local world = drafted()
+  world.draft:drop(world.draft[7])
+  world.draft:replace(5, { content = "Short." })
+  return world
+end)
+
+---- Queries ----
+
+call("where", function(world) return world.chat:where { role = "user", matches = "%?$" } end)
+call("recent", function(world) return world.chat:recent({ "user", "assistant" }, 3) end)
+call("range", function(world) return world.chat:range("user", 1, 2) end)
+call("batch", function(world) return world.chat:batch(1) end)
+call("diff", function(world) return world.chat:diff("begin", 1) end)
+call("check", function(world) return world.chat:check "openai" end)
+call("message", function(world)
+  local message = world.chat[3]
+  return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
+end)
+
+---- What must stay ----
+
+local function digest_of_draft(draft)
+  local words = {}
+  for i = 1, #draft do
+    words[i] = draft[i].json
+  end
+  words[#words + 1] = core.draft.ledger(draft):json()
+  words[#words + 1] = draft:tokens()
+  return table.concat(words, "\n")
+end
+
+--- The state as text: what is visible, every batch, every message, marks, what policies remember.
+local function digest(world)
+  local chat, words = world.chat, {}
+  words[1] = chat:json()
+  words[2] = ebb.json.encode(chat:state())
+  for _, message in ipairs(chat:all()) do
+    words[#words + 1] = message.json
+  end
+  for _, info in ipairs(chat:batches()) do
+    words[#words + 1] = ebb.json.encode(info)
+    words[#words + 1] = table.concat(chat:batch(info.index):where {}:positions(), " ")
+  end
+  for _, name in ipairs { "pinned", "important" } do
+    words[#words + 1] = table.concat(chat:marked(name):positions(), " ")
+  end
+  words[#words + 1] = #chat:fork()
+  words[#words + 1] = ebb.json.encode(memory.recall(chat))
+  local closed = not world.draft or not pcall(world.draft.tokens, world.draft)
+  if not closed then words[#words + 1] = digest_of_draft(world.draft) end
+  return table.concat(words, "\n")
+end
+
+--- nil if a failed call says that memory ran out; else what it says.
+local function wrong_refusal(problem, code)
+  if core.is_error(problem) then code, problem = problem.code, problem.message end
+  if code == "memory" or tostring(problem):find("not enough memory", 1, true) then return nil end
+  return ("[%s] %s"):format(tostring(code), tostring(problem))
+end
+
+return { calls = calls, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) end }
