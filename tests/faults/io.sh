@@ -72,7 +72,9 @@ fault_of() {
   local call=$1 fault=$2 target=$3 expected=$4
   if compgen -G "$folder/.*.ebb-*" >/dev/null; then echo "a temporary is left"; return; fi
   case $status in
-    0) cmp -s "$folder/out" "$expected" || echo "status 0, but the output is not right"; return ;;
+    0) if ! cmp -s "$folder/out" "$expected"; then echo "status 0, but the output is not right"
+       elif [ $hit = yes ] && [[ "$call $fault" =~ ^(write|fsync|rename)\ E && $fault != EINTR ]]; then echo "is swallowed"; fi
+       return ;;
     7) [[ $(<"$folder/err") == ebb* ]] || { echo "nothing says why"; return; } ;;
     *) echo "status $status"; return ;;
   esac
