@@ -101,7 +101,7 @@ static Status build_kept(Build *build, Node *node, uint32_t index, const uint64_
 
 static Status rebuild(Sequence *s, const uint64_t *keep) {
   Build build = {.s = s};
-  Edge root;
+  Edge root = {0};
   Status status = build_kept(&build, s->root.kid, 0, keep);
   if (status == STATUS_OK) status = build_end(&build, &root);
   for (uint32_t level = 0; level < SEQUENCE_HEIGHT; level++) node_release(s, build.open[level]);
