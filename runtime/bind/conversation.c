@@ -351,11 +351,26 @@ static int l_fork(lua_State *L) {
 
 /* ---- marks ---- */
 
+/* A message that a draft has added and not committed: its seq may yet be another's. */
+static bool is_provisional(lua_State *L, const Conversation *conversation, MessageId id) {
+  if (bind_test(L, 2, &BIND_MESSAGE) == NULL) return false;
+  lua_getiuservalue(L, 2, 1);
+  bool of_draft = bind_test(L, -1, &BIND_DRAFT) != NULL;
+  lua_pop(L, 1);
+  const Sequence *list = conversation_list(conversation);
+  return of_draft && store_origin(conversation_store(conversation), id) == id &&
+         sequence_index_of(list, id, UINT32_MAX) == sequence_count(list);
+}
+
 static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
+  *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
-  *handle = view.handle;
   luaL_checktype(L, 3, LUA_TSTRING);
-  return store_origin(conversation_store(view.conversation), bind_message_argument(L, &view, 2));
+  MessageId id = bind_message_argument(L, &view, 2);
+  if (is_provisional(L, view.conversation, id)) {
+    bind_raise(L, "out_of_range", "mark it once the draft is committed", "the message is not in the conversation yet");
+  }
+  return store_origin(conversation_store(view.conversation), id);
 }
 
 /* conversation:mark(message, name) */

@@ -241,6 +241,15 @@ static int l_json(lua_State *L) {
   return 1;
 }
 
+/* Whole, or not at all; errno stays that of what went wrong first. */
+static Status end_file(FileWriter *writer, Status status) {
+  if (status == STATUS_OK) return file_commit(writer);
+  int error = errno;
+  file_abandon(writer);
+  errno = error;
+  return status;
+}
+
 static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
 
 /* The document to write by: its own, or a new one of the shape asked for. */
@@ -270,12 +279,7 @@ static int l_save(lua_State *L) {
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   Sink sink = {.write = add_to_file, .user = &writer};
   status = document_write(&document, view.conversation, view.list, sink);
-  if (status == STATUS_OK) status = file_commit(&writer);
-  else {
-    int error = errno;
-    file_abandon(&writer);
-    errno = error;
-  }
+  status = end_file(&writer, status);
   if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, TOO_DEEP));
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   lua_pushboolean(L, 1);
@@ -305,12 +309,7 @@ static int l_write_file(lua_State *L) {
   Status status = file_create(&writer, &memory, path);
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   status = file_write(&writer, text.bytes, text.size);
-  if (status == STATUS_OK) status = file_commit(&writer);
-  else {
-    int error = errno;
-    file_abandon(&writer);
-    errno = error;
-  }
+  status = end_file(&writer, status);
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   lua_pushboolean(L, 1);
   return 1;

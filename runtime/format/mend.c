@@ -14,7 +14,7 @@ typedef struct Piece {
   Text instead;              /* bytes NULL: nothing, it is valid */
 } Piece;
 
-/* The number of the escape \uXXXX at `at`, or -1 if none stands there. */
+/* The number of the \u escape at `at`, or -1 if none stands there. */
 static int32_t unit_at(const char *at, const char *end) {
   int32_t unit = 0;
   if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;

@@ -217,6 +217,22 @@ describe("limit", function()
 end)
 
 describe("marks", function()
+  it("wait until a draft's own message is the conversation's", function()
+    local chat = conversation "u3 u4"
+    do
+      local draft = chat:draft {}
+      local made = draft:insert(1, { role = "user", content = "new" })
+      local problem = refusal(chat.mark, chat, made, "pinned")
+      assert.equal("out_of_range", problem.code)
+      chat:mark(draft[2], "pinned")
+      require("ebb.support.core").draft.discard(draft)
+    end
+
+    chat:append { role = "user", content = "another" }
+    assert.same({}, chat[3].marks)
+    assert.same({ "pinned" }, chat[1].marks)
+  end)
+
   it("are outside the batches", function()
     local chat = conversation "u1 u2"
     chat:mark(2, "important")

@@ -45,18 +45,13 @@ local function check_table(given, where)
   return given
 end
 
+local KIND = {
+  noun = "filter", verb = "filter", hint = "return function(message, options) ... end",
+  other = { noun = "policy", verb = "trim", hint = "run it with chat:trim or `ebb trim --policy`" },
+}
+
 local function from_file(path)
-  local value, message, code = script_file.load(path)
-  if message then return refuse(code == "script" and "filter" or code, message) end
-  local name = script_file.name(path)
-  if type(value) == "function" then return { name = name, filter = value } end
-  if type(value) ~= "table" then
-    local hint = "return function(message, options) ... end"
-    return refuse("shape", ("%s: expected a filter, the file returned %s"):format(path, type(value)), hint)
-  end
-  if value.trim ~= nil and value.filter == nil then
-    return refuse("shape", path .. " is a policy, not a filter", "run it with chat:trim or `ebb trim --policy`")
-  end
+  local value, name = script_file.read(path, KIND)
   check_table(value, path)
   return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
 end

@@ -28,13 +28,6 @@ local FIELDS = { "name", "summary", "options", "trim" }
 ---@field policy ebb.Policy
 ---@field options table        checked, defaults filled in
 
-local function contains(list, value)
-  for _, item in ipairs(list) do
-    if item == value then return true end
-  end
-  return false
-end
-
 --- A policy table, or a refusal that says what it lacks. Unknown fields are the
 --- author's own business unless they look like a slip of the pen.
 local function check_policy(policy, where)
@@ -43,7 +36,7 @@ local function check_policy(policy, where)
   end
   if policy.name ~= nil and type(policy.name) ~= "string" then refuse("shape", where .. ": name is a string") end
   for field in pairs(policy) do
-    local near = not contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
+    local near = not options.contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
     if near then
       refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
     end
@@ -57,24 +50,19 @@ local function named(policy, name)
   return { name = name, summary = policy.summary, options = policy.options, trim = policy.trim }
 end
 
+local KIND = {
+  noun = "policy", verb = "trim", hint = "return { name = ..., trim = function(draft, budget, options) ... end }",
+  other = { noun = "filter", verb = "filter", hint = "run it with chat:filter or `ebb filter`" },
+}
+
 local function from_file(path)
-  local value, message, code = script_file.load(path)
-  if message then return refuse(code == "script" and "policy" or code, message) end
-  local name = script_file.name(path)
-  if type(value) == "function" then return { name = name, trim = value } end
-  if type(value) ~= "table" then
-    local hint = "return { name = ..., trim = function(draft, budget, options) ... end }"
-    return refuse("shape", ("%s: expected a policy, the file returned %s"):format(path, type(value)), hint)
-  end
-  if value.filter ~= nil and value.trim == nil then
-    return refuse("shape", path .. " is a filter, not a policy", "run it with chat:filter or `ebb filter`")
-  end
+  local value, name = script_file.read(path, KIND)
   return named(check_policy(value, path), name)
 end
 
 local function from_name(name)
   if script_file.is_path(name) then return from_file(name) end
-  if contains(policies.names, name) then return require("ebb.policies." .. name) end
+  if options.contains(policies.names, name) then return require("ebb.policies." .. name) end
   local hint = suggest.hint(name, policies.names)
   return refuse("unknown_name", ("unknown policy '%s'"):format(name), hint or "a file needs a / or .lua in its name")
 end
@@ -149,7 +137,7 @@ end
 --- The built-in policies by name, loaded when looked at: `ebb.policies`.
 policies.built_in = setmetatable({}, {
   __index = function(_, name)
-    return contains(policies.names, name) and policies.find(name) or nil
+    return options.contains(policies.names, name) and policies.find(name) or nil
   end,
   __newindex = function()
     refuse("argument", "ebb.policies lists what is built in", "give a policy of your own to chat:trim as it is")

@@ -65,7 +65,10 @@ local function shown(value)
   return tostring(value)
 end
 
-local function contains(list, value)
+---@param list any[]
+---@param value any
+---@return boolean
+function options.contains(list, value)
   for _, item in ipairs(list) do
     if item == value then return true end
   end
@@ -92,7 +95,7 @@ end
 local function read(declaration, value)
   local result, expected = READ[declaration.type](value)
   if result == nil then return nil, ("expected %s, got %s"):format(expected, shown(value)) end
-  if declaration.type == "choice" and not contains(declaration.choices, result) then
+  if declaration.type == "choice" and not options.contains(declaration.choices, result) then
     return nil, "no such choice: " .. shown(result), suggest.hint(result, choice_names(declaration.choices))
   end
   if declaration.min and result < declaration.min then
@@ -120,7 +123,7 @@ end
 ---@param owner string      who takes them, such as "trim" or "policy keep_recent"
 function options.names(given, known, owner)
   for name in pairs(given) do
-    if not contains(known, name) then
+    if not options.contains(known, name) then
       refuse("unknown_name", ("%s has no option %s"):format(owner, shown(name)), suggest.hint(name, known))
     end
   end
@@ -132,7 +135,7 @@ local function declare_one(name, declaration, owner)
     refuse("shape", where .. ": expected name = { type = ..., default = ... }")
   end
   for field in pairs(declaration) do
-    if not contains(DECLARATION, field) then
+    if not options.contains(DECLARATION, field) then
       refuse("shape", ("%s: unknown field %s"):format(where, shown(field)), suggest.hint(field, DECLARATION))
     end
   end

@@ -5,6 +5,7 @@
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
+local refuse = require "ebb.support.refuse"
 
 local script_file = {}
 
@@ -39,6 +40,31 @@ function script_file.load(path)
   local ok, value = pcall(chunk)
   if not ok then return nil, tostring(value), "script" end
   return value
+end
+
+---@class ebb.ScriptKind      What a file should return: a function, or a table with one
+---@field noun string          "policy"
+---@field verb string          the field of the table: "trim"
+---@field hint string          what to return
+---@field other { noun: string, verb: string, hint: string }   what it is taken for most easily
+
+--- The table that a file returns, a bare function put into one. Raises what is wrong.
+---@param path string
+---@param kind ebb.ScriptKind
+---@return table value
+---@return string name         of the file
+function script_file.read(path, kind)
+  local value, message, code = script_file.load(path)
+  if message then return refuse(code == "script" and kind.noun or code, message) end
+  local name, other = script_file.name(path), kind.other
+  if type(value) == "function" then return { [kind.verb] = value }, name end
+  if type(value) ~= "table" then
+    return refuse("shape", ("%s: expected a %s, the file returned %s"):format(path, kind.noun, type(value)), kind.hint)
+  end
+  if value[other.verb] ~= nil and value[kind.verb] == nil then
+    return refuse("shape", ("%s is a %s, not a %s"):format(path, other.noun, kind.noun), other.hint)
+  end
+  return value, name
 end
 
 return script_file
