@@ -1,0 +1,42 @@
+/*
+** Pieces: the cuts that a byte-pair tokenizer makes before it merges.
+**
+**     "I'd say: 12345 \n"  ->  "I" "'d" " say" ":" " " "123" "45" " \n"
+**
+** A pattern is a regular expression of the vocabulary's makers. The ones that
+** matter are cut by hand-written scanners, which go by the class of each
+** character (class.h); where the machine can, 64 bytes at a time.
+**
+** Bytes that are not UTF-8 count as characters of class "other", one each, so
+** that every text can be cut; no piece is empty and together they are the text.
+*/
+#ifndef EBB_TOKENS_PIECE_H
+#define EBB_TOKENS_PIECE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum PiecePattern { PIECES_CL100K, PIECES_O200K, PIECES_GPT2 } PiecePattern;
+
+/* "cl100k", "o200k", "gpt2"; static. */
+const char *piece_pattern_name(PiecePattern pattern);
+bool        piece_pattern_parse(const char *name, PiecePattern *pattern);
+
+#define PIECE_BATCH 256
+
+/* A text being cut. `size` may be anything; nothing beyond it is read. */
+typedef struct Pieces {
+  const char *bytes;
+  size_t size;
+  size_t at;             /* where the next piece starts */
+  PiecePattern pattern;
+  bool portable;         /* never the wide path: for tests */
+} Pieces;
+
+Pieces   pieces_start(PiecePattern pattern, const char *bytes, size_t size);
+/* Cuts the next pieces: each ends (exclusive offset in the text) where the
+   following one starts. Answers how many; 0 at the end of the text. */
+uint32_t pieces_next(Pieces *pieces, size_t ends[PIECE_BATCH]);
+
+#endif

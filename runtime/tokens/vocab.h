@@ -1,0 +1,41 @@
+/*
+** Vocab: a byte-pair vocabulary, ready to use without parsing.
+**
+** An image is one block of bytes, position independent, made once from a
+** vocabulary's tokens and ranks (vocab_build.h) and from then on mapped
+** read-only, so that all processes share its pages:
+**
+**     header      magic, version, byte order, sizes, pattern, checksums
+**     tables      bytes -> id, pair validity, id -> bytes
+**
+** Opening checks the header and that every table lies within the block; that
+** costs nothing per token. vocab_verify reads all of it. Looking up never
+** trusts an offset: a damaged image gives wrong counts at worst.
+**
+** Ownership: counted by vocab_share and vocab_release; never changed, so any
+** number of tokenizers may use one.
+*/
+#ifndef EBB_TOKENS_VOCAB_H
+#define EBB_TOKENS_VOCAB_H
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "tokens/piece.h"
+
+typedef struct Vocab Vocab;
+
+/* Maps an image file. STATUS_ABSENT, STATUS_SYNTAX (not an image, damaged, of
+   another version or byte order), STATUS_MEMORY. */
+Status vocab_open(const Memory *memory, const char *path, Vocab **vocab);
+/* The same over bytes of the caller, which must outlive the vocab; aligned to 64. */
+Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab);
+Vocab *vocab_share(Vocab *vocab);
+void   vocab_release(Vocab *vocab);              /* NULL is allowed */
+
+const char  *vocab_name(const Vocab *vocab);     /* "o200k_base" */
+PiecePattern vocab_pattern(const Vocab *vocab);
+uint32_t     vocab_size(const Vocab *vocab);     /* ids are below it */
+/* Reads the whole image: STATUS_SYNTAX if a checksum is wrong or a table contradicts another. */
+Status       vocab_verify(const Vocab *vocab);
+
+#endif
