@@ -190,7 +190,7 @@ static Status find_call(Conversation *conversation, const Seat *seat, Text key, 
    Then the newest call that waits is the nearest one. */
 static bool shows_all(const Seat *seat) {
   return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1 &&
-         sequence_is_ascending(seat->list);
+         sequence_is_ranked(seat->list) && sequence_sum(seat->list).moved == 0;
 }
 
 static Status link_results(Conversation *conversation, const Seat *seat) {
@@ -227,6 +227,15 @@ static bool inherit_links(Conversation *conversation, MessageId id, MessageId re
 
 /* ---- adding ---- */
 
+/* Gives a new message its rank where it is not appended. */
+static Status rank_seat(Conversation *conversation, const Seat *seat) {
+  const Sequence *list = seat->list;
+  if (seat->replaced != 0) return store_replace(conversation->store, seat->id, seat->replaced);
+  if (seat->position == sequence_count(list) || !sequence_is_ranked(list)) return STATUS_OK;
+  Rank before = seat->position == 0 ? (Rank){0, 0} : sequence_rank(list, seat->position - 1);
+  return store_insert(conversation->store, seat->id, before, sequence_rank(list, seat->position));
+}
+
 Status conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
                               bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id) {
   Status status = store_add(conversation->store, raw, adopted, shape, id);
@@ -236,10 +245,11 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
   if (status != STATUS_OK) return status;
   if (tokens > MESSAGE_TOKENS_MAX) return STATUS_LIMIT;
   store_weigh(conversation->store, *id, tokens);
-  if (replaced != 0) status = store_replace(conversation->store, *id, replaced);
+  Seat seat = {.list = list, .position = position, .id = *id, .replaced = replaced};
+  status = rank_seat(conversation, &seat);
   if (status != STATUS_OK) return status;
   if (replaced != 0 && inherit_links(conversation, *id, replaced)) return STATUS_OK;
-  return link_results(conversation, &(Seat){.list = list, .position = position, .id = *id, .replaced = replaced});
+  return link_results(conversation, &seat);
 }
 
 Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,

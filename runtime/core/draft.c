@@ -78,8 +78,10 @@ Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
   *tokens = conversation_overhead(draft->conversation);
   if (!draft->numbered && !draft->guarded) return STATUS_OK;
   if (!draft->numbered && oldest_can_search(draft->conversation, draft->list)) {
-    *tokens += oldest_guarded(draft->conversation, draft->list);
-    return STATUS_OK;
+    uint64_t guarded = 0;
+    Status status = oldest_guarded(draft->conversation, draft->list, &guarded);
+    *tokens += guarded;
+    return status;
   }
   Status status = draft_number(draft);
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {

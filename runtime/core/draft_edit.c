@@ -101,18 +101,19 @@ static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause,
 
 /* ---- the oldest, by searching ---- */
 
-/* Entries for the messages [first, end) of the list: a run where seqs have no
-   gap, else its two halves. */
+/* Entries for the messages [first, end) of the list: a run where seqs rise by one,
+   else its two halves. They rise where nothing was moved. */
 static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t end) {
   MessageId low = sequence_at(draft->list, first), high = sequence_at(draft->list, end - 1);
-  if (high - low != end - 1 - first) {
+  Sum before = sequence_prefix(draft->list, first), behind = sequence_prefix(draft->list, end);
+  bool run = high - low == end - 1 - first && behind.moved == before.moved;
+  if (!run && end - first > 1) {
     uint32_t middle = first + (end - first) / 2;
     Status status = record_range(draft, cause, first, middle);
     return status == STATUS_OK ? record_range(draft, cause, middle, end) : status;
   }
   Status status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
-  Sum before = sequence_prefix(draft->list, first), behind = sequence_prefix(draft->list, end);
   uint64_t freed = sum_measure(&behind, MEASURE_TOKENS) - sum_measure(&before, MEASURE_TOKENS);
   draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = low, .count = end - first, .freed = (int64_t)freed});
   return STATUS_OK;
@@ -171,8 +172,8 @@ static Status search_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause caus
   uint64_t *gone = memory_new_array(&draft->memory, words, sizeof *gone);
   if (gone == NULL) return STATUS_MEMORY;
   memset(gone, 0, words * sizeof *gone);
-  oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
-  Status status = drop_gone(draft, cause, gone, words, freed);
+  Status status = oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
+  if (status == STATUS_OK) status = drop_gone(draft, cause, gone, words, freed);
   memory_free(&draft->memory, gone, words * sizeof *gone);
   return status;
 }

@@ -91,6 +91,14 @@ uint32_t marks_size(const Marks *marks, Text name) {
   return set == NULL ? 0 : (uint32_t)set->members.count;
 }
 
+bool marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin) {
+  const MarkSet *set = find(marks, name);
+  uint64_t key, one;
+  if (set == NULL || !map_next(&set->members, at, &key, &one)) return false;
+  *origin = (MessageId)key;
+  return true;
+}
+
 uint32_t marks_name_count(const Marks *marks) { return marks->count; }
 
 Text marks_name(const Marks *marks, uint32_t index) {

@@ -20,6 +20,9 @@ Status marks_add(Marks *marks, Text name, MessageId origin);
 bool   marks_remove(Marks *marks, Text name, MessageId origin);     /* had it the mark? */
 bool   marks_has(const Marks *marks, Text name, MessageId origin);
 uint32_t marks_size(const Marks *marks, Text name);                 /* messages under a name */
+/* Takes the next message under a name, in no order; false at the end. Start with
+   *at = 0; nothing may be added or removed meanwhile. */
+bool     marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin);
 
 /* The names in order of their first use, also of sets that are empty again. */
 uint32_t marks_name_count(const Marks *marks);

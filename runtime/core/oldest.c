@@ -1,97 +1,149 @@
 #include "core/oldest.h"
 
+#include <string.h>
 
-/* Beyond this distance of results from their calls walking would cost more than
-   it saves. */
+/* Beyond this distance of results from their calls, and with more pinned messages
+   than this, walking would cost more than it saves. */
 #define SPAN_MAX 256
+#define PINNED_MAX 4096
 
 typedef struct Search {
   const Store *store;
   const Sequence *list;
+  Memory memory;
   uint32_t count, span;
   uint32_t last_user;        /* position of the last message that starts a turn */
   uint64_t need, freed;
-  uint64_t *gone;
+  uint64_t *gone;            /* a bit per position */
+  uint64_t *held;            /* the same, for pinned units; NULL: there are none */
 } Search;
 
 static const Message *message_at(const Search *search, uint32_t position) {
   return store_message(search->store, sequence_at(search->list, position));
 }
 
-static bool is_gone(const Search *search, uint32_t position) { return search->gone[position / 64] >> (position % 64) & 1; }
+static uint32_t anchor_at(const Search *search, uint32_t position) { return sequence_rank(search->list, position).anchor; }
+
+static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
+static void set_bit(uint64_t *bits, uint32_t position) { bits[position / 64] |= (uint64_t)1 << (position % 64); }
+static bool is_held(const Search *search, uint32_t position) { return search->held != NULL && has_bit(search->held, position); }
+static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
 
 static void drop(Search *search, uint32_t position) {
-  search->gone[position / 64] |= (uint64_t)1 << (position % 64);
+  set_bit(search->gone, position);
   search->freed += message_tokens(message_at(search, position));
 }
 
 static Search search_start(const Conversation *conversation, const Sequence *list) {
   const Store *store = conversation_store(conversation);
   uint32_t turns = sequence_sum(list).turns;
-  return (Search){.store = store, .list = list, .count = sequence_count(list), .span = store_span(store),
+  return (Search){.store = store, .list = list, .memory = *conversation_memory(conversation),
+                  .count = sequence_count(list), .span = store_span(store),
                   .last_user = turns == 0 ? 0 : sequence_find(list, MEASURE_TURNS, turns - 1)};
 }
 
 bool oldest_can_search(const Conversation *conversation, const Sequence *list) {
-  if (!sequence_is_ascending(list) || sequence_sum(list).turns == 0) return false;
-  if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > 0) return false;
+  if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0) return false;
+  if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
   Search search = search_start(conversation, list);
   return search.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
 }
 
 /* ---- units about a place ---- */
 
-/* The message with the call that the one at `position` answers; 0: none is visible. */
-static MessageId visible_caller(const Search *search, uint32_t position) {
-  MessageId id = sequence_at(search->list, position);
-  if (message_result_count(store_message(search->store, id)) == 0) return 0;
-  MessageId caller = store_answers(search->store, id, 0).message;
-  bool visible = caller != 0 && sequence_index_of(search->list, caller, UINT32_MAX) < search->count;
-  return visible ? caller : 0;
+/* Does a result of `message` answer a call of the one at position `caller`, and which? */
+static bool answers(const Search *search, MessageId id, uint32_t result, MessageId caller, uint32_t *call) {
+  Link link = store_answers(search->store, id, result);
+  if (link.message == 0 || store_origin(search->store, link.message) != store_origin(search->store, caller)) return false;
+  const Message *message = store_message(search->store, id);
+  return store_call(search->store, caller, link, message_text(message, message_result(message, result).id), call);
 }
 
-/* The next position after `from` whose message answers `caller`, or the count. */
-static uint32_t next_result(const Search *search, MessageId caller, uint32_t from) {
-  MessageId origin = store_origin(search->store, caller);
-  for (uint32_t at = from + 1; at < search->count; at++) {
-    MessageId id = sequence_at(search->list, at);
-    if (id - caller > search->span) break;
-    if (message_result_count(store_message(search->store, id)) == 0) continue;
-    MessageId answered = store_answers(search->store, id, 0).message;
-    if (answered != 0 && store_origin(search->store, answered) == origin) return at;
+/* The position of the message with the call that the one at `position` answers, or the count. */
+static uint32_t visible_caller(const Search *search, uint32_t position) {
+  MessageId id = sequence_at(search->list, position);
+  uint32_t results = message_result_count(store_message(search->store, id)), call;
+  for (uint32_t i = 0; i < results; i++) {
+    MessageId linked = store_answers(search->store, id, i).message;
+    uint32_t caller = linked == 0 ? search->count : sequence_index_of_origin(search->list, linked);
+    if (caller < search->count && answers(search, id, i, sequence_at(search->list, caller), &call)) return caller;
   }
   return search->count;
 }
 
-/* Has one of the calls at `position` no visible result? */
-static bool is_open(const Search *search, uint32_t position) {
-  MessageId caller = sequence_at(search->list, position);
-  uint32_t calls = message_call_count(store_message(search->store, caller));
-  for (uint32_t call = 0; call < calls; call++) {
-    bool answered = false;
-    for (uint32_t at = position; !answered && (at = next_result(search, caller, at)) < search->count;) {
-      MessageId id = sequence_at(search->list, at);
-      uint32_t results = message_result_count(store_message(search->store, id));
-      for (uint32_t i = 0; i < results && !answered; i++) answered = store_answers(search->store, id, i).call == call;
+/* The next position after `from` whose message answers the one at `caller`, or the count. */
+static uint32_t next_result(const Search *search, uint32_t caller, uint32_t from) {
+  MessageId id = sequence_at(search->list, caller);
+  uint32_t anchor = anchor_at(search, caller), call;
+  for (uint32_t at = from + 1; at < search->count && anchor_at(search, at) - anchor <= search->span; at++) {
+    MessageId there = sequence_at(search->list, at);
+    uint32_t results = message_result_count(store_message(search->store, there));
+    for (uint32_t i = 0; i < results; i++) {
+      if (answers(search, there, i, id, &call)) return at;
     }
-    if (!answered) return true;
+  }
+  return search->count;
+}
+
+static bool call_is_answered(const Search *search, uint32_t caller, uint32_t wanted) {
+  MessageId id = sequence_at(search->list, caller);
+  for (uint32_t at = caller; (at = next_result(search, caller, at)) < search->count;) {
+    MessageId there = sequence_at(search->list, at);
+    uint32_t results = message_result_count(store_message(search->store, there)), call;
+    for (uint32_t i = 0; i < results; i++) {
+      if (answers(search, there, i, id, &call) && call == wanted) return true;
+    }
   }
   return false;
 }
 
-static void drop_unit(Search *search, uint32_t position) {
-  MessageId caller = sequence_at(search->list, position);
-  drop(search, position);
-  if (message_call_count(store_message(search->store, caller)) == 0) return;
-  for (uint32_t at = position; (at = next_result(search, caller, at)) < search->count;) drop(search, at);
+/* Has one of the calls at `position` no visible result? */
+static bool is_open(const Search *search, uint32_t position) {
+  uint32_t calls = message_call_count(message_at(search, position));
+  for (uint32_t call = 0; call < calls; call++) {
+    if (!call_is_answered(search, position, call)) return true;
+  }
+  return false;
+}
+
+/* Calls `act` for every message of the unit that begins at `position`. */
+static void for_unit(Search *search, uint32_t position, void (*act)(Search *search, uint32_t position)) {
+  act(search, position);
+  if (message_call_count(message_at(search, position)) == 0) return;
+  for (uint32_t at = position; (at = next_result(search, position, at)) < search->count;) act(search, at);
 }
 
 /* Does a unit begin here that may go? */
 static bool may_go(const Search *search, uint32_t position) {
-  const Message *message = message_at(search, position);
-  if (message_role(message) == ROLE_SYSTEM || position == search->last_user || is_gone(search, position)) return false;
-  if (visible_caller(search, position) != 0) return false;
+  if (position == search->last_user || has_bit(search->gone, position) || is_held(search, position)) return false;
+  if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
+  if (visible_caller(search, position) < search->count) return false;
   return position < search->last_user || !is_open(search, position);
+}
+
+/* ---- what is pinned ---- */
+
+static void hold(Search *search, uint32_t position) { set_bit(search->held, position); }
+
+static Status hold_none(Search *search) {
+  search->held = memory_new_array(&search->memory, words_of(search), sizeof *search->held);
+  if (search->held == NULL) return STATUS_MEMORY;
+  memset(search->held, 0, words_of(search) * sizeof *search->held);
+  return STATUS_OK;
+}
+
+static void hold_pinned(Search *search, const Marks *marks) {
+  MessageId origin;
+  for (size_t at = 0; marks_next(marks, text_of(MARK_PINNED), &at, &origin);) {
+    uint32_t position = sequence_index_of_origin(search->list, origin);
+    if (position == search->count) continue;
+    uint32_t caller = visible_caller(search, position);
+    for_unit(search, caller < search->count ? caller : position, hold);
+  }
+}
+
+static void search_end(Search *search) {
+  if (search->held != NULL) memory_free(&search->memory, search->held, words_of(search) * sizeof *search->held);
 }
 
 /* ---- the cut ---- */
@@ -116,7 +168,7 @@ static uint32_t find_need(const Search *search) {
 /* Where the newest `keep` units begin. */
 static uint32_t find_kept(const Search *search, uint32_t keep) {
   uint32_t position = search->count;
-  while (position > 0 && keep > 0) keep -= visible_caller(search, --position) == 0;
+  while (position > 0 && keep > 0) keep -= visible_caller(search, --position) == search->count;
   return position;
 }
 
@@ -125,51 +177,87 @@ static void set_range(uint64_t *bits, uint32_t end) {
   if (end % 64 > 0) bits[end / 64] |= ((uint64_t)1 << (end % 64)) - 1;
 }
 
+/* Takes back what was dropped before `end` but is held. */
+static void spare_held(Search *search, uint32_t end) {
+  for (uint32_t word = 0; search->held != NULL && word <= end / 64; word++) {
+    for (uint64_t spared = search->held[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
+      search->freed -= message_tokens(message_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared)));
+    }
+    search->gone[word] &= ~search->held[word];
+  }
+}
+
 /* Drops every unit that begins before `end`: all of them are wanted. */
 static void drop_before(Search *search, uint32_t end) {
-  Sum sum = sequence_prefix(search->list, end);
   if (end == 0) return;
+  Sum sum = sequence_prefix(search->list, end);
   set_range(search->gone, end);
   for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
     uint32_t at = sequence_find(search->list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
     search->gone[at / 64] &= ~((uint64_t)1 << (at % 64));
   }
   search->freed += tokens_before(search, end);
+  spare_held(search, end);
   if (end == search->count) return;
-  MessageId border = sequence_at(search->list, end);
-  for (uint32_t at = end; at < search->count && sequence_at(search->list, at) - border <= search->span; at++) {
-    MessageId caller = visible_caller(search, at);
-    if (caller != 0 && caller < border) drop(search, at);
+  uint32_t border = anchor_at(search, end);
+  for (uint32_t at = end; at < search->count && anchor_at(search, at) - border <= search->span; at++) {
+    if (visible_caller(search, at) < end && !is_held(search, at)) drop(search, at);
   }
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-void oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep, uint64_t *gone) {
+/* A place before which no unit begins that is not needed: all results that stand
+   behind it come before the first position at which enough would have gone. */
+static uint32_t find_sure(const Search *search) {
+  uint32_t place = find_need(search), anchor = place == 0 ? 0 : anchor_at(search, place - 1);
+  if (anchor <= search->span) return 0;
+  return sequence_find_rank(search->list, (Rank){.anchor = anchor - search->span, .step = 0});
+}
+
+Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep, uint64_t *gone) {
   Search search = search_start(conversation, list);
   search.need = need;
   search.gone = gone;
-  uint32_t kept = find_kept(&search, keep), place = find_need(&search);
-  /* Before this place lie fewer tokens than are needed even with all results
-     that stand behind it. */
-  uint32_t sure = place > search.span + 1 ? place - search.span - 1 : 0;
-  uint32_t at = smaller(smaller(sure, kept), search.last_user);
+  const Marks *marks = conversation_marks(conversation);
+  if (marks_size(marks, text_of(MARK_PINNED)) > 0) {
+    Status status = hold_none(&search);
+    if (status != STATUS_OK) return status;
+    hold_pinned(&search, marks);
+  }
+  uint32_t kept = find_kept(&search, keep);
+  uint32_t at = smaller(smaller(find_sure(&search), kept), search.last_user);
   drop_before(&search, at);
   for (; at < kept && search.freed < need; at++) {
-    if (may_go(&search, at)) drop_unit(&search, at);
+    if (may_go(&search, at)) for_unit(&search, at, drop);
   }
+  search_end(&search);
+  return STATUS_OK;
 }
 
-uint64_t oldest_guarded(const Conversation *conversation, const Sequence *list) {
-  Search search = search_start(conversation, list);
-  uint64_t tokens = sequence_sum(list).tokens[ROLE_SYSTEM] + message_tokens(message_at(&search, search.last_user));
-  for (uint32_t at = search.last_user + 1; at < search.count; at++) {
-    MessageId caller = sequence_at(list, at);
-    if (message_call_count(store_message(search.store, caller)) == 0 || !is_open(&search, at)) continue;
-    tokens += message_tokens(message_at(&search, at));
-    for (uint32_t result = at; (result = next_result(&search, caller, result)) < search.count;) {
-      tokens += message_tokens(message_at(&search, result));
+static uint64_t held_tokens(const Search *search) {
+  uint64_t tokens = 0;
+  for (uint32_t word = 0; word < words_of(search); word++) {
+    for (uint64_t held = search->held[word]; held != 0; held &= held - 1) {
+      tokens += message_tokens(message_at(search, word * 64 + (uint32_t)__builtin_ctzll(held)));
     }
   }
   return tokens;
+}
+
+Status oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens) {
+  Search search = search_start(conversation, list);
+  Status status = hold_none(&search);
+  if (status != STATUS_OK) return status;
+  hold_pinned(&search, conversation_marks(conversation));
+  hold(&search, search.last_user);
+  for (uint32_t i = 0; i < sequence_sum(list).count[ROLE_SYSTEM]; i++) {
+    hold(&search, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
+  }
+  for (uint32_t at = search.last_user + 1; at < search.count; at++) {
+    if (message_call_count(message_at(&search, at)) > 0 && is_open(&search, at)) for_unit(&search, at, hold);
+  }
+  *tokens = held_tokens(&search);
+  search_end(&search);
+  return STATUS_OK;
 }

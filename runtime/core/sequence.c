@@ -16,7 +16,7 @@
 Status sequence_new(const Memory *memory, const Store *store, Sequence **s) {
   Sequence *made = memory_new(memory, sizeof *made);
   if (made == NULL) return STATUS_MEMORY;
-  *made = (Sequence){.memory = *memory, .store = store, .root = {.kid = NULL, .sum = SUM_ZERO}, .ascending = true};
+  *made = (Sequence){.memory = *memory, .store = store, .root = {.kid = NULL, .sum = SUM_ZERO}, .ranked = true};
   *s = made;
   return STATUS_OK;
 }
@@ -155,7 +155,23 @@ static Status insert_first(Sequence *s, const Slot *slot) {
   if (leaf == NULL) return STATUS_MEMORY;
   leaf_place(node_leaf(leaf), 0, slot);
   s->root = edge_to(s, leaf);
+  s->ranked = true;
   return STATUS_OK;
+}
+
+/* The rank of the message at `index`, which stands near what a path leads to. */
+static Rank rank_near(const Sequence *s, const Step *step, uint32_t place, uint32_t index) {
+  const Leaf *leaf = node_leaf(step->node);
+  uint32_t at = step->slot + index - place;      /* wraps beyond the leaf's other end */
+  return at < step->node->used ? rank_of(s, leaf->ids[at], leaf->marks[at]) : sequence_rank(s, index);
+}
+
+/* Do ranks still rise with `rank` at the path's `index`, before what stands at
+   `next`? The tree is still that of before. */
+static bool rises(const Sequence *s, const Path *path, uint32_t index, uint32_t next, Rank rank) {
+  if (!s->ranked) return false;
+  if (index > 0 && !rank_below(rank_near(s, &path->steps[0], index, index - 1), rank)) return false;
+  return next == edge_count(&s->root) || rank_below(rank, rank_near(s, &path->steps[0], index, next));
 }
 
 static Status insert(Sequence *s, uint32_t index, const Slot *slot) {
@@ -168,6 +184,7 @@ static Status insert(Sequence *s, uint32_t index, const Slot *slot) {
   if (status != STATUS_OK) return status;
 
   bool at_end = index == edge_count(&s->root);
+  s->ranked = rises(s, &path, index, index, rank_of(s, slot->id, slot->marks));
   path_own(s, &path, copies, &reserve);
   for (uint32_t level = 0; level < levels; level++) sum_put(&path_edge(s, &path, level)->sum, slot);
   path_place(s, &path, splits, at_end, slot, &reserve);
@@ -183,19 +200,11 @@ static bool append_in_place(Sequence *s, const Slot *slot) {
   if (node->owners > 1 || node->used == SEQUENCE_LEAF) return false;
 
   Edge *edge = &s->root;
+  s->ranked = s->ranked && rank_below(s->last, rank_of(s, slot->id, slot->marks));
   for (; edge->kid->height > 0; edge = &node_edges(edge->kid)[edge->kid->used - 1]) sum_put(&edge->sum, slot);
   sum_put(&edge->sum, slot);
   leaf_place(node_leaf(edge->kid), edge->kid->used, slot);
   return true;
-}
-
-/* Is the order still a rising one with `id` at `index`, before what stands at
-   `next`? `last` is still that of before. */
-static bool rises(const Sequence *s, uint32_t index, uint32_t next, MessageId id) {
-  uint32_t count = edge_count(&s->root);
-  if (!s->ascending) return false;
-  if (next == count) return index == 0 || (index == count ? s->last : sequence_at(s, index - 1)) < id;
-  return (index == 0 || sequence_at(s, index - 1) < id) && id < sequence_at(s, next);
 }
 
 static Status insert_any(Sequence *s, uint32_t index, const Slot *slot) {
@@ -211,12 +220,9 @@ Status sequence_insert(Sequence **sequence, uint32_t index, MessageId id) {
   if (index > count || id == 0 || id > store_count(s->store)) return STATUS_RANGE;
   Slot slot = slot_of(s, id);
   if (count == UINT32_MAX || s->root.sum.tokens[slot.marks & MARK_ROLE] > UINT32_MAX - slot.tokens) return STATUS_LIMIT;
-  bool ascending = rises(s, index, index, id);
   Status status = insert_any(s, index, &slot);
-  if (status != STATUS_OK) return status;
-  s->ascending = ascending;
-  if (index == count) s->last = id;
-  return STATUS_OK;
+  if (status == STATUS_OK && index == count) s->last = rank_of(s, id, slot.marks);
+  return status;
 }
 
 Status sequence_append(Sequence **s, MessageId id) { return sequence_insert(s, edge_count(&(*s)->root), id); }
@@ -227,6 +233,7 @@ static void sum_take(Sum *sum, const Slot *old) {
   sum->count[role]--;
   sum->tokens[role] -= old->tokens;
   sum->turns -= (old->marks & MARK_TURN) != 0;
+  sum->moved -= (old->marks & MARK_MOVED) != 0;
 }
 
 /* Times cannot be subtracted: where the old message may have been the first or
@@ -254,8 +261,10 @@ Status sequence_replace(Sequence **sequence, uint32_t index, MessageId id) {
   Status status = reserve_path(s, copies, 0, levels, &reserve);
   if (status != STATUS_OK) return status;
 
-  s->ascending = rises(s, index, index + 1, id);
-  if (index + 1 == edge_count(&s->root)) s->last = id;
+  Rank rank = rank_of(s, id, new.marks), was = rank_of(s, old.id, old.marks);
+  bool same = rank.anchor == was.anchor && rank.step == was.step;
+  s->ranked = same ? s->ranked : rises(s, &path, index, index + 1, rank);
+  if (index + 1 == edge_count(&s->root)) s->last = rank;
   path_own(s, &path, copies, &reserve);
   leaf_set(node_leaf(path.steps[0].node), at, &new);
   for (uint32_t level = 0; level < levels; level++) edge_exchange(s, path_edge(s, &path, level), &old, &new);

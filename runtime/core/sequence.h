@@ -35,13 +35,18 @@ Sum       sequence_prefix(const Sequence *s, uint32_t end);      /* of [0, end);
    (amount + 1)th message of the role. */
 uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
 
-/* Do ids rise along it, as they do where messages were only appended and cut
-   out? O(1). */
-bool      sequence_is_ascending(const Sequence *s);
+/* Do ranks rise along it, as they do in every list of a conversation? O(1). Ids
+   do too if none of its messages was moved (its sum tells). */
+bool      sequence_is_ranked(const Sequence *s);
+Rank      sequence_rank(const Sequence *s, uint32_t index);      /* index < count */
+/* Index of the first message whose rank is not below `rank`, or the count. Only
+   if ranked. O(log^2 n), as all below; O(n) where it is not ranked. */
+uint32_t  sequence_find_rank(const Sequence *s, Rank rank);
 
-/* Index of a message, or the count if it is not in; `hint` is tried first.
-   O(log^2 n) in an ascending sequence, else O(n). */
+/* Index of a message, or the count if it is not in; `hint` is tried first. */
 uint32_t  sequence_index_of(const Sequence *s, MessageId id, uint32_t hint);
+/* The same, for whatever stands in the place of it now. */
+uint32_t  sequence_index_of_origin(const Sequence *s, MessageId id);
 
 Status    sequence_append(Sequence **s, MessageId id);
 Status    sequence_insert(Sequence **s, uint32_t index, MessageId id);
@@ -56,7 +61,7 @@ Status    sequence_keep(Sequence **s, const uint64_t *keep);
 /* What a leaf knows of each message, so that walkers need not look at those that
    are none of theirs. The role is in the lowest two bits. */
 typedef enum SequenceMark {
-  MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8, MARK_CALLS = 16, MARK_RESULTS = 32
+  MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8, MARK_CALLS = 16, MARK_RESULTS = 32, MARK_MOVED = 64
 } SequenceMark;
 
 /* A walk over [first, end) in order, O(1) a step on average. Ids come a leaf at

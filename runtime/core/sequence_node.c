@@ -89,6 +89,7 @@ Slot slot_of(const Sequence *s, MessageId id) {
   if (message_timestamp(message, &slot.time)) marks |= MARK_TIMED;
   if (message_call_count(message) > 0) marks |= MARK_CALLS;
   if (message_result_count(message) > 0) marks |= MARK_RESULTS;
+  if (store_is_moved(s->store, id)) marks |= MARK_MOVED;
   slot.marks = (uint8_t)marks;
   return slot;
 }
@@ -152,5 +153,5 @@ void sequence_swap(Sequence *s, Edge root) {
   node_release(s, s->root.kid);
   s->root = root;
   uint32_t count = edge_count(&root);
-  s->last = count == 0 ? 0 : sequence_at(s, count - 1);
+  s->last = count == 0 ? (Rank){0, 0} : sequence_rank(s, count - 1);
 }

@@ -86,8 +86,8 @@ struct Sequence {
   Memory memory;
   const Store *store;
   Edge root;
-  bool ascending;      /* ids rise along it */
-  MessageId last;      /* id of the last message; 0: empty */
+  bool ranked;         /* ranks rise along it */
+  Rank last;           /* of the last message; anchor 0: empty */
 };
 
 /* A path from the root, by height: steps[0] is in the leaf. */
@@ -113,6 +113,7 @@ static inline void sum_join(Sum *sum, const Sum *part) {
   for (int role = 0; role < ROLE_COUNT; role++) sum->count[role] += part->count[role];
   for (int role = 0; role < ROLE_COUNT; role++) sum->tokens[role] += part->tokens[role];
   sum->turns += part->turns;
+  sum->moved += part->moved;
   if (part->earliest < sum->earliest) sum->earliest = part->earliest;
   if (part->latest > sum->latest) sum->latest = part->latest;
 }
@@ -122,6 +123,7 @@ static inline void sum_put(Sum *sum, const Slot *slot) {
   sum->count[role]++;
   sum->tokens[role] += slot->tokens;
   sum->turns += (slot->marks & MARK_TURN) != 0;
+  sum->moved += (slot->marks & MARK_MOVED) != 0;
   if (!(slot->marks & MARK_TIMED)) return;
   if (slot->time < sum->earliest) sum->earliest = slot->time;
   if (slot->time > sum->latest) sum->latest = slot->time;
@@ -141,6 +143,10 @@ void  leaf_place(Leaf *leaf, uint32_t at, const Slot *slot);
 void  inner_place(Node *inner, uint32_t at, const Edge *edge);    /* takes the edge's share over */
 
 Slot  slot_of(const Sequence *s, MessageId id);
+/* The store is asked only where the mark says that it knows better. */
+static inline Rank rank_of(const Sequence *s, MessageId id, uint8_t marks) {
+  return marks & MARK_MOVED ? store_rank(s->store, id) : (Rank){.anchor = id, .step = 0};
+}
 Slot  leaf_slot(const Sequence *s, const Leaf *leaf, uint32_t at);
 Sum   leaf_sum(const Sequence *s, const Leaf *leaf, uint32_t end);      /* of the slots [0, end) */
 Sum   node_sum(const Sequence *s, const Node *node);
@@ -150,6 +156,8 @@ Edge  edge_to(const Sequence *s, Node *node);          /* with its sum; takes th
 /* The way to the message at `index`; to behind the last one if index is the
    count. The tree is not empty. */
 void  path_find(const Sequence *s, uint32_t index, Path *path);
+/* The leaf with the message at *index < count, which becomes its place there. */
+const Leaf *find_leaf(const Sequence *s, uint32_t *index);
 /* Where the path's node at `level` hangs. */
 Edge *path_edge(Sequence *s, const Path *path, uint32_t level);
 

@@ -9,8 +9,7 @@ uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
 
 Sum sequence_sum(const Sequence *s) { return s->root.sum; }
 
-/* The leaf with the message at `*index`, which becomes its place there. */
-static const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
+const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
   assert(*index < edge_count(&s->root));
   const Node *node = s->root.kid;
   while (node->height > 0) {
@@ -76,34 +75,49 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   return index + at;
 }
 
-bool sequence_is_ascending(const Sequence *s) { return s->ascending; }
+bool sequence_is_ranked(const Sequence *s) { return s->ranked; }
 
-static uint32_t search_ascending(const Sequence *s, MessageId id) {
-  uint32_t count = edge_count(&s->root), low = 0, high = count;   /* it stands in [low, high) if at all */
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    MessageId there = sequence_at(s, middle);
-    if (there == id) return middle;
-    if (there < id) low = middle + 1;
-    else high = middle;
-  }
-  return count;
+Rank sequence_rank(const Sequence *s, uint32_t index) {
+  const Leaf *leaf = find_leaf(s, &index);
+  return rank_of(s, leaf->ids[index], leaf->marks[index]);
 }
 
-static uint32_t search_all(const Sequence *s, MessageId id) {
+uint32_t sequence_find_rank(const Sequence *s, Rank rank) {
+  uint32_t low = 0, high = edge_count(&s->root);
+  assert(s->ranked);
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (rank_below(sequence_rank(s, middle), rank)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static uint32_t search_all(const Sequence *s, MessageId id, bool origin) {
   uint32_t count = edge_count(&s->root);
   SequenceWalk walk = sequence_walk(s, 0, count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      if (walk.ids[i] == id) return walk.index + i;
+      if ((origin ? store_origin(s->store, walk.ids[i]) : walk.ids[i]) == id) return walk.index + i;
     }
   }
   return count;
 }
 
 uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
-  if (hint < edge_count(&s->root) && sequence_at(s, hint) == id) return hint;
-  return s->ascending ? search_ascending(s, id) : search_all(s, id);
+  uint32_t count = edge_count(&s->root);
+  if (hint < count && sequence_at(s, hint) == id) return hint;
+  if (!s->ranked) return search_all(s, id, false);
+  uint32_t index = sequence_find_rank(s, store_rank(s->store, id));
+  return index < count && sequence_at(s, index) == id ? index : count;
+}
+
+uint32_t sequence_index_of_origin(const Sequence *s, MessageId id) {
+  uint32_t count = edge_count(&s->root);
+  MessageId origin = store_origin(s->store, id);
+  if (!s->ranked) return search_all(s, origin, true);
+  uint32_t index = sequence_find_rank(s, store_rank(s->store, origin));
+  return index < count && store_origin(s->store, sequence_at(s, index)) == origin ? index : count;
 }
 
 SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end) {
@@ -132,7 +146,7 @@ static void check_sum(const Sum *edge, const Sum *slots) {
     assert(edge->count[role] == slots->count[role]);
     assert(edge->tokens[role] == slots->tokens[role]);
   }
-  assert(edge->turns == slots->turns);
+  assert(edge->turns == slots->turns && edge->moved == slots->moved);
   assert(edge->earliest == slots->earliest && edge->latest == slots->latest);
   (void)edge, (void)slots;
 }
@@ -164,15 +178,16 @@ static void check_node(const Sequence *s, const Edge *edge, uint32_t height, boo
 }
 
 static void check_order(const Sequence *s) {
-  MessageId before = 0;
+  Rank before = {0, 0};
   SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      assert(!s->ascending || before < walk.ids[i]);
-      before = walk.ids[i];
+      Rank rank = rank_of(s, walk.ids[i], walk.marks[i]);
+      assert(!s->ranked || rank_below(before, rank));
+      before = rank;
     }
   }
-  assert(before == s->last);
+  assert(before.anchor == s->last.anchor && before.step == s->last.step);
   (void)before;
 }
 

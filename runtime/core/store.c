@@ -24,11 +24,22 @@
 #define BLOCK_MIN 1024
 #define BLOCK_MAX (256 * 1024)
 
+/* The first step at an anchor lies in the middle, further ones so far before it or
+   behind it: two million insertions at one place, each beside the last. */
+#define STEP_FIRST ((uint64_t)1 << 63)
+#define STEP ((uint64_t)1 << 42)
+
 typedef struct StoreBlock {
   struct StoreBlock *older;
   char *bytes;
   size_t used, capacity;
 } StoreBlock;
+
+/* An inserted message and its rank. */
+typedef struct Inserted {
+  MessageId id;
+  Rank rank;
+} Inserted;
 
 struct Store {
   Memory memory;
@@ -38,6 +49,8 @@ struct Store {
   Message *segments[SEGMENT_COUNT];
   StoreBlock *blocks;
   Map waiting;               /* hash of a call's id -> newest waiting call */
+  Inserted *inserted;        /* by id */
+  uint32_t inserted_count, inserted_room;
 };
 
 /* ---- blocks ---- */
@@ -107,6 +120,7 @@ void store_release(Store *store) {
   while (store->blocks != NULL) drop_block(store);
   for (unsigned i = 0; i < SEGMENT_COUNT; i++) memory_free(&memory, store->segments[i], segment_size(i));
   map_free(&store->waiting);
+  memory_free(&memory, store->inserted, store->inserted_room * sizeof *store->inserted);
   memory_free(&memory, store, sizeof *store);
 }
 
@@ -268,10 +282,20 @@ Link store_waiting(const Store *store, Text id, MessageId before) {
 }
 
 static void note_span(Store *store, Details *details, MessageId id, uint32_t result, MessageId caller) {
-  if (id - caller > store->span) store->span = id - caller;
+  uint32_t distance = store_rank(store, id).anchor - store_rank(store, caller).anchor;
+  if (distance > store->span) store->span = distance;
   for (uint32_t i = 0; i < result; i++) {
     if (details_results(details)[i].answers != caller) store->span = UINT32_MAX;
   }
+}
+
+bool store_call(const Store *store, MessageId caller, Link link, Text key, uint32_t *call) {
+  uint32_t count = message_call_count(message_at(store, caller));
+  for (uint32_t i = 0; i < count; i++) {
+    *call = (link.call + i) % count;
+    if (text_equal(key_of(store, (Link){.message = caller, .call = *call}), key)) return true;
+  }
+  return false;
 }
 
 uint32_t store_span(const Store *store) { return store->span; }
@@ -339,7 +363,7 @@ void store_weigh(Store *store, MessageId id, uint32_t tokens) {
 }
 
 StoreMark store_mark(const Store *store) {
-  return (StoreMark){.count = store->count, .span = store->span, .block = store->blocks,
+  return (StoreMark){.count = store->count, .span = store->span, .inserted = store->inserted_count, .block = store->blocks,
                      .used = store->blocks ? store->blocks->used : 0};
 }
 
@@ -357,11 +381,12 @@ void store_rewind(Store *store, StoreMark mark) {
   assert(mark.count <= store->count);
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
   store->span = mark.span;
+  store->inserted_count = mark.inserted;
   while (store->blocks != mark.block) drop_block(store);
   if (store->blocks != NULL) store->blocks->used = mark.used;
 }
 
-/* ---- replacing ---- */
+/* ---- replacing and inserting ---- */
 
 MessageId store_origin(const Store *store, MessageId id) {
   const Details *details = message_at(store, id)->details;
@@ -376,5 +401,48 @@ Status store_replace(Store *store, MessageId id, MessageId replaced) {
     *message->details = (Details){0};
   }
   message->details->origin = store_origin(store, replaced);
+  return STATUS_OK;
+}
+
+/* NULL: it was appended. */
+static const Inserted *find_inserted(const Store *store, MessageId id) {
+  uint32_t low = 0, high = store->inserted_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (store->inserted[middle].id == id) return &store->inserted[middle];
+    if (store->inserted[middle].id < id) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+bool store_is_moved(const Store *store, MessageId id) {
+  return store_origin(store, id) != id || find_inserted(store, id) != NULL;
+}
+
+Rank store_rank(const Store *store, MessageId id) {
+  id = store_origin(store, id);
+  const Inserted *inserted = find_inserted(store, id);
+  return inserted == NULL ? (Rank){.anchor = id, .step = 0} : inserted->rank;
+}
+
+/* A step between two, next to the one that is an inserted message's: so that the
+   next one beside it finds room too. 0: there is none. */
+static uint64_t step_between(uint64_t low, uint64_t high) {
+  uint64_t half = (high - low) / 2;
+  if (low == 0 && high == UINT64_MAX) return STEP_FIRST;
+  if (half == 0) return 0;
+  uint64_t step = half < STEP ? half : STEP;
+  return high == UINT64_MAX ? low + step : low == 0 ? high - step : low + half;
+}
+
+Status store_insert(Store *store, MessageId id, Rank before, Rank behind) {
+  assert(id == store->count && rank_below(before, behind));
+  uint64_t high = behind.anchor == before.anchor ? behind.step : UINT64_MAX, step = step_between(before.step, high);
+  if (step == 0) return STATUS_OK;
+  Inserted *grown = memory_grow(&store->memory, store->inserted, &store->inserted_room, store->inserted_count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  store->inserted = grown;
+  grown[store->inserted_count++] = (Inserted){.id = id, .rank = {.anchor = before.anchor, .step = step}};
   return STATUS_OK;
 }

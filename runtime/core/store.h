@@ -24,6 +24,21 @@
 
 typedef struct Store Store;
 
+/* Where a message stands among all that may ever be in one list with it. No
+   operation moves one message past another, so ranks rise along every list:
+**
+**     appended        its own seq, step 0
+**     a replacement   the rank of what it replaced
+**     inserted        between its neighbours: the anchor of the one before, a
+**                     step between theirs
+*/
+typedef struct Rank {
+  MessageId anchor;
+  uint64_t step;
+} Rank;
+
+static inline bool rank_below(Rank a, Rank b) { return a.anchor != b.anchor ? a.anchor < b.anchor : a.step < b.step; }
+
 /* Where a result's call is; message 0: it answers none. */
 typedef struct Link {
   MessageId message;   /* the one with the call, or that one's later replacement */
@@ -54,7 +69,7 @@ void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* toke
 /* How a refused operation leaves no trace: everything that was added after the
    mark goes, links and blocks included. Nobody may have seen it. Cannot fail. */
 typedef struct StoreMark {
-  uint32_t count, span;
+  uint32_t count, span, inserted;
   struct StoreBlock *block;
   size_t used;
 } StoreMark;
@@ -66,14 +81,28 @@ void       store_rewind(Store *store, StoreMark mark);
 Status     store_replace(Store *store, MessageId id, MessageId replaced);
 MessageId  store_origin(const Store *store, MessageId id);     /* id itself, mostly */
 
+Rank       store_rank(const Store *store, MessageId id);
+/* Is it somewhere else than where an appended message would be? */
+bool       store_is_moved(const Store *store, MessageId id);
+/* Ranks the newest message, just added, between two neighbours; `before` has
+   anchor 0 where there is none, `behind` UINT32_MAX. Where no step is left
+   between them (after some forty insertions, each between the last two) its rank
+   stays that of an appended one, and no list that it enters is ranked. */
+Status     store_insert(Store *store, MessageId id, Rank before, Rank behind);
+
 /* The newest call of this id before message `before` that waits still, or message 0. */
 Link       store_waiting(const Store *store, Text id, MessageId before);
 /* Notes that `id`'s result answers `link` (message 0: nothing). The call waits no more. */
 void       store_link(Store *store, MessageId id, uint32_t result, Link link);
 Link       store_answers(const Store *store, MessageId id, uint32_t result);
 
-/* The greatest distance in seq that a result ever had from its call; UINT32_MAX
-   once a message answered calls of two others. */
+/* Which of the message's calls does a result named `key` answer that is linked to
+   `link`, a version of this message? Its own place first: a replacement may have
+   its calls in another order. false if it has lost that call. */
+bool       store_call(const Store *store, MessageId caller, Link link, Text key, uint32_t *call);
+
+/* The greatest distance in anchors that a result ever had from its call;
+   UINT32_MAX once a message answered calls of two others. */
 uint32_t   store_span(const Store *store);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct Sum {
   uint32_t count[ROLE_COUNT];
   uint32_t tokens[ROLE_COUNT];
   uint32_t turns;
+  uint32_t moved;             /* replacements and inserted messages: those whose seq is not their rank (store.h) */
   int64_t earliest, latest;   /* of the messages with a timestamp; earliest > latest: none */
 } Sum;
 

@@ -62,18 +62,6 @@ static Status note_answer(Builder *builder, uint32_t position, uint32_t call, ui
   return STATUS_OK;
 }
 
-/* Does the message at `position` still have a call of this id? A replacement
-   may have lost it. Answers its number of calls, and which it is; or 0. */
-static uint32_t find_call(const Builder *builder, uint32_t position, Link link, Text id, uint32_t *call) {
-  const Message *caller = store_message(builder->store, sequence_at(builder->sequence, position));
-  uint32_t count = message_call_count(caller);
-  for (uint32_t i = 0; i < count; i++) {
-    *call = (link.call + i) % count;   /* its own place first */
-    if (text_equal(message_call_key(caller, *call), id)) return count;
-  }
-  return 0;
-}
-
 static Status join_results(Builder *builder, uint32_t position, MessageId id) {
   const Message *message = store_message(builder->store, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
@@ -81,10 +69,10 @@ static Status join_results(Builder *builder, uint32_t position, MessageId id) {
     uint32_t place = link.message == 0 ? 0 : builder->places[store_origin(builder->store, link.message)], call;
     if (place == 0) continue;
     Text text = message_text(message, message_result(message, i).id);
-    uint32_t calls = find_call(builder, place - 1, link, text, &call);
-    if (calls == 0) continue;
+    MessageId caller = sequence_at(builder->sequence, place - 1);
+    if (!store_call(builder->store, caller, link, text, &call)) continue;
     join(builder->units->of, place - 1, position);
-    Status status = note_answer(builder, place - 1, call, calls);
+    Status status = note_answer(builder, place - 1, call, message_call_count(store_message(builder->store, caller)));
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;

@@ -12,6 +12,7 @@
 
 static void same_list(const Sequence *list, const MessageId *ids, uint32_t count) {
   uint32_t at = 0;
+  assert_true(sequence_is_ranked(list));     /* whatever was inserted and replaced */
   assert_int_equal(sequence_count(list), count);
   SequenceWalk walk = sequence_walk(list, 0, count);
   while (sequence_walk_next(&walk)) {
@@ -27,7 +28,8 @@ static void same_sum(Sum sum, const MessageId *ids, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) plain_sum_add(&plain, ids[i]);
   assert_true(memcmp(sum.count, plain.count, sizeof sum.count) == 0);
   assert_true(memcmp(sum.tokens, plain.tokens, sizeof sum.tokens) == 0);
-  assert_true(sum.turns == plain.turns && sum.earliest == plain.earliest && sum.latest == plain.latest);
+  assert_true(sum.turns == plain.turns && sum.moved == plain.moved);
+  assert_true(sum.earliest == plain.earliest && sum.latest == plain.latest);
 }
 
 /* ---- searches ---- */
@@ -112,6 +114,16 @@ static void same_times(const Sequence *list, const MessageId *ids, uint32_t coun
   assert_int_equal(low, first);
 }
 
+/* Where a message stands, visible or not, and what stands in its place. */
+static void same_places(const Sequence *list, const MessageId *ids, uint32_t count) {
+  MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages.count), origin = messages.list[id].origin;
+  uint32_t at = 0, of_origin = 0;
+  while (at < count && ids[at] != id) at++;
+  while (of_origin < count && messages.list[ids[of_origin]].origin != origin) of_origin++;
+  assert_int_equal(sequence_index_of(list, id, below(count + 1)), at);
+  assert_int_equal(sequence_index_of_origin(list, id), of_origin);
+}
+
 static void same_searches(const Sequence *list, const MessageId *ids, uint32_t count) {
   uint32_t end = below(count + 1), at = below(count + 1);
   same_sum(sequence_sum(list), ids, count);
@@ -121,6 +133,7 @@ static void same_searches(const Sequence *list, const MessageId *ids, uint32_t c
   same_roles(list, ids, count);
   same_budgets(list, ids, count);
   same_times(list, ids, count);
+  if (messages.count > 0) same_places(list, ids, count);
 }
 
 static void same_units(Conversation *chat, const PlainBatch *plain) {

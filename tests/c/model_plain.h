@@ -82,6 +82,7 @@ typedef struct PlainMessage {
   bool timed;
   int64_t time;
   MessageId origin;
+  bool inserted;
   Link links[IDS];            /* of its results */
 } PlainMessage;
 
@@ -99,6 +100,7 @@ static void plain_sum_add(Sum *sum, MessageId id) {
   sum->count[message->of->role]++;
   sum->tokens[message->of->role] += message->of->tokens;
   sum->turns += message->of->turn;
+  sum->moved += messages.list[message->origin].inserted || message->origin != id;
   if (message->timed && message->time < sum->earliest) sum->earliest = message->time;
   if (message->timed && message->time > sum->latest) sum->latest = message->time;
 }

@@ -78,6 +78,7 @@ static MessageId plain_store(const PlainBatch *batch, uint32_t position, PlainMe
   MessageId id = ++messages.count;
   assert_true(id < MESSAGES);
   message.origin = id;
+  message.inserted = position < batch->count;
   messages.list[id] = message;
   for (uint32_t i = 0; has_results(id) && ids_of(id)[i] != '\0'; i++) {
     messages.list[id].links[i] = plain_link(batch->ids, batch->count, position, ids_of(id)[i]);

@@ -522,8 +522,8 @@ static void sums_that_overflow_are_refused(void **state) {
   version_release(&v);
 }
 
-/* Appended in order, cut anywhere: ids still rise, and searching them finds each. */
-static void an_ascending_sequence_is_searched(void **state) {
+/* Appended in order, cut anywhere: ranks still rise, and searching them finds each. */
+static void a_ranked_sequence_is_searched(void **state) {
   (void)state;
   static Version v;
   static Model expected;
@@ -535,14 +535,14 @@ static void an_ascending_sequence_is_searched(void **state) {
   assert_int_equal(sequence_remove(&v.s, 3, 40), STATUS_OK);
   memmove(expected.ids + 3, expected.ids + 40, (expected.count - 40) * sizeof *expected.ids);
   expected.count -= 37;
-  assert_true(sequence_is_ascending(v.s));
+  assert_true(sequence_is_ranked(v.s));
   for (MessageId id = 1; id <= MESSAGES; id++) {
     uint32_t at = 0;
     while (at < expected.count && expected.ids[at] != id) at++;
     assert_int_equal(sequence_index_of(v.s, id, UINT32_MAX), at);
   }
   assert_int_equal(sequence_insert(&v.s, 5, expected.ids[4]), STATUS_OK);     /* no longer rising */
-  assert_false(sequence_is_ascending(v.s));
+  assert_false(sequence_is_ranked(v.s));
   assert_int_equal(sequence_index_of(v.s, expected.ids[4], UINT32_MAX), 4);
   version_release(&v);
 }
@@ -612,7 +612,7 @@ int main(void) {
     cmocka_unit_test(sums_are_of_their_messages),
     cmocka_unit_test(no_part_of_a_sum_wraps),
     cmocka_unit_test(sums_that_overflow_are_refused),
-    cmocka_unit_test(an_ascending_sequence_is_searched),
+    cmocka_unit_test(a_ranked_sequence_is_searched),
     cmocka_unit_test(what_is_out_of_range_is_refused),
     cmocka_unit_test(thin_nodes_do_not_pile_up),
   };

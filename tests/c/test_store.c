@@ -192,6 +192,38 @@ static void a_replacement_has_the_origin_of_the_first(void **state) {
   store_gone(store);
 }
 
+/* Each beside the last one inserted, before or behind it, or anywhere: however
+   they come, ranks rise; only between the last two there is room for some forty. */
+static void inserted_messages_rank_between_their_neighbours(void **state) {
+  (void)state;
+  enum { BESIDE = 3000, BETWEEN = 41 };
+  for (int way = 0; way < 3; way++) {
+    Store *store = store_made();
+    add(store, "u1");
+    add(store, "u2");
+    Rank low = store_rank(store, 1), high = store_rank(store, 2);
+    for (uint32_t i = 0; i < (way == 2 ? BETWEEN : BESIDE); i++) {
+      MessageId id = add(store, "u3");
+      assert_int_equal(store_insert(store, id, low, high), STATUS_OK);
+      Rank rank = store_rank(store, id);
+      assert_true(store_is_moved(store, id) && rank_below(low, rank) && rank_below(rank, high));
+      if (way == 0 || (way == 2 && i % 2 == 0)) low = rank;
+      else high = rank;
+    }
+    StoreMark mark = store_mark(store);
+    MessageId id = add(store, "u4");
+    assert_int_equal(store_insert(store, id, low, high), STATUS_OK);
+    store_rewind(store, mark);
+    assert_int_equal(add(store, "u4"), id);
+    assert_false(store_is_moved(store, id));       /* what was taken back is forgotten */
+    Rank same = {.anchor = 1, .step = 7}, next = {.anchor = 1, .step = 8};
+    assert_int_equal(store_insert(store, id, same, next), STATUS_OK);
+    assert_false(store_is_moved(store, id));       /* no room */
+    assert_int_equal(store_rank(store, id).anchor, id);
+    store_gone(store);
+  }
+}
+
 static void a_second_answer_that_goes_again_leaves_the_first(void **state) {
   (void)state;
   Store *store = store_made();
@@ -331,6 +363,7 @@ int main(void) {
     cmocka_unit_test(one_message_may_answer_several_calls),
     cmocka_unit_test(a_legacy_call_is_found_by_its_name),
     cmocka_unit_test(a_replacement_has_the_origin_of_the_first),
+    cmocka_unit_test(inserted_messages_rank_between_their_neighbours),
     cmocka_unit_test(a_second_answer_that_goes_again_leaves_the_first),
     cmocka_unit_test(waiting_calls_agree_with_looking_at_everything),
     cmocka_unit_test(without_memory_nothing_is_added),
