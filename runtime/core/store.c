@@ -47,6 +47,7 @@ struct Store {
   uint32_t count;
   uint32_t span;             /* see store_span */
   Message *segments[SEGMENT_COUNT];
+  int64_t *times[SEGMENT_COUNT];      /* as long as the segment; NULL: none of it has a timestamp */
   StoreBlock *blocks;
   Map waiting;               /* hash of a call's id -> newest waiting call */
   Inserted *inserted;        /* by id */
@@ -113,12 +114,16 @@ Store *store_share(Store *store) {
 }
 
 static size_t segment_size(unsigned segment) { return sizeof(Message) << (FIRST_SEGMENT_BITS + segment); }
+static size_t times_size(unsigned segment) { return sizeof(int64_t) << (FIRST_SEGMENT_BITS + segment); }
 
 void store_release(Store *store) {
   if (store == NULL || --store->owners > 0) return;
   Memory memory = store->memory;
   while (store->blocks != NULL) drop_block(store);
-  for (unsigned i = 0; i < SEGMENT_COUNT; i++) memory_free(&memory, store->segments[i], segment_size(i));
+  for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
+    memory_free(&memory, store->segments[i], segment_size(i));
+    memory_free(&memory, store->times[i], times_size(i));
+  }
   map_free(&store->waiting);
   memory_free(&memory, store->inserted, store->inserted_room * sizeof *store->inserted);
   memory_free(&memory, store, sizeof *store);
@@ -141,6 +146,13 @@ static Message *message_at(const Store *store, MessageId id) {
   uint32_t place;
   unsigned segment = segment_of(id - 1, &place);
   return &store->segments[segment][place];
+}
+
+int64_t store_time(const Store *store, MessageId id) {
+  assert(id >= 1 && id <= store->count);
+  uint32_t place;
+  unsigned segment = segment_of(id - 1, &place);
+  return store->times[segment][place];
 }
 
 char *store_bytes(Store *store, MessageId id, size_t *size) {
@@ -319,15 +331,21 @@ Link store_answers(const Store *store, MessageId id, uint32_t result) {
 
 /* ---- adding and taking back ---- */
 
+/* Room for the next message in its segment. */
+static Status reserve_message(Store *store, unsigned segment, bool timed) {
+  if (store->segments[segment] == NULL) store->segments[segment] = memory_new(&store->memory, segment_size(segment));
+  if (store->segments[segment] == NULL) return STATUS_MEMORY;
+  if (!timed || store->times[segment] != NULL) return STATUS_OK;
+  store->times[segment] = memory_new(&store->memory, times_size(segment));
+  return store->times[segment] == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
 Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id) {
   if (store->count == UINT32_MAX - 1 || raw.size >= (size_t)1 << 31) return STATUS_LIMIT;
   StoreMark mark = store_mark(store);
   uint32_t place;
   unsigned segment = segment_of(store->count, &place);
-  if (store->segments[segment] == NULL) {
-    store->segments[segment] = memory_new(&store->memory, segment_size(segment));
-    if (store->segments[segment] == NULL) return STATUS_MEMORY;
-  }
+  if (reserve_message(store, segment, shape->has_timestamp) != STATUS_OK) return STATUS_MEMORY;
   Details *details;
   Status status = make_details(store, shape, &details);
   const char *bytes = raw.bytes;
@@ -345,6 +363,7 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
     .role = shape->role & 3u, .other_spelling = has_other_spelling(raw, shape),
     .content_kind = shape->content_kind & 3u, .content_at = shape->content.at & 0x7fffffffu,
     .content_size = shape->content.size, .content_escaped = shape->content.escaped};
+  if (shape->has_timestamp) store->times[segment][place] = shape->timestamp;
   *id = ++store->count;
   for (uint32_t i = 0; i < shape->call_count && status == STATUS_OK; i++) {
     status = push_call(store, (Link){.message = *id, .call = i});

@@ -52,6 +52,10 @@ void       store_release(Store *store);      /* NULL is allowed */
 uint32_t   store_count(const Store *store);
 const Message *store_message(const Store *store, MessageId id);   /* 1 <= id <= count */
 
+/* The timestamp of a message that has one. The store keeps those of neighbours
+   side by side, as sums over a part of a leaf read them. */
+int64_t    store_time(const Store *store, MessageId id);
+
 /* A message's bytes, to be overwritten without changing what its spans name:
    how a text is forgotten. */
 char      *store_bytes(Store *store, MessageId id, size_t *size);
