@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "core/link.h"
 
 /* The heading that the seed's own projects use. */
 #define SEED_HEADING "可用工具:"
@@ -136,31 +136,6 @@ void conversation_add_overhead(Conversation *conversation, uint32_t tokens) { co
 
 /* ---- links ---- */
 
-static uint64_t call_key(MessageId origin, uint32_t call) { return (uint64_t)origin << 32 | call; }
-
-/* Notes which calls the results named `key` of a message answer. */
-static Status note_answers(Conversation *conversation, MessageId id, Text key, Map *answered) {
-  const Message *message = conversation_message(conversation, id);
-  for (uint32_t i = 0; i < message_result_count(message); i++) {
-    Link link = store_answers(conversation->store, id, i);
-    if (link.message == 0 || !text_equal(message_text(message, message_result(message, i).id), key)) continue;
-    Status status = map_put(answered, call_key(store_origin(conversation->store, link.message), link.call), 1);
-    if (status != STATUS_OK) return status;
-  }
-  return STATUS_OK;
-}
-
-/* The last of a message's calls of `key` that is not among the answered ones. */
-static Link open_call(const Conversation *conversation, MessageId id, Text key, const Map *answered) {
-  const Message *message = conversation_message(conversation, id);
-  MessageId origin = store_origin(conversation->store, id);
-  for (uint32_t call = message_call_count(message); call-- > 0;) {
-    if (!text_equal(message_call_key(message, call), key)) continue;
-    if (map_find(answered, call_key(origin, call)) == NULL) return (Link){.message = id, .call = call};
-  }
-  return (Link){0, 0};
-}
-
 /* Where a message is about to stand: its results look for their calls from there. */
 typedef struct Seat {
   const Sequence *list;
@@ -168,22 +143,30 @@ typedef struct Seat {
   MessageId id, replaced;    /* replaced: stands there still; 0: none */
 } Seat;
 
-/* The nearest call of `key` before the seat that no visible result answers, nor
-   one of the message itself: by walking back from the end, for results behind
-   the seat count too. For lists that do not show the whole store in its order. */
-static Status find_call(Conversation *conversation, const Seat *seat, Text key, Link *found) {
-  Map answered;
-  map_init(&answered, conversation->memory);
-  *found = (Link){0, 0};
-  Status status = note_answers(conversation, seat->id, key, &answered);
-  for (uint32_t at = sequence_count(seat->list); at-- > 0 && found->message == 0 && status == STATUS_OK;) {
-    MessageId id = sequence_at(seat->list, at);
-    if (id == seat->replaced) continue;
-    if (at < seat->position) *found = open_call(conversation, id, key, &answered);
-    status = note_answers(conversation, id, key, &answered);
+/* Does a result of the seat's message answer it already? Two may have one id. */
+static bool is_taken(const Links *links, const Seat *seat, uint32_t results, Link link) {
+  uint32_t call;
+  for (uint32_t i = 0; i < results; i++) {
+    if (links_answers(links, seat->id, i, link.message, &call) && call == link.call) return true;
   }
-  map_free(&answered);
-  return status;
+  return false;
+}
+
+/* The nearest call of `key` before the seat that neither a visible result answers
+   nor one of the first `results` of the message itself: by walking back. For
+   lists that do not show the whole store in its order. */
+static Link find_call(const Conversation *conversation, const Seat *seat, Text key, uint32_t results) {
+  Links links = links_of(conversation->store, seat->list);
+  links.except = seat->replaced;
+  for (uint32_t at = seat->position; at-- > 0;) {
+    Link link = {.message = sequence_at(seat->list, at)};
+    const Message *message = conversation_message(conversation, link.message);
+    for (link.call = message_call_count(message); link.call-- > 0;) {
+      bool named = text_equal(message_call_key(message, link.call), key);
+      if (named && !links_is_answered(&links, at, link.call) && !is_taken(&links, seat, results, link)) return link;
+    }
+  }
+  return (Link){0, 0};
 }
 
 /* Is the seat behind a list of every message that was stored before, by seq?
@@ -193,21 +176,14 @@ static bool shows_all(const Seat *seat) {
          sequence_is_ranked(seat->list) && sequence_sum(seat->list).moved == 0;
 }
 
-static Status link_results(Conversation *conversation, const Seat *seat) {
+static void link_results(Conversation *conversation, const Seat *seat) {
   const Message *message = conversation_message(conversation, seat->id);
   bool all = shows_all(seat);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Text key = message_text(message, message_result(message, i).id);
-    Link link;
-    if (all) {
-      link = store_waiting(conversation->store, key, seat->id);
-    } else {
-      Status status = find_call(conversation, seat, key, &link);
-      if (status != STATUS_OK) return status;
-    }
+    Link link = all ? store_waiting(conversation->store, key, seat->id) : find_call(conversation, seat, key, i);
     store_link(conversation->store, seat->id, i, link);
   }
-  return STATUS_OK;
 }
 
 /* A replacement answers what the replaced message answered, id by id. */
@@ -248,8 +224,8 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
   Seat seat = {.list = list, .position = position, .id = *id, .replaced = replaced};
   status = rank_seat(conversation, &seat);
   if (status != STATUS_OK) return status;
-  if (replaced != 0 && inherit_links(conversation, *id, replaced)) return STATUS_OK;
-  return link_results(conversation, &seat);
+  if (replaced == 0 || !inherit_links(conversation, *id, replaced)) link_results(conversation, &seat);
+  return STATUS_OK;
 }
 
 Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/link.h"
+
 /* Beyond this distance of results from their calls, and with more pinned messages
    than this, walking would cost more than it saves. */
 #define SPAN_MAX 256
@@ -10,8 +12,9 @@
 typedef struct Search {
   const Store *store;
   const Sequence *list;
+  Links links;
   Memory memory;
-  uint32_t count, span;
+  uint32_t count;
   uint32_t last_user;        /* position of the last message that starts a turn */
   uint64_t need, freed;
   uint64_t *gone;            /* a bit per position */
@@ -38,7 +41,7 @@ static Search search_start(const Conversation *conversation, const Sequence *lis
   const Store *store = conversation_store(conversation);
   uint32_t turns = sequence_sum(list).turns;
   return (Search){.store = store, .list = list, .memory = *conversation_memory(conversation),
-                  .count = sequence_count(list), .span = store_span(store),
+                  .links = links_of(store, list), .count = sequence_count(list),
                   .last_user = turns == 0 ? 0 : sequence_find(list, MEASURE_TURNS, turns - 1)};
 }
 
@@ -46,79 +49,24 @@ bool oldest_can_search(const Conversation *conversation, const Sequence *list) {
   if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0) return false;
   if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
   Search search = search_start(conversation, list);
-  return search.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
+  return search.links.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
 }
 
 /* ---- units about a place ---- */
-
-/* Does a result of `message` answer a call of the one at position `caller`, and which? */
-static bool answers(const Search *search, MessageId id, uint32_t result, MessageId caller, uint32_t *call) {
-  Link link = store_answers(search->store, id, result);
-  if (link.message == 0 || store_origin(search->store, link.message) != store_origin(search->store, caller)) return false;
-  const Message *message = store_message(search->store, id);
-  return store_call(search->store, caller, link, message_text(message, message_result(message, result).id), call);
-}
-
-/* The position of the message with the call that the one at `position` answers, or the count. */
-static uint32_t visible_caller(const Search *search, uint32_t position) {
-  MessageId id = sequence_at(search->list, position);
-  uint32_t results = message_result_count(store_message(search->store, id)), call;
-  for (uint32_t i = 0; i < results; i++) {
-    MessageId linked = store_answers(search->store, id, i).message;
-    uint32_t caller = linked == 0 ? search->count : sequence_index_of_origin(search->list, linked);
-    if (caller < search->count && answers(search, id, i, sequence_at(search->list, caller), &call)) return caller;
-  }
-  return search->count;
-}
-
-/* The next position after `from` whose message answers the one at `caller`, or the count. */
-static uint32_t next_result(const Search *search, uint32_t caller, uint32_t from) {
-  MessageId id = sequence_at(search->list, caller);
-  uint32_t anchor = anchor_at(search, caller), call;
-  for (uint32_t at = from + 1; at < search->count && anchor_at(search, at) - anchor <= search->span; at++) {
-    MessageId there = sequence_at(search->list, at);
-    uint32_t results = message_result_count(store_message(search->store, there));
-    for (uint32_t i = 0; i < results; i++) {
-      if (answers(search, there, i, id, &call)) return at;
-    }
-  }
-  return search->count;
-}
-
-static bool call_is_answered(const Search *search, uint32_t caller, uint32_t wanted) {
-  MessageId id = sequence_at(search->list, caller);
-  for (uint32_t at = caller; (at = next_result(search, caller, at)) < search->count;) {
-    MessageId there = sequence_at(search->list, at);
-    uint32_t results = message_result_count(store_message(search->store, there)), call;
-    for (uint32_t i = 0; i < results; i++) {
-      if (answers(search, there, i, id, &call) && call == wanted) return true;
-    }
-  }
-  return false;
-}
-
-/* Has one of the calls at `position` no visible result? */
-static bool is_open(const Search *search, uint32_t position) {
-  uint32_t calls = message_call_count(message_at(search, position));
-  for (uint32_t call = 0; call < calls; call++) {
-    if (!call_is_answered(search, position, call)) return true;
-  }
-  return false;
-}
 
 /* Calls `act` for every message of the unit that begins at `position`. */
 static void for_unit(Search *search, uint32_t position, void (*act)(Search *search, uint32_t position)) {
   act(search, position);
   if (message_call_count(message_at(search, position)) == 0) return;
-  for (uint32_t at = position; (at = next_result(search, position, at)) < search->count;) act(search, at);
+  for (uint32_t at = position; (at = links_next_result(&search->links, position, at)) < search->count;) act(search, at);
 }
 
 /* Does a unit begin here that may go? */
 static bool may_go(const Search *search, uint32_t position) {
   if (position == search->last_user || has_bit(search->gone, position) || is_held(search, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
-  if (visible_caller(search, position) < search->count) return false;
-  return position < search->last_user || !is_open(search, position);
+  if (links_caller(&search->links, position) < search->count) return false;
+  return position < search->last_user || !links_is_open(&search->links, position);
 }
 
 /* ---- what is pinned ---- */
@@ -137,7 +85,7 @@ static void hold_pinned(Search *search, const Marks *marks) {
   for (size_t at = 0; marks_next(marks, text_of(MARK_PINNED), &at, &origin);) {
     uint32_t position = sequence_index_of_origin(search->list, origin);
     if (position == search->count) continue;
-    uint32_t caller = visible_caller(search, position);
+    uint32_t caller = links_caller(&search->links, position);
     for_unit(search, caller < search->count ? caller : position, hold);
   }
 }
@@ -168,7 +116,7 @@ static uint32_t find_need(const Search *search) {
 /* Where the newest `keep` units begin. */
 static uint32_t find_kept(const Search *search, uint32_t keep) {
   uint32_t position = search->count;
-  while (position > 0 && keep > 0) keep -= visible_caller(search, --position) == search->count;
+  while (position > 0 && keep > 0) keep -= links_caller(&search->links, --position) == search->count;
   return position;
 }
 
@@ -200,8 +148,8 @@ static void drop_before(Search *search, uint32_t end) {
   spare_held(search, end);
   if (end == search->count) return;
   uint32_t border = anchor_at(search, end);
-  for (uint32_t at = end; at < search->count && anchor_at(search, at) - border <= search->span; at++) {
-    if (visible_caller(search, at) < end && !is_held(search, at)) drop(search, at);
+  for (uint32_t at = end; at < search->count && anchor_at(search, at) - border <= search->links.span; at++) {
+    if (links_caller(&search->links, at) < end && !is_held(search, at)) drop(search, at);
   }
 }
 
@@ -211,8 +159,8 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
    behind it come before the first position at which enough would have gone. */
 static uint32_t find_sure(const Search *search) {
   uint32_t place = find_need(search), anchor = place == 0 ? 0 : anchor_at(search, place - 1);
-  if (anchor <= search->span) return 0;
-  return sequence_find_rank(search->list, (Rank){.anchor = anchor - search->span, .step = 0});
+  if (anchor <= search->links.span) return 0;
+  return sequence_find_rank(search->list, (Rank){.anchor = anchor - search->links.span, .step = 0});
 }
 
 Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep, uint64_t *gone) {
@@ -255,7 +203,7 @@ Status oldest_guarded(const Conversation *conversation, const Sequence *list, ui
     hold(&search, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
   }
   for (uint32_t at = search.last_user + 1; at < search.count; at++) {
-    if (message_call_count(message_at(&search, at)) > 0 && is_open(&search, at)) for_unit(&search, at, hold);
+    if (message_call_count(message_at(&search, at)) > 0 && links_is_open(&search.links, at)) for_unit(&search, at, hold);
   }
   *tokens = held_tokens(&search);
   search_end(&search);
