@@ -23,6 +23,13 @@
 
 enum { MAP_FIRST = 8 };   /* capacity of the first table */
 
+#ifdef EBB_COUNT_PROBES
+uint64_t map_probes;
+#define PROBED() ((void)map_probes++)
+#else
+#define PROBED() ((void)0)
+#endif
+
 struct MapSlot {
   uint64_t key, value;
 };
@@ -46,7 +53,11 @@ static size_t home_of(uint64_t key, size_t capacity) {
 static struct MapSlot *place_of(struct MapSlot *slots, size_t capacity, uint64_t key) {
   if (key == 0) return &slots[capacity];
   size_t i = home_of(key, capacity);
-  while (slots[i].key != key && slots[i].key != 0) i = (i + 1) & (capacity - 1);
+  PROBED();
+  while (slots[i].key != key && slots[i].key != 0) {
+    PROBED();
+    i = (i + 1) & (capacity - 1);
+  }
   return &slots[i];
 }
 

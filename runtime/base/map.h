@@ -30,4 +30,7 @@ bool   map_remove(Map *map, uint64_t key);                /* was it there? */
 /* Walks all entries in no order: start with *at = 0; false at the end. */
 bool   map_next(const Map *map, size_t *at, uint64_t *key, uint64_t *value);
 
+/* Slots that searches in all maps have looked at. Only builds for tests have it (EBB_COUNT_PROBES). */
+extern uint64_t map_probes;
+
 #endif

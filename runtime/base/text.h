@@ -47,7 +47,4 @@ bool text_starts_with(Text text, Text prefix);
    are escaped already go out as they are. */
 Status text_escape(Text text, Buffer *out);
 
-/* 64-bit hash of the plain bytes: equal texts, equal hashes. */
-uint64_t text_hash(Text text, uint64_t seed);
-
 #endif

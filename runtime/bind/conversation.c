@@ -213,7 +213,8 @@ void bind_configure(lua_State *L, int conversation, int options) {
   handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
   keep_function(L, conversation, options, "on_limit");
   ask_clock(L, conversation, handle->callbacks);
-  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .counter = read_counter(L, options, handle)};
+  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .counter = read_counter(L, options, handle),
+                               .hash_key = hash_key_system()};
   if (handle->callbacks->has_clock) config.clock = (Clock){.now_ms = now_by_caller, .user = handle->callbacks};
   if (bind_field(L, options, "limit")) {
     handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);

@@ -43,7 +43,7 @@ Status conversation_new(const ConversationConfig *config, Conversation **made) {
   if (conversation == NULL) return STATUS_MEMORY;
   *conversation = (Conversation){.memory = config->memory, .clock = config->clock, .counter = config->counter,
                                  .overhead = config->counter.given ? 0 : config->counter.per_request};
-  Status status = store_new(&config->memory, &conversation->store);
+  Status status = store_new(&config->memory, config->hash_key, &conversation->store);
   if (status == STATUS_OK) status = marks_new(&config->memory, &conversation->marks);
   if (status == STATUS_OK) status = make_history(conversation);
   if (status == STATUS_OK) *made = conversation;

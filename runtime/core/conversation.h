@@ -20,6 +20,7 @@ typedef struct ConversationConfig {
   Memory memory;
   Clock clock;
   Counter counter;
+  HashKey hash_key;          /* secret: hash_key_system() where ids may be a stranger's */
 } ConversationConfig;
 
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);

@@ -26,7 +26,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
                    .began = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   Status status = sequence_share(conversation_list(conversation), &draft->list);
-  if (status == STATUS_OK) status = ledger_new(memory, &draft->ledger);
+  if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
   if (status == STATUS_OK) {
     draft->live = draft->untouched = sequence_count(draft->list);
     *made = draft;

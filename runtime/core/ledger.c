@@ -21,6 +21,7 @@ typedef struct Stored {
 
 struct Ledger {
   Memory memory;
+  HashKey key;
   uint32_t owners;
   Run *runs;
   uint32_t run_count, run_room, entries;
@@ -36,10 +37,10 @@ const char *action_name(Action action) {
   return names[action];
 }
 
-Status ledger_new(const Memory *memory, Ledger **made) {
+Status ledger_new(const Memory *memory, HashKey key, Ledger **made) {
   Ledger *ledger = memory_new(memory, sizeof *ledger);
   if (ledger == NULL) return STATUS_MEMORY;
-  *ledger = (Ledger){.memory = *memory, .owners = 1};
+  *ledger = (Ledger){.memory = *memory, .key = key, .owners = 1};
   map_init(&ledger->numbers, *memory);
   *made = ledger;
   return STATUS_OK;
@@ -65,9 +66,14 @@ void ledger_release(Ledger *ledger) {
 
 /* ---- texts, each kept once ---- */
 
+Text ledger_text(const Ledger *ledger, uint32_t number) {
+  assert(number < ledger->text_count);
+  return text_plain(ledger->texts[number].bytes, ledger->texts[number].size);
+}
+
 static bool find_text(const Ledger *ledger, Text text, uint32_t *number) {
-  const uint64_t *found = map_find(&ledger->numbers, text_hash(text, 0));
-  if (found == NULL) return false;
+  const uint64_t *found = map_find(&ledger->numbers, hash_text(text, &ledger->key));
+  if (found == NULL || !text_equal(ledger_text(ledger, (uint32_t)*found), text)) return false;
   *number = (uint32_t)*found;
   return true;
 }
@@ -80,7 +86,7 @@ static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
   ledger->texts = grown;
   char *copy = text.size == 0 ? NULL : memory_new(&ledger->memory, text.size);
   if (text.size > 0 && copy == NULL) return STATUS_MEMORY;
-  Status status = map_put(&ledger->numbers, text_hash(text, 0), ledger->text_count);
+  Status status = map_put(&ledger->numbers, hash_text(text, &ledger->key), ledger->text_count);
   if (status != STATUS_OK) {
     memory_free(&ledger->memory, copy, text.size);
     return status;
@@ -89,11 +95,6 @@ static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
   ledger->texts[ledger->text_count] = (Stored){.bytes = copy, .size = text.size};
   *number = ledger->text_count++;
   return STATUS_OK;
-}
-
-Text ledger_text(const Ledger *ledger, uint32_t number) {
-  assert(number < ledger->text_count);
-  return text_plain(ledger->texts[number].bytes, ledger->texts[number].size);
 }
 
 /* ---- runs ---- */

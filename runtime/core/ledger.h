@@ -13,6 +13,7 @@
 #ifndef EBB_CORE_LEDGER_H
 #define EBB_CORE_LEDGER_H
 
+#include "base/hash.h"
 #include "core/message.h"
 
 typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED } Action;
@@ -36,7 +37,7 @@ typedef struct LedgerRun {
 
 typedef struct Ledger Ledger;
 
-Status   ledger_new(const Memory *memory, Ledger **ledger);
+Status   ledger_new(const Memory *memory, HashKey key, Ledger **ledger);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 

@@ -43,6 +43,7 @@ typedef struct Inserted {
 
 struct Store {
   Memory memory;
+  HashKey key;
   uint32_t owners;
   uint32_t count;
   uint32_t span;             /* see store_span */
@@ -99,10 +100,10 @@ Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
 
 /* ---- life ---- */
 
-Status store_new(const Memory *memory, Store **store) {
+Status store_new(const Memory *memory, HashKey key, Store **store) {
   Store *made = memory_new(memory, sizeof *made);
   if (made == NULL) return STATUS_MEMORY;
-  *made = (Store){.memory = *memory, .owners = 1};
+  *made = (Store){.memory = *memory, .key = key, .owners = 1};
   map_init(&made->waiting, *memory);
   *store = made;
   return STATUS_OK;
@@ -132,6 +133,8 @@ void store_release(Store *store) {
 /* ---- messages ---- */
 
 uint32_t store_count(const Store *store) { return store->count; }
+
+const HashKey *store_hash_key(const Store *store) { return &store->key; }
 
 /* Where message number `index` (from 0) lies: its segment and its place there. */
 static unsigned segment_of(uint32_t index, uint32_t *place) {
@@ -225,7 +228,7 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
 static uint64_t pack(Link link) { return (uint64_t)link.message << 32 | link.call; }
 static Link unpack(uint64_t packed) { return (Link){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed}; }
 
-static uint64_t key_hash(Text key) { return text_hash(key, 0); }
+static uint64_t id_hash(const Store *store, Text id) { return hash_text(id, &store->key); }
 
 static Text key_of(const Store *store, Link link) {
   return message_call_key(message_at(store, link.message), link.call);
@@ -255,7 +258,7 @@ static Link first_waiting(const Store *store, Link link) {
 }
 
 static Status push_call(Store *store, Link link) {
-  uint64_t hash = key_hash(key_of(store, link));
+  uint64_t hash = id_hash(store, key_of(store, link));
   Link top = top_of(store, hash);
   call_at(store, link)->below = top.message;
   call_at(store, link)->below_call = top.call & 0x7fffffffu;
@@ -267,7 +270,7 @@ static bool pop_call(Store *store, Link link) {
   CallData *call = call_at(store, link);
   if (call->answered) return false;
   call->answered = true;
-  uint64_t hash = key_hash(key_of(store, link));
+  uint64_t hash = id_hash(store, key_of(store, link));
   Link top = top_of(store, hash);
   if (pack(top) == pack(link)) (void)set_top(store, hash, first_waiting(store, link));
   return true;
@@ -275,7 +278,7 @@ static bool pop_call(Store *store, Link link) {
 
 static void wait_again(Store *store, Link link) {
   call_at(store, link)->answered = false;
-  uint64_t hash = key_hash(key_of(store, link));
+  uint64_t hash = id_hash(store, key_of(store, link));
   if (pack(top_of(store, hash)) < pack(link)) {
     Status status = set_top(store, hash, link);
     assert(status == STATUS_OK);
@@ -284,7 +287,7 @@ static void wait_again(Store *store, Link link) {
 }
 
 Link store_waiting(const Store *store, Text id, MessageId before) {
-  Link link = top_of(store, key_hash(id));
+  Link link = top_of(store, id_hash(store, id));
   while (link.message != 0) {
     const CallData *call = call_at(store, link);
     if (!call->answered && link.message < before && text_equal(key_of(store, link), id)) break;

@@ -20,6 +20,7 @@
 #ifndef EBB_CORE_STORE_H
 #define EBB_CORE_STORE_H
 
+#include "base/hash.h"
 #include "core/message.h"
 
 typedef struct Store Store;
@@ -45,11 +46,13 @@ typedef struct Link {
   uint32_t call;       /* its index there */
 } Link;
 
-Status     store_new(const Memory *memory, Store **store);
+/* Ids are looked up by their hashes under `key`. */
+Status     store_new(const Memory *memory, HashKey key, Store **store);
 Store     *store_share(Store *store);
 void       store_release(Store *store);      /* NULL is allowed */
 
 uint32_t   store_count(const Store *store);
+const HashKey *store_hash_key(const Store *store);     /* for other tables of the same texts */
 const Message *store_message(const Store *store, MessageId id);   /* 1 <= id <= count */
 
 /* The timestamp of a message that has one. The store keeps those of neighbours

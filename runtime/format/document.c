@@ -57,12 +57,16 @@ static bool warn(Loader *loader, DocumentOddity what, Text kind, const char *at)
   return status == STATUS_OK || json_fail(&loader->json, status, at, "memory");
 }
 
+static const HashKey *hash_key_of(const Loader *loader) {
+  return store_hash_key(conversation_store(loader->conversation));
+}
+
 /* Ids must be unique in a file; in a lenient reading they may only be odd. */
 static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   Span span = shape->fields[FIELD_ID];
   if (span.at == 0) return true;
   Text id = {.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
-  uint64_t hash = text_hash(id, 0);
+  uint64_t hash = hash_text(id, hash_key_of(loader));
   const uint64_t *known = map_find(&loader->ids, hash);
   Text other;
   if (known != NULL && message_field(conversation_message(loader->conversation, (MessageId)*known), FIELD_ID, &other) &&
@@ -90,7 +94,7 @@ static Text type_of(Text part) {
 
 static bool warn_of_part(Loader *loader, Text part) {
   Text kind = type_of(part);
-  uint64_t hash = text_hash(kind, 0);
+  uint64_t hash = hash_text(kind, hash_key_of(loader));
   if (map_find(&loader->kinds, hash) != NULL) return true;
   if (map_put(&loader->kinds, hash, 1) != STATUS_OK) {
     return json_fail(&loader->json, STATUS_MEMORY, part.bytes, "memory");

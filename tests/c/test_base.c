@@ -179,8 +179,6 @@ static void escaped_and_plain_spellings_are_one_text(void **state) {
     Text a = escaped(spellings[i].escaped), b = text_plain(spellings[i].plain, spellings[i].size);
     assert_int_equal(text_plain_size(a), b.size);
     assert_true(text_equal(a, b) && text_equal(b, a) && text_equal(a, a) && text_equal(b, b));
-    assert_true(text_hash(a, 1) == text_hash(b, 1));
-    assert_true(text_hash(a, 1) != text_hash(a, 2));
     assert_true(text_starts_with(a, b) && text_starts_with(a, text_plain(b.bytes, b.size / 2)));
     assert_false(text_starts_with(text_plain(b.bytes, b.size), text_plain("#", 1)));
     buffer_reset(&out);
@@ -204,48 +202,11 @@ static void different_texts_are_not_equal(void **state) {
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     Text a = escaped(pairs[i].a), b = escaped(pairs[i].b);
     assert_false(text_equal(a, b) || text_equal(b, a));
-    assert_true(text_hash(a, 0) != text_hash(b, 0));
   }
   assert_false(text_equal(escaped("\\n"), text_of("\\n")));   /* the same bytes mean different things */
   assert_false(text_equal(text_of("abc"), text_of("abd")));
   assert_false(text_starts_with(text_of("ab"), text_of("abc")));
   assert_true(text_starts_with(escaped("\\u0061bc"), text_of("ab")));
-  assert_true(text_hash(text_plain("a", 1), 0) != text_hash(text_plain("a\0", 2), 0));
-}
-
-static void hashes_do_not_see_where_runs_end(void **state) {
-  (void)state;
-  const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-  uint64_t wanted = text_hash(text_of(plain), 7);
-  for (size_t i = 0; i < sizeof plain - 1; i++) {
-    for (size_t j = i; j < sizeof plain - 1; j++) {   /* characters i and j as escapes */
-      char spelled[100];
-      size_t size = 0;
-      for (size_t k = 0; k < sizeof plain - 1; k++) {
-        const char *form = k == i || k == j ? "\\u%04x" : "%c";
-        size += (size_t)snprintf(spelled + size, sizeof spelled - size, form, plain[k]);
-      }
-      assert_true(text_hash(escaped(spelled), 7) == wanted);
-    }
-  }
-}
-
-static void hashes_of_near_texts_spread(void **state) {
-  (void)state;
-  enum { COUNT = 65536 };
-  Map seen;
-  map_init(&seen, memory_system());
-  size_t low = 0;
-  for (int i = 0; i < COUNT; i++) {
-    char text[32];
-    snprintf(text, sizeof text, "call_%d", i);
-    uint64_t hash = text_hash(text_of(text), 0);
-    assert_null(map_find(&seen, hash));
-    assert_int_equal(map_put(&seen, hash, 1), STATUS_OK);
-    low += hash & 1;
-  }
-  assert_true(low > COUNT / 2 - 1000 && low < COUNT / 2 + 1000);
-  map_free(&seen);
 }
 
 static void escaping_writes_json(void **state) {
@@ -637,8 +598,6 @@ int main(void) {
     cmocka_unit_test(utf8_check_finds_the_first_bad_byte),
     cmocka_unit_test(escaped_and_plain_spellings_are_one_text),
     cmocka_unit_test(different_texts_are_not_equal),
-    cmocka_unit_test(hashes_do_not_see_where_runs_end),
-    cmocka_unit_test(hashes_of_near_texts_spread),
     cmocka_unit_test(escaping_writes_json),
     cmocka_unit_test(random_edits_agree_with_an_array),
     cmocka_unit_test(the_ends_of_the_key_range_are_keys),

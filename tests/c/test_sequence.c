@@ -94,7 +94,7 @@ static MessageId add_message(Weight weight) {
 static int make_store(void **state) {
   (void)state;
   Memory memory = memory_system();
-  assert_int_equal(store_new(&memory, &store), STATUS_OK);
+  assert_int_equal(store_new(&memory, (HashKey){0}, &store), STATUS_OK);
   for (int i = 0; i < MESSAGES; i++) {
     add_message((Weight){.role = below(ROLE_COUNT), .tokens = below(4) ? below(100) : 0,
                          .timed = below(5) == 0, .time = (int64_t)below(1000000) - 1000});

@@ -15,7 +15,7 @@ static Store *store_made(void) {
   fail = (Fail){0};
   Memory memory = fail_memory(&fail);
   Store *store;
-  assert_int_equal(store_new(&memory, &store), STATUS_OK);
+  assert_int_equal(store_new(&memory, (HashKey){0}, &store), STATUS_OK);
   return store;
 }
 

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "format/json.h"
 #include "format/place.h"
@@ -19,7 +20,8 @@ static void check_text(Text text, Buffer *scratch) {
   assert(plain.size == text_plain_size(text));
   assert(utf8_check(plain.bytes, plain.size) == plain.size);
   assert(text_equal(text, plain));
-  assert(text_hash(text, 1) == text_hash(plain, 1));
+  HashKey key = {{1, 2}};
+  assert(hash_text(text, &key) == hash_text(plain, &key));
   Buffer again;
   buffer_init(&again, memory_system());
   assert(text_escape(plain, &again) == STATUS_OK);
