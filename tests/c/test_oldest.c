@@ -72,6 +72,26 @@ static void edit_some(Conversation *chat) {
   }
 }
 
+/* Which messages a ledger names: a bit per id. */
+static void ledger_ids(const Ledger *ledger, bool *named, uint32_t count) {
+  memset(named, 0, count * sizeof *named);
+  for (uint32_t entry = 0; entry < ledger_count(ledger); entry++) {
+    uint32_t place;
+    LedgerRun run = ledger_run_of(ledger, entry, &place);
+    assert_true(run.first + place < count && !named[run.first + place]);
+    named[run.first + place] = true;
+  }
+}
+
+static void same_ledgers(Conversation *chat, const Ledger *a, const Ledger *b) {
+  static bool in_a[4096], in_b[4096];
+  uint32_t count = store_count(conversation_store(chat)) + 1;
+  assert_true(count <= 4096);
+  ledger_ids(a, in_a, count);
+  ledger_ids(b, in_b, count);
+  assert_memory_equal(in_a, in_b, count * sizeof *in_a);
+}
+
 static void compare(Conversation *chat, uint64_t to, uint32_t keep) {
   Draft *searching, *walking = numbered_draft(chat, true);
   const Sequence *one, *other;
@@ -92,6 +112,7 @@ static void compare(Conversation *chat, uint64_t to, uint32_t keep) {
   assert_int_equal(draft_untouched(searching), draft_untouched(walking));
   assert_int_equal(ledger_freed(draft_ledger(searching)), freed);
   assert_int_equal(ledger_count(draft_ledger(searching)), messages);
+  same_ledgers(chat, draft_ledger(searching), draft_ledger(walking));
   draft_free(searching);
   draft_free(walking);
 }

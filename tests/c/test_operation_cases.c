@@ -38,6 +38,26 @@ static void an_inserted_call_is_nearest_where_it_stands(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Each inserted between the last two, until no rank is left between them: all
+   goes on as before, only by walking. */
+static void a_list_without_ranks_still_works(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "a(x) u t(x)");
+  for (uint32_t i = 0; sequence_is_ranked(conversation_list(chat)); i++) {
+    assert_true(i < 100);
+    assert_int_equal(put(chat, WORDS_INSERT, 1 + (i + 1) / 2, "u"), STATUS_OK);
+  }
+  const Sequence *list = conversation_list(chat);
+  uint32_t count = sequence_count(list);
+  for (uint32_t i = 0; i < count; i++) assert_int_equal(sequence_index_of(list, sequence_at(list, i), UINT32_MAX), i);
+  assert_int_equal(sequence_index_of_origin(list, 3), count - 1);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "t(x)"), STATUS_OK);
+  assert_link(chat, store_count(conversation_store(chat)), 0, 0, 0);     /* 1 is answered, far behind */
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* A hundred million tokens a letter; refuses what is empty. */
 static Status count_much(void *user, MessageId id, uint32_t *tokens) {
   Conversation **chat = user;
@@ -252,6 +272,7 @@ static void without_memory_a_file_is_not_loaded(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_second_result_after_a_rollback_answers_the_same_call),
+    cmocka_unit_test(a_list_without_ranks_still_works),
     cmocka_unit_test(an_inserted_call_is_nearest_where_it_stands),
     cmocka_unit_test(what_cannot_be_counted_leaves_no_trace),
     cmocka_unit_test(batches_say_what_was_asked),

@@ -541,6 +541,8 @@ static void a_ranked_sequence_is_searched(void **state) {
     while (at < expected.count && expected.ids[at] != id) at++;
     assert_int_equal(sequence_index_of(v.s, id, UINT32_MAX), at);
   }
+  assert_int_equal(sequence_replace(&v.s, 3, expected.ids[3] - 1), STATUS_OK);   /* still between its neighbours */
+  assert_true(sequence_is_ranked(v.s));
   assert_int_equal(sequence_insert(&v.s, 5, expected.ids[4]), STATUS_OK);     /* no longer rising */
   assert_false(sequence_is_ranked(v.s));
   assert_int_equal(sequence_index_of(v.s, expected.ids[4], UINT32_MAX), 4);

@@ -224,6 +224,26 @@ static void inserted_messages_rank_between_their_neighbours(void **state) {
   }
 }
 
+static void times_are_kept_or_the_message_is_not(void **state) {
+  (void)state;
+  Store *store = store_made();
+  MessageShape shape = {.role = ROLE_USER, .has_timestamp = true, .timestamp = -5};
+  MessageId id;
+  add(store, "u1");
+  fail.fail_at = fail.calls + 1;         /* the times of the first segment */
+  assert_int_equal(store_add(store, text_of("{}"), false, &shape, &id), STATUS_MEMORY);
+  fail.fail_at = 0;
+  assert_int_equal(store_count(store), 1);
+  for (uint32_t i = 0; i < 200; i++) {   /* over several segments */
+    shape.has_timestamp = i % 3 == 0;
+    shape.timestamp = (int64_t)i << 40;
+    assert_int_equal(store_add(store, text_of("{}"), false, &shape, &id), STATUS_OK);
+    assert_int_equal(id, i + 2);
+  }
+  for (uint32_t i = 0; i < 200; i += 3) assert_int_equal(store_time(store, i + 2), (int64_t)i << 40);
+  store_gone(store);
+}
+
 static void a_second_answer_that_goes_again_leaves_the_first(void **state) {
   (void)state;
   Store *store = store_made();
@@ -364,6 +384,7 @@ int main(void) {
     cmocka_unit_test(a_legacy_call_is_found_by_its_name),
     cmocka_unit_test(a_replacement_has_the_origin_of_the_first),
     cmocka_unit_test(inserted_messages_rank_between_their_neighbours),
+    cmocka_unit_test(times_are_kept_or_the_message_is_not),
     cmocka_unit_test(a_second_answer_that_goes_again_leaves_the_first),
     cmocka_unit_test(waiting_calls_agree_with_looking_at_everything),
     cmocka_unit_test(without_memory_nothing_is_added),

@@ -60,6 +60,8 @@ static void units_of_plain_cases(void **state) {
     {"a(x) a(y) U(xy)", "3"},                  /* one answer joins two callers */
     {"a(x) a(x) t(x) t(x)", "2 2"},            /* ids are reused: nearest first */
     {"a(x) t(x) a(x) t(x) t(x)", "2 2 1"},
+    {"a(xx) t(x) t(x)", "3"},                  /* twice in one message: each its own */
+    {"a(xx) t(x)", "2*"},
     {"u f(x) g(x) u f(y)", "1 2 1 1*"},
     {"a(x) u a(y)", "1+ 1 1*"},
   };
