@@ -1,6 +1,8 @@
 /*
 ** Queries on a list, for conversations, batches and drafts alike.
 */
+#include <stdlib.h>
+
 #include "bind/bind.h"
 
 /* list:tokens() -> tokens of the request, trust */
@@ -211,12 +213,46 @@ Conditions bind_conditions(lua_State *L, int index, const char *what, const char
 
 static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name", "id", NULL};
 
-/* Two passes, so that the selection has the size that it needs. */
-static int select_where(lua_State *L, const View *view, const Conditions *conditions) {
+static int by_position(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Where messages under a mark stand, in order. */
+static uint32_t find_marked(const View *view, Text name, uint32_t *positions) {
+  MessageId origin;
   uint32_t count = sequence_count(view->list), found = 0;
-  uint32_t *positions = lua_newuserdatauv(L, count * sizeof *positions + 1, 0);
-  for (uint32_t i = 0; i < count; i++) {
-    if (bind_passes(L, view, conditions, sequence_at(view->list, i))) positions[found++] = i;
+  for (size_t at = 0; marks_next(conversation_marks(view->conversation), name, &at, &origin);) {
+    uint32_t position = sequence_index_of_origin(view->list, origin);
+    if (position < count) positions[found++] = position;
+  }
+  qsort(positions, found, sizeof *positions, by_position);
+  return found;
+}
+
+/* Where messages that may pass stand, in order: what the tree and the marks know
+   is asked of them first. Pushes the block that holds them. */
+static uint32_t *push_candidates(lua_State *L, const View *view, const Conditions *conditions, uint32_t *found) {
+  Wanted wanted = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
+                   .since = conditions->has_since ? conditions->since : INT64_MIN,
+                   .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
+  if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */
+  uint32_t count = sequence_count(view->list);
+  uint32_t room = conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked) : count;
+  uint32_t *positions = lua_newuserdatauv(L, room * sizeof *positions + 1, 0);
+  *found = 0;
+  if (conditions->has_marked) {
+    *found = find_marked(view, conditions->marked, positions);
+  } else {
+    for (uint32_t at = 0; (at = sequence_next(view->list, at, &wanted)) < count; at++) positions[(*found)++] = at;
+  }
+  return positions;
+}
+
+static int select_where(lua_State *L, const View *view, const Conditions *conditions) {
+  uint32_t candidates, found = 0, *positions = push_candidates(L, view, conditions, &candidates);
+  for (uint32_t i = 0; i < candidates; i++) {
+    if (bind_passes(L, view, conditions, sequence_at(view->list, positions[i]))) positions[found++] = positions[i];
   }
   Selection *selection = bind_new_selection(L, view->owner, found);
   for (uint32_t i = 0; i < found; i++) {

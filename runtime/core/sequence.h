@@ -35,6 +35,17 @@ Sum       sequence_prefix(const Sequence *s, uint32_t end);      /* of [0, end);
    (amount + 1)th message of the role. */
 uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
 
+/* What a message must be, as far as the tree knows it. */
+typedef struct Wanted {
+  unsigned roles;            /* bit 1 << Role: one of these */
+  bool timed;                /* with a timestamp from since to until, both included */
+  int64_t since, until;
+} Wanted;
+
+/* Index of the first message from `from` on that is wanted, or the count. Whole
+   branches without one are passed over: O(log n) where times rise. */
+uint32_t  sequence_next(const Sequence *s, uint32_t from, const Wanted *wanted);
+
 /* Do ranks rise along it, as they do in every list of a conversation? O(1). Ids
    do too if none of its messages was moved (its sum tells). */
 bool      sequence_is_ranked(const Sequence *s);

@@ -114,6 +114,22 @@ static void same_times(const Sequence *list, const MessageId *ids, uint32_t coun
   assert_int_equal(low, first);
 }
 
+/* The messages of some roles, or of a time, one after the other. */
+static void same_wanted(const Sequence *list, const MessageId *ids, uint32_t count) {
+  Wanted wanted = {.roles = 1 + below(15), .timed = one_in(2), .since = INT64_MIN, .until = INT64_MAX};
+  if (one_in(2)) wanted.since = messages.list[ids[below(count)]].time;
+  if (one_in(2)) wanted.until = messages.list[ids[below(count)]].time;
+  uint32_t at = sequence_next(list, 0, &wanted);
+  for (uint32_t i = 0; i < count; i++) {
+    const PlainMessage *message = &messages.list[ids[i]];
+    bool in_time = message->timed && message->time >= wanted.since && message->time <= wanted.until;
+    if (!(wanted.roles >> message->of->role & 1) || (wanted.timed && !in_time)) continue;
+    assert_int_equal(at, i);
+    at = sequence_next(list, at + 1, &wanted);
+  }
+  assert_int_equal(at, count);
+}
+
 /* Where a message stands, visible or not, and what stands in its place. */
 static void same_places(const Sequence *list, const MessageId *ids, uint32_t count) {
   MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages.count), origin = messages.list[id].origin;
@@ -134,6 +150,7 @@ static void same_searches(const Sequence *list, const MessageId *ids, uint32_t c
   same_budgets(list, ids, count);
   same_times(list, ids, count);
   if (messages.count > 0) same_places(list, ids, count);
+  if (count > 0) same_wanted(list, ids, count);
 }
 
 static void same_units(Conversation *chat, const PlainBatch *plain) {

@@ -27,6 +27,11 @@ describe("at a glance", function()
     assert.same({ 1, 3, 10 }, { chat:count "tool", chat:count "user", chat:count() })
     assert.equal("u8!", texts(chat:where { role = "user", marked = "pinned" }:last(3)))
     assert.equal("u8!", texts(chat:marked "pinned"))
+    chat:mark(2, "pinned")
+    chat:replace(2, { role = "user", content = "u2" })
+    assert.equal("u2 u8!", texts(chat:marked "pinned"))       -- in the list's order, replaced or not
+    chat:unmark(2, "pinned")
+    chat:rollback(0)
     assert.equal("u6", texts(chat:where { matches = "^u%d$" }:slice(2, 2)))
     local selection = chat:where { role = { "user", "tool" } }
     assert.same({ 4, 21, { 2, 5, 6, 8 } }, { selection:count(), selection:tokens(), selection:positions() })
@@ -45,6 +50,10 @@ describe("at a glance", function()
     assert.equal("u2 u3", texts(chat:where { since = 0 }))
     assert.equal("u2", texts(chat:where { before = 200 }))
     assert.equal("u3", texts(chat:where { since = 200 }))
+    chat:append { role = "user", content = "u4", timestamp = math.maxinteger }
+    assert.equal("u4", texts(chat:where { since = math.maxinteger }))
+    assert.equal("", texts(chat:where { before = math.mininteger }))
+    assert.equal("u2 u3", texts(chat:where { role = "user", since = 100, before = math.maxinteger }))
   end)
 
   it("edits", function()
