@@ -73,7 +73,7 @@ static Status status_of_open(void) {
 ** or be a pipe and say nothing; so one more byte is asked for before it grows.
 */
 
-static Status block_grow(FileReader *reader, size_t capacity) {
+Status file_reserve(FileReader *reader, size_t capacity) {
   char *bytes = memory_resize_array(&reader->memory, reader->bytes, reader->capacity, capacity, 1);
   if (bytes == NULL) return STATUS_MEMORY;
   reader->bytes = bytes;
@@ -106,20 +106,23 @@ static void make_pages(char *bytes, size_t size) {
 #endif
 }
 
+Status file_some(FileReader *reader, bool *end) {
+  size_t size = reader->capacity - reader->size;
+  if (size > READ_AT_ONCE) size = READ_AT_ONCE;
+  make_pages(reader->bytes + reader->size, size);
+  ssize_t got = read_some(reader->descriptor, reader->bytes + reader->size, size);
+  *end = got == 0;
+  if (got < 0) return STATUS_IO;
+  reader->size += (size_t)got;
+  return STATUS_OK;
+}
+
 /* Fills the block; *end: the file has no more. */
 static Status read_block(FileReader *reader, bool *end) {
+  Status status = STATUS_OK;
   *end = false;
-  while (reader->size < reader->capacity) {
-    size_t size = reader->capacity - reader->size;
-    if (size > READ_AT_ONCE) size = READ_AT_ONCE;
-    make_pages(reader->bytes + reader->size, size);
-    ssize_t got = read_some(reader->descriptor, reader->bytes + reader->size, size);
-    if (got < 0) return STATUS_IO;
-    *end = got == 0;
-    if (*end) return STATUS_OK;
-    reader->size += (size_t)got;
-  }
-  return STATUS_OK;
+  while (reader->size < reader->capacity && status == STATUS_OK && !*end) status = file_some(reader, end);
+  return status;
 }
 
 /* The block is full: is there one byte more? Then it grows, if the cap allows it. */
@@ -132,7 +135,7 @@ static Status read_more(FileReader *reader, size_t cap, bool *end) {
   if (reader->size >= cap) return STATUS_LIMIT;
   size_t twice = reader->capacity > SIZE_MAX / 2 ? SIZE_MAX : reader->capacity * 2;
   if (twice < READ_FIRST) twice = READ_FIRST;
-  Status status = block_grow(reader, twice < cap ? twice : cap);
+  Status status = file_reserve(reader, twice < cap ? twice : cap);
   if (status == STATUS_OK) reader->bytes[reader->size++] = probe;
   return status;
 }
@@ -167,7 +170,7 @@ Status file_peek(FileReader *reader, size_t size) {
   bool end;
   if (reader->sized && size > reader->left) size = reader->left;
   if (size <= reader->capacity) return STATUS_OK;
-  Status status = block_grow(reader, size);
+  Status status = file_reserve(reader, size);
   return status == STATUS_OK ? read_block(reader, &end) : status;
 }
 
@@ -176,7 +179,7 @@ Status file_rest(FileReader *reader, size_t cap) {
   Status status = STATUS_OK;
   if (reader->size > cap || (reader->sized && reader->left > cap)) return STATUS_LIMIT;
   if (reader->sized && reader->left > reader->capacity) {
-    status = block_grow(reader, reader->left);
+    status = file_reserve(reader, reader->left);
   }
   while (status == STATUS_OK && !end) {
     status = read_block(reader, &end);

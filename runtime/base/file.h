@@ -39,6 +39,10 @@ Status file_open(FileReader *reader, const Memory *memory, const char *path);   
 /* Reads on until there are `size` bytes, or fewer at the file's end. */
 Status file_peek(FileReader *reader, size_t size);
 Status file_rest(FileReader *reader, size_t cap);
+/* The same in small steps, of files that said their size: room for `capacity`
+   bytes in all, then a few megabytes at a time; *end: the file has no more. */
+Status file_reserve(FileReader *reader, size_t capacity);
+Status file_some(FileReader *reader, bool *end);
 void   file_close(FileReader *reader);      /* frees `bytes`, unless they are NULL */
 
 /* All of that in one. Interrupted and short reads go on. */

@@ -4,19 +4,32 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file_ahead.h"
 #include "bind/bind.h"
 
-/* Bytes on their way from a file to the store. */
+/* Bytes on their way from a file to the store. A large file is still being read
+   while its messages go to the store; then `reader` has the bytes too. */
 typedef struct Loaded {
   Memory memory;
   char *bytes;
   size_t size, capacity;
+  FileReader reader;
+  FileAhead *ahead;          /* NULL: all bytes are there */
 } Loaded;
 
 static const BindType LOADED = {"Loaded"};
 
+static void end_reading(Loaded *loaded) {
+  if (loaded->ahead == NULL) return;
+  file_ahead_end(loaded->ahead);
+  loaded->ahead = NULL;
+  loaded->reader.bytes = NULL;
+  file_close(&loaded->reader);
+}
+
 static int l_free_loaded(lua_State *L) {
   Loaded *loaded = lua_touserdata(L, 1);
+  end_reading(loaded);
   memory_free(&loaded->memory, loaded->bytes, loaded->capacity);
   loaded->bytes = NULL;
   return 0;
@@ -93,6 +106,8 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   DocumentError error;
   Status status = document_load(handle->conversation, limits, from->bytes, from->size, from->capacity,
                                 &handle->document, &handle->warnings, &error);
+  int cause = errno;
+  end_reading(from);
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
     Sequence **list = history_grow(conversation_history(handle->conversation));
@@ -108,40 +123,49 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   /* Its messages point into bytes that are freed: it must not be used again. */
   conversation_free(handle->conversation);
   handle->conversation = NULL;
+  errno = cause;
+  if (status == STATUS_IO) return refuse_file(L, status, name, SIZE_MAX);
   return refuse_document(L, name, &error);
 }
 
 enum { PEEK_FIRST = 64 * 1024 };   /* bytes that mostly tell what a file is */
 
+static Status wait_ahead(void *user, size_t *have, size_t *size) { return file_ahead_wait(user, have, size); }
+
 /* JSONL has no cap; arrays and bodies are held against theirs, and a first message
    against its own, before more than what tells them is read. */
-static Status read_within(FileReader *reader, const DocumentLimits *limits, bool *over_cap) {
+static Status read_within(Loaded *loaded, DocumentLimits *limits, bool *over_cap) {
+  FileReader *reader = &loaded->reader;
   size_t cap = SIZE_MAX, wanted = PEEK_FIRST, size;
-  *over_cap = false;
   do {
     size = wanted;
     Status status = file_peek(reader, size);
     if (status != STATUS_OK) return status;
   } while (reader->size >= size && !document_cap(limits, reader->bytes, reader->size, &cap, &wanted));
   if (cap <= reader->size) return STATUS_OK;   /* these bytes are refused */
+  if (cap == SIZE_MAX) loaded->ahead = file_ahead_start(reader);
+  if (loaded->ahead != NULL) {
+    limits->coming = (DocumentComing){.wait = wait_ahead, .user = loaded->ahead};
+    return STATUS_OK;
+  }
   Status status = file_rest(reader, cap);
   *over_cap = status == STATUS_LIMIT;
   return status;
 }
 
-static Status read_file(const char *path, const DocumentLimits *limits, Loaded *loaded, bool *over_cap) {
-  FileReader reader;
+static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded, bool *over_cap) {
+  FileReader *reader = &loaded->reader;
   *over_cap = false;
-  Status status = file_open(&reader, &loaded->memory, path);
+  Status status = file_open(reader, &loaded->memory, path);
   if (status != STATUS_OK) return status;
-  status = read_within(&reader, limits, over_cap);
-  if (status == STATUS_OK && reader.size > 0) {
-    loaded->bytes = reader.bytes;
-    loaded->size = reader.size;
-    loaded->capacity = reader.capacity;
-    reader.bytes = NULL;     /* loaded has them */
+  status = read_within(loaded, limits, over_cap);
+  if (status == STATUS_OK && reader->capacity > 0) {
+    loaded->bytes = reader->bytes;
+    loaded->size = loaded->ahead != NULL ? reader->left : reader->size;
+    loaded->capacity = reader->capacity;
+    if (loaded->ahead == NULL) reader->bytes = NULL;     /* loaded has them */
   }
-  file_close(&reader);
+  if (loaded->ahead == NULL) file_close(reader);
   return status;
 }
 

@@ -37,6 +37,7 @@ typedef struct Loader {
   Map ids;                   /* hash of a message's id -> its seq */
   Map kinds;                 /* hash of an unknown part's type -> 1 */
   const char *bytes, *end;   /* of the file, or of its mended copy */
+  DocumentComing coming;     /* wait NULL: all is there. Else the cursor ends where the bytes do that are */
   bool lenient;
   Mend mend;                 /* of a lenient reading; else empty */
   PlaceWalk walk;            /* over the file itself; what was warned about last */
@@ -133,10 +134,54 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
   return read_one(loader, raw, shape);
 }
 
+/* Moves the cursor's end to where the bytes end that have come in meanwhile. */
+static Status wait_for_more(Loader *loader) {
+  size_t have = (size_t)(loader->json.end - loader->bytes), size = (size_t)(loader->end - loader->bytes);
+  Status status = loader->coming.wait(loader->coming.user, &have, &size);
+  loader->json.end = loader->bytes + have;
+  loader->end = loader->bytes + size;
+  if (loader->json.end == loader->end) loader->coming.wait = NULL;
+  if (status != STATUS_OK) json_fail(&loader->json, status, loader->json.end, "the rest of the file");
+  return status;
+}
+
+static Status wait_for_all(Loader *loader) {
+  Status status = STATUS_OK;
+  while (loader->coming.wait != NULL && status == STATUS_OK) status = wait_for_more(loader);
+  return status;
+}
+
+/* Skips blanks, also those that are still coming in; *newline: one was among them. */
+static Status skip_blank_lines(Loader *loader, bool *newline) {
+  *newline = first_skip_blank(&loader->json);
+  while (loader->json.at == loader->json.end && loader->coming.wait != NULL) {
+    Status status = wait_for_more(loader);
+    if (status != STATUS_OK) return status;
+    *newline |= first_skip_blank(&loader->json);
+  }
+  return STATUS_OK;
+}
+
+/* Reads the message at the cursor; again, if it failed where the bytes ended that were there. */
+static Status read_line(Loader *loader, Text *raw, MessageShape *shape) {
+  Json before = loader->json;
+  Status status = read_one(loader, raw, shape);
+  while (status != STATUS_OK && loader->coming.wait != NULL) {
+    if ((size_t)(loader->json.end - loader->json.error) > READER_BEHIND_CAP) break;
+    before.end = loader->json.end;
+    loader->json = before;
+    status = wait_for_more(loader);
+    if (status == STATUS_OK) status = read_one(loader, raw, shape);
+  }
+  return status;
+}
+
 static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *shape) {
   Loader *loader = user;
   Json *json = &loader->json;
-  bool newline = first_skip_blank(json);
+  bool newline;
+  Status status = skip_blank_lines(loader, &newline);
+  if (status != STATUS_OK) return status;
   *more = json->at < json->end;
   if (!*more) return STATUS_OK;
   if (loader->last_end != NULL && !newline) {
@@ -144,7 +189,7 @@ static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *sha
     return json->status;
   }
   loader->value = json->at;
-  return read_one(loader, raw, shape);
+  return read_line(loader, raw, shape);
 }
 
 static Status append_all(Loader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
@@ -170,6 +215,12 @@ static Status load_lines(Loader *loader) {
   loader->document->shape = DOCUMENT_JSONL;
   loader->document->gap = text_of("\n");
   first_skip_blank(&probe);
+  if (probe.at == probe.end) {
+    Status status = wait_for_all(loader);
+    if (status != STATUS_OK) return status;
+    probe.end = loader->end;
+    first_skip_blank(&probe);
+  }
   if (probe.at < probe.end) return append_all(loader, next_of_lines);
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));   /* a BOM */
   loader->last_end = loader->json.at;
@@ -241,6 +292,7 @@ static Status load_any(Loader *loader, const DocumentLimits *limits) {
   loader->value = json->at;
   First first = first_of(*json, &told);
   if (first == FIRST_LINES) return load_lines(loader);
+  if (wait_for_all(loader) != STATUS_OK) return json->status;
   if (first == FIRST_GEMINI) {
     json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
   } else if (first == FIRST_RESPONSES) {
@@ -344,6 +396,15 @@ static void loader_free(Loader *loader) {
   map_free(&loader->kinds);
 }
 
+/* The first bytes are there; a lenient reading waits for all of them. */
+static Status start_bytes(Loader *loader, const DocumentLimits *limits) {
+  if (limits->coming.wait == NULL) return STATUS_OK;
+  loader->coming = limits->coming;
+  json_open(&loader->json, loader->bytes, 0);
+  Status status = wait_for_more(loader);
+  return status == STATUS_OK && limits->lenient ? wait_for_all(loader) : status;
+}
+
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error) {
   static const char nothing[] = "";
@@ -356,8 +417,9 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   *document = (Document){.shape = DOCUMENT_ARRAY, .loaded = true, .gap = text_of(","),
                          .first = store_count(conversation_store(conversation)) + 1};
   loader_init(&loader, limits);
-  Status status = limits->lenient ? mend(&loader, size) : STATUS_OK;
-  json_open(&loader.json, loader.bytes, (size_t)(loader.end - loader.bytes));
+  Status status = start_bytes(&loader, limits);
+  if (status == STATUS_OK && limits->lenient) status = mend(&loader, (size_t)(loader.end - loader.bytes));
+  if (loader.coming.wait == NULL) json_open(&loader.json, loader.bytes, (size_t)(loader.end - loader.bytes));
   if (status == STATUS_OK) status = load_any(&loader, limits);
   else json_fail(&loader.json, status, loader.bytes, "memory");
   if (status == STATUS_OK && loader.mend.changed) memory_free(memory, bytes, capacity);   /* the store has the copy */

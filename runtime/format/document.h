@@ -45,12 +45,21 @@ typedef struct Document {
 /* What writes an array (or JSONL) for a conversation that was not loaded. */
 Document document_new(DocumentShape shape);
 
+/* A file whose bytes are still coming in. */
+typedef struct DocumentComing {
+  /* Waits until more than *have bytes are there, or all: *have gets how many,
+     *size how many there will be, which may turn out to be less. STATUS_IO. */
+  Status (*wait)(void *user, size_t *have, size_t *size);
+  void *user;
+} DocumentComing;
+
 /* How a file is read. */
 typedef struct DocumentLimits {
   size_t message_bytes_max, file_bytes_max;
   bool lenient;              /* what can be mended or left out is no error but a warning: see mend.h */
   const RoleAlias *aliases;
   uint32_t alias_count;
+  DocumentComing coming;     /* wait NULL: all bytes are there */
 } DocumentLimits;
 
 typedef struct DocumentError {

@@ -21,49 +21,103 @@ bool estimator_parse(const char *name, Estimator *estimator) {
 
 Estimate estimate_start(Estimator estimator) { return (Estimate){.estimator = estimator}; }
 
-static void add_bytes(Estimate *estimate, const unsigned char *at, const unsigned char *end) {
-  for (; at < end; at++) {
-    unsigned char byte = *at, lower = byte | 0x20;
-    if (byte < 0x80) {
-      estimate->letters += lower >= 'a' && lower <= 'z';
-      estimate->spaces += byte == ' ';
-      estimate->digits += byte >= '0' && byte <= '9';
-    } else if (byte >= 0xC0) {
-      if (byte < 0xE0) estimate->two++;
-      else if (byte < 0xF0) estimate->three++;
-      else estimate->four++;
-    }
+/* Few bytes, one by one; taken off where `weight` is -1, and then they were added before. */
+static void add_bytes(Estimate *estimate, const char *bytes, size_t size, int weight) {
+  uint64_t once = (uint64_t)(int64_t)weight;
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)bytes[i], lower = byte | 0x20;
+    estimate->bytes += once;
+    if (lower >= 'a' && lower <= 'z') estimate->letters += once;
+    else if (byte == ' ') estimate->spaces += once;
+    else if (byte >= '0' && byte <= '9') estimate->digits += once;
+    else if (byte >= 0xF0) estimate->four += once;
+    else if (byte >= 0xE0) estimate->three += once;
+    else if (byte >= 0xC0) estimate->two += once;
   }
 }
 
 #ifdef __SSE2__
-static unsigned ones(__m128i mask) { return (unsigned)__builtin_popcount((unsigned)_mm_movemask_epi8(mask)); }
+/* Counters of 16 columns, a byte each: a comparison that holds is -1 and is
+   subtracted. They are added up before any can overflow. */
+enum { LETTERS, SPACES, DIGITS, TWO, THREE, FOUR, KINDS };
+#define STRETCH_MAX ((size_t)255 * 16)
 
-/* Bytes from `first` on, `count` of them; none may be 0x80 or above. */
-static __m128i among(__m128i bytes, char first, char count) {
-  __m128i above = _mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1)));
-  return _mm_and_si128(above, _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(first + count))));
+static __m128i is_among(__m128i bytes, char first, char last) {
+  __m128i distance = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
+  return _mm_cmpeq_epi8(_mm_min_epu8(distance, _mm_set1_epi8((char)(last - first))), distance);
 }
 
-static void add_ascii_block(Estimate *estimate, __m128i bytes) {
-  estimate->letters += ones(among(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 26));
-  estimate->spaces += ones(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')));
-  estimate->digits += ones(among(bytes, '0', 10));
+static __m128i starts_with(__m128i bytes, unsigned char mask, unsigned char bits) {
+  return _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8((char)mask)), _mm_set1_epi8((char)bits));
 }
+
+static void count_block(__m128i counters[KINDS], __m128i bytes) {
+  __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+  counters[LETTERS] = _mm_sub_epi8(counters[LETTERS], is_among(lower, 'a', 'z'));
+  counters[SPACES] = _mm_sub_epi8(counters[SPACES], _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')));
+  counters[DIGITS] = _mm_sub_epi8(counters[DIGITS], is_among(bytes, '0', '9'));
+  if (_mm_movemask_epi8(bytes) == 0) return;
+  counters[TWO] = _mm_sub_epi8(counters[TWO], starts_with(bytes, 0xE0, 0xC0));
+  counters[THREE] = _mm_sub_epi8(counters[THREE], starts_with(bytes, 0xF0, 0xE0));
+  counters[FOUR] = _mm_sub_epi8(counters[FOUR], starts_with(bytes, 0xF0, 0xF0));
+}
+
+static uint64_t column_sum(__m128i counter) {
+  __m128i halves = _mm_sad_epu8(counter, _mm_setzero_si128());
+  return (uint64_t)_mm_cvtsi128_si64(halves) + (uint64_t)_mm_cvtsi128_si64(_mm_srli_si128(halves, 8));
+}
+
+/* At most STRETCH_MAX bytes. Zeros that fill up the last block are of no kind. */
+static void add_stretch(Estimate *estimate, const char *at, size_t size) {
+  __m128i counters[KINDS] = {0};
+  for (; size >= 16; at += 16, size -= 16) count_block(counters, _mm_loadu_si128((const __m128i *)(const void *)at));
+  if (size > 0) {
+    char rest[16] = {0};
+    memcpy(rest, at, size);
+    count_block(counters, _mm_loadu_si128((const __m128i *)(const void *)rest));
+  }
+  estimate->letters += column_sum(counters[LETTERS]);
+  estimate->spaces += column_sum(counters[SPACES]);
+  estimate->digits += column_sum(counters[DIGITS]);
+  estimate->two += column_sum(counters[TWO]);
+  estimate->three += column_sum(counters[THREE]);
+  estimate->four += column_sum(counters[FOUR]);
+}
+
 #endif
 
-/* ASCII, the common case, goes 16 bytes at a time. */
 static void add_run(Estimate *estimate, const char *bytes, size_t size) {
-  const unsigned char *at = (const unsigned char *)bytes, *end = at + size;
-  estimate->bytes += size;
 #ifdef __SSE2__
-  for (; end - at >= 16; at += 16) {
-    __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
-    if (_mm_movemask_epi8(block) == 0) add_ascii_block(estimate, block);
-    else add_bytes(estimate, at, at + 16);
+  estimate->bytes += size;
+  while (size > 0) {
+    size_t stretch = size < STRETCH_MAX ? size : STRETCH_MAX;
+    add_stretch(estimate, bytes, stretch);
+    bytes += stretch;
+    size -= stretch;
   }
+#else
+  add_bytes(estimate, bytes, size, 1);
 #endif
-  add_bytes(estimate, at, end);
+}
+
+/* The escapes were added as they are spelled: takes that off, and adds what they
+   stand for. Mostly that is a line break or a quote, of no kind. */
+static void undo_escapes(Estimate *estimate, Text text) {
+  const char *end = text.bytes + text.size;
+  for (const char *at = text.bytes; (at = memchr(at, '\\', (size_t)(end - at))) != NULL;) {
+    if (at[1] != 'u') {
+      estimate->bytes--;
+      estimate->letters -= at[1] >= 'a';
+      at += 2;
+      continue;
+    }
+    char scratch[4];
+    Text rest = {.bytes = at, .size = (size_t)(end - at), .escaped = true}, run;
+    text_run(&rest, scratch, &run);
+    add_bytes(estimate, at, (size_t)(rest.bytes - at), -1);
+    add_bytes(estimate, run.bytes, run.size, 1);
+    at = rest.bytes;
+  }
 }
 
 void estimate_add(Estimate *estimate, Text text) {
@@ -71,13 +125,8 @@ void estimate_add(Estimate *estimate, Text text) {
     estimate->bytes += text_plain_size(text);
     return;
   }
-  if (!text.escaped) {
-    add_run(estimate, text.bytes, text.size);
-    return;
-  }
-  char scratch[4];
-  Text run;
-  while (text_run(&text, scratch, &run)) add_run(estimate, run.bytes, run.size);
+  add_run(estimate, text.bytes, text.size);
+  if (text.escaped) undo_escapes(estimate, text);
 }
 
 /* The weights of cjk, in fortieths of a token per character: ASCII letters 7,
