@@ -346,13 +346,14 @@ DocumentError document_over_cap(void) {
 
 static void describe_error(const Loader *loader, Status status, DocumentError *error) {
   const Json *json = &loader->json;
+  const char *end = loader->coming.wait != NULL ? json->end : loader->end;      /* what has come */
   const char *at = json->status == STATUS_OK ? json->at : json->error;
   const char *origin = origin_of(loader, at);
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
   error->place = place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at >= loader->value && !loader->mend.changed) {   /* a copy's path may not be the file's */
-    place_path(loader->value, (size_t)(loader->end - loader->value), (size_t)(at - loader->value), error->path,
+    place_path(loader->value, (size_t)(end - loader->value), (size_t)(at - loader->value), error->path,
                sizeof error->path);
   }
 }

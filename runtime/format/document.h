@@ -48,7 +48,8 @@ Document document_new(DocumentShape shape);
 /* A file whose bytes are still coming in. */
 typedef struct DocumentComing {
   /* Waits until more than *have bytes are there, or all: *have gets how many,
-     *size how many there will be, which may turn out to be less. STATUS_IO. */
+     *size how many there will be, which may turn out to be less. The first time
+     there are as many as document_cap needed. STATUS_IO. */
   Status (*wait)(void *user, size_t *have, size_t *size);
   void *user;
 } DocumentComing;
