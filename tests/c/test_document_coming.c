@@ -39,8 +39,9 @@ static Status wait(void *user, size_t *have, size_t *size) {
   return STATUS_OK;
 }
 
-/* As many bytes as tell that a file is JSONL; all, if it is something else. */
+/* As many bytes as tell that a file is JSONL; all, if it is a body. */
 static size_t bytes_that_tell(const DocumentLimits *limits, const char *text, size_t size) {
+  if (size > 0 && text[0] == '[') return 1;
   for (size_t first = 1; first < size; first++) {
     size_t cap, wanted;
     if (document_cap(limits, text, first, &cap, &wanted) && cap == SIZE_MAX) return first;

@@ -50,6 +50,30 @@ static void escapes_count_as_what_they_stand_for(void **state) {
   }
 }
 
+/* Long enough that a tenth of a token a piece would show, and that columns of
+   counters overflow if they are not emptied in time. */
+static void long_texts_count_to_the_last_piece(void **state) {
+  (void)state;
+  enum { PIECES = 20000 };
+  static const struct {
+    const char *escaped, *plain;
+  } pieces[] = {
+    {"\\n", "\n"}, {"\\\"", "\""}, {"\\\\", "\\"}, {"\\/", "/"}, {"\\b", "\b"}, {"\\f", "\f"}, {"\\r", "\r"}, {"\\t", "\t"},
+    {"\\u0041", "A"}, {"\\u0020", " "}, {"\\u4F60", "\xe4\xbd\xa0"}, {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
+    {"a", "a"}, {"7", "7"}, {" ", " "}, {"\xc3\xa9", "\xc3\xa9"},
+  };
+  static char escaped[PIECES * 12], plain[PIECES * 4];
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    size_t one = strlen(pieces[i].escaped), other = strlen(pieces[i].plain);
+    for (size_t k = 0; k < PIECES; k++) memcpy(escaped + k * one, pieces[i].escaped, one);
+    for (size_t k = 0; k < PIECES; k++) memcpy(plain + k * other, pieces[i].plain, other);
+    Text spelled = {.bytes = escaped, .size = PIECES * one, .escaped = one != other || escaped[0] == '\\'};
+    uint64_t single = estimate(ESTIMATE_CJK, (Text){.bytes = plain, .size = other * 40}), whole = single * (PIECES / 40);
+    assert_int_equal(estimate(ESTIMATE_CJK, text_plain(plain, PIECES * other)), whole);
+    assert_int_equal(estimate(ESTIMATE_CJK, spelled), whole);
+  }
+}
+
 static uint64_t weight(uint32_t point) {
   if (point >= 0x10000) return 70;
   if (point >= 0x800) return 34;
@@ -97,6 +121,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(known_texts),
     cmocka_unit_test(escapes_count_as_what_they_stand_for),
+    cmocka_unit_test(long_texts_count_to_the_last_piece),
     cmocka_unit_test(agrees_with_a_count_by_characters),
     cmocka_unit_test(names_are_read_back),
   };
