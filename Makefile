@@ -38,6 +38,9 @@ ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(
 Q   = $(if $(V),,@)
 SAY = @$(if $(V),:,printf '  %-6s %s\n')
 
+# Linking PCRE2 costs 0.1 ms of every start; loading it on first use is not worth its code.
+LIBS = -lpcre2-8
+
 # Deferred (=), not :=, so that nothing needs Lua before `make deps` has brought it.
 LUA_CFLAGS = $(shell pkg-config --cflags lua5.4)
 LUA_STATIC = -L$(shell pkg-config --variable=libdir lua5.4) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-archive \
@@ -53,7 +56,7 @@ TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 C_FILES    = $(sort $(shell find runtime tests/c tests/faults -name '*.c'))
 
-DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev
+DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev
 DEPS_test = libcmocka-dev lua-busted
 DEPS_lint = $(DEPS_test) lua-check clang git
 DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
@@ -132,12 +135,12 @@ EXPORTS = -Wl,--version-script=runtime/host/exports.map
 
 $(B)/ebb: $(CORE) $(BINDING) $(HOST) $(B)/embedded.o runtime/host/exports.map
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) $(LIBS) -o $@
 
 $(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
 $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)
@@ -164,12 +167,12 @@ test-programs: $(TESTS)
 $(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
 
 $(B)/tests/%: tests/c/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm $(LIBS) -o $@
 
 build/faults/%.so: tests/faults/%.c Makefile
 	@mkdir -p $(@D)
@@ -179,7 +182,7 @@ build/faults/%.so: tests/faults/%.c Makefile
 $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
 fuzzers: $(FUZZERS)
 	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"
@@ -187,7 +190,7 @@ fuzzers: $(FUZZERS)
 build/fuzz/%: tests/fuzz/%.c $(patsubst $(B)/%.o,%.c,$(CORE)) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) -o $@
+	$(Q)clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) $(LIBS) -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum PiecePattern { PIECES_CL100K, PIECES_O200K, PIECES_GPT2 } PiecePattern;
+/* PIECES_REGEX: by expressions of the vocabulary itself, which are not cut here (regex_cut.h). */
+typedef enum PiecePattern { PIECES_CL100K, PIECES_O200K, PIECES_GPT2, PIECES_REGEX } PiecePattern;
 
 /* "cl100k", "o200k", "gpt2"; static. */
 const char *piece_pattern_name(PiecePattern pattern);

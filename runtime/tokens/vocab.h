@@ -18,16 +18,23 @@
 #ifndef EBB_TOKENS_VOCAB_H
 #define EBB_TOKENS_VOCAB_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "tokens/piece.h"
 
 typedef struct Vocab Vocab;
 
+#define VOCAB_NAME_MAX 63      /* bytes of a name: letters, digits, '.', '_' and '-', no '.' in front */
+bool vocab_name_fits(const char *name);
+
 /* Maps an image file. STATUS_ABSENT, STATUS_SYNTAX (not an image, damaged, of
    another version or byte order), STATUS_MEMORY. */
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab);
-/* The same over bytes of the caller, which must outlive the vocab; aligned to 64. */
+/* The same over bytes of the caller, which must outlive the vocab; aligned to 8. */
 Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab);
 Vocab *vocab_share(Vocab *vocab);
 void   vocab_release(Vocab *vocab);              /* NULL is allowed */
@@ -35,6 +42,13 @@ void   vocab_release(Vocab *vocab);              /* NULL is allowed */
 const char  *vocab_name(const Vocab *vocab);     /* "o200k_base" */
 PiecePattern vocab_pattern(const Vocab *vocab);
 uint32_t     vocab_size(const Vocab *vocab);     /* ids are below it */
+uint32_t     vocab_tokens(const Vocab *vocab);   /* how many there are; ids may have gaps */
+uint64_t     vocab_bytes(const Vocab *vocab);    /* of the image */
+/* SHA-256 of the file that it was made from, 32 bytes. */
+const uint8_t *vocab_source(const Vocab *vocab);
+/* Of a vocabulary with PIECES_REGEX: the expressions that cut, one after the
+   other, each ended by NUL, the last by two. NULL for the others. */
+const char  *vocab_regex(const Vocab *vocab);
 /* Reads the whole image: STATUS_SYNTAX if a checksum is wrong or a table contradicts another. */
 Status       vocab_verify(const Vocab *vocab);
 

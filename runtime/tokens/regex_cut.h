@@ -1,0 +1,39 @@
+/*
+** Cutting by regular expressions: for vocabularies whose pattern is none of
+** those that piece.h knows. PCRE2 does it, many times slower than a scanner.
+**
+** A vocabulary may have several expressions. The first cuts the text at each
+** match's start and end; the second cuts what came out, piece by piece, seeing
+** nothing around it; and so on.
+**
+** PCRE2's memory is the caller's, but for the code that it compiles.
+*/
+#ifndef EBB_TOKENS_REGEX_CUT_H
+#define EBB_TOKENS_REGEX_CUT_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "tokens/piece.h"
+
+enum { REGEX_STAGES_MAX = 8, REGEX_BYTES_MAX = 64 * 1024 };
+
+typedef struct RegexCut RegexCut;
+
+typedef struct RegexError {
+  unsigned stage;            /* from 0 */
+  size_t offset;             /* in its expression */
+  char message[160];
+} RegexError;
+
+/* `stages`: expressions, each ended by NUL, the last by two; read only during the
+   call. STATUS_ARGUMENT: one is no expression, *error says why; STATUS_LIMIT: too
+   many; STATUS_MEMORY. */
+Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **cut, RegexError *error);
+void   regex_cut_free(RegexCut *cut);      /* NULL is allowed */
+
+/* Cuts all of `bytes`: *ends borrows the exclusive ends of its pieces until the
+   next call. STATUS_LIMIT: an expression tries too many ways; STATUS_MEMORY. */
+Status regex_cut_text(RegexCut *cut, const char *bytes, size_t size, const size_t **ends, size_t *count);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+** Counting goes through the pieces of a text a batch at a time:
+**
+**     pieces      "The" " lazy" " dog" " misunderestimated" "." ...
+**       | by size, so that each list is probed in one way, without branches
+**       v
+**     shorts "The" " lazy" " dog" "."     middles ...     longs ...
+**       | one probe each
+**       v
+**     missed      " misunderestimated"    seen before? its count is in the memo
+**       |
+**       v
+**     merged      3
+**
+** Encoding does the same and keeps the numbers by place.
+*/
+#include "tokens/tokenizer.h"
+
+#include <string.h>
+
+#include "tokens/bpe.h"
+#include "tokens/regex_cut.h"
+#include "tokens/vocab_image.h"
+
+enum {
+  SCRATCH_KEPT = 1 << 20,    /* bytes of a decoded text's block that stays for the next */
+  MEMO_SLOTS = 1 << 14,
+  MEMO_FROM = 512            /* misses before there is a memo: short texts do without */
+};
+
+/* The count of a piece of up to 16 bytes that is no token: found again by both
+   words. A slot holds the last piece that fell on it. */
+typedef struct Memoed {
+  uint64_t first, last;      /* as in the tables of pieces */
+  uint32_t size, tokens;     /* size 0: free */
+} Memoed;
+
+struct Tokenizer {
+  Memory memory;
+  Vocab *vocab;
+  RegexCut *regex;           /* PIECES_REGEX only */
+  Bpe bpe;
+  Buffer plain;              /* an escaped text, decoded */
+  Memoed *memo;              /* MEMO_SLOTS; NULL: not yet */
+  uint32_t missed;           /* up to MEMO_FROM */
+};
+
+static Status open_regex(Tokenizer *t) {
+  RegexError error;
+  if (vocab_pattern(t->vocab) != PIECES_REGEX) return STATUS_OK;
+  return regex_cut_new(&t->memory, vocab_regex(t->vocab), &t->regex, &error);
+}
+
+Status tokenizer_new(const Memory *memory, Vocab *vocab, Tokenizer **tokenizer) {
+  Tokenizer *t = memory_new(memory, sizeof *t);
+  if (t == NULL) return STATUS_MEMORY;
+  *t = (Tokenizer){.memory = *memory, .vocab = vocab_share(vocab)};
+  bpe_init(&t->bpe, memory);
+  buffer_init(&t->plain, *memory);
+  Status status = open_regex(t);
+  if (status != STATUS_OK) {
+    tokenizer_free(t);
+    return status;
+  }
+  *tokenizer = t;
+  return STATUS_OK;
+}
+
+void tokenizer_free(Tokenizer *t) {
+  if (t == NULL) return;
+  Memory memory = t->memory;
+  vocab_release(t->vocab);
+  regex_cut_free(t->regex);
+  bpe_free(&t->bpe);
+  buffer_free(&t->plain);
+  if (t->memo != NULL) memory_free(&memory, t->memo, MEMO_SLOTS * sizeof *t->memo);
+  memory_free(&memory, t, sizeof *t);
+}
+
+const Vocab *tokenizer_vocab(const Tokenizer *tokenizer) { return tokenizer->vocab; }
+
+/* ---- a text and its pieces ---- */
+
+enum { KEY_READS = 16 };     /* bytes from its start that a piece's keys may read */
+
+typedef struct Run {
+  const char *bytes;
+  size_t size, safe;         /* pieces that start below `safe` are read in place */
+  Pieces pieces;
+  const size_t *ends;        /* PIECES_REGEX: all of them, `left` still to come */
+  size_t left;
+  char tail[2 * KEY_READS];  /* the text from `safe` on, and zeros */
+} Run;
+
+static Status start_run(Tokenizer *t, Text text, Run *run) {
+  *run = (Run){.bytes = text.bytes, .size = text.size};
+  if (text.escaped) {
+    buffer_reset(&t->plain);
+    Status status = text_decode(text, &t->plain);
+    if (status != STATUS_OK) return status;
+    run->bytes = t->plain.bytes;
+    run->size = t->plain.size;
+  }
+  run->safe = run->size < KEY_READS ? 0 : run->size - KEY_READS + 1;
+  if (run->size > 0) memcpy(run->tail, run->bytes + run->safe, run->size - run->safe);
+  if (t->regex != NULL) return regex_cut_text(t->regex, run->bytes, run->size, &run->ends, &run->left);
+  run->pieces = pieces_start(vocab_pattern(t->vocab), run->bytes, run->size);
+  return STATUS_OK;
+}
+
+static uint32_t next_batch(Run *run, size_t ends[PIECE_BATCH]) {
+  if (run->ends == NULL) return pieces_next(&run->pieces, ends);
+  uint32_t count = run->left < PIECE_BATCH ? (uint32_t)run->left : PIECE_BATCH;
+  memcpy(ends, run->ends, count * sizeof *ends);
+  run->ends += count;
+  run->left -= count;
+  return count;
+}
+
+static void end_run(Tokenizer *t) {
+  if (t->plain.capacity > SCRATCH_KEPT) buffer_free(&t->plain);
+  bpe_shrink(&t->bpe);
+}
+
+/* KEY_READS bytes that may be read, whatever follows the text. */
+static inline const char *piece_at(const Run *run, size_t start) {
+  return start < run->safe ? run->bytes + start : run->tail + (start - run->safe);
+}
+
+/* ---- pieces that are tokens ---- */
+
+/* Pieces of a batch, by place in it. */
+typedef struct Batch {
+  size_t bounds[PIECE_BATCH + 1];    /* where they start, and where the last one ends */
+  uint32_t count;
+  uint32_t missed;
+  uint16_t by_miss[PIECE_BATCH];     /* those that are no tokens */
+  uint32_t numbers[PIECE_BATCH];     /* when encoding; NUMBER_NONE for the missed */
+} Batch;
+
+typedef struct Sizes {
+  uint32_t shorts, middles, longs;
+  uint16_t of_short[PIECE_BATCH], of_middle[PIECE_BATCH], of_long[PIECE_BATCH];
+} Sizes;
+
+static void sort_by_size(const Batch *batch, Sizes *sizes) {
+  sizes->shorts = sizes->middles = sizes->longs = 0;
+  for (uint32_t i = 0; i < batch->count; i++) {
+    size_t size = batch->bounds[i + 1] - batch->bounds[i];
+    sizes->of_short[sizes->shorts] = sizes->of_middle[sizes->middles] = sizes->of_long[sizes->longs] = (uint16_t)i;
+    sizes->shorts += size <= 8;
+    sizes->middles += size > 8 && size <= 16;
+    sizes->longs += size > 16;
+  }
+}
+
+static inline void settle(Batch *batch, uint32_t place, bool hit, const uint32_t *number, bool keep) {
+  if (keep) batch->numbers[place] = hit ? *number : NUMBER_NONE;
+  batch->by_miss[batch->missed] = (uint16_t)place;
+  batch->missed += !hit;
+}
+
+static inline void probe(const Vocab *v, const Run *run, Batch *batch, bool keep) {
+  Sizes sizes;
+  sort_by_size(batch, &sizes);
+  batch->missed = 0;
+  uint32_t slot;
+  for (uint32_t i = 0; i < sizes.shorts; i++) {
+    uint32_t place = sizes.of_short[i];
+    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
+    uint64_t key = short_key(piece_at(run, start), size);
+    bool hit = vocab_has_short(v, key, &slot) & !short_key_unfit(key, size);
+    settle(batch, place, hit, &v->short_numbers[slot], keep);
+  }
+  for (uint32_t i = 0; i < sizes.middles; i++) {
+    uint32_t place = sizes.of_middle[i];
+    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
+    const char *at = piece_at(run, start);
+    uint64_t last = short_key(at + 8, size - 8);
+    bool hit = vocab_has_middle(v, load_word(at), last, &slot) & !short_key_unfit(last, size - 8);
+    settle(batch, place, hit, &v->middle_numbers[slot], keep);
+  }
+  for (uint32_t i = 0; i < sizes.longs; i++) {
+    uint32_t place = sizes.of_long[i];
+    size_t start = batch->bounds[place];
+    uint32_t number = vocab_find_long(v, run->bytes + start, batch->bounds[place + 1] - start);
+    settle(batch, place, number != NUMBER_NONE, &number, keep);
+  }
+}
+
+/* ---- the others ---- */
+
+static void open_memo(Tokenizer *t) {
+  if (t->missed < MEMO_FROM) {
+    t->missed++;
+    return;
+  }
+  t->memo = memory_new_array(&t->memory, MEMO_SLOTS, sizeof *t->memo);
+  if (t->memo != NULL) memset(t->memo, 0, MEMO_SLOTS * sizeof *t->memo);
+  t->missed = 0;             /* no memory for it now: later, perhaps */
+}
+
+/* The memo's slot for a piece; NULL if pieces of its size have none, or there is no memo. */
+static Memoed *memo_slot(const Tokenizer *t, const Run *run, size_t start, size_t size, Memoed *wanted) {
+  if (t->memo == NULL || size > 16) return NULL;
+  const char *at = piece_at(run, start);
+  size_t tail = size > 8 ? size - 8 : size;
+  *wanted = (Memoed){.first = size > 8 ? load_word(at) : 0, .last = short_key(at + size - tail, tail), .size = (uint32_t)size};
+  return &t->memo[middle_hash(wanted->first, wanted->last) >> 32 & (MEMO_SLOTS - 1)];
+}
+
+static Status count_missed(Tokenizer *t, const Run *run, size_t start, size_t size, uint64_t *tokens) {
+  Memoed wanted, *slot = memo_slot(t, run, start, size, &wanted);
+  size_t count;
+  if (slot != NULL && slot->size == size && slot->first == wanted.first && slot->last == wanted.last) {
+    *tokens += slot->tokens;
+    return STATUS_OK;
+  }
+  Status status = bpe_merge(&t->bpe, t->vocab, run->bytes + start, size, &count);
+  if (status != STATUS_OK) return status;
+  *tokens += count;
+  if (slot != NULL) {
+    *slot = wanted;
+    slot->tokens = (uint32_t)count;
+  } else if (t->memo == NULL) {
+    open_memo(t);
+  }
+  return STATUS_OK;
+}
+
+/* ---- counting ---- */
+
+static Status count_batch(Tokenizer *t, const Run *run, Batch *batch, uint64_t *tokens) {
+  probe(t->vocab, run, batch, false);
+  *tokens += batch->count - batch->missed;
+  for (uint32_t i = 0; i < batch->missed; i++) {
+    size_t start = batch->bounds[batch->by_miss[i]], end = batch->bounds[batch->by_miss[i] + 1];
+    Status status = count_missed(t, run, start, end - start, tokens);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *tokens) {
+  Run run;
+  Batch batch;
+  uint64_t counted = 0;
+  Status status = start_run(t, text, &run);
+  batch.bounds[0] = 0;
+  while (status == STATUS_OK && counted <= limit && (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
+    status = count_batch(t, &run, &batch, &counted);
+    batch.bounds[0] = batch.bounds[batch.count];
+  }
+  end_run(t);
+  if (status == STATUS_OK) *tokens = counted;
+  return status;
+}
+
+Status tokenizer_count(Tokenizer *t, Text text, uint64_t *tokens) {
+  return tokenizer_count_up_to(t, text, UINT64_MAX, tokens);
+}
+
+/* ---- encoding ---- */
+
+static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
+  uint32_t id = number < v->token_count ? v->ids[number] : 0;
+  return buffer_add(ids, &id, sizeof id);
+}
+
+static Status encode_batch(Tokenizer *t, const Run *run, Batch *batch, Buffer *ids) {
+  const Vocab *v = t->vocab;
+  probe(v, run, batch, true);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < batch->count && status == STATUS_OK; i++) {
+    size_t start = batch->bounds[i], count = 0;
+    if (batch->numbers[i] != NUMBER_NONE) {
+      status = add_number(v, batch->numbers[i], ids);
+      continue;
+    }
+    status = bpe_merge(&t->bpe, v, run->bytes + start, batch->bounds[i + 1] - start, &count);
+    for (size_t k = 0; k < count && status == STATUS_OK; k++) status = add_number(v, t->bpe.tokens[k], ids);
+  }
+  return status;
+}
+
+Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
+  Run run;
+  Batch batch;
+  size_t before = ids->size;
+  Status status = start_run(t, text, &run);
+  batch.bounds[0] = 0;
+  while (status == STATUS_OK && (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
+    status = encode_batch(t, &run, &batch, ids);
+    batch.bounds[0] = batch.bounds[batch.count];
+  }
+  end_run(t);
+  if (status != STATUS_OK) ids->size = before;
+  return status;
+}
+
+/* ---- decoding ---- */
+
+Status tokenizer_decode(const Tokenizer *t, const uint32_t *ids, size_t count, Buffer *bytes, size_t *bad) {
+  const Vocab *v = t->vocab;
+  size_t before = bytes->size;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t number = ids[i] < vocab_size(v) ? v->by_id[ids[i]] : NUMBER_NONE;
+    const char *token = NULL;
+    size_t size = number < v->token_count ? vocab_token_bytes(v, number, &token) : 0;
+    Status status = token == NULL ? STATUS_RANGE : buffer_add(bytes, token, size);
+    if (status == STATUS_OK) continue;
+    if (status == STATUS_RANGE) *bad = i;
+    bytes->size = before;
+    return status;
+  }
+  return STATUS_OK;
+}

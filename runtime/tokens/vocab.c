@@ -1,0 +1,208 @@
+/*
+** Opening an image: the header says where each table lies, and every table's
+** size must go with the counts, so that no look-up can leave it.
+*/
+#define _DEFAULT_SOURCE 1
+#include "tokens/vocab.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tokens/vocab_image.h"
+
+bool vocab_name_fits(const char *name) {
+  size_t size = strlen(name);
+  if (size == 0 || size > VOCAB_NAME_MAX || name[0] == '.') return false;
+  return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == size;
+}
+
+uint64_t vocab_sum(const void *bytes, size_t size) {
+  const char *at = bytes;
+  uint64_t sum = size;
+  for (; size >= 8; at += 8, size -= 8) sum = ((sum << 5 | sum >> 59) ^ load_word(at)) * 0x9E3779B97F4A7C15u;
+  for (; size > 0; at++, size--) sum = ((sum << 5 | sum >> 59) ^ (unsigned char)*at) * 0x9E3779B97F4A7C15u;
+  return sum ^ sum >> 32;
+}
+
+/* ---- checking ---- */
+
+static bool header_is_sound(const VocabHeader *h, size_t size) {
+  if (memcmp(h->magic, VOCAB_MAGIC, sizeof h->magic) != 0) return false;
+  if (h->version != VOCAB_VERSION || h->byte_order != VOCAB_BYTE_ORDER || h->size != size) return false;
+  if (h->header_sum != vocab_sum(h, offsetof(VocabHeader, header_sum))) return false;
+  if (memchr(h->name, '\0', sizeof h->name) == NULL || !vocab_name_fits(h->name)) return false;
+  return h->pattern <= PIECES_REGEX && h->token_count > 0 && h->token_count < NUMBER_NONE && h->id_bound < UINT32_MAX &&
+         h->longest <= TOKEN_BYTES_MAX;
+}
+
+/* A section as `count` elements of `size` bytes; clears *sound unless it lies within the image. */
+static const void *section(const Vocab *v, VocabSection which, size_t size, uint32_t *count, bool *sound) {
+  uint64_t offset = v->header->sections[which].offset, bytes = v->header->sections[which].size, all = v->header->size;
+  bool within = offset % VOCAB_ALIGN == 0 && offset <= all && bytes <= all - offset && bytes % size == 0 &&
+                bytes / size < UINT32_MAX;
+  if (!within) *sound = false;
+  *count = within ? (uint32_t)(bytes / size) : 0;
+  return (const char *)v->header + (within ? offset : 0);
+}
+
+/* The same, of so many elements. */
+static const void *section_of(const Vocab *v, VocabSection which, size_t size, uint32_t wanted, bool *sound) {
+  uint32_t count;
+  const void *at = section(v, which, size, &count, sound);
+  if (count != wanted) *sound = false;
+  return at;
+}
+
+static Places places(const Vocab *v, VocabSection shifts, VocabSection slots, size_t size, const void **keys, bool *sound) {
+  Places places;
+  places.shifts = section(v, shifts, sizeof *places.shifts, &places.groups, sound);
+  *keys = section(v, slots, size, &places.slots, sound);
+  if (places.groups == 0 || places.slots == 0) *sound = false;
+  return places;
+}
+
+static bool find_pieces(Vocab *v) {
+  bool sound = true;
+  const void *keys;
+  v->shorts = places(v, SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, sizeof(uint64_t), &keys, &sound);
+  v->short_keys = keys;
+  v->short_numbers = section_of(v, SECTION_SHORT_NUMBERS, sizeof(uint32_t), v->shorts.slots, &sound);
+  v->middles = places(v, SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, 2 * sizeof(uint64_t), &keys, &sound);
+  v->middle_keys = keys;
+  v->middle_numbers = section_of(v, SECTION_MIDDLE_NUMBERS, sizeof(uint32_t), v->middles.slots, &sound);
+  v->longs = places(v, SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS, sizeof(uint32_t), &keys, &sound);
+  v->long_numbers = keys;
+  return sound;
+}
+
+static bool find_merges(Vocab *v) {
+  bool sound = true;
+  const void *keys;
+  v->pairs = places(v, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), &keys, &sound);
+  v->pair_slots = keys;
+  v->edges = places(v, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), &keys, &sound);
+  v->edge_slots = keys;
+  v->roots = section_of(v, SECTION_ROOTS, sizeof(uint32_t), UNIT_COUNT, &sound);
+  return sound;
+}
+
+static bool find_tokens(Vocab *v) {
+  bool sound = true;
+  uint32_t count;
+  v->token_count = v->header->token_count;
+  v->longest = v->header->longest;
+  v->tokens = section_of(v, SECTION_TOKENS, sizeof *v->tokens, v->token_count, &sound);
+  v->bytes = section(v, SECTION_BYTES, 1, &count, &sound);
+  v->bytes_size = count;
+  v->ids = section_of(v, SECTION_IDS, sizeof *v->ids, v->token_count, &sound);
+  v->by_id = section_of(v, SECTION_BY_ID, sizeof *v->by_id, v->header->id_bound, &sound);
+  v->regex = section(v, SECTION_REGEX, 1, &count, &sound);
+  bool has_regex = v->header->pattern == PIECES_REGEX;
+  if (has_regex && (count < 3 || v->regex[count - 1] != '\0' || v->regex[count - 2] != '\0')) sound = false;
+  if (!has_regex) v->regex = NULL;
+  v->regex_size = count;
+  return sound;
+}
+
+static Status open_image(const Memory *memory, const void *bytes, size_t size, bool mapped, Vocab **vocab) {
+  Vocab v = {.owners = 1, .memory = *memory, .header = bytes, .mapped = mapped};
+  if (size < sizeof *v.header || (uintptr_t)bytes % 8 != 0 || !header_is_sound(v.header, size)) return STATUS_SYNTAX;
+  if (!find_pieces(&v) || !find_merges(&v) || !find_tokens(&v)) return STATUS_SYNTAX;
+  *vocab = memory_new(memory, sizeof **vocab);
+  if (*vocab == NULL) return STATUS_MEMORY;
+  **vocab = v;
+  return STATUS_OK;
+}
+
+/* ---- opening ---- */
+
+Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab) {
+  return open_image(memory, bytes, size, false, vocab);
+}
+
+/* No more than an image of the largest vocabulary that numbers allow. */
+#define IMAGE_BYTES_MAX ((off_t)1 << 32)
+
+static Status map_file(int file, void **bytes, size_t *size) {
+  struct stat info;
+  if (fstat(file, &info) != 0) return STATUS_IO;
+  if (!S_ISREG(info.st_mode) || info.st_size < (off_t)sizeof(VocabHeader)) return STATUS_SYNTAX;
+  if (info.st_size > IMAGE_BYTES_MAX) return STATUS_LIMIT;
+  *size = (size_t)info.st_size;
+  *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
+  return *bytes == MAP_FAILED ? STATUS_IO : STATUS_OK;
+}
+
+Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
+  int file;
+  do file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  while (file < 0 && errno == EINTR);
+  if (file < 0) return STATUS_ABSENT;
+  void *bytes;
+  size_t size;
+  Status status = map_file(file, &bytes, &size);
+  int error = errno;
+  close(file);   /* the mapping outlives it */
+  errno = error;
+  if (status != STATUS_OK) return status;
+  status = open_image(memory, bytes, size, true, vocab);
+  if (status != STATUS_OK) munmap(bytes, size);
+  return status;
+}
+
+Vocab *vocab_share(Vocab *vocab) {
+  vocab->owners++;
+  return vocab;
+}
+
+void vocab_release(Vocab *vocab) {
+  if (vocab == NULL || --vocab->owners > 0) return;
+  if (vocab->mapped) munmap((void *)(uintptr_t)vocab->header, vocab->header->size);
+  Memory memory = vocab->memory;
+  memory_free(&memory, vocab, sizeof *vocab);
+}
+
+/* ---- what it says of itself ---- */
+
+const char *vocab_name(const Vocab *vocab) { return vocab->header->name; }
+PiecePattern vocab_pattern(const Vocab *vocab) { return (PiecePattern)vocab->header->pattern; }
+uint32_t vocab_size(const Vocab *vocab) { return vocab->header->id_bound; }
+uint32_t vocab_tokens(const Vocab *vocab) { return vocab->token_count; }
+uint64_t vocab_bytes(const Vocab *vocab) { return vocab->header->size; }
+const uint8_t *vocab_source(const Vocab *vocab) { return vocab->header->source; }
+const char *vocab_regex(const Vocab *vocab) { return vocab->regex; }
+
+/* ---- look-ups that are too long to stand in line ---- */
+
+uint64_t long_hash(const char *bytes, size_t size) { return place_mix(vocab_sum(bytes, size)); }
+
+uint32_t vocab_find_long(const Vocab *v, const char *bytes, size_t size) {
+  if (size > v->longest) return NUMBER_NONE;
+  uint32_t number = v->long_numbers[place_of(&v->longs, long_hash(bytes, size))];
+  if (number >= v->token_count) return NUMBER_NONE;
+  const char *token;
+  bool same = vocab_token_bytes(v, number, &token) == size && memcmp(token, bytes, size) == 0;
+  return same ? number : NUMBER_NONE;
+}
+
+uint32_t vocab_find(const Vocab *v, const char *bytes, size_t size) {
+  char padded[16] = {0};
+  uint32_t slot;
+  if (size == 0) return NUMBER_NONE;
+  if (size > 16) return vocab_find_long(v, bytes, size);
+  memcpy(padded, bytes, size);
+  size_t tail = size > 8 ? size - 8 : size;
+  uint64_t key = short_key(padded + size - tail, tail);
+  uint32_t number = NUMBER_NONE;
+  if (short_key_unfit(key, tail)) return vocab_find_long(v, bytes, size);
+  if (size <= 8) {
+    if (vocab_has_short(v, key, &slot)) number = v->short_numbers[slot];
+  } else {
+    if (vocab_has_middle(v, load_word(padded), key, &slot)) number = v->middle_numbers[slot];
+  }
+  return number < v->token_count ? number : NUMBER_NONE;
+}

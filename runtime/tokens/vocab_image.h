@@ -1,0 +1,229 @@
+/*
+** The image of a vocabulary, as it lies in memory, and its look-ups. For the
+** files of this folder that build it, open it and count by it.
+**
+** Tokens have a *number* of their own: single bytes first, then the others in
+** the order in which merging makes them, so that "merged earlier" is "smaller".
+** Ids, which the makers of the vocabulary chose, appear only where they go in
+** and out.
+**
+** Five tables are made by vocab_place.h. The pieces of a text, by size, for the
+** one probe that settles nine of ten:
+**
+**     short    1 to 8 bytes     the bytes as one word
+**     middle   9 to 16 bytes    two words
+**     long     the rest         numbers of tokens, whose bytes are compared
+**
+** and what the others are merged by (bpe.h):
+**
+**     pairs    two tokens -> the token that they merge into; one entry per token,
+**              for of all its cuts into two only one can ever come up
+**     edges    the trie of all tokens that merging can make
+**
+** A trie step takes a *unit*: a character of two or three bytes if a whole one
+** is there, else one byte. Tokens may end within a character, so a node says
+** whether single bytes that begin one lead on from it.
+**
+** Look-ups read within their sections whatever the image holds: slots come from
+** the sizes, which opening checked; numbers that were read are compared with
+** token_count before they are used.
+*/
+#ifndef EBB_TOKENS_VOCAB_IMAGE_H
+#define EBB_TOKENS_VOCAB_IMAGE_H
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "tokens/vocab.h"
+#include "tokens/vocab_place.h"
+
+#define VOCAB_MAGIC "EBBVOCAB"
+#define VOCAB_BYTE_ORDER 0x01020304u
+enum { VOCAB_VERSION = 1, VOCAB_ALIGN = 64 };
+
+typedef enum VocabSection {
+  SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
+  SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, SECTION_MIDDLE_NUMBERS,
+  SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS,
+  SECTION_PAIR_SHIFTS, SECTION_PAIRS,
+  SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
+  SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
+  SECTION_COUNT
+} VocabSection;
+
+typedef struct VocabHeader {
+  char magic[8];
+  uint32_t version, byte_order;
+  uint64_t size;             /* of the image */
+  uint64_t body_sum;         /* of all behind the header */
+  uint8_t source[32];        /* SHA-256 of the file that it was made from */
+  char name[VOCAB_NAME_MAX + 1];
+  uint32_t pattern;
+  uint32_t id_bound;         /* ids are below it */
+  uint32_t token_count;      /* numbers are below it */
+  uint32_t longest;          /* bytes of the longest token */
+  struct { uint64_t offset, size; } sections[SECTION_COUNT];
+  uint64_t header_sum;       /* of all above; must stay last */
+} VocabHeader;
+
+/* ---- packed fields ---- */
+
+/* Numbers and nodes take 21 bits, units 17. Nodes below token_count are tokens. */
+#define NUMBER_BITS 21
+#define NUMBER_NONE ((UINT32_C(1) << NUMBER_BITS) - 1)
+#define UNIT_BITS 17
+
+enum {
+  UNITS_TWO = 1 << 16,                  /* below: characters of three bytes */
+  UNITS_BYTE = UNITS_TWO + (1 << 11),   /* below: of two; from here on single bytes */
+  UNIT_COUNT = UNITS_BYTE + 256
+};
+
+/* What is known of a token. halves: left and right (a single byte: itself twice;
+   NUMBER_NONE for what merging never makes). place: offset of its bytes, the
+   longest token that it begins with, its size. */
+typedef struct TokenRecord {
+  uint64_t halves, place;
+} TokenRecord;
+
+#define TOKEN_BYTES_MAX ((1 << 11) - 1)
+
+static inline uint64_t pack_halves(uint32_t left, uint32_t right) { return left | (uint64_t)right << NUMBER_BITS; }
+static inline uint64_t pack_place(uint32_t offset, uint32_t prefix, uint32_t size) {
+  return offset | (uint64_t)prefix << 32 | (uint64_t)size << 53;
+}
+static inline uint32_t record_left(TokenRecord r) { return (uint32_t)r.halves & NUMBER_NONE; }
+static inline uint32_t record_right(TokenRecord r) { return (uint32_t)(r.halves >> NUMBER_BITS) & NUMBER_NONE; }
+static inline uint32_t record_offset(TokenRecord r) { return (uint32_t)r.place; }
+static inline uint32_t record_prefix(TokenRecord r) { return (uint32_t)(r.place >> 32) & NUMBER_NONE; }
+static inline uint32_t record_size(TokenRecord r) { return (uint32_t)(r.place >> 53); }
+
+/* A pair: its halves, and above them what they merge into. */
+#define PAIR_KEY ((UINT64_C(1) << 2 * NUMBER_BITS) - 1)
+
+/* A link of the trie: the node it leads to and what goes on from there. An edge
+   is a key (node and unit) with a link above it. */
+#define LINK_NODE NUMBER_NONE
+#define LINK_KIDS (UINT32_C(1) << NUMBER_BITS)             /* anything */
+#define LINK_PARTIAL (UINT32_C(1) << (NUMBER_BITS + 1))    /* a byte that begins a character */
+#define LINK_NONE NUMBER_NONE                              /* leads nowhere */
+#define EDGE_SHIFT (NUMBER_BITS + UNIT_BITS)
+#define EDGE_KEY ((UINT64_C(1) << EDGE_SHIFT) - 1)
+
+static inline uint64_t edge_key(uint32_t node, uint32_t unit) { return node | (uint64_t)unit << NUMBER_BITS; }
+
+/* What stands in slots that nothing took; no key looks so. */
+#define SLOT_EMPTY UINT64_MAX
+
+/* ---- an open image ---- */
+
+struct Vocab {
+  uint32_t owners;
+  Memory memory;
+  const VocabHeader *header;
+  bool mapped;
+  uint32_t token_count, longest;
+  Places shorts, middles, longs, pairs, edges;
+  const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
+  const uint32_t *short_numbers, *middle_numbers, *long_numbers;
+  const uint32_t *roots;           /* UNIT_COUNT links */
+  const TokenRecord *tokens;
+  const char *bytes;
+  uint64_t bytes_size;
+  const uint32_t *ids, *by_id;     /* of numbers; of ids, NUMBER_NONE for none */
+  const char *regex;               /* PIECES_REGEX: its stages, each ended by NUL, and one more NUL; else NULL */
+  size_t regex_size;
+};
+
+/* Sum of any bytes; not against malice. */
+uint64_t vocab_sum(const void *bytes, size_t size);
+
+/* ---- keys ---- */
+
+static inline uint64_t load_word(const char *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+/* `size` bytes (1 to 8) as one word: less than eight have their size on top, as
+   0xF8 to 0xFE. Reads eight bytes. */
+static inline uint64_t short_key(const char *at, size_t size) {
+  static const uint64_t marks[9] = {0, 0xF8, 0xF9, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0};
+  uint64_t word = load_word(at) & UINT64_MAX >> ((8 - size) * 8);
+  return word | marks[size] << 56;
+}
+
+/* Eight bytes that look like fewer with their size; such pieces, which are no
+   UTF-8, are looked up as long ones. */
+static inline bool short_key_unfit(uint64_t key, size_t size) { return size == 8 && key >> 59 == 0x1F; }
+
+static inline uint64_t short_hash(uint64_t key) { return place_mix(key); }
+static inline uint64_t middle_hash(uint64_t first, uint64_t second) {
+  return place_mix(first ^ (second << 29 | second >> 35) * 0x9FB21C651E98DF25u);
+}
+static inline uint64_t pair_hash(uint64_t halves) { return place_mix(halves); }
+static inline uint64_t edge_hash(uint64_t key) { return place_mix(key); }
+uint64_t long_hash(const char *bytes, size_t size);
+
+/* ---- look-ups; NUMBER_NONE or LINK_NONE for what is not there ---- */
+
+/* The slot of a short piece, or SIZE_MAX. */
+static inline bool vocab_has_short(const Vocab *v, uint64_t key, uint32_t *slot) {
+  *slot = place_of(&v->shorts, short_hash(key));
+  return v->short_keys[*slot] == key;
+}
+
+static inline bool vocab_has_middle(const Vocab *v, uint64_t first, uint64_t second, uint32_t *slot) {
+  *slot = place_of(&v->middles, middle_hash(first, second));
+  const uint64_t *key = &v->middle_keys[(size_t)*slot * 2];
+  return key[0] == first && key[1] == second;
+}
+
+/* A token of any size, through the table of long ones. */
+uint32_t vocab_find_long(const Vocab *v, const char *bytes, size_t size);
+
+/* Of any size, by whichever table. */
+uint32_t vocab_find(const Vocab *v, const char *bytes, size_t size);
+
+static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right) {
+  uint64_t halves = pack_halves(left, right);
+  uint64_t slot = v->pair_slots[place_of(&v->pairs, pair_hash(halves))];
+  return (slot & PAIR_KEY) == halves ? (uint32_t)(slot >> 2 * NUMBER_BITS) & NUMBER_NONE : NUMBER_NONE;
+}
+
+static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) {
+  uint64_t key = edge_key(node, unit);
+  uint64_t slot = v->edge_slots[place_of(&v->edges, edge_hash(key))];
+  return (slot & EDGE_KEY) == key ? (uint32_t)(slot >> EDGE_SHIFT) : LINK_NONE;
+}
+
+/* Takes the unit at `at` (before `end`): its bytes. */
+static inline size_t unit_at(const unsigned char *at, const unsigned char *end, uint32_t *unit) {
+  uint32_t lead = at[0];
+  size_t left = (size_t)(end - at);
+  if (lead >= 0xE0 && lead < 0xF0 && left >= 3 && (at[1] & 0xC0) == 0x80 && (at[2] & 0xC0) == 0x80) {
+    *unit = (lead & 15) << 12 | (at[1] & 63u) << 6 | (at[2] & 63u);
+    return 3;
+  }
+  if (lead >= 0xC0 && lead < 0xE0 && left >= 2 && (at[1] & 0xC0) == 0x80) {
+    *unit = UNITS_TWO + ((lead & 31) << 6 | (at[1] & 63u));
+    return 2;
+  }
+  *unit = UNITS_BYTE + lead;
+  return 1;
+}
+
+/* The bytes of a token; none if the image is damaged. */
+static inline size_t vocab_token_bytes(const Vocab *v, uint32_t number, const char **bytes) {
+  TokenRecord record = v->tokens[number];
+  uint64_t offset = record_offset(record), size = record_size(record);
+  if (offset + size > v->bytes_size) size = offset = 0;
+  *bytes = v->bytes + offset;
+  return (size_t)size;
+}
+
+#endif

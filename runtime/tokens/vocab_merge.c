@@ -1,0 +1,208 @@
+#include "tokens/vocab_merge.h"
+
+#include <string.h>
+
+#include "tokens/vocab_image.h"
+
+static Status refuse(VocabProblem *problem, Status status, uint32_t token, uint32_t merge, const char *expected) {
+  *problem = (VocabProblem){.expected = expected, .token = token, .merge = merge};
+  return status;
+}
+
+/* ---- tokens by their bytes ---- */
+
+static uint32_t index_slot(const Merges *m, const char *bytes, size_t size) {
+  const VocabToken *tokens = m->source->tokens;
+  uint32_t slot = (uint32_t)long_hash(bytes, size) & (m->index_size - 1);
+  for (; m->index[slot] != MERGE_NONE; slot = (slot + 1) & (m->index_size - 1)) {
+    const VocabToken *token = &tokens[m->index[slot]];
+    if (token->size == size && memcmp(token->bytes, bytes, size) == 0) break;
+  }
+  return slot;
+}
+
+uint32_t merges_find(const Merges *m, const char *bytes, size_t size) { return m->index[index_slot(m, bytes, size)]; }
+
+static Status index_tokens(Merges *m, VocabProblem *problem) {
+  const VocabSource *source = m->source;
+  for (uint32_t i = 0; i < source->count; i++) {
+    const VocabToken *token = &source->tokens[i];
+    if (token->size == 0 || token->size > VOCAB_TOKEN_BYTES_MAX) {
+      return refuse(problem, STATUS_LIMIT, i, MERGE_NONE, "a token of 1 to 2047 bytes");
+    }
+    if (token->special) continue;
+    uint32_t slot = index_slot(m, token->bytes, token->size);
+    if (m->index[slot] != MERGE_NONE) {
+      return refuse(problem, STATUS_DUPLICATE, i, MERGE_NONE, "a token that no other one equals");
+    }
+    m->index[slot] = i;
+  }
+  for (unsigned byte = 0; byte < 256; byte++) {
+    char character = (char)byte;
+    m->bytes[byte] = merges_find(m, &character, 1);
+    if (m->bytes[byte] == MERGE_NONE) {
+      return refuse(problem, STATUS_SHAPE, MERGE_NONE, MERGE_NONE, "a token for each of the 256 single bytes");
+    }
+    m->of[m->bytes[byte]] = (Merged){.left = m->bytes[byte], .right = m->bytes[byte]};
+  }
+  return STATUS_OK;
+}
+
+/* ---- listed merges ---- */
+
+static uint64_t pair_of(uint32_t left, uint32_t right) { return (uint64_t)left << 32 | right; }
+
+/* The token that two others make up, by their bytes. */
+static uint32_t joined(const Merges *m, uint32_t left, uint32_t right) {
+  const VocabToken *a = &m->source->tokens[left], *b = &m->source->tokens[right];
+  char bytes[VOCAB_TOKEN_BYTES_MAX];
+  if (a->size + b->size > sizeof bytes) return MERGE_NONE;
+  memcpy(bytes, a->bytes, a->size);
+  memcpy(bytes + a->size, b->bytes, b->size);
+  return merges_find(m, bytes, a->size + b->size);
+}
+
+static Status index_pairs(Merges *m, VocabProblem *problem) {
+  const VocabSource *source = m->source;
+  for (uint32_t i = 0; i < source->merge_count; i++) {
+    VocabMerge merge = source->merges[i];
+    if (joined(m, merge.left, merge.right) == MERGE_NONE) {
+      return refuse(problem, STATUS_SHAPE, MERGE_NONE, i, "a merge that makes a token");
+    }
+    if (map_find(&m->pairs, pair_of(merge.left, merge.right)) != NULL) continue;   /* the first one counts */
+    Status status = map_put(&m->pairs, pair_of(merge.left, merge.right), i);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+/* ---- merging the bytes of one token ---- */
+
+typedef struct Part {
+  uint32_t token, start;
+  uint32_t order, merged;    /* of merging it with the next one; MERGE_NONE: they do not */
+} Part;
+
+typedef struct Parts {
+  const char *bytes;
+  uint32_t size;             /* of the bytes */
+  uint32_t count;
+  Part list[VOCAB_TOKEN_BYTES_MAX + 1];      /* one more, where the bytes end */
+} Parts;
+
+static void look_at_pair(const Merges *m, Parts *parts, uint32_t i) {
+  Part *part = &parts->list[i];
+  part->order = part->merged = MERGE_NONE;
+  if (i + 1 >= parts->count) return;
+  uint32_t end = parts->list[i + 2].start;
+  if (m->source->merges == NULL) {
+    part->order = part->merged = merges_find(m, parts->bytes + part->start, end - part->start);
+    return;
+  }
+  const uint64_t *order = map_find(&m->pairs, pair_of(part->token, parts->list[i + 1].token));
+  if (order == NULL) return;
+  part->order = (uint32_t)*order;
+  part->merged = merges_find(m, parts->bytes + part->start, end - part->start);
+}
+
+/* Merges until two are left, or nothing merges. */
+static void merge_down(const Merges *m, Parts *parts) {
+  while (parts->count > 2) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i + 1 < parts->count; i++) {
+      if (parts->list[i].order < parts->list[best].order) best = i;
+    }
+    if (parts->list[best].order == MERGE_NONE) return;
+    parts->list[best].token = parts->list[best].merged;
+    memmove(&parts->list[best + 1], &parts->list[best + 2], (parts->count - best - 1) * sizeof(Part));
+    parts->count--;
+    look_at_pair(m, parts, best);
+    if (best > 0) look_at_pair(m, parts, best - 1);
+  }
+}
+
+static void cut_in_halves(const Merges *m, Parts *parts, const VocabToken *token, Merged *merged) {
+  parts->bytes = token->bytes;
+  parts->count = parts->size = token->size;
+  for (uint32_t i = 0; i <= token->size; i++) {
+    parts->list[i] = (Part){.start = i, .token = i < token->size ? m->bytes[(unsigned char)token->bytes[i]] : MERGE_NONE};
+  }
+  for (uint32_t i = 0; i < token->size; i++) look_at_pair(m, parts, i);
+  merge_down(m, parts);
+  bool whole = parts->count == 2 && parts->list[0].order != MERGE_NONE;
+  *merged = (Merged){.left = MERGE_NONE, .right = MERGE_NONE, .order = MERGE_NONE};
+  if (whole) *merged = (Merged){parts->list[0].token, parts->list[1].token, parts->list[0].order, 0};
+}
+
+static Status find_halves(Merges *m, VocabProblem *problem) {
+  const VocabSource *source = m->source;
+  Parts *parts = memory_new(&m->memory, sizeof *parts);
+  if (parts == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; i < source->count; i++) {
+    const VocabToken *token = &source->tokens[i];
+    if (token->special) m->of[i] = (Merged){.left = MERGE_NONE, .right = MERGE_NONE, .order = MERGE_NONE};
+    else if (token->size > 1) cut_in_halves(m, parts, token, &m->of[i]);
+  }
+  memory_free(&m->memory, parts, sizeof *parts);
+  for (uint32_t i = 0; i < source->count; i++) {
+    const Merged *merged = &m->of[i];
+    if (merged->left == MERGE_NONE || source->tokens[i].size == 1) continue;
+    const Merged *left = &m->of[merged->left], *right = &m->of[merged->right];
+    bool late = (source->tokens[merged->left].size > 1 && left->order >= merged->order) ||
+                (source->tokens[merged->right].size > 1 && right->order >= merged->order);
+    if (late) return refuse(problem, STATUS_SHAPE, i, MERGE_NONE, "a token that is merged after its halves");
+  }
+  return STATUS_OK;
+}
+
+/* ---- numbers ---- */
+
+static void number(Merges *m, uint32_t position, uint32_t *next) {
+  m->of[position].number = *next;
+  m->by_number[(*next)++] = position;
+}
+
+/* Bytes by their value, then merged tokens by the order of their merges, then what no merging makes. */
+static Status number_tokens(Merges *m) {
+  const VocabSource *source = m->source;
+  uint32_t orders = source->merges == NULL ? source->count : source->merge_count, next = 0;
+  uint32_t *made = memory_new_array(&m->memory, (size_t)orders + 1, sizeof *made);
+  if (made == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; i < orders; i++) made[i] = MERGE_NONE;
+  for (unsigned byte = 0; byte < 256; byte++) number(m, m->bytes[byte], &next);
+  for (uint32_t i = 0; i < source->count; i++) {
+    if (m->of[i].left != MERGE_NONE && source->tokens[i].size > 1) made[m->of[i].order] = i;
+  }
+  for (uint32_t i = 0; i < orders; i++) {
+    if (made[i] != MERGE_NONE) number(m, made[i], &next);
+  }
+  m->reached = next;
+  for (uint32_t i = 0; i < source->count; i++) {
+    if (m->of[i].left == MERGE_NONE) number(m, i, &next);
+  }
+  memory_free(&m->memory, made, ((size_t)orders + 1) * sizeof *made);
+  return STATUS_OK;
+}
+
+Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, VocabProblem *problem) {
+  *m = (Merges){.memory = *memory, .source = source, .index_size = 1024};
+  map_init(&m->pairs, *memory);
+  while (m->index_size < source->count * 2) m->index_size *= 2;
+  m->index = memory_new_array(memory, m->index_size, sizeof *m->index);
+  m->of = memory_new_array(memory, (size_t)source->count + 1, sizeof *m->of);
+  m->by_number = memory_new_array(memory, (size_t)source->count + 1, sizeof *m->by_number);
+  if (m->index == NULL || m->of == NULL || m->by_number == NULL) return STATUS_MEMORY;
+  memset(m->index, 0xFF, m->index_size * sizeof *m->index);
+  Status status = index_tokens(m, problem);
+  if (status == STATUS_OK && source->merges != NULL) status = index_pairs(m, problem);
+  if (status == STATUS_OK) status = find_halves(m, problem);
+  return status == STATUS_OK ? number_tokens(m) : status;
+}
+
+void merges_free(Merges *m) {
+  size_t count = m->source == NULL ? 0 : (size_t)m->source->count + 1;
+  memory_free(&m->memory, m->index, m->index_size * sizeof *m->index);
+  memory_free(&m->memory, m->of, count * sizeof *m->of);
+  memory_free(&m->memory, m->by_number, count * sizeof *m->by_number);
+  map_free(&m->pairs);
+}
