@@ -21,6 +21,7 @@
 #include "core/operation.h"
 #include "format/document.h"
 #include "format/edit.h"
+#include "tokens/tokenizer.h"
 
 #define EBB_VERSION "0.1.0"
 
@@ -31,7 +32,7 @@ typedef struct BindType {
 } BindType;
 
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_SELECTION, BIND_UNIT, BIND_TURN,
-  BIND_LEDGER, BIND_BUFFER;
+  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER;
 
 /* A function and the names of its parameters, separated by spaces: what users
    read in ebb.d.lua is held against these. */
@@ -208,6 +209,17 @@ MessageSource bind_source(lua_State *L, int index);
 /* After an edit with a source failed: says what was wrong with which message. */
 int   bind_raise_source(lua_State *L, int conversation, const MessageSource *source, Status status, const char *what);
 
+/* ---- vocabularies and tokenizers (vocab.c, tokenizer.c) ---- */
+
+typedef struct TokenizerHandle {
+  Tokenizer *tokenizer;
+} TokenizerHandle;
+
+/* Pushes a place for a vocabulary, which the collector releases. */
+Vocab **bind_hold_vocab(lua_State *L);
+/* nil, message, code for one that could not be opened. */
+int   bind_refuse_vocab(lua_State *L, Status status, const char *path);
+
 /* ---- the other types ---- */
 
 void  bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint);
@@ -273,6 +285,9 @@ void  bind_open_message(lua_State *L);
 void  bind_open_selection(lua_State *L);
 void  bind_open_unit(lua_State *L);
 void  bind_open_ledger(lua_State *L);
+void  bind_open_vocab(lua_State *L);       /* pushes the table core.vocab */
+void  bind_open_tokenizer(lua_State *L);   /* and core.tokenizer into the table on top */
+void  bind_open_folder(lua_State *L);      /* list_folder, make_folder into the table on top */
 void  bind_open_load(lua_State *L);        /* load, parse, read_file, write_file into the table on top */
 
 int   luaopen_ebb_core(lua_State *L);

@@ -24,7 +24,8 @@ static void keep_find(lua_State *L) {
 /* methods.Type: where the library adds its own. */
 static void push_method_tables(lua_State *L) {
   static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
-                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER};
+                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER,
+                                          &BIND_TOKENIZER};
   lua_newtable(L);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     bind_push_methods(L, types[i]);
@@ -47,6 +48,10 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_draft(L);
   lua_setfield(L, -2, "draft");
   bind_open_walk(L);
+  bind_open_tokenizer(L);
+  bind_open_folder(L);
+  bind_open_vocab(L);
+  lua_setfield(L, -2, "vocab");
   bind_open_json(L);
   lua_setfield(L, -2, "json");
   push_method_tables(L);

@@ -4,7 +4,7 @@
 
 const BindType BIND_CONVERSATION = {"Conversation"}, BIND_BATCH = {"Batch"}, BIND_DRAFT = {"Draft"},
                BIND_MESSAGE = {"Message"}, BIND_SELECTION = {"Selection"}, BIND_UNIT = {"Unit"}, BIND_TURN = {"Turn"},
-               BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"};
+               BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"};
 
 /* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. */
 static const char PARAMETERS;
@@ -104,7 +104,8 @@ void *bind_test(lua_State *L, int index, const BindType *type) {
 
 const BindType *bind_type_of(lua_State *L, int index) {
   static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
-                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER};
+                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER,
+                                          &BIND_TOKENIZER};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (bind_test(L, index, types[i]) != NULL) return types[i];
   }

@@ -4,6 +4,13 @@
 
 #include "tokens/vocab_image.h"
 
+typedef const unsigned char *Bytes;
+
+enum {
+  SHORT_MULTIBYTE = 8,
+  PREFETCHED_MAX = 256       /* beyond, what was asked for first would be gone again */
+};
+
 void bpe_init(Bpe *bpe, const Memory *memory) {
   *bpe = (Bpe){.memory = *memory};
   bpe_shrink(bpe);
@@ -22,9 +29,57 @@ void bpe_shrink(Bpe *bpe) {
   bpe->dead_words = sizeof bpe->fixed_dead / sizeof *bpe->fixed_dead;
 }
 
-/* ---- the longest token ---- */
+/* ---- short pieces: pair after pair ---- */
 
-typedef const unsigned char *Bytes;
+/*
+** All in fixed arrays: what each part would merge into with the next one, with
+** its place below, so that the least of them says both which pair comes first
+** and where. Parts stay where they are; gone ones never merge.
+*/
+typedef struct Parts {
+  int32_t merges[BPE_INLINE];        /* number << 6 | place; PART_STAYS */
+  uint32_t numbers[BPE_INLINE];
+  uint8_t next[BPE_INLINE + 1], before[BPE_INLINE + 1];
+} Parts;
+
+#define PART_STAYS INT32_MAX
+enum { PLACE_BITS = 6 };
+
+static inline int32_t merge_of(const Vocab *v, uint32_t left, uint32_t right, size_t place) {
+  uint32_t merged = vocab_pair(v, left, right);
+  return merged == NUMBER_NONE ? PART_STAYS : (int32_t)(merged << PLACE_BITS | place);
+}
+
+static inline int32_t least(const int32_t *merges, size_t size) {
+  int32_t best = PART_STAYS;
+  for (size_t i = 0; i < size; i++) best = merges[i] < best ? merges[i] : best;
+  return best;
+}
+
+static size_t merge_short(Bpe *bpe, const Vocab *v, Bytes bytes, size_t size) {
+  Parts p;
+  size_t rounded = (size + 7) & ~(size_t)7, count = 0;
+  for (size_t i = 0; i < size; i++) {
+    p.numbers[i] = bytes[i];
+    p.next[i] = (uint8_t)(i + 1);
+    p.before[i + 1] = (uint8_t)i;
+  }
+  for (size_t i = 0; i + 1 < size; i++) p.merges[i] = merge_of(v, bytes[i], bytes[i + 1], i);
+  for (size_t i = size - 1; i < rounded; i++) p.merges[i] = PART_STAYS;
+  for (int32_t best; (best = least(p.merges, rounded)) != PART_STAYS;) {
+    size_t at = (size_t)best & (BPE_INLINE - 1), gone = p.next[at], after = p.next[gone];
+    p.numbers[at] = (uint32_t)best >> PLACE_BITS;
+    p.merges[gone] = PART_STAYS;
+    p.next[at] = (uint8_t)after;
+    p.before[after] = (uint8_t)at;
+    p.merges[at] = after < size ? merge_of(v, p.numbers[at], p.numbers[after], at) : PART_STAYS;
+    if (at > 0) p.merges[p.before[at]] = merge_of(v, p.numbers[p.before[at]], p.numbers[at], p.before[at]);
+  }
+  for (size_t i = 0; i < size; i = p.next[i]) bpe->tokens[count++] = p.numbers[i];
+  return count;
+}
+
+/* ---- the longest token ---- */
 
 /* Tokens that end within the character of `used` bytes at `at`. */
 static uint32_t try_partial(const Vocab *v, uint32_t link, Bytes at, size_t used, uint32_t best) {
@@ -58,6 +113,23 @@ static uint32_t longest_match(const Vocab *v, Bytes at, Bytes end) {
     link = vocab_edge(v, node, unit);
   }
   return best != NUMBER_NONE ? best : longest_within(v, start, first);
+}
+
+uint32_t bpe_longest(const Vocab *v, const char *bytes, size_t size) {
+  return longest_match(v, (Bytes)bytes, (Bytes)bytes + size);
+}
+
+/* Asks for what the matches at each character will read first, all at once:
+   one after the other they would wait for memory each time. */
+static void prefetch_matches(const Vocab *v, Bytes at, Bytes end) {
+  uint32_t unit, link = LINK_NONE;
+  while (at < end) {
+    at += unit_at(at, end, &unit);
+    if (link != LINK_NONE) {
+      __builtin_prefetch(&v->edge_slots[place_of(&v->edges, edge_hash(edge_key(link & LINK_NODE, unit)))]);
+    }
+    link = v->roots[unit];
+  }
 }
 
 /* ---- neighbours ---- */
@@ -132,10 +204,21 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
   return NUMBER_NONE;
 }
 
+/* In ASCII, pair after pair is faster up to here, and reads one table only; with
+   characters of several bytes there are many more merges. */
+static bool is_short(Bytes bytes, size_t size) {
+  return size <= SHORT_MULTIBYTE || (size <= BPE_INLINE && bytes[size - 1] < 0x80);
+}
+
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
+  if (is_short(start, size)) {
+    *count = merge_short(bpe, v, start, size);
+    return STATUS_OK;
+  }
   Status status = clear_dead(bpe, size);
   if (status != STATUS_OK) return status;
+  if (size <= PREFETCHED_MAX) prefetch_matches(v, start, end);
   size_t at = 0, used = 0;
   uint32_t next = longest_match(v, start, end);
   while (at < size) {

@@ -1,18 +1,19 @@
 /*
 ** Merging: the tokens of a piece that is no token itself.
 **
-** Merging by rank, pair after pair, takes time that grows faster than the piece.
-** Instead the tokens are found from left to right. Only neighbours matter: if
-** each pair of neighbours is one that merging leaves alone, the whole is what
-** merging gives, and there is only one such whole. So the longest token that
-** fits is tried first, then the shorter ones that it begins with; where none
-** goes with its left neighbour, that neighbour was wrong:
+** Merging by rank, pair after pair, takes time that grows faster than the piece;
+** it is done for short ones. In others the tokens are found from left to right.
+** Only neighbours matter: if merging would leave the border of each two alone,
+** the whole is what merging gives, and there is only one such whole. So at each
+** place the longest token is tried first, then the shorter ones that it begins
+** with; where none goes with its left neighbour, that neighbour was wrong:
 **
-**     b a n d a n n a     "ban" "dann"?   no token            place 3: "dan"
-**     ban|dan|na          does "ban","dan" stay apart when merged? yes
+**     abcab....    "abc" "ab"       do they stay apart? if so, go on
+**                  "abc" "a"        else the next shorter one
+**                  "ab"             none: "abc" was wrong, the place behind it is dead
 **
-** A place from which all tries failed is marked dead and never reached again,
-** which bounds the time by size * longest token, whatever the text.
+** A dead place is never reached again, which bounds the time by the size and the
+** longest token, whatever the text.
 */
 #ifndef EBB_TOKENS_BPE_H
 #define EBB_TOKENS_BPE_H
@@ -45,5 +46,8 @@ void   bpe_shrink(Bpe *bpe);
 /* The tokens of `size` > 0 bytes, as the vocabulary's numbers, in bpe->tokens;
    they stay until the next call. STATUS_MEMORY. */
 Status bpe_merge(Bpe *bpe, const Vocab *vocab, const char *bytes, size_t size, size_t *count);
+
+/* The longest token that `size` > 0 bytes begin with: its number. */
+uint32_t bpe_longest(const Vocab *vocab, const char *bytes, size_t size);
 
 #endif

@@ -25,7 +25,8 @@ typedef struct VocabToken {
 } VocabToken;
 
 typedef struct VocabMerge {
-  uint32_t left, right;      /* positions in the list of tokens */
+  const char *bytes;         /* of the left token, and behind them those of the right one */
+  uint32_t left_size, right_size;
 } VocabMerge;
 
 typedef struct VocabSource {

@@ -52,25 +52,20 @@ static Status index_tokens(Merges *m, VocabProblem *problem) {
 
 static uint64_t pair_of(uint32_t left, uint32_t right) { return (uint64_t)left << 32 | right; }
 
-/* The token that two others make up, by their bytes. */
-static uint32_t joined(const Merges *m, uint32_t left, uint32_t right) {
-  const VocabToken *a = &m->source->tokens[left], *b = &m->source->tokens[right];
-  char bytes[VOCAB_TOKEN_BYTES_MAX];
-  if (a->size + b->size > sizeof bytes) return MERGE_NONE;
-  memcpy(bytes, a->bytes, a->size);
-  memcpy(bytes + a->size, b->bytes, b->size);
-  return merges_find(m, bytes, a->size + b->size);
-}
-
 static Status index_pairs(Merges *m, VocabProblem *problem) {
   const VocabSource *source = m->source;
   for (uint32_t i = 0; i < source->merge_count; i++) {
     VocabMerge merge = source->merges[i];
-    if (joined(m, merge.left, merge.right) == MERGE_NONE) {
+    uint32_t left = merges_find(m, merge.bytes, merge.left_size);
+    uint32_t right = merges_find(m, merge.bytes + merge.left_size, merge.right_size);
+    if (left == MERGE_NONE || right == MERGE_NONE) {
+      return refuse(problem, STATUS_SHAPE, MERGE_NONE, i, "a merge of two tokens");
+    }
+    if (merges_find(m, merge.bytes, (size_t)merge.left_size + merge.right_size) == MERGE_NONE) {
       return refuse(problem, STATUS_SHAPE, MERGE_NONE, i, "a merge that makes a token");
     }
-    if (map_find(&m->pairs, pair_of(merge.left, merge.right)) != NULL) continue;   /* the first one counts */
-    Status status = map_put(&m->pairs, pair_of(merge.left, merge.right), i);
+    if (map_find(&m->pairs, pair_of(left, right)) != NULL) continue;   /* the first one counts */
+    Status status = map_put(&m->pairs, pair_of(left, right), i);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;

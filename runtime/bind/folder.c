@@ -1,0 +1,65 @@
+/*
+** Folders: what is in one, and making one.
+*/
+#define _DEFAULT_SOURCE 1
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bind/bind.h"
+
+static const BindType FOLDER = {"Folder"};
+
+static int l_close(lua_State *L) {
+  DIR **folder = lua_touserdata(L, 1);
+  if (*folder != NULL) closedir(*folder);
+  *folder = NULL;
+  return 0;
+}
+
+/* list_folder(path) -> names without those that begin with '.', in no order | nil, message, code */
+static int l_list(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &FOLDER) == LUA_TNIL) bind_type(L, &FOLDER, NULL, NULL, l_close);
+  lua_pop(L, 1);
+  DIR **folder = bind_new(L, &FOLDER, sizeof *folder, 0);
+  *folder = opendir(path);
+  if (*folder == NULL) {
+    const char *why = strerror(errno);
+    return bind_refuse(L, status_code(STATUS_ABSENT), lua_pushfstring(L, "%s: %s", path, why));
+  }
+  lua_newtable(L);
+  lua_Integer count = 0;
+  for (struct dirent *entry; (entry = readdir(*folder)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    lua_pushstring(L, entry->d_name);
+    lua_rawseti(L, -2, ++count);
+  }
+  return 1;
+}
+
+/* make_folder(path) -> true | nil, message, code; with those that it lies in */
+static int l_make(lua_State *L) {
+  Text path = bind_text(L, 1);
+  Buffer *copy = bind_buffer(L);
+  Status status = buffer_add(copy, path.bytes, path.size + 1);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "make_folder");
+  for (size_t i = 1; i <= path.size; i++) {
+    char end = copy->bytes[i];
+    if (end != '/' && end != '\0') continue;
+    copy->bytes[i] = '\0';
+    if (mkdir(copy->bytes, 0777) != 0 && errno != EEXIST) {
+      const char *why = strerror(errno);
+      return bind_refuse(L, status_code(STATUS_IO), lua_pushfstring(L, "%s: %s", copy->bytes, why));
+    }
+    copy->bytes[i] = end;
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+void bind_open_folder(lua_State *L) {
+  static const BindMethod functions[] = {{"list_folder", l_list, "path"}, {"make_folder", l_make, "path"}, {NULL, NULL, NULL}};
+  bind_functions(L, "core", functions);
+}

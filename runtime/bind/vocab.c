@@ -1,0 +1,258 @@
+/*
+** Vocabularies as files: made from what others publish, described, verified.
+*/
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bind/bind.h"
+#include "format/place.h"
+#include "format/tokenizer_json.h"
+#include "tokens/regex_cut.h"
+#include "tokens/sha256.h"
+#include "tokens/vocab_text.h"
+
+static void push_hex(lua_State *L, const uint8_t digest[32]) {
+  char hex[64];
+  for (int i = 0; i < 32; i++) {
+    hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+    hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+  }
+  lua_pushlstring(L, hex, sizeof hex);
+}
+
+/* sha256(text) -> hex digits */
+static int l_sha256(lua_State *L) {
+  Text text = bind_text(L, 1);
+  uint8_t digest[32];
+  sha256(text.bytes, text.size, digest);
+  push_hex(L, digest);
+  return 1;
+}
+
+/* ---- making ---- */
+
+/* What is asked for, and what is found on the way; the strings live on the stack. */
+typedef struct Making {
+  const char *file;          /* as errors call it */
+  Text text;
+  VocabSource source;
+  Buffer *image;
+  Buffer *regex;             /* stages that the caller gave */
+  char message[400];         /* after a refusal */
+} Making;
+
+static Status refuse_text(Making *m, Status status, const VocabTextError *error) {
+  snprintf(m->message, sizeof m->message, "%s:%u: expected %s", m->file, (unsigned)error->line, error->expected);
+  return status;
+}
+
+static Status refuse_json(Making *m, const TokenizerJsonError *error) {
+  Place place = place_of(m->text.bytes, m->text.size, error->offset);
+  bool named = error->name[0] != '\0';
+  snprintf(m->message, sizeof m->message, "%s:%llu:%llu: expected %s%s%s", m->file, (unsigned long long)place.line,
+           (unsigned long long)place.byte, error->expected, named ? ", not " : "", error->name);
+  return error->status;
+}
+
+static Status refuse_problem(Making *m, Status status, const VocabProblem *problem) {
+  char which[40] = "";
+  if (problem->token != UINT32_MAX) snprintf(which, sizeof which, ": token %u", (unsigned)m->source.tokens[problem->token].id);
+  else if (problem->merge != UINT32_MAX) snprintf(which, sizeof which, ": merge %u", (unsigned)problem->merge + 1);
+  snprintf(m->message, sizeof m->message, "%s%s: expected %s", m->file, which, problem->expected);
+  return status;
+}
+
+static Status check_regex(Making *m, const Memory *memory) {
+  RegexCut *cut = NULL;
+  RegexError error;
+  if (m->source.pattern != PIECES_REGEX) return STATUS_OK;
+  Status status = regex_cut_new(memory, m->source.regex, &cut, &error);
+  regex_cut_free(cut);
+  if (status == STATUS_ARGUMENT) {
+    snprintf(m->message, sizeof m->message, "%s: expression %u, byte %zu: %s", m->file, error.stage + 1, error.offset + 1,
+             error.message);
+  } else if (status == STATUS_LIMIT) {
+    snprintf(m->message, sizeof m->message, "%s: expected at most %d expressions of %d bytes", m->file, REGEX_STAGES_MAX,
+             REGEX_BYTES_MAX);
+  }
+  return status;
+}
+
+static Status build(Making *m, const Memory *memory) {
+  VocabProblem problem;
+  Status status = check_regex(m, memory);
+  if (status != STATUS_OK) return status;
+  sha256(m->text.bytes, m->text.size, m->source.sha256);
+  status = vocab_build(memory, &m->source, m->image, &problem);
+  return status == STATUS_OK || status == STATUS_MEMORY ? status : refuse_problem(m, status, &problem);
+}
+
+static Status build_text(Making *m, const Memory *memory) {
+  VocabText text;
+  VocabTextError error;
+  Status status = vocab_text_read(memory, m->text.bytes, m->text.size, &text, &error);
+  m->source.tokens = text.tokens;
+  m->source.count = text.count;
+  m->source.wholes = true;
+  if (status == STATUS_OK) status = build(m, memory);
+  else if (status != STATUS_MEMORY) status = refuse_text(m, status, &error);
+  vocab_text_free(&text);
+  return status;
+}
+
+static Status build_json(Making *m, const Memory *memory, bool composed, bool has_pattern) {
+  static const VocabMerge none;
+  TokenizerJson json;
+  TokenizerJsonError error;
+  Status status = tokenizer_json_read(memory, m->text.bytes, m->text.size, composed, &json, &error);
+  m->source.tokens = json.tokens;
+  m->source.count = json.count;
+  m->source.merges = json.merges != NULL ? json.merges : &none;
+  m->source.merge_count = json.merge_count;
+  m->source.wholes = json.wholes;
+  if (!has_pattern) {
+    m->source.pattern = json.pattern;
+    m->source.regex = json.regex.bytes;
+    m->source.regex_size = json.regex.size;
+  }
+  if (status == STATUS_OK) status = build(m, memory);
+  else if (status != STATUS_MEMORY) status = refuse_json(m, &error);
+  tokenizer_json_free(&json);
+  return status;
+}
+
+/* The name of a pattern, or an expression. */
+static bool read_pattern(lua_State *L, Making *m) {
+  if (!bind_field(L, 2, "pattern")) return false;
+  Text pattern = bind_text(L, -1);
+  if (strlen(pattern.bytes) != pattern.size || pattern.size == 0) {
+    bind_raise(L, "argument", NULL, "pattern: an expression without NUL is expected");
+  }
+  if (piece_pattern_parse(pattern.bytes, &m->source.pattern) && m->source.pattern != PIECES_REGEX) return true;
+  m->source.pattern = PIECES_REGEX;
+  m->regex = bind_buffer(L);
+  Status status = buffer_add(m->regex, pattern.bytes, pattern.size);
+  if (status == STATUS_OK) status = buffer_add(m->regex, "\0", 2);
+  if (status != STATUS_OK) bind_raise_status(L, status, "pattern");
+  m->source.regex = m->regex->bytes;
+  m->source.regex_size = m->regex->size;
+  return true;
+}
+
+static const char *string_field(lua_State *L, const char *name) {
+  if (!bind_field(L, 2, name)) bind_raise(L, "argument", NULL, "%s: a string is expected", name);
+  return luaL_checkstring(L, -1);
+}
+
+/* build(text, options{file, name, pattern, json, composed}) -> image | nil, message, code */
+static int l_build(lua_State *L) {
+  static const char *const names[] = {"file", "name", "pattern", "json", "composed", NULL};
+  Making m = {.text = bind_text(L, 1)};
+  bind_check_names(L, 2, "build", names);
+  lua_settop(L, 2);
+  m.file = string_field(L, "file");
+  m.source.name = string_field(L, "name");
+  if (!vocab_name_fits(m.source.name)) {
+    bind_raise(L, "argument", "a name is up to 63 letters, digits, '.', '_' or '-'", "'%s' is no name", m.source.name);
+  }
+  bool json = bind_flag_field(L, 2, "json", false), composed = bind_flag_field(L, 2, "composed", false);
+  bool has_pattern = read_pattern(L, &m);
+  if (!json && !has_pattern) return bind_raise(L, "argument", "--pattern cl100k, o200k, gpt2 or an expression", "a pattern is needed");
+  m.image = bind_buffer(L);
+  Memory memory = bind_memory(L);
+  Status status = json ? build_json(&m, &memory, composed, has_pattern) : build_text(&m, &memory);
+  if (status == STATUS_MEMORY) return bind_raise_status(L, status, "vocabulary");
+  if (status != STATUS_OK) return bind_refuse(L, status_code(status), m.message);
+  lua_pushlstring(L, m.image->bytes, m.image->size);
+  return 1;
+}
+
+/* ---- reading ---- */
+
+int bind_refuse_vocab(lua_State *L, Status status, const char *path) {
+  if (status == STATUS_MEMORY) return bind_raise_status(L, status, "vocabulary");
+  const char *why = status == STATUS_SYNTAX ? "not a vocabulary of this version of ebb, or a damaged one"
+                  : status == STATUS_LIMIT  ? "it is too large"
+                                            : strerror(errno);
+  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));
+}
+
+static void push_regexes(lua_State *L, const char *at) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *at != '\0'; at += strlen(at) + 1, i++) {
+    lua_pushstring(L, at);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+/* Pushes what an open vocabulary says of itself. */
+static void push_description(lua_State *L, const Vocab *vocab) {
+  const char *regex = vocab_regex(vocab);
+  lua_createtable(L, 0, 7);
+  bind_set_text(L, "name", text_of(vocab_name(vocab)));
+  bind_set_text(L, "pattern", text_of(regex != NULL ? "regex" : piece_pattern_name(vocab_pattern(vocab))));
+  bind_set_integer(L, "tokens", vocab_tokens(vocab));
+  bind_set_integer(L, "size", vocab_size(vocab));
+  bind_set_integer(L, "bytes", (lua_Integer)vocab_bytes(vocab));
+  push_hex(L, vocab_source(vocab));
+  lua_setfield(L, -2, "source");
+  if (regex == NULL) return;
+  push_regexes(L, regex);
+  lua_setfield(L, -2, "regexes");
+}
+
+/* describe(path) -> {name, tokens, size, pattern, regexes, bytes, source} | nil, message, code */
+static int l_describe(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  Vocab **held = bind_hold_vocab(L);
+  Memory memory = bind_memory(L);
+  Status status = vocab_open(&memory, path, held);
+  if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
+  push_description(L, *held);
+  return 1;
+}
+
+/* verify(path) -> true | nil, message, code */
+static int l_verify(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  Vocab **held = bind_hold_vocab(L);
+  Memory memory = bind_memory(L);
+  Status status = vocab_open(&memory, path, held);
+  if (status == STATUS_OK) status = vocab_verify(*held);
+  if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* ---- where this library lies ---- */
+
+/* home() -> the path of the command or the module | nil */
+static int l_home(lua_State *L) {
+  char path[4096];
+  Dl_info info;
+  /* Within a program this names the program, by whatever name it was called. */
+  bool found = dladdr((void *)(uintptr_t)l_home, &info) != 0 && info.dli_fname != NULL;
+  size_t size = found ? strlen(info.dli_fname) : 0;
+  if (size > 3 && strcmp(info.dli_fname + size - 3, ".so") == 0) {
+    lua_pushlstring(L, info.dli_fname, size);
+    return 1;
+  }
+  ssize_t got = readlink("/proc/self/exe", path, sizeof path);
+  if (got > 0 && (size_t)got < sizeof path) lua_pushlstring(L, path, (size_t)got);
+  else lua_pushnil(L);
+  return 1;
+}
+
+void bind_open_vocab(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"build", l_build, "text options"}, {"describe", l_describe, "path"}, {"verify", l_verify, "path"},
+    {"sha256", l_sha256, "text"}, {"home", l_home, ""}, {NULL, NULL, NULL},
+  };
+  lua_newtable(L);
+  bind_functions(L, "core.vocab", functions);
+}

@@ -1,0 +1,338 @@
+#include "format/tokenizer_json.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/utf8.h"
+#include "format/tokenizer_json_parts.h"
+
+/* ---- refusing ---- */
+
+bool reading_refuse(Reading *r, const char *where, const char *expected, const char *name) {
+  *r->error = (TokenizerJsonError){.status = STATUS_SHAPE, .offset = (size_t)(where - r->start), .expected = expected};
+  if (name != NULL) strncpy(r->error->name, name, sizeof r->error->name - 1);
+  return false;
+}
+
+bool reading_fail(Reading *r, Status status) {
+  *r->error = (TokenizerJsonError){.status = status, .expected = "less"};
+  return false;
+}
+
+static bool json_failed(Reading *r, const Json *json) {
+  *r->error = (TokenizerJsonError){.status = json->status, .offset = (size_t)(json->error - r->start),
+                                   .expected = json->expected};
+  return false;
+}
+
+bool reading_refuse_type(Reading *r, Fields *fields, const char *expected) {
+  JsonValue *type = field(fields, "type");
+  reading_refuse(r, fields->start, expected, "");
+  if (type == NULL || type->kind != JSON_STRING) return false;
+  size_t size = type->size - 2 < sizeof r->error->name - 1 ? type->size - 2 : sizeof r->error->name - 1;
+  memcpy(r->error->name, type->bytes + 1, size);
+  r->error->name[size] = '\0';
+  return false;
+}
+
+/* ---- objects ---- */
+
+bool fields_read(Reading *r, const JsonValue *object, Fields *fields) {
+  Json json;
+  JsonValue value;
+  Text name;
+  *fields = (Fields){.start = object->bytes};
+  json_open(&json, object->bytes, object->size);
+  json_enter(&json);
+  while (json_next_member(&json, &name) && json_value(&json, &value)) {
+    if (fields->count == FIELDS_MAX) continue;
+    fields->names[fields->count] = name;
+    fields->values[fields->count++] = value;
+  }
+  return json.status == STATUS_OK || json_failed(r, &json);
+}
+
+JsonValue *field(Fields *fields, const char *name) {
+  for (uint32_t i = 0; i < fields->count; i++) {
+    if (text_equal(fields->names[i], text_of(name))) return &fields->values[i];
+  }
+  return NULL;
+}
+
+bool field_is(Fields *fields, const char *name, const char *string) {
+  JsonValue *value = field(fields, name);
+  return value != NULL && value->kind == JSON_STRING && text_equal(json_text(value), text_of(string));
+}
+
+/* ---- the byte-level alphabet ---- */
+
+/*
+** Every byte has a printable character: those that print in Latin-1 stand for
+** themselves, the other 68 for U+0100 and up, in order.
+*/
+static bool prints(unsigned byte) {
+  return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+static int byte_of(uint32_t point) {
+  if (point < 256) return prints(point) ? (int)point : -1;
+  uint32_t wanted = point - 256, seen = 0;
+  for (unsigned byte = 0; byte < 256; byte++) {
+    if (!prints(byte) && seen++ == wanted) return (int)byte;
+  }
+  return -1;
+}
+
+/* Adds the bytes that a text in the alphabet stands for; false: it is in none. */
+static bool add_bytes(Buffer *out, Text text, Status *status) {
+  const char *at = text.bytes, *end = at + text.size;
+  *status = buffer_reserve(out, text.size);
+  if (*status != STATUS_OK) return false;
+  while (at < end) {
+    uint32_t point;
+    size_t size = utf8_decode(at, end, &point);
+    int byte = size == 0 ? -1 : byte_of(point);
+    if (byte < 0) return false;
+    out->bytes[out->size++] = (char)byte;
+    at += size;
+  }
+  return true;
+}
+
+/* The text of a JSON string, decoded; valid until the next one. */
+static bool plain_text(Reading *r, Text text, Text *plain) {
+  *plain = text;
+  if (!text.escaped) return true;
+  buffer_reset(&r->scratch);
+  Status status = text_decode(text, &r->scratch);
+  if (status != STATUS_OK) return reading_fail(r, status);
+  *plain = text_plain(r->scratch.bytes, r->scratch.size);
+  return true;
+}
+
+/* ---- tokens: known by their offset in `bytes` until all are read ---- */
+
+static bool add_token(Reading *r, size_t start, uint32_t id, bool special) {
+  TokenizerJson *read = r->read;
+  VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
+  if (tokens == NULL) return reading_fail(r, STATUS_MEMORY);
+  read->tokens = tokens;
+  tokens[read->count++] = (VocabToken){.size = (uint32_t)(read->bytes.size - start), .id = id, .special = special};
+  return true;
+}
+
+static bool read_id(Reading *r, const JsonValue *value, uint32_t *id) {
+  int64_t integer;
+  if (value->kind != JSON_NUMBER || !json_integer(value, &integer) || integer < 0 || integer >= 4 * VOCAB_TOKENS_MAX) {
+    return reading_refuse(r, value->bytes, "an id from 0 to 3999999", NULL);
+  }
+  *id = (uint32_t)integer;
+  return true;
+}
+
+/* Members of "vocab" but those that are added tokens. */
+static bool read_vocab(Reading *r, const JsonValue *value, const Map *added) {
+  Json json;
+  JsonValue number;
+  Text name, plain;
+  Status status;
+  json_open(&json, value->bytes, value->size);
+  json_enter(&json);
+  while (json_next_member(&json, &name) && json_value(&json, &number)) {
+    uint32_t id;
+    size_t start = r->read->bytes.size;
+    if (!read_id(r, &number, &id)) return false;
+    if (map_find(added, id) != NULL) continue;
+    if (r->read->count == VOCAB_TOKENS_MAX) return reading_refuse(r, name.bytes, "no more than 1000000 tokens", NULL);
+    if (!plain_text(r, name, &plain)) return false;
+    if (!add_bytes(&r->read->bytes, plain, &status)) {
+      if (status != STATUS_OK) return reading_fail(r, status);
+      return reading_refuse(r, name.bytes, "a token in the byte-level alphabet", NULL);
+    }
+    if (!add_token(r, start, id, false)) return false;
+  }
+  return json.status == STATUS_OK || json_failed(r, &json);
+}
+
+static bool is_space(Text text) {
+  for (size_t i = 0; i < text.size; i++) {
+    if (strchr(" \t\r\n", text.bytes[i]) == NULL || text.bytes[i] == '\0') return false;
+  }
+  return true;
+}
+
+static bool read_added_token(Reading *r, JsonValue *value, Map *added) {
+  Fields f;
+  Text plain;
+  uint32_t id;
+  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "an added token", NULL);
+  if (!fields_read(r, value, &f)) return false;
+  JsonValue *number = field(&f, "id"), *content = field(&f, "content"), *special = field(&f, "special");
+  if (number == NULL || content == NULL || content->kind != JSON_STRING) {
+    return reading_refuse(r, value->bytes, "an added token with id and content", NULL);
+  }
+  if (!read_id(r, number, &id) || !plain_text(r, json_text(content), &plain)) return false;
+  bool is_special = special != NULL && special->kind == JSON_TRUE;
+  if (!is_special && is_space(plain)) return reading_refuse(r, value->bytes, "no added tokens of white space", NULL);
+  size_t start = r->read->bytes.size;
+  Status status = buffer_add(&r->read->bytes, plain.bytes, plain.size);
+  if (status == STATUS_OK) status = map_put(added, id, 1);
+  if (status != STATUS_OK) return reading_fail(r, status);
+  return add_token(r, start, id, true);
+}
+
+static bool read_added(Reading *r, JsonValue *value, Map *added) {
+  Json json;
+  JsonValue token;
+  if (value->kind == JSON_NULL) return true;
+  if (value->kind != JSON_ARRAY) return reading_refuse(r, value->bytes, "a list of added tokens", NULL);
+  json_open(&json, value->bytes, value->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &token)) {
+    if (!read_added_token(r, &token, added)) return false;
+  }
+  return json.status == STATUS_OK || json_failed(r, &json);
+}
+
+/* ---- merges: "left right", or a list of the two ---- */
+
+static bool add_merge(Reading *r, const char *where, Text left, Text right) {
+  TokenizerJson *read = r->read;
+  Status status;
+  VocabMerge *merges = memory_grow(&read->memory, read->merges, &read->merge_room, read->merge_count, sizeof *merges);
+  if (merges == NULL) return reading_fail(r, STATUS_MEMORY);
+  read->merges = merges;
+  size_t start = read->bytes.size, middle;
+  bool fits = add_bytes(&read->bytes, left, &status);
+  middle = read->bytes.size;
+  if (fits) fits = add_bytes(&read->bytes, right, &status);
+  if (status != STATUS_OK) return reading_fail(r, status);
+  if (!fits) return reading_refuse(r, where, "a merge in the byte-level alphabet", NULL);
+  merges[read->merge_count++] =
+    (VocabMerge){.left_size = (uint32_t)(middle - start), .right_size = (uint32_t)(read->bytes.size - middle)};
+  return true;
+}
+
+static bool read_merge_string(Reading *r, const JsonValue *value) {
+  Text plain;
+  if (!plain_text(r, json_text(value), &plain)) return false;
+  const char *space = memchr(plain.bytes, ' ', plain.size);
+  if (space == NULL) return reading_refuse(r, value->bytes, "two tokens with a space between", NULL);
+  size_t size = (size_t)(space - plain.bytes);
+  return add_merge(r, value->bytes, text_plain(plain.bytes, size), text_plain(space + 1, plain.size - size - 1));
+}
+
+static bool read_merge_pair(Reading *r, const JsonValue *value) {
+  Json json;
+  JsonValue halves[2], more;
+  int count = 0;
+  json_open(&json, value->bytes, value->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, count < 2 ? &halves[count] : &more)) count++;
+  if (count != 2 || halves[0].kind != JSON_STRING || halves[1].kind != JSON_STRING) {
+    return reading_refuse(r, value->bytes, "a merge of two tokens", NULL);
+  }
+  /* Both must be plain at once, and there is one scratch: the halves' escapes are undone side by side. */
+  buffer_reset(&r->scratch);
+  Status status = text_decode(json_text(&halves[0]), &r->scratch);
+  size_t middle = r->scratch.size;
+  if (status == STATUS_OK) status = text_decode(json_text(&halves[1]), &r->scratch);
+  if (status != STATUS_OK) return reading_fail(r, status);
+  const char *bytes = r->scratch.bytes;
+  return add_merge(r, value->bytes, text_plain(bytes, middle), text_plain(bytes + middle, r->scratch.size - middle));
+}
+
+static bool read_merges(Reading *r, const JsonValue *value) {
+  Json json;
+  JsonValue merge;
+  json_open(&json, value->bytes, value->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &merge)) {
+    bool good = merge.kind == JSON_STRING ? read_merge_string(r, &merge)
+              : merge.kind == JSON_ARRAY  ? read_merge_pair(r, &merge)
+                                          : reading_refuse(r, merge.bytes, "a merge", NULL);
+    if (!good) return false;
+  }
+  return json.status == STATUS_OK || json_failed(r, &json);
+}
+
+/* ---- the model ---- */
+
+/* Options that would change what comes out, and must be absent, null, false, "" or 0. */
+static bool check_model(Reading *r, Fields *f) {
+  static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"};
+  for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+    JsonValue *value = field(f, off[i]);
+    if (value == NULL || value->kind == JSON_NULL || value->kind == JSON_FALSE) continue;
+    if (value->kind == JSON_STRING && value->size == 2) continue;
+    if (value->kind == JSON_NUMBER && strspn(value->bytes, "0.") >= value->size) continue;
+    return reading_refuse(r, value->bytes, "a model without it", off[i]);
+  }
+  return true;
+}
+
+static bool read_model(Reading *r, JsonValue *value, const Map *added) {
+  Fields f;
+  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "a model", NULL);
+  if (!fields_read(r, value, &f)) return false;
+  JsonValue *vocab = field(&f, "vocab"), *merges = field(&f, "merges"), *wholes = field(&f, "ignore_merges");
+  bool listed = vocab != NULL && vocab->kind == JSON_OBJECT && merges != NULL && merges->kind == JSON_ARRAY;
+  /* Early files do not say their type. */
+  if (field(&f, "type") != NULL && !field_is(&f, "type", "BPE")) return reading_refuse_type(r, &f, "a model of the type BPE");
+  if (!listed) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
+  r->read->wholes = wholes != NULL && wholes->kind == JSON_TRUE;
+  return check_model(r, &f) && read_vocab(r, vocab, added) && read_merges(r, merges);
+}
+
+/* ---- all of it ---- */
+
+/* Now that `bytes` stays where it is. Tokens and merges were added in this order. */
+static void set_bytes(TokenizerJson *read) {
+  const char *at = read->bytes.bytes;
+  for (uint32_t i = 0; i < read->count; at += read->tokens[i++].size) read->tokens[i].bytes = at;
+  for (uint32_t i = 0; i < read->merge_count; i++) {
+    read->merges[i].bytes = at;
+    at += (size_t)read->merges[i].left_size + read->merges[i].right_size;
+  }
+}
+
+static bool read_parts(Reading *r, const JsonValue *file, Map *added) {
+  Fields f;
+  if (file->kind != JSON_OBJECT) return reading_refuse(r, file->bytes, "an object", NULL);
+  if (!fields_read(r, file, &f)) return false;
+  JsonValue *model = field(&f, "model"), *cuts = field(&f, "pre_tokenizer"), *normalizer = field(&f, "normalizer");
+  JsonValue *added_tokens = field(&f, "added_tokens");
+  if (model == NULL) return reading_refuse(r, file->bytes, "a model", NULL);
+  if (normalizer != NULL && !tokenizer_json_normalizer(r, normalizer)) return false;
+  if (cuts == NULL) return reading_refuse(r, file->bytes, "a pre_tokenizer", NULL);
+  if (added_tokens != NULL && !read_added(r, added_tokens, added)) return false;
+  return read_model(r, model, added) && tokenizer_json_cuts(r, cuts);
+}
+
+Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,
+                           TokenizerJsonError *error) {
+  Reading r = {.start = bytes, .composed = composed, .read = read, .error = error};
+  Json json;
+  JsonValue file;
+  Map added;
+  *read = (TokenizerJson){.memory = *memory};
+  *error = (TokenizerJsonError){0};
+  buffer_init(&read->bytes, *memory);
+  buffer_init(&read->regex, *memory);
+  buffer_init(&r.scratch, *memory);
+  map_init(&added, *memory);
+  json_open(&json, bytes, size);
+  bool good = json_value(&json, &file) && json_end(&json);
+  if (!good) json_failed(&r, &json);
+  else if (read_parts(&r, &file, &added)) set_bytes(read);
+  map_free(&added);
+  buffer_free(&r.scratch);
+  return error->status;
+}
+
+void tokenizer_json_free(TokenizerJson *read) {
+  memory_free(&read->memory, read->tokens, read->token_room * sizeof *read->tokens);
+  memory_free(&read->memory, read->merges, read->merge_room * sizeof *read->merges);
+  buffer_free(&read->bytes);
+  buffer_free(&read->regex);
+}

@@ -1,0 +1,146 @@
+/*
+** How a tokenizer.json cuts and normalizes: its "normalizer" and "pre_tokenizer".
+*/
+#include "format/tokenizer_json_parts.h"
+
+#include <string.h>
+
+/* ---- patterns that are known by their text ---- */
+
+#define CL100K_OLD \
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" \
+  "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define CL100K_NEW \
+  "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}+| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+|\\s++$|" \
+  "\\s*[\\r\\n]|\\s+(?!\\S)|\\s"
+#define O200K \
+  "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
+  "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
+  "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
+static const struct {
+  const char *regex;
+  PiecePattern pattern;
+} KNOWN[] = {{CL100K_OLD, PIECES_CL100K}, {CL100K_NEW, PIECES_CL100K}, {O200K, PIECES_O200K}, {GPT2, PIECES_GPT2}};
+
+bool tokenizer_json_known(const char *regex, PiecePattern *pattern) {
+  for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
+    if (strcmp(regex, KNOWN[i].regex) != 0) continue;
+    *pattern = KNOWN[i].pattern;
+    return true;
+  }
+  return false;
+}
+
+/* ---- stages ---- */
+
+static bool add_stage(Reading *r, const char *where, const char *regex, size_t size) {
+  Buffer *out = &r->read->regex;
+  if (size == 0 || memchr(regex, '\0', size) != NULL) return reading_refuse(r, where, "an expression", NULL);
+  Status status = buffer_add(out, regex, size);
+  if (status == STATUS_OK) status = buffer_add_byte(out, '\0');
+  return status == STATUS_OK || reading_fail(r, status);
+}
+
+static bool is_behavior(Fields *f, const char *name) { return field_is(f, "behavior", name); }
+
+/* Whatever stands in `pattern`: {"Regex": ...}; a {"String": ...} is quoted. */
+static bool add_split(Reading *r, Fields *f) {
+  Fields pattern;
+  JsonValue *value = field(f, "pattern");
+  if (value == NULL || value->kind != JSON_OBJECT) return reading_refuse(r, f->start, "a pattern", NULL);
+  if (!fields_read(r, value, &pattern)) return false;
+  JsonValue *regex = field(&pattern, "Regex");
+  if (regex == NULL || regex->kind != JSON_STRING) {
+    return reading_refuse(r, value->bytes, "a pattern that is a Regex", "String");
+  }
+  Buffer *scratch = &r->scratch;
+  buffer_reset(scratch);
+  Status status = text_decode(json_text(regex), scratch);
+  if (status == STATUS_OK) status = buffer_add_byte(scratch, '\0');
+  if (status != STATUS_OK) return reading_fail(r, status);
+  JsonValue *invert = field(f, "invert");
+  bool inverted = invert != NULL && invert->kind == JSON_TRUE;
+  PiecePattern known;
+  /* The known ones match all of a text, so that removing what lies between matches removes nothing. */
+  bool all = tokenizer_json_known(scratch->bytes, &known);
+  if (!(is_behavior(f, "Isolated") && (!inverted || all)) && !(is_behavior(f, "Removed") && inverted && all)) {
+    return reading_refuse(r, f->start, "the behavior Isolated", "Split");
+  }
+  return add_stage(r, value->bytes, scratch->bytes, scratch->size - 1);
+}
+
+static bool add_digits(Reading *r, Fields *f) {
+  JsonValue *each = field(f, "individual_digits");
+  bool single = each != NULL && each->kind == JSON_TRUE;
+  return single ? add_stage(r, f->start, "\\p{N}", 5) : add_stage(r, f->start, "\\p{N}+", 6);
+}
+
+static bool add_byte_level(Reading *r, Fields *f) {
+  JsonValue *prefix = field(f, "add_prefix_space"), *regex = field(f, "use_regex");
+  if (prefix != NULL && prefix->kind == JSON_TRUE) return reading_refuse(r, f->start, "no add_prefix_space", "ByteLevel");
+  r->byte_level = true;
+  if (regex != NULL && regex->kind == JSON_FALSE) return true;
+  return add_stage(r, f->start, GPT2, sizeof GPT2 - 1);
+}
+
+static bool add_cutter(Reading *r, JsonValue *value, bool nested) {
+  Fields f;
+  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "a pre-tokenizer", NULL);
+  if (!fields_read(r, value, &f)) return false;
+  if (field_is(&f, "type", "Split")) return add_split(r, &f);
+  if (field_is(&f, "type", "Digits")) return add_digits(r, &f);
+  if (field_is(&f, "type", "ByteLevel")) return add_byte_level(r, &f);
+  JsonValue *list = field(&f, "pretokenizers");
+  if (nested || !field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
+    return reading_refuse_type(r, &f, "a pre-tokenizer of the type Split, Digits, ByteLevel or Sequence");
+  }
+  Json json;
+  JsonValue part;
+  json_open(&json, list->bytes, list->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &part)) {
+    if (!add_cutter(r, &part, true)) return false;
+  }
+  return true;
+}
+
+/* One stage that is known needs no expressions. */
+static bool settle_pattern(Reading *r, const char *where) {
+  Buffer *regex = &r->read->regex;
+  if (!r->byte_level) return reading_refuse(r, where, "a pre-tokenizer of the type ByteLevel", NULL);
+  if (regex->size == 0) return reading_refuse(r, where, "a pre-tokenizer that cuts", NULL);
+  Status status = buffer_add_byte(regex, '\0');
+  if (status != STATUS_OK) return reading_fail(r, status);
+  bool single = strlen(regex->bytes) + 2 == regex->size;
+  if (!single || !tokenizer_json_known(regex->bytes, &r->read->pattern)) r->read->pattern = PIECES_REGEX;
+  return true;
+}
+
+bool tokenizer_json_cuts(Reading *r, JsonValue *value) {
+  return add_cutter(r, value, false) && settle_pattern(r, value->bytes);
+}
+
+bool tokenizer_json_normalizer(Reading *r, JsonValue *value) {
+  Fields f;
+  if (value->kind == JSON_NULL) return true;
+  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "null or a normalizer", NULL);
+  if (!fields_read(r, value, &f)) return false;
+  if (field_is(&f, "type", "NFC") && r->composed) return true;
+  JsonValue *list = field(&f, "normalizers");
+  if (!field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
+    return reading_refuse_type(r, &f, "no normalizer");
+  }
+  Json json;
+  JsonValue part;
+  json_open(&json, list->bytes, list->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &part)) {
+    Fields of_part;
+    if (part.kind != JSON_OBJECT) return reading_refuse(r, part.bytes, "a normalizer", NULL);
+    if (!fields_read(r, &part, &of_part)) return false;
+    if (!field_is(&of_part, "type", "NFC") || !r->composed) return reading_refuse_type(r, &of_part, "no normalizer");
+  }
+  return true;
+}

@@ -1,0 +1,50 @@
+/*
+** Reading a whole image: its sum, and for each token that all tables agree on it.
+*/
+#include "tokens/bpe.h"
+#include "tokens/vocab_image.h"
+
+/* A token that merging makes: its halves are tokens before it that make up its
+   bytes, and the table of pairs knows it by them. */
+static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t size) {
+  TokenRecord record = v->tokens[number];
+  uint32_t left = record_left(record), right = record_right(record);
+  const char *left_bytes, *right_bytes;
+  if (left >= number || right >= number) return false;
+  size_t left_size = vocab_token_bytes(v, left, &left_bytes), right_size = vocab_token_bytes(v, right, &right_bytes);
+  if (left_size == 0 || right_size == 0 || left_size + right_size != size) return false;
+  if (memcmp(bytes, left_bytes, left_size) != 0 || memcmp(bytes + left_size, right_bytes, right_size) != 0) return false;
+  return vocab_pair(v, left, right) == number;
+}
+
+/* Shorter, and what the token begins with. */
+static bool prefix_is_sound(const Vocab *v, TokenRecord record, const char *bytes, size_t size) {
+  uint32_t prefix = record_prefix(record);
+  const char *prefix_bytes;
+  if (prefix == NUMBER_NONE) return true;
+  if (prefix >= v->token_count) return false;
+  size_t prefix_size = vocab_token_bytes(v, prefix, &prefix_bytes);
+  return prefix_size > 0 && prefix_size < size && memcmp(bytes, prefix_bytes, prefix_size) == 0;
+}
+
+static bool token_is_sound(const Vocab *v, uint32_t number) {
+  TokenRecord record = v->tokens[number];
+  const char *bytes;
+  size_t size = vocab_token_bytes(v, number, &bytes);
+  bool reached = record_left(record) != NUMBER_NONE;
+  uint32_t id = v->ids[number];
+  if (size == 0 || id >= v->header->id_bound || v->by_id[id] != number || !prefix_is_sound(v, record, bytes, size)) return false;
+  if (number < 256) return size == 1 && (unsigned char)bytes[0] == number && vocab_find(v, bytes, 1) == number;
+  if (!reached) return true;   /* only decoded, or only found as a whole */
+  return vocab_find(v, bytes, size) == number && is_merged(v, number, bytes, size) && bpe_longest(v, bytes, size) == number;
+}
+
+Status vocab_verify(const Vocab *v) {
+  const VocabHeader *h = v->header;
+  if (h->body_sum != vocab_sum(h + 1, h->size - sizeof *h)) return STATUS_SYNTAX;
+  if (v->token_count < 256) return STATUS_SYNTAX;
+  for (uint32_t number = 0; number < v->token_count; number++) {
+    if (!token_is_sound(v, number)) return STATUS_SYNTAX;
+  }
+  return STATUS_OK;
+}
