@@ -14,6 +14,7 @@
 #ifndef EBB_TOKENS_CLASS_H
 #define EBB_TOKENS_CLASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,9 +57,13 @@ static inline Class class_at(const char *at, const char *end, size_t *size) {
     *size = 1;
     return (Class)(class_of_page[0][bytes[0]] & 7);   /* page 0 is the first that the generator meets */
   }
-  /* The sequences of three bytes whose second has no special bounds: most of all that is not ASCII. */
-  if (bytes[0] > 0xE0 && bytes[0] < 0xF0 && bytes[0] != 0xED && end - at >= 3 && (bytes[1] & 0xC0) == 0x80 &&
-      (bytes[2] & 0xC0) == 0x80) {
+  /* The sequences whose second byte has no special bounds: most of all that is not ASCII. */
+  bool follows = end - at >= 2 && (bytes[1] & 0xC0) == 0x80;
+  if (follows && bytes[0] >= 0xC2 && bytes[0] < 0xE0) {
+    *size = 2;
+    return class_of((uint32_t)(bytes[0] & 0x1F) << 6 | (bytes[1] & 0x3Fu));
+  }
+  if (follows && bytes[0] > 0xE0 && bytes[0] < 0xF0 && bytes[0] != 0xED && end - at >= 3 && (bytes[2] & 0xC0) == 0x80) {
     *size = 3;
     return class_of((uint32_t)(bytes[0] & 0x0F) << 12 | (uint32_t)(bytes[1] & 0x3F) << 6 | (bytes[2] & 0x3Fu));
   }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tokens/piece_rules.h"
+#include "tokens/piece_wide.h"
 
 static const char *const names[] = {"cl100k", "o200k", "gpt2"};
 
@@ -25,6 +26,7 @@ Pieces pieces_start(PiecePattern pattern, const char *bytes, size_t size) {
 }
 
 uint32_t pieces_next(Pieces *pieces, size_t ends[PIECE_BATCH]) {
+  if (!pieces->portable && pieces_wide_works()) return pieces_wide(pieces, ends);
   const char *end = pieces->bytes + pieces->size;
   uint32_t count = 0;
   while (count < PIECE_BATCH && pieces->at < pieces->size) {
