@@ -1,20 +1,21 @@
 #include "tokens/piece.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/piece_rules.h"
 #include "tokens/piece_wide.h"
 
-static const char *const names[] = {"cl100k", "o200k", "gpt2"};
+static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex"};
 
 const char *piece_pattern_name(PiecePattern pattern) {
   return names[pattern];
 }
 
 bool piece_pattern_parse(const char *name, PiecePattern *pattern) {
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) == 0) {
-      *pattern = (PiecePattern)i;
+  for (PiecePattern known = PIECES_CL100K; known < PIECES_REGEX; known++) {
+    if (strcmp(name, names[known]) == 0) {
+      *pattern = known;
       return true;
     }
   }
@@ -22,6 +23,7 @@ bool piece_pattern_parse(const char *name, PiecePattern *pattern) {
 }
 
 Pieces pieces_start(PiecePattern pattern, const char *bytes, size_t size) {
+  assert(pattern < PIECES_REGEX);
   return (Pieces){.bytes = bytes, .size = size, .pattern = pattern};
 }
 

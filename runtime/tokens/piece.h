@@ -20,7 +20,7 @@
 /* PIECES_REGEX: by expressions of the vocabulary itself, which are not cut here (regex_cut.h). */
 typedef enum PiecePattern { PIECES_CL100K, PIECES_O200K, PIECES_GPT2, PIECES_REGEX } PiecePattern;
 
-/* "cl100k", "o200k", "gpt2"; static. */
+/* "cl100k", "o200k", "gpt2", "regex"; static. Only the first three are parsed. */
 const char *piece_pattern_name(PiecePattern pattern);
 bool        piece_pattern_parse(const char *name, PiecePattern *pattern);
 

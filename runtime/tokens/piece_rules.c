@@ -155,11 +155,11 @@ static const char *end_of_gpt2(const char *at, const char *end) {
 }
 
 const char *piece_end(PiecePattern pattern, const char *at, const char *end) {
-  assert(at < end);
+  assert(at < end && pattern < PIECES_REGEX);
   switch (pattern) {
     case PIECES_CL100K: return end_of_cl100k(at, end);
     case PIECES_O200K: return end_of_o200k(at, end);
-    case PIECES_GPT2: break;
+    case PIECES_GPT2: case PIECES_REGEX: break;
   }
   return end_of_gpt2(at, end);
 }

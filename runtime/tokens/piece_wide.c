@@ -30,7 +30,7 @@ WIDE_INLINE Set heads(Set set) {
 
 /* Every third number from the first of each run. */
 WIDE_INLINE Set starts_of_numbers(Set number) {
-  Set starts = 0, third = number & number << 1 & number << 2 & number << 3;
+  Set starts = 0, third = number & number << 1 & number << 2;
   for (Set at = heads(number); at != 0; at = at << 3 & third) starts |= at;
   return starts;
 }
@@ -105,14 +105,14 @@ WIDE_INLINE Set swallowed_o200k(const Window *w) {
 
 /* Starts within words: capitals after what is none. A run of capitals and
    caseless letters gives its last capitals away, but not where a small letter
-   follows; *known loses what depends on a run that goes on beyond the window. */
-WIDE_INLINE Set starts_of_capitals(const Window *w, Set *known) {
+   follows; if they go on to the end of the window, their start is not known. */
+WIDE_INLINE Set starts_of_capitals(const Window *w) {
   Set after_small = set_flood(w->letter, w->letter & w->lower << 1);
   Set starts = w->upper & (w->lower | after_small) << 1;
+  Set ends = set_below(w->count) & ~(w->upper | w->lower | w->letter);
   for (Set left = w->upper & (w->letter & ~after_small) << 1; left != 0; left &= left - 1) {
-    Set first = left & -left, end = (w->upper + first) & ~w->upper;
-    if ((end & set_below(w->count)) == 0) *known &= first - 1;
-    else if ((end & (w->lower | w->letter)) == 0) starts |= first;
+    Set first = left & -left;
+    if (((w->upper + first) & ends) != 0) starts |= first;
   }
   return starts;
 }
@@ -152,7 +152,7 @@ WIDE_INLINE Set starts_o200k(Window *w) {
   Set words = w->upper | w->lower | w->letter, single, known = set_below(w->count);
   Set swallowed = swallowed_o200k(w);
   Set starts = starts_of_runs(w, words, w->other & ~swallowed, swallowed, &single);
-  starts |= starts_of_capitals(w, &known);
+  starts |= starts_of_capitals(w);
   starts = trail_contractions(w, words, starts, &known);
   return drop_unknown(w, starts, swallowed) & known;
 }
@@ -218,7 +218,7 @@ uint32_t pieces_wide(Pieces *pieces, size_t ends[PIECE_BATCH]) {
   switch (pieces->pattern) {
     case PIECES_CL100K: return cut_cl100k(pieces, ends);
     case PIECES_O200K: return cut_o200k(pieces, ends);
-    case PIECES_GPT2: break;
+    case PIECES_GPT2: case PIECES_REGEX: break;
   }
   return cut_gpt2(pieces, ends);
 }

@@ -124,6 +124,26 @@ static void rules_by_hand(void **state) {
   }
 }
 
+/* Runs of any length are one piece; that of numbers has three in each. */
+static void long_runs(void **state) {
+  (void)state;
+  enum { COUNT = 100000 };
+  static const char *const runs[] = {"a", "A", " ", "\n", "!", HAN, "1"};
+  char *text = malloc(3 * COUNT);
+  size_t *ends = malloc(3 * COUNT * sizeof *ends);
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    size_t size = strlen(runs[i]);
+    for (size_t at = 0; at < COUNT; at++) memcpy(text + at * size, runs[i], size);
+    for (PiecePattern pattern = PIECES_CL100K; pattern <= PIECES_GPT2; pattern++) {
+      size_t expected = runs[i][0] == '1' && pattern != PIECES_GPT2 ? (COUNT + 2) / 3 : 1;
+      assert_int_equal(cut(pattern, true, text, COUNT * size, ends), expected);
+      assert_int_equal(cut(pattern, false, text, COUNT * size, ends), expected);
+    }
+  }
+  free(ends);
+  free(text);
+}
+
 static void patterns_have_names(void **state) {
   (void)state;
   for (PiecePattern pattern = PIECES_CL100K; pattern <= PIECES_GPT2; pattern++) {
@@ -133,6 +153,7 @@ static void patterns_have_names(void **state) {
   }
   PiecePattern unchanged = PIECES_GPT2;
   assert_false(piece_pattern_parse("cl100", &unchanged));
+  assert_false(piece_pattern_parse(piece_pattern_name(PIECES_REGEX), &unchanged));
   assert_int_equal(unchanged, PIECES_GPT2);
 }
 
@@ -291,6 +312,7 @@ static void real_conversations_are_cut_alike(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(rules_by_hand),
+    cmocka_unit_test(long_runs),
     cmocka_unit_test(patterns_have_names),
     cmocka_unit_test(classes_of_unicode_16),
     cmocka_unit_test(random_texts_are_cut_alike),
