@@ -158,6 +158,10 @@ typedef struct View {
 } View;
 
 View  bind_view(lua_State *L, int index);                  /* raises for anything else */
+/* The same without the list of a draft, which costs O(slots) after an edit: a
+   policy that edits and looks in turns needs the slots only. */
+View  bind_look(lua_State *L, int index);
+void  bind_view_list(lua_State *L, View *view);            /* fetches what bind_look left out */
 bool  bind_is_view(lua_State *L, int index);
 const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of the draft's slots */
 /* Where a message stands in the units' numbering, or UNIT_NONE. */
@@ -252,8 +256,8 @@ typedef struct Turn {
   MessageId ids[];
 } Turn;
 
-/* Pushes the turn number `turn` of the view's list. */
-void  bind_push_turn(lua_State *L, const View *view, uint32_t turn);
+/* Pushes a turn without messages yet: the caller adds up to `room` of them. */
+Turn *bind_push_turn(lua_State *L, int owner, uint32_t room, uint32_t age);
 void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);      /* shares it */
 
 /* Does a message pass the conditions of where{} or a walk? The table stands at

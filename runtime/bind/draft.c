@@ -95,7 +95,7 @@ static int refuse_held(lua_State *L, Hold hold) {
 /* draft:drop(what, reason) -> tokens freed | false, why */
 static int l_drop(lua_State *L) {
   Draft *draft = check(L);
-  View view = bind_view(L, 1);
+  View view = bind_look(L, 1);
   MessageId *ids;
   uint64_t freed;
   Hold hold;
@@ -112,7 +112,7 @@ static int l_drop(lua_State *L) {
 /* draft:keep(what, reason) -> true | false, why */
 static int l_keep(lua_State *L) {
   Draft *draft = check(L);
-  View view = bind_view(L, 1);
+  View view = bind_look(L, 1);
   MessageId *ids;
   lua_settop(L, 3);
   uint32_t count = check_messages(L, &view, &ids);
@@ -184,7 +184,7 @@ static int l_replace(lua_State *L) {
   lua_settop(L, 4);
   int conversation = enter(L);
   Draft *draft = check(L);
-  View view = bind_view(L, 1);
+  View view = bind_look(L, 1);
   Text reason = reason_at(L, 4, "replaced");
   MessageId id = bind_message_argument(L, &view, 2), made;
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);

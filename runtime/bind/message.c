@@ -31,11 +31,12 @@ MessageId bind_check_message(lua_State *L, int index) {
 MessageId bind_message_argument(lua_State *L, View *view, int index) {
   MessageHandle *handle = bind_test(L, index, &BIND_MESSAGE);
   if (handle == NULL) {
+    bind_view_list(L, view);
     lua_Integer i = bind_integer(L, index, "position", 1, sequence_count(view->list));
     return sequence_at(view->list, (uint32_t)(i - 1));
   }
   lua_getiuservalue(L, index, 1);
-  View other = bind_view(L, -1);
+  View other = bind_look(L, -1);
   bool same = conversation_store(other.conversation) == conversation_store(view->conversation);
   lua_pop(L, 1);
   if (!same) bind_raise(L, "argument", NULL, "the message belongs to another conversation");
@@ -161,19 +162,20 @@ static void push_marks(lua_State *L, const Access *access) {
   }
 }
 
-static uint32_t index_of(const Access *access) {
+static uint32_t index_of(lua_State *L, Access *access) {
+  bind_view_list(L, &access->view);
   return sequence_index_of(access->view.list, access->handle->id, access->handle->hint);
 }
 
-static void push_index(lua_State *L, const Access *access) {
-  uint32_t index = index_of(access);
+static void push_index(lua_State *L, Access *access) {
+  uint32_t index = index_of(L, access);
   if (index < sequence_count(access->view.list)) lua_pushinteger(L, (lua_Integer)index + 1);
   else lua_pushnil(L);
 }
 
 /* {messages, units, turns}: how many stand after it. */
 static void push_age(lua_State *L, Access *access) {
-  uint32_t index = index_of(access), count = sequence_count(access->view.list);
+  uint32_t index = index_of(L, access), count = sequence_count(access->view.list);
   const Units *units = bind_view_units(L, &access->view);
   uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, index);
   if (index >= count || slot == UNIT_NONE) {
@@ -250,7 +252,7 @@ static Access access_of(lua_State *L) {
   Access access = {.handle = bind_check(L, 1, &BIND_MESSAGE)};
   lua_settop(L, 2);
   lua_getiuservalue(L, 1, 1);
-  access.view = bind_view(L, 3);
+  access.view = bind_look(L, 3);
   if (access.handle->id > store_count(conversation_store(access.view.conversation))) {
     bind_raise(L, "closed", NULL, "the message is gone with its draft");
   }
@@ -329,7 +331,7 @@ static int l_equal(lua_State *L) {
   if (same) {
     lua_getiuservalue(L, 1, 1);
     lua_getiuservalue(L, 2, 1);
-    View one = bind_view(L, -2), other = bind_view(L, -1);
+    View one = bind_look(L, -2), other = bind_look(L, -1);
     same = conversation_store(one.conversation) == conversation_store(other.conversation);
   }
   lua_pushboolean(L, same);

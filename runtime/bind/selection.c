@@ -57,7 +57,7 @@ static int l_tokens(lua_State *L) {
   Selection *selection = bind_check(L, 1, &BIND_SELECTION);
   lua_Integer tokens = 0;
   lua_getiuservalue(L, 1, 1);
-  View view = bind_view(L, -1);
+  View view = bind_look(L, -1);
   for (uint32_t i = 0; i < selection->count; i++) {
     tokens += message_tokens(conversation_message(view.conversation, selection->items[i].id));
   }

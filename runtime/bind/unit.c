@@ -26,7 +26,7 @@ static UnitAccess access_of(lua_State *L, int index) {
   UnitHandle *handle = bind_check(L, index, &BIND_UNIT);
   UnitAccess access;
   lua_getiuservalue(L, index, 1);
-  access.view = bind_view(L, -1);
+  access.view = bind_look(L, -1);
   access.units = bind_view_units(L, &access.view);
   uint32_t slot = bind_view_slot(L, &access.view, handle->first, 0);
   if (slot == UNIT_NONE) bind_raise(L, "out_of_range", NULL, "the unit is no longer in the list");
@@ -46,6 +46,7 @@ static void push_messages(lua_State *L, UnitAccess *access) {
 }
 
 static void push_first(lua_State *L, UnitAccess *access) {
+  bind_view_list(L, &access->view);
   for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
     if (bind_view_slot_is_gone(&access->view, slot)) continue;
     uint32_t index = sequence_index_of(access->view.list, bind_view_slot_message(&access->view, slot), slot);
@@ -119,19 +120,13 @@ static int l_unit_index(lua_State *L) {
 
 /* ---- turns ---- */
 
-void bind_push_turn(lua_State *L, const View *view, uint32_t number) {
-  Sum sum = sequence_sum(view->list);
-  uint32_t first = sequence_find(view->list, MEASURE_TURNS, number);
-  uint32_t end = number + 1 < sum.turns ? sequence_find(view->list, MEASURE_TURNS, number + 1) : sequence_count(view->list);
-  Turn *turn = bind_new(L, &BIND_TURN, sizeof *turn + (end - first) * sizeof *turn->ids, 1);
-  lua_pushvalue(L, view->owner);
+Turn *bind_push_turn(lua_State *L, int owner, uint32_t room, uint32_t age) {
+  owner = lua_absindex(L, owner);
+  Turn *turn = bind_new(L, &BIND_TURN, sizeof *turn + room * sizeof *turn->ids, 1);
+  lua_pushvalue(L, owner);
   lua_setiuservalue(L, -2, 1);
-  turn->count = end - first;
-  turn->age = sum.turns - 1 - number;
-  SequenceWalk walk = sequence_walk(view->list, first, end);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) turn->ids[walk.index + i - first] = walk.ids[i];
-  }
+  turn->age = age;
+  return turn;
 }
 
 typedef enum TurnField { TURN_OF_MESSAGES, TURN_OF_FIRST, TURN_OF_COUNT, TURN_OF_TOKENS, TURN_OF_AGE } TurnField;
@@ -157,10 +152,11 @@ static int l_turn_index(lua_State *L) {
   if (field < 0) return bind_index_method(L, &BIND_TURN);
   Turn *turn = bind_check(L, 1, &BIND_TURN);
   lua_getiuservalue(L, 1, 1);
-  View view = bind_view(L, -1);
+  View view = bind_look(L, -1);
   switch ((TurnField)field) {
   case TURN_OF_MESSAGES: push_turn_messages(L, &view, turn); break;
   case TURN_OF_FIRST: {
+    bind_view_list(L, &view);
     uint32_t index = sequence_index_of(view.list, turn->ids[0], 0);
     if (index < sequence_count(view.list)) lua_pushinteger(L, (lua_Integer)index + 1);
     else lua_pushnil(L);

@@ -18,10 +18,10 @@ static ConversationHandle *owner_of(lua_State *L, int index) {
   return handle;
 }
 
-View bind_view(lua_State *L, int index) {
+View bind_look(lua_State *L, int index) {
   View view = {.owner = lua_absindex(L, index)};
-  BatchHandle *batch = bind_test(L, index, &BIND_BATCH);
-  DraftHandle *draft = batch != NULL ? NULL : bind_test(L, index, &BIND_DRAFT);
+  DraftHandle *draft = bind_test(L, index, &BIND_DRAFT);
+  BatchHandle *batch = draft != NULL ? NULL : bind_test(L, index, &BIND_BATCH);
   if (batch != NULL) {
     view.handle = owner_of(L, index);
     view.conversation = view.handle->conversation;
@@ -32,13 +32,23 @@ View bind_view(lua_State *L, int index) {
     view.handle = owner_of(L, index);
     view.conversation = view.handle->conversation;
     view.draft = draft->draft;
-    Status status = draft_list(view.draft, &view.list);
-    if (status != STATUS_OK) bind_raise_status(L, status, "draft");
   } else {
     view.handle = bind_check_conversation(L, index);
     view.conversation = view.handle->conversation;
     view.list = conversation_list(view.conversation);
   }
+  return view;
+}
+
+void bind_view_list(lua_State *L, View *view) {
+  if (view->list != NULL) return;
+  Status status = draft_list(view->draft, &view->list);
+  if (status != STATUS_OK) bind_raise_status(L, status, "draft");
+}
+
+View bind_view(lua_State *L, int index) {
+  View view = bind_look(L, index);
+  bind_view_list(L, &view);
   return view;
 }
 

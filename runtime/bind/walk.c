@@ -5,6 +5,13 @@
 ** first), so that edits on the way do not disturb it; whether each passes the
 ** conditions is asked when its turn comes, so that a policy that stops early
 ** pays for no more than it saw.
+**
+** A step answers all that most policies want to know, so that they need not come
+** back and ask:
+**
+**     for message, tokens in draft:messages{}
+**     for unit, tokens, age in draft:units{}
+**     for turn, tokens, age in draft:turns{}
 */
 #include <string.h>
 
@@ -17,6 +24,7 @@ typedef struct Walk {
   Conditions conditions;     /* its texts are held by the table of options */
   bool newest, droppable;
   uint32_t at, end;          /* numbers of ids still to pass: at .. end - 1 */
+  uint32_t total;            /* of ids, skipped ones too */
   MessageId ids[];
 } Walk;
 
@@ -71,6 +79,7 @@ static void note_ids(const View *view, Walk *walk) {
     if (walk->kind == WALK_TURNS && !message_starts_turn(conversation_message(view->conversation, id))) continue;
     walk->ids[walk->end++] = id;
   }
+  walk->total = walk->end;
 }
 
 /* Leaves out the newest n that pass. */
@@ -87,7 +96,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
     lua_newtable(L);
     lua_replace(L, 2);
   }
-  View view = bind_view(L, 1);
+  View view = bind_look(L, 1);
   bind_view_units(L, &view);                 /* numbers the slots */
   Conditions conditions = bind_conditions(L, 2, "walk", WALK_NAMES);
   uint32_t skip = 0;
@@ -105,41 +114,67 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
 
 /* ---- the steps ---- */
 
-static void push_one(lua_State *L, const View *view, const Walk *walk, MessageId id) {
-  if (walk->kind == WALK_MESSAGES) {
-    bind_push_message(L, view->owner, id, draft_slot_of(view->draft, id));
-  } else if (walk->kind == WALK_UNITS) {
-    bind_push_unit(L, view->owner, id);
-  } else {
-    View now = bind_view(L, view->owner);      /* turns are read from the list as it is */
-    uint32_t index = sequence_index_of(now.list, id, draft_slot_of(view->draft, id));
-    bind_push_turn(L, &now, (uint32_t)sequence_prefix(now.list, index).turns);
-  }
+static lua_Integer tokens_of(const View *view, uint32_t slot) {
+  return message_tokens(conversation_message(view->conversation, draft_slot_message(view->draft, slot)));
 }
 
-/* A view that does not bring the list up to date: the slots are enough. */
-static View look(lua_State *L, int index) {
-  DraftHandle *handle = bind_check(L, index, &BIND_DRAFT);
-  View view = {.owner = lua_absindex(L, index), .draft = handle->draft};
-  if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
-  lua_getiuservalue(L, index, 1);
-  bind_check_conversation(L, -1);
-  lua_pop(L, 1);
-  view.conversation = draft_conversation(handle->draft);
-  return view;
+/* Messages that are gone belong to no turn: the one before them reaches on. */
+static lua_Integer push_turn(lua_State *L, const View *view, uint32_t first, uint32_t age) {
+  uint32_t end = first + 1, slots = draft_slot_count(view->draft);
+  for (; end < slots; end++) {
+    const Message *message = conversation_message(view->conversation, draft_slot_message(view->draft, end));
+    if (!draft_slot_is_gone(view->draft, end) && message_starts_turn(message)) break;
+  }
+  Turn *turn = bind_push_turn(L, view->owner, end - first, age);
+  lua_Integer tokens = 0;
+  for (uint32_t slot = first; slot < end; slot++) {
+    if (draft_slot_is_gone(view->draft, slot)) continue;
+    turn->ids[turn->count++] = draft_slot_message(view->draft, slot);
+    tokens += tokens_of(view, slot);
+  }
+  return tokens;
+}
+
+static lua_Integer unit_tokens(const View *view, uint32_t slot) {
+  const Units *units = draft_units(view->draft);
+  lua_Integer tokens = 0;
+  for (; slot != UNIT_NONE; slot = units->next[slot]) {
+    if (!draft_slot_is_gone(view->draft, slot)) tokens += tokens_of(view, slot);
+  }
+  return tokens;
+}
+
+/* Pushes what the loop gets; `number` is that of the id. */
+static int push_one(lua_State *L, const View *view, const Walk *walk, uint32_t number) {
+  MessageId id = walk->ids[number];
+  uint32_t slot = draft_slot_of(view->draft, id), age = walk->total - 1 - number;
+  lua_Integer tokens;
+  if (walk->kind == WALK_MESSAGES) {
+    bind_push_message(L, view->owner, id, slot);
+    lua_pushinteger(L, tokens_of(view, slot));
+    return 2;
+  }
+  if (walk->kind == WALK_UNITS) {
+    const Units *units = draft_units(view->draft);
+    bind_push_unit(L, view->owner, id);
+    tokens = unit_tokens(view, units->units[units->of[slot]].first);
+  } else {
+    tokens = push_turn(L, view, slot, age);
+  }
+  lua_pushinteger(L, tokens);
+  lua_pushinteger(L, age);
+  return 3;
 }
 
 /* Pushes the next that passes, or nil. The draft, the options and the walk
    stand at 1, 2, 3. */
 static int step(lua_State *L) {
-  View view = look(L, 1);
+  View view = bind_look(L, 1);
   Walk *walk = lua_touserdata(L, 3);
   walk->conditions.table = 2;
   while (walk->at < walk->end) {
-    MessageId id = walk->newest ? walk->ids[--walk->end] : walk->ids[walk->at++];
-    if (!passes(L, &view, walk, id)) continue;
-    push_one(L, &view, walk, id);
-    return 1;
+    uint32_t number = walk->newest ? --walk->end : walk->at++;
+    if (passes(L, &view, walk, walk->ids[number])) return push_one(L, &view, walk, number);
   }
   lua_pushnil(L);
   return 1;
@@ -170,7 +205,9 @@ static int l_turns(lua_State *L) { return push_iterator(L, WALK_TURNS); }
 static int l_last(lua_State *L) {
   Walk *walk = push_walk(L, WALK_MESSAGES);
   walk->newest = true;
-  return step(L);
+  step(L);
+  lua_settop(L, 4);          /* the message alone */
+  return 1;
 }
 
 void bind_open_walk(lua_State *L) {
