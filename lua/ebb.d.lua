@@ -292,10 +292,17 @@ function Conversation:state() end
 function Conversation:check(dialect) end
 ---@class ebb.Trim
 ---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
----@field policy? string|function|table   a name, a file, a function, a policy, {name, options...}, or a list of these
+---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of these
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded
 ---@field dry_run? boolean
+---@field model? fun(request: ebb.ModelRequest): (string|table)?, string?  answers requests for summaries: a text,
+---a provider's response, or nil and why
+---@class ebb.ModelRequest     In the form of a chat completion
+---@field purpose string       "summarize"
+---@field messages { role: string, content: string }[]
+---@field max_tokens integer
+---@field tokens integer       of what is to be summarized
 ---@class ebb.TrimReport
 ---@field before integer       tokens
 ---@field after integer
@@ -306,6 +313,7 @@ function Conversation:check(dialect) end
 ---@field replaced integer
 ---@field inserted integer
 ---@field kept integer
+---@field refused integer      edits that the draft answered with false
 ---@field ledger ebb.Ledger
 ---@param options? ebb.Trim
 ---@return ebb.TrimReport? report
@@ -346,14 +354,15 @@ function Conversation:shape() end
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
 ---@field memory table         kept with the batch and given to the next run
 local Draft = {}
+--- The walks hand out what most loops want to know, so that they need not ask again.
 ---@param walk? ebb.Walk
----@return fun(): ebb.Message?
+---@return fun(): ebb.Message?, integer? tokens
 function Draft:messages(walk) end
 ---@param walk? ebb.Walk
----@return fun(): ebb.Unit?
+---@return fun(): ebb.Unit?, integer? tokens, integer? age
 function Draft:units(walk) end
 ---@param walk? ebb.Walk
----@return fun(): ebb.Turn?
+---@return fun(): ebb.Turn?, integer? tokens, integer? age
 function Draft:turns(walk) end
 --- The newest message that the walk would give.
 ---@param walk? ebb.Walk
@@ -365,7 +374,7 @@ function Draft:last(walk) end
 ---@return integer|false tokens    freed; false when refused
 ---@return string? why
 function Draft:drop(what, reason) end
---- Only the named fields; never role, ids, calls.
+--- Only the named fields; never role and ids, and calls keep their ids and names.
 ---@param message ebb.Message|integer
 ---@param fields table
 ---@param reason? string
@@ -378,6 +387,10 @@ function Draft:replace(message, fields, reason) end
 ---@return ebb.Message|false message
 ---@return string? why
 function Draft:insert(position, message, reason) end
+--- The tokens that such a message would add; nothing changes.
+---@param message ebb.MessageTable
+---@return integer tokens
+function Draft:cost(message) end
 --- Guards it for the rest of this trim.
 ---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
 ---@param reason? string
@@ -391,6 +404,21 @@ function Draft:drop_oldest(options) end
 ---@param policy string|function|table
 ---@param options? table
 function Draft:run(policy, options) end
+--- Asks the host's model for a summary of the messages from `first` to `last`, and
+--- puts it in the place of those that no guard holds. Calls and results stay
+--- together; an earlier summary among them is folded into the new one.
+---@class ebb.Summarize
+---@field instructions? string
+---@field heading? string       the first line of the summary, by which a later one finds it
+---@field role? "user"|"assistant"
+---@field max_tokens? integer   that the summary may have
+---@field min_savings? integer  tokens that it must free
+---@param first integer|ebb.Message
+---@param last integer|ebb.Message
+---@param options? ebb.Summarize
+---@return integer|false tokens    freed; false when refused
+---@return string? why
+function Draft:summarize(first, last, options) end
 ---@param text string
 function Draft:note(text) end
 
@@ -405,6 +433,8 @@ function Draft:note(text) end
 ---@class ebb.Policy
 ---@field name string
 ---@field summary? string
+---@field help? string         what `ebb policies NAME` says below the options
+---@field example? string      a command line
 ---@field options? table<string, ebb.OptionDeclaration>
 ---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
 
@@ -431,6 +461,8 @@ function Draft:note(text) end
 
 ---@class ebb
 ---@field policies table       built-in policies by name
+---@field policy_path string[] folders in which policies are found by name
+---@field filter_path string[] the same for filters
 ---@field models table         what is known per model
 ---@field version string
 local ebb = {}

@@ -11,6 +11,7 @@ local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
+local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
 
@@ -19,6 +20,8 @@ local ebb = {
   json = core.json,
   null = core.json.null,
   policies = policies.built_in,
+  policy_path = script_path.policies,
+  filter_path = script_path.filters,
   models = models.known,
   version = core.version,
 }
@@ -100,6 +103,10 @@ end
 
 function Draft.run(draft, policy, options)
   trim.hand_on(draft, policy, options)
+end
+
+function Draft.summarize(draft, first, last, options)
+  return trim.summarize(draft, first, last, options)
 end
 
 return ebb

@@ -145,6 +145,7 @@ typedef struct BatchHandle {
 
 typedef struct DraftHandle {
   Draft *draft;
+  uint32_t refused;          /* edits that it answered with false */
 } DraftHandle;
 
 /* The list behind a conversation, batch or draft. */

@@ -2,7 +2,8 @@
 ** Drafts: edits for policies. A refused edit answers false and why; what is
 ** wrong with the arguments raises.
 **
-** User values: 1 the conversation, 2 the table `memory`.
+** User values: 1 the conversation, 2 the table `memory`, 3 the first refusal as
+** text, with its place: a policy that never looks at the answers is told later.
 */
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #define CONVERSATION 1
 #define MEMORY 2
+#define REFUSAL 3
 
 int bind_free_draft(lua_State *L) {
   DraftHandle *handle = lua_touserdata(L, 1);
@@ -47,7 +49,7 @@ static int l_draft(lua_State *L) {
     bind_check_names(L, 2, "draft", names);
     guards = bind_flag_field(L, 2, "guards", true);
   }
-  DraftHandle *handle = bind_new(L, &BIND_DRAFT, sizeof *handle, 2);
+  DraftHandle *handle = bind_new(L, &BIND_DRAFT, sizeof *handle, 3);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CONVERSATION);
   lua_newtable(L);
@@ -80,16 +82,37 @@ static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
   return count;
 }
 
-static int refuse(lua_State *L, const char *why) {
+/* false and the text on top, which is noted if it is the first. */
+static int refuse_top(lua_State *L) {
+  DraftHandle *handle = lua_touserdata(L, 1);
+  if (handle->refused++ == 0) {
+    luaL_where(L, 1);
+    lua_pushvalue(L, -2);
+    lua_concat(L, 2);
+    lua_setiuservalue(L, 1, REFUSAL);
+  }
   lua_pushboolean(L, 0);
-  lua_pushstring(L, why);
+  lua_insert(L, -2);
   return 2;
 }
 
-static int refuse_held(lua_State *L, Hold hold) {
-  lua_pushboolean(L, 0);
-  lua_pushfstring(L, "guarded: %s", hold_reason(hold));
-  return 2;
+static int refuse(lua_State *L, const char *why) {
+  lua_pushstring(L, why);
+  return refuse_top(L);
+}
+
+/* The first of the messages that is held, by its position. */
+static int refuse_held(lua_State *L, View *view, const MessageId *ids, uint32_t count, Hold hold) {
+  uint32_t index = 0;
+  bind_view_list(L, view);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t slot = bind_view_slot(L, view, ids[i], 0);
+    if (slot == UNIT_NONE || draft_slot_hold(view->draft, slot) == HOLD_NONE) continue;
+    index = sequence_index_of(view->list, draft_slot_message(view->draft, slot), slot);
+    break;
+  }
+  lua_pushfstring(L, "guarded: message %I %s", (lua_Integer)index + 1, hold_reason(hold));
+  return refuse_top(L);
 }
 
 /* draft:drop(what, reason) -> tokens freed | false, why */
@@ -102,7 +125,7 @@ static int l_drop(lua_State *L) {
   lua_settop(L, 3);
   uint32_t count = check_messages(L, &view, &ids);
   Status status = draft_drop(draft, ids, count, reason_at(L, 3, "dropped"), &freed, &hold);
-  if (status == STATUS_GUARDED) return refuse_held(L, hold);
+  if (status == STATUS_GUARDED) return refuse_held(L, &view, ids, count, hold);
   if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
   if (status != STATUS_OK) return bind_raise_status(L, status, "drop");
   lua_pushinteger(L, (lua_Integer)freed);
@@ -147,7 +170,7 @@ static int l_drop_oldest(lua_State *L) {
 
 /* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
 static uint32_t read_edits(lua_State *L, MemberEdit edits[], uint32_t room, Buffer *out) {
-  static const char *const fixed[] = {"role", "id", "tool_calls", "tool_call_id", "function_call", NULL};
+  static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
   uint32_t count = 0;
   size_t starts[32];
   luaL_checktype(L, 3, LUA_TTABLE);
@@ -211,7 +234,7 @@ static int l_replace(lua_State *L) {
   }
   status = draft_replace(draft, id, raw, &shape, reason, &made, &freed, &hold);
   reader_free(&reader);
-  if (status == STATUS_GUARDED) return refuse_held(L, hold);
+  if (status == STATUS_GUARDED) return refuse_held(L, &view, &id, 1, hold);
   if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
   if (status == STATUS_ARGUMENT) return refuse(L, "a replacement keeps role, calls and results");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "replace");
@@ -239,6 +262,25 @@ static int l_insert(lua_State *L) {
   if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
   bind_set_message(L, -1, made);
+  return 1;
+}
+
+/* draft:cost(message) -> tokens that such a message would add */
+static int l_cost(lua_State *L) {
+  lua_settop(L, 2);
+  int conversation = enter(L);
+  Draft *draft = check(L);
+  MessageSource source = bind_source(L, 2);
+  bool more;
+  Text raw;
+  MessageShape shape;
+  uint32_t tokens;
+  Status status = source.next(source.user, &more, &raw, &shape);
+  if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "cost");
+  if (!more) return bind_raise(L, "argument", NULL, "cost: no message");
+  status = draft_measure(draft, raw, &shape, &tokens);
+  if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "cost");
+  lua_pushinteger(L, tokens);
   return 1;
 }
 
@@ -274,6 +316,14 @@ static int l_info(lua_State *L) {
   lua_pushboolean(L, ledger_count(ledger) > 0);
   lua_setfield(L, -2, "changed");
   return 1;
+}
+
+/* refusals(draft) -> how many edits were refused, the first one with its place */
+static int l_refusals(lua_State *L) {
+  const DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
+  lua_pushinteger(L, handle->refused);
+  lua_getiuservalue(L, 1, REFUSAL);
+  return 2;
 }
 
 /* by(draft, name) -> the name before */
@@ -369,11 +419,13 @@ void bind_open_draft(lua_State *L) {
   static const BindMethod methods[] = {
     {"drop", l_drop, "what reason"},   {"keep", l_keep, "what reason"},   {"drop_oldest", l_drop_oldest, "options"},
     {"replace", l_replace, "message fields reason"}, {"insert", l_insert, "position message reason"},
-    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {NULL, NULL, NULL},
+    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {"cost", l_cost, "message"},
+    {NULL, NULL, NULL},
   };
   static const BindMethod functions[] = {
     {"info", l_info, "draft"},       {"by", l_by, "draft name"},     {"commit", l_commit, "draft options"},
-    {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {NULL, NULL, NULL},
+    {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {"refusals", l_refusals, "draft"},
+    {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);
   bind_type(L, &BIND_DRAFT, l_index, l_length, bind_free_draft);

@@ -9,8 +9,8 @@
 #include "core/oldest.h"
 
 const char *hold_reason(Hold hold) {
-  static const char *const reasons[] = {"nothing",         "a system message",      "pinned",
-                                        "the pending unit", "the last user message", "kept by the policy"};
+  static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
+                                        "waits for its results", "is the last user message", "is kept by the policy"};
   return reasons[hold];
 }
 

@@ -27,7 +27,7 @@ typedef struct Draft Draft;
 /* Why a message stays. */
 typedef enum Hold { HOLD_NONE, HOLD_SYSTEM, HOLD_PINNED, HOLD_PENDING, HOLD_LAST_USER, HOLD_KEPT } Hold;
 
-const char *hold_reason(Hold hold);     /* "a system message", ...; static */
+const char *hold_reason(Hold hold);     /* "is a system message", ...; static */
 
 Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
 void     draft_free(Draft *draft);      /* NULL is allowed; nothing of it remains */
@@ -73,6 +73,9 @@ Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape 
 /* Inserts at a position of the list, position <= count. STATUS_GUARDED between
    the messages of a unit. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made);
+
+/* The tokens that such a message would add; nothing changes. */
+Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t *tokens);
 
 /* Holds a message and its unit for the rest of the draft. STATUS_RANGE. */
 Status   draft_keep(Draft *draft, MessageId id);

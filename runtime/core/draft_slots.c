@@ -102,6 +102,8 @@ static void carry_holds(Draft *draft, Slots *slots) {
   for (uint32_t slot = 0; slot < slots->count; slot++) {
     uint32_t old = draft_slot_of(draft, slots->ids[slot]);
     if (old == UNIT_NONE || draft_slot_hold(draft, old) == HOLD_NONE) continue;
+    /* But a call that the policy itself inserted is free once it is answered. */
+    if (draft_slot_hold(draft, old) == HOLD_PENDING && slots->ids[slot] > draft->began) continue;
     slots_hold_unit(slots, slots->units->of[slot], draft_slot_hold(draft, old));
   }
 }

@@ -18,6 +18,7 @@ local core = require "ebb.support.core"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.support.script_file"
+local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 
 local filter = {}
@@ -50,10 +51,22 @@ local KIND = {
   other = { noun = "policy", verb = "trim", hint = "run it with chat:trim or `ebb trim --policy`" },
 }
 
+local function made_of(value, name)
+  check_table(value, name)
+  return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
+end
+
 local function from_file(path)
   local value, name = script_file.read(path, KIND)
-  check_table(value, path)
-  return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
+  return made_of(check_table(value, path), name)
+end
+
+--- A file, the text of one, or a name in the filter path.
+local function from_word(word)
+  if script_file.is_source(word) then return made_of(script_file.read_source(word, KIND)) end
+  if script_file.is_path(word) then return from_file(word) end
+  local path = script_path.find(word, script_path.filters)
+  return from_file(path or word)   -- a plain name is still a file of the working directory
 end
 
 --- A filter to run, or nil if `given` is a table of conditions.
@@ -61,10 +74,11 @@ end
 ---@return ebb.FilterFile?
 function filter.find(given)
   if type(given) == "function" then return { name = "function", filter = given } end
-  if type(given) == "string" then return from_file(given) end
-  if type(given) == "table" and given.filter ~= nil then
-    local found = check_table(given, "filter " .. tostring(given.name or "?"))
-    return { name = found.name or "filter", options = found.options, exact = found.exact, filter = found.filter }
+  if type(given) == "string" then return from_word(given) end
+  if type(given) ~= "table" then return nil end
+  if given.source ~= nil then return made_of(script_file.read_source(given.source, KIND)) end
+  if given.filter ~= nil then
+    return made_of(check_table(given, "filter " .. tostring(given.name or "?")), "filter")
   end
 end
 

@@ -2,6 +2,8 @@
 --
 --     "keep_recent"                        built in
 --     "my/policy.lua"                      a file
+--     "frugal"                             frugal.lua in a folder of the policy path
+--     "return function(draft) ... end"     its text; { source = "..." } is the same
 --     function(draft, budget) ... end      a bare function
 --     { name = ..., trim = function }      a policy
 --     { "keep_recent", keep = 3 }          one of these, with options
@@ -13,16 +15,20 @@
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.support.script_file"
+local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 
 local policies = {}
 
 --- What is built in; each is loaded on first use.
-policies.names = { "keep_recent" }
+policies.names = {
+  "keep_recent", "keep_turns", "stable_prefix", "summarize", "clear_tool_uses", "prune_messages", "trim_messages",
+  "quota", "supersede",
+}
 
 policies.default = "keep_recent"
 
-local FIELDS = { "name", "summary", "options", "trim" }
+local FIELDS = { "name", "summary", "options", "trim", "help", "example" }
 
 ---@class ebb.PolicyStep
 ---@field policy ebb.Policy
@@ -47,7 +53,11 @@ end
 
 local function named(policy, name)
   if policy.name then return policy end
-  return { name = name, summary = policy.summary, options = policy.options, trim = policy.trim }
+  local copy = { name = name }
+  for field, value in pairs(policy) do
+    copy[field] = value
+  end
+  return copy
 end
 
 local KIND = {
@@ -60,11 +70,20 @@ local function from_file(path)
   return named(check_policy(value, path), name)
 end
 
+local function from_source(text)
+  local value, name = script_file.read_source(text, KIND)
+  return named(check_policy(value, name), name)
+end
+
 local function from_name(name)
+  if script_file.is_source(name) then return from_source(name) end
   if script_file.is_path(name) then return from_file(name) end
   if options.contains(policies.names, name) then return require("ebb.policies." .. name) end
-  local hint = suggest.hint(name, policies.names)
-  return refuse("unknown_name", ("unknown policy '%s'"):format(name), hint or "a file needs a / or .lua in its name")
+  local path = script_path.find(name, script_path.policies)
+  if path then return from_file(path) end
+  local hint = suggest.nearest(name, policies.names)
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name),
+    hint and ("did you mean '%s'?"):format(hint) or "`ebb policies` lists them; a file needs a / or .lua in its name")
 end
 
 --- One policy, without options.
@@ -73,8 +92,9 @@ end
 function policies.find(spec)
   if type(spec) == "string" then return from_name(spec) end
   if type(spec) == "function" then return { name = "function", trim = spec } end
+  if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source) end
   if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
-  return refuse("argument", "a policy is a name, a file, a function or a table, not " .. type(spec))
+  return refuse("argument", "a policy is a name, a file, a text, a function or a table, not " .. type(spec))
 end
 
 local function step(spec, given)
@@ -92,7 +112,7 @@ local function split(spec)
 end
 
 local function add_steps(steps, spec)
-  if type(spec) ~= "table" or spec.trim ~= nil then
+  if type(spec) ~= "table" or spec.trim ~= nil or spec.source ~= nil then
     steps[#steps + 1] = step(spec)
     return
   end
@@ -127,7 +147,8 @@ end
 ---@param text string
 ---@return table spec          for `resolve` and chat:trim
 function policies.parse(text)
-  local name, rest = text:match "^(.-):([%w_%-]+=.*)$"
+  local name, rest = nil, nil
+  if not script_file.is_source(text) then name, rest = text:match "^(.-):([%w_%-]+=.*)$" end
   local policy = policies.find(name or text)
   local spec = rest and options.parse(policy.options, rest, "policy " .. policy.name) or {}
   spec[1] = policy

@@ -15,15 +15,18 @@ local models = require "ebb.models"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
+local summary = require "ebb.policies.summary"
 
 local trim = {}
 
-local NAMES = { "budget", "policy", "reserve", "guards", "dry_run" }
+local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model" }
 
 ---@class ebb.Run              One trim under way; found by its draft, for draft:run
 ---@field draft ebb.Draft
 ---@field budget integer
 ---@field memories table<string, table>   by policy name
+---@field model? fun(request: table): any, string?
+---@field no_answer? string              why the model gave none that could be used, the last time
 
 ---@type table<ebb.Draft, ebb.Run>
 local runs = setmetatable({}, { __mode = "k" })
@@ -57,13 +60,16 @@ local function read_options(chat, given)
   given = given or {}
   if type(given) ~= "table" then refuse("argument", "trim takes a table", "chat:trim { budget = 8000 }") end
   options.names(given, NAMES, "trim")
+  if given.model ~= nil and type(given.model) ~= "function" then
+    refuse("argument", "model is a function that answers a request", "model = function(request) return text end")
+  end
   local budget = given.budget == nil and default_budget(chat) or tokens(given.budget, "budget")
   local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
   return {
     budget = math.max(0, budget - reserve),
     guards = flag(given.guards, "guards", true),
     dry_run = flag(given.dry_run, "dry_run", false),
-    policy = given.policy,
+    policy = given.policy, model = given.model,
   }
 end
 
@@ -103,7 +109,8 @@ end
 local function attempt_step(run, step)
   local ok, message, code = blame.call(step.policy.trim, run_step, run, step)
   if ok then return true end
-  return nil, ("policy %s: %s"):format(step.policy.name, message), code == "memory" and code or "policy"
+  if code ~= "memory" then code = run.no_answer and "model" or "policy" end
+  return nil, ("policy %s: %s"):format(step.policy.name, message), code
 end
 
 --- The first one always runs, later ones only while the draft is over budget.
@@ -126,6 +133,21 @@ function trim.hand_on(draft, policy, given)
   if not run then refuse("closed", "run works inside a trim only") end
   if policy == nil then refuse("argument", "run needs a policy", 'draft:run("keep_recent")') end
   run_steps(run, policies.resolve(policy, given), run_step)
+end
+
+--- draft:summarize(first, last, options): one message in the place of several.
+---@param draft ebb.Draft
+---@param first integer|ebb.Message
+---@param last integer|ebb.Message
+---@param given? ebb.Summarize
+---@return integer|false tokens    freed
+---@return string? why
+function trim.summarize(draft, first, last, given)
+  local run = runs[draft]
+  if not run then refuse("closed", "summarize works inside a trim only") end
+  local freed, why, is_answer = summary.run(draft, first, last, given, run.model)
+  run.no_answer = is_answer and why or nil
+  return freed, why
 end
 
 ---- Verdicts ----
@@ -151,9 +173,16 @@ local function names_of(steps)
   return table.concat(names, ", ")
 end
 
-local function over_budget(left, budget, steps)
-  local text = "over budget: %s left %d tokens, %d more than the budget of %d"
-  return text:format(names_of(steps), left, left - budget, budget)
+--- What was refused on the way is often why too much is left.
+local function refusals_of(draft)
+  local refused, first = core.draft.refusals(draft)
+  if refused == 0 then return "" end
+  return ("; %s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
+end
+
+local function over_budget(draft, left, budget, steps)
+  local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
+  return text:format(names_of(steps), left, left - budget, budget, refusals_of(draft))
 end
 
 ---- One trim ----
@@ -167,7 +196,7 @@ local function shape(run, steps)
   local ok, message, code = run_steps(run, steps, attempt_step)
   if not ok then return nil, message, code end
   local left = run.draft:tokens()
-  if left > run.budget then return nil, over_budget(left, run.budget, steps), "over_budget" end
+  if left > run.budget then return nil, over_budget(run.draft, left, run.budget, steps), "over_budget" end
   return true
 end
 
@@ -177,7 +206,7 @@ local function report_of(chat, draft, budget)
   return {
     before = info.before, after = info.tokens, budget = budget, trust = trust,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
-    batch = chat:stats().current_batch_index,
+    batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
     ledger = core.draft.ledger(draft),
   }
 end
@@ -222,7 +251,7 @@ function trim.run(chat, given)
   local steps, why, what = resolve(asked.policy)
   if not steps then return nil, why, what end
   local draft = chat:draft { guards = asked.guards }
-  local run = { draft = draft, budget = asked.budget, memories = memory.recall(chat) }
+  local run = { draft = draft, budget = asked.budget, memories = memory.recall(chat), model = asked.model }
   runs[draft] = run
 
   local raised, report, message, code = finish(chat, run, steps, asked)

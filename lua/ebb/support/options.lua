@@ -32,6 +32,7 @@ local READ = {
   end,
   choice = function(value) return value end,
   list = function(value)
+    if type(value) == "string" then return { value } end   -- one stands for a list of one
     local is_list = type(value) == "table" and (next(value) == nil or value[1] ~= nil)
     return is_list and value or nil, "a list"
   end,

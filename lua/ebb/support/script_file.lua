@@ -25,6 +25,23 @@ function script_file.name(path)
   return (path:gsub("^.*/", ""):gsub("%.lua$", ""))
 end
 
+--- Is this word the text of a script, rather than the name of one? Scripts return
+--- something, and no name begins so.
+---@param word string
+---@return boolean
+function script_file.is_source(word)
+  return word:find "^%s*return%f[^%w_]" ~= nil or word:find "^%s*local%s" ~= nil or word:find "^%s*%-%-" ~= nil
+end
+
+local function run(text, chunk_name)
+  local environment = setmetatable({ print = log.print }, { __index = _G })
+  local chunk, problem = load(text, chunk_name, "t", environment)
+  if not chunk then return nil, problem, "syntax" end
+  local ok, value = pcall(chunk)
+  if not ok then return nil, tostring(value), "script" end
+  return value
+end
+
 --- What the file returns.
 ---@param path string
 ---@return any value           nil when it failed, or when the file returned nothing
@@ -33,13 +50,7 @@ end
 function script_file.load(path)
   local text, message, code = core.read_file(path, FILE_MAX)
   if not text then return nil, message, code end
-  text = text:gsub("^#[^\n]*", "", 1)   -- the line that makes it a program
-  local environment = setmetatable({ print = log.print }, { __index = _G })
-  local chunk, problem = load(text, "@" .. path, "t", environment)
-  if not chunk then return nil, problem, "syntax" end
-  local ok, value = pcall(chunk)
-  if not ok then return nil, tostring(value), "script" end
-  return value
+  return run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
 end
 
 ---@class ebb.ScriptKind      What a file should return: a function, or a table with one
@@ -48,23 +59,38 @@ end
 ---@field hint string          what to return
 ---@field other { noun: string, verb: string, hint: string }   what it is taken for most easily
 
---- The table that a file returns, a bare function put into one. Raises what is wrong.
+--- What was loaded as a table, a bare function put into one. Raises what is wrong.
+local function as_table(where, kind, value, message, code)
+  local other = kind.other
+  if message then return refuse(code == "script" and kind.noun or code, message) end
+  if type(value) == "function" then return { [kind.verb] = value } end
+  if type(value) ~= "table" then
+    return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)
+  end
+  if value[other.verb] ~= nil and value[kind.verb] == nil then
+    return refuse("shape", ("%s is a %s, not a %s"):format(where, other.noun, kind.noun), other.hint)
+  end
+  return value
+end
+
+--- The table that a file returns.
 ---@param path string
 ---@param kind ebb.ScriptKind
 ---@return table value
 ---@return string name         of the file
 function script_file.read(path, kind)
-  local value, message, code = script_file.load(path)
-  if message then return refuse(code == "script" and kind.noun or code, message) end
-  local name, other = script_file.name(path), kind.other
-  if type(value) == "function" then return { [kind.verb] = value }, name end
-  if type(value) ~= "table" then
-    return refuse("shape", ("%s: expected a %s, the file returned %s"):format(path, kind.noun, type(value)), kind.hint)
-  end
-  if value[other.verb] ~= nil and value[kind.verb] == nil then
-    return refuse("shape", ("%s is a %s, not a %s"):format(path, other.noun, kind.noun), other.hint)
-  end
-  return value, name
+  return as_table(path, kind, script_file.load(path)), script_file.name(path)
+end
+
+--- The same for the text of a script.
+---@param text string
+---@param kind ebb.ScriptKind
+---@return table value
+---@return string name         which also stands before lines in errors
+function script_file.read_source(text, kind)
+  local name = kind.noun .. " text"
+  if type(text) ~= "string" then refuse("argument", "source is the text of a script") end
+  return as_table(name, kind, run(text, "=" .. name)), name
 end
 
 return script_file

@@ -1,0 +1,67 @@
+--- Trim policy: at most so many messages, or tokens, of a role.
+
+local ROLES = { "system", "user", "assistant", "tool" }
+
+--- A limit per role, checked: {tool = 5}.
+local function limits(given, name)
+  for role, limit in pairs(given or {}) do
+    local known = false
+    for _, each in ipairs(ROLES) do
+      known = known or each == role
+    end
+    if not known then error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(ROLES, ", ")), 0) end
+    if math.type(limit) ~= "integer" or limit < 0 then
+      error(("%s: the limit of %s is a whole number from 0, not %s"):format(name, role, tostring(limit)), 0)
+    end
+  end
+  return given or {}
+end
+
+--- Messages and tokens of a role in a unit.
+local function share(unit, role)
+  local count, tokens = 0, 0
+  for _, message in ipairs(unit.messages) do
+    if message.role == role then count, tokens = count + 1, tokens + message.tokens end
+  end
+  return count, tokens
+end
+
+--- Drops the oldest units with messages of the role until the limits hold.
+local function enforce(draft, role, most_messages, most_tokens)
+  local count, tokens = draft:count(role), draft:where({ role = role }):tokens()
+  for unit in draft:units { role = role, droppable = true } do
+    if count <= most_messages and tokens <= most_tokens then return end
+    local here, weight = share(unit, role)
+    if draft:drop(unit, ("over the quota of %s"):format(role)) then count, tokens = count - here, tokens - weight end
+  end
+end
+
+---@type ebb.Policy
+return {
+  name = "quota",
+  summary = "at most so many messages, or tokens, of a role",
+  options = {
+    messages = { type = "table", help = [[most messages per role, such as {"tool": 5}]] },
+    tokens = { type = "table", help = [[most tokens per role, such as {"tool": 2000}]] },
+  },
+  help = [[
+The newest of a role stay; the oldest go, with their units: a tool result takes its
+call along. The budget plays no part, so another policy usually comes after it.
+What counts against a quota is all of a role, guarded messages too.
+
+Kept whatever happens: what is guarded (system, pinned, a call without its
+results, the last user message), even over its quota.]],
+  example = [[ebb trim chat.json --budget 8000 --policy 'quota:tokens={"tool": 2000}' --policy keep_recent]],
+
+  ---@param draft ebb.Draft
+  ---@param options { messages?: table<string, integer>, tokens?: table<string, integer> }
+  trim = function(draft, _, options)
+    local messages, tokens = limits(options.messages, "messages"), limits(options.tokens, "tokens")
+    if next(messages) == nil and next(tokens) == nil then error("quota needs messages or tokens", 0) end
+    for _, role in ipairs(ROLES) do
+      if messages[role] or tokens[role] then
+        enforce(draft, role, messages[role] or math.huge, tokens[role] or math.huge)
+      end
+    end
+  end,
+}

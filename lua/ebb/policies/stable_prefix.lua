@@ -1,0 +1,46 @@
+--- Trim policy: cuts seldom and deep, so that requests keep their beginning.
+--
+-- A provider serves the beginning that a request shares with the one before from
+-- its cache, at a fraction of the price. A policy that drops a little every turn
+-- changes that beginning every turn. This one lets a request grow up to the high
+-- mark, and then cuts down to the low one:
+--
+--     tokens
+--     high   ...../|..../|..../|       each slope: many requests, one beginning
+--     low    ..../  |../  |../  |
+--
+-- The cut lies on a grid, counted in tokens from the beginning of what may go. So
+-- it needs no memory of the last cut: whoever trims the whole history again for
+-- every request finds the same cut until a step further is due.
+
+---@type ebb.Policy
+return {
+  name = "stable_prefix",
+  summary = "cut seldom and deep, so that the provider's prompt cache stays warm",
+  options = {
+    high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
+    low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
+    grid = { type = "integer", default = 0, min = 0, help = "tokens from cut to cut; 0: what lies between high and low" },
+  },
+  help = [[
+Up to the high mark nothing is dropped; above it the oldest units go until the
+request is near the low mark. Between two cuts every request begins like the one
+before it. Works on a trimmed conversation that grows and on a whole history
+trimmed anew for each request: both are cut at the same places.
+
+Kept whatever happens: what is guarded (system, pinned, a call without its
+results, the last user message).]],
+  example = [[ebb trim chat.json --budget 8000 --policy stable_prefix:low=0.6]],
+
+  ---@param draft ebb.Draft
+  ---@param budget integer
+  ---@param options { high: number, low: number, grid: integer }
+  trim = function(draft, budget, options)
+    if options.low >= options.high then error("low must be below high", 0) end
+    local now, high = draft:tokens(), math.floor(budget * options.high)
+    if now <= high then return end
+    local step = options.grid > 0 and options.grid or math.max(1, high - math.floor(budget * options.low))
+    local steps = (now - high + step - 1) // step
+    draft:drop_oldest { to = math.max(0, now - steps * step), reason = "before the cut" }
+  end,
+}

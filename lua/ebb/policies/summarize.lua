@@ -1,0 +1,53 @@
+--- Trim policy: the oldest units become one message that a model writes.
+
+local summary = require "ebb.policies.summary"
+
+local options = {
+  keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
+  to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget to come down to" },
+}
+for name, declaration in pairs(summary.options) do
+  options[name] = declaration
+end
+
+--- The last of the oldest units whose place a summary must take, to free `need` tokens.
+local function last_needed(draft, need, keep)
+  local first, last, freed = nil, nil, 0
+  for unit, tokens in draft:units { droppable = true, skip_last = keep } do
+    first, last, freed = first or unit.first, unit.first, freed + tokens
+    if freed >= need then break end
+  end
+  return first, last
+end
+
+---@type ebb.Policy
+return {
+  name = "summarize",
+  summary = "replace the oldest units by a summary that a model writes",
+  options = options,
+  help = [[
+Acts only on a draft that is over the budget; then it comes down to the share
+`to` of it, so that the next summary is not due at once. The host answers the
+request: `model = function(request)` in Lua, `--model-command` on the command
+line. A summary that is empty, cut off, or not smaller is refused, and with it
+the trim; an earlier summary is folded into the new one and goes.
+
+Kept whatever happens: what is guarded (system, pinned, a call without its
+results, the last user message), and the newest `keep` units.]],
+  example = [[ebb trim chat.json --budget 8000 --policy summarize:keep=8 --model-command 'my-model --json']],
+
+  trim = function(draft, budget, given)
+    local now = draft:tokens()
+    if now <= budget then return end
+    local target = math.floor(budget * given.to)
+    local first, last = last_needed(draft, now - target + given.max_tokens, given.keep)
+    if not first then return draft:note "nothing to summarize: all units are guarded or among the newest" end
+
+    local passed_on = {}
+    for name in pairs(summary.options) do
+      passed_on[name] = given[name]
+    end
+    local freed, why = draft:summarize(first, last, passed_on)
+    if not freed then error(why, 0) end
+  end,
+}
