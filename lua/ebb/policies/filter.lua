@@ -156,11 +156,26 @@ local function spread(found, draft, index, message, list)
   if not stays then drop(found, draft, index, message) end
 end
 
+--- Results that stay behind a caller whose calls were changed: copies of them find the new one.
+local function relink(found, draft, index, results)
+  for _, result in ipairs(results) do
+    if result.index then
+      attempt(found, index, draft.insert, draft, result.index, json.raw(result.json), "filter")
+      attempt(found, index, draft.drop, draft, result, "filter")
+    end
+  end
+end
+
 --- One message for another: its place, links and marks stay as they are if they can.
 local function replace(found, draft, index, message, wanted, alone)
   local fields, leaves_out = changes(message, wanted)
   if next(fields) == nil then return end
-  if alone and (leaves_out or fields.role or fields.id) then return spread(found, draft, index, message, { wanted }) end
+  local anew = leaves_out or fields.role or fields.id or fields.tool_calls
+  if alone and (anew or #message.calls > 0 and fields.content) then
+    local results = table.move(message.unit.messages, 2, message.unit.count, 1, {})
+    spread(found, draft, index, message, { wanted })
+    return relink(found, draft, index, results)
+  end
   attempt(found, index, draft.replace, draft, message, fields, "filter")
 end
 
