@@ -418,6 +418,7 @@ function Draft:run(policy, options) end
 ---@param options? ebb.Summarize
 ---@return integer|false tokens    freed; false when refused
 ---@return string? why
+---@return string? code            "model" if there was no answer that could be used
 function Draft:summarize(first, last, options) end
 ---@param text string
 function Draft:note(text) end

@@ -21,6 +21,10 @@ int  host_interrupted(void);
    error, and leaves no trace in L after it. */
 int host_interruptible(lua_State *L);
 
+/* converse(command, input, seconds) -> output, or nil and why: runs a shell
+   command with input on its standard input. It is ended when its time is over. */
+int host_converse(lua_State *L);
+
 /* editor(history_path | nil, complete) -> Editor: the line editor of a prompt;
    nil where there is none to be had. complete(text) -> what to insert, what to
    list. From then on Ctrl-C is for lines and interruptible calls only. */

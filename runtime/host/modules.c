@@ -6,6 +6,8 @@
 ** library in the place of ours.
 */
 #define _DEFAULT_SOURCE 1
+#include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -34,10 +36,28 @@ static int l_columns(lua_State *L) {
   return 1;
 }
 
+/* entries(folder) -> list of names; nil and why if it cannot be read */
+static int l_entries(lua_State *L) {
+  DIR *folder = opendir(luaL_checkstring(L, 1));
+  if (folder == NULL) {
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
+  }
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    lua_pushstring(L, entry->d_name);
+    lua_rawseti(L, -2, ++n);
+  }
+  closedir(folder);
+  return 1;
+}
+
 static int open_host(lua_State *L) {
   static const luaL_Reg functions[] = {
     {"is_terminal", l_is_terminal}, {"columns", l_columns}, {"interruptible", host_interruptible},
-    {"editor", host_editor}, {NULL, NULL},
+    {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {NULL, NULL},
   };
   luaL_newlib(L, functions);
   lua_pushliteral(L, EBB_VERSION);

@@ -19,7 +19,7 @@ local BY_CODE = {
   cannot_fit = failure.CANNOT_FIT,
   over_budget = failure.SCRIPT, policy = failure.SCRIPT, filter = failure.SCRIPT, script = failure.SCRIPT,
   node = failure.SCRIPT, host = failure.SCRIPT,
-  io = failure.IO, memory = failure.IO, absent = failure.IO, conflict = failure.IO,
+  io = failure.IO, model = failure.IO, memory = failure.IO, absent = failure.IO, conflict = failure.IO,
 }
 
 ---@class ebb.cli.Failure

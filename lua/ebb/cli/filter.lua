@@ -4,12 +4,14 @@ local failure = require "ebb.cli.failure"
 local filters = require "ebb.policies.filter"
 local option_texts = require "ebb.support.options"
 local options = require "ebb.cli.options"
+local script_file = require "ebb.support.script_file"
 
 local filter = {}
 
 function filter.declare(parser)
-  parser:argument("filters", "Lua file that returns a filter, with options as :key=value,..."):args("+")
-    :argname("<filter>")
+  parser:argument("filters", "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...")
+    :args("+"):argname("<filter>")
+  options.filter_path(parser)
   options.input_option(parser)
   options.output(parser)
   options.reading(parser)
@@ -17,13 +19,15 @@ end
 
 --- "file.lua:key=value" taken apart, the file loaded, its options read.
 local function find(word)
-  local path, rest = word:match "^(.-):([%w_%-]+=.*)$"
+  local path, rest = nil, nil
+  if not script_file.is_source(word) then path, rest = word:match "^(.-):([%w_%-]+=.*)$" end
   local found = filters.find(path or word)
   return { filter = found, options = option_texts.parse(found.options, rest or "", "filter " .. found.name) }
 end
 
 function filter.run(given)
   local found = {}
+  options.use_filter_path(given)
   for i, word in ipairs(given.filters) do
     found[i] = failure.typed(find, word)
   end

@@ -2,6 +2,7 @@
 
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local script_path = require "ebb.support.script_path"
 local terminal = require "ebb.cli.terminal"
 
 local options = {}
@@ -56,6 +57,14 @@ function options.json(parser)
   parser:flag("--json", "Report as JSON.")
 end
 
+local function add_folders(parser, option, what)
+  parser:option(option, ("Folder in which %s are found by name, before those of the user's settings. Repeatable."):format(what))
+    :argname("<folder>"):count("*")
+end
+
+function options.policy_path(parser) add_folders(parser, "--policy-path", "policies") end
+function options.filter_path(parser) add_folders(parser, "--filter-path", "filters") end
+
 --- How tokens are counted, and how much is read.
 function options.reading(parser)
   parser:option("--model", "Count as for this model."):argname("<name>")
@@ -70,6 +79,9 @@ function options.reading(parser)
 end
 
 ---- Using ----
+
+function options.use_policy_path(given) script_path.add(script_path.policies, given.policy_path) end
+function options.use_filter_path(given) script_path.add(script_path.filters, given.filter_path) end
 
 local function role_map_of(pairs_given)
   local map = {}

@@ -2,8 +2,10 @@
 
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local policies = require "ebb.policies"
+local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -12,14 +14,38 @@ local command = {}
 
 function command.declare(parser)
   parser:argument("policy", "A policy's name, or the file of one."):args("?")
+  options.policy_path(parser)
   options.output(parser)
 end
 
+--- The names of Lua files in a folder, sorted.
+local function names_in(folder)
+  local names = {}
+  for _, entry in ipairs(host.entries(folder) or {}) do
+    names[#names + 1] = entry:match "^([%w_%-]+)%.lua$"
+  end
+  table.sort(names)
+  return names
+end
+
+--- What the file of a policy says it does; a file that is none is still worth a line.
+local function summary_of(path)
+  local ok, found = pcall(policies.find, path)
+  return ok and found.summary or ok and "a policy" or tostring(found):match "^[^\n]*"
+end
+
 local function list()
-  local rows = {}
+  local rows, known = {}, {}
   for i, name in ipairs(policies.names) do
     local note = name == policies.default and " (default)" or ""
-    rows[i] = { name, (policies.find(name).summary or "") .. note }
+    rows[i], known[name] = { name, (policies.find(name).summary or "") .. note }, true
+  end
+  for _, folder in ipairs(script_path.policies) do
+    for _, name in ipairs(names_in(folder)) do
+      if not known[name] then
+        rows[#rows + 1], known[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)), folder) }, true
+      end
+    end
   end
   return grid.render({ { title = "policy" }, { title = "what it does" } }, rows, terminal.columns(true))
 end
@@ -39,7 +65,9 @@ end
 
 local function shown_default(value)
   if value == nil then return "" end
-  return type(value) == "table" and "(table)" or tostring(value)
+  if type(value) == "table" then return next(value) == nil and "none" or table.concat(value, ",") end
+  local line = tostring(value)
+  return #line > 40 and line:sub(1, 37) .. "..." or line
 end
 
 local OPTION_COLUMNS = {
@@ -47,19 +75,27 @@ local OPTION_COLUMNS = {
   { title = "meaning" },
 }
 
-local function describe(policy)
-  local head = ("%s: %s\n"):format(policy.name, policy.summary or "a policy")
+local function describe_options(policy)
   local names = suggest.names(policy.options or {})
-  if #names == 0 then return head .. "It takes no options.\n" end
+  if #names == 0 then return "It takes no options.\n" end
   local rows = {}
   for i, name in ipairs(names) do
     local declared = policy.options[name]
     rows[i] = { name, declared.type, shown_default(declared.default), limits(declared), declared.help or "" }
   end
-  return head .. "\n" .. grid.render(OPTION_COLUMNS, rows, terminal.columns(true))
+  return "\n" .. grid.render(OPTION_COLUMNS, rows, terminal.columns(true))
+end
+
+--- The page of a policy: what it does, its options, its help, an example.
+local function describe(policy)
+  local page = { ("%s: %s\n"):format(policy.name, policy.summary or "a policy"), describe_options(policy) }
+  if policy.help then page[#page + 1] = ("\n%s\n"):format(policy.help) end
+  if policy.example then page[#page + 1] = ("\nExample:\n  %s\n"):format(policy.example) end
+  return table.concat(page)
 end
 
 function command.run(given)
+  options.use_policy_path(given)
   local out = given.policy and describe(failure.typed(policies.find, given.policy)) or list()
   terminal.result(text.printable(out, true), given.output)
 end

@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local model_command = require "ebb.cli.model_command"
 local options = require "ebb.cli.options"
 local policies = require "ebb.policies"
 local terminal = require "ebb.cli.terminal"
@@ -12,8 +13,10 @@ function trim.declare(parser)
   options.input(parser)
   parser:option("--budget", "Tokens for the whole request; default: the model's window less its output.")
     :argname("<tokens>"):convert(options.integer "--budget")
-  parser:option("--policy", "A name or file, with options as :key=value,... Several run in order until it fits.")
-    :argname("<policy>"):count("*")
+  parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as :key=value,... "
+    .. "Several run in order until it fits."):argname("<policy>"):count("*")
+  options.policy_path(parser)
+  model_command.declare(parser)
   parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
     :convert(options.integer "--reserve")
   parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
@@ -43,7 +46,7 @@ local function as_data(report, dry_run)
   return {
     before = report.before, after = report.after, budget = report.budget, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
-    dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
+    refused = report.refused, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
   }
 end
 
@@ -75,12 +78,13 @@ function trim.run(given)
   if not given.budget and not given.model then
     failure.usage("a budget is needed", "--budget 8000, or --model with a model's name")
   end
+  options.use_policy_path(given)
   local policy = policy_of(given.policy)
   local chat = options.load(given.file, given)
   local before = given.explain and require("ebb.cli.explain").before(chat, not given.unguarded) or nil
   local report = failure.check(failure.typed(chat.trim, chat, {
     budget = given.budget, reserve = given.reserve, policy = policy,
-    guards = not given.unguarded, dry_run = given.dry_run,
+    guards = not given.unguarded, dry_run = given.dry_run, model = model_command.of(given),
   }))
 
   tell(given, before, report)

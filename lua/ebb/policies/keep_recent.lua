@@ -11,6 +11,12 @@ return {
     keep = { type = "integer", default = 0, min = 0, help = "newest units that stay whatever happens" },
   },
 
+  help = [[
+Kept whatever happens: what is guarded (system, pinned, a call without its
+results, the last user message), and the newest `keep` units. A call and its
+results are one unit, and so is any other message.]],
+  example = [[ebb trim chat.json --budget 8000 --policy keep_recent:keep=6]],
+
   ---@param draft ebb.Draft
   ---@param budget integer
   ---@param options { keep: integer }

@@ -47,7 +47,8 @@ results, the last user message), and the newest `keep` units.]],
     for name in pairs(summary.options) do
       passed_on[name] = given[name]
     end
-    local freed, why = draft:summarize(first, last, passed_on)
-    if not freed then error(why, 0) end
+    local freed, why, code = draft:summarize(first, last, passed_on)
+    if code then error(why, 0) end
+    if not freed then draft:note(why) end
   end,
 }

@@ -135,22 +135,31 @@ end
 
 ---- Doing ----
 
+--- Where the first unit stands that goes; or where one begins that stays and lies around it.
+local function open_place(draft, plan)
+  local goes, reach = {}, {}
+  for _, unit in ipairs(plan.units) do
+    goes[unit.first] = true
+  end
+  for unit in draft:units {} do
+    local first, messages = unit.first, unit.messages
+    if first >= plan.position then break end
+    if not goes[first] then reach[#reach + 1] = { first = first, last = messages[#messages].index } end
+  end
+  local position = plan.position
+  for i = #reach, 1, -1 do
+    if reach[i].last >= position then position = reach[i].first end
+  end
+  return position
+end
+
 local function replace(draft, plan, message)
+  local position = open_place(draft, plan)
   for _, unit in ipairs(plan.units) do
     draft:drop(unit, "summarized")
   end
-  local made, why = draft:insert(plan.position, message, "summary")
-  return made and true or error(why, 0)   -- a place where a unit began and went is between no unit's messages
-end
-
---- A first message of another unit may stand between those of the first unit that goes.
-local function lies_open(draft, plan)
-  for unit in draft:units {} do
-    if unit.first >= plan.position then return true end
-    local messages = unit.messages
-    if messages[#messages].index > plan.position then return false end
-  end
-  return true
+  local made, why = draft:insert(position, message, "summary")
+  return made and true or error(why, 0)   -- nothing that stays lies around an open place
 end
 
 ---@param draft ebb.Draft
@@ -160,24 +169,23 @@ end
 ---@param model? fun(request: ebb.ModelRequest): any, string?
 ---@return integer|false freed
 ---@return string? why
----@return boolean? is_answer      it is the model's answer that was refused
+---@return string? code        "model": it gave no answer, or none that could be used
 function summary.run(draft, first, last, given, model)
   local values = options.check(summary.options, given, "summarize")
   local plan = plan_of(draft, position_of(draft, first, "first"), position_of(draft, last, "last"), values.heading)
   if #plan.units == 0 then return false, "nothing to summarize: all of it is guarded" end
   if #plan.lines == 0 then return false, "nothing to summarize: it is a summary already" end
-  if not lies_open(draft, plan) then return false, "guarded: a call and its results stay together" end
   if not model then
-    return false, "there is no model to ask: chat:trim { model = function }, or --model-command", true
+    return false, "there is no model to ask: chat:trim { model = function }, or --model-command", "model"
   end
 
   local text, why = ask(model, request_of(plan, values))
-  if not text then return false, why, true end
+  if not text then return false, why, "model" end
   local message = { role = values.role, content = values.heading .. "\n" .. text }
   local cost = draft:cost(message)
   if plan.tokens - cost < values.min_savings then
     local words = "the summary is not smaller: %d tokens in the place of %d"
-    return false, words:format(cost, plan.tokens), true
+    return false, words:format(cost, plan.tokens), "model"
   end
   replace(draft, plan, message)
   return plan.tokens - cost

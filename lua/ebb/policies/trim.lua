@@ -107,6 +107,7 @@ end
 
 --- The same; nil, message, code when the policy failed.
 local function attempt_step(run, step)
+  run.no_answer = nil
   local ok, message, code = blame.call(step.policy.trim, run_step, run, step)
   if ok then return true end
   if code ~= "memory" then code = run.no_answer and "model" or "policy" end
@@ -142,12 +143,13 @@ end
 ---@param given? ebb.Summarize
 ---@return integer|false tokens    freed
 ---@return string? why
+---@return string? code
 function trim.summarize(draft, first, last, given)
   local run = runs[draft]
   if not run then refuse("closed", "summarize works inside a trim only") end
-  local freed, why, is_answer = summary.run(draft, first, last, given, run.model)
-  run.no_answer = is_answer and why or nil
-  return freed, why
+  local freed, why, code = summary.run(draft, first, last, given, run.model)
+  run.no_answer = code and why or nil
+  return freed, why, code
 end
 
 ---- Verdicts ----

@@ -1,0 +1,38 @@
+--- --model-command: a model behind a command. It gets the request as JSON on its
+--- standard input; its answer is a text, a JSON object {"text": ...}, or the
+--- response body of a provider.
+
+local core = require "ebb.support.core"
+local host = require "ebb.host"
+
+local model_command = {}
+
+local SECONDS = 120
+
+local function seconds(word)
+  local number = tonumber(word)
+  if number and number > 0 and number <= 86400 then return number end
+  return nil, ("--model-timeout: expected seconds up to 86400, got '%s'"):format(word)
+end
+
+function model_command.declare(parser)
+  parser:option("--model-command", "Shell command that answers the requests of policies: JSON in, text or JSON out.")
+    :argname("<command>")
+  parser:option("--model-timeout", ("Seconds that it may take for an answer (default %d)."):format(SECONDS))
+    :argname("<seconds>"):convert(seconds)
+end
+
+--- The function that chat:trim takes as `model`, or nil if no command was given.
+---@param given table       as parsed
+---@return (fun(request: ebb.ModelRequest): (string|table)?, string?)?
+function model_command.of(given)
+  if not given.model_command then return nil end
+  return function(request)
+    local output, why = host.converse(given.model_command, core.json.encode(request) .. "\n", given.model_timeout or SECONDS)
+    if not output then return nil, ("--model-command: %s"):format(why) end
+    local answer = output:find "^%s*{" and core.json.decode(output)
+    return answer or output
+  end
+end
+
+return model_command

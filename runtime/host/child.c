@@ -1,0 +1,170 @@
+/*
+** Child: runs a command of the user's with text on its standard input, and reads
+** what it says, within a time limit.
+**
+** The command gets a process group of its own, so that all of it can be ended;
+** its standard error is ours. Whatever ends the call (the limit, Ctrl-C, no
+** memory), the collector or the return ends the group and closes the pipes.
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bind/bind.h"
+#include "host/host.h"
+
+#include "lauxlib.h"
+
+#define ANSWER_BYTES_MAX (64u * 1024 * 1024)
+#define CHUNK 65536
+
+typedef struct Child {
+  pid_t pid;                 /* 0: none, or waited for */
+  int in, out;               /* our ends; -1: closed */
+} Child;
+
+static void close_end(int *end) {
+  if (*end >= 0) close(*end);
+  *end = -1;
+}
+
+static int end_child(lua_State *L) {
+  Child *child = lua_touserdata(L, 1);
+  close_end(&child->in);
+  close_end(&child->out);
+  if (child->pid > 0) {
+    kill(-child->pid, SIGKILL);
+    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    child->pid = 0;
+  }
+  return 0;
+}
+
+static Child *push_child(lua_State *L) {
+  Child *child = lua_newuserdatauv(L, sizeof *child, 0);
+  *child = (Child){.in = -1, .out = -1};
+  if (luaL_newmetatable(L, "ebb.host.child")) {
+    lua_pushcfunction(L, end_child);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  return child;
+}
+
+static _Noreturn void become(const char *command, const int in[2], const int out[2]) {
+  setpgid(0, 0);
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0) {
+    close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+  }
+  _exit(127);
+}
+
+static bool start(Child *child, const char *command) {
+  int in[2], out[2];
+  if (pipe(in) != 0) return false;
+  if (pipe(out) != 0) {
+    close(in[0]), close(in[1]);
+    return false;
+  }
+  child->in = in[1];
+  child->out = out[0];
+  child->pid = fork();
+  if (child->pid == 0) become(command, in, out);
+  close(in[0]), close(out[1]);
+  if (child->pid < 0) {
+    child->pid = 0;
+    return false;
+  }
+  setpgid(child->pid, child->pid);      /* here too: whoever comes first */
+  fcntl(child->in, F_SETFL, O_NONBLOCK);
+  return true;
+}
+
+static int64_t now_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* Writes what the pipe takes; a command need not read all. */
+static void feed(Child *child, const char *input, size_t size, size_t *written) {
+  ssize_t n = write(child->in, input + *written, size - *written);
+  if (n > 0) *written += (size_t)n;
+  if (*written == size || (n < 0 && errno != EAGAIN && errno != EINTR)) close_end(&child->in);
+}
+
+/* NULL, or why nothing more is read. */
+static const char *drain(Child *child, Buffer *answer) {
+  static char chunk[CHUNK];
+  ssize_t n = read(child->out, chunk, sizeof chunk);
+  if (n == 0) close_end(&child->out);
+  if (n < 0 && errno != EINTR && errno != EAGAIN) return strerror(errno);
+  if (n <= 0) return NULL;
+  if (answer->size + (size_t)n > ANSWER_BYTES_MAX) return "its answer is longer than 64 MiB";
+  return buffer_add(answer, chunk, (size_t)n) == STATUS_OK ? NULL : "not enough memory";
+}
+
+/* Talks with the child until it closes its output; NULL, or why not. */
+static const char *talk(Child *child, const char *input, size_t size, int64_t deadline, Buffer *answer) {
+  size_t written = 0;
+  if (size == 0) close_end(&child->in);
+  while (child->out >= 0) {
+    int64_t left = deadline - now_ms();
+    if (host_interrupted()) return "interrupted";
+    if (left <= 0) return "it took too long";
+    struct pollfd ends[2] = {{.fd = child->out, .events = POLLIN}, {.fd = child->in, .events = POLLOUT}};
+    if (poll(ends, 2, left > 1000 ? 1000 : (int)left) <= 0) continue;      /* EINTR: asked above */
+    if (ends[1].revents != 0) feed(child, input, size, &written);
+    if (ends[0].revents == 0) continue;
+    const char *problem = drain(child, answer);
+    if (problem != NULL) return problem;
+  }
+  return NULL;
+}
+
+/* Waits for its end, which is near once its output is closed; its exit status, or
+   -1 if a signal or the deadline ended it. */
+static int wait_for(Child *child, int64_t deadline) {
+  int status;
+  for (;;) {
+    pid_t done = waitpid(child->pid, &status, WNOHANG);
+    if (done == child->pid) break;
+    if ((done < 0 && errno != EINTR) || now_ms() >= deadline || host_interrupted()) return -1;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  child->pid = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int host_converse(lua_State *L) {
+  size_t size;
+  const char *command = luaL_checkstring(L, 1), *input = luaL_checklstring(L, 2, &size);
+  int64_t deadline = now_ms() + (int64_t)(luaL_checknumber(L, 3) * 1000);
+  lua_settop(L, 3);
+  Child *child = push_child(L);
+  Buffer *answer = bind_buffer(L);
+  const char *problem = start(child, command) ? talk(child, input, size, deadline, answer) : strerror(errno);
+  int status = problem == NULL ? wait_for(child, deadline) : 0;
+  if (problem == NULL && status == 0) {
+    lua_pushlstring(L, answer->size == 0 ? "" : answer->bytes, answer->size);
+    return 1;
+  }
+  lua_pushcfunction(L, end_child);
+  lua_pushvalue(L, 4);
+  lua_call(L, 1, 0);
+  lua_pushnil(L);
+  if (problem != NULL) lua_pushstring(L, problem);
+  else if (status < 0) lua_pushliteral(L, "it was ended by a signal");
+  else lua_pushfstring(L, "it failed with exit status %d", status);
+  return 2;
+}
