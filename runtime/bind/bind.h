@@ -64,7 +64,7 @@ int   bind_index_method(lua_State *L, const BindType *type);
 
 /* Fields of a type by name, NULL at the end: opened once; then the key at 2 of
    an index function gives its number, or -1. Leaves two values on the stack. */
-void  bind_open_fields(lua_State *L, const char *const *names);
+void  bind_open_fields(lua_State *L, const BindType *type, const char *const *names);
 int   bind_find_field(lua_State *L, const char *const *names);
 
 /* ---- errors (error.c) ---- */

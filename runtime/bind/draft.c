@@ -168,8 +168,16 @@ static int l_drop_oldest(lua_State *L) {
 
 /* ---- replacing and inserting ---- */
 
+/* Raises: `field` of a message is fixed. Its number is what people look for. */
+static int raise_fixed(lua_State *L, View *view, MessageId id, const char *field) {
+  bind_view_list(L, view);
+  lua_Integer index = (lua_Integer)sequence_index_of(view->list, id, 0) + 1;
+  return bind_raise(L, "argument", "drop the message and insert another", "replace, message %I: a draft never changes %s",
+                    index, field);
+}
+
 /* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
-static uint32_t read_edits(lua_State *L, MemberEdit edits[], uint32_t room, Buffer *out) {
+static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit edits[], uint32_t room, Buffer *out) {
   static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
   uint32_t count = 0;
   size_t starts[32];
@@ -177,8 +185,7 @@ static uint32_t read_edits(lua_State *L, MemberEdit edits[], uint32_t room, Buff
   for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
     for (int i = 0; fixed[i] != NULL; i++) {
-      if (strcmp(lua_tostring(L, -2), fixed[i]) != 0) continue;
-      bind_raise(L, "argument", "drop the message and insert another", "replace: a draft never changes %s", fixed[i]);
+      if (strcmp(lua_tostring(L, -2), fixed[i]) == 0) raise_fixed(L, view, id, fixed[i]);
     }
     if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
     starts[count] = out->size;
@@ -211,7 +218,7 @@ static int l_replace(lua_State *L) {
   Text reason = reason_at(L, 4, "replaced");
   MessageId id = bind_message_argument(L, &view, 2), made;
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
-  uint32_t count = read_edits(L, edits, 32, values);
+  uint32_t count = read_edits(L, &view, id, edits, 32, values);
   uint32_t slot = bind_view_slot(L, &view, id, 0);
   if (slot == UNIT_NONE) return refuse(L, "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));

@@ -349,7 +349,7 @@ void bind_open_message(lua_State *L) {
   static const BindMethod methods[] = {{"without", l_without, "kind"}, {"totable", l_totable, ""}, {NULL, NULL, NULL}};
   bind_type(L, &BIND_MESSAGE, l_index, NULL, NULL);
   bind_methods(L, &BIND_MESSAGE, methods);
-  bind_open_fields(L, FIELD_NAMES);
+  bind_open_fields(L, &BIND_MESSAGE, FIELD_NAMES);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_MESSAGE);
   lua_pushcfunction(L, l_equal);
   lua_setfield(L, -2, "__eq");

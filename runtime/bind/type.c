@@ -121,9 +121,18 @@ void *bind_check(lua_State *L, int index, const BindType *type) {
   return found;
 }
 
+static const char FIELDS = 0;                /* its address is the key of a type's field names */
+
 static void raise_unknown(lua_State *L, const BindType *type, const char *name) {
   const char *names[128];
   int count = 0;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
+  lua_rawgetp(L, -1, &FIELDS);
+  const char *const *fields = lua_touserdata(L, -1);
+  while (fields != NULL && fields[count] != NULL && count < 64) {
+    names[count] = fields[count];
+    count++;
+  }
   bind_push_methods(L, type);
   lua_pushnil(L);
   while (lua_next(L, -2) != 0 && count < 127) {
@@ -143,7 +152,11 @@ int bind_index_method(lua_State *L, const BindType *type) {
   return 1;
 }
 
-void bind_open_fields(lua_State *L, const char *const *names) {
+void bind_open_fields(lua_State *L, const BindType *type, const char *const *names) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
+  lua_pushlightuserdata(L, (void *)names);
+  lua_rawsetp(L, -2, &FIELDS);               /* for hints */
+  lua_pop(L, 1);
   lua_newtable(L);
   for (int i = 0; names[i] != NULL; i++) {
     lua_pushinteger(L, i);

@@ -172,6 +172,6 @@ static int l_turn_index(lua_State *L) {
 void bind_open_unit(lua_State *L) {
   bind_type(L, &BIND_UNIT, l_unit_index, NULL, NULL);
   bind_type(L, &BIND_TURN, l_turn_index, NULL, NULL);
-  bind_open_fields(L, UNIT_FIELDS);
-  bind_open_fields(L, TURN_FIELDS);
+  bind_open_fields(L, &BIND_UNIT, UNIT_FIELDS);
+  bind_open_fields(L, &BIND_TURN, TURN_FIELDS);
 }
