@@ -5,7 +5,7 @@
 -- may leave a call without its result, except by `exclude_tool_calls`, which takes
 -- out calls with their results, and messages of which nothing else is left.
 --
--- Run:   ebb filter scripts/filters/filter_messages.lua:include_types=human,ai,exclude_tool_calls=c1 \
+-- Run:   ebb filter scripts/filters/filter_messages.lua:exclude_types=system,exclude_tool_calls=c1 \
 --          --input scripts/filters/filter_messages.in.json
 -- gives scripts/filters/filter_messages.out.json
 

@@ -90,7 +90,8 @@ end
 local function describe(policy)
   local page = { ("%s: %s\n"):format(policy.name, policy.summary or "a policy"), describe_options(policy) }
   if policy.help then page[#page + 1] = ("\n%s\n"):format(policy.help) end
-  if policy.example then page[#page + 1] = ("\nExample:\n  %s\n"):format(policy.example) end
+  if policy.example then page[#page + 1] = ("\nExample (its result is scripts/policies/%s.out.json):\n  %s\n")
+    :format(policy.name, policy.example) end
   return table.concat(page)
 end
 

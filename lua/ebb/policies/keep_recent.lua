@@ -15,7 +15,7 @@ return {
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message), and the newest `keep` units. A call and its
 results are one unit, and so is any other message.]],
-  example = [[ebb trim chat.json --budget 8000 --policy keep_recent:keep=6]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy keep_recent:keep=4]],
 
   ---@param draft ebb.Draft
   ---@param budget integer

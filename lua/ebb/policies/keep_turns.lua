@@ -69,7 +69,7 @@ conversation with one user message (an agent at work) is trimmed too.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],
-  example = [[ebb trim chat.json --budget 8000 --policy keep_turns:turns=5]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 250 --policy keep_turns:turns=2]],
 
   ---@param draft ebb.Draft
   ---@param budget integer

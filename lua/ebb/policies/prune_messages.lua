@@ -245,7 +245,7 @@ budget plays no part, so another policy usually comes after it.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],
-  example = [[ebb trim chat.json --budget 8000 --policy prune_messages:tool_calls=before_last_message --policy keep_recent]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
 
   trim = function(draft, _, options)
     local view = look(draft, rules_of(options.tool_calls, #draft))

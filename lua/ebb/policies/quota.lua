@@ -51,7 +51,7 @@ What counts against a quota is all of a role, guarded messages too.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message), even over its quota.]],
-  example = [[ebb trim chat.json --budget 8000 --policy 'quota:tokens={"tool": 2000}' --policy keep_recent]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy 'quota:messages={"tool": 2}']],
 
   ---@param draft ebb.Draft
   ---@param options { messages?: table<string, integer>, tokens?: table<string, integer> }

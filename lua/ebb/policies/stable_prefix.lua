@@ -30,7 +30,7 @@ trimmed anew for each request: both are cut at the same places.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],
-  example = [[ebb trim chat.json --budget 8000 --policy stable_prefix:low=0.6]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 500 --policy stable_prefix:low=0.5]],
 
   ---@param draft ebb.Draft
   ---@param budget integer

@@ -34,7 +34,8 @@ the trim; an earlier summary is folded into the new one and goes.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message), and the newest `keep` units.]],
-  example = [[ebb trim chat.json --budget 8000 --policy summarize:keep=8 --model-command 'my-model --json']],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 400 --policy summarize:keep=4,max_tokens=60 \
+    --model-command "echo 'The queue was slow with three workers; queue.yaml now says five.'"]],
 
   trim = function(draft, budget, given)
     local now = draft:tokens()

@@ -31,7 +31,7 @@ so another policy usually comes after it.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],
-  example = [[ebb trim chat.json --budget 8000 --policy supersede:key=file --policy keep_recent]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy supersede]],
 
   ---@param draft ebb.Draft
   ---@param options { key: string, placeholder: string }

@@ -170,7 +170,7 @@ start_on and include_system go with the strategy `last` only.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message), also between what is dropped.]],
-  example = [[ebb trim chat.json --budget 8000 --policy trim_messages:start_on=user,end_on=user,tool]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy trim_messages:start_on=user]],
 
   ---@param draft ebb.Draft
   ---@param budget integer

@@ -1,0 +1,220 @@
+--- The built-in policies one by one. keep_turns: the table of the first design
+--- document, step by step, and conversations that do not look like it.
+
+local helper = dofile "tests/lua/helper.lua"
+local conversation, texts = helper.conversation, helper.texts
+
+local overhead = conversation(""):tokens()
+
+--- A system message, ten turns, windows (w: a user message with the mark), of which
+--- the older of each is obsolete. The second and the ninth turn show one.
+local function ten_turns()
+  local words = { "s10" }
+  for turn = 1, 10 do
+    words[#words + 1] = ("u%d"):format(10 + turn)
+    if turn == 2 or turn == 5 or turn == 9 then words[#words + 1] = ("a%d"):format(100 + turn) end
+    words[#words + 1] = ("a%d"):format(30 + turn)
+  end
+  local chat = conversation(table.concat(words, " "))
+  for i, message in ipairs(chat) do
+    if message.content == "a102" then chat:mark(i, "window"); chat:mark(i, "obsolete") end
+    if message.content == "a105" or message.content == "a109" then chat:mark(i, "window") end
+  end
+  return chat
+end
+
+--- What is left of it at a budget.
+local function left(chat, budget, options)
+  options = options or {}
+  options[1] = "keep_turns"
+  local fork = chat:fork()
+  assert(fork:trim { budget = budget + overhead, policy = options })
+  return " " .. texts(fork) .. " "
+end
+
+local function goes(chat, budget, gone, stays)
+  local words = left(chat, budget)
+  for word in gone:gmatch "%S+" do
+    assert.is_nil(words:find(" " .. word .. " ", 1, true), word .. " is there: " .. words)
+  end
+  for word in stays:gmatch "%S+" do
+    assert.truthy(words:find(" " .. word .. " ", 1, true), word .. " is gone: " .. words)
+  end
+end
+
+describe("keep_turns on ten turns with windows", function()
+  local chat = ten_turns()
+  local all = chat:tokens() - overhead
+  local old = 0   -- users and assistants of the first seven turns
+  for turn = 1, 7 do
+    old = old + 10 + turn + 30 + turn
+  end
+
+  local rows = {
+    { "all fits: nothing goes",               all,                        "", "s10 u11 a31 a102 u20 a40" },
+    { "obsolete items go first",              all - 1,                    "a102", "s10 u11 a31 u12 a105 a109 u20" },
+    { "then old turns, the oldest first",     all - 102 - 1,              "a102 u11", "a31 u12 a105 u18 a38" },
+    { "no more of them than needed",          all - 102 - 11 - 31,        "u11 a31", "u12 a32 a105" },
+    { "active windows outlast old turns",     all - 102 - old,            "u11 a31 u17 a37", "s10 a105 u18 a38 a109 u20" },
+    { "then windows of old turns",            all - 102 - old - 1,        "a105", "s10 u18 a38 u19 a109 a39 u20 a40" },
+    { "then the last turns, the oldest first", all - 102 - old - 105 - 1, "u18", "s10 a38 u19 a109 a39 u20 a40" },
+    { "at last all but the guarded",          30,                         "a38 u19 a109 a39 a40", "s10 u20" },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function() goes(chat, row[2], row[3], row[4]) end)
+  end
+
+  it("an obsolete item in a protected turn goes first too", function()
+    local other = ten_turns()
+    for i, message in ipairs(other) do
+      if message.content == "a109" then other:mark(i, "obsolete") end
+    end
+    goes(other, all - 102 - 1, "a102 a109", "u11 a31 u12")
+  end)
+
+  it("the number of turns and the names of marks are options", function()
+    assert.truthy(left(chat, 400, { turns = 9 }):find(" u12 ", 1, true) == nil)
+    assert.truthy(left(chat, all - 102 - 1, { turns = 10 }):find(" a31 ", 1, true))
+    assert.is_nil(left(chat, all - 1, { obsolete = "old", window = "pane" }):find(" u11 ", 1, true))
+    assert.equal(" s10 u20 ", left(chat, 30, { turns = 0 }))
+  end)
+
+  it("what cannot fit is refused", function()
+    local _, _, code = chat:fork():trim { budget = 29 + overhead, policy = "keep_turns" }
+    assert.equal("cannot_fit", code)
+  end)
+end)
+
+describe("keep_turns on other conversations", function()
+  local rows = {
+    { "an agent's log with one user message", "s10 u20 c9(a) r50(a) c9(b) r50(b) c9(c) r50(c) a5",  100,
+      "s10 u20 c9(c) r50(c) a5" },
+    { "one that still waits for a result",    "s10 u20 c9(a) r50(a) c9(b)",                          40, "s10 u20 c9(b)" },
+    { "one without a user message",           "s10 a20 a30 a40",                                     55, "s10 a40" },
+    { "what stands before the first turn",    "s10 a20 u5 a5 u5",                                    25, "s10 u5 a5 u5" },
+    { "an empty one",                         "",                                                     0, "" },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function()
+      local chat = conversation(row[2])
+      assert(chat:trim { budget = row[3] + overhead, policy = "keep_turns" })
+      assert.equal(row[4], texts(chat))
+    end)
+  end
+end)
+
+describe("stable_prefix", function()
+  --- Trims before every request, and counts how often the beginning changes.
+  local function requests(trim_one)
+    local chat, before, changes, fills = conversation "s10", "", 0, 0
+    for turn = 1, 200 do
+      chat:append(helper.messages(("u10 a%d"):format(10 + turn % 7)))
+      local view = trim_one(chat, turn)
+      local now, tokens = texts(view), view:tokens()
+      assert.is_true(tokens <= 500 + overhead)
+      if now:sub(1, #before) ~= before then changes = changes + 1 end
+      before, fills = now, fills + tokens / 500
+    end
+    return changes, fills / 200
+  end
+
+  it("keeps the beginning for many requests, on a conversation that stays trimmed", function()
+    local changes, fill = requests(function(chat)
+      assert(chat:trim { budget = 500 + overhead, policy = "stable_prefix" })
+      return chat
+    end)
+    assert.is_true(changes <= 22, tostring(changes))
+    assert.is_true(fill >= 0.7, tostring(fill))
+  end)
+
+  it("and on the whole history, trimmed anew for each", function()
+    local changes, fill = requests(function(chat)
+      local view = chat:fork()
+      assert(view:trim { budget = 500 + overhead, policy = "stable_prefix" })
+      return view
+    end)
+    assert.is_true(changes <= 22, tostring(changes))
+    assert.is_true(fill >= 0.7, tostring(fill))
+  end)
+
+  it("keep_recent does not", function()
+    local changes = requests(function(chat)
+      assert(chat:trim { budget = 500 + overhead })
+      return chat
+    end)
+    assert.is_true(changes > 150, tostring(changes))
+  end)
+
+  it("marks and the grid are options", function()
+    local chat = conversation "u100 u100 u100 u100 u100"
+    assert(chat:fork():trim { budget = 500 + overhead, policy = { "stable_prefix", high = 0.9, low = 0.4 } })
+    local rows = { { { high = 0.9, low = 0.4 }, 2 }, { { grid = 150 }, 5 }, { { high = 0.8, low = 0, grid = 150 }, 3 } }
+    for _, row in ipairs(rows) do
+      local fork = chat:fork()
+      assert(fork:trim { budget = 500 + overhead, policy = { "stable_prefix", high = row[1].high, low = row[1].low,
+        grid = row[1].grid } })
+      assert.equal(row[2], #fork)
+    end
+    local _, _, code = chat:trim { budget = 400 + overhead, policy = { "stable_prefix", high = 0.5, low = 0.5 } }
+    assert.equal("policy", code)
+  end)
+end)
+
+describe("quota", function()
+  local words = "s1 u2 a2 c3(x) r20(x) u4 c3(y) r30(y) a2 u5"
+  local rows = {
+    { "the newest of a role stay",         { messages = { tool = 1 } },              "s1 u2 a2 u4 c3(y) r30(y) a2 u5" },
+    { "tokens count too",                  { tokens = { tool = 40 } },               "s1 u2 a2 u4 c3(y) r30(y) a2 u5" },
+    { "both at once",                      { messages = { user = 2 }, tokens = { tool = 0 } }, "s1 a2 u4 a2 u5" },
+    { "the guarded stay over their quota", { messages = { user = 0, system = 0 } },  "s1 a2 c3(x) r20(x) c3(y) r30(y) a2 u5" },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function()
+      local chat = conversation(words)
+      row[2][1] = "quota"
+      assert(chat:trim { budget = 1000, policy = row[2] })
+      assert.equal(row[3], texts(chat))
+    end)
+  end
+
+  it("refuses roles and limits that make no sense", function()
+    for _, given in ipairs { { messages = { robot = 1 } }, { messages = { user = -1 } }, { tokens = { user = 1.5 } }, {} } do
+      given[1] = "quota"
+      local report, _, code = conversation(words):trim { budget = 1000, policy = given }
+      assert.is_nil(report)
+      assert.equal("policy", code)
+    end
+  end)
+end)
+
+describe("supersede", function()
+  local function keyed(words, keys)
+    local chat = helper.ebb.conversation { counter = helper.tokens_of }
+    for i, message in ipairs(helper.messages(words)) do
+      message.metadata = keys[i] and { key = keys[i] } or nil
+      chat:append(message)
+    end
+    return chat
+  end
+
+  it("keeps the newest of a key, and what has none", function()
+    local chat = keyed("u1 a2 u3 a4 u5 u6", { "todo", "note", "todo", false, "todo", false })
+    assert(chat:trim { budget = 1000, policy = "supersede" })
+    assert.equal("a2 a4 u5 u6", texts(chat))
+  end)
+
+  it("empties results and leaves them beside their calls", function()
+    local chat = keyed("u1 c1(x,y) r9(x) r9(y) c1(z) r9(z) u2", { nil, nil, "file", "other", nil, "file", nil })
+    assert(chat:trim { budget = 1000, policy = "supersede" })
+    assert.equal("u1 c1(x,y) [superseded] r9(y) c1(z) r9(z) u2", texts(chat))
+  end)
+
+  it("knows keys by other names, and none that is no text or number", function()
+    local chat = helper.ebb.conversation()
+    for _, path in ipairs { "a", "a", false, false, "b" } do
+      chat:append { role = "assistant", content = "x", metadata = { file = path } }
+    end
+    assert(chat:trim { budget = 1000, policy = { "supersede", key = "file" } })
+    assert.equal(4, #chat)
+  end)
+end)
