@@ -11,7 +11,8 @@ return {
   name = "keep_ends",
   summary = "keep the first question and the newest units, drop the middle",
   options = {
-    line = { type = "string", default = "[Messages are left out here.]", help = "what stands in the place of the middle" },
+    line = { type = "string", default = "[Messages are left out here.]",
+      help = "what stands in the place of the middle" },
   },
 
   ---@param draft ebb.Draft

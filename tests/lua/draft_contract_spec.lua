@@ -174,12 +174,14 @@ describe("a message of a draft", function()
       { role = "assistant", content = "look", reasoning_content = "hm", tool_calls = {
         { id = "c1", type = "function", ["function"] = { name = "read", arguments = '{"path":"a"}' } } } },
       { role = "tool", tool_call_id = "c1", content = "text of a" },
-      { role = "user", content = { { type = "text", text = "see" }, { type = "image_url", image_url = { url = "x" } } } },
+      { role = "user", content = { { type = "text", text = "see" }, { type = "image_url",
+        image_url = { url = "x" } } } },
     }
     chat:mark(2, "important")
     seen(chat, function(draft)
       local caller, result, last = draft[2], draft[3], draft[4]
-      assert.same({ 2, 2, "assistant", "look", 4 }, { caller.index, caller.seq, caller.role, caller.content, caller.tokens })
+      assert.same({ 2, 2, "assistant", "look", 4 }, { caller.index, caller.seq, caller.role, caller.content,
+        caller.tokens })
       assert.equal('look\n{"path":"a"}', caller.text)
       assert.same({ { id = "c1", name = "read", arguments = '{"path":"a"}' } }, caller.calls)
       assert.is_nil(caller.call)
@@ -225,12 +227,15 @@ describe("an edit", function()
 
   local words = "s1 u2 c3(x) r4(x) a5 u6 a7 u8"
   local drops = {
-    { "a message",                  function(draft) return draft[2] end,                       "s1 c3(x) r4(x) a5 u6 a7 u8", 2 },
-    { "a position",                 function() return 2 end,                                   "s1 c3(x) r4(x) a5 u6 a7 u8", 2 },
+    { "a message",                  function(draft) return draft[2] end,
+                            "s1 c3(x) r4(x) a5 u6 a7 u8", 2 },
+    { "a position",                 function() return 2 end,
+                                        "s1 c3(x) r4(x) a5 u6 a7 u8", 2 },
     { "a message with its unit",    function(draft) return draft[4] end,                       "s1 u2 a5 u6 a7 u8", 7 },
     { "a unit",                     function(draft) return draft[3].unit end,                  "s1 u2 a5 u6 a7 u8", 7 },
     { "a turn",                     function(draft) return draft:turns {}() end,               "s1 u6 a7 u8", 14 },
-    { "a selection",                function(draft) return draft:recent("assistant", 2) end,   "s1 u2 c3(x) r4(x) u6 u8", 12 },
+    { "a selection",                function(draft) return draft:recent("assistant", 2) end,
+        "s1 u2 c3(x) r4(x) u6 u8", 12 },
   }
   for _, row in ipairs(drops) do
     local name, what, expected, tokens = table.unpack(row)
@@ -251,7 +256,8 @@ describe("an edit", function()
 
   it("replaces the named fields only", function()
     local chat = ebb.conversation()
-    chat:append { { role = "assistant", content = "long text", name = "n", extra = { 1 } }, { role = "user", content = "u" } }
+    chat:append { { role = "assistant", content = "long text", name = "n", extra = { 1 } }, { role = "user",
+      content = "u" } }
     trimmed(chat, function(draft) assert.truthy(draft:replace(draft[1], { content = "short" }, "why")) end)
     assert.same({ role = "assistant", content = "short", name = "n", extra = { 1 } }, chat[1]:totable())
   end)
@@ -375,7 +381,8 @@ describe("summarize", function()
     { "an empty one",             function() return "  \n" end,                                     "empty" },
     { "one that was cut off",     function() return { text = "x", finish_reason = "length" } end,   "cut off" },
     { "an answer without a text", function() return { choices = {} } end,                           "no text" },
-    { "one that is not smaller",  function() return "x" end,                                        "not smaller", "u900" },
+    { "one that is not smaller",  function() return "x" end,                                        "not smaller",
+      "u900" },
     { "no model at all",          nil,                                                              "--model-command" },
   }
   for _, row in ipairs(refused) do
@@ -429,7 +436,8 @@ end)
 describe("declared options", function()
   local function given(declared, value)
     local result
-    trimmed("u1", { { name = "p", options = { o = declared }, trim = function(_, _, options) result = options.o end }, o = value })
+    trimmed("u1", { { name = "p", options = { o = declared }, trim = function(_, _,
+      options) result = options.o end }, o = value })
     return result
   end
 
@@ -468,7 +476,8 @@ describe("policies come from", function()
     log.to(before)
     assert.same({ "at\t100000", "at\t100000" }, lines)
     assert.equal("u3", texts(chat))
-    trimmed("u1 u2", { { source = "return { options = { n = { type = 'integer' } }, trim = function(d, _, o) d:drop(d[o.n]) end }" },
+    trimmed("u1 u2",
+      { { source = "return { options = { n = { type = 'integer' } }, trim = function(d, _, o) d:drop(d[o.n]) end }" },
       n = 1 })
   end)
 
@@ -513,7 +522,8 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
   end
 
   local rows = {
-    { "it raises", "return function(draft)\n  draft:drop(draft[3])\n  error 'no idea'\nend", "policy", "FILE:3: no idea" },
+    { "it raises", "return function(draft)\n  draft:drop(draft[3])\n  error 'no idea'\nend", "policy",
+      "FILE:3: no idea" },
     { "it raises a table", "return function(draft)\n  error { 1 }\nend", "policy", "FILE:2: error value: table" },
     { "it indexes nil", "return function(draft)\n  local m = draft[99]\n  return m.role\nend", "policy",
       "FILE:3: attempt to index a nil value" },
@@ -525,11 +535,14 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
       "FILE:3: replace, message 3: a draft never changes role" },
     { "it leaves too much", "return function(draft)\n  draft:drop(draft[3])\nend", "over_budget",
       "left 70 tokens, 30 more than the budget of 40" },
-    { "it drops a pinned message", "return function(draft)\n  draft:drop(draft[3])\n  draft:drop(draft[2])\nend", "over_budget",
+    { "it drops a pinned message", "return function(draft)\n  draft:drop(draft[3])\n  draft:drop(draft[2])\nend",
+      "over_budget",
       "1 edit was refused, the first: FILE:3: guarded: message 2 is pinned" },
-    { "it tears a unit", "return function(draft)\n  draft:insert(5, { role = 'user', content = 'u1' })\nend", "over_budget",
+    { "it tears a unit", "return function(draft)\n  draft:insert(5, { role = 'user', content = 'u1' })\nend",
+      "over_budget",
       "the first: FILE:2: guarded: a call and its results stay together" },
-    { "it has a wrong message", "return function(draft)\n  draft:insert(1, { role = 'robot', content = 'u1' })\nend", "policy",
+    { "it has a wrong message", "return function(draft)\n  draft:insert(1, { role = 'robot', content = 'u1' })\nend",
+      "policy",
       "FILE:2: insert: message 1" },
     { "it drops what is not there", "return function(draft)\n  draft:drop(99)\nend", "policy", "FILE:2: position" },
   }
@@ -575,7 +588,8 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
 
   it("it drops a message of another conversation", function()
     local other = conversation "u1"
-    local report, why = conversation("u1 u2"):trim { budget = PLENTY, policy = function(draft) draft:drop(other[1]) end }
+    local report, why = conversation("u1 u2"):trim { budget = PLENTY,
+      policy = function(draft) draft:drop(other[1]) end }
     assert.is_nil(report)
     assert.truthy(why:find("another conversation", 1, true), why)
   end)

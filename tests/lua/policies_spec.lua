@@ -55,7 +55,8 @@ describe("keep_turns on ten turns with windows", function()
     { "obsolete items go first",              all - 1,                    "a102", "s10 u11 a31 u12 a105 a109 u20" },
     { "then old turns, the oldest first",     all - 102 - 1,              "a102 u11", "a31 u12 a105 u18 a38" },
     { "no more of them than needed",          all - 102 - 11 - 31,        "u11 a31", "u12 a32 a105" },
-    { "active windows outlast old turns",     all - 102 - old,            "u11 a31 u17 a37", "s10 a105 u18 a38 a109 u20" },
+    { "active windows outlast old turns",     all - 102 - old,            "u11 a31 u17 a37",
+      "s10 a105 u18 a38 a109 u20" },
     { "then windows of old turns",            all - 102 - old - 1,        "a105", "s10 u18 a38 u19 a109 a39 u20 a40" },
     { "then the last turns, the oldest first", all - 102 - old - 105 - 1, "u18", "s10 a38 u19 a109 a39 u20 a40" },
     { "at last all but the guarded",          30,                         "a38 u19 a109 a39 a40", "s10 u20" },
@@ -89,9 +90,11 @@ describe("keep_turns on other conversations", function()
   local rows = {
     { "an agent's log with one user message", "s10 u20 c9(a) r50(a) c9(b) r50(b) c9(c) r50(c) a5",  100,
       "s10 u20 c9(c) r50(c) a5" },
-    { "one that still waits for a result",    "s10 u20 c9(a) r50(a) c9(b)",                          40, "s10 u20 c9(b)" },
+    { "one that still waits for a result",    "s10 u20 c9(a) r50(a) c9(b)",                          40,
+      "s10 u20 c9(b)" },
     { "one without a user message",           "s10 a20 a30 a40",                                     55, "s10 a40" },
-    { "what stands before the first turn",    "s10 a20 u5 a5 u5",                                    25, "s10 u5 a5 u5" },
+    { "what stands before the first turn",    "s10 a20 u5 a5 u5",                                    25,
+      "s10 u5 a5 u5" },
     { "an empty one",                         "",                                                     0, "" },
   }
   for _, row in ipairs(rows) do
@@ -166,7 +169,8 @@ describe("quota", function()
     { "the newest of a role stay",         { messages = { tool = 1 } },              "s1 u2 a2 u4 c3(y) r30(y) a2 u5" },
     { "tokens count too",                  { tokens = { tool = 40 } },               "s1 u2 a2 u4 c3(y) r30(y) a2 u5" },
     { "both at once",                      { messages = { user = 2 }, tokens = { tool = 0 } }, "s1 a2 u4 a2 u5" },
-    { "the guarded stay over their quota", { messages = { user = 0, system = 0 } },  "s1 a2 c3(x) r20(x) c3(y) r30(y) a2 u5" },
+    { "the guarded stay over their quota", { messages = { user = 0, system = 0 } },
+       "s1 a2 c3(x) r20(x) c3(y) r30(y) a2 u5" },
   }
   for _, row in ipairs(rows) do
     it(row[1], function()
@@ -178,7 +182,8 @@ describe("quota", function()
   end
 
   it("refuses roles and limits that make no sense", function()
-    for _, given in ipairs { { messages = { robot = 1 } }, { messages = { user = -1 } }, { tokens = { user = 1.5 } }, {} } do
+    for _, given in ipairs { { messages = { robot = 1 } }, { messages = { user = -1 } }, { tokens = { user = 1.5 } },
+      {} } do
       given[1] = "quota"
       local report, _, code = conversation(words):trim { budget = 1000, policy = given }
       assert.is_nil(report)

@@ -112,7 +112,8 @@ describe("LangChain's trim_messages", function()
         policy[snake(name)] = given[name]
       end
 
-      local report, why, code = chat:trim { budget = given.maxTokens + overhead(options), policy = policy, guards = false }
+      local report, why, code = chat:trim { budget = given.maxTokens + overhead(options), policy = policy,
+        guards = false }
 
       if case.expected_error then
         assert.is_nil(report)

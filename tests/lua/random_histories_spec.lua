@@ -8,7 +8,8 @@ local ebb = helper.ebb
 
 local HISTORIES = math.tointeger(tonumber(os.getenv "HISTORIES" or "300"))
 local SEED = math.tointeger(tonumber(os.getenv "SEED" or tostring(os.time())))
-local PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+local PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+  .. "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 ---- Histories ----
 
@@ -105,18 +106,23 @@ local POLICIES = {
   function() return { "stable_prefix", low = math.random() * 0.9, grid = pick { 0, 0, 20 } } end,
   function() return { "summarize", keep = math.random(0, 4), max_tokens = math.random(1, 40) } end,
   function() return { "clear_tool_uses", keep = math.random(0, 3), clear_tool_inputs = math.random(2) == 1,
-    exclude_tools = pick { {}, { "tool_1" } }, trigger = pick { { tool_uses = 0 }, { messages = 3 }, { input_tokens = 9 } },
+    exclude_tools = pick { {}, { "tool_1" } }, trigger = pick { { tool_uses = 0 }, { messages = 3 },
+      { input_tokens = 9 } },
     clear_at_least = pick { 0, 20 } } end,
   function() return { "prune_messages", reasoning = pick { "none", "all", "before_last_message" },
-    tool_calls = pick { "none", "all", "before_last_message", "before_last_3_messages", { { type = "all", tools = { "tool_1" } } } },
+    tool_calls = pick { "none", "all", "before_last_message", "before_last_3_messages", { { type = "all",
+      tools = { "tool_1" } } } },
     empty_messages = pick { "remove", "keep" } } end,
   function()
     local strategy = pick { "first", "last" }
-    return { "trim_messages", strategy = strategy, allow_partial = math.random(2) == 1, split_by = pick { "lines", "words" },
-      include_system = strategy == "last" and math.random(2) == 1 or nil, end_on = pick { {}, { "human" }, { "ai", "tool" } },
+    return { "trim_messages", strategy = strategy, allow_partial = math.random(2) == 1, split_by = pick { "lines",
+      "words" },
+      include_system = strategy == "last" and math.random(2) == 1 or nil, end_on = pick { {}, { "human" }, { "ai",
+        "tool" } },
       start_on = strategy == "last" and pick { {}, { "human" } } or nil }
   end,
-  function() return { "quota", messages = { tool = math.random(0, 3), user = math.random(0, 3) }, tokens = { assistant = 40 } } end,
+  function() return { "quota", messages = { tool = math.random(0, 3), user = math.random(0, 3) },
+    tokens = { assistant = 40 } } end,
   function() return { "supersede" } end,
 }
 

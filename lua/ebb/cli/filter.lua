@@ -9,7 +9,8 @@ local script_file = require "ebb.support.script_file"
 local filter = {}
 
 function filter.declare(parser)
-  parser:argument("filters", "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...")
+  parser:argument("filters",
+    "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...")
     :args("+"):argname("<filter>")
   options.filter_path(parser)
   options.input_option(parser)

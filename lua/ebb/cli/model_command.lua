@@ -28,7 +28,8 @@ end
 function model_command.of(given)
   if not given.model_command then return nil end
   return function(request)
-    local output, why = host.converse(given.model_command, core.json.encode(request) .. "\n", given.model_timeout or SECONDS)
+    local output, why = host.converse(given.model_command, core.json.encode(request) .. "\n", given.model_timeout
+      or SECONDS)
     if not output then return nil, ("--model-command: %s"):format(why) end
     local answer = output:find "^%s*{" and core.json.decode(output)
     return answer or output

@@ -58,7 +58,8 @@ function options.json(parser)
 end
 
 local function add_folders(parser, option, what)
-  parser:option(option, ("Folder in which %s are found by name, before those of the user's settings. Repeatable."):format(what))
+  parser:option(option,
+    ("Folder in which %s are found by name, before those of the user's settings. Repeatable."):format(what))
     :argname("<folder>"):count("*")
 end
 

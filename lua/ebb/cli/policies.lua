@@ -43,7 +43,8 @@ local function list()
   for _, folder in ipairs(script_path.policies) do
     for _, name in ipairs(names_in(folder)) do
       if not known[name] then
-        rows[#rows + 1], known[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)), folder) }, true
+        rows[#rows + 1], known[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)),
+          folder) }, true
       end
     end
   end

@@ -105,9 +105,11 @@ return {
   name = "clear_tool_uses",
   summary = "replace old tool results by a placeholder (as Anthropic's context editing does)",
   options = {
-    trigger = { type = "table", help = [[when: {"input_tokens": n}, "tool_uses", "messages"; default: over the budget]] },
+    trigger = { type = "table",
+      help = [[when: {"input_tokens": n}, "tool_uses", "messages"; default: over the budget]] },
     keep = { type = "integer", default = 3, min = 0, help = "newest tool uses that stay as they are" },
-    clear_at_least = { type = "integer", default = 0, min = 0, help = "tokens; if less would be freed, nothing is done" },
+    clear_at_least = { type = "integer", default = 0, min = 0,
+      help = "tokens; if less would be freed, nothing is done" },
     exclude_tools = { type = "list", default = {}, help = "tools whose results stay" },
     clear_tool_inputs = { type = "boolean", default = false, help = "clear the arguments of these calls too" },
     placeholder = { type = "string", default = "[cleared]", help = "what stands in place of a result" },
@@ -120,7 +122,8 @@ that calls and results stay together. Excluded tools still count among the newes
 
 Kept whatever happens: what is guarded (pinned, a call without its results). It may
 leave more than the budget, so another policy usually comes after it.]],
-  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 520 --policy clear_tool_uses:keep=1,exclude_tools=read_file]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 520 \
+    --policy clear_tool_uses:keep=1,exclude_tools=read_file]],
 
   trim = function(draft, budget, options)
     local uses = tool_uses(draft)

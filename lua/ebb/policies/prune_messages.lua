@@ -210,10 +210,10 @@ end
 
 --- Puts what stays before the unit, and drops it. Nothing happens where another unit lies around it.
 local function remake(draft, pruned)
-  local position, made = pruned.unit.first, nil
+  local position = pruned.unit.first
   for i, message in ipairs(pruned.messages) do
     if message.content == nil and message.tool_calls == nil then message.content = "" end
-    made = draft:insert(position + i - 1, message, "pruned")
+    local made = draft:insert(position + i - 1, message, "pruned")
     if not made then return draft:note(("message %d lies within another unit and stays"):format(position)) end
   end
   draft:drop(pruned.unit, "pruned")
@@ -245,7 +245,8 @@ budget plays no part, so another policy usually comes after it.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],
-  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 \
+    --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
 
   trim = function(draft, _, options)
     local view = look(draft, rules_of(options.tool_calls, #draft))

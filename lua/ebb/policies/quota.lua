@@ -9,7 +9,8 @@ local function limits(given, name)
     for _, each in ipairs(ROLES) do
       known = known or each == role
     end
-    if not known then error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(ROLES, ", ")), 0) end
+    if not known then error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(ROLES, ", ")),
+      0) end
     if math.type(limit) ~= "integer" or limit < 0 then
       error(("%s: the limit of %s is a whole number from 0, not %s"):format(name, role, tostring(limit)), 0)
     end

@@ -20,7 +20,8 @@ return {
   options = {
     high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
     low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
-    grid = { type = "integer", default = 0, min = 0, help = "tokens from cut to cut; 0: what lies between high and low" },
+    grid = { type = "integer", default = 0, min = 0,
+      help = "tokens from cut to cut; 0: what lies between high and low" },
   },
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the

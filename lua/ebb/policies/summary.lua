@@ -21,7 +21,8 @@ summary.options = {
     default = "Summarize the conversation below for the one who continues it. Keep facts, names, numbers, decisions, "
       .. "file paths and what is still to be done; leave out pleasantries. Fold the earlier summary in, if there is "
       .. "one. Answer with the summary only." },
-  heading = { type = "string", default = "[Summary of earlier messages]", help = "its first line; later ones find it so" },
+  heading = { type = "string", default = "[Summary of earlier messages]",
+    help = "its first line; later ones find it so" },
   role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "whose message it is" },
   max_tokens = { type = "integer", default = 1024, min = 1, help = "tokens that the summary may have" },
   min_savings = { type = "integer", default = 1, min = 1, help = "tokens that it must free" },
@@ -102,7 +103,8 @@ local function text_of_parts(content)
   if type(content) ~= "table" then return content end
   local texts = {}
   for _, part in ipairs(content) do
-    if type(part) == "table" and part.type == "text" and type(part.text) == "string" then texts[#texts + 1] = part.text end
+    if type(part) == "table" and part.type == "text"
+      and type(part.text) == "string" then texts[#texts + 1] = part.text end
   end
   return table.concat(texts)
 end
@@ -124,7 +126,8 @@ local CUT_OFF = { length = true, max_tokens = true, content_filter = true, refus
 ---@return string? why
 local function ask(model, request)
   local answer, why = model(request)
-  if answer == nil or answer == false then return nil, "the model gave no answer: " .. tostring(why or "no reason given") end
+  if answer == nil or answer == false then return nil, "the model gave no answer: " .. tostring(why
+    or "no reason given") end
   local text, reason = read_answer(answer)
   if type(text) ~= "string" then return nil, "the model's answer has no text" end
   text = text:match "^%s*(.-)%s*$"

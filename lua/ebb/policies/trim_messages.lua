@@ -15,7 +15,8 @@
 ---@field allow_partial boolean
 ---@field split_by "lines"|"words"|"characters"
 
-local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system", tool = "tool" }
+local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system",
+  tool = "tool" }
 
 --- The roles of a list as a set; nil for an empty one, which is no condition.
 local function roles_of(names, option)
