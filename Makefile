@@ -94,6 +94,7 @@ bench: deps   ## measure, beside the peers
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations
 	tests/bench/end_to_end.sh
 	tests/bench/operations.sh
+	lua5.4 tests/bench/policies.lua
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \

@@ -21,8 +21,8 @@ typedef enum WalkKind { WALK_MESSAGES, WALK_UNITS, WALK_TURNS } WalkKind;
 
 typedef struct Walk {
   WalkKind kind;
-  Conditions conditions;     /* its texts are held by the table of options */
-  bool newest, droppable;
+  Conditions conditions;     /* its texts are held by a copy of the options, which nobody else has */
+  bool newest, droppable, all;       /* all: there are no conditions */
   uint32_t at, end;          /* numbers of ids still to pass: at .. end - 1 */
   uint32_t total;            /* of ids, skipped ones too */
   MessageId ids[];
@@ -35,7 +35,7 @@ static const char *const WALK_NAMES[] = {"from", "role", "marked", "matches", "h
 static bool message_passes(lua_State *L, const View *view, const Walk *walk, uint32_t slot) {
   if (draft_slot_is_gone(view->draft, slot)) return false;
   if (walk->droppable && draft_slot_hold(view->draft, slot) != HOLD_NONE) return false;
-  return bind_passes(L, view, &walk->conditions, draft_slot_message(view->draft, slot));
+  return walk->all || bind_passes(L, view, &walk->conditions, draft_slot_message(view->draft, slot));
 }
 
 /* A unit or turn passes if one of its messages does. */
@@ -87,15 +87,26 @@ static void skip_last(lua_State *L, const View *view, Walk *walk, uint32_t n) {
   while (n > 0 && walk->end > 0) n -= passes(L, view, walk, walk->ids[--walk->end]);
 }
 
+/* In place of the options at 2, which the caller may change while the walk lasts. */
+static void copy_options(lua_State *L) {
+  lua_newtable(L);
+  if (lua_istable(L, 2)) {
+    for (lua_pushnil(L); lua_next(L, 2) != 0;) {       /* copy key value */
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_rawset(L, -4);
+    }
+  }
+  lua_replace(L, 2);
+}
+
 /* Pushes the walk for the draft at 1 and the options at 2. */
 static Walk *push_walk(lua_State *L, WalkKind kind) {
   static const char *const ends[] = {"oldest", "newest", NULL};
   bind_check(L, 1, &BIND_DRAFT);
   lua_settop(L, 2);
-  if (lua_isnil(L, 2)) {
-    lua_newtable(L);
-    lua_replace(L, 2);
-  }
+  if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  copy_options(L);
   View view = bind_look(L, 1);
   bind_view_units(L, &view);                 /* numbers the slots */
   Conditions conditions = bind_conditions(L, 2, "walk", WALK_NAMES);
@@ -107,6 +118,8 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   lua_settop(L, 2);
   Walk *walk = lua_newuserdatauv(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
   *walk = (Walk){.kind = kind, .conditions = conditions, .newest = newest, .droppable = droppable};
+  walk->all = conditions.roles == 0xF && !conditions.has_marked && !conditions.has_matches && !conditions.has_kind &&
+              !conditions.has_calls;
   note_ids(&view, walk);
   if (skip > 0) skip_last(L, &view, walk, skip);
   return walk;
@@ -166,12 +179,24 @@ static int push_one(lua_State *L, const View *view, const Walk *walk, uint32_t n
   return 3;
 }
 
-/* Pushes the next that passes, or nil. The draft, the options and the walk
-   stand at 1, 2, 3. */
-static int step(lua_State *L) {
-  View view = bind_look(L, 1);
-  Walk *walk = lua_touserdata(L, 3);
-  walk->conditions.table = 2;
+/* As bind_look, for what is known to be a draft. */
+static View look(lua_State *L, int index) {
+  DraftHandle *handle = lua_touserdata(L, index);
+  View view = {.owner = index, .draft = handle->draft};
+  if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
+  lua_getiuservalue(L, index, 1);
+  view.handle = lua_touserdata(L, -1);
+  if (view.handle->conversation == NULL) bind_check_conversation(L, -1);
+  lua_pop(L, 1);
+  view.conversation = view.handle->conversation;
+  return view;
+}
+
+/* Pushes the next that passes, or nil. The draft and the options stand at these
+   indices, which may be those of upvalues. */
+static int step(lua_State *L, int draft, int options, Walk *walk) {
+  View view = look(L, draft);
+  walk->conditions.table = options;
   while (walk->at < walk->end) {
     uint32_t number = walk->newest ? --walk->end : walk->at++;
     if (passes(L, &view, walk, walk->ids[number])) return push_one(L, &view, walk, number);
@@ -181,9 +206,7 @@ static int step(lua_State *L) {
 }
 
 static int l_next(lua_State *L) {
-  lua_settop(L, 0);
-  for (int i = 1; i <= 3; i++) lua_pushvalue(L, lua_upvalueindex(i));
-  return step(L);
+  return step(L, lua_upvalueindex(1), lua_upvalueindex(2), lua_touserdata(L, lua_upvalueindex(3)));
 }
 
 static int push_iterator(lua_State *L, WalkKind kind) {
@@ -205,7 +228,7 @@ static int l_turns(lua_State *L) { return push_iterator(L, WALK_TURNS); }
 static int l_last(lua_State *L) {
   Walk *walk = push_walk(L, WALK_MESSAGES);
   walk->newest = true;
-  step(L);
+  step(L, 1, 2, walk);
   lua_settop(L, 4);          /* the message alone */
   return 1;
 }

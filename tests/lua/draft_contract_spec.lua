@@ -132,6 +132,19 @@ describe("walks", function()
     end)
   end)
 
+  it("cross the border to C once per unit", function()
+    seen(words, function(draft)
+      local calls, units, sum = 0, 0, 0
+      local walk = draft:units {}
+      debug.sethook(function() calls = calls + (debug.getinfo(2, "S").what == "C" and 1 or 0) end, "c")
+      for _, tokens, age in walk do
+        units, sum = units + 1, sum + tokens + age
+      end
+      debug.sethook()
+      assert.same({ 6, 6 + 2 }, { units, calls })   -- the end of the loop, and the end of the hook
+    end)
+  end)
+
   it("draft:last{} is the newest that passes, or nil", function()
     seen(words, function(draft)
       assert.equal("r5(y)", draft:last({ role = "tool" }).content)
@@ -155,6 +168,16 @@ describe("walks", function()
       assert.equal("u1 u2 u4 u5", table.concat(visited, " "))
     end)
     assert.equal("u6 u5", texts(chat))
+  end)
+
+  it("go by the options as they were at the start", function()
+    seen(words, function(draft)
+      local options = { calls = ("f_"):rep(1) .. "z", matches = "c8" .. "", role = "assistant" }
+      local walk = draft:messages(options)
+      options.calls, options.matches, options.role = nil, nil, nil
+      collectgarbage()
+      assert.equal("c8(z)", walked(walk))
+    end)
   end)
 
   it("refuse what they do not know, with a hint", function()
