@@ -80,7 +80,7 @@ test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, a minute per fuzzer
-	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) EBB=build/sanitize/ebb tests/run.sh
+	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each

@@ -135,6 +135,19 @@ function List:count(role) end
 ---@param name string
 ---@return ebb.Selection
 function List:marked(name) end
+---@alias ebb.Dialect "openai"|"anthropic"
+---@class ebb.Violation
+---@field code string          "orphan_result", "unanswered_call", ...
+---@field index integer        position of the message in the list
+---@field seq integer
+---@field text string          what is wrong
+---@field hint string          what to do
+---@field mendable boolean     chat:repaired mends it
+--- What a provider would refuse in this list, sent as it is, in the order of the list.
+---@param dialect? ebb.Dialect     default: as the messages are written
+---@return ebb.Violation[] violations
+---@return ebb.Dialect dialect
+function List:check(dialect) end
 ---@class ebb.Batch: ebb.List  A read-only snapshot
 
 ---@class ebb.BatchInfo
@@ -286,10 +299,20 @@ function Conversation:apply(operations) end
 --- Everything as the seeds' state table (camelCase, positions from 0).
 ---@return table
 function Conversation:state() end
---- Violations of a provider's rules.
----@param dialect "openai"
----@return { index: integer, seq: integer, rule: string, message: string, hint: string }[]
-function Conversation:check(dialect) end
+---@class ebb.Repair
+---@field dialect? ebb.Dialect     default: as the messages are written
+---@field calls? "drop"|"synthesize"   what becomes of unanswered calls; default: drop
+---@field codes? string[]          mend these violations only
+---@class ebb.RepairReport
+---@field dialect ebb.Dialect
+---@field ledger? ebb.Ledger       nil: there was nothing to mend
+---@field mended integer           messages dropped, replaced, inserted
+---@field left ebb.Violation[]     what only a conversion mends
+--- A fork that the provider will take: for sending, while the conversation stays as it is.
+---@param options? ebb.Repair
+---@return ebb.Conversation copy
+---@return ebb.RepairReport report
+function Conversation:repaired(options) end
 ---@class ebb.Trim
 ---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
 ---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of these

@@ -1,16 +1,16 @@
 --- The face of the library: `local ebb = require "ebb"`. ebb.d.lua describes all of it.
 --
 -- The core gives conversations their edits and queries; what makes choices is
--- Lua and is put in beside them here: trim, filter, apply, state, check, and a
+-- Lua and is put in beside them here: trim, filter, apply, state, repaired, and a
 -- draft's run.
 
-local check = require "ebb.support.check"
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
+local repair = require "ebb.support.repair"
 local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
@@ -97,8 +97,8 @@ function Conversation.state(chat)
   return state.of(chat)
 end
 
-function Conversation.check(chat, dialect)
-  return check.run(chat, dialect)
+function Conversation.repaired(chat, options)
+  return repair.run(chat, options)
 end
 
 function Draft.run(draft, policy, options)

@@ -31,7 +31,7 @@ struct History {
   uint32_t checkpoint_count, checkpoint_room;
 };
 
-static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim", "rollback"};
+static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim", "rollback", "repair"};
 
 const char *batch_kind_name(BatchKind kind) { return KIND_NAMES[kind]; }
 

@@ -97,7 +97,7 @@ describe("at a glance", function()
     local chat = conversation "u1 c2(x) u3"
     chat:apply { { operation = "APPEND", messages = { { role = "user", content = "u4" } } } }
     assert.equal("u1 c2(x) u3 u4", texts(chat))
-    assert.equal("unanswered_call", chat:check("openai")[1].rule)
+    assert.equal("unanswered_call", chat:check("openai")[1].code)
   end)
 
   it("trimming", function()
@@ -261,15 +261,15 @@ describe("check", function()
     { "u1 r2(x)",                    { "2 orphan_result" } },
     { "c1(x) u2 r3(x)",              { "1 unanswered_call", "3 orphan_result" } },
     { "c1(x) r2(x) r3(x)",           { "3 duplicate_result" } },
-    { "c1(x,x) r2(x)",               { "1 duplicate_call" } },
+    { "c1(x,x) r2(x)",               { "1 duplicate_call", "1 unanswered_call" } },
     { "c1(x) r2(x) c3(x) r4(x)",     {} },
   }
   for _, case in ipairs(cases) do
     it(case[1], function()
       local found = {}
       for i, violation in ipairs(conversation(case[1]):check "openai") do
-        found[i] = ("%d %s"):format(violation.index, violation.rule)
-        assert.equal("string", type(violation.message))
+        found[i] = ("%d %s"):format(violation.index, violation.code)
+        assert.equal("string", type(violation.text))
         assert.equal("string", type(violation.hint))
         assert.equal(violation.index, violation.seq)
       end

@@ -12,6 +12,7 @@ commands.list = {
   { name = "apply", summary = "Run operations from a JSON file: append, insert, replace, truncate and more." },
   { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
   { name = "count", summary = "Count tokens." },
+  { name = "check", summary = "List what a provider would refuse." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
   { name = "diff", summary = "Show what two conversations do not have in common." },
   { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },

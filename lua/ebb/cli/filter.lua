@@ -4,6 +4,7 @@ local failure = require "ebb.cli.failure"
 local filters = require "ebb.policies.filter"
 local option_texts = require "ebb.support.options"
 local options = require "ebb.cli.options"
+local outgoing = require "ebb.cli.outgoing"
 local script_file = require "ebb.support.script_file"
 
 local filter = {}
@@ -14,6 +15,7 @@ function filter.declare(parser)
     :args("+"):argname("<filter>")
   options.filter_path(parser)
   options.input_option(parser)
+  outgoing.declare(parser)
   options.output(parser)
   options.reading(parser)
 end
@@ -33,10 +35,11 @@ function filter.run(given)
     found[i] = failure.typed(find, word)
   end
   local chat = options.load(given.file, given)
+  local rules = outgoing.rules(chat, given)
   for _, each in ipairs(found) do
     failure.typed(chat.filter, chat, each.filter, each.options)
   end
-  options.save(chat, given)
+  outgoing.save(chat, given, rules)
 end
 
 return filter

@@ -39,12 +39,26 @@ function parser.new(name, declare)
   return made
 end
 
+--- Options whose value may be left out, and then is this. argparse would take the
+--- next word for it.
+local BARE = { ["--repair"] = "drop" }
+
+local function with_values(words)
+  local filled, literal = {}, false
+  for i, word in ipairs(words) do
+    literal = literal or word == "--"
+    local value = not literal and BARE[word]
+    filled[i] = value and word .. "=" .. value or word
+  end
+  return filled
+end
+
 --- The options, or nil if help was asked for.
 ---@param made table
 ---@param words string[]
 ---@return table?
 function parser.parse(made, words)
-  local ok, result = pcall(made.parse, made, words)
+  local ok, result = pcall(made.parse, made, with_values(words))
   if ok then return result end
   if result ~= HELP then error(result, 0) end
 end

@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local model_command = require "ebb.cli.model_command"
 local options = require "ebb.cli.options"
+local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.policies"
 local terminal = require "ebb.cli.terminal"
 
@@ -23,6 +24,7 @@ function trim.declare(parser)
   parser:flag("--dry-run", "Write no messages, only the report.")
   parser:flag("--explain", "Show on standard error what became of each message, and why.")
   parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
+  outgoing.declare(parser)
   options.output(parser)
   options.json(parser)
   options.reading(parser)
@@ -81,6 +83,7 @@ function trim.run(given)
   options.use_policy_path(given)
   local policy = policy_of(given.policy)
   local chat = options.load(given.file, given)
+  local rules = outgoing.rules(chat, given)
   local before = given.explain and require("ebb.cli.explain").before(chat, not given.unguarded) or nil
   local report = failure.check(failure.typed(chat.trim, chat, {
     budget = given.budget, reserve = given.reserve, policy = policy,
@@ -90,7 +93,7 @@ function trim.run(given)
   tell(given, before, report)
   if given.ledger then terminal.result(as_json(report, given.dry_run), given.ledger) end
   if not given.dry_run then
-    options.save(chat, given)
+    outgoing.save(chat, given, rules)
   elseif given.json then
     terminal.result(as_json(report, true), given.output)
   end

@@ -1,0 +1,65 @@
+--- ebb check: what a provider would refuse in a list of messages, sent as it is.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local options = require "ebb.cli.options"
+local outgoing = require "ebb.cli.outgoing"
+local terminal = require "ebb.cli.terminal"
+
+local check = {}
+
+local FOUND = 1   -- exit status
+
+function check.declare(parser)
+  options.input(parser)
+  outgoing.declare_dialect(parser)
+  options.output(parser)
+  options.json(parser)
+  options.reading(parser)
+end
+
+local function as_json(found, dialect)
+  local violations = core.json.array {}
+  for i, violation in ipairs(found) do
+    violations[i] = violation
+  end
+  return core.json.encode({ dialect = dialect, violations = violations }, { indent = 2 }) .. "\n"
+end
+
+local COLUMNS = {
+  { title = "pos", right = true }, { title = "seq", right = true }, { title = "role", max = 12 },
+  { title = "violation" }, { title = "what" },
+}
+
+--- What to do, once per kind of violation.
+local function hints(found)
+  local seen, lines = {}, {}
+  for _, violation in ipairs(found) do
+    if not seen[violation.code] then
+      seen[violation.code] = true
+      lines[#lines + 1] = ("%s: %s\n"):format(violation.code, violation.hint)
+    end
+  end
+  return table.concat(lines)
+end
+
+local function as_text(chat, found, dialect)
+  if #found == 0 then return ("%d messages, nothing that %s would refuse\n"):format(#chat, dialect) end
+  local rows = {}
+  for i, violation in ipairs(found) do
+    local role = chat[violation.index].spelling
+    rows[i] = { tostring(violation.index), tostring(violation.seq), role, violation.code, violation.text }
+  end
+  local figures = ("%d violations in %d messages, by the rules of %s"):format(#found, #chat, dialect)
+  return ("%s\n%s\n%s"):format(grid.render(COLUMNS, rows, terminal.columns(true)), figures, hints(found))
+end
+
+function check.run(given)
+  local chat = options.load(given.file, given)
+  local found, dialect = failure.typed(chat.check, chat, given.dialect)
+  terminal.result(given.json and as_json(found, dialect) or as_text(chat, found, dialect), given.output)
+  return #found > 0 and FOUND or 0
+end
+
+return check

@@ -1,0 +1,104 @@
+--- What a command is about to write, held against the rules of its provider.
+--
+-- What was broken before the command stays and is told; --repair mends it, in
+-- what is written. What a cut of whole units itself can break is only how the
+-- neighbours get on (anthropic: who comes first, who follows whom): that is
+-- always mended, where it was in order before.
+
+local failure = require "ebb.cli.failure"
+local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
+
+local outgoing = {}
+
+local SHOWN = 3   -- violations that are told one by one
+
+local NEIGHBOURS = { "user_first", "alternation", "results_late", "empty_text", "trailing_space" }
+
+local function way_of(word)
+  if word == "drop" or word == "synthesize" then return word end
+  return nil, ("--repair: expected drop or synthesize, got '%s'"):format(word)
+end
+
+function outgoing.declare(parser)
+  parser:option("--repair", "Mend what the provider would refuse; unanswered calls: =drop (default) or =synthesize.")
+    :argname("<way>"):convert(way_of)
+  outgoing.declare_dialect(parser)
+end
+
+function outgoing.declare_dialect(parser)
+  parser:option("--dialect", "The provider's rules: openai or anthropic; default: as the messages are written.")
+    :argname("<name>")
+end
+
+---@class ebb.cli.Rules         A conversation as it was read
+---@field dialect string
+---@field broken table<string, boolean>   codes of violations
+
+--- To be called before anything is edited.
+---@param chat ebb.Conversation
+---@param given table
+---@return ebb.cli.Rules
+function outgoing.rules(chat, given)
+  local found, dialect = failure.typed(chat.check, chat, given.dialect)
+  local broken = {}
+  for _, violation in ipairs(found) do
+    broken[violation.code] = true
+  end
+  return { dialect = dialect, broken = broken }
+end
+
+local function fresh_codes(rules)
+  local codes = {}
+  for _, code in ipairs(NEIGHBOURS) do
+    if not rules.broken[code] then codes[#codes + 1] = code end
+  end
+  return codes
+end
+
+local function count_of(n, word)
+  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+local function tell_mended(report)
+  local counts = { dropped = 0, replaced = 0, inserted = 0 }
+  for _, run in ipairs(report.ledger:runs()) do
+    counts[run.action] = counts[run.action] + run.count
+  end
+  terminal.say(("repaired for %s: %d dropped, %d replaced, %d inserted"):format(report.dialect, counts.dropped,
+    counts.replaced, counts.inserted))
+end
+
+local function tell_left(left, dialect, mends)
+  terminal.say(("warning: %s would refuse this: %s"):format(dialect, count_of(#left, "violation")))
+  for i = 1, math.min(#left, SHOWN) do
+    terminal.say(("  message %d: %s: %s"):format(left[i].index, left[i].code, left[i].text))
+  end
+  local more = #left > SHOWN and ("and %d more; "):format(#left - SHOWN) or ""
+  local mendable = false
+  for _, violation in ipairs(left) do
+    mendable = mendable or violation.mendable
+  end
+  terminal.say(("  %s'ebb check' lists them%s"):format(more, mends and mendable and ", --repair mends them" or ""))
+end
+
+--- The conversation as it is to be written; talks about what was and what was not mended.
+---@param chat ebb.Conversation
+---@param given table
+---@param rules ebb.cli.Rules
+---@return ebb.Conversation
+function outgoing.mend(chat, given, rules)
+  local copy, report = chat:repaired {
+    dialect = rules.dialect, calls = given.repair, codes = not given.repair and fresh_codes(rules) or nil,
+  }
+  if report.ledger then tell_mended(report) end
+  if #report.left > 0 then tell_left(report.left, rules.dialect, not given.repair) end
+  return copy
+end
+
+--- The same, written in the shape in which it came.
+function outgoing.save(chat, given, rules)
+  options.save(outgoing.mend(chat, given, rules), given)
+end
+
+return outgoing

@@ -1,0 +1,135 @@
+/*
+** Checks and repairs: dialects, codes and violations as Lua sees them.
+*/
+#include "bind/bind.h"
+#include "format/check.h"
+#include "format/repair.h"
+
+/* ---- names ---- */
+
+static Dialect dialect_at(lua_State *L, int index, const View *view) {
+  static const char *const names[] = {"openai", "anthropic", NULL};
+  Dialect dialect;
+  if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
+  const char *name = luaL_checkstring(L, index);
+  if (dialect_parse(bind_text(L, index), &dialect)) return dialect;
+  const char *meant = bind_suggest(name, names);
+  const char *hint = meant == NULL ? "there are rules for openai and anthropic" : lua_pushfstring(L, "did you mean '%s'?", meant);
+  bind_raise(L, "unknown_name", hint, "no rules for the dialect '%s'", name);
+  return dialect;
+}
+
+/* The list of codes in field `codes` as bits; all, if there is none. */
+static unsigned codes_field(lua_State *L, int options) {
+  if (!bind_field(L, options, "codes")) return CHECK_ALL;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  unsigned codes = 0;
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    CheckCode code;
+    if (lua_type(L, -1) != LUA_TSTRING || !check_code_parse(bind_text(L, -1), &code)) {
+      bind_raise(L, "unknown_name", NULL, "codes[%I]: no such violation", i);
+    }
+    codes |= 1u << code;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+  return codes;
+}
+
+/* ---- checking ---- */
+
+/* A report under way; the collector frees it whatever is raised. */
+static const BindType REPORT = {"CheckReport"};
+
+static int l_free(lua_State *L) {
+  check_report_free(lua_touserdata(L, 1));
+  return 0;
+}
+
+static CheckReport *push_report(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &REPORT) == LUA_TNIL) bind_type(L, &REPORT, NULL, NULL, l_free);
+  lua_pop(L, 1);
+  CheckReport *report = bind_new(L, &REPORT, sizeof *report, 0);
+  report->memory = bind_memory(L);
+  return report;
+}
+
+static void push_violation(lua_State *L, const Violation *violation, Buffer *text) {
+  buffer_reset(text);
+  Status status = check_describe(violation, text);
+  if (status != STATUS_OK) bind_raise_status(L, status, "check");
+  lua_createtable(L, 0, 6);
+  bind_set_text(L, "code", text_of(check_code_name(violation->code)));
+  bind_set_integer(L, "index", (lua_Integer)violation->index + 1);
+  bind_set_integer(L, "seq", violation->id);
+  bind_set_text(L, "text", text_plain(text->bytes, text->size));
+  bind_set_text(L, "hint", text_of(check_hint(violation->code)));
+  lua_pushboolean(L, check_can_mend(violation->code));
+  lua_setfield(L, -2, "mendable");
+}
+
+/* list:check(dialect) -> violations, dialect */
+static int l_check(lua_State *L) {
+  lua_settop(L, 2);
+  View view = bind_view(L, 1);
+  Dialect dialect = dialect_at(L, 2, &view);
+  CheckReport *report = push_report(L);
+  Status status = check_list(dialect, conversation_store(view.conversation), view.list, report);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "check");
+  Buffer *text = bind_buffer(L);
+  lua_createtable(L, (int)(report->count > INT32_MAX ? INT32_MAX : report->count), 0);
+  for (uint32_t i = 0; i < report->count; i++) {
+    push_violation(L, &report->list[i], text);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushstring(L, dialect_name(dialect));
+  return 2;
+}
+
+/* ---- repairing: for the library ---- */
+
+/* A share of a ledger until Lua has one of its own. */
+typedef struct Share {
+  Ledger *ledger;
+} Share;
+
+static const BindType SHARE = {"LedgerShare"};
+
+static int l_free_share(lua_State *L) {
+  Share *share = lua_touserdata(L, 1);
+  ledger_release(share->ledger);
+  share->ledger = NULL;
+  return 0;
+}
+
+/* repair(conversation, {dialect, calls = "drop" | "synthesize", codes}) -> Ledger | nil.
+   Edits the conversation: it is a fork that will be written. */
+static int l_repair(lua_State *L) {
+  static const char *const names[] = {"dialect", "calls", "codes", NULL};
+  static const char *const ways[] = {"drop", "synthesize", NULL};
+  lua_settop(L, 2);
+  bind_check_names(L, 2, "repair", names);
+  bind_get_field(L, 2, "dialect");                  /* 3 */
+  bind_get_field(L, 2, "calls");                    /* 4 */
+  RepairOptions options = {.codes = codes_field(L, 2), .synthesize = luaL_checkoption(L, 4, "drop", ways) == 1};
+  ConversationHandle *handle = bind_enter(L, 1);
+  View view = bind_view(L, 1);
+  options.dialect = dialect_at(L, 3, &view);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SHARE) == LUA_TNIL) bind_type(L, &SHARE, NULL, NULL, l_free_share);
+  lua_pop(L, 1);
+  Share *share = bind_new(L, &SHARE, sizeof *share, 0);
+  Status status = repair_conversation(handle->conversation, &options, &share->ledger);
+  if (status != STATUS_OK) return bind_raise_edit(L, 1, status, "repair");
+  if (share->ledger == NULL) lua_pushnil(L);
+  else bind_push_ledger(L, 1, share->ledger);
+  return 1;
+}
+
+void bind_open_check(lua_State *L) {
+  static const BindMethod methods[] = {{"check", l_check, "dialect"}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {{"repair", l_repair, "conversation options"}, {NULL, NULL, NULL}};
+  bind_methods(L, &BIND_CONVERSATION, methods);
+  bind_methods(L, &BIND_BATCH, methods);
+  bind_methods(L, &BIND_DRAFT, methods);
+  bind_functions(L, "core", functions);
+}

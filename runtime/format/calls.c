@@ -1,0 +1,87 @@
+/*
+** A few calls are compared one by one. Many, which only made-up messages have,
+** are found by the hash of their id, and two ids of one 64-bit hash are taken
+** for one, as the store does.
+*/
+#include "format/calls.h"
+
+#define FEW 8
+#define NONE UINT32_MAX
+
+void calls_init(Calls *calls, Memory memory) {
+  *calls = (Calls){.memory = memory};
+  map_init(&calls->places, memory);
+}
+
+void calls_free(Calls *calls) {
+  memory_free(&calls->memory, calls->list, calls->room * sizeof *calls->list);
+  map_free(&calls->places);
+}
+
+void calls_reset(Calls *calls) {
+  calls->count = 0;
+  if (calls->places.count == 0) return;
+  map_free(&calls->places);
+  map_init(&calls->places, calls->memory);
+}
+
+static uint64_t pack(uint32_t first, uint32_t last) { return (uint64_t)first << 32 | last; }
+
+static Status chain(Calls *calls, uint32_t call) {
+  OpenCall *open = &calls->list[call];
+  uint64_t hash = text_hash(open->id, 0), *found = map_find(&calls->places, hash);
+  if (found == NULL) return map_put(&calls->places, hash, pack(call, call));
+  open->again = true;
+  calls->list[(uint32_t)*found].next = call;
+  *found = pack((uint32_t)(*found >> 32), call);
+  return STATUS_OK;
+}
+
+static Status chain_all(Calls *calls) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < calls->count && status == STATUS_OK; i++) status = chain(calls, i);
+  return status;
+}
+
+static bool is_again(const Calls *calls, Text id) {
+  for (uint32_t i = 0; i < calls->count; i++) {
+    if (text_equal(calls->list[i].id, id)) return true;
+  }
+  return false;
+}
+
+Status calls_open(Calls *calls, Text id) {
+  OpenCall *grown = memory_grow(&calls->memory, calls->list, &calls->room, calls->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  calls->list = grown;
+  bool few = calls->count < FEW;
+  grown[calls->count] = (OpenCall){.id = id, .again = few && is_again(calls, id), .next = NONE};
+  calls->count++;
+  if (few) return STATUS_OK;
+  return calls->count == FEW + 1 ? chain_all(calls) : chain(calls, calls->count - 1);
+}
+
+static Answer answer_one_of_few(Calls *calls, Text id, uint32_t *call) {
+  Answer answer = ANSWER_ORPHAN;
+  for (uint32_t i = 0; i < calls->count; i++) {
+    if (!text_equal(calls->list[i].id, id)) continue;
+    answer = ANSWER_AGAIN;
+    if (calls->list[i].answered) continue;
+    calls->list[i].answered = true;
+    *call = i;
+    return ANSWER_FITS;
+  }
+  return answer;
+}
+
+Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
+  if (calls->count <= FEW) return answer_one_of_few(calls, id, call);
+  uint64_t *found = map_find(&calls->places, text_hash(id, 0));
+  if (found == NULL) return ANSWER_ORPHAN;
+  uint32_t first = (uint32_t)(*found >> 32);
+  if (calls->list[first].answered) return ANSWER_AGAIN;      /* the last of its chain */
+  calls->list[first].answered = true;
+  if (calls->list[first].next != NONE) *found = pack(calls->list[first].next, (uint32_t)*found);
+  *call = first;
+  return ANSWER_FITS;
+}

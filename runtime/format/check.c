@@ -1,0 +1,253 @@
+#include "format/check.h"
+
+#include <string.h>
+
+#include "format/check_rules.h"
+#include "format/json.h"
+
+/* By Dialect. */
+static const RuleSet RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};
+
+/* ---- names ---- */
+
+const char *dialect_name(Dialect dialect) { return RULE_SETS[dialect].name; }
+
+bool dialect_parse(Text name, Dialect *dialect) {
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (!text_equal(name, text_of(RULE_SETS[i].name))) continue;
+    *dialect = (Dialect)i;
+    return true;
+  }
+  return false;
+}
+
+/* By CheckCode. In `says`, % stands for the subject. */
+static const struct {
+  const char *name, *says, *hint;
+  bool mends;
+} CODES[CHECK_CODE_COUNT] = {
+  {"orphan_result", "result '%' answers no call of the assistant message before it",
+   "drop it, or put it directly behind its call", true},
+  {"duplicate_result", "call '%' is answered already", "drop one of the results", true},
+  {"unanswered_call", "call '%' is not answered directly after its message", "add its result there, or drop the call", true},
+  {"duplicate_call", "another call has the id '%'", "give each call its own id, and its result the same", true},
+  {"call_id", "'%' is no valid id of a call", "an id has 1 to 64 letters, digits, _ or -", true},
+  {"results_late", "tool results stand behind other parts", "put the results first", true},
+  {"misplaced_part", "a % part does not belong into a message of this role", "calls are an assistant's, results a user's",
+   true},
+  {"empty_text", "there is no text in it", "drop the empty part, or the message", true},
+  {"trailing_space", "the last assistant text ends in white space", "cut the white space off", true},
+  {"user_first", "the first message is not a user's", "begin with a user message", true},
+  {"alternation", "the message before it has the role % too", "make one message of both", true},
+  {"foreign_reasoning", "a % part is another provider's reasoning", "drop it", true},
+  {"foreign_part", "a part of type '%' is not of this dialect", "convert the conversation to this dialect", false},
+  {"foreign_call", "call '%' does not stand in a tool_use part", "convert the conversation to this dialect", false},
+  {"foreign_role", "a message of role %", "convert the conversation: results stand in user messages", false},
+  {"system_inside", "a message of role % among the others", "the request's own system field takes it", false},
+};
+
+const char *check_code_name(CheckCode code) { return CODES[code].name; }
+const char *check_hint(CheckCode code) { return CODES[code].hint; }
+bool check_can_mend(CheckCode code) { return CODES[code].mends; }
+
+bool check_code_parse(Text name, CheckCode *code) {
+  for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
+    if (!text_equal(name, text_of(CODES[i].name))) continue;
+    *code = (CheckCode)i;
+    return true;
+  }
+  return false;
+}
+
+Status check_describe(const Violation *violation, Buffer *out) {
+  const char *says = CODES[violation->code].says, *subject = strchr(says, '%');
+  if (subject == NULL) return buffer_add_string(out, says);
+  size_t before = out->size;
+  Status status = buffer_add(out, says, (size_t)(subject - says));
+  if (status == STATUS_OK) status = text_decode(violation->subject, out);
+  if (status == STATUS_OK) status = buffer_add_string(out, subject + 1);
+  if (status != STATUS_OK) out->size = before;
+  return status;
+}
+
+/* ---- how a message is written ---- */
+
+static bool within(Text outer, Text inner) {
+  return inner.bytes >= outer.bytes && inner.bytes < outer.bytes + outer.size;
+}
+
+static bool is_part(const Message *message, Span span) {
+  return message_content_kind(message) == CONTENT_PARTS && within(message_content(message), message_text(message, span));
+}
+
+bool call_is_part(const Message *message, uint32_t call) { return is_part(message, message_call(message, call).name); }
+
+bool result_is_part(const Message *message, uint32_t result) {
+  return is_part(message, message_result(message, result).id);
+}
+
+bool message_is_legacy_call(const Message *message) {
+  Text raw = message_raw(message), key;
+  Json json;
+  JsonValue value;
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (value.kind == JSON_OBJECT && text_equal(key, text_of("function_call"))) return true;
+  }
+  return false;
+}
+
+bool tool_answers(const Message *message, Text *id) {
+  uint32_t count = message_result_count(message);      /* its own comes behind those of its parts */
+  if (count == 0 || result_is_part(message, count - 1)) return false;
+  *id = message_text(message, message_result(message, count - 1).id);
+  return true;
+}
+
+/* The type of a part, as it stands there. */
+static Text part_type(const Message *message, Part part) {
+  Text raw = message_text(message, part.value), key;
+  Json json;
+  JsonValue value;
+  JsonKind kind;
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  if (!json_peek(&json, &kind)) return NO_TEXT;
+  if (kind != JSON_OBJECT) return text_of("string");
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (value.kind == JSON_STRING && text_equal(key, text_of("type"))) return json_text(&value);
+  }
+  return NO_TEXT;
+}
+
+/* Types of each dialect. Those that the reader does not know either are not
+   judged: providers add new ones all the time. */
+static const char *const OWN_TYPES[DIALECT_COUNT][8] = {
+  {"text", "refusal", "image_url", "input_audio", "file"},
+  {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"},
+};
+
+bool part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type) {
+  if (part.kind == PART_OTHER || part.nested) return false;
+  *type = part_type(message, part);
+  for (size_t i = 0; OWN_TYPES[dialect][i] != NULL; i++) {
+    if (text_equal(*type, text_of(OWN_TYPES[dialect][i]))) return false;
+  }
+  *code = part.kind == PART_REASONING ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
+  return true;
+}
+
+static bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+bool text_is_blank(Text text) {
+  char scratch[4];
+  Text run;
+  while (text_run(&text, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      if (!is_space(run.bytes[i])) return false;
+    }
+  }
+  return true;
+}
+
+bool text_ends_in_space(Text text) {
+  char scratch[4], last = 'x';
+  Text run;
+  while (text_run(&text, scratch, &run)) {
+    if (run.size > 0) last = run.bytes[run.size - 1];
+  }
+  return is_space(last);
+}
+
+bool id_is_valid(Text id) {
+  size_t size = 0;
+  char scratch[4];
+  Text run;
+  while (text_run(&id, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      char c = run.bytes[i];
+      bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+      if (!fits || ++size > 64) return false;
+    }
+  }
+  return size > 0;
+}
+
+/* ---- which dialect ---- */
+
+typedef enum Sign { SIGN_NONE, SIGN_OPENAI, SIGN_ANTHROPIC } Sign;
+
+static Sign sign_of_parts(const Message *message) {
+  Sign sign = SIGN_NONE;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    CheckCode code;
+    Text type;
+    if (part.kind == PART_OTHER || part.nested) continue;
+    bool openai = !part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
+    bool anthropic = !part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type);
+    if (openai && !anthropic) return SIGN_OPENAI;
+    if (anthropic && !openai) sign = SIGN_ANTHROPIC;
+  }
+  return sign;
+}
+
+static Sign sign_of(const Message *message) {
+  if (message_role(message) == ROLE_TOOL) return SIGN_OPENAI;
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (!call_is_part(message, i)) return SIGN_OPENAI;
+  }
+  return sign_of_parts(message);
+}
+
+Dialect dialect_detect(const Store *store, const Sequence *list) {
+  Dialect dialect = DIALECT_OPENAI;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      Sign sign = sign_of(store_message(store, walk.ids[i]));
+      if (sign == SIGN_OPENAI) return DIALECT_OPENAI;
+      if (sign == SIGN_ANTHROPIC) dialect = DIALECT_ANTHROPIC;
+    }
+  }
+  return dialect;
+}
+
+/* ---- checking ---- */
+
+const Message *checker_message(const Checker *checker, uint32_t index) {
+  return store_message(checker->store, checker->ids[index]);
+}
+
+Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject) {
+  CheckReport *report = checker->report;
+  Violation *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  report->list = grown;
+  grown[report->count++] = (Violation){.code = code, .index = index, .id = checker->ids[index], .subject = subject};
+  return STATUS_OK;
+}
+
+void check_report_free(CheckReport *report) {
+  memory_free(&report->memory, report->list, report->room * sizeof *report->list);
+  report->list = NULL;
+  report->count = report->room = 0;
+}
+
+Status check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report) {
+  uint32_t count = sequence_count(list);
+  if (count == 0) return STATUS_OK;
+  MessageId *ids = memory_new_array(&report->memory, count, sizeof *ids);
+  if (ids == NULL) return STATUS_MEMORY;
+  SequenceWalk walk = sequence_walk(list, 0, count);
+  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
+  Checker checker = {.store = store, .ids = ids, .count = count, .report = report};
+  calls_init(&checker.calls, report->memory);
+  Status status = RULE_SETS[dialect].run(&checker);
+  calls_free(&checker.calls);
+  memory_free(&report->memory, ids, count * sizeof *ids);
+  return status;
+}

@@ -1,0 +1,93 @@
+/*
+** OpenAI's rule is one of place: the results of an assistant message's calls
+** follow it directly, each once, and stand nowhere else. So the list is a row of
+** runs, each a message and the tool messages behind it:
+**
+**     [ user ] [ assistant calls a, b | tool b | tool a ] [ assistant ] [ user | tool c ]
+**
+** A run is read twice: first which of its calls are answered, to be told at the
+** caller, then which of its results answer nothing.
+*/
+#include "format/check_rules.h"
+
+static Status check_parts(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
+    CheckCode code;
+    Text type;
+    bool foreign = part_is_foreign(DIALECT_OPENAI, message, message_part(message, i), &code, &type);
+    if (foreign) status = checker_add(checker, code, index, type);
+  }
+  return status;
+}
+
+/* The id by which results name a call; a legacy function call goes by its name. */
+static Text call_id(const Message *message, uint32_t call) {
+  Call found = message_call(message, call);
+  if (found.id.at != 0) return message_text(message, found.id);
+  return message_is_legacy_call(message) ? message_text(message, found.name) : NO_TEXT;
+}
+
+Status openai_open_calls(Calls *calls, const Message *message) {
+  Status status = STATUS_OK;
+  calls_reset(calls);
+  for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
+    if (!call_is_part(message, i)) status = calls_open(calls, call_id(message, i));
+  }
+  return status;
+}
+
+/* Of the calls that are open now, those that the run [index + 1, end) leaves open. */
+static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
+  uint32_t call;
+  Text id;
+  for (uint32_t i = index + 1; i < end; i++) {
+    if (tool_answers(checker_message(checker, i), &id)) calls_answer(&checker->calls, id, &call);
+  }
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < checker->calls.count && status == STATUS_OK; i++) {
+    OpenCall *open = &checker->calls.list[i];
+    if (open->id.size == 0) status = checker_add(checker, CHECK_CALL_ID, index, open->id);
+    else if (open->again) status = checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id);
+    if (!open->answered && status == STATUS_OK) status = checker_add(checker, CHECK_UNANSWERED_CALL, index, open->id);
+  }
+  return status;
+}
+
+static Status check_result(Checker *checker, uint32_t index) {
+  uint32_t call;
+  Text id;
+  if (!tool_answers(checker_message(checker, index), &id)) return checker_add(checker, CHECK_ORPHAN_RESULT, index, NO_TEXT);
+  Answer answer = calls_answer(&checker->calls, id, &call);
+  if (answer == ANSWER_FITS) return STATUS_OK;
+  return checker_add(checker, answer == ANSWER_AGAIN ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
+}
+
+static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
+  bool headless = message_role(checker_message(checker, index)) == ROLE_TOOL;
+  uint32_t first = headless ? index : index + 1;
+  Status status = STATUS_OK;
+  calls_reset(&checker->calls);
+  if (!headless) {
+    status = openai_open_calls(&checker->calls, checker_message(checker, index));
+    if (status == STATUS_OK) status = check_parts(checker, index);
+    if (status == STATUS_OK && checker->calls.count > 0) status = check_calls(checker, index, end);
+    if (status == STATUS_OK && first < end) status = openai_open_calls(&checker->calls, checker_message(checker, index));
+  }
+  for (uint32_t i = first; i < end && status == STATUS_OK; i++) {
+    status = check_result(checker, i);
+    if (status == STATUS_OK) status = check_parts(checker, i);
+  }
+  return status;
+}
+
+Status check_openai(Checker *checker) {
+  Status status = STATUS_OK;
+  for (uint32_t index = 0, end; index < checker->count && status == STATUS_OK; index = end) {
+    end = index + 1;
+    while (end < checker->count && message_role(checker_message(checker, end)) == ROLE_TOOL) end++;
+    status = check_run(checker, index, end);
+  }
+  return status;
+}

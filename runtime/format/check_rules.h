@@ -1,0 +1,54 @@
+/*
+** What the rule sets of check.c share. A new dialect is a file with one function
+** that walks a Checker's messages, and a row in check.c's table.
+*/
+#ifndef EBB_FORMAT_CHECK_RULES_H
+#define EBB_FORMAT_CHECK_RULES_H
+
+#include "format/calls.h"
+#include "format/check.h"
+
+typedef struct Checker {
+  const Store *store;
+  const MessageId *ids;      /* of the list */
+  uint32_t count;
+  Calls calls;               /* of the assistant message at hand */
+  CheckReport *report;
+} Checker;
+
+typedef struct RuleSet {
+  const char *name;
+  Status (*run)(Checker *checker);
+} RuleSet;
+
+Status check_openai(Checker *checker);
+Status check_anthropic(Checker *checker);
+
+const Message *checker_message(const Checker *checker, uint32_t index);
+/* STATUS_MEMORY. Violations come in the order of the list. */
+Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject);
+
+/* ---- how a message is written: also for repair.c ---- */
+
+#define NO_TEXT ((Text){.bytes = "", .size = 0})
+
+/* Does the call (the result) stand in a content part, and not beside the content? */
+bool   call_is_part(const Message *message, uint32_t call);
+bool   result_is_part(const Message *message, uint32_t result);
+/* Is its call a function_call, which has no id? */
+bool   message_is_legacy_call(const Message *message);
+/* Opens the calls of a message's tool_calls or function_call, in their order. */
+Status openai_open_calls(Calls *calls, const Message *message);
+/* Opens the calls of a message's tool_use parts, in their order. */
+Status anthropic_open_calls(Calls *calls, const Message *message);
+/* What a tool message answers: its tool_call_id, or its name; false: it says nothing. */
+bool   tool_answers(const Message *message, Text *id);
+/* What is wrong with a part of the message's own list, if anything is. */
+bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
+/* Nothing but white space? */
+bool   text_is_blank(Text text);
+bool   text_ends_in_space(Text text);
+/* 1 to 64 letters, digits, _ and -. */
+bool   id_is_valid(Text id);
+
+#endif

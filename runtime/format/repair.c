@@ -1,0 +1,256 @@
+#include "format/repair.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/json.h"
+#include "format/reader.h"
+#include "format/repair_plan.h"
+
+#define ID_KEPT 32           /* characters of an old id in a new one */
+
+/* ---- planning ---- */
+
+Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason) {
+  PlanStep *grown = memory_grow(&plan->memory, plan->steps, &plan->step_room, plan->step_count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  plan->steps = grown;
+  size_t size = kind == PLAN_DROP ? 0 : plan->bytes.size - at;
+  grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason};
+  return STATUS_OK;
+}
+
+Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
+  Status status = buffer_add_string(out, before);
+  if (status == STATUS_OK) status = text_escape(text, out);
+  return status == STATUS_OK ? buffer_add_string(out, after) : status;
+}
+
+/* ---- ids ---- */
+
+Status plan_see_id(Plan *plan, Text id, bool *is_new) {
+  uint64_t hash = text_hash(id, 0);
+  *is_new = map_find(&plan->seen, hash) == NULL;
+  return *is_new ? map_put(&plan->seen, hash, 1) : STATUS_OK;
+}
+
+/* Every id of the list, so that no new one is among them. */
+static Status take_ids(Plan *plan) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    const Message *message = plan_message(plan, i);
+    for (uint32_t k = 0; k < message_call_count(message) && status == STATUS_OK; k++) {
+      status = map_put(&plan->taken, text_hash(message_call_key(message, k), 0), 1);
+    }
+    for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
+      status = map_put(&plan->taken, text_hash(message_text(message, message_result(message, k).id), 0), 1);
+    }
+  }
+  return status;
+}
+
+static Status put_cleaned(Text old, Buffer *out) {
+  char scratch[4];
+  Text run;
+  size_t before = out->size;
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && out->size - before < ID_KEPT && text_run(&old, scratch, &run)) {
+    for (size_t i = 0; i < run.size && status == STATUS_OK && out->size - before < ID_KEPT; i++) {
+      bool fits = id_is_valid(text_plain(run.bytes + i, 1));
+      status = buffer_add_byte(out, fits ? run.bytes[i] : '_');
+    }
+  }
+  if (status == STATUS_OK && out->size == before) status = buffer_add_string(out, "call");
+  return status;
+}
+
+Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size) {
+  char suffix[32];
+  *at = names->size;
+  Status status = put_cleaned(old, names);
+  size_t base = names->size;
+  for (unsigned n = 1; status == STATUS_OK; n++) {
+    names->size = base;
+    if (n == 1) snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
+    else snprintf(suffix, sizeof suffix, "_%u_%u", (unsigned)plan->ids[index], n);
+    status = buffer_add_string(names, suffix);
+    if (status != STATUS_OK) return status;
+    *size = names->size - *at;
+    uint64_t hash = text_hash(text_plain(names->bytes + *at, *size), 0);
+    if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
+  }
+  return status;
+}
+
+/* ---- members ---- */
+
+static bool find_object(Text raw, const char *name, Text *found) {
+  Json json;
+  Text key;
+  JsonValue value;
+  json_open(&json, raw.bytes, raw.size);
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (value.kind != JSON_OBJECT || !text_equal(key, text_of(name))) continue;
+    *found = text_plain(value.bytes, value.size);
+    return true;
+  }
+  return false;
+}
+
+static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
+  MemberEdit edit = {.key = text_of(key), .value = value};
+  return edit_members(raw, &edit, 1, out);
+}
+
+Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
+  Text inner;
+  Buffer *scratch = &plan->scratch;
+  buffer_reset(scratch);
+  Status status = plan_put(scratch, "\"", value, "\"");
+  if (status != STATUS_OK) return status;
+  if (nested == NULL || !find_object(raw, nested, &inner)) {
+    return put_member(raw, key, text_plain(scratch->bytes, scratch->size), out);
+  }
+  Buffer object;
+  buffer_init(&object, plan->memory);
+  status = put_member(inner, key, text_plain(scratch->bytes, scratch->size), &object);
+  if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
+  buffer_free(&object);
+  return status;
+}
+
+/* ---- carrying out ---- */
+
+typedef struct Repairer {
+  Conversation *conversation;
+  Sequence *list;
+  Ledger *ledger;
+  Reader reader;
+  int64_t shift;             /* what a position has moved by so far */
+} Repairer;
+
+static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanStep *step, uint32_t position,
+                               MessageId replaced, MessageId *made) {
+  Json json;
+  Text raw;
+  MessageShape shape;
+  RoleAlias alias = {0};
+  if (replaced != 0) {       /* a role that was mapped when it was read stays mapped */
+    const Message *message = store_message(plan->store, replaced);
+    alias = (RoleAlias){.spelling = message_role_text(message), .role = message_role(message)};
+    repairer->reader.aliases = &alias;
+  }
+  repairer->reader.alias_count = replaced != 0;
+  repairer->reader.message_bytes_max = SIZE_MAX;
+  json_open(&json, plan->bytes.bytes + step->at, step->size);
+  if (!reader_message(&repairer->reader, &json, &raw, &shape)) return json.status;
+  return conversation_store_one(repairer->conversation, repairer->list, position, raw, false, &shape, replaced, made);
+}
+
+static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
+  uint32_t position = (uint32_t)(step->index + repairer->shift);
+  MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], made = 0;
+  Cause cause;
+  Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
+  if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
+  if (status == STATUS_OK && step->kind != PLAN_DROP) status = store_message_of(repairer, plan, step, position, old, &made);
+  if (status != STATUS_OK) return status;
+  if (step->kind == PLAN_DROP) status = sequence_remove(&repairer->list, position, position + 1);
+  else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, made);
+  else status = sequence_insert(&repairer->list, position, made);
+  if (status != STATUS_OK) return status;
+  repairer->shift += (step->kind == PLAN_INSERT) - (step->kind == PLAN_DROP);
+  static const Action actions[] = {ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED};
+  int64_t before = old == 0 ? 0 : message_tokens(store_message(plan->store, old));
+  int64_t after = made == 0 ? 0 : message_tokens(store_message(plan->store, made));
+  MessageId first = old == 0 ? made : old;
+  ledger_add(repairer->ledger, cause,
+             (LedgerRun){.action = actions[step->kind], .first = first, .count = 1, .replacement = old == 0 ? 0 : made,
+                         .role = message_role(store_message(plan->store, first)), .freed = before - after});
+  return STATUS_OK;
+}
+
+static Status carry_out_all(Repairer *repairer, const Plan *plan) {
+  Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
+  if (status == STATUS_OK) status = ledger_new(&plan->memory, &repairer->ledger);
+  for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
+    status = carry_out(repairer, plan, &plan->steps[i]);
+  }
+  return status;
+}
+
+static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledger) {
+  char description[64];
+  StoreMark mark = store_mark(conversation_store(conversation));
+  Repairer repairer = {.conversation = conversation};
+  reader_init(&repairer.reader, plan->memory);
+  snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->dialect));
+  Status status = carry_out_all(&repairer, plan);
+  if (status == STATUS_OK) {
+    status = conversation_commit(conversation, repairer.list, BATCH_REPAIR, text_of(description), repairer.ledger);
+  }
+  reader_free(&repairer.reader);
+  if (status == STATUS_OK) {
+    *ledger = ledger_share(repairer.ledger);
+  } else {
+    sequence_release(repairer.list);
+    ledger_release(repairer.ledger);
+    store_rewind(conversation_store(conversation), mark);
+  }
+  return status;
+}
+
+/* ---- the whole ---- */
+
+static Status make_plan(Plan *plan) {
+  static Status (*const planners[DIALECT_COUNT])(Plan *) = {plan_openai, plan_anthropic};
+  Status status = take_ids(plan);
+  return status == STATUS_OK ? planners[plan->options->dialect](plan) : status;
+}
+
+static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **ledger) {
+  uint32_t count = plan->count;
+  MessageId *ids = memory_new_array(&plan->memory, count, sizeof *ids);
+  if (ids == NULL) return STATUS_MEMORY;
+  SequenceWalk walk = sequence_walk(conversation_list(conversation), 0, count);
+  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
+  plan->ids = ids;
+  buffer_init(&plan->bytes, plan->memory);
+  buffer_init(&plan->scratch, plan->memory);
+  calls_init(&plan->calls, plan->memory);
+  map_init(&plan->taken, plan->memory);
+  map_init(&plan->seen, plan->memory);
+  Status status = make_plan(plan);
+  if (status == STATUS_OK && plan->step_count > 0) status = commit(conversation, plan, ledger);
+  map_free(&plan->seen);
+  map_free(&plan->taken);
+  calls_free(&plan->calls);
+  buffer_free(&plan->scratch);
+  buffer_free(&plan->bytes);
+  memory_free(&plan->memory, plan->steps, plan->step_room * sizeof *plan->steps);
+  memory_free(&plan->memory, ids, count * sizeof *ids);
+  return status;
+}
+
+static Status has_work(Conversation *conversation, const RepairOptions *options, bool *found) {
+  CheckReport report = {.memory = *conversation_memory(conversation)};
+  Status status = check_list(options->dialect, conversation_store(conversation), conversation_list(conversation), &report);
+  *found = false;
+  for (uint32_t i = 0; i < report.count; i++) {
+    CheckCode code = report.list[i].code;
+    *found |= check_can_mend(code) && (options->codes >> code & 1);
+  }
+  check_report_free(&report);
+  return status;
+}
+
+Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger) {
+  bool work;
+  *ledger = NULL;
+  Status status = has_work(conversation, options, &work);
+  if (status != STATUS_OK || !work) return status;
+  Plan plan = {.memory = *conversation_memory(conversation), .options = options,
+               .store = conversation_store(conversation), .count = sequence_count(conversation_list(conversation))};
+  return plan_and_commit(conversation, &plan, ledger);
+}

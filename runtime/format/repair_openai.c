@@ -1,0 +1,298 @@
+/*
+** Run by run, as check_openai.c reads them. The calls of a run's head are read
+** together with the results behind it:
+**
+**     head   calls a, a, b      tool a   tool a   tool c
+**     call   0  1  2   result   0        1        none: dropped
+**            |  |  unanswered: dropped, or answered by a new message
+**            |  a new id, in its result too
+*/
+#include <string.h>
+
+#include "format/json.h"
+#include "format/repair_plan.h"
+
+typedef struct CallFate {
+  bool dropped, answered;    /* answered: by a message to be inserted */
+  size_t name_at, name_size; /* of its new id in `names`; 0: it keeps its own */
+} CallFate;
+
+typedef struct Run {
+  Plan *plan;
+  uint32_t index, end;       /* the head, and the position behind the last result */
+  CallFate *fates;           /* by call of plan->calls */
+  uint32_t room;
+  Buffer names;
+  const char *reason;        /* the first for which the head is rewritten; NULL: it is not */
+} Run;
+
+static void because(Run *run, const char *reason) {
+  if (run->reason == NULL) run->reason = reason;
+}
+
+static Text new_id(const Run *run, const CallFate *fate) {
+  return text_plain(run->names.bytes + fate->name_at, fate->name_size);
+}
+
+/* ---- what becomes of the calls ---- */
+
+static Status decide_call(Run *run, uint32_t call) {
+  Plan *plan = run->plan;
+  OpenCall *open = &plan->calls.list[call];
+  CallFate *fate = &run->fates[call];
+  *fate = (CallFate){0};
+  if (!open->answered && plan_mends(plan, CHECK_UNANSWERED_CALL)) {
+    fate->answered = plan->options->synthesize;
+    fate->dropped = !plan->options->synthesize;
+    if (fate->dropped) because(run, "unanswered call");
+  }
+  bool renames = open->id.size == 0 ? plan_mends(plan, CHECK_CALL_ID) : open->again && plan_mends(plan, CHECK_DUPLICATE_CALL);
+  if (fate->dropped || !renames) return STATUS_OK;
+  because(run, "id of a call");
+  return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
+}
+
+/* Those that are dropped leave their ids to others: `again` is about who stays. */
+static Status decide_calls(Run *run) {
+  Plan *plan = run->plan;
+  Calls *calls = &plan->calls;
+  Status status = STATUS_OK;
+  if (calls->count > run->room) {
+    CallFate *grown = memory_resize_array(&plan->memory, run->fates, run->room, calls->count, sizeof *grown);
+    if (grown == NULL) return STATUS_MEMORY;
+    run->fates = grown;
+    run->room = calls->count;
+  }
+  for (uint32_t i = 0; i < calls->count && status == STATUS_OK; i++) status = decide_call(run, i);
+  return status;
+}
+
+/* ---- writing the head ---- */
+
+static Status put_call(Run *run, const JsonValue *value, const CallFate *fate, Buffer *out, bool *any) {
+  if (fate->dropped) return STATUS_OK;
+  Text raw = text_plain(value->bytes, value->size);
+  Status status = *any ? buffer_add_string(out, ",") : STATUS_OK;
+  *any = true;
+  if (status != STATUS_OK) return status;
+  if (fate->name_size == 0) return buffer_add(out, raw.bytes, raw.size);
+  return plan_put_renamed(run->plan, raw, "id", NULL, new_id(run, fate), out);
+}
+
+/* The list under tool_calls without those that go; nothing is added if none stays. */
+static Status put_tool_calls(Run *run, Text list, uint32_t *call, Buffer *out) {
+  Json json;
+  JsonValue value;
+  bool any = false;
+  size_t before = out->size;
+  json_open(&json, list.bytes, list.size);
+  json_enter(&json);
+  Status status = buffer_add_string(out, "[");
+  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &value)) {
+    status = put_call(run, &value, &run->fates[(*call)++], out, &any);
+  }
+  if (status == STATUS_OK) status = buffer_add_string(out, "]");
+  if (!any) out->size = before;
+  return status;
+}
+
+/* The content's parts without foreign reasoning, or "" if none stays; nothing is
+   added if none goes. */
+static Status put_content(Run *run, const Message *message, Buffer *out, bool *says) {
+  size_t before = out->size;
+  uint32_t gone = 0, kept = 0;
+  Status status = buffer_add_string(out, "[");
+  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
+    Part part = message_part(message, i);
+    CheckCode code;
+    Text type, raw = message_text(message, part.value);
+    if (part.nested) continue;
+    bool foreign = part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
+    if (foreign && code == CHECK_FOREIGN_REASONING && plan_mends(run->plan, code)) {
+      gone++;
+      continue;
+    }
+    if (kept++ > 0) status = buffer_add_string(out, ",");
+    if (status == STATUS_OK) status = buffer_add(out, raw.bytes, raw.size);
+  }
+  if (status == STATUS_OK) status = buffer_add_string(out, "]");
+  *says = kept > 0;
+  if (gone > 0) because(run, "foreign reasoning");
+  if (status != STATUS_OK || gone == 0) out->size = before;
+  if (status != STATUS_OK || gone == 0 || kept > 0) return status;
+  out->size = before;
+  return buffer_add_string(out, "\"\"");
+}
+
+typedef struct HeadEdits {
+  MemberEdit list[3];
+  size_t at[3];
+  uint32_t count;
+} HeadEdits;
+
+static void note_edit(HeadEdits *edits, const char *key, size_t at) {
+  edits->at[edits->count] = at;
+  edits->list[edits->count++] = (MemberEdit){.key = text_of(key)};
+}
+
+/* The members that change; those whose value is empty go. */
+static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) {
+  const Message *message = plan_message(run->plan, run->index);
+  Text raw = message_raw(message), key;
+  Json json;
+  JsonValue value;
+  uint32_t call = 0;
+  size_t at;
+  Status status = STATUS_OK;
+  bool calls = message_role(message) == ROLE_ASSISTANT;      /* what stands there of others are no calls */
+  *says = message_content_kind(message) == CONTENT_STRING && !text_is_blank(message_content(message));
+  json_open(&json, raw.bytes, raw.size);
+  json_enter(&json);
+  while (status == STATUS_OK && json_next_member(&json, &key) && json_value(&json, &value)) {
+    at = values->size;
+    if (calls && value.kind == JSON_ARRAY && text_equal(key, text_of("tool_calls"))) {
+      status = put_tool_calls(run, text_plain(value.bytes, value.size), &call, values);
+      note_edit(edits, "tool_calls", at);
+    } else if (calls && value.kind == JSON_OBJECT && text_equal(key, text_of("function_call"))) {
+      if (run->fates[call++].dropped) note_edit(edits, "function_call", at);
+    } else if (value.kind == JSON_ARRAY && text_equal(key, text_of("content"))) {
+      status = put_content(run, message, values, says);
+      if (values->size > at) note_edit(edits, "content", at);
+    } else if (text_equal(key, text_of("refusal")) || text_equal(key, text_of("audio"))) {
+      *says |= value.kind != JSON_NULL;
+    }
+  }
+  return status;
+}
+
+static bool keeps_calls(const Run *run) {
+  const Message *message = plan_message(run->plan, run->index);
+  for (uint32_t i = 0; i < run->plan->calls.count; i++) {
+    if (!run->fates[i].dropped) return true;
+  }
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (call_is_part(message, i)) return true;
+  }
+  return false;
+}
+
+/* An assistant that neither says nor calls anything goes whole. */
+static Status write_head(Run *run) {
+  Plan *plan = run->plan;
+  const Message *message = plan_message(plan, run->index);
+  HeadEdits edits = {.count = 0};
+  bool says;
+  Buffer values;
+  size_t at = plan->bytes.size;
+  buffer_init(&values, plan->memory);
+  Status status = edit_head(run, &edits, &values, &says);
+  for (uint32_t i = 0; i < edits.count; i++) {
+    size_t end = i + 1 < edits.count ? edits.at[i + 1] : values.size;
+    edits.list[i].value = text_plain(values.bytes + edits.at[i], end - edits.at[i]);
+  }
+  if (status == STATUS_OK && run->reason != NULL) {
+    bool gone = message_role(message) == ROLE_ASSISTANT && !says && !keeps_calls(run);
+    if (!gone) status = edit_members(message_raw(message), edits.list, edits.count, &plan->bytes);
+    if (status == STATUS_OK) status = plan_step(plan, gone ? PLAN_DROP : PLAN_REWRITE, run->index, at, run->reason);
+  }
+  buffer_free(&values);
+  return status;
+}
+
+/* ---- the results ---- */
+
+static Status write_result(Run *run, uint32_t index) {
+  Plan *plan = run->plan;
+  const Message *message = plan_message(plan, index);
+  uint32_t call = 0;
+  Text id = NO_TEXT;
+  size_t at = plan->bytes.size;
+  Answer answer = tool_answers(message, &id) ? calls_answer(&plan->calls, id, &call) : ANSWER_ORPHAN;
+  if (answer != ANSWER_FITS) {
+    bool again = answer == ANSWER_AGAIN;
+    if (!plan_mends(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
+    return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
+  }
+  Run parts = {.plan = plan, .index = index};      /* its content, looked at like a head's */
+  bool says, renamed = run->fates[call].name_size > 0;
+  Buffer content, *raw = &plan->bytes;
+  buffer_init(&content, plan->memory);
+  Status status = put_content(&parts, message, &content, &says);
+  bool rewrites = content.size > 0;
+  if (status == STATUS_OK && rewrites) {
+    MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
+    status = edit_members(message_raw(message), &edit, 1, raw);
+  }
+  if (status == STATUS_OK && renamed) {
+    Text from = message_raw(message);
+    if (rewrites) {          /* once more, on what was just written */
+      buffer_reset(&content);
+      status = buffer_add(&content, raw->bytes + at, raw->size - at);
+      raw->size = at;
+      from = text_plain(content.bytes, content.size);
+    }
+    if (status == STATUS_OK) status = plan_put_renamed(plan, from, "tool_call_id", NULL, new_id(run, &run->fates[call]), raw);
+  }
+  buffer_free(&content);
+  if (status != STATUS_OK || raw->size == at) return status;
+  return plan_step(plan, PLAN_REWRITE, index, at, renamed ? "id of a call" : "foreign reasoning");
+}
+
+static Status put_answer(Run *run, uint32_t call) {
+  Plan *plan = run->plan;
+  Text id = run->fates[call].name_size > 0 ? new_id(run, &run->fates[call]) : plan->calls.list[call].id;
+  size_t at = plan->bytes.size;
+  bool legacy = message_is_legacy_call(plan_message(plan, run->index));
+  Status status = plan_put(&plan->bytes, legacy ? "{\"role\":\"function\",\"name\":\"" : "{\"role\":\"tool\",\"tool_call_id\":\"",
+                           id, "\",\"content\":\"" REPAIR_NO_RESULT "\"}");
+  return status == STATUS_OK ? plan_step(plan, PLAN_INSERT, run->end, at, "unanswered call") : status;
+}
+
+/* ---- a run ---- */
+
+static Status answer_all(Run *run) {
+  uint32_t call;
+  Text id;
+  for (uint32_t i = run->index + 1; i < run->end; i++) {
+    if (tool_answers(plan_message(run->plan, i), &id)) calls_answer(&run->plan->calls, id, &call);
+  }
+  return decide_calls(run);
+}
+
+static Status plan_run(Run *run) {
+  Plan *plan = run->plan;
+  const Message *head = plan_message(plan, run->index);
+  bool headless = message_role(head) == ROLE_TOOL;
+  Status status = STATUS_OK;
+  calls_reset(&plan->calls);
+  run->reason = NULL;
+  buffer_reset(&run->names);
+  if (!headless) {
+    status = openai_open_calls(&plan->calls, head);
+    if (status == STATUS_OK) status = answer_all(run);
+    if (status == STATUS_OK) status = write_head(run);
+    if (status == STATUS_OK && run->index + 1 < run->end) status = openai_open_calls(&plan->calls, head);
+  }
+  for (uint32_t i = headless ? run->index : run->index + 1; i < run->end && status == STATUS_OK; i++) {
+    status = write_result(run, i);
+  }
+  for (uint32_t i = 0; i < plan->calls.count && status == STATUS_OK && !headless; i++) {
+    if (run->fates[i].answered) status = put_answer(run, i);
+  }
+  return status;
+}
+
+Status plan_openai(Plan *plan) {
+  Run run = {.plan = plan};
+  Status status = STATUS_OK;
+  buffer_init(&run.names, plan->memory);
+  for (uint32_t end; run.index < plan->count && status == STATUS_OK; run.index = end) {
+    end = run.index + 1;
+    while (end < plan->count && message_role(plan_message(plan, end)) == ROLE_TOOL) end++;
+    run.end = end;
+    status = plan_run(&run);
+  }
+  buffer_free(&run.names);
+  memory_free(&plan->memory, run.fates, run.room * sizeof *run.fates);
+  return status;
+}

@@ -1,0 +1,63 @@
+/*
+** What repairs by dialect share: they read the list and plan edits, in the order
+** of the list; repair.c then carries the plan out.
+*/
+#ifndef EBB_FORMAT_REPAIR_PLAN_H
+#define EBB_FORMAT_REPAIR_PLAN_H
+
+#include "format/check_rules.h"
+#include "format/edit.h"
+#include "format/repair.h"
+
+#define REPAIR_NO_RESULT "Error: this call has no result."
+#define REPAIR_BEGINNING "(The beginning of this conversation was left out.)"
+
+typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_INSERT } PlanKind;
+
+typedef struct PlanStep {
+  PlanKind kind;
+  uint32_t index;            /* in the list as it was; an insert stands before it */
+  size_t at, size;           /* of the new message in `bytes` */
+  const char *reason;        /* static */
+} PlanStep;
+
+typedef struct Plan {
+  Memory memory;
+  const RepairOptions *options;
+  const Store *store;
+  const MessageId *ids;
+  uint32_t count;
+  PlanStep *steps;
+  uint32_t step_count, step_room;
+  Buffer bytes, scratch;
+  Calls calls;
+  Map taken, seen;           /* hashes of ids: all of the list's; of calls so far */
+} Plan;
+
+Status plan_openai(Plan *plan);
+Status plan_anthropic(Plan *plan);
+
+static inline bool plan_mends(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
+static inline const Message *plan_message(const Plan *plan, uint32_t index) {
+  return store_message(plan->store, plan->ids[index]);
+}
+
+/* Steps come by rising index. The new message is what was added to `bytes` since
+   it had `at`. STATUS_MEMORY, as all below. */
+Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason);
+
+/* A new id for a call of the message at `index`, as plain bytes: letters, digits,
+   _ and -, and no other call has it. `*at` and `*size` say where in `names`. */
+Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size);
+
+/* Has no call before had this id? Then now one has. */
+Status plan_see_id(Plan *plan, Text id, bool *is_new);
+
+/* Adds `before`, the text as the inside of a JSON string, `after`. */
+Status plan_put(Buffer *out, const char *before, Text text, const char *after);
+
+/* Adds the object `raw` with its string member `key` (or, in the nested form, that
+   of its member `nested`; NULL: there is none) set to the plain `value`. */
+Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out);
+
+#endif

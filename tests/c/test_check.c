@@ -1,0 +1,440 @@
+/*
+** What providers refuse, and how it is mended: cases with what is found in them
+** and what they become, in both ways; then histories at random, in which nothing
+** must be left to find. HISTORIES says how many, SEED repeats a run.
+*/
+#include "documents.h"
+#include "format/check.h"
+#include "format/repair.h"
+
+#define SPEC "{'role':'system','content':'s'}"
+#define A(text) "{'role':'assistant','content':'" text "'}"
+#define CALL(id) "{'id':'" id "','type':'function','function':{'name':'f','arguments':'{}'}}"
+#define CALLS(list) "{'role':'assistant','content':null,'tool_calls':[" list "]}"
+#define R(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
+#define NONE(id) "{'role':'tool','tool_call_id':'" id "','content':'Error: this call has no result.'}"
+
+#define UP(parts) "{'role':'user','content':[" parts "]}"
+#define AP(parts) "{'role':'assistant','content':[" parts "]}"
+#define T(text) "{'type':'text','text':'" text "'}"
+#define USE(id) "{'type':'tool_use','id':'" id "','name':'f','input':{}}"
+#define RES(id) "{'type':'tool_result','tool_use_id':'" id "','content':'r'}"
+#define ERR(id) "{'type':'tool_result','tool_use_id':'" id "','is_error':true,'content':'Error: this call has no result.'}"
+#define FIRST "{'role':'user','content':[" T("(The beginning of this conversation was left out.)") "]}"
+
+static const struct Case {
+  const char *shows;
+  Dialect dialect;
+  const char *text, *found, *dropped, *synthesized;      /* lists without brackets; synthesized NULL: the same */
+} cases[] = {
+  {"openai: all is well", DIALECT_OPENAI, SPEC "," U "," CALLS(CALL("a") "," CALL("b")) "," R("b") "," R("a") "," A("x"), "",
+   SPEC "," U "," CALLS(CALL("a") "," CALL("b")) "," R("b") "," R("a") "," A("x"), NULL},
+  {"openai: an orphan", DIALECT_OPENAI, U "," R("a") "," A("x"), "1 orphan_result ", U "," A("x"), NULL},
+  {"openai: a result twice", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") "," R("a"), "2 duplicate_result ",
+   CALLS(CALL("a")) "," R("a"), NULL},
+  {"openai: one of two is answered", DIALECT_OPENAI, CALLS(CALL("a") "," CALL("b")) "," R("b") "," U, "0 unanswered_call ",
+   CALLS(CALL("b")) "," R("b") "," U, CALLS(CALL("a") "," CALL("b")) "," R("b") "," NONE("a") "," U},
+  {"openai: nothing is answered", DIALECT_OPENAI, U "," CALLS(CALL("a")), "1 unanswered_call ", U,
+   U "," CALLS(CALL("a")) "," NONE("a")},
+  {"openai: a result behind a user", DIALECT_OPENAI, CALLS(CALL("a")) "," U "," R("a"), "0 unanswered_call 2 orphan_result ", U,
+   CALLS(CALL("a")) "," NONE("a") "," U},
+  {"openai: words outlive their calls", DIALECT_OPENAI,
+   "{'role':'assistant','content':'I look','tool_calls':[" CALL("a") "],'x':1}", "0 unanswered_call ",
+   "{'role':'assistant','content':'I look','x':1}",
+   "{'role':'assistant','content':'I look','tool_calls':[" CALL("a") "],'x':1}," NONE("a")},
+  {"openai: an id twice in a message", DIALECT_OPENAI, CALLS(CALL("a") "," CALL("a")) "," R("a") "," R("a"),
+   "0 duplicate_call ", CALLS(CALL("a") "," CALL("a_1")) "," R("a") "," R("a_1"), NULL},
+  {"openai: an id twice in the list", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") "," CALLS(CALL("a")) "," R("a"), "",
+   CALLS(CALL("a")) "," R("a") "," CALLS(CALL("a")) "," R("a"), NULL},
+  {"openai: no id", DIALECT_OPENAI, CALLS(CALL("")) "," R(""), "0 call_id ", CALLS(CALL("call_1")) "," R("call_1"), NULL},
+  {"openai: a tool that answers nobody", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") ",{'role':'tool','content':'r'}",
+   "2 orphan_result ", CALLS(CALL("a")) "," R("a"), NULL},
+  {"openai: the legacy form", DIALECT_OPENAI,
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},{'role':'function','name':'f','content':'r'}",
+   "", "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},{'role':'function','name':'f','content':'r'}",
+   NULL},
+  {"openai: the legacy form, unanswered", DIALECT_OPENAI,
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}}", "0 unanswered_call ", "",
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},"
+   "{'role':'function','name':'f','content':'Error: this call has no result.'}"},
+  {"openai: reasoning of others", DIALECT_OPENAI, AP("{'type':'thinking','thinking':'m'}," T("x")), "0 foreign_reasoning ",
+   AP(T("x")), NULL},
+  {"openai: parts of others stay", DIALECT_OPENAI, AP(T("x") "," USE("a")) "," UP(RES("a")), "0 foreign_part 1 foreign_part ",
+   AP(T("x") "," USE("a")) "," UP(RES("a")), NULL},
+  {"openai: calls of others are no calls", DIALECT_OPENAI, "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}," R("a"),
+   "1 orphan_result ", "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}", NULL},
+
+  {"anthropic: all is well", DIALECT_ANTHROPIC, U "," AP(T("x") "," USE("a")) "," UP(RES("a") "," T("y")) "," A("z"), "",
+   U "," AP(T("x") "," USE("a")) "," UP(RES("a") "," T("y")) "," A("z"), NULL},
+  {"anthropic: no user first", DIALECT_ANTHROPIC, A("x") "," U, "0 user_first ", FIRST "," A("x") "," U, NULL},
+  {"anthropic: roles twice", DIALECT_ANTHROPIC, U "," U "," AP(T("x")) "," A("y"), "1 alternation 3 alternation ",
+   UP(T("x") "," T("x")) "," AP(T("x") "," T("y")), NULL},
+  {"anthropic: an orphan", DIALECT_ANTHROPIC, U "," A("x") "," UP(RES("a") "," T("y")), "2 orphan_result ",
+   U "," A("x") "," UP(T("y")), NULL},
+  {"anthropic: an orphan alone between assistants", DIALECT_ANTHROPIC, U "," A("x") "," UP(RES("a")) "," A("y"),
+   "2 orphan_result ", U "," AP(T("x") "," T("y")), NULL},
+  {"anthropic: an unanswered call", DIALECT_ANTHROPIC, U "," AP(T("x") "," USE("a")) "," U, "1 unanswered_call ",
+   U "," AP(T("x")) "," U, U "," AP(T("x") "," USE("a")) "," UP(ERR("a") "," T("x"))},
+  {"anthropic: a pending call", DIALECT_ANTHROPIC, U "," AP(USE("a")), "1 unanswered_call ", U,
+   U "," AP(USE("a")) "," UP(ERR("a"))},
+  {"anthropic: a call between users", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," U, "1 unanswered_call ", UP(T("x") "," T("x")),
+   U "," AP(USE("a")) "," UP(ERR("a") "," T("x"))},
+  {"anthropic: reasoning goes with its call", DIALECT_ANTHROPIC, U "," AP("{'type':'thinking','thinking':'m','signature':'s'}," USE("a")),
+   "1 unanswered_call ", U,
+   U "," AP("{'type':'thinking','thinking':'m','signature':'s'}," USE("a")) "," UP(ERR("a"))},
+  {"anthropic: parallel calls in two messages", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," AP(USE("b")) "," UP(RES("a")) "," UP(RES("b")),
+   "1 unanswered_call 2 alternation 2 unanswered_call 3 orphan_result 4 alternation 4 orphan_result ",
+   U "," AP(USE("a") "," USE("b")) "," UP(RES("a") "," RES("b")), NULL},
+  {"anthropic: results late", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," UP(T("y") "," RES("a")), "2 results_late ",
+   U "," AP(USE("a")) "," UP(RES("a") "," T("y")), NULL},
+  {"anthropic: empty texts", DIALECT_ANTHROPIC, "{'role':'user','content':''}," UP(T("y") "," T(" \\n")) "," AP(""),
+   "0 empty_text 1 alternation 1 empty_text 2 empty_text ", UP(T("y")), NULL},
+  {"anthropic: a trailing space", DIALECT_ANTHROPIC, U "," AP("{'type':'text','text':'x \\n','c':1}"), "1 trailing_space ",
+   U "," AP("{'type':'text','text':'x','c':1}"), NULL},
+  {"anthropic: bad ids", DIALECT_ANTHROPIC, U "," AP(USE("a.b") "," USE("")) "," UP(RES("") "," RES("a.b")), "1 call_id 1 call_id ",
+   U "," AP(USE("a_b_2") "," USE("call_2")) "," UP(RES("call_2") "," RES("a_b_2")), NULL},
+  {"anthropic: an id again", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," UP(RES("a")) "," AP(USE("a")) "," UP(RES("a")), "3 duplicate_call ",
+   U "," AP(USE("a")) "," UP(RES("a")) "," AP(USE("a_4")) "," UP(RES("a_4")), NULL},
+  {"anthropic: a new id that others have", DIALECT_ANTHROPIC, U "," AP(USE("a") "," USE("a") "," USE("a_2")) "," UP(RES("a") "," RES("a") "," RES("a_2")),
+   "1 duplicate_call ", U "," AP(USE("a") "," USE("a_2_2") "," USE("a_2")) "," UP(RES("a") "," RES("a_2_2") "," RES("a_2")), NULL},
+  {"anthropic: parts where they do not belong", DIALECT_ANTHROPIC, UP(USE("a") "," T("x")) "," AP(RES("a") "," T("y")),
+   "0 misplaced_part 1 misplaced_part ", UP(T("x")) "," AP(T("y")), NULL},
+  {"anthropic: what another dialect writes stays", DIALECT_ANTHROPIC, SPEC "," U "," CALLS(CALL("a")) "," R("a"),
+   "0 system_inside 2 foreign_call 3 foreign_role ", SPEC "," U "," CALLS(CALL("a")) "," R("a"), NULL},
+};
+
+/* ---- looking ---- */
+
+static void found_in(const Loaded *loaded, Dialect dialect, char out[4000]) {
+  CheckReport report = {.memory = *conversation_memory(loaded->conversation)};
+  const Store *store = conversation_store(loaded->conversation);
+  assert_int_equal(check_list(dialect, store, conversation_list(loaded->conversation), &report), STATUS_OK);
+  size_t at = 0;
+  out[0] = '\0';
+  for (uint32_t i = 0; i < report.count && at < 3900; i++) {
+    at += (size_t)sprintf(out + at, "%u %s ", (unsigned)report.list[i].index, check_code_name(report.list[i].code));
+  }
+  check_report_free(&report);
+}
+
+static void written_of(const Loaded *loaded, Buffer *out) {
+  const Sequence *list = conversation_list(loaded->conversation);
+  for (uint32_t i = 0; i < sequence_count(list); i++) {
+    Text raw = message_raw(conversation_message(loaded->conversation, sequence_at(list, i)));
+    if (i > 0) assert_int_equal(buffer_add_byte(out, ','), STATUS_OK);
+    assert_int_equal(buffer_add(out, raw.bytes, raw.size), STATUS_OK);
+  }
+  assert_int_equal(buffer_add_byte(out, '\0'), STATUS_OK);
+}
+
+static void load_list(Loaded *loaded, const char *list, size_t fail_at) {
+  static char text[1 << 16];
+  sprintf(text, "[%s]", list);
+  load_within(loaded, USUAL, text, strlen(text), fail_at);
+  if (loaded->status != STATUS_OK) fail_msg("%s: %s", loaded->error.expected, text);
+}
+
+static Status repair(Loaded *loaded, Dialect dialect, unsigned codes, bool synthesize) {
+  RepairOptions options = {.dialect = dialect, .codes = codes, .synthesize = synthesize};
+  uint64_t before = conversation_tokens(loaded->conversation);
+  Ledger *ledger;
+  Status status = repair_conversation(loaded->conversation, &options, &ledger);
+  if (status != STATUS_OK) return status;
+  int64_t freed = 0;
+  for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger); i++) freed += ledger_run(ledger, i).freed;
+  assert_int_equal(freed, (int64_t)before - (int64_t)conversation_tokens(loaded->conversation));
+  ledger_release(ledger);
+  return status;
+}
+
+/* ---- cases ---- */
+
+static void cases_are_found(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Loaded loaded;
+    char found[4000];
+    load_list(&loaded, quoted(cases[i].text), 0);
+    found_in(&loaded, cases[i].dialect, found);
+    if (strcmp(found, cases[i].found) != 0) fail_msg("%s: %s", cases[i].shows, found);
+    unload(&loaded);
+  }
+}
+
+static void assert_mended(const struct Case *test, bool synthesize) {
+  Loaded loaded;
+  Buffer out;
+  const char *expected = synthesize && test->synthesized != NULL ? test->synthesized : test->dropped;
+  load_list(&loaded, quoted(test->text), 0);
+  assert_int_equal(repair(&loaded, test->dialect, CHECK_ALL, synthesize), STATUS_OK);
+  buffer_init(&out, memory_system());
+  written_of(&loaded, &out);
+  if (strcmp(out.bytes, quoted(expected)) != 0) fail_msg("%s: %s", test->shows, out.bytes);
+  buffer_free(&out);
+  unload(&loaded);
+}
+
+static void cases_are_mended(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_mended(&cases[i], false);
+    assert_mended(&cases[i], true);
+  }
+}
+
+/* The k-th allocation fails: nothing has changed, and the same call then succeeds. */
+static bool repair_failing(const struct Case *test, bool synthesize, size_t k, bool once) {
+  Loaded loaded;
+  load_list(&loaded, quoted(test->text), 0);
+  uint32_t stored = store_count(conversation_store(loaded.conversation));
+  loaded.fail.fail_at = loaded.fail.calls + k;
+  loaded.fail.once = once;
+  Status status = repair(&loaded, test->dialect, CHECK_ALL, synthesize);
+  loaded.fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_int_equal(store_count(conversation_store(loaded.conversation)), stored);
+    assert_int_equal(history_count(conversation_history(loaded.conversation)), 1);
+    assert_int_equal(repair(&loaded, test->dialect, CHECK_ALL, synthesize), STATUS_OK);
+  }
+  unload(&loaded);
+  return status != STATUS_OK;
+}
+
+static void out_of_memory_changes_nothing(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t k = 1; repair_failing(&cases[i], i % 2 == 0, k, false); k++) repair_failing(&cases[i], i % 2 == 0, k, true);
+  }
+}
+
+static void dialects_show(void **state) {
+  static const struct {
+    const char *text;
+    Dialect dialect;
+  } shown[] = {
+    {U "," A("x"), DIALECT_OPENAI},
+    {U "," AP(T("x") "," USE("a")), DIALECT_ANTHROPIC},
+    {U "," AP("{'type':'thinking','thinking':'m'}") "," A("x"), DIALECT_ANTHROPIC},
+    {UP("{'type':'image','source':{}}"), DIALECT_ANTHROPIC},
+    {UP("{'type':'image_url','image_url':{}}"), DIALECT_OPENAI},
+    {U "," AP(USE("a")) "," R("a"), DIALECT_OPENAI},
+    {AP(USE("a")) "," CALLS(CALL("b")), DIALECT_OPENAI},
+    {"", DIALECT_OPENAI},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+    Loaded loaded;
+    load_list(&loaded, quoted(shown[i].text), 0);
+    const Store *store = conversation_store(loaded.conversation);
+    assert_int_equal(dialect_detect(store, conversation_list(loaded.conversation)), shown[i].dialect);
+    unload(&loaded);
+  }
+}
+
+/* ---- histories at random ---- */
+
+static uint64_t chance;
+static uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
+
+typedef struct Page {
+  char text[1 << 15];
+  size_t size;
+} Page;
+
+static void add(Page *page, const char *piece) {
+  const char *text = quoted(piece);
+  assert_true(page->size + strlen(text) < sizeof page->text);
+  strcpy(page->text + page->size, text);
+  page->size += strlen(text);
+}
+
+static void add_with(Page *page, const char *before, const char *value, const char *after) {
+  add(page, before);
+  add(page, value);
+  add(page, after);
+}
+
+static const char *random_id(void) {
+  static const char *const ids[] = {"a", "b", "c", "a", "b", "c", "toolu_1", "x.y", "", "a_2",
+                                    "0123456789012345678901234567890123456789012345678901234567890123456789"};
+  return ids[below(sizeof ids / sizeof *ids)];
+}
+
+static const char *random_text(void) {
+  static const char *const texts[] = {"hi", "ok ", " ", "", "a\\nb", "\\u00e9", "x\\n"};
+  return texts[below(sizeof texts / sizeof *texts)];
+}
+
+static void add_openai_calls(Page *page) {
+  if (below(6) == 0) {
+    add(page, below(2) ? "{'role':'assistant','content':null,'function_call':{'name':'a','arguments':'{}'}}"
+                       : "{'role':'assistant','content':'w','function_call':{'name':'a','arguments':'{}'},'n':1}");
+    return;
+  }
+  add(page, below(2) ? "{'role':'assistant','content':null,'tool_calls':["
+                     : "{'reasoning_content':'m','role':'assistant','content':'w','tool_calls': [ ");
+  for (uint32_t i = 0, count = below(4); i <= count; i++) {
+    add(page, i > 0 ? " , " : "");
+    if (below(12) == 0) add(page, "{'type':'function','function':{'name':'f','arguments':'{}'}}");
+    else add_with(page, "{'type':'function','id':'", random_id(), "','function':{'name':'f','arguments':'{}'}}");
+  }
+  add(page, "]}");
+}
+
+static void add_openai(Page *page) {
+  switch (below(11)) {
+  case 0: add(page, SPEC); break;
+  case 1: add_with(page, "{'role':'user','content':'", random_text(), "'}"); break;
+  case 2: add(page, UP(T("x") ",{'type':'image_url','image_url':{'url':'u'}}")); break;
+  case 3: add_with(page, "{'role':'assistant','content':'", random_text(), "'}"); break;
+  case 4: add(page, AP("{'type':'thinking','thinking':'m'}," T("x"))); break;
+  case 5: add(page, "{'role':'assistant','content':[{'type':'redacted_thinking','data':'m'}]}"); break;
+  case 6: add(page, below(2) ? "{'role':'function','name':'a','content':'r'}" : "{'role':'tool','content':'r'}"); break;
+  case 7: case 8: add_openai_calls(page); break;
+  default: add_with(page, "{'role':'tool','content':'r','tool_call_id':'", random_id(), "'}"); break;
+  }
+}
+
+static void add_anthropic_part(Page *page, bool assistant) {
+  bool swapped = below(20) == 0;
+  switch (below(6)) {
+  case 0: case 1: add_with(page, "{'type':'text','text':'", random_text(), "'}"); break;
+  case 2: add(page, "{'type':'image','source':{'type':'base64','media_type':'image/png','data':''}}"); break;
+  case 3:
+    if (assistant) add(page, below(3) ? "{'type':'thinking','thinking':'m','signature':'s'}" : "{'type':'reasoning','text':'m'}");
+    else add(page, T("x"));
+    break;
+  default:
+    if (assistant != swapped) add_with(page, "{'type':'tool_use','name':'f','input':{},'id':'", random_id(), "'}");
+    else add_with(page, "{'type':'tool_result','content':[" T("r") "],'tool_use_id':'", random_id(), "'}");
+  }
+}
+
+static void add_anthropic(Page *page) {
+  bool assistant = below(2);
+  if (below(4) == 0) {
+    add(page, assistant ? "{'role':'assistant'" : "{'role':'user','id2':7");
+    add_with(page, ",'content':'", random_text(), "'}");
+    return;
+  }
+  add(page, assistant ? "{'role':'assistant','content':[" : "{'role':'user','content':[");
+  for (uint32_t i = 0, count = below(5); i < count; i++) {
+    add(page, i > 0 ? "," : "");
+    add_anthropic_part(page, assistant);
+  }
+  add(page, "]}");
+}
+
+static void make_history(Page *page, Dialect dialect) {
+  page->size = 0;
+  page->text[0] = '\0';
+  for (uint32_t i = 0, count = below(14); i < count; i++) {
+    add(page, i > 0 ? "," : "");
+    if (dialect == DIALECT_OPENAI) add_openai(page);
+    else add_anthropic(page);
+  }
+}
+
+/* Who stayed has the bytes he had, and stands where he stood. */
+static void assert_others_stay(const Loaded *loaded, uint32_t stored) {
+  const Sequence *list = conversation_list(loaded->conversation);
+  const Store *store = conversation_store(loaded->conversation);
+  MessageId last = 0;
+  for (uint32_t i = 0; i < sequence_count(list); i++) {
+    MessageId id = sequence_at(list, i), origin = store_origin(store, id);
+    if (origin > stored) continue;
+    assert_true(origin > last);
+    last = origin;
+  }
+}
+
+#define NEIGHBOURS (1u << CHECK_USER_FIRST | 1u << CHECK_ALTERNATION | 1u << CHECK_RESULTS_LATE | \
+                    1u << CHECK_EMPTY_TEXT | 1u << CHECK_TRAILING_SPACE)
+
+/* What joining messages may turn into each other, where one of them was there. */
+#define PAIRS (1u << CHECK_ORPHAN_RESULT | 1u << CHECK_DUPLICATE_RESULT | 1u << CHECK_UNANSWERED_CALL)
+
+static unsigned codes_in(const Loaded *loaded, Dialect dialect) {
+  CheckReport report = {.memory = *conversation_memory(loaded->conversation)};
+  unsigned codes = 0;
+  assert_int_equal(check_list(dialect, conversation_store(loaded->conversation), conversation_list(loaded->conversation),
+                              &report), STATUS_OK);
+  for (uint32_t i = 0; i < report.count; i++) codes |= 1u << report.list[i].code;
+  check_report_free(&report);
+  return codes;
+}
+
+static void mend_history(const Page *page, Dialect dialect, unsigned codes, bool synthesize) {
+  Loaded loaded;
+  char found[4000];
+  load_list(&loaded, page->text, 0);
+  unsigned before = codes_in(&loaded, dialect);
+  uint32_t stored = store_count(conversation_store(loaded.conversation));
+  assert_int_equal(repair(&loaded, dialect, codes, synthesize), STATUS_OK);
+  found_in(&loaded, dialect, found);
+  unsigned after = codes_in(&loaded, dialect);
+  bool fits = codes == CHECK_ALL ? after == 0 : (after & (codes | ~before) & ~(before & PAIRS ? PAIRS : 0)) == 0;
+  if (!fits) {
+    Buffer out;
+    buffer_init(&out, memory_system());
+    written_of(&loaded, &out);
+    print_error("from [%s]\nto   [%s]\n", page->text, out.bytes);
+    fail_msg("%s, %s: found %s", dialect_name(dialect), synthesize ? "synthesize" : "drop", found);
+  }
+  assert_others_stay(&loaded, stored);
+  uint32_t batches = history_count(conversation_history(loaded.conversation));
+  assert_int_equal(repair(&loaded, dialect, codes, synthesize), STATUS_OK);
+  assert_int_equal(history_count(conversation_history(loaded.conversation)), batches);
+  unload(&loaded);
+}
+
+static void nothing_is_left_in_random_histories(void **state) {
+  static Page page;
+  const char *given = getenv("HISTORIES");
+  uint32_t count = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 4000;
+  (void)state;
+  chance = test_seed();
+  for (uint32_t i = 0; i < count; i++) {
+    Dialect dialect = i % 2 == 0 ? DIALECT_OPENAI : DIALECT_ANTHROPIC;
+    make_history(&page, dialect);
+    mend_history(&page, dialect, CHECK_ALL, false);
+    mend_history(&page, dialect, CHECK_ALL, true);
+    if (dialect == DIALECT_ANTHROPIC) mend_history(&page, dialect, NEIGHBOURS, false);
+  }
+  printf("histories: %u\n", (unsigned)count);
+}
+
+/* Ten thousand calls of one id in one message, and as many results. */
+static void many_calls_take_linear_time(void **state) {
+  enum { MANY = 20000 };
+  static char text[MANY * 160];
+  size_t at = 0;
+  (void)state;
+  at += (size_t)sprintf(text + at, "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[");
+  for (int i = 0; i < MANY; i++) {
+    at += (size_t)sprintf(text + at, "%s{\"id\":\"%s\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}", i > 0 ? "," : "", i % 2 ? "a" : "b");
+  }
+  at += (size_t)sprintf(text + at, "]}");
+  for (int i = 0; i < MANY; i++) {
+    at += (size_t)sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}", i % 2 ? "a" : "b");
+  }
+  sprintf(text + at, "]");
+  Loaded loaded;
+  load_within(&loaded, USUAL, text, strlen(text), 0);
+  assert_int_equal(loaded.status, STATUS_OK);
+  assert_int_equal(codes_in(&loaded, DIALECT_OPENAI), 1u << CHECK_DUPLICATE_CALL);
+  unload(&loaded);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cases_are_found),
+    cmocka_unit_test(cases_are_mended),
+    cmocka_unit_test(out_of_memory_changes_nothing),
+    cmocka_unit_test(dialects_show),
+    cmocka_unit_test(nothing_is_left_in_random_histories),
+    cmocka_unit_test(many_calls_take_linear_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
