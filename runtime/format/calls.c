@@ -1,7 +1,7 @@
 /*
 ** A few calls are compared one by one. Many, which only made-up messages have,
-** are found by the hash of their id, and two ids of one 64-bit hash are taken
-** for one, as the store does.
+** are found by the hash of their id, and two ids of one hash are taken for one, as
+** the store does.
 */
 #include "format/calls.h"
 
@@ -9,7 +9,7 @@
 #define NONE UINT32_MAX
 
 void calls_init(Calls *calls, Memory memory) {
-  *calls = (Calls){.memory = memory};
+  *calls = (Calls){.memory = memory, .key = hash_key_system()};
   map_init(&calls->places, memory);
 }
 
@@ -29,7 +29,7 @@ static uint64_t pack(uint32_t first, uint32_t last) { return (uint64_t)first << 
 
 static Status chain(Calls *calls, uint32_t call) {
   OpenCall *open = &calls->list[call];
-  uint64_t hash = text_hash(open->id, 0), *found = map_find(&calls->places, hash);
+  uint64_t hash = hash_text(open->id, &calls->key), *found = map_find(&calls->places, hash);
   if (found == NULL) return map_put(&calls->places, hash, pack(call, call));
   open->again = true;
   calls->list[(uint32_t)*found].next = call;
@@ -76,7 +76,7 @@ static Answer answer_one_of_few(Calls *calls, Text id, uint32_t *call) {
 
 Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
   if (calls->count <= FEW) return answer_one_of_few(calls, id, call);
-  uint64_t *found = map_find(&calls->places, text_hash(id, 0));
+  uint64_t *found = map_find(&calls->places, hash_text(id, &calls->key));
   if (found == NULL) return ANSWER_ORPHAN;
   uint32_t first = (uint32_t)(*found >> 32);
   if (calls->list[first].answered) return ANSWER_AGAIN;      /* the last of its chain */

@@ -5,6 +5,7 @@
 #ifndef EBB_FORMAT_CALLS_H
 #define EBB_FORMAT_CALLS_H
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 
@@ -18,6 +19,7 @@ typedef struct Calls {
   Memory memory;
   OpenCall *list;
   uint32_t count, room;
+  HashKey key;               /* also for the other tables of whoever has these calls */
   Map places;                /* hash of an id -> first and last of its chain; only where there are many */
 } Calls;
 

@@ -119,7 +119,7 @@ static void answer_calls(Calls *calls, const Message *message) {
 
 static Status check_id(Walk *walk, uint32_t index, Text id) {
   if (!id_is_valid(id)) return checker_add(walk->checker, CHECK_CALL_ID, index, id);
-  uint64_t hash = text_hash(id, 0);
+  uint64_t hash = hash_text(id, &walk->checker->calls.key);
   if (map_find(&walk->ids, hash) != NULL) return checker_add(walk->checker, CHECK_DUPLICATE_CALL, index, id);
   return map_put(&walk->ids, hash, 1);
 }

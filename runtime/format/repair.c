@@ -29,7 +29,7 @@ Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
 /* ---- ids ---- */
 
 Status plan_see_id(Plan *plan, Text id, bool *is_new) {
-  uint64_t hash = text_hash(id, 0);
+  uint64_t hash = hash_text(id, &plan->calls.key);
   *is_new = map_find(&plan->seen, hash) == NULL;
   return *is_new ? map_put(&plan->seen, hash, 1) : STATUS_OK;
 }
@@ -40,10 +40,10 @@ static Status take_ids(Plan *plan) {
   for (uint32_t i = 0; i < plan->count; i++) {
     const Message *message = plan_message(plan, i);
     for (uint32_t k = 0; k < message_call_count(message) && status == STATUS_OK; k++) {
-      status = map_put(&plan->taken, text_hash(message_call_key(message, k), 0), 1);
+      status = map_put(&plan->taken, hash_text(message_call_key(message, k), &plan->calls.key), 1);
     }
     for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
-      status = map_put(&plan->taken, text_hash(message_text(message, message_result(message, k).id), 0), 1);
+      status = map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
     }
   }
   return status;
@@ -76,7 +76,7 @@ Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *
     status = buffer_add_string(names, suffix);
     if (status != STATUS_OK) return status;
     *size = names->size - *at;
-    uint64_t hash = text_hash(text_plain(names->bytes + *at, *size), 0);
+    uint64_t hash = hash_text(text_plain(names->bytes + *at, *size), &plan->calls.key);
     if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
   }
   return status;
@@ -173,7 +173,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
 
 static Status carry_out_all(Repairer *repairer, const Plan *plan) {
   Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
-  if (status == STATUS_OK) status = ledger_new(&plan->memory, &repairer->ledger);
+  if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
   for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
     status = carry_out(repairer, plan, &plan->steps[i]);
   }
