@@ -299,6 +299,25 @@ function Conversation:apply(operations) end
 --- Everything as the seeds' state table (camelCase, positions from 0).
 ---@return table
 function Conversation:state() end
+--- What a batch did to which message, and why; nil for operations, which say it themselves.
+---@param batch? integer|string    default: the current one
+---@return ebb.Ledger?
+function Conversation:ledger(batch) end
+---@class ebb.Event
+---@field action ebb.Action|"kept"|"absent"   absent: in no batch that led to the current one
+---@field by? string           the policy, or the operation
+---@field reason? string       the policy's, or the batch's description
+---@field batch integer        in which it happened; the current one if nothing did
+---@field seq integer          of the message, or of what had replaced it by then
+---@field replacement? integer
+---@field before integer       tokens
+---@field after integer
+---@class ebb.Explanation: ebb.Event   The last of what happened to a message on the way to the current batch
+---@field events ebb.Event[]   all of it, in order; empty for what was kept
+---@field visible boolean      it, or what replaced it, is in the list now
+---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
+---@return ebb.Explanation
+function Conversation:explain(message) end
 ---@class ebb.Repair
 ---@field dialect? ebb.Dialect     default: as the messages are written
 ---@field calls? "drop"|"synthesize"   what becomes of unanswered calls; default: drop

@@ -2,6 +2,7 @@
 ** Ledgers: a share of one, and the conversation whose messages it names.
 */
 #include "bind/bind.h"
+#include "core/explain.h"
 
 typedef struct LedgerHandle {
   Ledger *ledger;
@@ -115,9 +116,96 @@ static int l_json(lua_State *L) {
   return 1;
 }
 
+/* ---- of a conversation ---- */
+
+/* conversation:ledger(batch) -> Ledger | nil */
+static int l_of_batch(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  const History *history = conversation_history(handle->conversation);
+  uint32_t length, batch = history_current(history);
+  bool has_length;
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) batch = bind_batch_argument(L, handle, 2, &has_length, &length);
+  Ledger *ledger = history_ledger(history, batch);
+  if (ledger == NULL) lua_pushnil(L);
+  else bind_push_ledger(L, 1, ledger);
+  return 1;
+}
+
+/* An explanation under way; the collector frees it whatever is raised. */
+static const BindType EXPLANATION = {"Explanation"};
+
+static int l_free_explanation(lua_State *L) {
+  explanation_free(lua_touserdata(L, 1));
+  return 0;
+}
+
+static MessageId explained(lua_State *L, const Conversation *conversation) {
+  if (bind_test(L, 2, &BIND_MESSAGE) != NULL) return bind_check_message(L, 2);
+  return (MessageId)bind_integer(L, 2, "seq", 1, store_count(conversation_store(conversation)));
+}
+
+/* {action, by, reason, batch, seq, before, after, replacement} */
+static void push_event(lua_State *L, const Conversation *conversation, const Event *event) {
+  uint32_t tokens = message_tokens(conversation_message(conversation, event->id));
+  bool inserted = event->action == ACTION_INSERTED;
+  uint32_t after = inserted ? tokens : 0;
+  lua_createtable(L, 0, 8);
+  bind_set_text(L, "action", text_of(action_name(event->action)));
+  bind_set_text(L, "by", event->by);
+  bind_set_text(L, "reason", event->reason);
+  bind_set_integer(L, "batch", event->batch);
+  bind_set_integer(L, "seq", event->id);
+  bind_set_integer(L, "before", inserted ? 0 : tokens);
+  if (event->replacement != 0) {
+    bind_set_integer(L, "replacement", event->replacement);
+    after = message_tokens(conversation_message(conversation, event->replacement));
+  }
+  bind_set_integer(L, "after", after);
+}
+
+/* A message to which nothing happened. */
+static void push_no_event(lua_State *L, const Conversation *conversation, const Explanation *explanation) {
+  uint32_t tokens = message_tokens(conversation_message(conversation, explanation->id));
+  lua_createtable(L, 0, 8);
+  bind_set_text(L, "action", text_of(explanation->visible ? "kept" : "absent"));
+  bind_set_integer(L, "batch", history_current(conversation_history(conversation)));
+  bind_set_integer(L, "seq", explanation->id);
+  bind_set_integer(L, "before", tokens);
+  bind_set_integer(L, "after", explanation->visible ? tokens : 0);
+}
+
+/* conversation:explain(message) -> the last event, with `events`: all of them */
+static int l_explain(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  lua_settop(L, 2);
+  MessageId id = explained(L, handle->conversation);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &EXPLANATION) == LUA_TNIL) bind_type(L, &EXPLANATION, NULL, NULL, l_free_explanation);
+  lua_pop(L, 1);
+  Explanation *explanation = bind_new(L, &EXPLANATION, sizeof *explanation, 0);
+  explanation->memory = bind_memory(L);
+  Status status = explain_message(handle->conversation, id, explanation);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "explain");
+  lua_createtable(L, (int)explanation->count, 0);            /* 4 */
+  for (uint32_t i = 0; i < explanation->count; i++) {
+    push_event(L, handle->conversation, &explanation->events[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  if (explanation->count > 0) push_event(L, handle->conversation, &explanation->events[explanation->count - 1]);
+  else push_no_event(L, handle->conversation, explanation);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "events");
+  lua_pushboolean(L, explanation->visible);
+  lua_setfield(L, -2, "visible");
+  return 1;
+}
+
 void bind_open_ledger(lua_State *L) {
   static const BindMethod methods[] = {
     {"runs", l_runs, ""}, {"notes", l_notes, ""}, {"json", l_json, ""}, {NULL, NULL, NULL}};
+  static const BindMethod of_conversation[] = {
+    {"ledger", l_of_batch, "batch"}, {"explain", l_explain, "message"}, {NULL, NULL, NULL}};
   bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);
   bind_methods(L, &BIND_LEDGER, methods);
+  bind_methods(L, &BIND_CONVERSATION, of_conversation);
 }

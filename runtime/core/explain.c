@@ -1,0 +1,99 @@
+#include "core/explain.h"
+
+static Status add(Explanation *explanation, Event event) {
+  Event *grown = memory_grow(&explanation->memory, explanation->events, &explanation->room, explanation->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  explanation->events = grown;
+  grown[explanation->count++] = event;
+  if (event.replacement != 0) explanation->id = event.replacement;
+  return STATUS_OK;
+}
+
+/* What the batch's ledger tells of the message, under all the ids that it had. */
+static Status read_ledger(const History *history, uint32_t batch, Explanation *explanation) {
+  const Ledger *ledger = history_ledger(history, batch);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger) && status == STATUS_OK; i++) {
+    LedgerRun run = ledger_run(ledger, i);
+    if (explanation->id < run.first || explanation->id - run.first >= run.count) continue;
+    status = add(explanation, (Event){.action = run.action, .batch = batch, .id = explanation->id, .replacement = run.replacement,
+                                      .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)});
+  }
+  return status;
+}
+
+static bool find(const Sequence *list, MessageId id, uint32_t *index) {
+  *index = sequence_index_of(list, id, UINT32_MAX);
+  return *index < sequence_count(list);
+}
+
+/* What an operation without a ledger did, seen by what was there before and after. */
+static Status compare(const Conversation *conversation, BatchInfo info, const Sequence *before, const Sequence *after,
+                      Explanation *explanation) {
+  const Store *store = conversation_store(conversation);
+  MessageId id = explanation->id;
+  uint32_t was, is;
+  bool had = find(before, id, &was), has = find(after, id, &is);
+  if (had == has) return STATUS_OK;
+  Event event = {.action = has ? ACTION_INSERTED : ACTION_DROPPED, .batch = info.index, .id = id,
+                 .by = text_of(batch_kind_name(info.kind)), .reason = info.description};
+  if (had && was < sequence_count(after)) {      /* a replacement stands in its place */
+    MessageId there = sequence_at(after, was);
+    if (store_origin(store, there) == store_origin(store, id)) {
+      event.action = ACTION_REPLACED;
+      event.replacement = there;
+    }
+  }
+  return add(explanation, event);
+}
+
+static Status read_batch(const Conversation *conversation, uint32_t batch, Explanation *explanation) {
+  const History *history = conversation_history(conversation);
+  BatchInfo info = history_batch(history, batch);
+  uint32_t told = explanation->count;
+  Status status = read_ledger(history, batch, explanation);
+  if (status != STATUS_OK || explanation->count > told || info.parent == BATCH_NONE) return status;
+  if (info.pruned || history_batch(history, info.parent).pruned) return STATUS_OK;
+  Sequence *before = NULL, *after = NULL;
+  status = history_state(history, info.parent, info.parent_length, &before);
+  if (status == STATUS_OK) status = history_state(history, batch, info.born, &after);
+  if (status == STATUS_OK) status = compare(conversation, info, before, after, explanation);
+  sequence_release(after);
+  sequence_release(before);
+  return status;
+}
+
+/* The batches from the first to the current one. */
+static uint32_t way_to(const History *history, uint32_t *way) {
+  uint32_t count = 0;
+  for (uint32_t batch = history_current(history); batch != BATCH_NONE; batch = history_batch(history, batch).parent) {
+    way[count++] = batch;
+  }
+  for (uint32_t i = 0; i < count / 2; i++) {
+    uint32_t other = way[i];
+    way[i] = way[count - 1 - i];
+    way[count - 1 - i] = other;
+  }
+  return count;
+}
+
+Status explain_message(const Conversation *conversation, MessageId id, Explanation *explanation) {
+  const History *history = conversation_history(conversation);
+  size_t room = history_count(history);
+  if (id == 0 || id > store_count(conversation_store(conversation))) return STATUS_RANGE;
+  uint32_t *way = memory_new_array(&explanation->memory, room, sizeof *way), index;
+  if (way == NULL) return STATUS_MEMORY;
+  explanation->id = id;
+  uint32_t count = way_to(history, way);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) status = read_batch(conversation, way[i], explanation);
+  explanation->visible = find(conversation_list(conversation), explanation->id, &index);
+  memory_free(&explanation->memory, way, room * sizeof *way);
+  return status;
+}
+
+void explanation_free(Explanation *explanation) {
+  memory_free(&explanation->memory, explanation->events, explanation->room * sizeof *explanation->events);
+  explanation->events = NULL;
+  explanation->count = explanation->room = 0;
+}
