@@ -527,6 +527,35 @@ function ebb.load(path, options) end
 ---@return string? code
 function ebb.parse(text, options) end
 
+---@class ebb.Replay
+---@field policies? any[]      each as in chat:trim, and each played by itself; default: keep_recent
+---@field budget? integer      tokens of each request; default: the model's window less its output
+---@field reserve? integer
+---@field guards? boolean
+---@class ebb.ReplayResult
+---@field policy string
+---@field requests integer     that were sent: one before each message of the assistant
+---@field refusals integer     that could not be made to fit, and were not sent
+---@field first_refusal? string
+---@field sent integer         tokens of all requests
+---@field trust string
+---@field shared integer       of these, tokens of the beginning that a request has in common with the one before
+---@field share number         shared / sent
+---@field fill? number         how full the budget was, 0 to 1, on average over the requests for which the whole
+---                            history would have been too long; nil: there were none
+---@field cost? number         of input, in the currency of the model's prices; nil: it has none
+---@field units_dropped integer
+---@field messages_dropped integer
+---@field messages_replaced integer
+---@field messages_inserted integer
+--- Plays a recorded conversation turn by turn, once for each policy; the recording stays as it is.
+---@param chat ebb.Conversation
+---@param options? ebb.Replay
+---@return ebb.ReplayResult[]? results    one per policy
+---@return string? message
+---@return string? code        "policy": one of them failed
+function ebb.replay(chat, options) end
+
 ---@class ebb.json
 ---@field null lightuserdata   JSON's null
 ebb.json = {}

@@ -11,6 +11,7 @@ local models = require "ebb.models"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
+local replay = require "ebb.policies.replay"
 local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
@@ -64,6 +65,16 @@ function ebb.parse(text, options)
   local core_options, model = models.resolve(options)
   local chat, message, code = core.parse(text, core_options)
   return with_model(chat, model, message, code)
+end
+
+--- Plays a recorded conversation turn by turn, once for each policy.
+---@param chat ebb.Conversation
+---@param options? ebb.Replay
+---@return ebb.ReplayResult[]? results
+---@return string? message
+---@return string? code
+function ebb.replay(chat, options)
+  return replay.run(chat, options)
 end
 
 ---- Methods in Lua ----

@@ -48,6 +48,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_draft(L);
   lua_setfield(L, -2, "draft");
   bind_open_check(L);
+  bind_open_replay(L);
   bind_open_walk(L);
   bind_open_tokenizer(L);
   bind_open_folder(L);

@@ -1,0 +1,49 @@
+/*
+** For replays: what two states of a conversation have in common.
+*/
+#include "bind/bind.h"
+#include "core/prefix.h"
+
+static const BindType STATE = {"State"};
+
+static int l_free(lua_State *L) {
+  BatchHandle *state = lua_touserdata(L, 1);
+  sequence_release(state->list);
+  state->list = NULL;
+  return 0;
+}
+
+/* Pushes the state whose batch and length stand at `index`. */
+static const Sequence *push_state(lua_State *L, const History *history, int index) {
+  uint32_t batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
+  uint32_t length = (uint32_t)bind_integer(L, index + 1, "length", 0, UINT32_MAX);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &STATE) == LUA_TNIL) bind_type(L, &STATE, NULL, NULL, l_free);
+  lua_pop(L, 1);
+  BatchHandle *state = bind_new(L, &STATE, sizeof *state, 0);
+  Status status = history_state(history, batch, length, &state->list);
+  if (status != STATUS_OK) bind_raise_status(L, status, "state");
+  return state->list;
+}
+
+/* common(conversation, batch, length, other, other_length) -> messages, tokens: of
+   the beginning that both states have */
+static int l_common(lua_State *L) {
+  const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  const History *history = conversation_history(conversation);
+  Memory memory = bind_memory(L);
+  uint32_t messages;
+  lua_settop(L, 5);
+  const Sequence *before = push_state(L, history, 2), *after = push_state(L, history, 4);
+  Status status = prefix_common(&memory, conversation_store(conversation), before, after, &messages);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "common");
+  Sum sum = sequence_prefix(after, messages);
+  lua_pushinteger(L, messages);
+  lua_pushinteger(L, (lua_Integer)sum_measure(&sum, MEASURE_TOKENS));
+  return 2;
+}
+
+void bind_open_replay(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"common", l_common, "conversation batch length other other_length"}, {NULL, NULL, NULL}};
+  bind_functions(L, "core", functions);
+}
