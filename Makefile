@@ -29,7 +29,7 @@ LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
 FLAGS_release  = -O3 $(LTO) -DNDEBUG
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
-FLAGS_small    = $(FLAGS_sanitize) -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4
+FLAGS_small    = $(FLAGS_sanitize) -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES
 
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))
