@@ -12,8 +12,11 @@ void slots_free(const Memory *memory, Slots *slots) {
   *slots = (Slots){0};
 }
 
+/* The first reason stays, but what waits for results may be kept for good. */
 static void hold_slot(Slots *slots, uint32_t slot, Hold hold) {
-  if (!(slots->flags[slot] & SLOT_HOLD)) slots->flags[slot] |= (uint8_t)hold;
+  Hold before = (Hold)(slots->flags[slot] & SLOT_HOLD);
+  if (before != HOLD_NONE && !(before == HOLD_PENDING && hold == HOLD_KEPT)) return;
+  slots->flags[slot] = (uint8_t)((slots->flags[slot] & ~SLOT_HOLD) | hold);
 }
 
 /* What one message of a unit is held by holds all of it. */

@@ -11,7 +11,8 @@
 
 typedef struct PlainSlot {
   MessageId id;
-  bool gone, held;
+  bool gone;
+  Hold held;
   uint32_t unit;
 } PlainSlot;
 
@@ -30,27 +31,45 @@ static const Message *message_of(const Trim *trim, MessageId id) { return conver
 
 /* ---- what should be ---- */
 
-static void hold_unit(Trim *trim, uint32_t unit) {
-  for (uint32_t i = 0; i < trim->count; i++) trim->slots[i].held |= trim->slots[i].unit == unit;
+/* The first reason stays, but what waits for results may be kept for good. */
+static void hold_unit(Trim *trim, uint32_t unit, Hold hold) {
+  for (uint32_t i = 0; i < trim->count; i++) {
+    PlainSlot *slot = &trim->slots[i];
+    bool free = slot->held == HOLD_NONE || (slot->held == HOLD_PENDING && hold == HOLD_KEPT);
+    if (slot->unit == unit && free) slot->held = hold;
+  }
 }
 
-/* The rules of guards, slot by slot; held ones stay held. */
+static bool guarded_by(const Trim *trim, uint32_t i, Hold hold, uint32_t last) {
+  MessageId id = trim->slots[i].id, origin = store_origin(conversation_store(trim->chat), id);
+  switch (hold) {
+  case HOLD_SYSTEM: return message_role(message_of(trim, id)) == ROLE_SYSTEM;
+  case HOLD_PINNED: return marks_has(conversation_marks(trim->chat), text_of(MARK_PINNED), origin);
+  case HOLD_PENDING: return draft_units(trim->draft)->units[trim->slots[i].unit].pending;
+  default: return i == last;
+  }
+}
+
+/* The rules of guards, slot by slot; held ones stay held, but for a call of the
+   policy's own that waits no more. */
 static void hold_all(Trim *trim) {
-  const Marks *marks = conversation_marks(trim->chat);
-  const Units *units = draft_units(trim->draft);
+  Hold before[SLOTS];
   uint32_t last = UNIT_NONE;
   for (uint32_t i = 0; i < trim->count; i++) {
     PlainSlot *slot = &trim->slots[i];
-    const Message *message = message_of(trim, slot->id);
-    slot->unit = units->of[i];
-    if (message_starts_turn(message)) last = i;
+    before[i] = slot->held;
+    slot->held = HOLD_NONE;
+    slot->unit = draft_units(trim->draft)->of[i];
+    if (message_starts_turn(message_of(trim, slot->id))) last = i;
+  }
+  for (Hold hold = HOLD_SYSTEM; trim->guarded && hold <= HOLD_LAST_USER; hold++) {
+    for (uint32_t i = 0; i < trim->count; i++) {
+      if (guarded_by(trim, i, hold, last)) hold_unit(trim, trim->slots[i].unit, hold);
+    }
   }
   for (uint32_t i = 0; i < trim->count; i++) {
-    const PlainSlot *slot = &trim->slots[i];
-    MessageId origin = store_origin(conversation_store(trim->chat), slot->id);
-    bool guarded = message_role(message_of(trim, slot->id)) == ROLE_SYSTEM || units->units[slot->unit].pending ||
-                   i == last || marks_has(marks, text_of(MARK_PINNED), origin);
-    if ((guarded && trim->guarded) || slot->held) hold_unit(trim, slot->unit);
+    bool own = before[i] == HOLD_PENDING && trim->slots[i].id > trim->began;
+    if (before[i] != HOLD_NONE && !own) hold_unit(trim, trim->slots[i].unit, before[i]);
   }
 }
 
@@ -81,7 +100,7 @@ static void check_slots(const Trim *trim) {
     const PlainSlot *slot = &trim->slots[i];
     assert_int_equal(draft_slot_message(trim->draft, i), slot->id);
     assert_int_equal(draft_slot_is_gone(trim->draft, i), slot->gone);
-    assert_int_equal(draft_slot_hold(trim->draft, i) != HOLD_NONE, slot->held);
+    assert_int_equal(draft_slot_hold(trim->draft, i), slot->held);
     live += !slot->gone;
     untouched += !slot->gone && slot->id <= trim->began;
     if (slot->held && !slot->gone) guarded += message_tokens(message_of(trim, slot->id));
@@ -268,7 +287,7 @@ static void do_keep(Trim *trim) {
   uint32_t slot = plain_slot(trim, id);
   bool there = slot < trim->count && !trim->slots[slot].gone;
   assert_int_equal(draft_keep(trim->draft, id), there ? STATUS_OK : STATUS_RANGE);
-  if (there) hold_unit(trim, trim->slots[slot].unit);
+  if (there) hold_unit(trim, trim->slots[slot].unit, HOLD_KEPT);
 }
 
 static void step(Trim *trim) {
