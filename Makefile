@@ -64,8 +64,12 @@ DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY)   ## build the command, the Lua module and its library into build/
+all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(if $(filter release,$(MODE)),vocabularies)   ## build the command, the Lua module and its library into build/
 	@:
+
+# All modes use the images that the release build makes.
+vocabularies: $(B)/ebb
+	@.ci/vocab $(B)/ebb
 
 run: deps   ## trim the sample conversation to 4000 tokens and show what was kept and why
 	@$(MAKE) --no-print-directory $(PARALLEL) all
@@ -109,10 +113,14 @@ install: all   ## copy the command and the Lua library beneath PREFIX (/usr/loca
 	for file in $(LUA_FILES:lua/%=%); do \
 	  install -D -m 644 lua/$$file $(DESTDIR)$(PREFIX)/share/lua/5.4/$$file || exit 1; \
 	done
+	for image in build/share/ebb/vocab/*.vocab; do \
+	  test ! -f $$image || install -D -m 644 $$image $(DESTDIR)$(PREFIX)/share/ebb/vocab/$${image##*/} || exit 1; \
+	done
 
 uninstall:   ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/ebb
 	rm -rf $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb $(DESTDIR)$(PREFIX)/share/lua/5.4/ebb
+	rm -f $(DESTDIR)$(PREFIX)/share/ebb/vocab/cl100k_base.vocab $(DESTDIR)$(PREFIX)/share/ebb/vocab/o200k_base.vocab
 
 clean:   ## remove build/
 	rm -rf build
@@ -195,5 +203,5 @@ build/fuzz/%: tests/fuzz/%.c $(patsubst $(B)/%.o,%.c,$(CORE)) Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all run test test-build check-hard fuzz bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
+.PHONY: all vocabularies run test test-build check-hard fuzz bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
 .DELETE_ON_ERROR:

@@ -15,6 +15,7 @@ local replay = require "ebb.policies.replay"
 local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
+local vocabularies = require "ebb.support.vocabularies"
 
 ---@class ebb
 local ebb = {
@@ -75,6 +76,13 @@ end
 ---@return string? code
 function ebb.replay(chat, options)
   return replay.run(chat, options)
+end
+
+--- Counts, encodes and decodes exactly, by a vocabulary that is installed.
+---@param encoding string      "o200k_base", "cl100k_base" or an imported one
+---@return ebb.Tokenizer
+function ebb.tokenizer(encoding)
+  return vocabularies.tokenizer(encoding)
 end
 
 ---- Methods in Lua ----

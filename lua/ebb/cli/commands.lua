@@ -16,6 +16,7 @@ commands.list = {
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
   { name = "diff", summary = "Show what two conversations do not have in common." },
   { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },
+  { name = "vocab", summary = "List, import or verify the vocabularies of exact counts." },
   { name = "policies", summary = "List trim policies, or the options of one." },
   { name = "help", summary = "Explain a command." },
 }

@@ -1,0 +1,133 @@
+--- ebb vocab: the vocabularies that exact counts are made by.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+local vocabularies = require "ebb.support.vocabularies"
+
+local command = {}
+
+local FILE_MAX = 256 * 1024 * 1024   -- bytes of a file that is imported; the largest that are published have 20 MB
+
+--- OpenAI's own files, by their SHA-256: these need neither a name nor a pattern.
+local KNOWN = {
+  ["223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"] = { name = "cl100k_base", pattern = "cl100k" },
+  ["446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"] = { name = "o200k_base", pattern = "o200k" },
+  ["306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"] = { name = "r50k_base", pattern = "gpt2" },
+  ["94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"] = { name = "p50k_base", pattern = "gpt2" },
+}
+
+function command.declare(parser)
+  parser:argument("action", "ls, import or verify."):choices { "ls", "import", "verify" }
+  parser:argument("what", "import: a .tiktoken or tokenizer.json file. verify: a name; all, if none is given."):args("?")
+  parser:option("--pattern", "import: how texts are cut before merging: cl100k, o200k, gpt2 or a regular expression.")
+    :argname("<pattern>")
+  parser:option("--name", "import: what the encoding is called (default: the file's name)."):argname("<name>")
+  parser:flag("--nfc", "import: take texts to be in Unicode's form NFC, for a file that asks to normalize them so.")
+  parser:option("-o", "import: write the image there, not into the user's folder. ls: write the list there.")
+    :argname("<file>"):hidden_name("--output"):target("output")
+end
+
+---- ls ----
+
+local function trust_of(description)
+  local known = KNOWN[description.source]
+  return known and known.pattern == description.pattern and "OpenAI's " .. known.name or "imported"
+end
+
+local function row_of(image)
+  local description, message = core.vocab.describe(image.path)
+  if not description then return { image.name, "", "", "", "damaged", "", message } end
+  local size = ("%.1f MB"):format(description.bytes / 1e6)
+  return { image.name, tostring(description.tokens), description.pattern, size, trust_of(description),
+           description.source:sub(1, 12), image.path }
+end
+
+local COLUMNS = {
+  { title = "encoding" }, { title = "tokens", right = true }, { title = "pattern" }, { title = "size", right = true },
+  { title = "source" }, { title = "SHA-256" }, { title = "where" },
+}
+
+local function list(given)
+  if given.what then failure.usage "ls takes no name" end
+  local rows = {}
+  for i, image in ipairs(vocabularies.list()) do
+    rows[i] = row_of(image)
+  end
+  local none = "No vocabulary is installed: counts are estimates. `ebb vocab import FILE` adds one.\n"
+  local out = #rows == 0 and none or text.printable(grid.render(COLUMNS, rows, math.maxinteger), true)
+  terminal.result(out, given.output)
+end
+
+---- import ----
+
+--- "path/llama3.tiktoken" -> "llama3"; a tokenizer.json is called after its folder.
+local function name_of(path)
+  local folder, file = path:match "^(.-)/?([^/]*)$"
+  local stem = file:gsub("%.[^.]*$", "")
+  if stem == "tokenizer" and folder ~= "" then stem = folder:match "[^/]*$" end
+  return stem
+end
+
+local function target_of(given, name)
+  if given.output then return given.output end
+  local folder = vocabularies.user_folder()
+  if not folder then failure.raise(failure.IO, "there is no home folder to import into", "give -o or set XDG_DATA_HOME") end
+  failure.check(core.make_folder(folder))
+  return folder .. "/" .. vocabularies.file_name(name)
+end
+
+local function hint_for(message)
+  if message:find "not NFC" then return "--nfc counts texts as if they were in that form already, as nearly all are" end
+  if message:find "expression" and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
+end
+
+local function import(given)
+  if not given.what then failure.usage "import needs a file" end
+  local content = failure.check(core.read_file(given.what, FILE_MAX))
+  local json = content:find "^%s*{" ~= nil
+  local known = KNOWN[core.vocab.sha256(content)] or {}
+  local name = given.name or known.name or name_of(given.what)
+  local pattern = given.pattern or known.pattern
+  if not json and not pattern then
+    failure.usage("a .tiktoken file does not say how texts are cut", "give --pattern cl100k, o200k, gpt2 or an expression")
+  end
+  local asked = { file = given.what, name = name, pattern = pattern, json = json, composed = given.nfc or false }
+  local image, message = failure.typed(core.vocab.build, content, asked)
+  if not image then failure.raise(failure.REFUSED, message, hint_for(message)) end
+  local target = target_of(given, name)
+  failure.check(core.write_file(target, image))
+  terminal.say(("%s: %s is ready, %.1f MB"):format(target, name, #image / 1e6))
+end
+
+---- verify ----
+
+local function images_asked(name)
+  if not name then return vocabularies.list() end
+  local path = name:find "/" and name or vocabularies.find(name)
+  if not path then failure.usage(("no vocabulary is called '%s'"):format(name), "`ebb vocab ls` lists them") end
+  return { { name = name, path = path } }
+end
+
+local function verify(given)
+  local wrong
+  for _, image in ipairs(images_asked(given.what)) do
+    local good, message = core.vocab.verify(image.path)
+    terminal.say(good and ("%s: good"):format(image.path) or message)
+    wrong = wrong or not good
+  end
+  return wrong and failure.REFUSED or 0
+end
+
+local ACTIONS = { ls = list, import = import, verify = verify }
+
+function command.run(given)
+  local import_only = given.pattern or given.name or given.nfc
+  if given.action ~= "import" and import_only then failure.usage("--pattern, --name and --nfc go with import") end
+  if given.action == "verify" and given.output then failure.usage("-o does not go with verify") end
+  return ACTIONS[given.action](given)
+end
+
+return command

@@ -1,0 +1,107 @@
+--- Where vocabularies lie, and which there are.
+--
+-- An encoding is the name of an image, a file NAME.vocab in one of these
+-- folders; the first one that has it counts:
+--
+--     $EBB_VOCAB_PATH                    where it is set: for containers and tests, which have no home
+--     $XDG_DATA_HOME/ebb/vocab           the user's own imports (~/.local/share/ebb/vocab)
+--     share/ebb/vocab                    beside the command or the module, or above it: what make installed
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+
+local vocabularies = {}
+
+local SUFFIX = ".vocab"
+local LEVELS = 4   -- PREFIX/lib/lua/5.4/ebb/core.so is four folders below PREFIX
+
+--- Where users' imports go; nil without a home.
+---@return string?
+function vocabularies.user_folder()
+  local data = os.getenv "XDG_DATA_HOME"
+  if data and data:sub(1, 1) == "/" then return data .. "/ebb/vocab" end   -- the standard ignores relative ones
+  local home = os.getenv "HOME"
+  return home and home ~= "" and home .. "/.local/share/ebb/vocab" or nil
+end
+
+--- Folders above the command or the module, the nearest first.
+local function add_installed(folders)
+  local folder = (core.vocab.home() or ""):match "^(.*)/[^/]*$"
+  for _ = 0, LEVELS do
+    if not folder then return end
+    folders[#folders + 1] = folder .. "/share/ebb/vocab"
+    folder = folder:match "^(.*)/[^/]+$"
+  end
+end
+
+---@return string[]
+function vocabularies.folders()
+  local folders = {}
+  local path = os.getenv "EBB_VOCAB_PATH"
+  if path and path ~= "" then folders[1] = path end
+  folders[#folders + 1] = vocabularies.user_folder()
+  add_installed(folders)
+  return folders
+end
+
+--- The images there are, by name; an image hides others of its name in later folders.
+---@return { name: string, path: string }[]
+function vocabularies.list()
+  local found, seen = {}, {}
+  for _, folder in ipairs(vocabularies.folders()) do
+    for _, file in ipairs(core.list_folder(folder) or {}) do
+      local name = file:sub(-#SUFFIX) == SUFFIX and file:sub(1, -#SUFFIX - 1)
+      if name and name ~= "" and not seen[name] then
+        seen[name] = true
+        found[#found + 1] = { name = name, path = folder .. "/" .. file }
+      end
+    end
+  end
+  table.sort(found, function(a, b) return a.name < b.name end)
+  return found
+end
+
+--- The path of an encoding's image, or nil.
+---@param encoding string
+---@return string?
+function vocabularies.find(encoding)
+  if encoding:find "/" then return nil end
+  for _, folder in ipairs(vocabularies.folders()) do
+    local path = folder .. "/" .. encoding .. SUFFIX
+    local file = io.open(path, "rb")
+    if file then
+      file:close()
+      return path
+    end
+  end
+end
+
+--- What an image is called in its folder.
+---@param name string
+---@return string
+function vocabularies.file_name(name)
+  return name .. SUFFIX
+end
+
+local function hint_for(encoding)
+  local names = {}
+  for i, image in ipairs(vocabularies.list()) do
+    names[i] = image.name
+  end
+  if #names == 0 then return "no vocabulary is installed; `ebb vocab import FILE` adds one" end
+  return suggest.hint(encoding, names) or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
+end
+
+--- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
+---@param encoding string
+---@return ebb.Tokenizer
+function vocabularies.tokenizer(encoding)
+  if type(encoding) ~= "string" then refuse("argument", "an encoding is the name of a vocabulary, a string") end
+  local path = vocabularies.find(encoding)
+  if not path then refuse("unknown_name", ("unknown encoding '%s'"):format(encoding), hint_for(encoding)) end
+  local tokenizer, message, code = core.tokenizer(path)
+  return tokenizer or refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
+end
+
+return vocabularies
