@@ -3,7 +3,7 @@
 **
 **     node runtime/tokens/class_generate.mjs FOLDER-OF-THE-PACKAGE > runtime/tokens/class_table.c
 **
-** tests/peers/class_table.sh fetches the package and compares what this writes with the file.
+** tests/peers/tokens/oracle.sh fetches the package and compares what this writes with the file.
 */
 import path from "node:path";
 import { pathToFileURL } from "node:url";

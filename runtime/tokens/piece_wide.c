@@ -14,7 +14,7 @@
 */
 #include "tokens/piece_wide.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(EBB_PORTABLE)   /* the tests build with that too */
 
 #include "tokens/piece_rules.h"
 #include "tokens/piece_window.h"

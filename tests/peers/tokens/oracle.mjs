@@ -1,0 +1,162 @@
+/*
+** Texts and the ids that npm `tiktoken` gives them.
+**
+**     node oracle.mjs expect PEERS ENCODING FOLDER TEXTS...   writes FOLDER/KIND.in and KIND.expected
+**     node oracle.mjs compare FOLDER KIND                     ends with 1 if KIND.out is not KIND.expected
+**
+** Kinds: `points`, every code point alone and between letters, digits, spaces and punctuation; `strings`, random ones;
+** `real`, up to 5 MB of files. The formats are those of `tokens ids` (tests/bench/tokens.c).
+**
+** The oracle was right in all of the cases in which other packages differ from OpenAI's own tokenizer, so that nothing
+** is left out here.
+*/
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const STRINGS = 100000, REAL_BYTES = 5e6, FILE_BYTES = 100000, PART = 4000;
+
+/* Repeats from the seed that it says. */
+function randomOf(seed) {
+  let state = BigInt(seed);
+  return (below) => {
+    state = (state * 6364136223846793005n + 1442695040888963407n) & 0xFFFFFFFFFFFFFFFFn;
+    return Number((state >> 33n) % BigInt(below));
+  };
+}
+
+function* points() {
+  for (let point = 0; point <= 0x10FFFF; point++) {
+    if (point >= 0xD800 && point <= 0xDFFF) continue;
+    const c = String.fromCodePoint(point);
+    yield c;
+    yield `a${c}b`;
+    yield `1${c}2`;
+    yield ` ${c} `;
+    yield `!${c}?`;
+    yield `\n${c}'s`;
+  }
+}
+
+const WORDS = [
+  "a", "the", "s", "S", "T", "LL", "'", "'s", "'Re", "'ve", "'d", "'LL", "'\u017F", "\u017F", " ", "  ", "\t", "\n",
+  "\r\n", "\r", "/", "//", "!", "?!", ".", "0", "12", "3456", "\u00BD", "\u0301", "\u0300\u0301", "\u00E9", "\u01C5",
+  "\u1D43", "\u4E2D", "\u4E2D\u6587", "\u3042", "\uFF0C", "\u3000", "\u00A0", "\u0085", "\uFEFF", "\u180E", "\u200B",
+  "\u2028", "\u2019", "\u201C", "\u0416", "\u0436", "\u05D0", "\u0627\u0651", "\u0915\u094D\u0937", "\u{1F600}",
+  "\u{1F468}\u200D\u{1F469}", "\uFE0F", "\u{E0100}", "\u{1C89}", "\u{18D19}", "<|endoftext|>", "camelCase",
+  "HTTPServer", "return", " function", "        ", "==", "\");\n", "\u0000",
+];
+
+/* Words that begin rules of the patterns, few of them in most strings so that runs are long; or any code points. */
+function* strings() {
+  const seed = process.env.SEED ?? Date.now() % 1e9, random = randomOf(seed);
+  console.log(`SEED=${seed}`);
+  for (let i = 0; i < STRINGS; i++) {
+    const few = random(4) === 0 ? WORDS.length : 1 + random(6), first = random(WORDS.length), any = random(10) === 0;
+    let text = "";
+    for (let left = 1 + random(random(20) === 0 ? 400 : 30); left > 0; left--) {
+      const point = any ? random(random(2) === 0 ? 0x3000 : 0x110000) : 0;
+      if (point >= 0xD800 && point <= 0xDFFF) continue;
+      text += any ? String.fromCodePoint(point) : WORDS[(first + 7 * random(few)) % WORDS.length];
+    }
+    yield text;
+  }
+}
+
+function* filesOf(folder) {
+  let entries = [];
+  try { entries = fs.readdirSync(folder, { withFileTypes: true }); } catch { return; }   // not on this machine
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const full = path.join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesOf(full);
+    else if (entry.isFile() && !/\.(gz|png|bin)$/.test(entry.name)) yield full;
+  }
+}
+
+/* Every folder gives its share of what those before it left. */
+function* real(folders) {
+  let left = REAL_BYTES;
+  for (const [index, folder] of folders.entries()) {
+    const rest = left - left / (folders.length - index);
+    for (const file of filesOf(folder)) {
+      const text = fs.readFileSync(file).subarray(0, FILE_BYTES).toString().replace(/\uFFFD/g, "");
+      for (let at = 0; at < text.length; at += PART) yield text.slice(at, at + PART).toWellFormed();
+      if ((left -= Buffer.byteLength(text)) <= rest) break;
+    }
+  }
+}
+
+/* Gathers what is written, so that a file is not written number by number. */
+class Output {
+  constructor(file) {
+    this.file = fs.openSync(file, "w");
+    this.buffer = Buffer.alloc(1 << 22);
+    this.used = 0;
+  }
+  room(size) {
+    if (this.used + size > this.buffer.length) this.flush();
+    return this.used;
+  }
+  text(text) {
+    const bytes = Buffer.from(text), at = this.room(4 + bytes.length);
+    this.buffer.writeUInt32LE(bytes.length, at);
+    bytes.copy(this.buffer, at + 4);
+    this.used += 4 + bytes.length;
+  }
+  ids(ids) {
+    this.room(4 + 4 * ids.length);
+    this.used = this.buffer.writeUInt32LE(ids.length, this.used);
+    for (const id of ids) this.used = this.buffer.writeUInt32LE(id, this.used);
+  }
+  flush() {
+    fs.writeSync(this.file, this.buffer, 0, this.used);
+    this.used = 0;
+  }
+}
+
+function expect(peers, encoding, folder, folders) {
+  const { get_encoding } = createRequire(path.resolve(peers, "package.json"))("tiktoken");
+  const oracle = get_encoding(encoding);
+  for (const [kind, texts] of Object.entries({ points: points(), strings: strings(), real: real(folders) })) {
+    const input = new Output(path.join(folder, `${kind}.in`));
+    const expected = new Output(path.join(folder, `${kind}.expected`));
+    let count = 0, bytes = 0;
+    for (const text of texts) {
+      count++;
+      bytes += Buffer.byteLength(text);
+      input.text(text);
+      expected.ids(oracle.encode_ordinary(text));
+    }
+    input.flush();
+    expected.flush();
+    console.log(`${encoding}: ${kind}, ${count} texts, ${(bytes / 1e6).toFixed(1)} MB`);
+  }
+}
+
+function* records(file, width) {
+  const bytes = fs.readFileSync(file);
+  for (let at = 0; at + 4 <= bytes.length;) {
+    const size = width * bytes.readUInt32LE(at);
+    yield bytes.subarray(at + 4, at + 4 + size);
+    at += 4 + size;
+  }
+}
+
+const idsOf = (record) => record && [...new Uint32Array(Uint8Array.from(record).buffer)].join(" ");
+
+function compare(folder, kind) {
+  const file = (name) => path.join(folder, `${kind}.${name}`);
+  if (fs.readFileSync(file("out")).equals(fs.readFileSync(file("expected")))) return;
+  const found = records(file("out"), 4), expected = records(file("expected"), 4);
+  for (const text of records(file("in"), 1)) {
+    const theirs = expected.next().value, ours = found.next().value;
+    if (ours?.equals(theirs)) continue;
+    console.log(`${JSON.stringify(text.toString())}\n  Ebb      ${idsOf(ours)}\n  tiktoken ${idsOf(theirs)}`);
+    break;
+  }
+  process.exitCode = 1;
+}
+
+const [, , command, ...words] = process.argv;
+if (command === "expect") expect(words[0], words[1], words[2], words.slice(3));
+else compare(...words);
