@@ -8,6 +8,7 @@
 #   debug     build/debug      assertions, no optimisation
 #   sanitize  build/sanitize   the same under ASan and UBSan
 #   small     build/small      as sanitize, with tree nodes so small that short tests make high trees
+#   cover     build/cover      as small, without sanitizers, and counts what runs
 
 MODE   = release
 PREFIX = /usr/local
@@ -21,7 +22,8 @@ B_release  = build
 B_debug    = build/debug
 B_sanitize = build/sanitize
 B_small    = build/small
-B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize or small))
+B_cover    = build/cover
+B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize, small or cover))
 
 SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Small accessors are called across files all the time: LTO takes a seventh off a load.
@@ -29,7 +31,10 @@ LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
 FLAGS_release  = -O3 $(LTO) -DNDEBUG
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
-FLAGS_small    = $(FLAGS_sanitize) -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES
+SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES
+FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)
+# Without assertions: their other side must never be taken, so it is no branch to be covered.
+FLAGS_cover    = -O0 --coverage -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
 
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))
@@ -53,6 +58,8 @@ HOST       = $(call objects,api host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
+FUZZ_CC    = clang -std=c11 -g -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
+fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 C_FILES    = $(sort $(shell find runtime tests/c tests/faults -name '*.c'))
 
@@ -93,6 +100,10 @@ fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
 	  echo "== $$fuzzer"; mkdir -p $$fuzzer.corpus; \
 	  $$fuzzer -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 -print_final_stats=1 -artifact_prefix=$$fuzzer. $$fuzzer.corpus tests/fuzz/seeds || exit 1; \
 	done
+
+cover: deps-test   ## lines and branches of runtime/core and runtime/format that tests reach; tests/uncovered.txt says what not, and why
+	@$(MAKE) --no-print-directory $(PARALLEL) CC=gcc MODE=cover all test-programs
+	@tests/cover.sh
 
 bench: deps   ## measure, beside the peers
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations
@@ -196,12 +207,25 @@ $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 fuzzers: $(FUZZERS)
 	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"
 
-build/fuzz/%: tests/fuzz/%.c $(patsubst $(B)/%.o,%.c,$(CORE)) Makefile
+# Fuzzers have a build of their own, for their coverage; fuzz_operations.c meets the core through Lua.
+build/fuzz/runtime/%.o: runtime/%.c Makefile
 	@mkdir -p $(@D)
+	$(SAY) CC $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(findstring /bind/,$<),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
+
+build/fuzz/fuzz_operations: FUZZ_LIBRARIES = $(LUA_STATIC)
+build/fuzz/fuzz_operations: $(call fuzz_objects,$(BINDING))
+build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(call fuzz_objects,$(CORE)) Makefile
 	$(SAY) LINK $@
-	$(Q)clang -std=c11 -g -O1 -Iruntime -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(filter %.c,$^) $(LIBS) -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $(LUA_CFLAGS) -Itests/c -MMD -MP $(filter %.c %.o,$^) $(FUZZ_LIBRARIES) $(LIBS) -o $@
+
+.SECONDARY: $(call fuzz_objects,$(CORE) $(BINDING))
+
+-include $(shell find build/fuzz -name '*.d' 2>/dev/null)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all vocabularies run test test-build check-hard fuzz bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
+.PHONY: all vocabularies run test test-build check-hard fuzz cover bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
 .DELETE_ON_ERROR:

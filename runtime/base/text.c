@@ -33,14 +33,17 @@ static uint32_t hex_unit(const char *digits) {
   return hex_digit(digits[0]) << 12 | hex_digit(digits[1]) << 8 | hex_digit(digits[2]) << 4 | hex_digit(digits[3]);
 }
 
-/* The code point of the \u escape at `at`, or of the two of a surrogate pair.
-   `*size`: bytes of the escape. */
-static uint32_t unicode_escape(const char *at, size_t *size) {
+/* The code point of the \u escape at `at`, or of the two of a surrogate pair;
+   U+FFFD for half a pair. `*size`: bytes of the escape. */
+static uint32_t unicode_escape(const char *at, const char *end, size_t *size) {
   uint32_t high = hex_unit(at + 2);
   *size = 6;
   if (high < 0xD800 || high > 0xDFFF) return high;
+  bool followed = high < 0xDC00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
+  uint32_t low = followed ? hex_unit(at + 8) : 0;
+  if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
   *size = 12;
-  return 0x10000 + ((high - 0xD800) << 10) + (hex_unit(at + 8) - 0xDC00);
+  return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 
 static char simple_escape(char letter) {
@@ -79,7 +82,7 @@ bool text_run(Text *rest, char scratch[4], Text *run) {
   assert(rest->size >= 2);
   size_t size = 2;
   if (rest->bytes[1] == 'u') {
-    uint32_t point = unicode_escape(rest->bytes, &size);
+    uint32_t point = unicode_escape(rest->bytes, rest->bytes + rest->size, &size);
     *run = text_plain(scratch, utf8_encode(point, scratch));
   } else {
     scratch[0] = simple_escape(rest->bytes[1]);
@@ -97,7 +100,7 @@ size_t text_plain_size(Text text) {
   for (const char *at = find_slash(text.bytes, end); at < end; at = find_slash(at, end)) {
     size_t escape = 2, stands_for = 1;
     char scratch[4];
-    if (at[1] == 'u') stands_for = utf8_encode(unicode_escape(at, &escape), scratch);
+    if (at[1] == 'u') stands_for = utf8_encode(unicode_escape(at, end, &escape), scratch);
     plain -= escape - stands_for;
     at += escape;
   }

@@ -3,8 +3,11 @@
 **
 ** Messages keep their original JSON, so most texts are the inside of a JSON
 ** string, escapes and all: `escaped` says so. Whoever made the Text has checked
-** that its escapes and its UTF-8 are valid. `text_run` reads either kind as
-** plain bytes, without a copy where there is nothing to undo:
+** that its escapes and its UTF-8 are valid, but for half a surrogate pair, which
+** a lenient reading meets before it is mended: it reads as U+FFFD.
+**
+** `text_run` reads either kind as plain bytes, without a copy where there is
+** nothing to undo:
 **
 **     escaped bytes   one\ntwo\u00e9
 **     runs            "one"  "\n"  "two"  "é"

@@ -25,9 +25,14 @@
 
 /* ---- chance ---- */
 
+/* A fuzz target defines TEST_BELOW, and its bytes decide. */
+#ifdef TEST_BELOW
+static uint32_t below(uint32_t limit);
+#else
 static uint64_t chance;
 
 static UNUSED uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
+#endif
 static UNUSED bool one_in(uint32_t n) { return below(n) == 0; }
 
 static UNUSED uint32_t test_steps(uint32_t otherwise) {

@@ -168,6 +168,9 @@ static const struct { const char *escaped, *plain; size_t size; } spellings[] = 
   {"\\ud83d\\ude00\\uD83D\\uDE00!", "\xf0\x9f\x98\x80\xf0\x9f\x98\x80!", 9},
   {"a\\u0000b", "a\0b", 3},
   {"\\u4e2d\\uFFFF\\u07ff", "\xe4\xb8\xad\xef\xbf\xbf\xdf\xbf", 8},
+  {"\\ud800", "\xef\xbf\xbd", 3},                      /* half a pair, as lenient readings meet it */
+  {"\\ude00\\ud83d!", "\xef\xbf\xbd\xef\xbf\xbd!", 7},
+  {"\\ud83d\\ud83d\\ude00\\ud83d\\u0041", "\xef\xbf\xbd\xf0\x9f\x98\x80\xef\xbf\xbd" "A", 11},
   {"\\u0061\\u0062c\\u0064efghijklmnop\\u0071", "abcdefghijklmnopq", 17},
 };
 

@@ -61,6 +61,21 @@ static void check_lenient(const char *text, size_t size, bool *loads) {
   unload(&loaded);
 }
 
+/* Wherever it stands, keys are compared and texts hashed before it is mended. */
+static void half_a_surrogate_pair_may_end_any_text(void **unused) {
+  (void)unused;
+  static const char *const texts[] = {
+    "{'\\udfaa':0}", "{'\\ud800':0,'role':'user','content':''}", "[{'role':'\\ud83d'}]", "{'messages\\ud800':[" U "]}",
+    "[{'role':'user','content':'','id':'\\ud800'}]", "[{'role':'tool','content':'','tool_call_id':'a\\udc00'}]",
+    "[{'role':'user','content':[{'type':'\\ud83d'}]}]", "[{'role':'user','content':'','\\udbff':1,'content':'\\ud800'}]",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    bool loads;
+    const char *text = quoted(texts[i]);
+    check_lenient(text, strlen(text), &loads);
+  }
+}
+
 static uint64_t state = 1;
 
 static uint32_t below(uint32_t bound) {
@@ -187,6 +202,7 @@ static void caps_are_told_by_the_first_bytes(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(half_a_surrogate_pair_may_end_any_text),
     cmocka_unit_test(what_is_mended_can_be_read_strictly),
     cmocka_unit_test(what_needs_no_mending_is_as_it_was),
     cmocka_unit_test(places_are_those_of_the_file),

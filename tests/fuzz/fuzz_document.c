@@ -2,6 +2,10 @@
 ** Files of messages: any bytes are loaded or refused with a place and a word.
 ** What is loaded is written back byte for byte, and loads again; so does what
 ** is there when some of its messages are dropped and one is inserted.
+**
+** A lenient reading goes on where a strict one refuses, and says of each thing
+** where it was; what it leaves is a file that a strict reading takes, but for
+** ids that come twice. A file without faults is the same to both.
 */
 #undef NDEBUG
 #include <assert.h>
@@ -17,7 +21,19 @@ typedef struct Loaded {
 } Loaded;
 
 /* Small caps, so that a short input can be over one. */
-static const DocumentLimits LIMITS = {.message_bytes_max = 2000, .file_bytes_max = 16000};
+#define MESSAGE_CAP 2000
+#define FILE_CAP 16000
+
+static const RoleAlias ALIASES[] = {
+  {{.bytes = "bot", .size = 3}, ROLE_ASSISTANT}, {{.bytes = "user", .size = 4}, ROLE_USER},
+  {{.bytes = "tool", .size = 4}, ROLE_SYSTEM},
+};
+
+static const DocumentLimits STRICT = {.message_bytes_max = MESSAGE_CAP, .file_bytes_max = FILE_CAP};
+static const DocumentLimits LENIENT = {.message_bytes_max = MESSAGE_CAP, .file_bytes_max = FILE_CAP, .lenient = true};
+static const DocumentLimits SMALL = {.message_bytes_max = 60, .file_bytes_max = 150, .aliases = ALIASES, .alias_count = 3};
+static const DocumentLimits SMALL_LENIENT = {.message_bytes_max = 60, .file_bytes_max = 150, .lenient = true,
+                                             .aliases = ALIASES, .alias_count = 3};
 
 static Status one_token(void *user, MessageId id, uint32_t *tokens) {
   (void)user;
@@ -26,27 +42,26 @@ static Status one_token(void *user, MessageId id, uint32_t *tokens) {
   return STATUS_OK;
 }
 
-static bool load(const char *bytes, size_t size, Loaded *loaded, DocumentError *error) {
+static void unload(Loaded *loaded) {
+  conversation_free(loaded->conversation);
+  DocumentWarnings *warnings = &loaded->warnings;
+  memory_free(&warnings->memory, warnings->list, warnings->room * sizeof *warnings->list);
+}
+
+static bool load(const char *bytes, size_t size, const DocumentLimits *limits, Loaded *loaded, DocumentError *error) {
   Memory memory = memory_system();
   ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
   char *block = size == 0 ? NULL : memory_new(&memory, size);
   if (size > 0) memcpy(block, bytes, size);
   *loaded = (Loaded){.warnings.memory = memory};
   assert(conversation_new(&config, &loaded->conversation) == STATUS_OK);
-  Status status = document_load(loaded->conversation, &LIMITS, block, size, size, &loaded->document, &loaded->warnings,
+  Status status = document_load(loaded->conversation, limits, block, size, size, &loaded->document, &loaded->warnings,
                                 error);
   if (status == STATUS_OK) return true;
   assert(status == error->status);
-  conversation_free(loaded->conversation);
+  unload(loaded);
   memory_free(&memory, block, size);
-  memory_free(&memory, loaded->warnings.list, loaded->warnings.room * sizeof *loaded->warnings.list);
   return false;
-}
-
-static void unload(Loaded *loaded) {
-  conversation_free(loaded->conversation);
-  DocumentWarnings *warnings = &loaded->warnings;
-  memory_free(&warnings->memory, warnings->list, warnings->room * sizeof *warnings->list);
 }
 
 static Status write_bytes(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
@@ -77,7 +92,7 @@ static void check_span(const Message *message, Span span) {
 static void check_message(const Message *message) {
   Text text, raw = message_raw(message);
   assert(raw.size >= 2 && raw.bytes[0] == '{' && raw.bytes[raw.size - 1] == '}');
-  assert(raw.size <= LIMITS.message_bytes_max);
+  assert(raw.size <= MESSAGE_CAP);
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     Part part = message_part(message, i);
     check_span(message, part.value);
@@ -116,7 +131,7 @@ static void write_and_load_again(const Loaded *loaded, Buffer *out) {
   Loaded again;
   DocumentError error;
   write(loaded, out);
-  assert(load(out->bytes, out->size, &again, &error));
+  assert(load(out->bytes, out->size, &STRICT, &again, &error));
   check_same(loaded, &again);
   unload(&again);
 }
@@ -154,27 +169,95 @@ static void insert(Loaded *loaded, uint32_t random, Buffer *out) {
   write_and_load_again(loaded, out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+/* ---- lenient ---- */
+
+static bool has_warning(const Loaded *loaded, unsigned oddities) {
+  for (uint32_t i = 0; i < loaded->warnings.count; i++) {
+    if (oddities >> loaded->warnings.list[i].what & 1u) return true;
+  }
+  return false;
+}
+
+static void check_warnings(const Loaded *loaded, size_t size) {
+  for (uint32_t i = 0; i < loaded->warnings.count; i++) {
+    const DocumentWarning *warning = &loaded->warnings.list[i];
+    assert(warning->place.line >= 1 && warning->place.byte >= 1);
+    assert(warning->place.line + warning->place.byte <= size + 2);
+    assert((warning->what == ODD_RECORD) == (warning->expected != NULL));
+  }
+}
+
+/* What a lenient reading left is read strictly, unless ids come twice, and has nothing more to mend. */
+static void load_mended(const Loaded *loaded, const DocumentLimits *strict, const DocumentLimits *lenient, Buffer *out) {
+  Loaded again;
+  DocumentError error;
+  const unsigned mended = 1u << ODD_RECORD | 1u << ODD_TEXT | 1u << ODD_KEY;
+  bool same_ids = has_warning(loaded, 1u << ODD_ID);
+  write(loaded, out);
+  if (load(out->bytes, out->size, strict, &again, &error)) {
+    assert(!same_ids);
+    check_same(loaded, &again);
+    unload(&again);
+  } else {
+    assert(same_ids && error.status == STATUS_DUPLICATE);
+  }
+  assert(load(out->bytes, out->size, lenient, &again, &error));
+  assert(!has_warning(&again, mended));
+  check_same(loaded, &again);
+  unload(&again);
+}
+
+static void read_leniently(const char *bytes, size_t size, const DocumentLimits *strict, const DocumentLimits *lenient,
+                           Buffer *out) {
+  Loaded loaded, strictly;
+  DocumentError error;
+  bool faultless = load(bytes, size, strict, &strictly, &error);
+  if (!load(bytes, size, lenient, &loaded, &error)) {
+    assert(!faultless);
+    check_error(&error, size);
+    return;
+  }
+  check_warnings(&loaded, size);
+  assert(faultless == !has_warning(&loaded, ~(1u << ODD_PART)));
+  load_mended(&loaded, strict, lenient, out);
+  if (faultless) {
+    write(&loaded, out);
+    assert(out->size == size && (size == 0 || memcmp(out->bytes, bytes, size) == 0));
+    unload(&strictly);
+  }
+  unload(&loaded);
+}
+
+/* ---- one input ---- */
+
+static void read_strictly(const char *bytes, size_t size, Buffer *out) {
   Loaded loaded;
   DocumentError error;
-  if (!load((const char *)data, size, &loaded, &error)) {
+  if (!load(bytes, size, &STRICT, &loaded, &error)) {
     check_error(&error, size);
-    return 0;
+    return;
   }
-  Buffer out;
-  buffer_init(&out, memory_system());
   uint32_t random = 0;
-  for (size_t i = 0; i < size; i++) random = random * 31 + data[i];
+  for (size_t i = 0; i < size; i++) random = random * 31 + (unsigned char)bytes[i];
   for (MessageId id = 1; id <= store_count(conversation_store(loaded.conversation)); id++) {
     check_message(conversation_message(loaded.conversation, id));
   }
-  write_and_load_again(&loaded, &out);
-  assert(out.size == size && (size == 0 || memcmp(out.bytes, data, size) == 0));
-  if ((random & 0x10000) != 0) insert(&loaded, random >> 20, &out);
-  drop(&loaded, random, &out);
-  insert(&loaded, random >> 24, &out);
-  buffer_free(&out);
+  write_and_load_again(&loaded, out);
+  assert(out->size == size && (size == 0 || memcmp(out->bytes, bytes, size) == 0));
+  if ((random & 0x10000) != 0) insert(&loaded, random >> 20, out);
+  drop(&loaded, random, out);
+  insert(&loaded, random >> 24, out);
   unload(&loaded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const char *bytes = (const char *)data;
+  Buffer out;
+  buffer_init(&out, memory_system());
+  read_strictly(bytes, size, &out);
+  read_leniently(bytes, size, &STRICT, &LENIENT, &out);
+  read_leniently(bytes, size, &SMALL, &SMALL_LENIENT, &out);
+  buffer_free(&out);
   return 0;
 }

@@ -136,7 +136,7 @@ describe("ebb diff", function()
     contains("Usage: ebb diff", (command.does "diff --help"))
   end)
 
-  it("compares 10,000 messages in a few seconds, whatever they are", function()
+  it("compares 10,000 messages in a few seconds, whatever they are #time", function()
     local a, b, c = json.array {}, json.array {}, json.array {}
     for i = 1, 10000 do
       a[i] = { role = "user", content = "message " .. i }

@@ -290,7 +290,7 @@ describe("the library", function()
   end)
 end)
 
-describe("caps", function()
+describe("caps #time", function()
   if pcall(require, "ebb.host") then return end   -- these specs run inside the command once more
 
   -- Under sanitizers there are no bounds for memory, and no time.

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs the tests on the build that counts (MODE=cover), then reads what ran:
+# see cover.lua. Which tests pass is not asked here, only that all of them run.
+set -u
+cd "$(dirname "$0")/.."
+
+build=build/cover
+if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+export EBB=$build/ebb EBB_BUILD=$build LUA_PATH="$build/lua/?.lua;$build/lua/?/init.lua;;" LUA_CPATH="$build/lua/?.so;;"
+log=$build/cover.log
+failed=0
+
+find $build -name '*.gcda' -delete
+: >$log
+
+run() {
+  if ! "$@" >>$log 2>&1; then
+    echo "cover: failed: $*"
+    failed=1
+  fi
+}
+
+for program in tests/c/test_*.c; do
+  run "$build/tests/$(basename "$program" .c)" &
+  while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
+done
+wait
+run busted --lua=lua5.4 --output=plainTerminal --filter-out="^caps " tests/lua   # those measure time
+
+gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/format/*.gcno 2>>$log |
+  lua5.4 tests/cover.lua tests/uncovered.txt || failed=1
+exit $failed

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The Lua specs under valgrind, with the build that has assertions: no errors,
+# nothing lost. The last line is "N passed, N failed".
+#
+# The library's specs run inside the command, so that valgrind sees the binding
+# until its last line; the specs of the command run each of its processes under
+# valgrind. What measures time (#time) is left out. No error is suppressed.
+set -u
+cd "$(dirname "$0")/.."
+
+if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+jobs=${JOBS:-3}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+# A process that ends well and yet had errors says so by its status.
+cat >"$logs/ebb" <<END
+#!/bin/sh
+exec valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
+  --child-silent-after-fork=yes --log-file="$logs/errors.%p" build/debug/ebb "\$@"
+END
+chmod +x "$logs/ebb"
+export EBB=$logs/ebb EBB_BUILD=build/debug CALLS=${CALLS:-5000}
+
+# spec NAME COMMAND...: one runner of busted; its output and status stay in files
+spec() {
+  "${@:2}" --output=plainTerminal --exclude-tags=time >"$logs/$1.out" 2>&1
+  echo $? >"$logs/$1.status"
+}
+
+EBB=build/debug/ebb spec library "$logs/ebb" run tests/lua/under_ebb.lua -- --exclude-pattern=cli_ tests/lua &
+for path in tests/lua/cli_*_spec.lua; do
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+  spec "$(basename "$path" .lua)" busted --lua=lua5.4 "$path" &
+done
+wait
+
+passed=0 failed=0
+for out in "$logs"/*.out; do
+  name=$(basename "$out" .out)
+  good=$(sed -nE 's/^([0-9]+) success(es)? \/ .*/\1/p' "$out")
+  if [ "$(cat "$logs/$name.status")" = 0 ] && [ -n "$good" ]; then
+    passed=$((passed + good))
+    echo "== $name under valgrind: $good passed"
+  else
+    failed=$((failed + 1))
+    cat "$out"
+    echo "== $name under valgrind: failed (exit status $(cat "$logs/$name.status"))"
+  fi
+done
+for errors in "$logs"/errors.*; do
+  if [ -s "$errors" ]; then
+    failed=$((failed + 1))
+    cat "$errors"
+  fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
