@@ -67,6 +67,7 @@ DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-
 DEPS_test = libcmocka-dev lua-busted
 DEPS_lint = $(DEPS_test) lua-check clang git
 DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
+DEPS_valgrind = $(DEPS_test) valgrind
 
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -89,17 +90,20 @@ test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
+	@if tests/fuzz/can.sh 2>/dev/null; then $(MAKE) --no-print-directory $(PARALLEL) fuzzers; fi
 
-check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, a minute per fuzzer
+check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, a minute per fuzzer
 	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
+	@$(MAKE) --no-print-directory valgrind
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
-	@$(MAKE) --no-print-directory $(PARALLEL) fuzzers
-	@for fuzzer in $(FUZZERS); do \
-	  echo "== $$fuzzer"; mkdir -p $$fuzzer.corpus; \
-	  $$fuzzer -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 -print_final_stats=1 -artifact_prefix=$$fuzzer. $$fuzzer.corpus tests/fuzz/seeds || exit 1; \
-	done
+	@$(MAKE) --no-print-directory $(PARALLEL) all fuzzers
+	@tests/fuzz/run.sh $${FUZZ_SECONDS:-60}
+
+valgrind: deps-valgrind   ## the Lua tests under valgrind
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=debug all
+	@tests/valgrind.sh
 
 cover: deps-test   ## lines and branches of runtime/core and runtime/format that tests reach; tests/uncovered.txt says what not, and why
 	@$(MAKE) --no-print-directory $(PARALLEL) CC=gcc MODE=cover all test-programs
@@ -139,7 +143,7 @@ clean:   ## remove build/
 deps:   ## install the Debian packages that building needs, where they are missing
 	@.ci/deps $(DEPS_run)
 
-deps-test deps-lint deps-fuzz: deps-%:   ## the same for testing, lint, fuzzing
+deps-test deps-lint deps-fuzz deps-valgrind: deps-%:   ## the same for testing, lint, fuzzing, valgrind
 	@.ci/deps $(DEPS_run) $(DEPS_$*)
 
 help:   ## this list
@@ -205,7 +209,6 @@ $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
 fuzzers: $(FUZZERS)
-	@test -n "$(FUZZERS)" || echo "fuzz: there is no tests/fuzz/fuzz_*.c, nothing was fuzzed"
 
 # Fuzzers have a build of their own, for their coverage; fuzz_operations.c meets the core through Lua.
 build/fuzz/runtime/%.o: runtime/%.c Makefile
@@ -227,5 +230,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(call fuzz_objects,$(CORE)) Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all vocabularies run test test-build check-hard fuzz cover bench lint install uninstall clean deps deps-test deps-lint deps-fuzz help test-programs fuzzers
+.PHONY: all vocabularies run test test-build check-hard fuzz valgrind cover bench lint install uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers
 .DELETE_ON_ERROR:

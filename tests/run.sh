@@ -31,7 +31,7 @@ report() {
     echo "== $name: $good passed, $bad failed (exit status $status)"
   else
     if [ -n "${STEPS:-}" ]; then grep -E '^(SEED=|model:)' "$output"; fi
-    grep -E '^(swept|skipped): ' "$output"
+    grep -E '^(swept|skipped|fuzzed): ' "$output"
     echo "== $name: $good passed"
   fi
 }
@@ -62,7 +62,7 @@ report_busted() {
 
 # Shell runners count for themselves: their last line is "N passed, N failed".
 shell() {
-  "$1" >"$output" 2>&1
+  "$@" >"$output" 2>&1
   report "$1" $? "$(sum '^([0-9]+) passed, [0-9]+ failed$')" "$(sum '^[0-9]+ passed, ([0-9]+) failed$')"
 }
 
@@ -76,6 +76,12 @@ sanitized_busted
 for flow in tests/golden/*.sh tests/faults/*.sh; do
   if [ -x "$flow" ]; then shell "$flow"; fi
 done
+
+# Half a minute in all; `make fuzz` takes longer.
+if tests/fuzz/can.sh; then
+  fuzzers=(tests/fuzz/fuzz_*.c)
+  shell tests/fuzz/run.sh $((30 / ${#fuzzers[@]}))
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -28,8 +28,9 @@ spec() {
   echo $? >"$logs/$1.status"
 }
 
-EBB=build/debug/ebb spec library "$logs/ebb" run tests/lua/under_ebb.lua -- --exclude-pattern=cli_ tests/lua &
-for path in tests/lua/cli_*_spec.lua; do
+mapfile -t library < <(ls tests/lua/*_spec.lua | grep -v -e cli_ -e safety_)
+spec library "$logs/ebb" run tests/lua/under_ebb.lua -- "${library[@]}" &
+for path in tests/lua/cli_*_spec.lua tests/lua/safety_spec.lua; do
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   spec "$(basename "$path" .lua)" busted --lua=lua5.4 "$path" &
 done

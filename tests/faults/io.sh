@@ -192,13 +192,37 @@ run trim "$folder/loop" --budget 2000; expect 7 "a link to itself"
 ln -s nowhere "$folder/dangling"
 run trim "$folder/in.json" --budget 2000 -o "$folder/dangling"; expect 7 "a link to nothing as output"
 
+# Root may do everything: these run as nobody then, with a copy of the command that nobody can reach.
+run_plainly() { timeout 10 "${plainly[@]}" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
+
+plainly=("$EBB")
 if [ "$(id -u)" -eq 0 ]; then
-  echo "skipped: a file and a folder without permission (root may do everything)"
+  cp "$EBB" "$top/ebb"
+  chmod 755 "$top" "$folder" "$top/ebb"
+  chmod 777 "$folder"
+  plainly=(setpriv --reuid=65534 --regid=65534 --clear-groups "$top/ebb")
+fi
+run_plainly trim "$folder/in.json" --budget 2000 -o "$folder/plain"
+if [ "$(id -u)" -eq 0 ] && [ "$status" != 0 ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
+  echo "skipped: files and folders without permission (root may do everything, and setpriv makes nobody of it)"
 else
+  expect 0 "a folder that may be written"
   cp "$folder/in.json" "$folder/locked.json"; chmod 000 "$folder/locked.json"
-  run trim "$folder/locked.json" --budget 2000; expect 7 "a file that may not be read"
-  mkdir "$folder/locked"; chmod 555 "$folder/locked"
-  run trim "$folder/in.json" --budget 2000 -o "$folder/locked/out"; expect 7 "a folder that may not be written"
+  run_plainly trim "$folder/locked.json" --budget 2000; expect 7 "a file that may not be read"
+  run_plainly trim "$folder/in.json" --budget 2000 -o "$folder/locked.json"; expect 7 "a file that may not be written"
+  if cmp -s "$folder/in.json" "$folder/locked.json"; then good; else bad "a file that may not be written: changed"; fi
+  mkdir "$folder/locked"; cp "$folder/old.json" "$folder/locked/out"; chmod 555 "$folder/locked"
+  run_plainly trim "$folder/in.json" --budget 2000 -o "$folder/locked/new"; expect 7 "a folder that may not be written"
+  run_plainly trim "$folder/in.json" --budget 2000 -o "$folder/locked/out"; expect 7 "a file in it"
+  if cmp -s "$folder/old.json" "$folder/locked/out"; then good; else bad "a file in a folder that may not be written: changed"; fi
+  chmod 000 "$folder/locked"
+  run_plainly trim "$folder/locked/out" --budget 2000; expect 7 "a folder that may not be entered"
+  for command in trim apply filter count; do
+    arguments $command
+    words=("${words[@]/in.json/locked.json}")
+    chmod 000 "$folder/locked.json"
+    run_plainly "${words[@]}"; expect 7 "$command of a file that may not be read"
+  done
 fi
 
 wait
