@@ -50,6 +50,15 @@ end
 
 local function counted() return { chat = make_chat { clock = clock, counter = count } } end
 
+--- Batches 1 to 3, and a message that calls in each.
+local function many_batches()
+  local chat = make_chat()
+  chat:filter { roles = { "user", "assistant" } }
+  chat:clear {}
+  chat:rollback(1)
+  return { chat = chat }
+end
+
 local function drafted()
   local chat = make_chat()
   return { chat = chat, draft = chat:draft() }
@@ -66,7 +75,15 @@ call("parse, counted", function() return ebb.parse(TEXT, { clock = clock, counte
 call("conversation with tools", function()
   return ebb.conversation { clock = clock, counter = count, tools = { { name = "look", description = "looks" } } }
 end)
+call("load, lenient", function()
+  local chat, why, code = ebb.parse("[5," .. TEXT:sub(2, -2) .. ",{\"role\":\"user\",\"content\":\"\\ud800\"}]",
+    { clock = clock, lenient = true })
+  return chat and chat:warnings(), why, code
+end)
+call("read_file", function() return core.read_file(path, 100000) end)
+call("write_file", function() return core.write_file(path .. ".copy", TEXT) end)
 call("json", function(world) return world.chat:json() end)
+call("json.array, json.raw", function() return { ebb.json.array { 1, 2 }, ebb.json.raw(TEXT) } end)
 call("json.encode", function() return ebb.json.encode(MESSAGES) end)
 call("json.decode", function() return ebb.json.decode(TEXT) end)
 call("state", function(world) return world.chat:state() end)
@@ -86,10 +103,28 @@ call("insert", function(world) return world.chat:insert(3, ADDED) end)
 call("insert, counted", function(world) return world.chat:insert(3, ADDED) end, counted)
 call("replace", function(world) return world.chat:replace(2, { role = "user", content = "Else" }) end)
 call("truncate", function(world) return world.chat:truncate { keep_last = 4, whole_units = true } end)
+call("truncate within a role", function(world)
+  return world.chat:truncate { role = "user", scope = "within", keep_first = 2, remove_last = 1 }
+end)
+call("truncate to a range", function(world) return world.chat:truncate { range = { 2, 4 }, whole_units = true } end)
 call("truncate of a role", function(world) return world.chat:truncate { role = "user", keep_last = 1 } end)
 call("clear", function(world) return world.chat:clear {} end)
 call("filter", function(world)
   return world.chat:filter { roles = { "user" }, content_contains = { "And", "Thanks" } }
+end)
+for _, condition in ipairs {
+  { roles = { "user" } }, { content_contains = { "And", "\u{2603}" } }, { content_excludes = { "Sun", "rain" } },
+  { include_names = { "ann", "bob" } }, { exclude_names = { "ann" } }, { include_ids = { "first" } },
+  { exclude_ids = { "first" } }, { exclude_tool_calls = true }, { exclude_tool_calls = { "look" } },
+  { since = 5 }, { before = 5 },
+} do
+  local key = next(condition)
+  call("filter, " .. key .. (type(condition[key]) == "boolean" and " all" or ""), function(world)
+    return world.chat:filter(condition)
+  end)
+end
+call("filter, whole units", function(world)
+  return world.chat:filter { roles = { "user", "tool" }, whole_units = true }
 end)
 call("filter, marked", function(world) return world.chat:filter { marked = "pinned" } end)
 call("filter by function", function(world)
@@ -111,7 +146,25 @@ call("apply", function(world)
     { operation = "rollback", rollback = { targetBatchIndex = 0 } },
   }
 end)
+call("unmark", function(world) return world.chat:unmark(2, "pinned") or true end)
+call("apply of a text", function(world)
+  return world.chat:apply [[ [{"operation": "TRUNCATE", "role": "user", "keepLast": 2},
+    {"operation": "rollback", "targetBatchIndex": 0},
+    {"operation": "filter", "filter": {"roles": ["user"], "wholeUnits": true}},
+    {"operation": "append", "append": {"messages": [{"role": "user", "content": "new"}]}}] ]]
+end)
+call("transaction", function(world)
+  return core.transaction(world.chat, function(copy)
+    copy:truncate { keep_last = 3 }
+    copy:append { role = "user", content = "new" }
+  end) or true
+end)
+call("limit", function(world) return { world.chat:limit(), world.chat:over_limit(), world.chat:model(), world.chat:shape() } end)
 call("fork", function(world) return world.chat:fork() end)
+call("fork of many batches", function(world) return world.chat:fork() end, many_batches)
+call("prune of many batches", function(world) return world.chat:prune { keep = 1 } end, many_batches)
+call("forget what calls", function(world) return world.chat:forget(3) or true end)
+call("forget what a draft holds", function(world) return world.chat:forget(5) or true end, drafted)
 call("prune", function(world) return world.chat:prune { keep = 1 } end)
 call("forget", function(world) return world.chat:forget(2) or true end)
 
@@ -138,6 +191,42 @@ call("draft:units", function(world)
   for unit in world.draft:units { from = "newest", has = "text" } do seen = seen + unit.count end
   return seen
 end, drafted)
+call("draft:keep", function(world) return world.draft:keep(world.draft[5]) or true end, drafted)
+call("draft:last", function(world) return world.draft:last { role = "assistant" } end, drafted)
+call("draft:messages", function(world)
+  local seen = 0
+  for message in world.draft:messages { from = "oldest", role = "assistant" } do seen = seen + message.tokens end
+  return seen
+end, drafted)
+call("draft:turns", function(world)
+  local seen = 0
+  for turn in world.draft:turns { from = "newest" } do seen = seen + turn.count end
+  return seen
+end, drafted)
+call("draft:run", function(world)
+  return world.chat:trim { budget = 60, policy = function(draft) draft:run "keep_recent" end }
+end)
+call("queries of a draft", function(world)
+  local draft = world.draft
+  return { draft:count(), draft:tokens(), draft:marked "pinned", draft:range("user", 1, 2), draft:recent("user", 1),
+    draft:where { role = "user" }, core.draft.info(draft) }
+end, drafted)
+call("draft.ledger", function(world)
+  local ledger = core.draft.ledger(world.draft)
+  return { ledger:json(), ledger:runs(), ledger:notes() }
+end, function()
+  local world = drafted()
+  world.draft:drop(world.draft[7], "why")
+  world.draft:note "a note"
+  return world
+end)
+call("draft.by", function(world) return core.draft.by(world.draft, "a policy") or true end, drafted)
+call("draft.discard", function(world) return core.draft.discard(world.draft) or true end, function()
+  local world = drafted()
+  world.draft:insert(6, { role = "user", content = "Inserted" })
+  core.draft.discard(world.chat:draft())
+  return world
+end)
 call("draft:note", function(world) return world.draft:note "a note" or true end, drafted)
 call("draft.commit", function(world)
   return core.draft.commit(world.draft, { operation = "trim", description = "by hand" })
@@ -155,6 +244,21 @@ call("recent", function(world) return world.chat:recent({ "user", "assistant" },
 call("range", function(world) return world.chat:range("user", 1, 2) end)
 call("batch", function(world) return world.chat:batch(1) end)
 call("diff", function(world) return world.chat:diff("begin", 1) end)
+call("batch's queries", function(world)
+  local batch = world.chat:batch(0)
+  return { batch:count(), batch:tokens(), batch:marked "pinned", batch:range("user", 1, 2), batch:recent("user", 1),
+    batch:where { role = "user" } }
+end)
+call("selection", function(world)
+  local found = world.chat:where { role = { "user", "assistant" } }
+  return { found:first(2), found:last(2), found:slice(1, 2), found:count(), found:tokens(), found:positions() }
+end)
+call("queries", function(world)
+  local chat = world.chat
+  return { chat:all(), chat:batches(), chat:stats(), chat:tokens(), chat:count "user", chat:marked "pinned" }
+end)
+call("error", function() return { core.error("argument", "a message", "a hint"), core.is_error(5), core.type(5) } end)
+call("without", function(world) return world.chat[5]:without "text" end)
 call("check", function(world) return world.chat:check "openai" end)
 call("message", function(world)
   local message = world.chat[3]
@@ -202,4 +306,45 @@ local function wrong_refusal(problem, code)
   return ("[%s] %s"):format(tostring(code), tostring(problem))
 end
 
-return { calls = calls, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) end }
+---- What no call reaches ----
+
+--- The tables of functions that C gives to Lua, the library's methods among them.
+local function function_tables()
+  local tables = { core = core, ["core.json"] = core.json, ["core.draft"] = core.draft }
+  for name, methods in pairs(core.methods) do
+    tables[name] = methods
+  end
+  return tables
+end
+
+--- Names of functions that none of the calls comes to while it runs. For a state of
+--- its own: every function is wrapped.
+local function unreached()
+  local missing, running, count = {}, false, 0
+  for table_name, functions in pairs(function_tables()) do
+    for name, original in pairs(functions) do
+      if type(original) == "function" then
+        local full = table_name .. "." .. name
+        missing[full], count = true, count + 1
+        functions[name] = function(...)
+          if running then missing[full] = nil end
+          return original(...)
+        end
+      end
+    end
+  end
+  for _, case in ipairs(calls) do
+    local world = case.make()
+    running = true
+    assert(case.run(world))
+    running = false
+  end
+  local names = {}
+  for name in pairs(missing) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return table.concat(names, " "), #calls, count
+end
+
+return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) os.remove(path .. ".copy") end }
