@@ -40,6 +40,7 @@ typedef struct Loader {
   DocumentComing coming;     /* wait NULL: all is there. Else the cursor ends where the bytes do that are */
   bool lenient;
   Mend mend;                 /* of a lenient reading; else empty */
+  const char *file_end;      /* once it was mended */
   PlaceWalk walk;            /* over the file itself; what was warned about last */
   const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
   Json json;
@@ -352,10 +353,10 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
   error->place = place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
-  if (at >= loader->value && !loader->mend.changed) {   /* a copy's path may not be the file's */
-    place_path(loader->value, (size_t)(end - loader->value), (size_t)(at - loader->value), error->path,
-               sizeof error->path);
-  }
+  if (at < loader->value) return;
+  const char *value = origin_of(loader, loader->value);   /* in the file: a mended copy counts other elements */
+  if (loader->mend.changed) end = loader->file_end;
+  place_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
 }
 
 /* Replaces the file's bytes by a mended copy, if they need it, which the store owns. */
@@ -373,6 +374,7 @@ static Status mend(Loader *loader, size_t size) {
     memory_free(memory, copy, room);
     return status;
   }
+  loader->file_end = loader->end;
   loader->bytes = loader->value = copy;
   loader->end = copy + loader->mend.size;
   return STATUS_OK;

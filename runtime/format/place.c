@@ -1,9 +1,9 @@
 #include "format/place.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/json.h"
 
 Place place_of(const char *bytes, size_t size, size_t offset) {
@@ -35,10 +35,11 @@ typedef struct Path {
   bool full;
 } Path;
 
-/* A step that has no room ends the path: what is there still names something. */
+/* A step that has no room or is no text ends the path: what is there still names something. */
 static void add(Path *path, const char *before, Text text) {
   size_t extra = strlen(before);
-  path->full = path->full || path->size + extra + text.size + 1 > path->room;
+  path->full = path->full || path->size + extra + text.size + 1 > path->room ||
+               utf8_check(text.bytes, text.size) != text.size;
   if (path->full) return;
   memcpy(path->out + path->size, before, extra);
   memcpy(path->out + path->size + extra, text.bytes, text.size);
@@ -79,7 +80,7 @@ static bool next_step(Json *json, const char *target, Step *steps, uint32_t *dep
 }
 
 /* One walk up to the target; what is open there is the path. */
-void place_path(const char *bytes, size_t size, size_t offset, char *out, size_t room) {
+void place_path(const char *bytes, size_t size, size_t offset, bool tolerant, char *out, size_t room) {
   const char *target = bytes + offset;
   Step steps[JSON_DEPTH_MAX];
   uint32_t depth = 0;
@@ -88,6 +89,7 @@ void place_path(const char *bytes, size_t size, size_t offset, char *out, size_t
   JsonKind kind;
   JsonValue value;
   json_open(&json, bytes, size);
+  json.tolerant = tolerant;
   do {
     if (!json_peek(&json, &kind) || json.at >= target) break;
     if (kind != JSON_ARRAY && kind != JSON_OBJECT) {

@@ -5,6 +5,7 @@
 #ifndef EBB_FORMAT_PLACE_H
 #define EBB_FORMAT_PLACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,8 @@ typedef struct PlaceWalk {
 Place place_next(PlaceWalk *walk, const char *to);
 
 /* Writes the path of the value at `offset`, such as "messages[3].role", as far
-   as the JSON before it can be read; cut at `room` bytes, terminated. */
-void  place_path(const char *bytes, size_t size, size_t offset, char *out, size_t room);
+   as the JSON before it can be read; cut at `room` bytes, terminated. `tolerant`:
+   invalid UTF-8 does not end it, but in a key that would be a step of it. */
+void  place_path(const char *bytes, size_t size, size_t offset, bool tolerant, char *out, size_t room);
 
 #endif

@@ -181,13 +181,13 @@ static void a_path_ends_before_what_has_no_room(void **state) {
   (void)state;
   char out[12];
   const char *text = "{\"a\":{\"a long key that has no room\":{\"b\":[0, 1]}}}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), out, sizeof out);
+  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
   assert_string_equal(out, "a");
   text = "{\"a\":[[], {\"b\":[0, 1]}]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), out, sizeof out);
+  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
   assert_string_equal(out, "a[1].b[1]");
   text = "{\"a\":[1, 2 ]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, ']') - text), out, sizeof out);
+  place_path(text, strlen(text), (size_t)(strchr(text, ']') - text), false, out, sizeof out);
   assert_string_equal(out, "a");
 }
 

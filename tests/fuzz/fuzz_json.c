@@ -61,7 +61,7 @@ static void check_error(const Json *json) {
   assert(json->expected != NULL && json->expected[0] != '\0');
   Place place = place_of(json->start, size, offset);
   assert(place.line >= 1 && place.byte >= 1 && place.line + place.byte <= offset + 2);
-  place_path(json->start, size, offset, path, sizeof path);
+  place_path(json->start, size, offset, false, path, sizeof path);
   assert(memchr(path, '\0', sizeof path) != NULL);
   assert(utf8_check(path, strlen(path)) == strlen(path));
 }

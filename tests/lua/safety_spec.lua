@@ -93,6 +93,10 @@ local rows = {
     { "[{'role':'bot','content':'x'}]", "", REFUSED, nil, "hint: --role-map old=new" },
     { "[{'role':'bot','content':'x'}]", "--lenient", REFUSED, "1:10", "hint: --role-map" },
     { U .. "\n{'role':'bot','content':'x'}", "--lenient", REFUSED, "2:9", "hint: --role-map" },
+    { "[5," .. U .. ",{'role':'bot','content':'x'}]", "--lenient", REFUSED, "1:42", "or function at [2].role" },
+    { "{'m\xFF':1,'messages':[{'role':'\xFF','content':'\\udc00'}]}", "--lenient", REFUSED, "1:29",
+      "or function at messages[0].role" },
+    { "5\n{'id':'\\ud800','a':[0,1],'role':'bot'}", "--lenient", REFUSED, "2:33", "or function at role" },
     { "[{'role':'bot','content':'x'}]", "--role-map bot=assistant", OK },
     { "[{'role':'bot','content':'x'},{'role':'me','content':''}]", "--role-map bot=assistant --role-map me=user", OK },
     { "[" .. U .. "]", "--role-map bot", USAGE, nil, "--role-map: expected old=new, got 'bot'" },
@@ -122,9 +126,38 @@ local rows = {
   },
 }
 
+--- What the library calls that which it refuses, by row.
+local codes = {
+  ["cut-off JSON or array; garbage, comments, trailing comma, trailing data"] = "syntax",
+  ["JSONL: CRLF, blank lines, one BOM at the start"] = "syntax",
+  ["JSONL: invalid last line without newline"] = "syntax",
+  ["invalid UTF-8, overlong, beyond U+10FFFF; lone surrogate"] = "encoding",
+  ["\\u0000 and a raw NUL"] = "syntax",
+  ["duplicate keys of ours (role, content, id)"] = "duplicate",
+  ["a message over 16 MiB, an array or body over 256 MiB"] = "limit",
+  ["nesting over 256, also when writing"] = "limit",
+  ["1e400, 400-digit numbers"] = "shape syntax",
+  ["unknown role; missing content without tool calls"] = "role shape",
+  ["unknown content part"] = "shape",
+  ["duplicate message ids in one file"] = "duplicate",
+}
+
 local function quoted(text)
   return (text:gsub("'", '"'))
 end
+
+--- The options of the command, as those of ebb.load.
+local function load_options(words)
+  local options = { lenient = words:find("--lenient", 1, true) ~= nil, role_map = {} }
+  for old, new in words:gmatch "%-%-role%-map (%w+)=(%w+)" do
+    options.role_map[old] = new
+  end
+  options.max_file = tonumber(words:match "%-%-max%-file (%d+)")
+  options.max_message = tonumber(words:match "%-%-max%-message (%d+)")
+  return options
+end
+
+local library = dofile "tests/lua/helper.lua".ebb
 
 describe("bad input:", function()
   before_each(command.make_folder)
@@ -143,6 +176,12 @@ describe("bad input:", function()
         if place then contains(("in:%s: "):format(place), run.err) end
         if status ~= OK and status ~= MENDED then assert.equal("", run.out) end
         if status == OK and not words then assert.equal("", run.err) end
+        if status == REFUSED then
+          local chat, message, code = library.load(path, load_options(options))
+          assert.is_nil(chat)
+          contains(code, codes[name])
+          contains(message, run.err)
+        end
       end)
     end
   end
@@ -215,7 +254,6 @@ describe("what a lenient reading leaves", function()
 end)
 
 describe("nesting over 256", function()
-  local library = dofile "tests/lua/helper.lua".ebb
   local inner = quoted(deep(255))
 
   for _, shape in ipairs { "body", "array", "jsonl" } do
@@ -266,8 +304,6 @@ describe("nesting over 256", function()
 end)
 
 describe("the library", function()
-  local library = dofile "tests/lua/helper.lua".ebb
-
   it("says what a lenient reading did", function()
     local text = quoted(U .. "\nx\n{'role':'bot','content':'y'}")
     local chat = assert(library.parse(text, { lenient = true, role_map = { bot = "tool" } }))
