@@ -25,7 +25,7 @@ for program in tests/c/test_*.c; do
   while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
 done
 wait
-run busted --lua=lua5.4 --output=plainTerminal --filter-out="^caps " tests/lua   # those measure time
+run busted --lua=lua5.4 --output=plainTerminal --exclude-tags=time tests/lua
 
 gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/format/*.gcno 2>>$log |
   lua5.4 tests/cover.lua tests/uncovered.txt || failed=1
