@@ -241,6 +241,13 @@ static Status refuse_bytes(void *user, const char *bytes, size_t size) {
   return STATUS_IO;
 }
 
+static Status keep_odd(void *user, uint32_t position, MessageId id, bool *keep) {
+  (void)user;
+  (void)id;
+  *keep = position % 2 == 0;
+  return STATUS_OK;
+}
+
 static void a_sink_that_fails_ends_the_writing(void **state) {
   (void)state;
   Loaded loaded;
@@ -248,6 +255,76 @@ static void a_sink_that_fails_ends_the_writing(void **state) {
   const Sequence *list = conversation_list(loaded.conversation);
   assert_int_equal(document_write(&loaded.document, loaded.conversation, list, (Sink){refuse_bytes, NULL}), STATUS_IO);
   unload(&loaded);
+}
+
+/* A sink that takes so many writes, and fails at the next. */
+typedef struct Narrow {
+  uint32_t takes, calls;
+} Narrow;
+
+static Status take_some(void *user, const char *bytes, size_t size) {
+  Narrow *narrow = user;
+  assert_true(bytes != NULL && size > 0);
+  return ++narrow->calls > narrow->takes ? STATUS_IO : STATUS_OK;
+}
+
+static void nothing_is_written_after_a_failure(void **state) {
+  (void)state;
+  Loaded loaded;
+  const char *text = quoted("[" U ", " U ",\n" U " , " U "," U "]");
+  must_load(&loaded, "five", text, strlen(text));
+  Truncate cut = {.has_range = true, .start = 1, .end = 4};
+  assert_int_equal(operation_truncate(loaded.conversation, &cut), STATUS_OK);
+  Filter filter = {.where = keep_odd};
+  assert_int_equal(operation_filter(loaded.conversation, &filter), STATUS_OK);
+  const Sequence *list = conversation_list(loaded.conversation);
+  Narrow all = {.takes = UINT32_MAX};
+  assert_int_equal(document_write(&loaded.document, loaded.conversation, list, (Sink){take_some, &all}), STATUS_OK);
+  assert_true(all.calls > 3);
+  for (uint32_t takes = 0; takes < all.calls; takes++) {
+    Narrow narrow = {.takes = takes};
+    assert_int_equal(document_write(&loaded.document, loaded.conversation, list, (Sink){take_some, &narrow}), STATUS_IO);
+    assert_int_equal(narrow.calls, takes + 1);
+  }
+  unload(&loaded);
+}
+
+/* ---- files that were not read ---- */
+
+static void write_as(const Loaded *loaded, DocumentShape shape, Buffer *out) {
+  Document document = document_new(shape);
+  buffer_reset(out);
+  const Sequence *list = conversation_list(loaded->conversation);
+  assert_int_equal(document_write(&document, loaded->conversation, list, (Sink){add_bytes, out}), STATUS_OK);
+}
+
+static void new_files_are_arrays_or_lines(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *array, *lines;
+  } cases[] = {
+    {"[]", "[\n\n]\n", "\n"},
+    {U, "[\n" U "\n]\n", U "\n"},
+    {"[" U "," U "]", "[\n" U ",\n" U "\n]\n", U "\n" U "\n"},
+  };
+  Buffer out;
+  buffer_init(&out, memory_system());
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Loaded loaded, again;
+    const char *text = quoted(cases[i].text);
+    must_load(&loaded, "a file", text, strlen(text));
+    for (int lines = 0; lines < 2; lines++) {
+      write_as(&loaded, lines ? DOCUMENT_JSONL : DOCUMENT_ARRAY, &out);
+      const char *expected = quoted(lines ? cases[i].lines : cases[i].array);
+      assert_int_equal(out.size, strlen(expected));
+      assert_memory_equal(out.bytes, expected, out.size);
+      must_load(&again, "a new file", out.bytes, out.size);
+      assert_int_equal(count_of(&again), count_of(&loaded));
+      unload(&again);
+    }
+    unload(&loaded);
+  }
+  buffer_free(&out);
 }
 
 /* ---- real conversations ---- */
@@ -343,6 +420,8 @@ int main(void) {
     cmocka_unit_test(replacing_leaves_the_gaps_too),
     cmocka_unit_test(messages_go_into_files_that_had_none),
     cmocka_unit_test(a_sink_that_fails_ends_the_writing),
+    cmocka_unit_test(nothing_is_written_after_a_failure),
+    cmocka_unit_test(new_files_are_arrays_or_lines),
     cmocka_unit_test(real_conversations_come_back_byte_for_byte),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,27 @@ static void a_path_ends_before_what_has_no_room(void **state) {
   assert_string_equal(out, "a");
 }
 
+static void a_path_ends_where_the_file_cannot_be_read(void **state) {
+  (void)state;
+  char out[40];
+  const char *text = "{\"a\":[1,{\"b\":[tru]},3]}";
+  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
+  assert_string_equal(out, "a[1].b[0]");
+  text = "{\"a\":[\"\xff\",{\"\xff\":{\"c\":3}}]}";
+  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
+  assert_string_equal(out, "a[0]");
+  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), true, out, sizeof out);
+  assert_string_equal(out, "a[1]");      /* a key that is no text is no step */
+}
+
+static void what_is_over_the_file_cap_says_so(void **state) {
+  (void)state;
+  DocumentError error = document_over_cap();
+  assert_int_equal(error.status, STATUS_LIMIT);
+  assert_true(error.place.line == 1 && error.place.byte == 1 && error.path[0] == '\0');
+  assert_non_null(strstr(error.expected, "--max-file"));
+}
+
 static void without_memory_nothing_is_left(void **state) {
   (void)state;
   const char *text = quoted(
@@ -219,6 +240,8 @@ int main(void) {
     cmocka_unit_test(nesting_ends_at_256_levels),
     cmocka_unit_test(unknown_parts_are_warned_about_once_each),
     cmocka_unit_test(a_path_ends_before_what_has_no_room),
+    cmocka_unit_test(a_path_ends_where_the_file_cannot_be_read),
+    cmocka_unit_test(what_is_over_the_file_cap_says_so),
     cmocka_unit_test(without_memory_nothing_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,52 @@ static void half_a_surrogate_pair_may_end_any_text(void **unused) {
   }
 }
 
+static void escapes_are_mended_one_by_one(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *text, *mended;
+  } cases[] = {
+    {"\\ud800", "\\ufffd"},
+    {"\\ue000\\ud800", "\\ue000\\ufffd"},               /* what stands around it stays as it is */
+    {"\\ud800\\ue000", "\\ufffd\\ue000"},
+    {"\\ud800\\u0041\\udc00", "\\ufffd\\u0041\\ufffd"},
+    {"\\ud83d\\ude00\\ude00", "\\ud83d\\ude00\\ufffd"},
+    {"\\\\ud800\\uDBFF", "\\\\ud800\\ufffd"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[200], mended[200];
+    Loaded loaded;
+    snprintf(text, sizeof text, "[{\"role\":\"user\",\"content\":\"%s\"}]", cases[i].text);
+    snprintf(mended, sizeof mended, "[{\"role\":\"user\",\"content\":\"%s\"}]", cases[i].mended);
+    assert_int_equal(load_within(&loaded, LENIENT, text, strlen(text), 0), STATUS_OK);
+    assert_true(has(&loaded, ODD_TEXT));
+    assert_written(&loaded, cases[i].text, mended, strlen(mended));
+    unload(&loaded);
+  }
+}
+
+static void caps_and_other_forms_are_refused_also_leniently(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *text;
+    Status status;
+    const char *path;
+  } cases[] = {
+    {"[5," U ",{'role':'user','content':'more than the cap allows'}]", STATUS_LIMIT, "[2]"},
+    {"{'messages':[5," U ",{'role':'user','content':'more than the cap allows'}]}", STATUS_LIMIT, "messages[2]"},
+    {"{'model':'m','contents':[{'role':'user','parts':[]}],'a':'\xff'}", STATUS_SHAPE, "contents"},
+  };
+  DocumentLimits limits = LENIENT;
+  limits.message_bytes_max = 40;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Loaded loaded;
+    const char *text = quoted(cases[i].text);
+    assert_int_equal(load_within(&loaded, limits, text, strlen(text), 0), cases[i].status);
+    assert_string_equal(loaded.error.path, cases[i].path);
+    unload(&loaded);
+  }
+}
+
 static uint64_t state = 1;
 
 static uint32_t below(uint32_t bound) {
@@ -203,6 +249,8 @@ static void caps_are_told_by_the_first_bytes(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(half_a_surrogate_pair_may_end_any_text),
+    cmocka_unit_test(escapes_are_mended_one_by_one),
+    cmocka_unit_test(caps_and_other_forms_are_refused_also_leniently),
     cmocka_unit_test(what_is_mended_can_be_read_strictly),
     cmocka_unit_test(what_needs_no_mending_is_as_it_was),
     cmocka_unit_test(places_are_those_of_the_file),

@@ -122,6 +122,10 @@ static const struct Accepted {
   {"{'role':'assistant','content':'x','function_call':null,'tool_calls':null,'refusal':null,'audio':null}",
    "assistant 'x'"},
   {"{'role':'assistant','content':'x','tool_calls':[]}", "assistant 'x'"},
+  {"{'role':'assistant','content':[{'type':'tool_use','name':'f'}]}", "assistant call(- f -) tool_use(-)"},
+  {"{'role':'assistant','content':[{'type':'tool_use','id':'t','name':'f','input':'{}'}]}", "assistant call(t f {}) tool_use(-)"},
+  {"{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':[{'type':'tool_use','name':'g'}]}]}",
+   "user result(t) tool_result(-) >tool_use(-)"},
 
   /* calls */
   {"{'role':'assistant','content':null,'tool_calls':[{'id':'c1','type':'function','function':"
@@ -277,6 +281,7 @@ static const struct Refused {
   {"{'role':'assistant','tool_calls':[{'function':@{'arguments':''}}]}", STATUS_SHAPE, "a name"},
   {"{'role':'assistant','tool_calls':[{'function':{'name':@[]}}]}", STATUS_SHAPE, a_string},
   {"{'role':'assistant','function_call':@{}}", STATUS_SHAPE, "a name"},
+  {"{'role':'assistant','function_call':{'name':'f','strict':@}}", STATUS_SYNTAX, "a value"},
   {"{'role':'assistant','content':[@{'type':'tool_use','id':'t'}]}", STATUS_SHAPE, "a name in the tool use"},
   {"{'role':'assistant','content':[{'type':'tool_use','tool_use':@[]}]}", STATUS_SHAPE, "an object"},
   {"{'role':'user','content':[@{'type':'tool_result','content':'x'}]}", STATUS_SHAPE, "a tool_use_id"},
@@ -377,6 +382,25 @@ static void what_is_over_the_cap_is_not_paid_for(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Much follows the message, but its fault lies within the cap: it is named, not the cap. */
+static void a_fault_within_the_cap_is_told_before_the_cap(void **state) {
+  (void)state;
+  char text[3000] = "{'role':'user','content':5,'x':'";
+  size_t size = strlen(text);
+  memset(text + size, 'x', sizeof text - size);
+  memcpy(text + sizeof text - 2, "'}", 2);
+  Fail fail = {0};
+  Reader reader;
+  reader_init(&reader, fail_memory(&fail));
+  reader.message_bytes_max = 100;
+  Read read = read_one(&reader, text, sizeof text);
+  assert_false(read.good);
+  assert_int_equal(read.json.status, STATUS_SHAPE);
+  assert_int_equal(read.json.error - read.block, 25);
+  free(read.block);
+  reader_free(&reader);
+}
+
 static void a_reader_without_memory_says_so_and_goes_on_later(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
@@ -424,6 +448,7 @@ int main(void) {
     cmocka_unit_test(bad_messages_are_refused_where_they_are_bad),
     cmocka_unit_test(the_cap_counts_the_messages_bytes),
     cmocka_unit_test(what_is_over_the_cap_is_not_paid_for),
+    cmocka_unit_test(a_fault_within_the_cap_is_told_before_the_cap),
     cmocka_unit_test(a_reader_without_memory_says_so_and_goes_on_later),
     cmocka_unit_test(messages_come_one_after_the_other),
   };

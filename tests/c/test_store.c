@@ -373,8 +373,22 @@ static void without_memory_nothing_is_added(void **state) {
   }
 }
 
+/* A host may make a message without the place of its role. */
+static void a_role_without_a_place_has_its_usual_spelling(void **state) {
+  (void)state;
+  Store *store = store_made();
+  MessageShape shape = {.role = ROLE_USER};
+  MessageId id;
+  Text spelling;
+  assert_int_equal(store_add(store, text_of("{}"), false, &shape, &id), STATUS_OK);
+  assert_false(message_field(store_message(store, id), FIELD_SPELLING, &spelling));
+  assert_int_equal(message_role(store_message(store, id)), ROLE_USER);
+  store_gone(store);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_role_without_a_place_has_its_usual_spelling),
     cmocka_unit_test(addresses_stay_while_the_store_grows),
     cmocka_unit_test(copies_are_the_stores_own_and_adopted_bytes_stay_where_they_are),
     cmocka_unit_test(a_rewind_frees_what_was_adopted_since),

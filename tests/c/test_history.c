@@ -1,0 +1,110 @@
+/*
+** Batches that were pruned, and names of their kinds.
+*/
+#define _GNU_SOURCE /* open_memstream */
+#include "conversation_kit.h"
+
+/* Batches 0 to 4; 1 has a checkpoint, 2 is current. */
+static Conversation *chat_of_batches(Fail *fail) {
+  Conversation *chat = chat_of(fail, "u1 a1 u2 a2");
+  assert_int_equal(put(chat, WORDS_INSERT, 1, "u5"), STATUS_OK);
+  assert_int_equal(history_name(conversation_history(chat), text_of("here")), STATUS_OK);
+  for (int i = 0; i < 3; i++) assert_int_equal(put(chat, WORDS_INSERT, 0, "u6"), STATUS_OK);
+  assert_int_equal(operation_rollback(chat, 2, false, 0), STATUS_OK);
+  return chat;
+}
+
+/* The batch that is current, its list, how many there are. */
+static char *snapshot_of_present(const Conversation *chat) {
+  char *text;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  const History *history = conversation_history(chat);
+  fprintf(out, "%u of %u:", (unsigned)history_current(history), (unsigned)history_count(history));
+  write_list(out, conversation_list(chat));
+  fclose(out);
+  return text;
+}
+
+static void pruning_spares_what_is_named_or_current(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of_batches(&fail);
+  History *history = conversation_history(chat);
+
+  assert_int_equal(history_prune(history, 1), 2);
+  assert_int_equal(history_prune(history, 1), 0);
+
+  static const bool pruned[] = {true, false, false, true, false};
+  for (uint32_t batch = 0; batch < 5; batch++) {
+    BatchInfo info = history_batch(history, batch);
+    assert_int_equal(info.pruned, pruned[batch]);
+    assert_int_equal(info.count, 4 + batch);            /* known still */
+  }
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void what_was_pruned_is_out_of_reach(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of_batches(&fail), *fork;
+  Sequence *list;
+  history_prune(conversation_history(chat), 0);
+  char *before = snapshot_of_present(chat);
+
+  assert_int_equal(operation_rollback(chat, 0, false, 0), STATUS_RANGE);
+  assert_int_equal(operation_rollback(chat, 0, true, 4), STATUS_RANGE);
+  assert_int_equal(operation_rollback(chat, 0, true, 3), STATUS_RANGE);
+  assert_int_equal(operation_rollback(chat, 5, false, 0), STATUS_RANGE);
+  assert_int_equal(history_state(conversation_history(chat), 0, 4, &list), STATUS_RANGE);
+  assert_int_equal(history_state(conversation_history(chat), 5, 0, &list), STATUS_RANGE);
+
+  char *after = snapshot_of_present(chat);
+  assert_string_equal(before, after);
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  assert_true(history_batch(conversation_history(fork), 0).pruned);
+  assert_int_equal(operation_rollback(fork, 1, false, 0), STATUS_OK);
+  assert_int_equal(visible_count(fork), 5);
+  conversation_free(fork);
+  conversation_free(chat);
+  free(before);
+  free(after);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void kinds_have_names(void **state) {
+  (void)state;
+  BatchKind kind;
+  for (int i = BATCH_CREATE; i <= BATCH_ROLLBACK; i++) {
+    assert_true(batch_kind_parse(batch_kind_name((BatchKind)i), &kind));
+    assert_int_equal(kind, i);
+  }
+  assert_false(batch_kind_parse("", &kind));
+  assert_false(batch_kind_parse("Trim", &kind));
+}
+
+static void marks_go_only_where_they_are(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u1 a1");
+  Marks *marks = conversation_marks(chat);
+  assert_false(marks_remove(marks, text_of("old"), 1));
+  assert_int_equal(marks_add(marks, text_of("old"), 1), STATUS_OK);
+  assert_false(marks_remove(marks, text_of("ol"), 1));
+  assert_false(marks_remove(marks, text_of("old"), 2));
+  assert_true(marks_remove(marks, text_of("old"), 1));
+  assert_false(marks_has(marks, text_of("old"), 1));
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pruning_spares_what_is_named_or_current),
+    cmocka_unit_test(what_was_pruned_is_out_of_reach),
+    cmocka_unit_test(kinds_have_names),
+    cmocka_unit_test(marks_go_only_where_they_are),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
