@@ -180,6 +180,7 @@ static Conversation *chat_of_a_size(Fail *fail) {
   Words words = {0};
   Conversation *chat = chat_of(fail, "u1");
   words_add(&words, word);
+  words_add(&words, word);
   assert_int_equal(put_words(chat, WORDS_APPEND, 0, &words), STATUS_OK);
   return chat;
 }
@@ -188,7 +189,7 @@ static Status replace_first(Conversation *chat) { return put(chat, WORDS_REPLACE
 
 static void replacing_fails_as_a_whole_wherever_a_block_ends(void **state) {
   (void)state;
-  for (first_size = 0; first_size < 500; first_size += 7) {
+  for (first_size = 0; first_size < 450; first_size += 4) {
     Sweep sweep = {"replace", chat_of_a_size, replace_first};
     sweep_run(&sweep);
   }

@@ -289,6 +289,31 @@ static void nothing_is_written_after_a_failure(void **state) {
   unload(&loaded);
 }
 
+/* The store may hold messages from before: they have no place in the file. */
+static void a_file_may_follow_messages_that_were_cleared(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Memory memory = fail_memory(&fail);
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  DocumentWarnings warnings = {.memory = memory};
+  Loaded loaded = {0};
+  assert_int_equal(conversation_new(&config, &loaded.conversation), STATUS_OK);
+  put_new(&loaded, 0, false);
+  assert_int_equal(operation_clear(loaded.conversation, false), STATUS_OK);
+  const char *text = quoted("[ " U " ,\t" U " ]");
+  size_t size = strlen(text);
+  char *block = memory_new(&memory, size);
+  memcpy(block, text, size);
+  assert_int_equal(document_load(loaded.conversation, &USUAL, block, size, size, &loaded.document, &warnings, &loaded.error),
+                   STATUS_OK);
+  assert_int_equal(loaded.document.first, 2);
+  assert_written(&loaded, "the file", quoted("[ " U " ,\t" U " ]"), size);
+  assert_int_equal(operation_rollback(loaded.conversation, 1, false, 0), STATUS_OK);
+  assert_written(&loaded, "what was before", "[ " NEW " ]", strlen("[ " NEW " ]"));
+  conversation_free(loaded.conversation);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* ---- files that were not read ---- */
 
 static void write_as(const Loaded *loaded, DocumentShape shape, Buffer *out) {
@@ -421,6 +446,7 @@ int main(void) {
     cmocka_unit_test(messages_go_into_files_that_had_none),
     cmocka_unit_test(a_sink_that_fails_ends_the_writing),
     cmocka_unit_test(nothing_is_written_after_a_failure),
+    cmocka_unit_test(a_file_may_follow_messages_that_were_cleared),
     cmocka_unit_test(new_files_are_arrays_or_lines),
     cmocka_unit_test(real_conversations_come_back_byte_for_byte),
   };

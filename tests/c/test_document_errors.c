@@ -202,6 +202,10 @@ static void a_path_ends_where_the_file_cannot_be_read(void **state) {
   assert_string_equal(out, "a[0]");
   place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), true, out, sizeof out);
   assert_string_equal(out, "a[1]");      /* a key that is no text is no step */
+  char deep[300];
+  memset(deep, '[', sizeof deep);
+  place_path(deep, sizeof deep, 299, false, out, 10);
+  assert_string_equal(out, "[0][0][0]");
 }
 
 static void what_is_over_the_file_cap_says_so(void **state) {

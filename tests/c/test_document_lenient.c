@@ -236,6 +236,7 @@ static void caps_are_told_by_the_first_bytes(void **unused) {
     {"{'role':'user','content':'0123456789012345678901234567890123456789", false, true, 66},
     {"{'content':'0123456789012345678901234567890123456789012345678901234", false, true, 40},
     {"{'role':'user','content' 0123456789012345678901234567890123456789", false, true, 65},
+    {"{'role':'user','content' 0123456789012345678901234567890123456789", true, true, SIZE_MAX},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     DocumentLimits limits = {.message_bytes_max = 40, .file_bytes_max = 40, .lenient = cases[i].lenient};
@@ -244,6 +245,10 @@ static void caps_are_told_by_the_first_bytes(void **unused) {
     if (told != cases[i].told || (told && cap != cases[i].cap)) fail_msg("case %zu: %d %zu", i, told, cap);
     if (!told) assert_true(wanted > size && wanted <= 40 + 20);
   }
+  DocumentLimits none = {.message_bytes_max = SIZE_MAX, .file_bytes_max = SIZE_MAX};
+  size_t cap, wanted;
+  assert_false(document_cap(&none, "{", 1, &cap, &wanted));
+  assert_true(wanted == SIZE_MAX);
 }
 
 int main(void) {

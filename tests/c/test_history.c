@@ -59,6 +59,7 @@ static void what_was_pruned_is_out_of_reach(void **state) {
   assert_int_equal(operation_rollback(chat, 5, false, 0), STATUS_RANGE);
   assert_int_equal(history_state(conversation_history(chat), 0, 4, &list), STATUS_RANGE);
   assert_int_equal(history_state(conversation_history(chat), 5, 0, &list), STATUS_RANGE);
+  assert_int_equal(history_rollback(conversation_history(chat), 5), STATUS_RANGE);
 
   char *after = snapshot_of_present(chat);
   assert_string_equal(before, after);
