@@ -179,12 +179,35 @@ call("trim by function", function(world)
     draft:note "done"
   end }
 end)
+call("trim by summarize", function(world)
+  return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 }, model = function() return "Rain, sun." end }
+end)
+call("trim by prune_messages", function(world)
+  return world.chat:trim { budget = 1000, policy = { "prune_messages", tool_calls = "all" } }
+end)
+call("trim by clear_tool_uses", function(world)
+  return world.chat:trim { budget = 1000, policy = { "clear_tool_uses", trigger = { messages = 1 }, keep = 0 } }
+end)
 call("draft", function(world) return world.chat:draft() end)
 call("draft:drop", function(world) return assert(world.draft:drop(world.draft[4])) end, drafted)
 call("draft:drop_oldest", function(world) return world.draft:drop_oldest { to = 60 } end, drafted)
 call("draft:replace", function(world) return assert(world.draft:replace(5, { content = "Short." })) end, drafted)
 call("draft:insert", function(world)
   return assert(world.draft:insert(6, { role = "user", content = "Inserted" }))
+end, drafted)
+call("draft:cost", function(world) return world.draft:cost { role = "user", content = "Inserted" } end, drafted)
+call("draft:cost, counted", function(world) return world.draft:cost { role = "user", content = "x" } end, function()
+  local chat = make_chat { clock = clock, counter = count }
+  return { chat = chat, draft = chat:draft() }
+end)
+call("draft:drop, refused", function(world)
+  local dropped, why = world.draft:drop(world.draft[1])
+  return not dropped and why
+end, drafted)
+call("draft:turns", function(world)
+  local seen = 0
+  for _, tokens, age in world.draft:turns { from = "newest" } do seen = seen + tokens + age end
+  return seen
 end, drafted)
 call("draft:units", function(world)
   local seen = 0

@@ -1,0 +1,122 @@
+--- The command's side of policies: names, files, folders and texts; a model behind a command.
+
+local command = dofile "tests/lua/command.lua"
+local path_of, file = command.path_of, command.file
+local fails, does, contains = command.fails, command.does, command.contains
+
+local SAMPLE = "scripts/samples/support.json"
+local DROP_FIRST = "return { summary = 'drops one', options = { at = { type = 'integer', default = 2 } }, "
+  .. "trim = function(draft, _, options) print('here') draft:drop(draft[options.at], 'one') end }"
+
+describe("the command's policies", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  describe("are found", function()
+    it("in a folder of --policy-path, with options", function()
+      file("drop_one.lua", DROP_FIRST)
+      local out, err = does(("trim %s --budget 1000 --policy-path %s --policy drop_one:at=3")
+        :format(path_of "small.json", command.folder))
+      assert.is_nil(out:find('"Hi"', 1, true))
+      contains("here", err)
+      contains("drops one (" .. command.folder, (does("policies --policy-path " .. command.folder)))
+      contains("drop_one: drops one", (does("policies drop_one --policy-path " .. command.folder)))
+      contains("unknown policy 'drop_one'", fails(command.USAGE, ("trim %s --budget 9 --policy drop_one")
+        :format(path_of "small.json")))
+    end)
+
+    it("in the folder of the user's settings, behind what is built in", function()
+      os.execute("mkdir -p " .. path_of "config/ebb/policies")
+      file("config/ebb/policies/drop_one.lua", DROP_FIRST)
+      file("config/ebb/policies/keep_recent.lua", "error 'never loaded'")
+      local line = ("XDG_CONFIG_HOME=%s %s trim %s --budget 1000 --policy %%s >%s 2>&1"):format(path_of "config",
+        command.EBB, path_of "small.json", path_of "out.json")
+      assert(os.execute(line:format "drop_one"))
+      assert.is_nil(command.read(path_of "out.json"):find('"Hello"', 1, true))
+      assert(os.execute(line:format "keep_recent"))
+    end)
+
+    it("in a text on the command line", function()
+      local policy = "return function(draft, budget) draft:drop_oldest { to = budget, reason = \"a:b=c\" } end"
+      local out = does(("trim %s --budget 14 --policy '%s'"):format(path_of "small.json", policy))
+      assert.equal('[{"role":"system","content":"Be brief."},{"role":"user","content":"Bye"}]', out)
+      contains("policy text:1:", fails(command.SCRIPT, ("trim %s --budget 14 --policy 'return ='")
+        :format(path_of "small.json")))
+    end)
+
+    it("and filters likewise", function()
+      file("users.lua", "return function(message) return message.role == 'user' end")
+      local users = '[{"role":"user","content":"Hello"},{"role":"user","content":"Bye"}]'
+      local input = "--input " .. path_of "small.json"
+      assert.equal(users, (does(("filter users --filter-path %s %s"):format(command.folder, input))))
+      assert.equal(users, (does("filter 'return function(m) return m.role == \"user\" end' " .. input)))
+    end)
+  end)
+
+  it("tell what was refused when they leave too much", function()
+    file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\nend")
+    contains("rash.lua:2: guarded: message 1 is a system message",
+      fails(command.SCRIPT, ("trim %s --budget 15 --policy %s"):format(path_of "small.json", path_of "rash.lua")))
+  end)
+
+  describe("with --model-command", function()
+    local function summarize(answer, more)
+      return ("trim %s --budget 4000 --policy summarize --model-command %q %s"):format(SAMPLE, answer, more or "")
+    end
+
+    it("get their summary from it", function()
+      local out = does(summarize "echo All is well.")
+      contains("[Summary of earlier messages]\\nAll is well.", out)
+    end)
+
+    it("hand it the request as JSON", function()
+      does(summarize("cat > " .. path_of "request.json" .. "; echo Well."))
+      local request = require("ebb").json.decode(command.read(path_of "request.json"))
+      assert.same({ "summarize", 1024, "system", "user" }, { request.purpose, request.max_tokens,
+        request.messages[1].role, request.messages[2].role })
+    end)
+
+    it("read a provider's response", function()
+      file("answer.json", '{"choices":[{"message":{"role":"assistant","content":"Said."},"finish_reason":"stop"}]}')
+      contains("messages]\\nSaid.", (does(summarize("cat " .. path_of "answer.json"))))
+    end)
+
+    local failures = {
+      { "exit 3",           "it failed with exit status 3" },
+      { "kill -9 $$",       "it was ended by a signal" },
+      { "true",             "the summary is empty" },
+      { "no_such_command_of_mine 2>/dev/null", "it failed with exit status 127" },
+      { "echo '{\"text\": \"x\", \"finish_reason\": \"length\"}'", "cut off" },
+    }
+    for _, row in ipairs(failures) do
+      it("fail when it does: " .. row[1], function()
+        contains(row[2], fails(command.IO, ("trim %s --budget 4000 --policy summarize --model-command '%s' 2>&1 1>&2")
+          :format(SAMPLE, (row[1]:gsub("'", "'\\''")))))
+      end)
+    end
+
+    it("end it when its time is over, with all that it started", function()
+      local marker = path_of "late"
+      local script = file("slow.sh", ("(sleep 0.6; touch %s) & sleep 30"):format(marker))
+      contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 0.2")))
+      os.execute "sleep 0.7"
+      assert.is_nil(command.read(marker))
+    end)
+
+    it("are told when there is none, or how long is no number", function()
+      contains("--model-command", fails(command.IO, ("trim %s --budget 4000 --policy summarize"):format(SAMPLE)))
+      contains("--model-timeout", fails(command.USAGE, summarize("true", "--model-timeout soon")))
+    end)
+  end)
+
+  it("each have a page", function()
+    for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "summarize", "clear_tool_uses",
+      "prune_messages", "trim_messages", "quota", "supersede" } do
+      local page = does("policies " .. name)
+      contains(name .. ": ", page)
+      contains("Kept whatever happens", page)
+      contains("Example", page)
+      contains(name, (does "policies"))
+    end
+  end)
+end)
