@@ -534,6 +534,7 @@ function ebb.parse(text, options) end
 ---@field guards? boolean
 ---@class ebb.ReplayResult
 ---@field policy string
+---@field budget integer       less the reserve
 ---@field requests integer     that were sent: one before each message of the assistant
 ---@field refusals integer     that could not be made to fit, and were not sent
 ---@field first_refusal? string

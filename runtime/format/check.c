@@ -30,7 +30,7 @@ static const struct {
    "drop it, or put it directly behind its call", true},
   {"duplicate_result", "call '%' is answered already", "drop one of the results", true},
   {"unanswered_call", "call '%' is not answered directly after its message", "add its result there, or drop the call", true},
-  {"duplicate_call", "another call has the id '%'", "give each call its own id, and its result the same", true},
+  {"duplicate_call", "another call of the message has the id '%'", "give each call its own id, and its result the same", true},
   {"call_id", "'%' is no valid id of a call", "an id has 1 to 64 letters, digits, _ or -", true},
   {"results_late", "tool results stand behind other parts", "put the results first", true},
   {"misplaced_part", "a % part does not belong into a message of this role", "calls are an assistant's, results a user's",
@@ -180,13 +180,24 @@ bool id_is_valid(Text id) {
 
 typedef enum Sign { SIGN_NONE, SIGN_OPENAI, SIGN_ANTHROPIC } Sign;
 
+/* server_tool_use, web_search_tool_result, mcp_tool_use ... */
+static bool is_server_tool(const Message *message, Part part) {
+  Text type = part_type(message, part);
+  const char *end = type.bytes + type.size;
+  return (type.size > 9 && memcmp(end - 9, "_tool_use", 9) == 0) || (type.size > 12 && memcmp(end - 12, "_tool_result", 12) == 0);
+}
+
 static Sign sign_of_parts(const Message *message) {
   Sign sign = SIGN_NONE;
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     Part part = message_part(message, i);
     CheckCode code;
     Text type;
-    if (part.kind == PART_OTHER || part.nested) continue;
+    if (part.nested) continue;
+    if (part.kind == PART_OTHER) {
+      if (is_server_tool(message, part)) sign = SIGN_ANTHROPIC;
+      continue;
+    }
     bool openai = !part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
     bool anthropic = !part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type);
     if (openai && !anthropic) return SIGN_OPENAI;

@@ -31,7 +31,7 @@ typedef enum CheckCode {
   CHECK_ORPHAN_RESULT,       /* answers no call of the assistant message before it */
   CHECK_DUPLICATE_RESULT,    /* its call is answered already */
   CHECK_UNANSWERED_CALL,     /* no result where it must stand */
-  CHECK_DUPLICATE_CALL,      /* an id that another call has: of the message; anthropic: of the list */
+  CHECK_DUPLICATE_CALL,      /* an id that another call of the message has */
   CHECK_CALL_ID,             /* no id, or one of characters that are not allowed, or too long */
   CHECK_RESULTS_LATE,        /* anthropic: results behind other parts */
   CHECK_MISPLACED_PART,      /* anthropic: a call that is not an assistant's, a result that is not a user's */

@@ -13,7 +13,6 @@
 
 typedef struct Walk {
   Checker *checker;
-  Map ids;                   /* hash of each call's id so far */
   uint32_t before;           /* the message before this one, system messages left out; or NOWHERE */
 } Walk;
 
@@ -117,15 +116,12 @@ static void answer_calls(Calls *calls, const Message *message) {
   }
 }
 
-static Status check_id(Walk *walk, uint32_t index, Text id) {
-  if (!id_is_valid(id)) return checker_add(walk->checker, CHECK_CALL_ID, index, id);
-  uint64_t hash = hash_text(id, &walk->checker->calls.key);
-  if (map_find(&walk->ids, hash) != NULL) return checker_add(walk->checker, CHECK_DUPLICATE_CALL, index, id);
-  return map_put(&walk->ids, hash, 1);
+static Status check_id(Checker *checker, uint32_t index, const OpenCall *open) {
+  if (!id_is_valid(open->id)) return checker_add(checker, CHECK_CALL_ID, index, open->id);
+  return open->again ? checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id) : STATUS_OK;
 }
 
-static Status check_calls(Walk *walk, uint32_t index) {
-  Checker *checker = walk->checker;
+static Status check_calls(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   Status status = anthropic_open_calls(&checker->calls, message);
   uint32_t next = next_of(checker, index);
@@ -133,7 +129,7 @@ static Status check_calls(Walk *walk, uint32_t index) {
   if (status == STATUS_OK && answered) answer_calls(&checker->calls, checker_message(checker, next));
   for (uint32_t i = 0; i < checker->calls.count && status == STATUS_OK; i++) {
     OpenCall *open = &checker->calls.list[i];
-    status = check_id(walk, index, open->id);
+    status = check_id(checker, index, open);
     if (status == STATUS_OK && !open->answered) status = checker_add(checker, CHECK_UNANSWERED_CALL, index, open->id);
   }
   for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
@@ -171,7 +167,7 @@ static Status check_message(Walk *walk, uint32_t index) {
     status = checker_add(checker, CHECK_FOREIGN_ROLE, index, message_role_text(message));
   } else if (status == STATUS_OK) {
     status = check_content(checker, index);
-    if (status == STATUS_OK && role == ROLE_ASSISTANT && message_call_count(message) > 0) status = check_calls(walk, index);
+    if (status == STATUS_OK && role == ROLE_ASSISTANT && message_call_count(message) > 0) status = check_calls(checker, index);
     if (status == STATUS_OK && role == ROLE_USER) status = check_results(walk, index);
   }
   if (status == STATUS_OK && next_of(checker, index) == checker->count) status = check_end(checker, index);
@@ -182,8 +178,6 @@ static Status check_message(Walk *walk, uint32_t index) {
 Status check_anthropic(Checker *checker) {
   Walk walk = {.checker = checker, .before = NOWHERE};
   Status status = STATUS_OK;
-  map_init(&walk.ids, checker->report->memory);
   for (uint32_t i = 0; i < checker->count && status == STATUS_OK; i++) status = check_message(&walk, i);
-  map_free(&walk.ids);
   return status;
 }

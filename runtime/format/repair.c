@@ -28,12 +28,6 @@ Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
 
 /* ---- ids ---- */
 
-Status plan_see_id(Plan *plan, Text id, bool *is_new) {
-  uint64_t hash = hash_text(id, &plan->calls.key);
-  *is_new = map_find(&plan->seen, hash) == NULL;
-  return *is_new ? map_put(&plan->seen, hash, 1) : STATUS_OK;
-}
-
 /* Every id of the list, so that no new one is among them. */
 static Status take_ids(Plan *plan) {
   Status status = STATUS_OK;
@@ -220,10 +214,8 @@ static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **l
   buffer_init(&plan->scratch, plan->memory);
   calls_init(&plan->calls, plan->memory);
   map_init(&plan->taken, plan->memory);
-  map_init(&plan->seen, plan->memory);
   Status status = make_plan(plan);
   if (status == STATUS_OK && plan->step_count > 0) status = commit(conversation, plan, ledger);
-  map_free(&plan->seen);
   map_free(&plan->taken);
   calls_free(&plan->calls);
   buffer_free(&plan->scratch);

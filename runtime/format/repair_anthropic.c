@@ -266,26 +266,29 @@ static void drop_empty(Mender *mender) {
 
 /* ---- ids ---- */
 
-static Status name_call(Mender *mender, Piece *piece, Block *block) {
+static Status name_call(Mender *mender, Piece *piece, Block *block, bool again) {
   Plan *plan = mender->plan;
-  bool renames = !id_is_valid(block->id), is_new;
-  if (renames && !plan_mends(plan, CHECK_CALL_ID)) return STATUS_OK;
-  if (!renames) {
-    Status status = plan_see_id(plan, block->id, &is_new);
-    renames = !is_new && plan_mends(plan, CHECK_DUPLICATE_CALL);
-    if (status != STATUS_OK || !renames) return status;
-  }
+  bool valid = id_is_valid(block->id);
+  bool renames = valid ? again && plan_mends(plan, CHECK_DUPLICATE_CALL) : plan_mends(plan, CHECK_CALL_ID);
+  if (!renames) return STATUS_OK;
   because(piece, "id of a call");
   return plan_new_id(plan, piece->index, block->id, &mender->names, &block->name_at, &block->name_size);
 }
 
+/* The turn's calls are opened once more: of those that are left, which is again? */
 static Status name_calls(Mender *mender) {
   Status status = STATUS_OK;
   for (uint32_t t = 0; t < mender->turn_count && status == STATUS_OK; t++) {
+    uint32_t call = 0;
     if (head_of(mender, &mender->turns[t])->fixed) continue;
+    calls_reset(&mender->plan->calls);
+    status = open_turn(mender, &mender->turns[t]);
     EACH_BLOCK(mender, &mender->turns[t], piece, after) {
+      if (status != STATUS_OK) break;
       Block *block = &mender->blocks[after - 1];
-      if (block->kind == PART_TOOL_USE && status == STATUS_OK) status = name_call(mender, &mender->pieces[piece], block);
+      if (block->kind == PART_TOOL_USE) {
+        status = name_call(mender, &mender->pieces[piece], block, mender->plan->calls.list[call++].again);
+      }
       bool renamed = block->kind == PART_TOOL_RESULT && block->call != NO_BLOCK && mender->blocks[block->call].name_size > 0;
       if (renamed) because(&mender->pieces[piece], "id of a call");
     }

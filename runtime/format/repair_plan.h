@@ -31,7 +31,7 @@ typedef struct Plan {
   uint32_t step_count, step_room;
   Buffer bytes, scratch;
   Calls calls;
-  Map taken, seen;           /* hashes of ids: all of the list's; of calls so far */
+  Map taken;                 /* hashes of all ids of the list, so that new ones are new */
 } Plan;
 
 Status plan_openai(Plan *plan);
@@ -49,9 +49,6 @@ Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const cha
 /* A new id for a call of the message at `index`, as plain bytes: letters, digits,
    _ and -, and no other call has it. `*at` and `*size` say where in `names`. */
 Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size);
-
-/* Has no call before had this id? Then now one has. */
-Status plan_see_id(Plan *plan, Text id, bool *is_new);
 
 /* Adds `before`, the text as the inside of a JSON string, `after`. */
 Status plan_put(Buffer *out, const char *before, Text text, const char *after);

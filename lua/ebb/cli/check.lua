@@ -9,7 +9,8 @@ local terminal = require "ebb.cli.terminal"
 
 local check = {}
 
-local FOUND = 1   -- exit status
+local FOUND = 1     -- exit status
+local WIDTH = 400   -- what is wrong is told in full, however narrow the terminal
 
 function check.declare(parser)
   options.input(parser)
@@ -52,7 +53,7 @@ local function as_text(chat, found, dialect)
     rows[i] = { tostring(violation.index), tostring(violation.seq), role, violation.code, violation.text }
   end
   local figures = ("%d violations in %d messages, by the rules of %s"):format(#found, #chat, dialect)
-  return ("%s\n%s\n%s"):format(grid.render(COLUMNS, rows, terminal.columns(true)), figures, hints(found))
+  return ("%s\n%s\n%s"):format(grid.render(COLUMNS, rows, WIDTH), figures, hints(found))
 end
 
 function check.run(given)

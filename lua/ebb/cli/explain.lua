@@ -19,8 +19,8 @@ local COLUMNS = {
   { title = "role", max = 12 },
   { title = "tokens", right = true },
   { title = "fate" },
-  { title = "by", max = 20 },
-  { title = "why", max = 32 },
+  { title = "by", max = 20, min = 6 },
+  { title = "why", max = 32, min = 10 },
   { title = "text" },
 }
 
@@ -60,14 +60,16 @@ end
 
 ---@return table<integer, ebb.LedgerEntry> by_seq    dropped and replaced ones
 ---@return ebb.LedgerEntry[] inserted
-local function sort_entries(ledger)
+local function sort_entries(ledgers)
   local by_seq, inserted = {}, {}
-  for i = 1, #ledger do
-    local entry = ledger[i]
-    if entry.action == "inserted" then
-      inserted[#inserted + 1] = entry
-    else
-      by_seq[entry.seq] = entry
+  for _, ledger in ipairs(ledgers) do
+    for i = 1, ledger and #ledger or 0 do
+      local entry = ledger[i]
+      if entry.action == "inserted" then
+        inserted[#inserted + 1] = entry
+      else
+        by_seq[entry.seq] = entry
+      end
     end
   end
   return by_seq, inserted
@@ -135,9 +137,9 @@ local function rows_of(before, by_seq)
 end
 
 ---@param before ebb.cli.Before
----@param ledger ebb.Ledger
-function explain.show(before, ledger)
-  local by_seq, inserted = sort_entries(ledger)
+---@param ledgers (ebb.Ledger|false)[]     in the order in which they were written
+function explain.show(before, ledgers)
+  local by_seq, inserted = sort_entries(ledgers)
   local rows = rows_of(before, by_seq)
   for _, entry in ipairs(inserted) do
     if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry) end

@@ -48,6 +48,19 @@ function outgoing.rules(chat, given)
   return { dialect = dialect, broken = broken }
 end
 
+--- The conversation mended before anything is cut, so that what mending adds is
+--- within the budget too.
+---@param chat ebb.Conversation
+---@param given table
+---@return ebb.Conversation chat
+---@return ebb.cli.Rules rules
+---@return ebb.RepairReport? report     if --repair was given
+function outgoing.prepare(chat, given)
+  if not given.repair then return chat, outgoing.rules(chat, given) end
+  local copy, report = failure.typed(chat.repaired, chat, { dialect = given.dialect, calls = given.repair })
+  return copy, outgoing.rules(copy, { dialect = report.dialect }), report
+end
+
 local function fresh_codes(rules)
   local codes = {}
   for _, code in ipairs(NEIGHBOURS) do
@@ -60,7 +73,9 @@ local function count_of(n, word)
   return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
 end
 
-local function tell_mended(report)
+---@param report ebb.RepairReport
+function outgoing.tell_mended(report)
+  if not report.ledger then return end
   local counts = { dropped = 0, replaced = 0, inserted = 0 }
   for _, run in ipairs(report.ledger:runs()) do
     counts[run.action] = counts[run.action] + run.count
@@ -82,23 +97,30 @@ local function tell_left(left, dialect, mends)
   terminal.say(("  %s'ebb check' lists them%s"):format(more, mends and mendable and ", --repair mends them" or ""))
 end
 
---- The conversation as it is to be written; talks about what was and what was not mended.
+--- The conversation as it is to be written; all codes are mended, or those alone
+--- that the command itself may have broken.
 ---@param chat ebb.Conversation
----@param given table
 ---@param rules ebb.cli.Rules
----@return ebb.Conversation
-function outgoing.mend(chat, given, rules)
-  local copy, report = chat:repaired {
-    dialect = rules.dialect, calls = given.repair, codes = not given.repair and fresh_codes(rules) or nil,
-  }
-  if report.ledger then tell_mended(report) end
-  if #report.left > 0 then tell_left(report.left, rules.dialect, not given.repair) end
-  return copy
+---@param calls? "drop"|"synthesize"    all codes
+---@return ebb.Conversation copy
+---@return ebb.RepairReport report
+function outgoing.mend(chat, rules, calls)
+  return chat:repaired { dialect = rules.dialect, calls = calls, codes = not calls and fresh_codes(rules) or nil }
 end
 
---- The same, written in the shape in which it came.
+--- Says what was mended, and what was not.
+---@param report ebb.RepairReport
+---@param given table
+function outgoing.tell(report, given)
+  outgoing.tell_mended(report)
+  if #report.left > 0 then tell_left(report.left, report.dialect, not given.repair) end
+end
+
+--- Mends, tells, and writes in the shape in which it came.
 function outgoing.save(chat, given, rules)
-  options.save(outgoing.mend(chat, given, rules), given)
+  local copy, report = outgoing.mend(chat, rules, given.repair)
+  outgoing.tell(report, given)
+  options.save(copy, given)
 end
 
 return outgoing

@@ -9,7 +9,7 @@ local text = require "ebb.cli.text"
 local terminal = {}
 
 local STDIN, STDOUT, STDERR = 0, 1, 2
-local COLUMNS = 120   -- where there is no terminal to fit
+local COLUMNS = 80   -- where there is no terminal to fit
 
 local COLOURS = { dropped = 31, inserted = 32, replaced = 33, title = 1, kept = 2 }
 

@@ -12,7 +12,7 @@ local trim = {}
 
 function trim.declare(parser)
   options.input(parser)
-  parser:option("--budget", "Tokens for the whole request; default: the model's window less its output.")
+  parser:option("--budget --limit", "Tokens for the whole request; default: the model's window less its output.")
     :argname("<tokens>"):convert(options.integer "--budget")
   parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as :key=value,... "
     .. "Several run in order until it fits."):argname("<policy>"):count("*")
@@ -21,6 +21,7 @@ function trim.declare(parser)
   parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
     :convert(options.integer "--reserve")
   parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
+  parser:flag("--replay", "Play the conversation turn by turn, once with each --policy, and show what each would cost.")
   parser:flag("--dry-run", "Write no messages, only the report.")
   parser:flag("--explain", "Show on standard error what became of each message, and why.")
   parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
@@ -39,9 +40,30 @@ local function policy_of(words)
   return specs[1] and specs
 end
 
+--- Each policy by itself, where a trim would run them in order.
+local function replay_all(given)
+  local words = given.policy[1] and given.policy or { policies.default }
+  return require("ebb.cli.replay").run(given, policy_of(words), words)
+end
+
+---@class ebb.cli.Trimmed
+---@field chat ebb.Conversation         as it is to be written
+---@field report ebb.TrimReport
+---@field repair? ebb.RepairReport      before the trim, under --repair
+---@field mended ebb.RepairReport       after it
+
+--- What was repaired, before and after the trim; nothing, if nothing was.
+local function repairs_of(trimmed)
+  local repairs = core.json.array {}
+  for _, each in pairs { trimmed.repair or trimmed.mended, trimmed.repair and trimmed.mended } do
+    if each.ledger then repairs[#repairs + 1] = core.json.raw(each.ledger:json()) end
+  end
+  return #repairs > 0 and repairs or nil
+end
+
 --- The report as plain data. The ledger comes as JSON and goes out as it is.
-local function as_data(report, dry_run)
-  local notes = core.json.array {}
+local function as_data(trimmed, dry_run)
+  local report, notes = trimmed.report, core.json.array {}
   for i, note in ipairs(report.ledger:notes()) do
     notes[i] = { by = note.by, text = note.text }
   end
@@ -49,11 +71,12 @@ local function as_data(report, dry_run)
     before = report.before, after = report.after, budget = report.budget, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
+    repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
   }
 end
 
-local function as_json(report, dry_run)
-  return core.json.encode(as_data(report, dry_run), { indent = 2 }) .. "\n"
+local function as_json(trimmed, dry_run)
+  return core.json.encode(as_data(trimmed, dry_run), { indent = 2 }) .. "\n"
 end
 
 local function summary(report)
@@ -64,15 +87,43 @@ end
 
 --- All talk about a trim that succeeded. A dry run's JSON is its result.
 ---@param before? ebb.cli.Before    if it is to be explained
-local function tell(given, before, report)
-  if before then require("ebb.cli.explain").show(before, report.ledger) end
+local function tell(given, before, trimmed)
+  local report = trimmed.report
+  if before then
+    local repaired, mended = trimmed.repair and trimmed.repair.ledger, trimmed.mended.ledger
+    require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false })
+  end
   for _, note in ipairs(report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
   if given.json then
-    if not given.dry_run then terminal.show(as_json(report)) end
+    if not given.dry_run then terminal.show(as_json(trimmed)) end
   elseif given.explain or given.dry_run or terminal.talks_to_person then
     terminal.say(summary(report))
+  end
+  if trimmed.repair then outgoing.tell_mended(trimmed.repair) end
+  outgoing.tell(trimmed.mended, given)
+end
+
+--- Trims, and mends what stands next to each other now. That may add a message; if
+--- it then does not fit, so much more is cut.
+---@param chat ebb.Conversation
+---@param rules ebb.cli.Rules
+---@return ebb.cli.Trimmed
+local function trim_to_fit(chat, given, policy, rules)
+  local start, length, reserve = chat:stats().current_batch_index, #chat, given.reserve or 0
+  local aim
+  while true do
+    local report = failure.check(failure.typed(chat.trim, chat, {
+      budget = given.budget, reserve = reserve, policy = policy, guards = not given.unguarded,
+      model = model_command.of(given),
+    }))
+    aim = aim or report.budget
+    local copy, mended = outgoing.mend(chat, rules)
+    local over = copy:tokens() - aim
+    if over <= 0 or not mended.ledger then return { chat = copy, report = report, mended = mended } end
+    chat:rollback(start, length)
+    reserve = reserve + over
   end
 end
 
@@ -81,21 +132,20 @@ function trim.run(given)
     failure.usage("a budget is needed", "--budget 8000, or --model with a model's name")
   end
   options.use_policy_path(given)
+  if given.replay then return replay_all(given) end
   local policy = policy_of(given.policy)
-  local chat = options.load(given.file, given)
-  local rules = outgoing.rules(chat, given)
-  local before = given.explain and require("ebb.cli.explain").before(chat, not given.unguarded) or nil
-  local report = failure.check(failure.typed(chat.trim, chat, {
-    budget = given.budget, reserve = given.reserve, policy = policy,
-    guards = not given.unguarded, dry_run = given.dry_run, model = model_command.of(given),
-  }))
+  local loaded = options.load(given.file, given)
+  local chat, rules, repair = outgoing.prepare(loaded, given)
+  local before = given.explain and require("ebb.cli.explain").before(loaded, not given.unguarded) or nil
+  local trimmed = trim_to_fit(chat, given, policy, rules)
+  trimmed.repair = repair
 
-  tell(given, before, report)
-  if given.ledger then terminal.result(as_json(report, given.dry_run), given.ledger) end
+  tell(given, before, trimmed)
+  if given.ledger then terminal.result(as_json(trimmed, given.dry_run), given.ledger) end
   if not given.dry_run then
-    outgoing.save(chat, given, rules)
+    options.save(trimmed.chat, given)
   elseif given.json then
-    terminal.result(as_json(report, true), given.output)
+    terminal.result(as_json(trimmed, true), given.output)
   end
 end
 

@@ -30,7 +30,6 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 
 ---@class ebb.ReplayRun
 ---@field chat ebb.Conversation      grows and is trimmed
----@field budget integer
 ---@field trim table                 for chat:trim
 ---@field result ebb.ReplayResult
 ---@field is_head table<integer, boolean>   by seq: messages with which units begin
@@ -63,11 +62,12 @@ local function start(recording, steps, asked)
   local chat = recording:fork()
   chat:truncate { keep_last = 0 }
   return {
-    chat = chat, budget = asked.budget, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
+    chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps) },
     result = {
-      policy = label_of(steps), requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0,
-      messages_dropped = 0, messages_replaced = 0, messages_inserted = 0,
+      policy = label_of(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
+      requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
+      messages_replaced = 0, messages_inserted = 0,
     },
   }
 end

@@ -1,0 +1,90 @@
+--- ebb trim --replay: what each policy would have cost over a recorded conversation.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
+
+local replay = {}
+
+--- Options of trim that say what to do with a trimmed list; a replay makes none.
+local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
+
+local COLUMNS = {
+  { title = "policy", max = 28, min = 12 },
+  { title = "requests", right = true },
+  { title = "sent", right = true },
+  { title = "shared", right = true },
+  { title = "cost", right = true },
+  { title = "fill", right = true },
+  { title = "dropped", right = true },
+  { title = "refused" },
+}
+
+local LEGEND = [[
+sent: tokens of all requests (%s); shared: of these, what begins like the request before,
+which a prompt cache can serve; fill: of %d tokens, where the whole history is longer;
+dropped: units; refused: requests that could not be made to fit
+]]
+
+local function percent(share)
+  return share and ("%.1f %%"):format(100 * share) or "-"
+end
+
+local function row_of(word, result)
+  return {
+    word, tostring(result.requests), tostring(result.sent), percent(result.share),
+    result.cost and ("%.4f"):format(result.cost) or "-", percent(result.fill), tostring(result.units_dropped),
+    tostring(result.refusals),
+  }
+end
+
+local function as_text(results, words, budget)
+  local rows, trust = {}, "none"
+  for i, result in ipairs(results) do
+    rows[i], trust = row_of(words[i], result), result.trust or trust
+  end
+  return grid.render(COLUMNS, rows, terminal.columns(true)) .. "\n" .. LEGEND:format(trust, budget)
+end
+
+local function as_json(results, words, budget)
+  local list = core.json.array {}
+  for i, result in ipairs(results) do
+    list[i] = {
+      policy = words[i], requests = result.requests, refusals = result.refusals, firstRefusal = result.first_refusal,
+      tokensSent = result.sent, trust = result.trust, tokensShared = result.shared, share = result.share,
+      fill = result.fill, cost = result.cost, unitsDropped = result.units_dropped,
+      messagesDropped = result.messages_dropped, messagesReplaced = result.messages_replaced,
+      messagesInserted = result.messages_inserted,
+    }
+  end
+  return core.json.encode({ budget = budget, policies = list }, { indent = 2 }) .. "\n"
+end
+
+local function check(given)
+  for field, option in pairs(OF_A_LIST) do
+    if given[field] then
+      failure.usage(("%s does not go with --replay"):format(option), "a replay only reports")
+    end
+  end
+end
+
+---@param given table           as parsed for trim
+---@param specs table[]         one policy each
+---@param words string[]        how they stand on the command line
+function replay.run(given, specs, words)
+  check(given)
+  local chat = options.load(given.file, given)
+  local results = failure.check(failure.typed(ebb.replay, chat, {
+    policies = specs, budget = given.budget, reserve = given.reserve, guards = not given.unguarded,
+  }))
+  local budget = results[1].budget
+  terminal.result((given.json and as_json or as_text)(results, words, budget), given.output)
+  for i, result in ipairs(results) do
+    if result.first_refusal then terminal.say(("%s: first refusal: %s"):format(words[i], result.first_refusal)) end
+  end
+end
+
+return replay
