@@ -294,7 +294,7 @@ void  bind_open_vocab(lua_State *L);       /* pushes the table core.vocab */
 void  bind_open_tokenizer(lua_State *L);   /* and core.tokenizer into the table on top */
 void  bind_open_folder(lua_State *L);      /* list_folder, make_folder into the table on top */
 void  bind_open_check(lua_State *L);       /* and repair into the table on top */
-void  bind_open_replay(lua_State *L);      /* common into the table on top */
+void  bind_open_replay(lua_State *L);      /* like, common into the table on top */
 void  bind_open_load(lua_State *L);        /* load, parse, read_file, write_file into the table on top */
 
 int   luaopen_ebb_core(lua_State *L);

@@ -1,8 +1,30 @@
 /*
-** For replays: what two states of a conversation have in common.
+** For replays: an empty conversation that counts as another does, and what two
+** states of one have in common.
 */
 #include "bind/bind.h"
 #include "core/prefix.h"
+
+/* like(conversation) -> an empty one with the same counter, overhead and functions,
+   but with a store of its own and no limit */
+static int l_like(lua_State *L) {
+  lua_settop(L, 1);
+  ConversationHandle *handle = bind_enter(L, 1), *made = bind_new(L, &BIND_CONVERSATION, sizeof *made, 2);
+  made->warnings.memory = bind_memory(L);
+  made->document = document_new(DOCUMENT_ARRAY);
+  made->callbacks = handle->callbacks;
+  for (int value = 1; value <= 2; value++) {
+    lua_getiuservalue(L, 1, value);
+    lua_setiuservalue(L, 2, value);
+  }
+  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .hash_key = hash_key_system(),
+                               .counter = *conversation_counter(handle->conversation)};
+  Status status = conversation_new(&config, &made->conversation);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "like");
+  uint64_t extra = conversation_overhead(handle->conversation) - conversation_overhead(made->conversation);
+  conversation_add_overhead(made->conversation, (uint32_t)extra);
+  return 1;
+}
 
 static const BindType STATE = {"State"};
 
@@ -44,6 +66,7 @@ static int l_common(lua_State *L) {
 
 void bind_open_replay(lua_State *L) {
   static const BindMethod functions[] = {
+    {"like", l_like, "conversation"},
     {"common", l_common, "conversation batch length other other_length"}, {NULL, NULL, NULL}};
   bind_functions(L, "core", functions);
 }

@@ -13,20 +13,20 @@ local replay = {}
 local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
 
 local COLUMNS = {
-  { title = "policy", max = 28, min = 12 },
   { title = "requests", right = true },
   { title = "sent", right = true },
   { title = "shared", right = true },
   { title = "cost", right = true },
   { title = "fill", right = true },
   { title = "dropped", right = true },
-  { title = "refused" },
+  { title = "refused", right = true },
+  { title = "policy" },
 }
 
 local LEGEND = [[
-sent: tokens of all requests (%s); shared: of these, what begins like the request before,
-which a prompt cache can serve; fill: of %d tokens, where the whole history is longer;
-dropped: units; refused: requests that could not be made to fit
+sent: tokens of all requests (%s); shared: of these, what begins like the
+request before, which a prompt cache can serve; fill: of %d tokens, where the
+whole history is longer; dropped: units; refused: requests that cannot fit
 ]]
 
 local function percent(share)
@@ -35,9 +35,9 @@ end
 
 local function row_of(word, result)
   return {
-    word, tostring(result.requests), tostring(result.sent), percent(result.share),
+    tostring(result.requests), tostring(result.sent), percent(result.share),
     result.cost and ("%.4f"):format(result.cost) or "-", percent(result.fill), tostring(result.units_dropped),
-    tostring(result.refusals),
+    tostring(result.refusals), word,
   }
 end
 

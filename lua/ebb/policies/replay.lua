@@ -59,8 +59,8 @@ local function label_of(steps)
 end
 
 local function start(recording, steps, asked)
-  local chat = recording:fork()
-  chat:truncate { keep_last = 0 }
+  local chat = core.like(recording)
+  models.assign(chat, models.of(recording))
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps) },

@@ -1,0 +1,164 @@
+--- ebb check, --repair and --replay, as typed.
+
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local does, fails, contains, file, read = command.does, command.fails, command.contains, command.file, command.read
+local json = helper.ebb.json
+
+local CALL = '{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":' ..
+  '{"name":"f","arguments":"{}"}}]}'
+local BROKEN = '[ {"role":"user","content":"one"},\n' .. CALL .. ' ,{"role":"user","content":"two"},\n' ..
+  '{"role":"tool","tool_call_id":"a","content":"late"}, {"role":"user","content":"three"}]\n'
+local MENDED = '[ {"role":"user","content":"one"} ,{"role":"user","content":"two"}, ' ..
+  '{"role":"user","content":"three"}]\n'
+
+--- A valid body in anthropic's form; trimmed, it begins with an assistant.
+local function turns(count)
+  local list = {}
+  for i = 1, count do
+    local role = i % 2 == 1 and "user" or "assistant"
+    list[i] = ('{"role":"%s","content":[{"type":"text","text":"%s %d"}]}'):format(role, ("word "):rep(20), i)
+  end
+  list[count + 1] = '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}'
+  list[count + 2] = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}'
+  return '{"system":"s","messages":[' .. table.concat(list, ",") .. '],"max_tokens":5}'
+end
+
+describe("the command check", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("says that nothing is wrong", function()
+    contains("nothing that openai would refuse", does("check " .. command.path_of "small.json"))
+  end)
+
+  it("lists what is wrong, and ends with 1", function()
+    local run = command.ebb("check " .. file("broken_pairs.json", BROKEN))
+    assert.equal(1, run.status)
+    contains("2    2  assistant  unanswered_call", run.out)
+    contains("4    4  tool       orphan_result", run.out)
+    contains("orphan_result: drop it", run.out)
+  end)
+
+  it("reports as JSON, by any rules", function()
+    local run = command.ebb("check --json --dialect anthropic " .. file("broken_pairs.json", BROKEN))
+    local report = json.decode(run.out)
+    assert.equal("anthropic", report.dialect)
+    assert.equal("foreign_call", report.violations[1].code)
+    assert.equal(1, run.status)
+  end)
+
+  it("refuses dialects that nobody knows", function()
+    contains("openai", fails(command.USAGE, "check --dialect openia " .. command.path_of "small.json"))
+    contains("openai", fails(command.USAGE, "trim --budget 9 --dialect openia " .. command.path_of "small.json"))
+  end)
+end)
+
+describe("what was broken before", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("stays, and is told", function()
+    local path = file("broken_pairs.json", BROKEN)
+    local out, err = does("trim --budget 1000 " .. path)
+    assert.equal(BROKEN, out)
+    contains("openai would refuse this: 2 violations", err)
+    contains("message 2: unanswered_call", err)
+    contains("--repair", err)
+  end)
+
+  it("is mended by --repair, also before a file, and nothing else changes", function()
+    local path = file("broken_pairs.json", BROKEN)
+    for _, words in ipairs { "trim --repair --budget 1000", "trim --budget 1000 --repair=drop" } do
+      local out, err = does(words .. " " .. path)
+      assert.equal(MENDED, out)
+      contains("repaired for openai: 2 dropped", err)
+    end
+    local operations = file("ops.json", '{"operation":"append","messages":[{"role":"user","content":"x"}]}')
+    local out = does(("apply %s --repair %s"):format(operations, path))
+    contains('"two"},', out)
+    assert.equal(0, command.ebb("check " .. file("out.json", out)).status)
+  end)
+
+  it("can be answered instead", function()
+    local out = does("trim --budget 1000 --repair=synthesize " .. file("broken_pairs.json", BROKEN))
+    contains('"tool_call_id":"a","content":"Error: this call has no result."', out)
+    assert.equal(0, command.ebb("check " .. file("out.json", out)).status)
+  end)
+
+  it("goes into the ledger, and what is added counts", function()
+    local path, ledger = file("broken_pairs.json", BROKEN), command.path_of "ledger.json"
+    does(("trim --budget 1000 --repair --ledger %s -o %s %s"):format(ledger, command.path_of "out.json", path))
+    local report = json.decode(read(ledger))
+    assert.equal("repair", report.repairs[1][1].by)
+    assert.equal(0, report.violations)
+
+    local out = does("trim --budget 24 --repair=synthesize " .. path)
+    local counted = json.decode((does("count --json " .. file("out.json", out))))
+    assert.is_true(json.encode(counted):find '"tokens":%d+' ~= nil)
+    assert.equal(0, command.ebb("trim --budget 24 " .. command.path_of "out.json").status)
+  end)
+
+  it("needs a way that is known, and something to write", function()
+    local path = command.path_of "small.json"
+    contains("synthesize", fails(command.USAGE, "trim --repair=mend --budget 9 " .. path))
+    local operations = file("ops.json", '{"operation":"clear"}')
+    contains("--state", fails(command.USAGE, ("apply %s --state --repair %s"):format(operations, path)))
+  end)
+end)
+
+describe("a cut of whole units", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("leaves what anthropic takes, within the budget", function()
+    local path = file("turns.json", turns(9))
+    assert.equal(0, command.ebb("check --dialect anthropic " .. path).status)
+    for budget = 60, 340, 20 do
+      local run = command.ebb(("trim --budget %d %s -o %s"):format(budget, path, command.path_of "out.json"))
+      if run.status == 0 then
+        assert.equal(0, command.ebb("check --dialect anthropic " .. command.path_of "out.json").status, run.err)
+        local again = command.ebb(("trim --budget %d --dry-run %s"):format(budget, command.path_of "out.json"))
+        assert.equal(0, again.status)
+        contains(" 0 dropped", again.err)
+      else
+        assert.equal(command.CANNOT_FIT, run.status)
+      end
+    end
+  end)
+end)
+
+describe("trim --replay", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("plays each policy by itself", function()
+    local policies = "--policy keep_recent --policy keep_recent:keep=3"
+    local out, err = does("trim --replay scripts/samples/support.json --limit 4000 " .. policies)
+    contains("requests", out)
+    contains("keep_recent:keep=3", out)
+    assert.equal("", err)
+  end)
+
+  it("reports as JSON", function()
+    local report = json.decode((does "trim scripts/samples/support.json --replay --budget 4000 --json"))
+    local first = report.policies[1]
+    assert.same({ 4000, "keep_recent", 0 }, { report.budget, first.policy, first.refusals })
+    assert.is_true(first.tokensShared < first.tokensSent and first.tokensShared > 0)
+    assert.is_true(first.unitsDropped > 0 and first.fill > 0.5 and first.fill <= 1)
+  end)
+
+  it("tells of refusals", function()
+    local out, err = does "trim --replay scripts/samples/support.json --limit 300"
+    contains("27  keep_recent", out)
+    contains("first refusal: cannot fit", err)
+  end)
+
+  it("fails as trim does", function()
+    contains("--dry-run", fails(command.USAGE, "trim --replay --budget 9 --dry-run " .. command.path_of "small.json"))
+    local small, raises = command.path_of "small.json", command.path_of "raises.lua"
+    contains("boom", fails(command.SCRIPT, ("trim --replay --budget 90 --policy %s %s"):format(raises, small)))
+    contains("keep_recent", fails(command.USAGE, "trim --replay --budget 9 --policy keep_recen " .. small))
+  end)
+end)
