@@ -283,10 +283,38 @@ end)
 call("error", function() return { core.error("argument", "a message", "a hint"), core.is_error(5), core.type(5) } end)
 call("without", function(world) return world.chat[5]:without "text" end)
 call("check", function(world) return world.chat:check "openai" end)
+call("explain", function(world) return world.chat:explain(8) end)
+call("ledger", function(world)
+  return world.chat:ledger(2):json()
+end, function()
+  local chat = make_chat()
+  chat:trim { budget = 60 }
+  return { chat = chat }
+end)
+call("replay", function(world) return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } }) end, counted)
 call("message", function(world)
   local message = world.chat[3]
   return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
 end)
+
+---- Copies ----
+
+--- A list with something of every kind to mend. What a copy stores stays in the store that it
+--- shares, so another conversation is looked at.
+local function broken()
+  local chat = make_chat { clock = clock, counter = count }
+  chat:insert(1, { role = "tool", content = "late", tool_call_id = "c9" })
+  chat:append { MESSAGES[3], MESSAGES[3] }
+  return { chat = make_chat(), broken = chat }
+end
+
+for _, way in ipairs { "drop", "synthesize" } do
+  call("repaired, " .. way, function(world)
+    local copy, report = world.broken:repaired { calls = way }
+    assert(#report.left == 0)
+    return copy
+  end, broken)
+end
 
 ---- What must stay ----
 

@@ -21,7 +21,7 @@ decides what the model sees of them.
 
 Input is a JSON array, JSONL or a request body; output has the shape of the
 input and goes to standard output, all else to standard error.
-Exit status: 0 done; 1 diff found a difference; 2 usage; 3 done, but --lenient
+Exit status: 0 done; 1 check or diff found something; 2 usage; 3 done, but --lenient
 skipped or mended something; 4 cannot fit; 5 a script failed or left too much; 6 bad
 input or a refused operation; 7 input or output failed; 130 Ctrl-C.
 

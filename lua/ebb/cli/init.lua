@@ -1,6 +1,6 @@
 --- The `ebb` command: finds the command asked for, runs it, and says how it ended.
 --
--- Exit codes: 0 done; 1 diff found a difference; 2 usage; 3 done, but a lenient
+-- Exit codes: 0 done; 1 check or diff found something; 2 usage; 3 done, but a lenient
 -- reading skipped or mended something; 4 cannot fit; 5 a script failed, or left too
 -- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
 
