@@ -56,7 +56,7 @@ describe("forget", function()
     assert.same({ "c1", "login", "{}" }, { call.id, call.name, call.arguments:match "^%S+" })
     assert.equal("c1", chat[4].call.id)
     assert.equal(2, chat[3].unit.count)
-    assert.same({}, chat:check "openai")
+    assert.same(conversation():check "openai", chat:check "openai")      -- the foreign part, and no more than before
     assert.equal(1, #assert(ebb.parse(chat[2].json)))
   end)
 
