@@ -1,0 +1,137 @@
+/*
+** The rules, in whole numbers throughout, so that no machine rounds another way.
+*/
+#include "tokens/image_cost.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name;
+  ImageRule rule;
+} RULES[] = {
+  /* OpenAI, guide "Images and vision", section "Calculating costs": tables of
+     base and tile tokens, and of the multipliers for patches. */
+  {"tiles_512", {.method = IMAGE_TILES, .base = 85, .tile = 170}},
+  {"tiles_512_5", {.method = IMAGE_TILES, .base = 70, .tile = 140}},
+  {"tiles_512_o", {.method = IMAGE_TILES, .base = 75, .tile = 150}},
+  {"tiles_512_mini", {.method = IMAGE_TILES, .base = 2833, .tile = 5667}},
+  {"patches_32", {.method = IMAGE_PATCHES, .hundredths = 100}},
+  /* Anthropic, "Vision", sections "Evaluate image size" and "Calculate image costs". */
+  {"area", {.method = IMAGE_AREA, .edge = 1568, .most = 1568}},
+  {"area_high", {.method = IMAGE_AREA, .edge = 2576, .most = 4784}},
+  /* Google, "Image understanding", section "Token calculation". */
+  {"tiles_258", {.method = IMAGE_GEMINI, .tile = 258}},
+};
+
+const char *const IMAGE_RULE_NAMES[] = {"tiles_512", "tiles_512_5", "tiles_512_o", "tiles_512_mini", "patches_32",
+                                        "area",      "area_high",   "tiles_258",   NULL};
+
+bool image_rule_parse(const char *name, ImageRule *rule) {
+  for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {
+    if (strcmp(RULES[i].name, name) != 0) continue;
+    *rule = RULES[i].rule;
+    return true;
+  }
+  return false;
+}
+
+static uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* A side when the image is scaled so that another one of `from` becomes `to`; at
+   least a pixel. To the nearest one: a 2049 x 513 image is billed as 2048 x 513. */
+static uint64_t scaled(uint64_t side, uint64_t from, uint64_t to) {
+  return greater((2 * side * to + from) / (2 * from), 1);
+}
+
+/* ---- tiles ---- */
+
+/* Scaled down to fit 2048 x 2048, then until the shorter side has 768; then
+   tiles of 512 x 512 cover it. A small image is not scaled up. */
+static uint64_t tiles_of(ImageSize size) {
+  uint64_t width = size.width, height = size.height;
+  uint64_t longest = greater(width, height);
+  if (longest > 2048) {
+    width = scaled(width, longest, 2048);
+    height = scaled(height, longest, 2048);
+  }
+  uint64_t shortest = lesser(width, height);
+  if (shortest > 768) {
+    width = scaled(width, shortest, 768);
+    height = scaled(height, shortest, 768);
+  }
+  return divide_up(width, 512) * divide_up(height, 512);
+}
+
+/* ---- patches ---- */
+
+enum { PATCH = 32, PATCHES_MAX = 1536 };
+
+/* The largest n with n * n * b <= a. */
+static uint64_t root_of_quotient(uint64_t a, uint64_t b) {
+  uint64_t low = 0, high = PATCHES_MAX * 8;
+  while (low < high) {
+    uint64_t middle = (low + high + 1) / 2;
+    if (middle * middle * b <= a) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/* Patches of 32 x 32 cover the image. More than 1536: it is scaled down so that
+   it would just be covered by so many, then a little more, until the side that
+   loses most by that is a whole number of patches. Scaled for 1536, a side has
+   sqrt(1536 * side / other) of them. */
+static uint64_t patches_of(ImageSize size) {
+  uint64_t width = size.width, height = size.height;
+  uint64_t patches = divide_up(width, PATCH) * divide_up(height, PATCH);
+  if (patches <= PATCHES_MAX) return patches;
+  uint64_t across = root_of_quotient(PATCHES_MAX * width, height);
+  uint64_t down = root_of_quotient(PATCHES_MAX * height, width);
+  if (across == 0 || down == 0) return PATCHES_MAX;      /* a line */
+  uint64_t product = across * height < down * width ? across * divide_up(height * across, width)
+                                                    : down * divide_up(width * down, height);
+  return lesser(product, PATCHES_MAX);
+}
+
+/* Low detail shows the model at most 512 x 512 pixels. */
+static ImageSize shrunk(ImageSize size) {
+  uint64_t longest = greater(size.width, size.height);
+  if (longest <= 512) return size;
+  return (ImageSize){(uint32_t)scaled(size.width, longest, 512), (uint32_t)scaled(size.height, longest, 512)};
+}
+
+/* ---- area ---- */
+
+/* Scaled down to the longest edge, then until it costs no more than the most. */
+static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
+  uint64_t longest = greater(size.width, size.height), area = (uint64_t)size.width * size.height;
+  if (longest > rule->edge) area = scaled(size.width, longest, rule->edge) * scaled(size.height, longest, rule->edge);
+  return lesser(divide_up(area, 750), rule->most);
+}
+
+/* ---- Gemini ---- */
+
+/* One tile up to 384 x 384; else tiles as wide as 2/3 of the shorter side, but
+   256 to 768 pixels (the bounds: Vertex AI, "Image understanding"). */
+static uint64_t gemini_tiles(ImageSize size) {
+  if (size.width <= 384 && size.height <= 384) return 1;
+  uint64_t unit = lesser(size.width, size.height) * 2 / 3;
+  unit = greater(lesser(unit, 768), 256);
+  return divide_up(size.width, unit) * divide_up(size.height, unit);
+}
+
+/* ---- all of them ---- */
+
+bool image_cost_is_fixed(const ImageRule *rule, bool low) { return low && rule->method == IMAGE_TILES; }
+
+uint64_t image_tokens(const ImageRule *rule, ImageSize size, bool low) {
+  switch (rule->method) {
+  case IMAGE_TILES: return low ? rule->base : rule->base + rule->tile * tiles_of(size);
+  case IMAGE_PATCHES: return divide_up(patches_of(low ? shrunk(size) : size) * rule->hundredths, 100);
+  case IMAGE_AREA: return area_tokens(rule, size);
+  case IMAGE_GEMINI: break;
+  }
+  return rule->tile * gemini_tiles(size);
+}
