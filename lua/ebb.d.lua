@@ -502,6 +502,26 @@ function Draft:note(text) end
 ---@field role_map? table<string, ebb.Role>  load, parse: reads messages of one role as of another
 ---@field clock? fun(): integer   ms since 1970, for batch timestamps
 
+---@class ebb.Tokenizer       Counts text exactly, by a vocabulary; text that spells a special token is plain text
+---@field name string          of the encoding
+---@field size integer         ids are below it
+local Tokenizer = {}
+---@param text string          any bytes; what is no UTF-8 is counted byte by byte
+---@return integer tokens
+function Tokenizer:count(text) end
+--- Counts, but reads little further once there are more than `limit` (0 or more).
+---@param text string
+---@param limit integer
+---@return integer tokens       exact up to `limit`; any number above it means more than `limit`
+function Tokenizer:count_up_to(text, limit) end
+---@param text string
+---@return integer[] ids
+function Tokenizer:encode(text) end
+--- Raises {code = "out_of_range"} for an id that is no token, with its position.
+---@param ids integer[]
+---@return string bytes        may end within a character
+function Tokenizer:decode(ids) end
+
 ---@class ebb
 ---@field policies table       built-in policies by name
 ---@field policy_path string[] folders in which policies are found by name
@@ -526,6 +546,11 @@ function ebb.load(path, options) end
 ---@return string? message
 ---@return string? code
 function ebb.parse(text, options) end
+--- A tokenizer; raises {code = "unknown_name"} for an encoding whose vocabulary is not
+--- installed (`ebb vocab ls` lists them, `ebb vocab import` adds one).
+---@param encoding string
+---@return ebb.Tokenizer
+function ebb.tokenizer(encoding) end
 
 ---@class ebb.Replay
 ---@field policies? any[]      each as in chat:trim, and each played by itself; default: keep_recent

@@ -156,8 +156,8 @@ void bind_open_tokenizer(lua_State *L) {
     {"encode", l_encode, "text"}, {"decode", l_decode, "ids"},
     {NULL, NULL, NULL},
   };
+  static const BindMethod functions[] = {{"tokenizer", l_tokenizer, "path"}, {NULL, NULL, NULL}};
   bind_type(L, &BIND_TOKENIZER, l_index, NULL, l_free);
   bind_methods(L, &BIND_TOKENIZER, methods);
-  lua_pushcfunction(L, l_tokenizer);
-  lua_setfield(L, -2, "tokenizer");
+  bind_functions(L, "ebb", functions);
 }

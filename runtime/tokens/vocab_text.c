@@ -53,7 +53,7 @@ static Status read_line(VocabText *text, const char *line, size_t size, VocabTex
   uint32_t rank;
   if (text->count == VOCAB_TOKENS_MAX) return refuse(error, STATUS_LIMIT, "no more than 1000000 tokens");
   if (word > VOCAB_TOKEN_BYTES_MAX * 2) return refuse(error, STATUS_LIMIT, "a token of at most 2047 bytes");
-  Status status = buffer_reserve(&text->bytes, word);
+  Status status = buffer_reserve(&text->bytes, word + 1);   /* also for no bytes there is a place to write */
   if (status != STATUS_OK) return status;
   if (!decode(line, word, text->bytes.bytes + text->bytes.size, &written)) {
     return refuse(error, STATUS_SYNTAX, "the bytes of a token, in base64");

@@ -25,7 +25,7 @@ local function pick(list) return list[random(#list)] end
 
 ---- The world ----
 
-local folder   -- where calls may read and write; made before all
+local tokenizer, folder   -- where calls may read and write; made before all
 
 local HISTORY = "s10 u20 a30 c9(x,y) r5(x) r6(y) u7! a8 u5 c3(z)"
 
@@ -75,6 +75,7 @@ local function new_world()
     batch = chat:batch(0), draft = draft, discarded = discarded, committed = committed,
     message = chat[1], drafted = draft[2], gone = gone, unit = unit, turn = turn,
     selection = chat:where { role = "user" }, nothing = chat:recent("user", 0), ledger = core.draft.ledger(draft),
+    tokenizer = tokenizer,
   }
 end
 
@@ -227,7 +228,8 @@ local function all_functions()
       add(type_name .. ":" .. name, run, core.parameters[type_name .. ":" .. name])
     end
   end
-  for _, space in ipairs { { "ebb", core }, { "ebb", ebb }, { "ebb.json", core.json }, { "core.draft", core.draft } } do
+  for _, space in ipairs { { "ebb", core }, { "ebb", ebb }, { "ebb.json", core.json }, { "core.draft", core.draft },
+    { "core.vocab", core.vocab } } do
     for name, run in pairs(space[2]) do
       add(space[1] .. "." .. name, run, core.parameters[space[1] .. "." .. name])
     end
@@ -249,6 +251,7 @@ local OWNERS = {
   Conversation = { "chat", "chat", "chat", "fork", "stolen", "copy", "empty", "parsed" }, Batch = { "batch" },
   Draft = { "draft", "draft", "draft", "discarded", "committed" }, Message = { "message", "drafted", "gone" },
   Selection = { "selection", "nothing" }, Unit = { "unit" }, Turn = { "turn" }, Ledger = { "ledger" },
+  Tokenizer = { "tokenizer" },
 }
 
 local MESSAGES = { "message", "drafted", "unit", "turn", "selection", "gone" }
@@ -331,6 +334,9 @@ describe("wrong arguments (SEED=" .. seed .. ")", function()
       file:write(text)
       file:close()
     end
+    local asked = { file = "small", name = "small", pattern = "o200k" }
+    assert(core.write_file(folder .. "/small.vocab", core.vocab.build(helper.tiktoken(), asked)))
+    tokenizer = assert(core.tokenizer(folder .. "/small.vocab"))
   end)
 
   teardown(function() os.execute("rm -rf " .. folder) end)

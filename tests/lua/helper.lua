@@ -130,4 +130,15 @@ function helper.shared_conversations()
   return paths
 end
 
+--- A .tiktoken file: the bytes, and "ab" and "abc" behind them.
+function helper.tiktoken()
+  local digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  local lines = {}
+  for byte = 0, 255 do
+    local first, second = byte >> 2, (byte & 3) << 4
+    lines[byte + 1] = ("%s%s== %d\n"):format(digits:sub(first + 1, first + 1), digits:sub(second + 1, second + 1), byte)
+  end
+  return table.concat(lines) .. "YWI= 256\nYWJj 257\n"
+end
+
 return helper
