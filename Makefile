@@ -92,9 +92,11 @@ test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 	@if tests/fuzz/can.sh 2>/dev/null; then $(MAKE) --no-print-directory $(PARALLEL) fuzzers; fi
 
-check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, a minute per fuzzer
+check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer
 	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/bench/tokens build/bench/tokens_portable
+	tests/peers/tokens/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
@@ -110,10 +112,11 @@ cover: deps-test   ## lines and branches of runtime/core and runtime/format that
 	@tests/cover.sh
 
 bench: deps   ## measure, beside the peers
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations build/bench/tokens
 	tests/bench/end_to_end.sh
 	tests/bench/operations.sh
 	lua5.4 tests/bench/policies.lua
+	tests/bench/tokens.sh
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \
@@ -207,6 +210,12 @@ $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS) -o $@
+
+# The same for a processor without the wider instructions.
+build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.c runtime/tokens/*.c) Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) -std=c11 -Iruntime $(WARNINGS) -O2 -g -DEBB_PORTABLE $(filter %.c,$^) $(LIBS) -o $@
 
 fuzzers: $(FUZZERS)
 

@@ -10,7 +10,7 @@
 # PEERS          (tiktoken gpt-tokenizer js-tiktoken tokenizers ai-tokenizer)
 # PEER_SECONDS   a peer counts as much of a corpus as it can in so many (3); Ebb counts all of it
 # CAP_SECONDS    a peer that has not counted 1 MB after so many is stopped (10)
-# IMAGES         the folder of the vocabularies' images (build/vocab)
+# IMAGES         the folder of the vocabularies' images (build/share/ebb/vocab)
 # EBB_BENCH_DIR  where texts and packages are kept for later runs (ebb-bench beneath TMPDIR)
 #
 # All count parts of 64 KB; the hard texts whole. Ebb's figures are medians of five processes. Where npm has no network,
@@ -24,7 +24,7 @@ ENCODINGS=${ENCODINGS:-cl100k_base o200k_base}
 PEERS=${PEERS:-tiktoken gpt-tokenizer js-tiktoken tokenizers ai-tokenizer}
 PEER_SECONDS=${PEER_SECONDS:-3}
 CAP_SECONDS=${CAP_SECONDS:-10}
-IMAGES=${IMAGES:-build/vocab}
+IMAGES=${IMAGES:-build/share/ebb/vocab}
 DATA=${EBB_BENCH_DIR:-${TMPDIR:-/tmp}/ebb-bench}/corpora
 HARD='one-letter spaces newlines digits letters characters'
 PART=65536
@@ -38,7 +38,7 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 # ebb_rounds ENCODING FILE PART: what `tokens count` says, a line per round
 ebb_rounds() {
   local i
-  for ((i = 0; i < ROUNDS; i++)); do build/bench/tokens count "$IMAGES/$1.ebbvocab" "$2" "$3"; done
+  for ((i = 0; i < ROUNDS; i++)); do build/bench/tokens count "$IMAGES/$1.vocab" "$2" "$3"; done
 }
 
 # rates ENCODING ROW COLUMN: adds MB/s to the results, from lines "first again tokens bytes"
@@ -104,6 +104,12 @@ table() {
     }' "$results"
 }
 
+for encoding in $ENCODINGS; do
+  if [ ! -e "$IMAGES/$encoding.vocab" ]; then
+    echo "tokens: skipped, $IMAGES has no $encoding.vocab"
+    exit 0
+  fi
+done
 if ! peers=$(tests/peers/tokens/packages.sh); then
   echo 'peers: skipped, npm has no network'
   PEERS=

@@ -2,7 +2,7 @@
 #
 # Holds Ebb's ids against those of npm `tiktoken`, and the table of character classes against the Unicode database.
 #
-#     tests/peers/tokens/oracle.sh     part of make check-hard; the last line is "N passed, N failed"
+#     tests/peers/tokens/oracle.sh     part of `make check-hard`; the last line is "N passed, N failed"
 #
 # TOKENS    the programs to check, tests/bench/tokens.c built for any processor and for this one
 # IMAGES    the folder of the vocabularies' images
@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
 TOKENS=${TOKENS:-build/sanitize/bench/tokens build/bench/tokens_portable}
-IMAGES=${IMAGES:-build/vocab}
+IMAGES=${IMAGES:-build/share/ebb/vocab}
 TEXTS=${TEXTS:-../shared/data /usr/include /usr/share/common-licenses /usr/share/doc /usr/share/perl /usr/share/i18n}
 
 if ! peers=$(tests/peers/tokens/packages.sh); then
@@ -44,7 +44,7 @@ for encoding in cl100k_base o200k_base; do
   for tokens in $TOKENS; do
     for kind in points strings real; do
       status=0
-      "$tokens" ids "$IMAGES/$encoding.ebbvocab" < "$texts/$kind.in" > "$texts/$kind.out" &&
+      "$tokens" ids "$IMAGES/$encoding.vocab" < "$texts/$kind.in" > "$texts/$kind.out" &&
         node tests/peers/tokens/oracle.mjs compare "$texts" $kind || status=$?
       note $status "$kind of $encoding by $tokens"
     done
