@@ -9,8 +9,8 @@
 ** one". Nothing is known of what follows the last character; what would need to
 ** know it is left out.
 **
-**     text     if (a)\n   return 'x'          (cl100k)
-**     starts   ^ ^ ^^ ^ ^  ^      ^ ^
+**     text     if (a)\n   return 'x'
+**     starts   ^ ^ ^^  ^ ^      ^ ^^
 */
 #include "tokens/piece_wide.h"
 
@@ -56,12 +56,12 @@ WIDE_INLINE Set starts_of_spaces(const Window *w, Set swallowed) {
 WIDE_INLINE Set drop_unknown(const Window *w, Set starts, Set swallowed) {
   Set spaces = (w->space | w->newline) & ~swallowed;
   if ((spaces >> (w->count - 1)) == 0) return starts;
-  return starts & set_below(64 - (unsigned)_lzcnt_u64(heads(spaces)));
+  return starts & set_below(set_last(heads(spaces)) + 1);
 }
 
 /* Characters of the contraction at the apostrophe that is character n; 0: none. */
 WIDE_INLINE unsigned contraction_at(const Window *w, unsigned n, bool small) {
-  const char *at = window_at(w, n);
+  const char *at = w->bytes + set_first(window_spread(w, (Set)1 << n));
   size_t size = piece_contraction(at, w->bytes + WINDOW_READS, small);
   return size == 3 && at[1] == '\xC5' ? 2 : (unsigned)size;
 }
@@ -185,7 +185,7 @@ WIDE_INLINE Set starts_within(PiecePattern pattern, const char *at, const char *
   Window window = window_read(at, end, room);
   Set starts = pattern == PIECES_CL100K ? starts_cl100k(&window)
              : pattern == PIECES_O200K ? starts_o200k(&window) : starts_gpt2(&window);
-  return _pdep_u64(starts & set_below(window.count), window.firsts) & ~(Set)1;
+  return window_spread(&window, starts & set_below(window.count)) & ~(Set)1;
 }
 
 WIDE_INLINE uint32_t cut(PiecePattern pattern, Pieces *pieces, size_t ends[PIECE_BATCH]) {
@@ -196,7 +196,7 @@ WIDE_INLINE uint32_t cut(PiecePattern pattern, Pieces *pieces, size_t ends[PIECE
     Set starts = (unsigned char)bytes[at] < THREE_BYTES ? starts_within(pattern, bytes + at, end) : 0;
     if (starts != 0) {
       count += write_members(starts, at, ends + count);
-      at += 63 - (unsigned)_lzcnt_u64(starts);
+      at += set_last(starts);
     } else {
       at = (size_t)(piece_end(pattern, bytes + at, end) - bytes);
       ends[count++] = at;
@@ -211,7 +211,8 @@ WIDE static uint32_t cut_o200k(Pieces *pieces, size_t *ends) { return cut(PIECES
 WIDE static uint32_t cut_gpt2(Pieces *pieces, size_t *ends) { return cut(PIECES_GPT2, pieces, ends); }
 
 bool pieces_wide_works(void) {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("popcnt");
 }
 
 uint32_t pieces_wide(Pieces *pieces, size_t ends[PIECE_BATCH]) {

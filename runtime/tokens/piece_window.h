@@ -21,7 +21,7 @@
 #include "tokens/class.h"
 #include "tokens/piece.h"
 
-#define WIDE        __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define WIDE        __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
 
 #define WINDOW_BYTES 64
@@ -32,6 +32,7 @@ typedef uint64_t Set;
 typedef struct Window {
   const char *bytes;      /* WINDOW_READS of them: in the text, or a copy of its end with zeros after it */
   unsigned count;         /* characters */
+  bool squeezed;          /* some character has several bytes */
   Set firsts;             /* of bytes: which begin a character */
   Set upper, lower, letter, mark, number, space, newline, other;   /* the classes, disjoint */
   Set blank, quote, slash;   /* ' ' of `space`; apostrophe and '/' of `other` */
@@ -39,6 +40,11 @@ typedef struct Window {
 
 WIDE_INLINE unsigned set_first(Set set) {
   return (unsigned)_tzcnt_u64(set);
+}
+
+/* Of a set that has members. */
+WIDE_INLINE unsigned set_last(Set set) {
+  return 63 - (unsigned)__builtin_clzll(set);
 }
 
 /* Those below n. n <= 64. */
@@ -98,6 +104,7 @@ WIDE_INLINE void window_widen(Window *window, Set beyond, const char *at, const 
   window->quote = _pext_u64(window->quote, firsts);
   window->slash = _pext_u64(window->slash, firsts);
   window->count = (unsigned)_mm_popcnt_u64(firsts);
+  window->squeezed = true;
 }
 
 /* The window at `at`; where the text is shorter, of a copy in `room`. at < end. */
@@ -128,9 +135,10 @@ WIDE_INLINE Window window_read(const char *at, const char *end, char room[WINDOW
   return window;
 }
 
-/* Where character n begins. */
-WIDE_INLINE const char *window_at(const Window *window, unsigned n) {
-  return window->bytes + set_first(_pdep_u64((Set)1 << n, window->firsts));
+/* The bytes that begin the characters of the set. On some processors spreading
+   takes as long as all the rest, so it is not done for nothing. */
+WIDE_INLINE Set window_spread(const Window *window, Set set) {
+  return window->squeezed ? _pdep_u64(set, window->firsts) : set;
 }
 
 #endif
