@@ -333,6 +333,33 @@ static int l_refusals(lua_State *L) {
   return 2;
 }
 
+/* insert_all(draft, positions, messages, reason) -> true | false, why; positions
+   ascend and are those of the list before */
+static int l_insert_all(lua_State *L) {
+  lua_settop(L, 4);
+  int conversation = enter(L);
+  Draft *draft = check(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  uint32_t count = (uint32_t)lua_rawlen(L, 2);
+  uint32_t *places = lua_newuserdatauv(L, count * sizeof *places + 1, 0);
+  MessageId *made = lua_newuserdatauv(L, count * sizeof *made + 1, 0);
+  lua_Integer lowest = 1, highest = (lua_Integer)draft_count(draft) + 1;
+  for (uint32_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    lowest = bind_integer(L, -1, "position", lowest, highest);
+    places[i] = (uint32_t)lowest - 1;
+    lua_pop(L, 1);
+  }
+  MessageSource source = bind_source(L, 3);
+  Insertion insertion = {.count = count, .places = places, .source = &source, .made = made};
+  Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
+  if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
+  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert_all: fewer messages than positions");
+  if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 /* by(draft, name) -> the name before */
 static int l_by(lua_State *L) {
   Draft *draft = check(L);
@@ -432,6 +459,7 @@ void bind_open_draft(lua_State *L) {
   static const BindMethod functions[] = {
     {"info", l_info, "draft"},       {"by", l_by, "draft name"},     {"commit", l_commit, "draft options"},
     {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {"refusals", l_refusals, "draft"},
+    {"insert_all", l_insert_all, "draft positions messages reason"},
     {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);

@@ -74,6 +74,16 @@ Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape 
    the messages of a unit. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made);
 
+/* Many insertions as one; all or none. */
+typedef struct Insertion {
+  uint32_t count;
+  const uint32_t *places;    /* positions of the list as it is, ascending, each <= its count */
+  MessageSource *source;     /* gives `count` messages, else STATUS_ARGUMENT */
+  MessageId *made;           /* room for `count` */
+} Insertion;
+
+Status   draft_insert_all(Draft *draft, const Insertion *insertion, Text reason);
+
 /* The tokens that such a message would add; nothing changes. */
 Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t *tokens);
 

@@ -1,5 +1,5 @@
 /*
-** What a draft is made of: for draft.c, draft_slots.c and draft_edit.c only.
+** What a draft is made of: for the files draft*.c only.
 **
 ** Slots are numbered when somebody first asks for them; until then the draft is
 ** its list, and dropping the oldest needs no more (core/oldest.h).
@@ -55,8 +55,9 @@ void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
 /* Room in slot_of for every id that the store has, and one more. */
 Status   draft_reserve_ids(Draft *draft);
-/* Takes over a list and its slots, which have one message more, at `position`. */
-void     draft_renumber(Draft *draft, Sequence *list, Slots slots, uint32_t position);
+/* Takes over a list and its slots, which have `count` messages more, at places of
+   the list before (draft_insert.c). */
+void     draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count);
 
 /* ---- draft.c ---- */
 

@@ -1,5 +1,5 @@
 /*
-** The edits of a draft: dropping, replacing, inserting, keeping.
+** The edits of a draft: dropping, replacing, keeping. Inserting has a file of its own.
 */
 #include "core/draft_data.h"
 
@@ -191,7 +191,7 @@ Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, 
   return status;
 }
 
-/* ---- replacing and inserting ---- */
+/* ---- replacing ---- */
 
 static bool same_key(const Message *a, const Message *b, uint32_t i) {
   return text_equal(message_call_key(a, i), message_call_key(b, i)) &&
@@ -212,17 +212,17 @@ static bool same_frame(const Message *a, const Message *b) {
   return true;
 }
 
-/* Adds to the store for the draft, or leaves no trace. */
-static Status store_one(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, MessageId replaced,
-                        MessageId *made) {
+/* Adds a replacement to the store, or leaves no trace. Of the same frame it takes
+   over the links, so that its place (which the list need not have yet) does not
+   matter. */
+static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced, MessageId *made) {
   Store *store = conversation_store(draft->conversation);
   StoreMark mark = store_mark(store);
   if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
   Status status = draft_reserve_ids(draft);
   if (status != STATUS_OK) return status;
-  status = conversation_store_one(draft->conversation, draft->list, position, raw, false, shape, replaced, made);
-  if (status == STATUS_OK && replaced != 0 &&
-      !same_frame(store_message(store, replaced), store_message(store, *made))) {
+  status = conversation_store_one(draft->conversation, draft->list, 0, raw, false, shape, replaced, made);
+  if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *made))) {
     status = STATUS_ARGUMENT;
   }
   if (status != STATUS_OK) store_rewind(store, mark);
@@ -242,9 +242,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   MessageId before = draft->slots.ids[slot];
-  /* Of the same frame it takes over the links, so that its place (which the
-     list need not have yet) does not matter. */
-  status = store_one(draft, 0, raw, shape, before, made);
+  status = store_replacement(draft, raw, shape, before, made);
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
@@ -257,54 +255,6 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
   draft_record(draft, cause, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
-  return STATUS_OK;
-}
-
-/* Would a message at list position `position` stand between those of a unit? */
-static bool tears_unit(const Draft *draft, uint32_t position) {
-  const Units *units = draft->slots.units;
-  uint32_t border = 0;       /* the slot that stands there */
-  for (uint32_t live = 0; border < draft->slots.count; border++) {
-    if (!draft_slot_is_gone(draft, border) && live++ == position) break;
-  }
-  for (uint32_t slot = border; slot < draft->slots.count; slot++) {
-    if (draft_slot_is_gone(draft, slot)) continue;
-    uint32_t first = units->units[units->of[slot]].first;
-    while (draft_slot_is_gone(draft, first)) first = units->next[first];
-    if (first < border) return true;
-  }
-  return false;
-}
-
-Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made) {
-  Status status = draft_number(draft);
-  if (status == STATUS_OK) status = draft_settle(draft);
-  if (status != STATUS_OK) return status;
-  if (position > sequence_count(draft->list)) return STATUS_RANGE;
-  if (draft->guarded && tears_unit(draft, position)) return STATUS_GUARDED;
-  StoreMark mark = store_mark(conversation_store(draft->conversation));
-  Sequence *list;
-  Cause cause;
-  status = draft_cause(draft, reason, &cause);
-  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
-  if (status == STATUS_OK) status = store_one(draft, position, raw, shape, 0, made);
-  if (status != STATUS_OK) return status;
-  status = sequence_share(draft->list, &list);
-  if (status == STATUS_OK) {
-    Slots slots;
-    status = sequence_insert(&list, position, *made);
-    if (status == STATUS_OK) status = slots_make(draft, list, &slots);
-    if (status == STATUS_OK) draft_renumber(draft, list, slots, position);
-    else sequence_release(list);
-  }
-  if (status != STATUS_OK) {
-    store_rewind(conversation_store(draft->conversation), mark);
-    return status;
-  }
-  uint32_t tokens = message_tokens(conversation_message(draft->conversation, *made));
-  draft->stored++;
-  draft->tokens += tokens;
-  draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)tokens});
   return STATUS_OK;
 }
 

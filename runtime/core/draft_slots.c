@@ -113,11 +113,12 @@ static void carry_holds(Draft *draft, Slots *slots) {
 
 /* Leads every id, those of replaced messages too, from its old slot to the new
    one; ids of messages that are gone lead nowhere. Uses up the old slots' ids. */
-static void renumber_ids(Draft *draft, uint32_t position) {
-  uint32_t index = 0;
+static void renumber_ids(Draft *draft, const uint32_t *places, uint32_t count) {
+  uint32_t index = 0, before = 0;      /* new messages before the slot */
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
     bool gone = draft_slot_is_gone(draft, slot);
-    draft->slots.ids[slot] = gone ? 0 : index + (index >= position) + 1;
+    while (before < count && places[before] <= index) before++;
+    draft->slots.ids[slot] = gone ? 0 : index + before + 1;
     index += !gone;
   }
   for (uint32_t id = 0; id < draft->slot_of_room; id++) {
@@ -125,10 +126,10 @@ static void renumber_ids(Draft *draft, uint32_t position) {
   }
 }
 
-void draft_renumber(Draft *draft, Sequence *list, Slots slots, uint32_t position) {
+void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count) {
   carry_holds(draft, &slots);
-  renumber_ids(draft, position);
-  draft->slot_of[slots.ids[position]] = position + 1;
+  renumber_ids(draft, places, count);
+  for (uint32_t i = 0; i < count; i++) draft->slot_of[slots.ids[places[i] + i]] = places[i] + i + 1;
   slots_free(&draft->memory, &draft->slots);
   draft_take_list(draft, list);
   draft->slots = slots;

@@ -400,6 +400,89 @@ static void nothing_is_put_between_a_call_and_its_results(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* ---- what policies need beside the plain edits ---- */
+
+static void an_inserted_call_is_free_once_it_is_answered(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u a");
+  Draft *draft = draft_of(chat, true);
+  MessageId made;
+  assert_int_equal(draft_put(draft, false, 2, "a(x)", &made, NULL), STATUS_OK);
+  assert_int_equal(draft_slot_hold(draft, 2), HOLD_PENDING);
+  assert_int_equal(draft_put(draft, false, 3, "t(x)", &made, NULL), STATUS_OK);
+  assert_holds(draft, (const Hold[]){HOLD_LAST_USER, HOLD_NONE, HOLD_NONE, HOLD_NONE});
+  end(draft, chat, &fail);
+}
+
+static void a_message_is_measured_without_a_trace(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "s u a");
+  Draft *draft = draft_of(chat, true);
+  const char *text = "u9";
+  Word word = word_parse(&text);
+  Reader reader;
+  MessageShape shape;
+  char room[JSON_ROOM];
+  MessageId made;
+  uint32_t tokens;
+  char *before = snapshot(chat, true);
+  reader_init(&reader, memory_system());
+  Text raw = read_word(&reader, &word, room, &shape);
+  assert_int_equal(draft_measure(draft, raw, &shape, &tokens), STATUS_OK);
+  assert_snapshot(chat, true, before);
+  uint64_t now = draft_tokens(draft);
+  assert_int_equal(draft_insert(draft, 3, raw, &shape, text_of("told"), &made), STATUS_OK);
+  assert_int_equal(draft_tokens(draft) - now, tokens);
+  reader_free(&reader);
+  free(before);
+  end(draft, chat, &fail);
+}
+
+static Status insert_words(Draft *draft, const uint32_t *places, uint32_t count, const char *text, MessageId *made) {
+  Words words;
+  words_parse(&words, text);
+  MessageSource source = {.next = words_next, .user = &words};
+  Insertion insertion = {.count = count, .places = places, .source = &source, .made = made};
+  reader_init(&words.reader, memory_system());
+  Status status = draft_insert_all(draft, &insertion, text_of("told"));
+  reader_free(&words.reader);
+  return status;
+}
+
+static void many_are_inserted_where_one_by_one_would_be(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u a(x) t(x) u a u");
+  Draft *all = draft_of(chat, true), *single = draft_of(chat, true);
+  static const uint32_t places[] = {0, 3, 3, 6}, torn[] = {1, 2};
+  MessageId made[4], one;
+  const Sequence *list, *other;
+  assert_int_equal(drop(all, 1), STATUS_OK);
+  assert_int_equal(insert_words(all, torn, 2, "u5 u6", made), STATUS_GUARDED);
+  assert_int_equal(insert_words(all, (const uint32_t[]){0, 2, 2, 5}, 4, "u7 a(y) t(y) a8", made), STATUS_OK);
+  assert_int_equal(draft_list(all, &list), STATUS_OK);
+  assert_int_equal(sequence_count(list), 9);
+  assert_int_equal(sequence_at(list, 0), made[0]);
+  assert_int_equal(sequence_at(list, 3), made[1]);
+  assert_int_equal(sequence_at(list, 4), made[2]);
+  assert_int_equal(sequence_at(list, 8), made[3]);
+  assert_int_equal(draft_units(all)->of[3], draft_units(all)->of[4]);
+  assert_int_equal(draft_slot_of(all, 6), 7);
+  assert_int_equal(draft_slot_of(all, 1), UNIT_NONE);
+  draft_free(all);
+  for (uint32_t i = 0; i < 4; i++) assert_int_equal(draft_put(single, false, places[i] + i, "u5", &one, NULL), STATUS_OK);
+  all = draft_of(chat, true);
+  assert_int_equal(draft_list(single, &other), STATUS_OK);
+  assert_int_equal(sequence_count(other), 10);
+  assert_int_equal(insert_words(all, places, 4, "u5 u5", made), STATUS_ARGUMENT);     /* too few: no trace */
+  assert_int_equal(draft_count(all), 6);
+  assert_int_equal(ledger_count(draft_ledger(all)), 0);
+  draft_free(all);
+  end(single, chat, &fail);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(guards_hold_whole_units_and_say_why),
@@ -413,6 +496,9 @@ int main(void) {
     cmocka_unit_test(drafts_may_end_in_any_order),
     cmocka_unit_test(nothing_is_put_between_a_call_and_its_results),
     cmocka_unit_test(nothing_done_is_no_batch),
+    cmocka_unit_test(an_inserted_call_is_free_once_it_is_answered),
+    cmocka_unit_test(a_message_is_measured_without_a_trace),
+    cmocka_unit_test(many_are_inserted_where_one_by_one_would_be),
     cmocka_unit_test(drops_in_a_row_are_one_run),
     cmocka_unit_test(without_memory_an_edit_of_a_draft_leaves_no_trace),
     cmocka_unit_test(without_memory_a_whole_trim_leaves_no_trace),

@@ -25,7 +25,8 @@ Exit status: 0 done; 1 check or diff found something; 2 usage; 3 done, but --len
 skipped or mended something; 4 cannot fit; 5 a script failed or left too much; 6 bad
 input or a refused operation; 7 input or output failed; 130 Ctrl-C.
 
-'ebb help <command>' explains a command; 'ebb --version' tells the version.
+'ebb help <command>' explains a command, 'ebb policies' what can decide how to trim;
+'ebb --version' tells the version.
 ]]
 
 local function overview()

@@ -208,21 +208,31 @@ local function prune_unit(view, unit, options)
   return (result.framed or #result.edits > 0) and result
 end
 
---- Puts what stays before the unit, and drops it. Nothing happens where another unit lies around it.
-local function remake(draft, pruned)
-  local position = pruned.unit.first
-  for i, message in ipairs(pruned.messages) do
-    if message.content == nil and message.tool_calls == nil then message.content = "" end
-    local made = draft:insert(position + i - 1, message, "pruned")
-    if not made then return draft:note(("message %d lies within another unit and stays"):format(position)) end
+--- Puts what stays of some units before each, and drops them; or false, and nothing has changed.
+local function remake(draft, list)
+  local positions, messages = {}, {}
+  for _, pruned in ipairs(list) do
+    local first = pruned.unit.first
+    for _, message in ipairs(pruned.messages) do
+      if message.content == nil and message.tool_calls == nil then message.content = "" end
+      positions[#positions + 1], messages[#messages + 1] = first, message
+    end
   end
-  draft:drop(pruned.unit, "pruned")
+  if #messages > 0 and not core.draft.insert_all(draft, positions, messages, "pruned") then return false end
+  for _, pruned in ipairs(list) do
+    draft:drop(pruned.unit, "pruned")
+  end
+  return true
 end
 
-local function edit(draft, pruned)
-  if pruned.framed then return remake(draft, pruned) end
-  for _, change in ipairs(pruned.edits) do
-    draft:replace(change.message, change.fields, "reasoning pruned")
+--- All at once, for each insertion numbers the draft anew; one by one where another unit lies around one of them.
+local function remake_all(draft, list)
+  if remake(draft, list) then return end
+  for _, pruned in ipairs(list) do
+    local first = pruned.unit.first
+    if not remake(draft, { pruned }) then
+      draft:note(("message %d lies within another unit and stays"):format(first))
+    end
   end
 end
 
@@ -250,12 +260,18 @@ results, the last user message).]],
 
   trim = function(draft, _, options)
     local view = look(draft, rules_of(options.tool_calls, #draft))
-    local todo = {}
+    local framed, edits = {}, {}
     for unit in draft:units { droppable = true } do
-      todo[#todo + 1] = prune_unit(view, unit, options) or nil
+      local pruned = prune_unit(view, unit, options)
+      if pruned and pruned.framed then
+        framed[#framed + 1] = pruned
+      elseif pruned then
+        table.move(pruned.edits, 1, #pruned.edits, #edits + 1, edits)
+      end
     end
-    for i = #todo, 1, -1 do   -- the newest first, so that positions before it hold
-      edit(draft, todo[i])
+    for _, change in ipairs(edits) do
+      draft:replace(change.message, change.fields, "reasoning pruned")
     end
+    remake_all(draft, framed)
   end,
 }

@@ -1,0 +1,120 @@
+/*
+** Inserting into a draft: one message, or many at places of their own in one go,
+** for each renumbering of the slots costs O(slots).
+**
+** Places are those of the list as it was before, ascending; several messages at
+** one place stand in the order given. All or none.
+**
+**     list     0 1 2 3 4         places 1 1 4, messages a b c
+**     becomes  0 a b 1 2 3 c 4
+*/
+#include "core/draft_data.h"
+
+#include <assert.h>
+
+/* The end of what is there of the unit that begins at `slot`, or 0 if it begins
+   elsewhere. */
+static uint32_t reach_of(const Draft *draft, uint32_t slot) {
+  const Units *units = draft->slots.units;
+  uint32_t first = units->units[units->of[slot]].first, reach = 0;
+  while (draft_slot_is_gone(draft, first)) first = units->next[first];
+  for (uint32_t at = first; first == slot && at != UNIT_NONE; at = units->next[at]) {
+    if (!draft_slot_is_gone(draft, at)) reach = at + 1;
+  }
+  return reach;
+}
+
+/* Would a message at one of the places stand between those of a unit? */
+static bool tears_unit(const Draft *draft, const uint32_t *places, uint32_t count) {
+  uint32_t reach = 0;        /* the end of the units that began before */
+  for (uint32_t slot = 0, live = 0, next = 0; slot < draft->slots.count; slot++) {
+    if (draft_slot_is_gone(draft, slot)) continue;
+    for (; next < count && places[next] == live; next++) {
+      if (reach > slot) return true;
+    }
+    uint32_t end = reach_of(draft, slot);
+    if (end > reach) reach = end;
+    live++;
+  }
+  return false;
+}
+
+/* Stores, places and records one after the other; takes nothing back. */
+static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Sequence **list, uint64_t *tokens) {
+  for (uint32_t i = 0; i < insertion->count; i++) {
+    bool more;
+    Text raw;
+    MessageShape shape;
+    MessageId *made = &insertion->made[i];
+    uint32_t at = insertion->places[i] + i;
+    MessageSource *source = insertion->source;
+    Status status = source->next(source->user, &more, &raw, &shape);
+    if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
+    if (status == STATUS_OK) {
+      status = conversation_store_one(draft->conversation, *list, at, raw, source->adopted, &shape, 0, made);
+    }
+    if (status == STATUS_OK) {
+      status = at == sequence_count(*list) ? sequence_append(list, *made) : sequence_insert(list, at, *made);
+    }
+    if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
+    if (status != STATUS_OK) return status;
+    uint32_t weight = message_tokens(conversation_message(draft->conversation, *made));
+    *tokens += weight;
+    draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)weight});
+  }
+  return STATUS_OK;
+}
+
+Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
+  Status status = draft_number(draft);
+  if (status == STATUS_OK) status = draft_settle(draft);
+  if (status != STATUS_OK) return status;
+  assert(insertion->count == 0 || insertion->places[insertion->count - 1] <= sequence_count(draft->list));
+  if (draft->guarded && tears_unit(draft, insertion->places, insertion->count)) return STATUS_GUARDED;
+  Store *store = conversation_store(draft->conversation);
+  StoreMark mark = store_mark(store);
+  LedgerMark entries = ledger_mark(draft->ledger);
+  uint64_t tokens = 0;
+  Sequence *list;
+  Slots slots;
+  Cause cause;
+  status = sequence_share(draft->list, &list);
+  if (status != STATUS_OK) return status;
+  status = draft_cause(draft, reason, &cause);
+  if (status == STATUS_OK) status = put_all(draft, insertion, cause, &list, &tokens);
+  if (status == STATUS_OK) status = draft_reserve_ids(draft);
+  if (status == STATUS_OK) status = slots_make(draft, list, &slots);
+  if (status != STATUS_OK) {
+    ledger_rewind(draft->ledger, entries);
+    sequence_release(list);
+    store_rewind(store, mark);
+    return status;
+  }
+  if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
+  draft->stored += insertion->count;
+  draft->tokens += tokens;
+  draft_renumber(draft, list, slots, insertion->places, insertion->count);
+  return STATUS_OK;
+}
+
+/* ---- one ---- */
+
+typedef struct One {
+  Text raw;
+  const MessageShape *shape;
+} One;
+
+static Status next_one(void *user, bool *more, Text *raw, MessageShape *shape) {
+  const One *one = user;
+  *more = true;
+  *raw = one->raw;
+  *shape = *one->shape;
+  return STATUS_OK;
+}
+
+Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made) {
+  One one = {.raw = raw, .shape = shape};
+  MessageSource source = {.next = next_one, .user = &one};
+  if (position > draft->live) return STATUS_RANGE;
+  return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .made = made}, reason);
+}
