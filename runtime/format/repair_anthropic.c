@@ -8,8 +8,9 @@
 **     resolved                          (unanswered)      (orphan)
 **     turns      hi                                                     | so
 **
-** Then each turn is written into its first message, and the others go. System and
-** tool messages are fixed: they are turns that nobody touches.
+** Then each turn is written into its first message, and the others go. Messages of
+** tools are fixed: turns that nobody touches. Those of the system are no part of
+** any turn, and stay where they are.
 */
 #include <string.h>
 
@@ -143,11 +144,13 @@ static bool is_own(const Mender *mender, uint32_t turn, Role role) {
          head_of(mender, &mender->turns[turn])->role == role;
 }
 
+static bool is_outside(const Piece *piece) { return piece->role == ROLE_SYSTEM; }
+
 static void form_turns(Mender *mender) {
   mender->turn_count = 0;
   for (uint32_t i = 0; i < mender->piece_count; i++) {
     Piece *piece = &mender->pieces[i];
-    if (piece->gone) continue;
+    if (piece->gone || is_outside(piece)) continue;
     Turn *last = mender->turn_count == 0 ? NULL : &mender->turns[mender->turn_count - 1];
     bool joins = last != NULL && !piece->fixed && is_own(mender, mender->turn_count - 1, piece->role) &&
                  plan_mends(mender->plan, CHECK_ALTERNATION);
@@ -408,7 +411,7 @@ static void note_changes(Mender *mender, uint32_t t) {
   const Turn *turn = &mender->turns[t];
   Piece *head = head_of(mender, turn);
   for (uint32_t i = turn->first + 1; i < turn->end; i++) {
-    if (!mender->pieces[i].gone) because(head, "role twice in a row");
+    if (!mender->pieces[i].gone && !is_outside(&mender->pieces[i])) because(head, "role twice in a row");
   }
   bool late = head->role == ROLE_USER && has_late_results(mender, turn);
   if (late && plan_mends(mender->plan, CHECK_RESULTS_LATE)) because(head, "results first");
@@ -452,15 +455,16 @@ static Status plan_turn(Mender *mender, uint32_t t) {
   if (status == STATUS_OK && !head->fixed && head->reason != NULL) status = write_turn(mender, t);
   for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
     const Piece *piece = &mender->pieces[i];
+    if (is_outside(piece)) continue;
     status = plan_step(mender->plan, PLAN_DROP, piece->index, 0, piece->gone ? piece->reason : "joined to the message before");
   }
   return status;
 }
 
-/* The first turn that is no system message must be a user's. */
+/* The first turn must be a user's. */
 static Status begin_with_user(Mender *mender, uint32_t t, bool *begun) {
   const Piece *head = head_of(mender, &mender->turns[t]);
-  if (*begun || head->role == ROLE_SYSTEM) return STATUS_OK;
+  if (*begun) return STATUS_OK;
   *begun = true;
   bool lacks = head->role == ROLE_ASSISTANT && plan_mends(mender->plan, CHECK_USER_FIRST);
   return lacks ? insert_user(mender, NO_BLOCK, head->index, "no user first") : STATUS_OK;
@@ -473,6 +477,7 @@ static Status plan_steps(Mender *mender) {
   for (uint32_t t = 0; t <= mender->turn_count && status == STATUS_OK; t++) {
     uint32_t first = t < mender->turn_count ? mender->turns[t].first : mender->piece_count;
     for (; piece < first && status == STATUS_OK; piece++) {      /* gone, between turns */
+      if (is_outside(&mender->pieces[piece])) continue;
       status = plan_step(mender->plan, PLAN_DROP, mender->pieces[piece].index, 0, mender->pieces[piece].reason);
     }
     if (status != STATUS_OK || t == mender->turn_count) break;

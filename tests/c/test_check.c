@@ -99,6 +99,10 @@ static const struct Case {
    "1 duplicate_call ", U "," AP(USE("a") "," USE("a_2_2") "," USE("a_2")) "," UP(RES("a") "," RES("a_2_2") "," RES("a_2")), NULL},
   {"anthropic: parts where they do not belong", DIALECT_ANTHROPIC, UP(USE("a") "," T("x")) "," AP(RES("a") "," T("y")),
    "0 misplaced_part 1 misplaced_part ", UP(T("x")) "," AP(T("y")), NULL},
+  {"anthropic: a system message between", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," SPEC "," UP(RES("a")) "," U,
+   "2 system_inside 4 alternation ", U "," AP(USE("a")) "," SPEC "," UP(RES("a") "," T("x")), NULL},
+  {"anthropic: a system message first", DIALECT_ANTHROPIC, SPEC "," A("x") "," SPEC "," A("y"),
+   "0 system_inside 1 user_first 2 system_inside 3 alternation ", SPEC "," FIRST "," AP(T("x") "," T("y")) "," SPEC, NULL},
   {"anthropic: what another dialect writes stays", DIALECT_ANTHROPIC, SPEC "," U "," CALLS(CALL("a")) "," R("a"),
    "0 system_inside 2 foreign_call 3 foreign_role ", SPEC "," U "," CALLS(CALL("a")) "," R("a"), NULL},
 };
@@ -407,7 +411,7 @@ static void nothing_is_left_in_random_histories(void **state) {
   printf("histories: %u\n", (unsigned)count);
 }
 
-/* Ten thousand calls of one id in one message, and as many results. */
+/* Thousands of calls of two ids in one message, and one result too many. */
 static void many_calls_take_linear_time(void **state) {
   enum { MANY = 20000 };
   static char text[MANY * 160];
@@ -418,14 +422,14 @@ static void many_calls_take_linear_time(void **state) {
     at += (size_t)sprintf(text + at, "%s{\"id\":\"%s\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}", i > 0 ? "," : "", i % 2 ? "a" : "b");
   }
   at += (size_t)sprintf(text + at, "]}");
-  for (int i = 0; i < MANY; i++) {
+  for (int i = 0; i < MANY + 1; i++) {
     at += (size_t)sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}", i % 2 ? "a" : "b");
   }
   sprintf(text + at, "]");
   Loaded loaded;
   load_within(&loaded, USUAL, text, strlen(text), 0);
   assert_int_equal(loaded.status, STATUS_OK);
-  assert_int_equal(codes_in(&loaded, DIALECT_OPENAI), 1u << CHECK_DUPLICATE_CALL);
+  assert_int_equal(codes_in(&loaded, DIALECT_OPENAI), 1u << CHECK_DUPLICATE_CALL | 1u << CHECK_DUPLICATE_RESULT);
   unload(&loaded);
 }
 
