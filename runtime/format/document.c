@@ -40,7 +40,7 @@ typedef struct Loader {
   DocumentComing coming;     /* wait NULL: all is there. Else the cursor ends where the bytes do that are */
   bool lenient;
   Mend mend;                 /* of a lenient reading; else empty */
-  const char *file_end;      /* once it was mended */
+  const char *file_end;      /* of a lenient reading */
   PlaceWalk walk;            /* over the file itself; what was warned about last */
   const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
   Json json;
@@ -363,6 +363,7 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
 static Status mend(Loader *loader, size_t size) {
   Store *store = conversation_store(loader->conversation);
   const Memory *memory = conversation_memory(loader->conversation);
+  loader->file_end = loader->end;
   Status status = mend_find(&loader->mend, &loader->reader, loader->bytes, size, loader->warnings);
   if (status != STATUS_OK || !loader->mend.changed) return status;
   size_t room = loader->mend.size > 0 ? loader->mend.size : 1;
@@ -374,7 +375,6 @@ static Status mend(Loader *loader, size_t size) {
     memory_free(memory, copy, room);
     return status;
   }
-  loader->file_end = loader->end;
   loader->bytes = loader->value = copy;
   loader->end = copy + loader->mend.size;
   return STATUS_OK;

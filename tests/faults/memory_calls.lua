@@ -260,6 +260,72 @@ end, function()
   return world
 end)
 
+---- Checks, what became of messages, vocabularies ----
+
+call("chat:repaired", function(world) return world.chat:repaired { dialect = "openai" } end)
+call("chat:repaired, synthesized", function(world)
+  return world.chat:repaired { dialect = "anthropic", calls = "synthesize" }
+end, function()
+  local chat = make_chat()
+  chat:truncate { range = { 1, 3 } }
+  return { chat = chat }
+end)
+call("draft:check", function(world) return world.draft:check "openai" end, drafted)
+call("batch:check", function(world) return world.chat:batch(0):check "anthropic" end)
+
+local function trimmed()
+  local world = { chat = make_chat() }
+  assert(world.chat:trim { budget = 60 })
+  return world
+end
+
+call("chat:ledger", function(world) return world.chat:ledger():json() end, trimmed)
+call("chat:explain", function(world) return world.chat:explain(world.chat:all()[3]) end, trimmed)
+call("common", function(world)
+  return (core.common(world.chat, 0, #world.chat:batch(0), 1, #world.chat:batch(1)))
+end)
+call("list_folder", function() return core.list_folder "tests/golden" end)
+call("make_folder", function() return core.make_folder(path .. ".folder") or true end)
+
+--- All bytes and a few words of two letters, as tiktoken writes vocabularies.
+local function vocabulary()
+  local digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  local function digit(value) return digits:sub(value + 1, value + 1) end
+  local lines = {}
+  for byte = 0, 255 do
+    lines[#lines + 1] = ("%s%s== %d"):format(digit(byte >> 2), digit((byte & 3) << 4), byte)
+  end
+  for i, word in ipairs { "ab", "he", "lo", "in" } do
+    local a, b = word:byte(1, 2)
+    lines[#lines + 1] = ("%s%s%s= %d"):format(digit(a >> 2), digit((a & 3) << 4 | b >> 4), digit((b & 15) << 2), 255 + i)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local VOCABULARY = vocabulary()
+
+local function build(pattern)
+  return core.vocab.build(VOCABULARY, { file = "tiny", name = "tiny", pattern = pattern })
+end
+
+local vocab, vocab_of_regex = path .. ".vocab", path .. ".regex.vocab"
+assert(core.write_file(vocab, assert(build "gpt2")))
+assert(core.write_file(vocab_of_regex, assert(build "\\\\w+|[^a-z]")))
+
+call("vocab.build", function() return build "cl100k" end)
+call("vocab.describe, verify, sha256, home", function()
+  return core.vocab.describe(vocab_of_regex), core.vocab.verify(vocab), core.vocab.sha256 "text", core.vocab.home()
+end)
+for name, file in pairs { ["tokenizer"] = vocab, ["tokenizer of an expression"] = vocab_of_regex } do
+  call(name, function()
+    local tokenizer, why, code = core.tokenizer(file)
+    if not tokenizer then return nil, why, code end
+    local ids = tokenizer:encode "hello, abin"
+    assert(tokenizer:decode(ids) == "hello, abin" and tokenizer:count "hello, abin" == #ids)
+    return tokenizer:count_up_to("hello, abin", 2)
+  end)
+end
+
 ---- Queries ----
 
 call("where", function(world) return world.chat:where { role = "user", matches = "%?$" } end)
@@ -361,7 +427,10 @@ end
 
 --- The tables of functions that C gives to Lua, the library's methods among them.
 local function function_tables()
-  local tables = { core = core, ["core.json"] = core.json, ["core.draft"] = core.draft }
+  local tables = { core = core }
+  for name, value in pairs(core) do
+    if type(value) == "table" and name ~= "methods" and name ~= "parameters" then tables["core." .. name] = value end
+  end
   for name, methods in pairs(core.methods) do
     tables[name] = methods
   end
@@ -398,4 +467,4 @@ local function unreached()
   return table.concat(names, " "), #calls, count
 end
 
-return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) os.remove(path .. ".copy") end }
+return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab", ".regex.vocab" } do os.remove(path .. ending) end end }
