@@ -14,6 +14,12 @@ void host_open(lua_State *L);
    nothing is left to catch it; a second one ends the process. */
 void host_watch_interrupt(lua_State *L);
 int  host_interrupted(void);
+/* The coroutine that an interrupt reaches from now on; answers the one before. */
+lua_State *host_watch_coroutine(lua_State *co);
+/* Raises the interrupt in L too, if it has come. */
+void host_raise_interrupt(lua_State *L);
+/* Puts coroutine.resume and wrap that do so in the place of Lua's. */
+void host_open_coroutines(lua_State *L);
 
 /* ---- functions of the module ebb.host ---- */
 

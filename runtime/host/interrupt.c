@@ -13,7 +13,7 @@
 
 #include "lauxlib.h"
 
-static lua_State *watched;
+static lua_State *volatile watched;
 static volatile sig_atomic_t interrupted;
 
 static void raise_interrupt(lua_State *L, lua_Debug *where) {
@@ -27,7 +27,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *where) {
 static void on_interrupt(int signal_number) {
   signal(signal_number, SIG_DFL);   /* C code that takes too long is ended by the second one */
   interrupted = 1;
-  lua_sethook(watched, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (watched != NULL) lua_sethook(watched, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 void host_watch_interrupt(lua_State *L) {
@@ -36,6 +36,19 @@ void host_watch_interrupt(lua_State *L) {
 }
 
 int host_interrupted(void) { return interrupted; }
+
+lua_State *host_watch_coroutine(lua_State *co) {
+  lua_State *before = watched;
+  watched = co;
+  return before;
+}
+
+void host_raise_interrupt(lua_State *L) {
+  if (!interrupted) return;
+  lua_sethook(L, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  lua_pushliteral(L, "interrupted");
+  lua_error(L);
+}
 
 int host_interruptible(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);

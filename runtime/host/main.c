@@ -43,6 +43,7 @@ static int l_run(lua_State *L) {
   Run *run = lua_touserdata(L, 1);
   luaL_openlibs(L);
   host_open(L);
+  host_open_coroutines(L);
   host_watch_interrupt(L);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "ebb.cli");

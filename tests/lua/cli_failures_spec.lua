@@ -142,12 +142,56 @@ describe("the command", function()
     end)
   end)
 
-  it("ends with 130 when interrupted, even if the script catches all errors", function()
-    file("loop.lua", "while true do pcall(function() while true do end end) end")
-    local line = "%s run %s 2>%s & sleep 0.3; kill -INT $!; wait $!"
+  local LOOPS = {
+    ["in a script that catches all errors"] = "while true do pcall(function() while true do end end) end",
+    ["in a coroutine"] = "coroutine.wrap(function() while true do end end)()",
+    ["in one within another, resumed for ever"] = [[
+      while true do
+        coroutine.resume(coroutine.create(function()
+          while true do pcall(coroutine.wrap(function() while true do end end)) end
+        end))
+      end]],
+    ["behind one that has ended"] = "for _ = 1, 9 do coroutine.wrap(print)() end while true do end",
+  }
 
-    local _, _, status = os.execute(line:format(EBB, path_of "loop.lua", path_of ".err"))
+  for where, loop in pairs(LOOPS) do
+    it("ends with 130 when interrupted " .. where, function()
+      file("loop.lua", loop)
+      local line = "timeout -s KILL 20 %s run %s >%s 2>&1 & sleep 0.3; kill -INT $!; wait $!"
 
-    assert.equal(130, status)
+      local _, _, status = os.execute(line:format(EBB, path_of "loop.lua", path_of ".err"))
+
+      assert.equal(130, status)
+    end)
+  end
+
+  it("resumes coroutines as Lua does", function()
+    file("coroutines.lua", [[
+      local f = coroutine.wrap(function(a) for i = 1, 3 do a = coroutine.yield(a + i) end error "x" end)
+      print(f(1), f(2), f(3), pcall(f, 4))
+      print(coroutine.resume(coroutine.create(function(...) return select("#", ...), ... end), 1, nil, 3))
+      print(select("#", coroutine.resume(coroutine.create(function() error() end))))
+      print(pcall(coroutine.resume, 5))
+      print(coroutine.resume(coroutine.running()))
+      local co
+      co = coroutine.create(function() return coroutine.resume(co) end)
+      print(coroutine.resume(co))
+      print(coroutine.resume(co))
+      local w
+      w = coroutine.wrap(function() return w() end)
+      print(pcall(w))
+      local closing = setmetatable({}, { __close = function() print "closed" end })
+      print(pcall(coroutine.wrap(function() local _ <close> = closing error "y" end)))
+    ]])
+
+    local outputs = {}
+    for i, program in ipairs { EBB .. " run ", "lua5.4 " } do
+      local pipe = assert(io.popen(program .. path_of "coroutines.lua 2>&1"))
+      outputs[i] = pipe:read "a"
+      pipe:close()
+    end
+
+    assert.equal(outputs[2], outputs[1])
+    assert.matches("closed", outputs[1])
   end)
 end)
