@@ -232,11 +232,9 @@ static int l_new(lua_State *L) {
   lua_settop(L, 1);
   ConversationHandle *handle = bind_new_conversation(L);
   bind_configure(L, 2, 1);
-  Sequence **list = history_grow(conversation_history(handle->conversation));
   handle->callbacks->self = 2;
-  Status status = conversation_put_tools(handle->conversation, list);
+  Status status = conversation_describe_tools(handle->conversation);
   if (status != STATUS_OK) return bind_raise_edit(L, 2, status, "tools");
-  conversation_touch(handle->conversation);
   return 1;
 }
 
@@ -329,7 +327,10 @@ static int l_prune(lua_State *L) {
     bind_check_names(L, 2, "prune", names);
     bind_count_field(L, 2, "keep", &keep);
   }
-  lua_pushinteger(L, history_prune(conversation_history(handle->conversation), keep));
+  uint32_t pruned;
+  Status status = history_prune(conversation_history(handle->conversation), keep, &pruned);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "prune");
+  lua_pushinteger(L, pruned);
   return 1;
 }
 

@@ -110,9 +110,7 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   end_reading(from);
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
-    Sequence **list = history_grow(conversation_history(handle->conversation));
-    status = conversation_put_tools(handle->conversation, list);
-    conversation_touch(handle->conversation);
+    status = conversation_describe_tools(handle->conversation);
     if (status == STATUS_OK) {
       lua_settop(L, made);
       return 1;

@@ -286,6 +286,22 @@ Status conversation_put_tools(Conversation *conversation, Sequence **list) {
   return status == STATUS_OK ? sequence_append(list, id) : status;
 }
 
+Status conversation_describe_tools(Conversation *conversation) {
+  Sequence *list, **current;
+  Status status = sequence_share(conversation_list(conversation), &list);
+  if (status != STATUS_OK) return status;
+  status = conversation_put_tools(conversation, &list);      /* asks the host, who may fork meanwhile */
+  if (status == STATUS_OK) status = history_grow(conversation->history, &current);
+  if (status == STATUS_OK) {
+    Sequence *before = *current;
+    *current = list;
+    list = before;
+    conversation_touch(conversation);
+  }
+  sequence_release(list);
+  return status;
+}
+
 /* ---- committing ---- */
 
 Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description, Ledger *ledger) {

@@ -56,6 +56,9 @@ void     conversation_add_overhead(Conversation *conversation, uint32_t tokens);
    `heading` (or with the seed's own heading). Copied. */
 Status   conversation_set_tools(Conversation *conversation, Text heading, Text raw, const MessageShape *shape);
 
+/* Appends it to the current list now, if that has none. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+Status   conversation_describe_tools(Conversation *conversation);
+
 /* Where new messages come from: `next` gives them one by one; *more = false at
    the end. What it gives is valid until it is called again. Any status but OK
    stops the operation, which then leaves no trace. */

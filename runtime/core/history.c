@@ -1,4 +1,4 @@
-#include "core/history.h"
+#include "core/batch.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,16 +8,6 @@ typedef struct String {
   size_t size;
 } String;
 
-typedef struct Batch {
-  Sequence *list;            /* NULL: pruned */
-  Ledger *ledger;
-  uint32_t parent, parent_length, born;
-  uint32_t count;            /* when it was pruned */
-  BatchKind kind;
-  int64_t timestamp;
-  String description;
-} Batch;
-
 typedef struct Checkpoint {
   String name;
   uint32_t batch, length;
@@ -25,8 +15,8 @@ typedef struct Checkpoint {
 
 struct History {
   Memory memory;
-  Batch *batches;
-  uint32_t count, room, current;
+  Batches batches;
+  uint32_t current;
   Checkpoint *checkpoints;   /* the newest last */
   uint32_t checkpoint_count, checkpoint_room;
 };
@@ -57,15 +47,6 @@ static Status string_copy(const Memory *memory, Text text, String *copy) {
 
 static Text string_text(String string) { return text_plain(string.bytes, string.size); }
 
-static Status push(History *history, Batch batch, Text description) {
-  void *grown = memory_grow(&history->memory, history->batches, &history->room, history->count, sizeof *history->batches);
-  if (grown == NULL) return STATUS_MEMORY;
-  history->batches = grown;
-  Status status = string_copy(&history->memory, description, &batch.description);
-  if (status == STATUS_OK) history->batches[history->count++] = batch;
-  return status;
-}
-
 static Status push_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
   void *grown = memory_grow(&history->memory, history->checkpoints, &history->checkpoint_room, history->checkpoint_count, sizeof *history->checkpoints);
   if (grown == NULL) return STATUS_MEMORY;
@@ -79,7 +60,7 @@ static Status push_checkpoint(History *history, Text name, uint32_t batch, uint3
 static Status make_empty(const Memory *memory, History **made) {
   History *history = memory_new(memory, sizeof *history);
   if (history == NULL) return STATUS_MEMORY;
-  *history = (History){.memory = *memory};
+  *history = (History){.memory = *memory, .batches = {.memory = *memory}};
   *made = history;
   return STATUS_OK;
 }
@@ -89,19 +70,9 @@ Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, Hist
   Status status = make_empty(memory, &history);
   if (status != STATUS_OK) return status;
   Batch first = {.list = list, .parent = BATCH_NONE, .kind = BATCH_CREATE, .timestamp = timestamp};
-  status = push(history, first, text_of(""));
+  status = batches_push(&history->batches, &first, text_of(""));
   if (status == STATUS_OK) *made = history;
   else history_free(history);
-  return status;
-}
-
-static Status fork_batch(History *fork, const Batch *batch) {
-  Batch copy = *batch;
-  Status status = batch->list == NULL ? STATUS_OK : sequence_share(batch->list, &copy.list);
-  if (status != STATUS_OK) return status;
-  status = push(fork, copy, string_text(batch->description));
-  if (status != STATUS_OK) sequence_release(copy.list);
-  else if (copy.ledger != NULL) ledger_share(copy.ledger);
   return status;
 }
 
@@ -109,9 +80,7 @@ Status history_fork(const History *history, History **made) {
   History *fork;
   Status status = make_empty(&history->memory, &fork);
   if (status != STATUS_OK) return status;
-  for (uint32_t i = 0; i < history->count && status == STATUS_OK; i++) {
-    status = fork_batch(fork, &history->batches[i]);
-  }
+  fork->batches = batches_share(&history->batches);
   for (uint32_t i = 0; i < history->checkpoint_count && status == STATUS_OK; i++) {
     const Checkpoint *checkpoint = &history->checkpoints[i];
     status = push_checkpoint(fork, string_text(checkpoint->name), checkpoint->batch, checkpoint->length);
@@ -125,37 +94,35 @@ Status history_fork(const History *history, History **made) {
 void history_free(History *history) {
   if (history == NULL) return;
   Memory memory = history->memory;
-  for (uint32_t i = 0; i < history->count; i++) {
-    sequence_release(history->batches[i].list);
-    ledger_release(history->batches[i].ledger);
-    memory_free(&memory, history->batches[i].description.bytes, history->batches[i].description.size);
-  }
+  batches_free(&history->batches);
   for (uint32_t i = 0; i < history->checkpoint_count; i++) {
     memory_free(&memory, history->checkpoints[i].name.bytes, history->checkpoints[i].name.size);
   }
-  memory_free(&memory, history->batches, history->room * sizeof *history->batches);
   memory_free(&memory, history->checkpoints, history->checkpoint_room * sizeof *history->checkpoints);
   memory_free(&memory, history, sizeof *history);
 }
 
-uint32_t history_count(const History *history) { return history->count; }
+uint32_t history_count(const History *history) { return history->batches.count; }
 uint32_t history_current(const History *history) { return history->current; }
 
-static const Batch *at(const History *history, uint32_t batch) {
-  assert(batch < history->count);
-  return &history->batches[batch];
-}
+static const Batch *at(const History *history, uint32_t batch) { return batches_at(&history->batches, batch); }
 
 Ledger *history_ledger(const History *history, uint32_t batch) { return at(history, batch)->ledger; }
 const Sequence *history_list(const History *history, uint32_t batch) { return at(history, batch)->list; }
-Sequence **history_grow(History *history) { return &history->batches[history->current].list; }
+
+Status history_grow(History *history, Sequence ***list) {
+  Batch *current;
+  Status status = batches_own(&history->batches, history->current, &current);
+  if (status == STATUS_OK) *list = &current->list;
+  return status;
+}
 
 BatchInfo history_batch(const History *history, uint32_t batch) {
   const Batch *found = at(history, batch);
   BatchInfo info = {.index = batch, .parent = found->parent, .parent_length = found->parent_length,
                     .kind = found->kind, .born = found->born, .pruned = found->list == NULL,
                     .count = found->list == NULL ? found->count : sequence_count(found->list),
-                    .timestamp = found->timestamp, .description = string_text(found->description)};
+                    .timestamp = found->timestamp, .description = text_plain(found->description, found->description_size)};
   for (uint32_t i = history->checkpoint_count; i-- > 0 && info.name.size == 0;) {
     if (history->checkpoints[i].batch == batch) info.name = string_text(history->checkpoints[i].name);
   }
@@ -163,22 +130,22 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
 }
 
 Status history_add(History *history, const NewBatch *added) {
-  if (history->count == BATCH_NONE) return STATUS_LIMIT;
+  if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
   Batch batch = {.list = added->list, .ledger = added->ledger, .kind = added->kind, .timestamp = added->timestamp,
                  .parent = added->parent, .parent_length = added->parent_length, .born = sequence_count(added->list)};
-  Status status = push(history, batch, added->description);
-  if (status == STATUS_OK) history->current = history->count - 1;
+  Status status = batches_push(&history->batches, &batch, added->description);
+  if (status == STATUS_OK) history->current = history->batches.count - 1;
   return status;
 }
 
 Status history_rollback(History *history, uint32_t batch) {
-  if (batch >= history->count || at(history, batch)->list == NULL) return STATUS_RANGE;
+  if (batch >= history->batches.count || at(history, batch)->list == NULL) return STATUS_RANGE;
   history->current = batch;
   return STATUS_OK;
 }
 
 Status history_state(const History *history, uint32_t batch, uint32_t length, Sequence **list) {
-  if (batch >= history->count) return STATUS_RANGE;
+  if (batch >= history->batches.count) return STATUS_RANGE;
   const Batch *found = at(history, batch);
   if (found->list == NULL || length < found->born || length > sequence_count(found->list)) return STATUS_RANGE;
   Sequence *state;
@@ -197,19 +164,34 @@ static bool has_checkpoint(const History *history, uint32_t batch) {
   return false;
 }
 
-uint32_t history_prune(History *history, uint32_t keep) {
-  uint32_t end = history->count > keep ? history->count - keep : 0, pruned = 0;
-  for (uint32_t i = 0; i < end; i++) {
-    Batch *batch = &history->batches[i];
-    if (batch->list == NULL || i == history->current || has_checkpoint(history, i)) continue;
-    batch->count = sequence_count(batch->list);
-    sequence_release(batch->list);
-    ledger_release(batch->ledger);
-    batch->list = NULL;
-    batch->ledger = NULL;
-    pruned++;
+static void prune_batch(Batch *batch) {
+  batch->count = sequence_count(batch->list);
+  sequence_release(batch->list);
+  ledger_release(batch->ledger);
+  batch->list = NULL;
+  batch->ledger = NULL;
+}
+
+static bool may_be_pruned(const History *history, uint32_t batch) {
+  return at(history, batch)->list != NULL && batch != history->current && !has_checkpoint(history, batch);
+}
+
+Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
+  uint32_t count = history->batches.count, end = count > keep ? count - keep : 0;
+  Batch *batch;
+  *pruned = 0;
+  for (uint32_t i = 0; i < end; i++) {      /* first all that may fail, which nobody can see */
+    if (may_be_pruned(history, i) && batches_own(&history->batches, i, &batch) != STATUS_OK) return STATUS_MEMORY;
   }
-  return pruned;
+  for (uint32_t i = 0; i < end; i++) {
+    if (!may_be_pruned(history, i)) continue;
+    Status status = batches_own(&history->batches, i, &batch);
+    assert(status == STATUS_OK);
+    (void)status;
+    prune_batch(batch);
+    ++*pruned;
+  }
+  return STATUS_OK;
 }
 
 static Checkpoint *find_checkpoint(const History *history, Text name) {

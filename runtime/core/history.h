@@ -41,7 +41,7 @@ typedef struct History History;
 
 /* Takes over `list` on success. */
 Status   history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **history);
-/* An independent history that shares all sequences. O(batches). */
+/* An independent history that shares all batches. O(checkpoints). */
 Status   history_fork(const History *history, History **fork);
 void     history_free(History *history);   /* NULL is allowed */
 
@@ -51,8 +51,9 @@ BatchInfo history_batch(const History *history, uint32_t batch);      /* batch <
 Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
 const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
-/* The current list, for appending only. */
-Sequence **history_grow(History *history);
+/* The current list, for appending only; valid until the history is changed or
+   forked. STATUS_MEMORY: forks share what must be copied. */
+Status   history_grow(History *history, Sequence ***list);
 
 /* Starts a batch as the child of `parent` when that had `parent_length` messages,
    and makes it current. Takes over `list` and `ledger` (NULL: none) on success. */
@@ -76,8 +77,8 @@ Status   history_state(const History *history, uint32_t batch, uint32_t length, 
 
 /* Lets go of all batches but the newest `keep`, the current one and those with a
    checkpoint. Their numbers are not used again, and they cannot be rolled back
-   to. Answers how many went. */
-uint32_t history_prune(History *history, uint32_t keep);
+   to. *pruned gets how many went. STATUS_MEMORY. */
+Status   history_prune(History *history, uint32_t keep, uint32_t *pruned);
 
 /* Checkpoints: names for states. A name used again moves. */
 Status   history_name(History *history, Text name);

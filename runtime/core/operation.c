@@ -32,16 +32,17 @@ static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *de
 
 /* Messages on their way to the end of the current list. The first, mostly the
    only one, waits until it is known that none follows, and then goes into the
-   list in place; a second makes a private share, so that all go in or none. */
+   list in place; a second makes a private share, so that all go in or none. The
+   current list is taken only then: a source may be a host that forks meanwhile. */
 typedef struct Append {
   Conversation *conversation;
-  Sequence **current, *share;
+  Sequence *share;
   MessageId first;
   uint32_t added;
 } Append;
 
 static Status append_start_share(Append *append) {
-  Status status = sequence_share(*append->current, &append->share);
+  Status status = sequence_share(conversation_list(append->conversation), &append->share);
   return status == STATUS_OK ? sequence_append(&append->share, append->first) : status;
 }
 
@@ -49,7 +50,7 @@ static Status append_one(Append *append, Text raw, bool adopted, const MessageSh
   MessageId id;
   Status status = append->added == 1 ? append_start_share(append) : STATUS_OK;
   if (status != STATUS_OK) return status;
-  const Sequence *list = append->share != NULL ? append->share : *append->current;
+  const Sequence *list = append->share != NULL ? append->share : conversation_list(append->conversation);
   status = conversation_store_one(append->conversation, list, sequence_count(list), raw, adopted, shape, 0, &id);
   if (status == STATUS_OK && append->share != NULL) status = sequence_append(&append->share, id);
   if (append->added++ == 0) append->first = id;
@@ -64,27 +65,33 @@ static Status append_all(Append *append, MessageSource *source) {
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status == STATUS_OK && more) status = append_one(append, raw, source->adopted, &shape);
     if (status != STATUS_OK) return status;
-    if (!more) break;
+    if (!more) return append->added > 0 ? STATUS_OK : STATUS_ARGUMENT;
   }
-  if (append->added == 0) return STATUS_ARGUMENT;
-  return append->added == 1 ? sequence_append(append->current, append->first) : STATUS_OK;
+}
+
+/* The last step, on success of which nothing can fail any more. */
+static Status append_end(Append *append) {
+  Sequence **current;
+  Status status = history_grow(conversation_history(append->conversation), &current);
+  if (status != STATUS_OK) return status;
+  if (append->share == NULL) return sequence_append(current, append->first);
+  sequence_release(*current);
+  *current = append->share;
+  return STATUS_OK;
 }
 
 Status operation_append(Conversation *conversation, MessageSource *source) {
-  Append append = {.conversation = conversation, .current = history_grow(conversation_history(conversation))};
+  Append append = {.conversation = conversation};
   StoreMark mark = store_mark(conversation_store(conversation));
   Status status = append_all(&append, source);
-  if (status != STATUS_OK) {
+  if (status == STATUS_OK) status = append_end(&append);
+  if (status == STATUS_OK) {
+    conversation_touch(conversation);
+  } else {
     sequence_release(append.share);
     store_rewind(conversation_store(conversation), mark);
-    return status;
   }
-  if (append.share != NULL) {
-    sequence_release(*append.current);
-    *append.current = append.share;
-  }
-  conversation_touch(conversation);
-  return STATUS_OK;
+  return status;
 }
 
 Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source) {

@@ -26,14 +26,20 @@ static char *snapshot_of_present(const Conversation *chat) {
   return text;
 }
 
+static uint32_t prune(History *history, uint32_t keep) {
+  uint32_t pruned;
+  assert_int_equal(history_prune(history, keep, &pruned), STATUS_OK);
+  return pruned;
+}
+
 static void pruning_spares_what_is_named_or_current(void **state) {
   (void)state;
   Fail fail = {0};
   Conversation *chat = chat_of_batches(&fail);
   History *history = conversation_history(chat);
 
-  assert_int_equal(history_prune(history, 1), 2);
-  assert_int_equal(history_prune(history, 1), 0);
+  assert_int_equal(prune(history, 1), 2);
+  assert_int_equal(prune(history, 1), 0);
 
   static const bool pruned[] = {true, false, false, true, false};
   for (uint32_t batch = 0; batch < 5; batch++) {
@@ -50,7 +56,7 @@ static void what_was_pruned_is_out_of_reach(void **state) {
   Fail fail = {0};
   Conversation *chat = chat_of_batches(&fail), *fork;
   Sequence *list;
-  history_prune(conversation_history(chat), 0);
+  prune(conversation_history(chat), 0);
   char *before = snapshot_of_present(chat);
 
   assert_int_equal(operation_rollback(chat, 0, false, 0), STATUS_RANGE);
@@ -100,9 +106,98 @@ static void marks_go_only_where_they_are(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Every batch of both, as text. */
+static char *snapshot_of_all(const Conversation *chat) {
+  char *text;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  const History *history = conversation_history(chat);
+  for (uint32_t batch = 0; batch < history_count(history); batch++) {
+    fprintf(out, "%u:", (unsigned)batch);
+    if (history_list(history, batch) != NULL) write_list(out, history_list(history, batch));
+  }
+  fclose(out);
+  return text;
+}
+
+static void assert_unchanged(const Conversation *chat, char *before) {
+  char *now = snapshot_of_all(chat);
+  assert_string_equal(now, before);
+  free(now);
+}
+
+/* However many batches there are, a fork allocates the same; and what either does
+   from then on, the other does not see. */
+static void a_fork_costs_the_same_whatever_is_behind_it(void **state) {
+  (void)state;
+  enum { BATCHES = 700 };
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "s u a u"), *fork;
+  size_t calls = fail.calls;
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  size_t few = fail.calls - calls;
+  conversation_free(fork);
+  for (int i = 0; i < BATCHES; i++) assert_int_equal(put(chat, WORDS_REPLACE, 1, "u"), STATUS_OK);
+  calls = fail.calls;
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  assert_int_equal(fail.calls - calls, few);
+
+  char *before = snapshot_of_all(chat);
+  assert_int_equal(put(fork, WORDS_APPEND, 0, "a u"), STATUS_OK);
+  assert_int_equal(operation_rollback(fork, 300, false, 0), STATUS_OK);
+  assert_int_equal(put(fork, WORDS_APPEND, 0, "a"), STATUS_OK);
+  assert_int_equal(put(fork, WORDS_INSERT, 0, "u"), STATUS_OK);
+  assert_int_equal(prune(conversation_history(fork), 5), BATCHES + 2 - 5);
+  assert_unchanged(chat, before);
+  free(before);
+  before = snapshot_of_all(fork);
+  assert_int_equal(operation_rollback(chat, 699, false, 0), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "a"), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "s"), STATUS_OK);
+  assert_unchanged(fork, before);
+  free(before);
+  conversation_free(chat);
+  conversation_free(fork);
+  assert_int_equal(fail.in_use, 0);
+}
+
+/* An append, a new batch and a prune copy what a fork shares, or change nothing. */
+static void without_memory_nothing_shared_changes(void **state) {
+  (void)state;
+  for (int what = 0; what < 3; what++) {
+    Fail fail = {0};
+    Conversation *chat = chat_of(&fail, "s u a u"), *fork;
+    for (int i = 0; i < 40; i++) assert_int_equal(put(chat, WORDS_REPLACE, 1, "u"), STATUS_OK);
+    assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+    char *before = snapshot_of_all(chat);
+    Status status = STATUS_MEMORY;
+    uint32_t failed = 0, pruned;
+    for (size_t k = 1; status != STATUS_OK; k++) {
+      fail.fail_at = fail.calls + k;
+      if (what == 0) status = put(fork, WORDS_APPEND, 0, "u");
+      else if (what == 1) status = put(fork, WORDS_REPLACE, 1, "u");
+      else status = history_prune(conversation_history(fork), 0, &pruned);
+      fail.fail_at = 0;
+      if (status == STATUS_OK) break;
+      assert_int_equal(status, STATUS_MEMORY);
+      failed++;
+      assert_unchanged(fork, before);
+      assert_unchanged(chat, before);
+    }
+    assert_true(failed >= 2);
+    assert_unchanged(chat, before);
+    free(before);
+    conversation_free(chat);
+    conversation_free(fork);
+    assert_int_equal(fail.in_use, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(pruning_spares_what_is_named_or_current),
+    cmocka_unit_test(a_fork_costs_the_same_whatever_is_behind_it),
+    cmocka_unit_test(without_memory_nothing_shared_changes),
     cmocka_unit_test(what_was_pruned_is_out_of_reach),
     cmocka_unit_test(kinds_have_names),
     cmocka_unit_test(marks_go_only_where_they_are),

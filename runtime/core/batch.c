@@ -1,0 +1,186 @@
+#include "core/batch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define FANOUT_BITS 4u
+#define FANOUT (1u << FANOUT_BITS)
+
+/* Of height 0: batches; else nodes one lower. */
+typedef struct BatchNode {
+  uint32_t owners, used;
+  void *slots[FANOUT];
+} BatchNode;
+
+/* ---- batches ---- */
+
+static void batch_release(const Memory *memory, Batch *batch) {
+  if (batch == NULL || --batch->owners > 0) return;
+  sequence_release(batch->list);
+  ledger_release(batch->ledger);
+  memory_free(memory, batch->description, batch->description_size);
+  memory_free(memory, batch, sizeof *batch);
+}
+
+/* With no list and no ledger yet. */
+static Status batch_new(const Memory *memory, const Batch *fields, Text description, Batch **made) {
+  Batch *batch = memory_new(memory, sizeof *batch);
+  if (batch == NULL) return STATUS_MEMORY;
+  *batch = *fields;
+  batch->owners = 1;
+  batch->list = NULL;
+  batch->ledger = NULL;
+  batch->description_size = description.size;
+  batch->description = description.size == 0 ? NULL : memory_new(memory, description.size);
+  if (description.size > 0 && batch->description == NULL) {
+    memory_free(memory, batch, sizeof *batch);
+    return STATUS_MEMORY;
+  }
+  if (description.size > 0) memcpy(batch->description, description.bytes, description.size);
+  *made = batch;
+  return STATUS_OK;
+}
+
+static Status batch_copy(const Memory *memory, const Batch *batch, Batch **made) {
+  Text description = text_plain(batch->description, batch->description_size);
+  Status status = batch_new(memory, batch, description, made);
+  if (status != STATUS_OK) return status;
+  if (batch->list != NULL) status = sequence_share(batch->list, &(*made)->list);
+  if (status != STATUS_OK) batch_release(memory, *made);
+  else if (batch->ledger != NULL) (*made)->ledger = ledger_share(batch->ledger);
+  return status;
+}
+
+/* ---- nodes ---- */
+
+static BatchNode *node_new(const Memory *memory) {
+  BatchNode *node = memory_new(memory, sizeof *node);
+  if (node != NULL) *node = (BatchNode){.owners = 1};
+  return node;
+}
+
+static void node_release(const Memory *memory, BatchNode *node, uint32_t height) {
+  if (node == NULL || --node->owners > 0) return;
+  for (uint32_t i = 0; i < node->used; i++) {
+    if (height > 0) node_release(memory, node->slots[i], height - 1);
+    else batch_release(memory, node->slots[i]);
+  }
+  memory_free(memory, node, sizeof *node);
+}
+
+static BatchNode *node_copy(const Memory *memory, const BatchNode *node, uint32_t height) {
+  BatchNode *copy = node_new(memory);
+  if (copy == NULL) return NULL;
+  copy->used = node->used;
+  memcpy(copy->slots, node->slots, node->used * sizeof *node->slots);
+  for (uint32_t i = 0; i < node->used; i++) {
+    if (height > 0) ((BatchNode *)node->slots[i])->owners++;
+    else ((Batch *)node->slots[i])->owners++;
+  }
+  return copy;
+}
+
+/* Puts a copy in the place of a node that has another owner. */
+static Status node_own(const Memory *memory, BatchNode **node, uint32_t height) {
+  if ((*node)->owners == 1) return STATUS_OK;
+  BatchNode *copy = node_copy(memory, *node, height);
+  if (copy == NULL) return STATUS_MEMORY;
+  (*node)->owners--;
+  *node = copy;
+  return STATUS_OK;
+}
+
+static uint32_t slot_at(uint32_t index, uint32_t height) { return index >> (height * FANOUT_BITS) & (FANOUT - 1); }
+
+/* How many batches a tree of this height holds. */
+static uint64_t room(uint32_t height) { return (uint64_t)1 << ((height + 1) * FANOUT_BITS); }
+
+/* ---- the list ---- */
+
+Batches batches_share(const Batches *batches) {
+  if (batches->root != NULL) batches->root->owners++;
+  return *batches;
+}
+
+void batches_free(Batches *batches) {
+  node_release(&batches->memory, batches->root, batches->height);
+  batches->root = NULL;
+  batches->count = 0;
+}
+
+const Batch *batches_at(const Batches *batches, uint32_t index) {
+  assert(index < batches->count);
+  const BatchNode *node = batches->root;
+  for (uint32_t height = batches->height; height > 0; height--) node = node->slots[slot_at(index, height)];
+  return node->slots[slot_at(index, 0)];
+}
+
+/* The leaf in which `index` stands or will stand next, to be changed. What it
+   makes on the way is the list's, whether or not it gets to its end. */
+static Status own_leaf(Batches *batches, uint32_t index, BatchNode **leaf) {
+  const Memory *memory = &batches->memory;
+  BatchNode **place = &batches->root;
+  for (uint32_t height = batches->height;; height--) {
+    Status status = node_own(memory, place, height);
+    if (status != STATUS_OK) return status;
+    if (height == 0) break;
+    BatchNode *node = *place;
+    uint32_t slot = slot_at(index, height);
+    if (slot == node->used) {
+      node->slots[slot] = node_new(memory);
+      if (node->slots[slot] == NULL) return STATUS_MEMORY;
+      node->used++;
+    }
+    place = (BatchNode **)&node->slots[slot];
+  }
+  *leaf = *place;
+  return STATUS_OK;
+}
+
+/* Room for one more: a root, or one above a full one. */
+static Status grow(Batches *batches) {
+  if (batches->root != NULL && batches->count < room(batches->height)) return STATUS_OK;
+  BatchNode *root = node_new(&batches->memory);
+  if (root == NULL) return STATUS_MEMORY;
+  if (batches->root != NULL) {
+    root->slots[root->used++] = batches->root;
+    batches->height++;
+  }
+  batches->root = root;
+  return STATUS_OK;
+}
+
+Status batches_push(Batches *batches, const Batch *fields, Text description) {
+  Batch *batch;
+  BatchNode *leaf;
+  Status status = batch_new(&batches->memory, fields, description, &batch);
+  if (status != STATUS_OK) return status;
+  status = grow(batches);
+  if (status == STATUS_OK) status = own_leaf(batches, batches->count, &leaf);
+  if (status != STATUS_OK) {
+    batch_release(&batches->memory, batch);
+    return status;
+  }
+  batch->list = fields->list;
+  batch->ledger = fields->ledger;
+  leaf->slots[leaf->used++] = batch;
+  batches->count++;
+  return STATUS_OK;
+}
+
+Status batches_own(Batches *batches, uint32_t index, Batch **owned) {
+  BatchNode *leaf;
+  assert(index < batches->count);
+  Status status = own_leaf(batches, index, &leaf);
+  if (status != STATUS_OK) return status;
+  Batch **place = (Batch **)&leaf->slots[slot_at(index, 0)];
+  if ((*place)->owners > 1) {
+    Batch *copy;
+    status = batch_copy(&batches->memory, *place, &copy);
+    if (status != STATUS_OK) return status;
+    (*place)->owners--;
+    *place = copy;
+  }
+  *owned = *place;
+  return STATUS_OK;
+}
