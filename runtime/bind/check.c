@@ -25,7 +25,7 @@ static unsigned codes_field(lua_State *L, int options) {
   luaL_checktype(L, -1, LUA_TTABLE);
   unsigned codes = 0;
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    CheckCode code;
+    CheckCode code = CHECK_ORPHAN_RESULT;
     if (lua_type(L, -1) != LUA_TSTRING || !check_code_parse(bind_text(L, -1), &code)) {
       bind_raise(L, "unknown_name", NULL, "codes[%I]: no such violation", i);
     }

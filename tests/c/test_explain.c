@@ -61,7 +61,7 @@ static void random_edit(Conversation *chat) {
   static const char *const words[] = {"u4", "a4", "u5", "s4"};
   uint32_t count = visible_count(chat);
   const char *word = words[below(4)];
-  Truncate cut = {.has_range = true, .start = below(3), .end = count};
+  Truncate cut = {.has_range = true, .start = below(3) % (count + 1), .end = count};
   switch (below(5)) {
   case 0: assert_int_equal(operation_truncate(chat, &cut), STATUS_OK); break;
   case 1: assert_int_equal(put(chat, WORDS_INSERT, below(count + 1), word), STATUS_OK); break;
