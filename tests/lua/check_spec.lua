@@ -122,7 +122,7 @@ local function openai_list(random)
   for _ = 1, random(8) do
     local kind = random(5)
     if kind == 1 then
-      add { role = "user", content = text_of(random(99)) }
+      add { role = "user", content = text_of(random(99)), metadata = { key = "k" .. random(2) } }
     elseif kind == 2 then
       local image = { type = "image_url", image_url = { url = "u" } }
       add { role = "user", content = { { type = "text", text = "see" }, image } }
@@ -161,7 +161,8 @@ local function anthropic_list(random)
         parts[#parts + 1] = { type = "tool_use", id = open[k], name = "f", input = { x = 1 } }
       end
     end
-    list[i] = { role = i % 2 == 1 and "user" or "assistant", content = parts }
+    local metadata = random(2) == 1 and { key = "k" .. random(2) } or nil
+    list[i] = { role = i % 2 == 1 and "user" or "assistant", content = parts, metadata = metadata }
   end
   if #open > 0 then list[#list] = nil end
   return list
@@ -186,17 +187,31 @@ local OPERATIONS = {
   end,
 }
 
---- How each built-in policy is called where its defaults would do nothing.
-local OPTIONS = { summarize = false }   -- needs a host that asks a model
+--- Beside each built-in policy by its name: those that do little without options.
+local SPECS = {
+  { "quota", messages = { tool = 1, assistant = 2 } },
+  { "prune_messages", reasoning = "all", tool_calls = { "all" } },
+  { "clear_tool_uses", keep = 0, trigger = { tool_uses = 1 }, clear_tool_inputs = true },
+  { "trim_messages", strategy = "first", allow_partial = true },
+  { "summarize", keep = 1 }, { "summarize", keep = 0, role = "assistant" },
+}
 
-local function trims(chat, random)
-  local runs = {}
-  for name in pairs(ebb.policies) do
-    if OPTIONS[name] ~= false then
-      runs[name] = function() chat:trim { budget = random(0, (chat:tokens())), policy = name } end
-    end
+for name in pairs(ebb.policies) do
+  SPECS[#SPECS + 1] = { name }
+end
+
+local function summary() return "In short." end
+
+--- How often each policy has changed something.
+local worked = {}
+
+local function trim(chat, spec, random)
+  local model = spec[1] == "summarize" and summary or nil
+  local report = chat:trim { budget = random(0, (chat:tokens())), policy = { spec, "keep_recent" }, model = model }
+  worked[spec[1]] = worked[spec[1]] or 0
+  for _, run in ipairs(report and report.ledger:runs() or {}) do
+    if run.by == spec[1] then worked[spec[1]] = worked[spec[1]] + 1 end
   end
-  return runs
 end
 
 local NEIGHBOURS = { "user_first", "alternation", "results_late", "empty_text", "trailing_space" }
@@ -224,11 +239,14 @@ describe("nothing breaks a valid list", function()
           assert_valid(chat, dialect, name, seed)
         end
         local chat = original:fork()
-        for name, run in pairs(trims(chat, math.random)) do
-          run()
-          assert_valid(chat, dialect, name, seed)
+        for _, spec in ipairs(SPECS) do
+          trim(chat, spec, math.random)
+          assert_valid(chat, dialect, spec[1], seed)
           chat:rollback(0)
         end
+      end
+      for name, times in pairs(worked) do
+        assert(times > 0, name .. " never did anything")
       end
     end)
   end
