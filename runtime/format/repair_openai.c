@@ -188,7 +188,7 @@ static Status write_head(Run *run) {
   Status status = edit_head(run, &edits, &values, &says);
   for (uint32_t i = 0; i < edits.count; i++) {
     size_t end = i + 1 < edits.count ? edits.at[i + 1] : values.size;
-    edits.list[i].value = text_plain(values.bytes + edits.at[i], end - edits.at[i]);
+    if (end > edits.at[i]) edits.list[i].value = text_plain(values.bytes + edits.at[i], end - edits.at[i]);
   }
   if (status == STATUS_OK && run->reason != NULL) {
     bool gone = message_role(message) == ROLE_ASSISTANT && !says && !keeps_calls(run);

@@ -53,6 +53,10 @@ static const struct Case {
    "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},{'role':'function','name':'f','content':'r'}",
    "", "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},{'role':'function','name':'f','content':'r'}",
    NULL},
+  {"openai: the legacy form with words, unanswered", DIALECT_OPENAI,
+   "{'role':'assistant','content':'w','function_call':{'name':'f','arguments':''}}", "0 unanswered_call ", A("w"),
+   "{'role':'assistant','content':'w','function_call':{'name':'f','arguments':''}},"
+   "{'role':'function','name':'f','content':'Error: this call has no result.'}"},
   {"openai: the legacy form, unanswered", DIALECT_OPENAI,
    "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}}", "0 unanswered_call ", "",
    "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},"
