@@ -14,7 +14,8 @@ static Dialect dialect_at(lua_State *L, int index, const View *view) {
   const char *name = luaL_checkstring(L, index);
   if (dialect_parse(bind_text(L, index), &dialect)) return dialect;
   const char *meant = bind_suggest(name, names);
-  const char *hint = meant == NULL ? "there are rules for openai and anthropic" : lua_pushfstring(L, "did you mean '%s'?", meant);
+  const char *hint =
+    meant == NULL ? "there are rules for openai and anthropic" : lua_pushfstring(L, "did you mean '%s'?", meant);
   bind_raise(L, "unknown_name", hint, "no rules for the dialect '%s'", name);
   return dialect;
 }

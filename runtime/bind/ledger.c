@@ -180,7 +180,9 @@ static int l_explain(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   lua_settop(L, 2);
   MessageId id = explained(L, handle->conversation);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &EXPLANATION) == LUA_TNIL) bind_type(L, &EXPLANATION, NULL, NULL, l_free_explanation);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &EXPLANATION) == LUA_TNIL) {
+    bind_type(L, &EXPLANATION, NULL, NULL, l_free_explanation);
+  }
   lua_pop(L, 1);
   Explanation *explanation = bind_new(L, &EXPLANATION, sizeof *explanation, 0);
   explanation->memory = bind_memory(L);

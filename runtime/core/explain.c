@@ -1,7 +1,8 @@
 #include "core/explain.h"
 
 static Status add(Explanation *explanation, Event event) {
-  Event *grown = memory_grow(&explanation->memory, explanation->events, &explanation->room, explanation->count, sizeof *grown);
+  Event *grown =
+    memory_grow(&explanation->memory, explanation->events, &explanation->room, explanation->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   explanation->events = grown;
   grown[explanation->count++] = event;
@@ -16,8 +17,9 @@ static Status read_ledger(const History *history, uint32_t batch, Explanation *e
   for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger) && status == STATUS_OK; i++) {
     LedgerRun run = ledger_run(ledger, i);
     if (explanation->id < run.first || explanation->id - run.first >= run.count) continue;
-    status = add(explanation, (Event){.action = run.action, .batch = batch, .id = explanation->id, .replacement = run.replacement,
-                                      .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)});
+    Event event = {.action = run.action, .batch = batch, .id = explanation->id, .replacement = run.replacement,
+                   .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)};
+    status = add(explanation, event);
   }
   return status;
 }

@@ -8,7 +8,8 @@ static bool are_equal(const Store *store, MessageId a, MessageId b) {
   return a == b || text_equal(message_raw(store_message(store, a)), message_raw(store_message(store, b)));
 }
 
-Status prefix_common(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b, uint32_t *messages) {
+Status prefix_common(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
+                     uint32_t *messages) {
   uint32_t end = lesser(sequence_count(a), sequence_count(b)), same = end;
   SequenceDiff diff = {.memory = *memory};
   Status status = sequence_diff(a, b, &diff);

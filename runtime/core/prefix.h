@@ -10,6 +10,7 @@
 /* Messages from the beginning that are equal in both, byte by byte. Skips what
    both lists share: O(log n) for each difference, and O(n) only along messages
    that are equal but not the same. STATUS_MEMORY. */
-Status prefix_common(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b, uint32_t *messages);
+Status prefix_common(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
+                     uint32_t *messages);
 
 #endif

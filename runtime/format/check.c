@@ -29,12 +29,14 @@ static const struct {
   {"orphan_result", "result '%' answers no call of the assistant message before it",
    "drop it, or put it directly behind its call", true},
   {"duplicate_result", "call '%' is answered already", "drop one of the results", true},
-  {"unanswered_call", "call '%' is not answered directly after its message", "add its result there, or drop the call", true},
-  {"duplicate_call", "another call of the message has the id '%'", "give each call its own id, and its result the same", true},
+  {"unanswered_call", "call '%' is not answered directly after its message", "add its result there, or drop the call",
+   true},
+  {"duplicate_call", "another call of the message has the id '%'",
+   "give each call its own id, and its result the same", true},
   {"call_id", "'%' is no valid id of a call", "an id has 1 to 64 letters, digits, _ or -", true},
   {"results_late", "tool results stand behind other parts", "put the results first", true},
-  {"misplaced_part", "a % part does not belong into a message of this role", "calls are an assistant's, results a user's",
-   true},
+  {"misplaced_part", "a % part does not belong into a message of this role",
+   "calls are an assistant's, results a user's", true},
   {"empty_text", "there is no text in it", "drop the empty part, or the message", true},
   {"trailing_space", "the last assistant text ends in white space", "cut the white space off", true},
   {"user_first", "the first message is not a user's", "begin with a user message", true},
@@ -77,7 +79,8 @@ static bool within(Text outer, Text inner) {
 }
 
 static bool is_part(const Message *message, Span span) {
-  return message_content_kind(message) == CONTENT_PARTS && within(message_content(message), message_text(message, span));
+  return message_content_kind(message) == CONTENT_PARTS &&
+         within(message_content(message), message_text(message, span));
 }
 
 bool call_is_part(const Message *message, uint32_t call) { return is_part(message, message_call(message, call).name); }
@@ -184,7 +187,8 @@ typedef enum Sign { SIGN_NONE, SIGN_OPENAI, SIGN_ANTHROPIC } Sign;
 static bool is_server_tool(const Message *message, Part part) {
   Text type = part_type(message, part);
   const char *end = type.bytes + type.size;
-  return (type.size > 9 && memcmp(end - 9, "_tool_use", 9) == 0) || (type.size > 12 && memcmp(end - 12, "_tool_result", 12) == 0);
+  return (type.size > 9 && memcmp(end - 9, "_tool_use", 9) == 0) ||
+         (type.size > 12 && memcmp(end - 12, "_tool_result", 12) == 0);
 }
 
 static Sign sign_of_parts(const Message *message) {

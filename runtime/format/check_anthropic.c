@@ -133,7 +133,9 @@ static Status check_calls(Checker *checker, uint32_t index) {
     if (status == STATUS_OK && !open->answered) status = checker_add(checker, CHECK_UNANSWERED_CALL, index, open->id);
   }
   for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
-    if (!call_is_part(message, i)) status = checker_add(checker, CHECK_FOREIGN_CALL, index, message_call_key(message, i));
+    if (!call_is_part(message, i)) {
+      status = checker_add(checker, CHECK_FOREIGN_CALL, index, message_call_key(message, i));
+    }
   }
   return status;
 }
@@ -167,7 +169,9 @@ static Status check_message(Walk *walk, uint32_t index) {
     status = checker_add(checker, CHECK_FOREIGN_ROLE, index, message_role_text(message));
   } else if (status == STATUS_OK) {
     status = check_content(checker, index);
-    if (status == STATUS_OK && role == ROLE_ASSISTANT && message_call_count(message) > 0) status = check_calls(checker, index);
+    if (status == STATUS_OK && role == ROLE_ASSISTANT && message_call_count(message) > 0) {
+      status = check_calls(checker, index);
+    }
     if (status == STATUS_OK && role == ROLE_USER) status = check_results(walk, index);
   }
   if (status == STATUS_OK && next_of(checker, index) == checker->count) status = check_end(checker, index);

@@ -58,7 +58,9 @@ static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
 static Status check_result(Checker *checker, uint32_t index) {
   uint32_t call;
   Text id;
-  if (!tool_answers(checker_message(checker, index), &id)) return checker_add(checker, CHECK_ORPHAN_RESULT, index, NO_TEXT);
+  if (!tool_answers(checker_message(checker, index), &id)) {
+    return checker_add(checker, CHECK_ORPHAN_RESULT, index, NO_TEXT);
+  }
   Answer answer = calls_answer(&checker->calls, id, &call);
   if (answer == ANSWER_FITS) return STATUS_OK;
   return checker_add(checker, answer == ANSWER_AGAIN ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
@@ -73,7 +75,9 @@ static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
     status = openai_open_calls(&checker->calls, checker_message(checker, index));
     if (status == STATUS_OK) status = check_parts(checker, index);
     if (status == STATUS_OK && checker->calls.count > 0) status = check_calls(checker, index, end);
-    if (status == STATUS_OK && first < end) status = openai_open_calls(&checker->calls, checker_message(checker, index));
+    if (status == STATUS_OK && first < end) {
+      status = openai_open_calls(&checker->calls, checker_message(checker, index));
+    }
   }
   for (uint32_t i = first; i < end && status == STATUS_OK; i++) {
     status = check_result(checker, i);

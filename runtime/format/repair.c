@@ -37,7 +37,8 @@ static Status take_ids(Plan *plan) {
       status = map_put(&plan->taken, hash_text(message_call_key(message, k), &plan->calls.key), 1);
     }
     for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
-      status = map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
+      status =
+        map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
     }
   }
   return status;
@@ -148,7 +149,9 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
   Cause cause;
   Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
   if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
-  if (status == STATUS_OK && step->kind != PLAN_DROP) status = store_message_of(repairer, plan, step, position, old, &made);
+  if (status == STATUS_OK && step->kind != PLAN_DROP) {
+    status = store_message_of(repairer, plan, step, position, old, &made);
+  }
   if (status != STATUS_OK) return status;
   if (step->kind == PLAN_DROP) status = sequence_remove(&repairer->list, position, position + 1);
   else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, made);
@@ -227,7 +230,8 @@ static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **l
 
 static Status has_work(Conversation *conversation, const RepairOptions *options, bool *found) {
   CheckReport report = {.memory = *conversation_memory(conversation)};
-  Status status = check_list(options->dialect, conversation_store(conversation), conversation_list(conversation), &report);
+  Status status =
+    check_list(options->dialect, conversation_store(conversation), conversation_list(conversation), &report);
   *found = false;
   for (uint32_t i = 0; i < report.count; i++) {
     CheckCode code = report.list[i].code;

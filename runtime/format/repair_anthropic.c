@@ -57,7 +57,8 @@ static void because(Piece *piece, const char *reason) {
 /* ---- taking apart ---- */
 
 static Status add_block(Mender *mender, Block block) {
-  Block *grown = memory_grow(&mender->plan->memory, mender->blocks, &mender->block_room, mender->block_count, sizeof *grown);
+  Block *grown =
+    memory_grow(&mender->plan->memory, mender->blocks, &mender->block_room, mender->block_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   mender->blocks = grown;
   block.piece = mender->piece_count - 1;
@@ -70,7 +71,8 @@ static const char *why_gone(const Plan *plan, const Message *message, Part part)
   CheckCode code;
   Text type;
   Role role = message_role(message);
-  bool misplaced = (part.kind == PART_TOOL_USE && role != ROLE_ASSISTANT) || (part.kind == PART_TOOL_RESULT && role != ROLE_USER);
+  bool misplaced =
+    (part.kind == PART_TOOL_USE && role != ROLE_ASSISTANT) || (part.kind == PART_TOOL_RESULT && role != ROLE_USER);
   if (part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type)) {
     return code == CHECK_FOREIGN_REASONING && plan_mends(plan, code) ? "foreign reasoning" : NULL;
   }
@@ -80,7 +82,8 @@ static const char *why_gone(const Plan *plan, const Message *message, Part part)
 }
 
 /* Calls and results are matched with their parts in the order in which both stand. */
-static Status take_part(Mender *mender, Piece *piece, const Message *message, Part part, uint32_t *call, uint32_t *result) {
+static Status take_part(Mender *mender, Piece *piece, const Message *message, Part part, uint32_t *call,
+                        uint32_t *result) {
   Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
   const char *why = why_gone(mender->plan, message, part);
@@ -184,7 +187,8 @@ static Status open_turn(Mender *mender, const Turn *turn) {
   EACH_BLOCK(mender, turn, piece, after) {
     const Block *block = &mender->blocks[after - 1];
     if (block->kind != PART_TOOL_USE) continue;
-    uint32_t *grown = memory_grow(&mender->plan->memory, mender->call_blocks, &mender->call_room, calls->count, sizeof *grown);
+    uint32_t *grown =
+      memory_grow(&mender->plan->memory, mender->call_blocks, &mender->call_room, calls->count, sizeof *grown);
     if (grown == NULL) return STATUS_MEMORY;
     mender->call_blocks = grown;
     grown[calls->count] = after - 1;
@@ -244,7 +248,9 @@ static Status resolve(Mender *mender) {
 /* Reasoning that led to nothing that is left says nothing to anyone. */
 static void drop_bare_reasoning(Mender *mender, const Turn *turn) {
   bool changed = false;
-  for (uint32_t i = turn->first; i < turn->end; i++) changed |= mender->pieces[i].reason != NULL && !mender->pieces[i].gone;
+  for (uint32_t i = turn->first; i < turn->end; i++) {
+    changed |= mender->pieces[i].reason != NULL && !mender->pieces[i].gone;
+  }
   if (!changed) return;
   EACH_BLOCK(mender, turn, piece, after) {
     if (mender->blocks[after - 1].kind != PART_REASONING) return;
@@ -292,7 +298,8 @@ static Status name_calls(Mender *mender) {
       if (block->kind == PART_TOOL_USE) {
         status = name_call(mender, &mender->pieces[piece], block, mender->plan->calls.list[call++].again);
       }
-      bool renamed = block->kind == PART_TOOL_RESULT && block->call != NO_BLOCK && mender->blocks[block->call].name_size > 0;
+      bool renamed =
+        block->kind == PART_TOOL_RESULT && block->call != NO_BLOCK && mender->blocks[block->call].name_size > 0;
       if (renamed) because(&mender->pieces[piece], "id of a call");
     }
   }
@@ -456,7 +463,8 @@ static Status plan_turn(Mender *mender, uint32_t t) {
   for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
     const Piece *piece = &mender->pieces[i];
     if (is_outside(piece)) continue;
-    status = plan_step(mender->plan, PLAN_DROP, piece->index, 0, piece->gone ? piece->reason : "joined to the message before");
+    status = plan_step(mender->plan, PLAN_DROP, piece->index, 0,
+                       piece->gone ? piece->reason : "joined to the message before");
   }
   return status;
 }

@@ -46,7 +46,8 @@ static Status decide_call(Run *run, uint32_t call) {
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
   }
-  bool renames = open->id.size == 0 ? plan_mends(plan, CHECK_CALL_ID) : open->again && plan_mends(plan, CHECK_DUPLICATE_CALL);
+  bool renames =
+    open->id.size == 0 ? plan_mends(plan, CHECK_CALL_ID) : open->again && plan_mends(plan, CHECK_DUPLICATE_CALL);
   if (fate->dropped || !renames) return STATUS_OK;
   because(run, "id of a call");
   return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
@@ -231,7 +232,9 @@ static Status write_result(Run *run, uint32_t index) {
       raw->size = at;
       from = text_plain(content.bytes, content.size);
     }
-    if (status == STATUS_OK) status = plan_put_renamed(plan, from, "tool_call_id", NULL, new_id(run, &run->fates[call]), raw);
+    if (status == STATUS_OK) {
+      status = plan_put_renamed(plan, from, "tool_call_id", NULL, new_id(run, &run->fates[call]), raw);
+    }
   }
   buffer_free(&content);
   if (status != STATUS_OK || raw->size == at) return status;
@@ -243,8 +246,9 @@ static Status put_answer(Run *run, uint32_t call) {
   Text id = run->fates[call].name_size > 0 ? new_id(run, &run->fates[call]) : plan->calls.list[call].id;
   size_t at = plan->bytes.size;
   bool legacy = message_is_legacy_call(plan_message(plan, run->index));
-  Status status = plan_put(&plan->bytes, legacy ? "{\"role\":\"function\",\"name\":\"" : "{\"role\":\"tool\",\"tool_call_id\":\"",
-                           id, "\",\"content\":\"" REPAIR_NO_RESULT "\"}");
+  Status status =
+    plan_put(&plan->bytes, legacy ? "{\"role\":\"function\",\"name\":\"" : "{\"role\":\"tool\",\"tool_call_id\":\"",
+               id, "\",\"content\":\"" REPAIR_NO_RESULT "\"}");
   return status == STATUS_OK ? plan_step(plan, PLAN_INSERT, run->end, at, "unanswered call") : status;
 }
 
