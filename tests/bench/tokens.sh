@@ -13,8 +13,8 @@
 # IMAGES         the folder of the vocabularies' images (build/share/ebb/vocab)
 # EBB_BENCH_DIR  where texts and packages are kept for later runs (ebb-bench beneath TMPDIR)
 #
-# All count parts of 64 KB; the hard texts whole. Ebb's figures are medians of five processes. Where npm has no network,
-# Ebb is measured alone.
+# All count parts of 64 KB; the hard texts whole. Ebb's figures are medians of five processes. Time is that of the
+# counting thread on a processor. Where npm has no network, Ebb is measured alone.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -56,27 +56,23 @@ peer() {
 }
 
 measure_corpora() {
-  local encoding corpus name
-  for encoding in $ENCODINGS; do
-    for corpus in $CORPORA; do
-      ebb_rounds "$encoding" "$DATA/$corpus.txt" $PART | rates "$encoding" "$corpus" Ebb
-      for name in $PEERS; do
-        peer "$name" "$encoding" "$DATA/$corpus.txt" $PART "$PEER_SECONDS" | rates "$encoding" "$corpus" "$name"
-      done
+  local encoding=$1 corpus name
+  for corpus in $CORPORA; do
+    ebb_rounds "$encoding" "$DATA/$corpus.txt" $PART | rates "$encoding" "$corpus" Ebb
+    for name in $PEERS; do
+      peer "$name" "$encoding" "$DATA/$corpus.txt" $PART "$PEER_SECONDS" | rates "$encoding" "$corpus" "$name"
     done
   done
 }
 
 measure_hard() {
-  local encoding text name ms
-  for encoding in $ENCODINGS; do
-    for text in $HARD; do
-      ms=$(ebb_rounds "$encoding" "$DATA/$text.txt" 0 | awk '{ print $1 / 1e6 }' | median)
-      echo "hard-$encoding $text Ebb $ms" >> "$results"
-      for name in $PEERS; do
-        ms=$(peer "$name" "$encoding" "$DATA/$text.txt" 0 0 | awk '{ printf "%.0f", $1 / 1e6 }')
-        echo "hard-$encoding $text $name ${ms:-stopped}" >> "$results"
-      done
+  local encoding=$1 text name ms
+  for text in $HARD; do
+    ms=$(ebb_rounds "$encoding" "$DATA/$text.txt" 0 | awk '{ print $1 / 1e6 }' | median)
+    echo "hard-$encoding $text Ebb $ms" >> "$results"
+    for name in $PEERS; do
+      ms=$(peer "$name" "$encoding" "$DATA/$text.txt" 0 0 | awk '{ print $1 / 1e6 }')
+      echo "hard-$encoding $text $name ${ms:-stopped}" >> "$results"
     done
   done
 }
@@ -116,11 +112,11 @@ if ! peers=$(tests/peers/tokens/packages.sh); then
 fi
 # shellcheck disable=SC2086
 node tests/bench/corpora.mjs "$DATA" $CORPORA $HARD
-measure_corpora
-measure_hard
 for corpus in $CORPORA; do printf '%s: %s\n' "$corpus" "$(cat "$DATA/$corpus.note")"; done
 for encoding in $ENCODINGS; do
+  measure_corpora "$encoding"
   table "first-$encoding" "$CORPORA" 1 "$encoding, first pass, MB/s"
   table "again-$encoding" "$CORPORA" 1 "$encoding, again, MB/s"
+  measure_hard "$encoding"
   table "hard-$encoding" "$HARD" 1 "$encoding, 1 MB, milliseconds"
 done

@@ -106,8 +106,9 @@ static void rules_by_hand(void **state) {
     {"a mark before capitals stays alone", {ACUTE "AB| |1", ACUTE "|AB| |1", ACUTE "|AB| 1"}},
     {"with a contraction of its own", {"1|" ACUTE "'|s", "1|" ACUTE "'s", "1|" ACUTE "'|s"}},
     {"symbols beyond the BMP", {SMILE SMILE "|1| " SMILE "|a", NULL, NULL}},
-    {"bytes that are no UTF-8 are others",
-     {"\xFF" "a|\x80\x80|a| \xE4\xB8|1|\xED\xA0\x80\n", NULL, "\xFF|a|\x80\x80|a| \xE4\xB8|1|\xED\xA0\x80|\n"}},
+    {"bytes that are no UTF-8 are others, each one",
+     {"\xFF" "a|\x80\x80|a| \xE4\xB8|1|\xED\xA0\x80|a|\xED\xA0\x80\n", NULL,
+      "\xFF|a|\x80\x80|a| \xE4\xB8|1|\xED\xA0\x80|a|\xED\xA0\x80|\n"}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     for (PiecePattern pattern = PIECES_CL100K; pattern <= PIECES_GPT2; pattern++) {
