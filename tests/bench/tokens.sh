@@ -58,6 +58,7 @@ peer() {
 measure_corpora() {
   local encoding=$1 corpus name
   for corpus in $CORPORA; do
+    [ -s "$DATA/$corpus.txt" ] || continue   # there was no such text
     ebb_rounds "$encoding" "$DATA/$corpus.txt" $PART | rates "$encoding" "$corpus" Ebb
     for name in $PEERS; do
       peer "$name" "$encoding" "$DATA/$corpus.txt" $PART "$PEER_SECONDS" | rates "$encoding" "$corpus" "$name"
