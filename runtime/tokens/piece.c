@@ -1,3 +1,7 @@
+/*
+** Which way a text is cut: 64 bytes at a time where the machine can
+** (piece_wide.h), else piece by piece (piece_rules.h).
+*/
 #include "tokens/piece.h"
 
 #include <assert.h>
