@@ -28,7 +28,8 @@
 ---@field name string
 ---@field arguments string     JSON, exactly as the model wrote it
 
----@class ebb.Age              How far from the newest: 0 is the newest
+---@class ebb.Age              How far from the newest: 0 is the newest. In a draft ages hold still while messages
+---                           are dropped; an insertion counts anew
 ---@field messages integer
 ---@field units integer
 ---@field turns integer

@@ -49,7 +49,8 @@ busted() {
 
 # All specs of the library once more, inside the command with its sanitizers.
 sanitized_busted() {
-  build/sanitize/ebb run tests/lua/under_ebb.lua -- --output=plainTerminal --exclude-pattern=cli_ tests/lua >"$output" 2>&1
+  HISTORIES=$((${HISTORIES:-300} / 10)) \
+    build/sanitize/ebb run tests/lua/under_ebb.lua -- --output=plainTerminal --exclude-pattern=cli_ tests/lua >"$output" 2>&1
   report_busted "tests/lua under sanitizers" $?
 }
 

@@ -173,6 +173,32 @@ static void push_index(lua_State *L, Access *access) {
   else lua_pushnil(L);
 }
 
+static void push_ages(lua_State *L, lua_Integer messages, lua_Integer units, lua_Integer turns) {
+  lua_createtable(L, 0, 3);
+  lua_pushinteger(L, messages);
+  lua_setfield(L, -2, "messages");
+  lua_pushinteger(L, units);
+  lua_setfield(L, -2, "units");
+  lua_pushinteger(L, turns);
+  lua_setfield(L, -2, "turns");
+}
+
+/* Of a draft's message by its slot: a policy that edits and asks in turns does not
+   bring the list up to date each time. */
+static void push_draft_age(lua_State *L, Access *access) {
+  const Units *units = bind_view_units(L, &access->view);
+  uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, 0);
+  const uint32_t *turns;
+  if (slot == UNIT_NONE || bind_view_slot_is_gone(&access->view, slot)) {
+    lua_pushnil(L);
+    return;
+  }
+  Status status = draft_turns_after(access->view.draft, &turns);
+  if (status != STATUS_OK) bind_raise_status(L, status, "age");
+  lua_Integer slots = draft_slot_count(access->view.draft);
+  push_ages(L, slots - 1 - slot, (lua_Integer)units->count - 1 - units->of[slot], turns[slot]);
+}
+
 /* {messages, units, turns}: how many stand after it. */
 static void push_age(lua_State *L, Access *access) {
   uint32_t index = index_of(L, access), count = sequence_count(access->view.list);
@@ -183,13 +209,8 @@ static void push_age(lua_State *L, Access *access) {
     return;
   }
   Sum sum = sequence_sum(access->view.list), before = sequence_prefix(access->view.list, index + 1);
-  lua_createtable(L, 0, 3);
-  lua_pushinteger(L, (lua_Integer)count - 1 - index);
-  lua_setfield(L, -2, "messages");
-  lua_pushinteger(L, (lua_Integer)units->count - 1 - units->of[slot]);
-  lua_setfield(L, -2, "units");
-  lua_pushinteger(L, (lua_Integer)sum.turns - before.turns);
-  lua_setfield(L, -2, "turns");
+  push_ages(L, (lua_Integer)count - 1 - index, (lua_Integer)units->count - 1 - units->of[slot],
+            (lua_Integer)sum.turns - before.turns);
 }
 
 static void push_unit(lua_State *L, Access *access) {
@@ -228,7 +249,10 @@ static void push_field(lua_State *L, Access *access, Field field) {
   case FIELD_OF_CALLS: push_calls(L, message); return;
   case FIELD_OF_CALL: push_answered(L, access); return;
   case FIELD_OF_TOKENS: lua_pushinteger(L, message_tokens(message)); return;
-  case FIELD_OF_AGE: push_age(L, access); return;
+  case FIELD_OF_AGE:
+    if (access->view.draft != NULL) push_draft_age(L, access);
+    else push_age(L, access);
+    return;
   case FIELD_OF_MARKS: push_marks(L, access); return;
   case FIELD_OF_UNIT: push_unit(L, access); return;
   case FIELD_OF_ID: push_optional(L, message, FIELD_ID); return;

@@ -53,6 +53,9 @@ uint32_t draft_slot_count(const Draft *draft);
 const Units *draft_units(const Draft *draft);
 uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* or UNIT_NONE */
 MessageId draft_slot_message(const Draft *draft, uint32_t slot);
+/* Per slot, how many turns begin after it. Like the slots' numbers they do not
+   change when messages are dropped: ages hold still while a policy works. */
+Status   draft_turns_after(Draft *draft, const uint32_t **turns);
 bool     draft_slot_is_gone(const Draft *draft, uint32_t slot);
 Hold     draft_slot_hold(const Draft *draft, uint32_t slot);   /* its own, or its unit's */
 

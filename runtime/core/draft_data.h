@@ -24,6 +24,7 @@ typedef struct Slots {
   MessageId *ids;
   uint8_t *flags;
   Units *units;
+  uint32_t *turns_after;     /* per slot; NULL until somebody asks */
 } Slots;
 
 struct Draft {

@@ -8,6 +8,7 @@
 void slots_free(const Memory *memory, Slots *slots) {
   memory_free(memory, slots->ids, slots->count * sizeof *slots->ids);
   memory_free(memory, slots->flags, slots->count);
+  memory_free(memory, slots->turns_after, slots->count * sizeof *slots->turns_after);
   units_free(slots->units);
   *slots = (Slots){0};
 }
@@ -137,6 +138,21 @@ void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *p
 }
 
 /* ---- looking ---- */
+
+Status draft_turns_after(Draft *draft, const uint32_t **turns) {
+  Slots *slots = &draft->slots;
+  if (slots->turns_after == NULL && slots->count > 0) {
+    uint32_t *made = memory_new_array(&draft->memory, slots->count, sizeof *made), after = 0;
+    if (made == NULL) return STATUS_MEMORY;
+    for (uint32_t slot = slots->count; slot-- > 0;) {
+      made[slot] = after;
+      after += message_starts_turn(conversation_message(draft->conversation, slots->ids[slot]));
+    }
+    slots->turns_after = made;
+  }
+  *turns = slots->turns_after;
+  return STATUS_OK;
+}
 
 uint32_t draft_slot_count(const Draft *draft) { return draft->slots.count; }
 const Units *draft_units(const Draft *draft) { return draft->slots.units; }

@@ -222,6 +222,19 @@ describe("a message of a draft", function()
     end)
   end)
 
+  it("keeps its age while others go, and has none once it is gone", function()
+    trimmed("u1 a2 u3 a4 u5", function(draft)
+      local first, second = draft[1], draft[2]
+      draft:drop(draft[4])
+      draft:replace(second, { content = "a1" })
+      assert.same({ messages = 3, units = 3, turns = 2 }, draft[2].age)
+      draft:drop(first)
+      assert.is_nil(first.age)
+      draft:insert(1, { role = "user", content = "u9" })
+      assert.same({ messages = 2, units = 2, turns = 2 }, draft[2].age)
+    end)
+  end)
+
   it("may be kept: its place follows the edits, and is nil once it is gone", function()
     trimmed("u1 u2 u3 u4", function(draft)
       local second, third = draft[2], draft[3]
