@@ -159,7 +159,8 @@ call("transaction", function(world)
     copy:append { role = "user", content = "new" }
   end) or true
 end)
-call("limit", function(world) return { world.chat:limit(), world.chat:over_limit(), world.chat:model(), world.chat:shape() } end)
+call("limit", function(world) return { world.chat:limit(), world.chat:over_limit(), world.chat:model(),
+  world.chat:shape() } end)
 call("fork", function(world) return world.chat:fork() end)
 call("fork of many batches", function(world) return world.chat:fork() end, many_batches)
 call("prune of many batches", function(world) return world.chat:prune { keep = 1 } end, many_batches)
@@ -180,7 +181,8 @@ call("trim by function", function(world)
   end }
 end)
 call("trim by summarize", function(world)
-  return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 }, model = function() return "Rain, sun." end }
+  return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 },
+    model = function() return "Rain, sun." end }
 end)
 call("trim by prune_messages", function(world)
   return world.chat:trim { budget = 1000, policy = { "prune_messages", tool_calls = "all" } }
@@ -297,7 +299,8 @@ local function vocabulary()
   end
   for i, word in ipairs { "ab", "he", "lo", "in" } do
     local a, b = word:byte(1, 2)
-    lines[#lines + 1] = ("%s%s%s= %d"):format(digit(a >> 2), digit((a & 3) << 4 | b >> 4), digit((b & 15) << 2), 255 + i)
+    lines[#lines + 1] = ("%s%s%s= %d"):format(digit(a >> 2), digit((a & 3) << 4 | b >> 4), digit((b & 15) << 2),
+      255 + i)
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -357,7 +360,8 @@ end, function()
   chat:trim { budget = 60 }
   return { chat = chat }
 end)
-call("replay", function(world) return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } }) end, counted)
+call("replay", function(world) return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } }) end,
+  counted)
 call("message", function(world)
   local message = world.chat[3]
   return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
@@ -467,4 +471,5 @@ local function unreached()
   return table.concat(names, " "), #calls, count
 end
 
-return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab", ".regex.vocab" } do os.remove(path .. ending) end end }
+return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal,
+  close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab", ".regex.vocab" } do os.remove(path .. ending) end end }

@@ -59,8 +59,10 @@ describe("ebb vocab", function()
     file("bad.tiktoken", "IQ== 0\nnot base64 1\n")
     file("one.tiktoken", "IQ== 0\n")
 
-    contains("bad.tiktoken:2: expected", fails(command.REFUSED, ("vocab import %s --pattern gpt2"):format(path_of "bad.tiktoken")))
-    contains("256 single bytes", fails(command.REFUSED, ("vocab import %s --pattern gpt2"):format(path_of "one.tiktoken")))
+    contains("bad.tiktoken:2: expected", fails(command.REFUSED,
+      ("vocab import %s --pattern gpt2"):format(path_of "bad.tiktoken")))
+    contains("256 single bytes", fails(command.REFUSED,
+      ("vocab import %s --pattern gpt2"):format(path_of "one.tiktoken")))
   end)
 
   it("needs to know how texts are cut", function()
@@ -74,7 +76,8 @@ describe("ebb vocab", function()
 
     command.does(("vocab import %s --pattern 'c|[^c]'"):format(path_of "small.tiktoken"))
     assert.equal("97 98 99 97 98\n", (command.does("run " .. path_of "use.lua")))
-    contains("expression 1, byte", fails(command.REFUSED, ("vocab import %s --pattern 'a(b'"):format(path_of "small.tiktoken")))
+    contains("expression 1, byte", fails(command.REFUSED,
+      ("vocab import %s --pattern 'a(b'"):format(path_of "small.tiktoken")))
   end)
 
   it("refuses options that do not go together, and names that are none", function()

@@ -223,3 +223,95 @@ describe("supersede", function()
     assert.equal(4, #chat)
   end)
 end)
+
+describe("clear_tool_uses", function()
+  it("acts only once the trigger is passed, by default the budget", function()
+    local chat = conversation "u1 c1(x) r50(x) c1(y) r50(y) u1"
+    local function cleared(trigger, budget)
+      local report = chat:fork():trim { budget = budget or 1000, policy = { "clear_tool_uses", keep = 0,
+        trigger = trigger } }
+      return report and report.replaced
+    end
+    local total = chat:tokens()
+    assert.same({ 0, 2 }, { cleared { input_tokens = total }, cleared { input_tokens = total - 1 } })
+    assert.same({ 0, 2 }, { cleared { tool_uses = 2 }, cleared { type = "tool_uses", value = 1 } })
+    assert.same({ 0, 2 }, { cleared(nil, total), cleared(nil, total - 1) })
+    assert.is_nil(cleared { minutes = 5 })
+  end)
+
+  it("notes what it does not do for less than clear_at_least", function()
+    local chat = conversation "u1 c1(x) r50(x) u1"
+    local report = assert(chat:trim { budget = 1000, policy = { "clear_tool_uses", keep = 0, trigger = { messages = 1 },
+      clear_at_least = 60 } })
+    assert.equal(0, report.replaced)
+    assert.equal(1, #report.ledger:notes())
+  end)
+
+  it("clears only once", function()
+    local chat = conversation "u1 c1(x) r50(x) u1"
+    for expected = 1, 0, -1 do
+      local report = assert(chat:trim { budget = 1000, policy = { "clear_tool_uses", keep = 0,
+        trigger = { messages = 1 } } })
+      assert.equal(expected, report.replaced)
+    end
+  end)
+end)
+
+describe("trim_messages", function()
+  it("passes over what is guarded, without trying it", function()
+    local chat = conversation "s5 u20 a20! u20 a20 u5"
+    local report = assert(chat:trim { budget = 40 + overhead, policy = { "trim_messages", start_on = "user",
+      end_on = "tool" } })
+    assert.equal("s5 a20! u5", texts(chat))
+    assert.equal(0, report.refused)
+  end)
+
+  it("keeps calls and results together, and cuts neither them nor system messages", function()
+    local rows = {
+      { "u5 c20(x) r20(x) a5 u5", 30, "a5 u5" },
+      { "s40 u5",                 20, "u5" },
+    }
+    for _, row in ipairs(rows) do
+      local chat = conversation(row[1])
+      assert(chat:trim { budget = row[2] + overhead, guards = false, policy = { "trim_messages", allow_partial = true,
+        split_by = "characters" } })
+      assert.equal(row[3], texts(chat))
+    end
+  end)
+
+  it("cuts the text next to the border, and no message that start_on would drop", function()
+    local function count(message)
+      local text = type(message.content) == "string" and message.content or message.text
+      return #text
+    end
+    local chat = helper.ebb.conversation { counter = count }
+    chat:append { { role = "user", content = { { type = "text", text = "one two three" },
+      { type = "text", text = "four five" } } }, { role = "user", content = "end" } }
+    local small = chat:fork()
+    assert(small:trim { budget = 8 + overhead, policy = { "trim_messages", allow_partial = true, split_by = "words" } })
+    assert.same({ "five", "end" }, { small[1].content, small[2].content })
+    local report = assert(chat:trim { budget = 8 + overhead, policy = { "trim_messages", allow_partial = true,
+      split_by = "words", start_on = "assistant" } })
+    assert.equal(0, report.replaced)
+  end)
+end)
+
+describe("summarize", function()
+  it("puts its message before a unit that lies around the place", function()
+    local chat = conversation "c1(x) a50 r1(x) a50 u5"
+    chat:mark(1, "pinned")
+    assert(chat:trim { budget = 40 + overhead, policy = { "summarize", keep = 0, heading = "a1", max_tokens = 1 },
+      model = function() return "said" end })
+    assert.equal("a1\nsaid c1(x) r1(x) u5", texts(chat))
+  end)
+end)
+
+describe("prune_messages", function()
+  it("prunes units that lie within each other", function()
+    local chat = conversation "u1 c2(x) c3(y) r4(y) r5(x) a6 u7"
+    assert(chat:trim { budget = 1000, policy = { "prune_messages", tool_calls = "all" } })
+    assert.equal(0, chat:count "tool")
+    assert.same({}, chat:check "openai")
+    assert.truthy(texts(chat):find("u1 c2(x)", 1, true))
+  end)
+end)

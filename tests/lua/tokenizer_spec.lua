@@ -194,7 +194,8 @@ end
 
 local function build(text, options)
   options = options or {}
-  local asked = { file = "x.json", name = options.name or "x", json = true, pattern = options.pattern, composed = options.nfc }
+  local asked = { file = "x.json", name = options.name or "x", json = true, pattern = options.pattern,
+    composed = options.nfc }
   return core.vocab.build(text, asked)
 end
 
@@ -257,7 +258,8 @@ describe("a tokenizer.json", function()
     end },
     { "a missing byte", "256 single bytes", function(file) file.model.vocab["!"] = nil end },
     { "other alphabets", "byte-level alphabet", function(file) file.model.vocab["▁the"] = 700 end },
-    { "an expression that is none", "expression 1, byte 4", function(file) file.pre_tokenizer = cut_by(split "a(b") end },
+    { "an expression that is none", "expression 1, byte 4",
+      function(file) file.pre_tokenizer = cut_by(split "a(b") end },
     { "an id twice", "an id that no other token has", function(file) file.model.vocab["ll"] = 257 end },
     { "added white space", "white space", function(file)
       file.added_tokens = core.json.array { { id = 401, content = "  ", special = false } }

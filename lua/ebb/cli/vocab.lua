@@ -21,7 +21,8 @@ local KNOWN = {
 
 function command.declare(parser)
   parser:argument("action", "ls, import or verify."):choices { "ls", "import", "verify" }
-  parser:argument("what", "import: a .tiktoken or tokenizer.json file. verify: a name; all, if none is given."):args("?")
+  parser:argument("what",
+    "import: a .tiktoken or tokenizer.json file. verify: a name; all, if none is given."):args("?")
   parser:option("--pattern", "import: how texts are cut before merging: cl100k, o200k, gpt2 or a regular expression.")
     :argname("<pattern>")
   parser:option("--name", "import: what the encoding is called (default: the file's name)."):argname("<name>")
@@ -74,14 +75,16 @@ end
 local function target_of(given, name)
   if given.output then return given.output end
   local folder = vocabularies.user_folder()
-  if not folder then failure.raise(failure.IO, "there is no home folder to import into", "give -o or set XDG_DATA_HOME") end
+  if not folder then failure.raise(failure.IO, "there is no home folder to import into",
+    "give -o or set XDG_DATA_HOME") end
   failure.check(core.make_folder(folder))
   return folder .. "/" .. vocabularies.file_name(name)
 end
 
 local function hint_for(message)
   if message:find "not NFC" then return "--nfc counts texts as if they were in that form already, as nearly all are" end
-  if message:find "expression" and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
+  if message:find "expression"
+    and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
 end
 
 local function import(given)
@@ -92,7 +95,8 @@ local function import(given)
   local name = given.name or known.name or name_of(given.what)
   local pattern = given.pattern or known.pattern
   if not json and not pattern then
-    failure.usage("a .tiktoken file does not say how texts are cut", "give --pattern cl100k, o200k, gpt2 or an expression")
+    failure.usage("a .tiktoken file does not say how texts are cut",
+      "give --pattern cl100k, o200k, gpt2 or an expression")
   end
   local asked = { file = given.what, name = name, pattern = pattern, json = json, composed = given.nfc or false }
   local image, message = failure.typed(core.vocab.build, content, asked)

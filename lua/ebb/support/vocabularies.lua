@@ -90,7 +90,8 @@ local function hint_for(encoding)
     names[i] = image.name
   end
   if #names == 0 then return "no vocabulary is installed; `ebb vocab import FILE` adds one" end
-  return suggest.hint(encoding, names) or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
+  return suggest.hint(encoding, names)
+    or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
