@@ -472,4 +472,5 @@ local function unreached()
 end
 
 return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal,
-  close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab", ".regex.vocab" } do os.remove(path .. ending) end end }
+  close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab",
+    ".regex.vocab" } do os.remove(path .. ending) end end }

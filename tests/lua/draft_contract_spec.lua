@@ -145,6 +145,18 @@ describe("walks", function()
     end)
   end)
 
+  it("give turns without what has gone, reaching to the next user message that is there", function()
+    trimmed("u1 a2 u3 a4 u5", function(draft)
+      draft:drop(draft[2])
+      draft:drop(draft[2])
+      local turns = {}
+      for turn, tokens in draft:turns {} do
+        turns[#turns + 1] = ("%s=%d"):format(texts(turn.messages), tokens)
+      end
+      assert.same({ "u1 a4=5", "u5=5" }, turns)
+    end)
+  end)
+
   it("draft:last{} is the newest that passes, or nil", function()
     seen(words, function(draft)
       assert.equal("r5(y)", draft:last({ role = "tool" }).content)
@@ -574,6 +586,9 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
     { "it drops a pinned message", "return function(draft)\n  draft:drop(draft[3])\n  draft:drop(draft[2])\nend",
       "over_budget",
       "1 edit was refused, the first: FILE:3: guarded: message 2 is pinned" },
+    { "it drops several that stay", "return function(draft)\n  draft:drop(draft[1])\n  draft:drop(draft[2])\nend",
+      "over_budget",
+      "2 edits were refused, the first: FILE:2: guarded: message 1 is a system message" },
     { "it tears a unit", "return function(draft)\n  draft:insert(5, { role = 'user', content = 'u1' })\nend",
       "over_budget",
       "the first: FILE:2: guarded: a call and its results stay together" },
