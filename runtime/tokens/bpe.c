@@ -45,9 +45,12 @@ typedef struct Parts {
 #define PART_STAYS INT32_MAX
 enum { PLACE_BITS = 6 };
 
+static inline int32_t packed(uint32_t merged, size_t place) {
+  return merged >= NUMBER_NONE ? PART_STAYS : (int32_t)(merged << PLACE_BITS | place);
+}
+
 static inline int32_t merge_of(const Vocab *v, uint32_t left, uint32_t right, size_t place) {
-  uint32_t merged = vocab_pair(v, left, right);
-  return merged == NUMBER_NONE ? PART_STAYS : (int32_t)(merged << PLACE_BITS | place);
+  return packed(vocab_pair(v, left, right), place);
 }
 
 static inline int32_t least(const int32_t *merges, size_t size) {
@@ -64,7 +67,7 @@ static size_t merge_short(Bpe *bpe, const Vocab *v, Bytes bytes, size_t size) {
     p.next[i] = (uint8_t)(i + 1);
     p.before[i + 1] = (uint8_t)i;
   }
-  for (size_t i = 0; i + 1 < size; i++) p.merges[i] = merge_of(v, bytes[i], bytes[i + 1], i);
+  for (size_t i = 0; i + 1 < size; i++) p.merges[i] = packed(vocab_byte_pair(v, bytes[i], bytes[i + 1]), i);
   for (size_t i = size - 1; i < rounded; i++) p.merges[i] = PART_STAYS;
   for (int32_t best; (best = least(p.merges, rounded)) != PART_STAYS;) {
     size_t at = (size_t)best & (BPE_INLINE - 1), gone = p.next[at], after = p.next[gone];

@@ -160,26 +160,56 @@ static inline void settle(Batch *batch, uint32_t place, bool hit, const uint32_t
   batch->missed += !hit;
 }
 
+/*
+** Each list goes twice: once to ask for the slots, all together, and once to
+** look at what has come. One look-up after the other would wait for memory.
+** Pieces that short keys cannot tell from others go over to the long ones.
+*/
+static inline void probe_shorts(const Vocab *v, const Run *run, Batch *batch, Sizes *sizes, bool keep) {
+  uint64_t keys[PIECE_BATCH];
+  uint32_t slots[PIECE_BATCH], count = 0;
+  for (uint32_t i = 0; i < sizes->shorts; i++) {
+    uint16_t place = sizes->of_short[i];
+    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
+    keys[count] = short_key(piece_at(run, start), size);
+    slots[count] = vocab_short_slot(v, keys[count]);
+    __builtin_prefetch(&v->short_keys[slots[count]]);
+    sizes->of_short[count] = place;
+    if (short_key_unfit(keys[count], size)) sizes->of_long[sizes->longs++] = place;
+    else count++;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    settle(batch, sizes->of_short[i], v->short_keys[slots[i]] == keys[i], &v->short_numbers[slots[i]], keep);
+  }
+}
+
+static inline void probe_middles(const Vocab *v, const Run *run, Batch *batch, Sizes *sizes, bool keep) {
+  uint64_t keys[PIECE_BATCH][2];
+  uint32_t slots[PIECE_BATCH], count = 0;
+  for (uint32_t i = 0; i < sizes->middles; i++) {
+    uint16_t place = sizes->of_middle[i];
+    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
+    const char *at = piece_at(run, start);
+    keys[count][0] = load_word(at);
+    keys[count][1] = short_key(at + 8, size - 8);
+    slots[count] = vocab_middle_slot(v, keys[count][0], keys[count][1]);
+    __builtin_prefetch(&v->middle_keys[(size_t)slots[count] * 2]);
+    sizes->of_middle[count] = place;
+    if (short_key_unfit(keys[count][1], size - 8)) sizes->of_long[sizes->longs++] = place;
+    else count++;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    bool hit = vocab_is_middle(v, slots[i], keys[i][0], keys[i][1]);
+    settle(batch, sizes->of_middle[i], hit, &v->middle_numbers[slots[i]], keep);
+  }
+}
+
 static inline void probe(const Vocab *v, const Run *run, Batch *batch, bool keep) {
   Sizes sizes;
   sort_by_size(batch, &sizes);
   batch->missed = 0;
-  uint32_t slot;
-  for (uint32_t i = 0; i < sizes.shorts; i++) {
-    uint32_t place = sizes.of_short[i];
-    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
-    uint64_t key = short_key(piece_at(run, start), size);
-    bool hit = vocab_has_short(v, key, &slot) && !short_key_unfit(key, size);
-    settle(batch, place, hit, &v->short_numbers[slot], keep);
-  }
-  for (uint32_t i = 0; i < sizes.middles; i++) {
-    uint32_t place = sizes.of_middle[i];
-    size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
-    const char *at = piece_at(run, start);
-    uint64_t last = short_key(at + 8, size - 8);
-    bool hit = vocab_has_middle(v, load_word(at), last, &slot) && !short_key_unfit(last, size - 8);
-    settle(batch, place, hit, &v->middle_numbers[slot], keep);
-  }
+  probe_shorts(v, run, batch, &sizes, keep);
+  probe_middles(v, run, batch, &sizes, keep);
   for (uint32_t i = 0; i < sizes.longs; i++) {
     uint32_t place = sizes.of_long[i];
     size_t start = batch->bounds[place];

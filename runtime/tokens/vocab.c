@@ -84,6 +84,7 @@ static bool find_merges(Vocab *v) {
   const void *keys;
   v->pairs = places(v, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), &keys, &sound);
   v->pair_slots = keys;
+  v->byte_pairs = section_of(v, SECTION_BYTE_PAIRS, sizeof(uint32_t), 1 << 16, &sound);
   v->edges = places(v, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), &keys, &sound);
   v->edge_slots = keys;
   v->roots = section_of(v, SECTION_ROOTS, sizeof(uint32_t), UNIT_COUNT, &sound);
@@ -200,9 +201,11 @@ uint32_t vocab_find(const Vocab *v, const char *bytes, size_t size) {
   uint32_t number = NUMBER_NONE;
   if (short_key_unfit(key, tail)) return vocab_find_long(v, bytes, size);
   if (size <= 8) {
-    if (vocab_has_short(v, key, &slot)) number = v->short_numbers[slot];
+    slot = vocab_short_slot(v, key);
+    if (v->short_keys[slot] == key) number = v->short_numbers[slot];
   } else {
-    if (vocab_has_middle(v, load_word(padded), key, &slot)) number = v->middle_numbers[slot];
+    slot = vocab_middle_slot(v, load_word(padded), key);
+    if (vocab_is_middle(v, slot, load_word(padded), key)) number = v->middle_numbers[slot];
   }
   return number < v->token_count ? number : NUMBER_NONE;
 }

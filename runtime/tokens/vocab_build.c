@@ -85,6 +85,7 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_table(b, SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, 2 * sizeof(uint64_t), b->middles);
   set_table(b, SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS, sizeof(uint32_t), b->longs);
   set_table(b, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), b->merges.reached - 256);
+  set_section(b, SECTION_BYTE_PAIRS, (1 << 16) * sizeof(uint32_t));
   set_table(b, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), b->trie.edge_count);
   set_section(b, SECTION_ROOTS, UNIT_COUNT * sizeof(uint32_t));
   set_section(b, SECTION_TOKENS, source->count * sizeof(TokenRecord));
@@ -183,13 +184,20 @@ static uint64_t halves_of(const Builder *b, uint32_t position) {
 
 static Status fill_pairs(Builder *b) {
   uint64_t *slots = section(b, SECTION_PAIRS);
+  uint32_t *byte_pairs = section(b, SECTION_BYTE_PAIRS);
   uint32_t count = b->merges.reached - 256;
   clear_slots(b, SECTION_PAIRS);
+  for (uint32_t i = 0; i < 1 << 16; i++) byte_pairs[i] = NUMBER_NONE;
   for (uint32_t i = 0; i < count; i++) b->hashes[i] = pair_hash(halves_of(b, b->merges.by_number[256 + i]));
   Status status = place(b, SECTION_PAIR_SHIFTS, count);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
-    slots[b->slots[i]] = halves_of(b, b->merges.by_number[256 + i]) | (uint64_t)(256 + i) << 2 * NUMBER_BITS;
+    uint64_t halves = halves_of(b, b->merges.by_number[256 + i]);
+    slots[b->slots[i]] = halves | (uint64_t)(256 + i) << 2 * NUMBER_BITS;
+    TokenRecord record = {.halves = halves};
+    if (record_left(record) < 256 && record_right(record) < 256) {
+      byte_pairs[record_left(record) << 8 | record_right(record)] = 256 + i;
+    }
   }
   return STATUS_OK;
 }

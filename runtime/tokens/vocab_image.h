@@ -17,7 +17,8 @@
 ** and what the others are merged by (bpe.h):
 **
 **     pairs    two tokens -> the token that they merge into; one entry per token,
-**              for of all its cuts into two only one can ever come up
+**              for of all its cuts into two only one can ever come up; for two
+**              bytes, with which all merging begins, there is an array besides
 **     edges    the trie of all tokens that merging can make
 **
 ** A trie step takes a *unit*: a character of two or three bytes if a whole one
@@ -45,7 +46,7 @@ typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
   SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, SECTION_MIDDLE_NUMBERS,
   SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS,
-  SECTION_PAIR_SHIFTS, SECTION_PAIRS,
+  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_BYTE_PAIRS,
   SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
   SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
   SECTION_COUNT
@@ -125,6 +126,7 @@ struct Vocab {
   uint32_t token_count, longest;
   Places shorts, middles, longs, pairs, edges;
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
+  const uint32_t *byte_pairs;      /* what two bytes merge into, the first one's 256 together */
   const uint32_t *short_numbers, *middle_numbers, *long_numbers;
   const uint32_t *roots;           /* UNIT_COUNT links */
   const TokenRecord *tokens;
@@ -171,15 +173,14 @@ uint64_t long_hash(const char *bytes, size_t size);
 
 /* ---- look-ups; NUMBER_NONE or LINK_NONE for what is not there ---- */
 
-/* The slot of a short piece, or SIZE_MAX. */
-static inline bool vocab_has_short(const Vocab *v, uint64_t key, uint32_t *slot) {
-  *slot = place_of(&v->shorts, short_hash(key));
-  return v->short_keys[*slot] == key;
+static inline uint32_t vocab_short_slot(const Vocab *v, uint64_t key) { return place_of(&v->shorts, short_hash(key)); }
+
+static inline uint32_t vocab_middle_slot(const Vocab *v, uint64_t first, uint64_t second) {
+  return place_of(&v->middles, middle_hash(first, second));
 }
 
-static inline bool vocab_has_middle(const Vocab *v, uint64_t first, uint64_t second, uint32_t *slot) {
-  *slot = place_of(&v->middles, middle_hash(first, second));
-  const uint64_t *key = &v->middle_keys[(size_t)*slot * 2];
+static inline bool vocab_is_middle(const Vocab *v, uint32_t slot, uint64_t first, uint64_t second) {
+  const uint64_t *key = &v->middle_keys[(size_t)slot * 2];
   return key[0] == first && key[1] == second;
 }
 
@@ -193,6 +194,10 @@ static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right)
   uint64_t halves = pack_halves(left, right);
   uint64_t slot = v->pair_slots[place_of(&v->pairs, pair_hash(halves))];
   return (slot & PAIR_KEY) == halves ? (uint32_t)(slot >> 2 * NUMBER_BITS) & NUMBER_NONE : NUMBER_NONE;
+}
+
+static inline uint32_t vocab_byte_pair(const Vocab *v, unsigned char left, unsigned char right) {
+  return v->byte_pairs[(uint32_t)left << 8 | right];
 }
 
 static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) {

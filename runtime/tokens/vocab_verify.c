@@ -14,6 +14,7 @@ static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t
   size_t left_size = vocab_token_bytes(v, left, &left_bytes), right_size = vocab_token_bytes(v, right, &right_bytes);
   if (left_size == 0 || right_size == 0 || left_size + right_size != size) return false;
   if (memcmp(bytes, left_bytes, left_size) != 0 || memcmp(bytes + left_size, right_bytes, right_size) != 0) return false;
+  if (left < 256 && right < 256 && vocab_byte_pair(v, (unsigned char)left, (unsigned char)right) != number) return false;
   return vocab_pair(v, left, right) == number;
 }
 
