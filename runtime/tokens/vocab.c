@@ -84,6 +84,10 @@ static bool find_merges(Vocab *v) {
   const void *keys;
   v->pairs = places(v, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), &keys, &sound);
   v->pair_slots = keys;
+  uint32_t words;
+  v->pair_marks = section(v, SECTION_PAIR_MARKS, sizeof(uint64_t), &words, &sound);
+  v->mark_mask = words - 1;
+  if (words == 0 || (words & v->mark_mask) != 0) sound = false;
   v->byte_pairs = section_of(v, SECTION_BYTE_PAIRS, sizeof(uint32_t), 1 << 16, &sound);
   v->edges = places(v, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), &keys, &sound);
   v->edge_slots = keys;

@@ -78,6 +78,13 @@ static uint64_t bytes_of_tokens(const Builder *b) {
   return size;
 }
 
+/* Eight bits to a pair, so that one in nine of what are no pairs looks like one. */
+static uint32_t mark_words(const Builder *b) {
+  uint32_t words = 1;
+  while (words * 8 < b->merges.reached - 256) words *= 2;
+  return words;
+}
+
 static Status lay_out(Builder *b, Buffer *image) {
   const VocabSource *source = b->source;
   b->header.size = (sizeof b->header + VOCAB_ALIGN - 1) / VOCAB_ALIGN * VOCAB_ALIGN;
@@ -85,6 +92,7 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_table(b, SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, 2 * sizeof(uint64_t), b->middles);
   set_table(b, SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS, sizeof(uint32_t), b->longs);
   set_table(b, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), b->merges.reached - 256);
+  set_section(b, SECTION_PAIR_MARKS, mark_words(b) * sizeof(uint64_t));
   set_section(b, SECTION_BYTE_PAIRS, (1 << 16) * sizeof(uint32_t));
   set_table(b, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), b->trie.edge_count);
   set_section(b, SECTION_ROOTS, UNIT_COUNT * sizeof(uint32_t));
@@ -184,7 +192,8 @@ static uint64_t halves_of(const Builder *b, uint32_t position) {
 
 static Status fill_pairs(Builder *b) {
   uint64_t *slots = section(b, SECTION_PAIRS);
-  uint32_t *byte_pairs = section(b, SECTION_BYTE_PAIRS);
+  uint64_t *marks = section(b, SECTION_PAIR_MARKS);
+  uint32_t *byte_pairs = section(b, SECTION_BYTE_PAIRS), mark_mask = mark_words(b) - 1;
   uint32_t count = b->merges.reached - 256;
   clear_slots(b, SECTION_PAIRS);
   for (uint32_t i = 0; i < 1 << 16; i++) byte_pairs[i] = NUMBER_NONE;
@@ -195,6 +204,7 @@ static Status fill_pairs(Builder *b) {
     uint64_t halves = halves_of(b, b->merges.by_number[256 + i]);
     slots[b->slots[i]] = halves | (uint64_t)(256 + i) << 2 * NUMBER_BITS;
     TokenRecord record = {.halves = halves};
+    marks[mark_word(pair_hash(halves)) & mark_mask] |= mark_bit(pair_hash(halves));
     if (record_left(record) < 256 && record_right(record) < 256) {
       byte_pairs[record_left(record) << 8 | record_right(record)] = 256 + i;
     }

@@ -18,7 +18,9 @@
 **
 **     pairs    two tokens -> the token that they merge into; one entry per token,
 **              for of all its cuts into two only one can ever come up; for two
-**              bytes, with which all merging begins, there is an array besides
+**              bytes, with which all merging begins, there is an array besides;
+**              and a bit by each pair's hash, for most that are asked for are none,
+**              and the bits fit a cache that the table does not
 **     edges    the trie of all tokens that merging can make
 **
 ** A trie step takes a *unit*: a character of two or three bytes if a whole one
@@ -46,7 +48,7 @@ typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
   SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, SECTION_MIDDLE_NUMBERS,
   SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS,
-  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_BYTE_PAIRS,
+  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS,
   SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
   SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
   SECTION_COUNT
@@ -126,6 +128,8 @@ struct Vocab {
   uint32_t token_count, longest;
   Places shorts, middles, longs, pairs, edges;
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
+  const uint64_t *pair_marks;      /* bits */
+  uint32_t mark_mask;              /* of the index of a word of them */
   const uint32_t *byte_pairs;      /* what two bytes merge into, the first one's 256 together */
   const uint32_t *short_numbers, *middle_numbers, *long_numbers;
   const uint32_t *roots;           /* UNIT_COUNT links */
@@ -190,9 +194,13 @@ uint32_t vocab_find_long(const Vocab *v, const char *bytes, size_t size);
 /* Of any size, by whichever table. */
 uint32_t vocab_find(const Vocab *v, const char *bytes, size_t size);
 
+static inline uint32_t mark_word(uint64_t hash) { return (uint32_t)(hash >> 38); }
+static inline uint64_t mark_bit(uint64_t hash) { return UINT64_C(1) << (hash >> 32 & 63); }
+
 static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right) {
-  uint64_t halves = pack_halves(left, right);
-  uint64_t slot = v->pair_slots[place_of(&v->pairs, pair_hash(halves))];
+  uint64_t halves = pack_halves(left, right), hash = pair_hash(halves);
+  if ((v->pair_marks[mark_word(hash) & v->mark_mask] & mark_bit(hash)) == 0) return NUMBER_NONE;
+  uint64_t slot = v->pair_slots[place_of(&v->pairs, hash)];
   return (slot & PAIR_KEY) == halves ? (uint32_t)(slot >> 2 * NUMBER_BITS) & NUMBER_NONE : NUMBER_NONE;
 }
 
