@@ -60,6 +60,7 @@ static int l_make(lua_State *L) {
 }
 
 void bind_open_folder(lua_State *L) {
-  static const BindMethod functions[] = {{"list_folder", l_list, "path"}, {"make_folder", l_make, "path"}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {
+    {"list_folder", l_list, "path"}, {"make_folder", l_make, "path"}, {NULL, NULL, NULL}};
   bind_functions(L, "ebb", functions);
 }

@@ -109,7 +109,8 @@ static Status read_ids(lua_State *L, size_t count, Buffer *ids) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
     lua_Integer id = lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || lua_type(L, -1) != LUA_TNUMBER) {
-      bind_raise(L, "argument", NULL, "decode: ids[%I]: an id is expected, not %s", (lua_Integer)i + 1, luaL_typename(L, -1));
+      bind_raise(L, "argument", NULL, "decode: ids[%I]: an id is expected, not %s", (lua_Integer)i + 1,
+                 luaL_typename(L, -1));
     }
     uint32_t narrow = id < 0 || id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
     Status status = buffer_add(ids, &narrow, sizeof narrow);
@@ -122,7 +123,9 @@ static Status read_ids(lua_State *L, size_t count, Buffer *ids) {
 /* tokenizer:decode(ids) -> bytes; they may end within a character */
 static int l_decode(lua_State *L) {
   Tokenizer *tokenizer = check(L);
-  if (!lua_istable(L, 2)) return bind_raise(L, "argument", NULL, "decode: a list of ids is expected, not %s", luaL_typename(L, 2));
+  if (!lua_istable(L, 2)) {
+    return bind_raise(L, "argument", NULL, "decode: a list of ids is expected, not %s", luaL_typename(L, 2));
+  }
   size_t count = lua_rawlen(L, 2), bad = 0;
   Buffer *ids = bind_buffer(L), *bytes = bind_buffer(L);
   Status status = read_ids(L, count, ids);
@@ -132,8 +135,8 @@ static int l_decode(lua_State *L) {
   if (status == STATUS_RANGE) {
     lua_rawgeti(L, 2, (lua_Integer)bad + 1);
     const Vocab *vocab = tokenizer_vocab(tokenizer);
-    return bind_raise(L, "out_of_range", NULL, "decode: ids[%I]: %s has no token %I", (lua_Integer)bad + 1, vocab_name(vocab),
-                      lua_tointeger(L, -1));
+    return bind_raise(L, "out_of_range", NULL, "decode: ids[%I]: %s has no token %I", (lua_Integer)bad + 1,
+                      vocab_name(vocab), lua_tointeger(L, -1));
   }
   if (status != STATUS_OK) return bind_raise_status(L, status, "decode");
   lua_pushlstring(L, bytes->size == 0 ? "" : bytes->bytes, bytes->size);

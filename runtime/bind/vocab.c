@@ -59,8 +59,11 @@ static Status refuse_json(Making *m, const TokenizerJsonError *error) {
 
 static Status refuse_problem(Making *m, Status status, const VocabProblem *problem) {
   char which[40] = "";
-  if (problem->token != UINT32_MAX) snprintf(which, sizeof which, ": token %u", (unsigned)m->source.tokens[problem->token].id);
-  else if (problem->merge != UINT32_MAX) snprintf(which, sizeof which, ": merge %u", (unsigned)problem->merge + 1);
+  if (problem->token != UINT32_MAX) {
+    snprintf(which, sizeof which, ": token %u", (unsigned)m->source.tokens[problem->token].id);
+  } else if (problem->merge != UINT32_MAX) {
+    snprintf(which, sizeof which, ": merge %u", (unsigned)problem->merge + 1);
+  }
   snprintf(m->message, sizeof m->message, "%s%s: expected %s", m->file, which, problem->expected);
   return status;
 }
@@ -72,11 +75,11 @@ static Status check_regex(Making *m, const Memory *memory) {
   Status status = regex_cut_new(memory, m->source.regex, &cut, &error);
   regex_cut_free(cut);
   if (status == STATUS_ARGUMENT) {
-    snprintf(m->message, sizeof m->message, "%s: expression %u, byte %zu: %s", m->file, error.stage + 1, error.offset + 1,
-             error.message);
+    snprintf(m->message, sizeof m->message, "%s: expression %u, byte %zu: %s", m->file, error.stage + 1,
+             error.offset + 1, error.message);
   } else if (status == STATUS_LIMIT) {
-    snprintf(m->message, sizeof m->message, "%s: expected at most %d expressions of %d bytes", m->file, REGEX_STAGES_MAX,
-             REGEX_BYTES_MAX);
+    snprintf(m->message, sizeof m->message, "%s: expected at most %d expressions of %d bytes", m->file,
+             REGEX_STAGES_MAX, REGEX_BYTES_MAX);
   }
   return status;
 }
@@ -160,7 +163,7 @@ static int l_build(lua_State *L) {
   }
   bool json = bind_flag_field(L, 2, "json", false), composed = bind_flag_field(L, 2, "composed", false);
   bool has_pattern = read_pattern(L, &m);
-  if (!json && !has_pattern) return bind_raise(L, "argument", "--pattern cl100k, o200k, gpt2 or an expression", "a pattern is needed");
+  if (!json && !has_pattern) return bind_raise(L, "argument", "cl100k, o200k, gpt2 or an expression", "a pattern is needed");
   m.image = bind_buffer(L);
   Memory memory = bind_memory(L);
   Status status = json ? build_json(&m, &memory, composed, has_pattern) : build_text(&m, &memory);

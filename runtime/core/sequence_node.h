@@ -41,7 +41,7 @@
 #define SEQUENCE_FANOUT 16   /* wider nodes are dearer to copy: an edge has 64 bytes */
 #endif
 #ifndef SEQUENCE_LEAF
-#define SEQUENCE_LEAF 60     /* with four levels above it, a leaf copied leaves a snapshot within 5 KB */
+#define SEQUENCE_LEAF 56     /* with four levels above it, a leaf copied leaves a snapshot within 5 KB */
 #endif
 _Static_assert(SEQUENCE_FANOUT >= 4 && SEQUENCE_FANOUT <= 1024, "a half full node has two kids at least");
 _Static_assert(SEQUENCE_LEAF >= 4 && SEQUENCE_LEAF <= 1024, "sizes fit into 16 bits");

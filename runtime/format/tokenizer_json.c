@@ -278,7 +278,8 @@ static bool read_model(Reading *r, JsonValue *value, const Map *added) {
   JsonValue *vocab = field(&f, "vocab"), *merges = field(&f, "merges"), *wholes = field(&f, "ignore_merges");
   bool listed = vocab != NULL && vocab->kind == JSON_OBJECT && merges != NULL && merges->kind == JSON_ARRAY;
   /* Early files do not say their type. */
-  if (field(&f, "type") != NULL && !field_is(&f, "type", "BPE")) return reading_refuse_type(r, &f, "a model of the type BPE");
+  bool other = field(&f, "type") != NULL && !field_is(&f, "type", "BPE");
+  if (other) return reading_refuse_type(r, &f, "a model of the type BPE");
   if (!listed) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
   r->read->wholes = wholes != NULL && wholes->kind == JSON_TRUE;
   return check_model(r, &f) && read_vocab(r, vocab, added) && read_merges(r, merges);

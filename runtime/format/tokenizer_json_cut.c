@@ -13,9 +13,11 @@
 #define CL100K_NEW \
   "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}+| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+|\\s++$|" \
   "\\s*[\\r\\n]|\\s+(?!\\S)|\\s"
+#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define O200K \
-  "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
-  "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
+  "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
+  "[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
   "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
@@ -79,7 +81,8 @@ static bool add_digits(Reading *r, Fields *f) {
 
 static bool add_byte_level(Reading *r, Fields *f) {
   JsonValue *prefix = field(f, "add_prefix_space"), *regex = field(f, "use_regex");
-  if (prefix != NULL && prefix->kind == JSON_TRUE) return reading_refuse(r, f->start, "no add_prefix_space", "ByteLevel");
+  bool prefixed = prefix != NULL && prefix->kind == JSON_TRUE;
+  if (prefixed) return reading_refuse(r, f->start, "no add_prefix_space", NULL);
   r->byte_level = true;
   if (regex != NULL && regex->kind == JSON_FALSE) return true;
   return add_stage(r, f->start, GPT2, sizeof GPT2 - 1);

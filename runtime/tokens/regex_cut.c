@@ -117,7 +117,8 @@ void regex_cut_free(RegexCut *cut) {
 static Status add_end(Buffer *ends, size_t end) { return buffer_add(ends, &end, sizeof end); }
 
 /* The next match at or behind `from`; false: there is none. */
-static Status find(RegexCut *cut, const Stage *stage, const char *piece, size_t size, size_t from, size_t found[2], bool *any) {
+static Status find(RegexCut *cut, const Stage *stage, const char *piece, size_t size, size_t from, size_t found[2],
+                   bool *any) {
   int answer = PCRE2_ERROR_JIT_STACKLIMIT;
   PCRE2_SPTR text = (PCRE2_SPTR)piece;
   if (stage->compiled) answer = pcre2_match(stage->code, text, size, from, 0, cut->found, cut->limits);

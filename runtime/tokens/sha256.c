@@ -22,7 +22,8 @@ static void stretch(const uint8_t *block, uint32_t words[64]) {
   }
   for (int i = 16; i < 64; i++) {
     uint32_t a = words[i - 15], b = words[i - 2];
-    words[i] = words[i - 16] + words[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+    uint32_t near = turn(a, 7) ^ turn(a, 18) ^ a >> 3, far = turn(b, 17) ^ turn(b, 19) ^ b >> 10;
+    words[i] = words[i - 16] + words[i - 7] + near + far;
   }
 }
 

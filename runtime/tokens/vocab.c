@@ -57,7 +57,8 @@ static const void *section_of(const Vocab *v, VocabSection which, size_t size, u
   return at;
 }
 
-static Places places(const Vocab *v, VocabSection shifts, VocabSection slots, size_t size, const void **keys, bool *sound) {
+static Places places(const Vocab *v, VocabSection shifts, VocabSection slots, size_t size, const void **keys,
+                     bool *sound) {
   Places places;
   places.shifts = section(v, shifts, sizeof *places.shifts, &places.groups, sound);
   *keys = section(v, slots, size, &places.slots, sound);

@@ -120,7 +120,8 @@ static void cut_in_halves(const Merges *m, Parts *parts, const VocabToken *token
   parts->bytes = token->bytes;
   parts->count = parts->size = token->size;
   for (uint32_t i = 0; i <= token->size; i++) {
-    parts->list[i] = (Part){.start = i, .token = i < token->size ? m->bytes[(unsigned char)token->bytes[i]] : MERGE_NONE};
+    uint32_t byte = i < token->size ? m->bytes[(unsigned char)token->bytes[i]] : MERGE_NONE;
+    parts->list[i] = (Part){.start = i, .token = byte};
   }
   for (uint32_t i = 0; i < token->size; i++) look_at_pair(m, parts, i);
   merge_down(m, parts);

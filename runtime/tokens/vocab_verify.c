@@ -13,8 +13,10 @@ static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t
   if (left >= number || right >= number) return false;
   size_t left_size = vocab_token_bytes(v, left, &left_bytes), right_size = vocab_token_bytes(v, right, &right_bytes);
   if (left_size == 0 || right_size == 0 || left_size + right_size != size) return false;
-  if (memcmp(bytes, left_bytes, left_size) != 0 || memcmp(bytes + left_size, right_bytes, right_size) != 0) return false;
-  if (left < 256 && right < 256 && vocab_byte_pair(v, (unsigned char)left, (unsigned char)right) != number) return false;
+  if (memcmp(bytes, left_bytes, left_size) != 0) return false;
+  if (memcmp(bytes + left_size, right_bytes, right_size) != 0) return false;
+  bool of_bytes = left < 256 && right < 256;
+  if (of_bytes && vocab_byte_pair(v, (unsigned char)left, (unsigned char)right) != number) return false;
   return vocab_pair(v, left, right) == number;
 }
 
@@ -34,10 +36,12 @@ static bool token_is_sound(const Vocab *v, uint32_t number) {
   size_t size = vocab_token_bytes(v, number, &bytes);
   bool reached = record_left(record) != NUMBER_NONE;
   uint32_t id = v->ids[number];
-  if (size == 0 || id >= v->header->id_bound || v->by_id[id] != number || !prefix_is_sound(v, record, bytes, size)) return false;
+  if (size == 0 || id >= v->header->id_bound || v->by_id[id] != number) return false;
+  if (!prefix_is_sound(v, record, bytes, size)) return false;
   if (number < 256) return size == 1 && (unsigned char)bytes[0] == number && vocab_find(v, bytes, 1) == number;
   if (!reached) return true;   /* only decoded, or only found as a whole */
-  return vocab_find(v, bytes, size) == number && is_merged(v, number, bytes, size) && bpe_longest(v, bytes, size) == number;
+  if (vocab_find(v, bytes, size) != number || bpe_longest(v, bytes, size) != number) return false;
+  return is_merged(v, number, bytes, size);
 }
 
 Status vocab_verify(const Vocab *v) {

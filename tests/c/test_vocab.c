@@ -357,7 +357,8 @@ static void use(const Memory *memory, const char *bytes, size_t size) {
   Vocab *vocab;
   Tokenizer *tokenizer;
   uint64_t tokens;
-  static const char text[] = "abcabc  abc 中国 aaaa\xff\xfe bcabcbc aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab中天";
+  static const char text[] = "abcabc  abc 中国 aaaa\xff\xfe bcabcbc aaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab中天";
   if (vocab_of_bytes(memory, bytes, size, &vocab) != STATUS_OK) return;
   vocab_verify(vocab);
   if (tokenizer_new(memory, vocab, &tokenizer) == STATUS_OK) {
@@ -437,7 +438,8 @@ static Status build_and_use(const Memory *memory, const VocabSource *source, con
   if (status == STATUS_OK) status = vocab_of_bytes(memory, image.bytes, image.size, &vocab);
   if (status == STATUS_OK) status = tokenizer_new(memory, vocab, &tokenizer);
   if (status == STATUS_OK) status = tokenizer_count(tokenizer, text_plain(text, size), &tokens);
-  if (status == STATUS_OK) status = tokenizer_count(tokenizer, (Text){.bytes = text, .size = size, .escaped = true}, &tokens);
+  Text escaped = {.bytes = text, .size = size, .escaped = true};
+  if (status == STATUS_OK) status = tokenizer_count(tokenizer, escaped, &tokens);
   if (status == STATUS_OK) status = tokenizer_encode(tokenizer, text_plain(text, size), &ids);
   if (status != STATUS_OK) assert_int_equal(ids.size, 0);
   tokenizer_free(tokenizer);

@@ -13,8 +13,9 @@
 #include "tokens/vocab_build.h"
 #include "tokens/vocab_image.h"
 
-static const char *const WORDS[] = {"aa", "ab", "aab", "ba", "bab", "aaaa", "  ", "    ", "\xe4\xb8", "\xe4\xb8\xad", "\xad\xe4",
-                                    "\xe5\xa4", "\xe5\xa4\xa9", "\xe4\xb8\xad\xe5\xa4\xa9", "12", "\n\n", "abab", "aaaaaaaa"};
+static const char *const WORDS[] = {"aa", "ab", "aab", "ba", "bab", "aaaa", "  ", "    ", "\xe4\xb8", "\xe4\xb8\xad",
+                                    "\xad\xe4", "\xe5\xa4", "\xe5\xa4\xa9", "\xe4\xb8\xad\xe5\xa4\xa9", "12", "\n\n", "abab",
+                                    "aaaaaaaa"};
 enum { COUNT = 256 + sizeof WORDS / sizeof *WORDS };
 
 static Vocab *make_vocab(const Memory *memory) {
