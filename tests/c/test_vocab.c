@@ -228,11 +228,73 @@ static void counts_escaped_texts_as_what_they_stand_for(void **state) {
   Text escaped = {.bytes = "a\\u0062c\\n", .size = 10, .escaped = true};
   assert_int_equal(tokenizer_count(tokenizer, escaped, &tokens), STATUS_OK);
   assert_int_equal(tokens, 2);
+  assert_int_equal(tokenizer_count(tokenizer, escaped, &tokens), STATUS_OK);   /* and nothing of the one before */
+  assert_int_equal(tokens, 2);
   assert_int_equal(tokenizer_count(tokenizer, text_plain(NULL, 0), &tokens), STATUS_OK);
   assert_int_equal(tokens, 0);
   assert_int_equal(vocab_tokens(vocab), plain.count);
   vocab_release(vocab);
   tokenizer_free(tokenizer);
+  buffer_free(&image);
+}
+
+/* Bytes that look like a size must not make a piece look like a shorter token. */
+static void tells_pieces_from_shorter_tokens(void **state) {
+  (void)state;
+  static Plain plain;
+  static const char *const tokens[] = {"abcdefg", "a", "abcdefghijklmno"};
+  static const char *const texts[] = {"abcdefg\xFE", "a\0\0\0\0\0\0\xF8", "abcdefghijklmno\xFE"};
+  static const uint32_t sizes[] = {8, 8, 16};
+  Memory memory = memory_system();
+  VocabSource source = hand_made(&plain);
+  Buffer image, ids;
+  Tokenizer *tokenizer;
+  plain.tokens[256] = (VocabToken){.bytes = tokens[0], .size = 7, .id = 256};
+  plain.tokens[257] = (VocabToken){.bytes = tokens[2], .size = 15, .id = 257};
+  source.count = 258;
+  source.pattern = PIECES_REGEX;
+  Vocab *vocab = build(&memory, &source, &image);
+  assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
+  for (int i = 0; i < 3; i++) {
+    buffer_init(&ids, memory);
+    assert_int_equal(tokenizer_encode(tokenizer, text_plain(tokens[i], strlen(tokens[i])), &ids), STATUS_OK);
+    assert_int_equal(ids.size, sizeof(uint32_t));      /* there is nothing to merge: found as a whole */
+    buffer_reset(&ids);
+    assert_int_equal(tokenizer_encode(tokenizer, text_plain(texts[i], sizes[i]), &ids), STATUS_OK);
+    assert_int_equal(ids.size, sizes[i] * sizeof(uint32_t));
+    buffer_free(&ids);
+  }
+  vocab_release(vocab);
+  tokenizer_free(tokenizer);
+  buffer_free(&image);
+}
+
+/* More pieces than the memo of counts has places for. */
+static void counts_many_pieces_as_it_encodes_them(void **state) {
+  (void)state;
+  static Plain plain;
+  static char text[400000];
+  Memory memory = memory_system();
+  VocabSource source = hand_made(&plain);
+  Buffer image, ids;
+  Tokenizer *tokenizer;
+  uint64_t tokens, seed = test_seed();
+  size_t size = 0;
+  while (size < sizeof text - 16) {
+    text[size++] = ' ';
+    for (uint64_t n = 3 + test_random(&seed) % 9; n > 0; n--) text[size++] = "abcd"[test_random(&seed) % 4];
+  }
+  Vocab *vocab = build(&memory, &source, &image);
+  assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
+  buffer_init(&ids, memory);
+  assert_int_equal(tokenizer_encode(tokenizer, text_plain(text, size), &ids), STATUS_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(tokenizer_count(tokenizer, text_plain(text, size), &tokens), STATUS_OK);
+    assert_int_equal(tokens * sizeof(uint32_t), ids.size);
+  }
+  vocab_release(vocab);
+  tokenizer_free(tokenizer);
+  buffer_free(&ids);
   buffer_free(&image);
 }
 
@@ -357,8 +419,8 @@ static void use(const Memory *memory, const char *bytes, size_t size) {
   Vocab *vocab;
   Tokenizer *tokenizer;
   uint64_t tokens;
-  static const char text[] = "abcabc  abc 中国 aaaa\xff\xfe bcabcbc aaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab中天";
+  static const char text[] = "abcabc  abc 中国 aaaa\xff\xfe bcabcbc "
+                             "abcabcbcababcabcbcababcabcabcbcababcabcbcababcaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab中天";
   if (vocab_of_bytes(memory, bytes, size, &vocab) != STATUS_OK) return;
   vocab_verify(vocab);
   if (tokenizer_new(memory, vocab, &tokenizer) == STATUS_OK) {
@@ -397,6 +459,26 @@ static void finds_damage_and_survives_it(void **state) {
     assert_int_equal(vocab_of_bytes(&memory, copy, image.size, &vocab), STATUS_SYNTAX);
     if (i < offsetof(VocabHeader, header_sum)) seal(copy);
     use(&memory, copy, image.size);          /* a header made on purpose */
+  }
+  for (int which = 0; which < SECTION_COUNT; which++) {
+    VocabHeader *header = (VocabHeader *)(void *)copy;
+    bool counted = which == SECTION_SHORT_NUMBERS || which == SECTION_MIDDLE_NUMBERS || which == SECTION_BYTE_PAIRS ||
+                   which == SECTION_ROOTS || which == SECTION_TOKENS || which == SECTION_IDS || which == SECTION_BY_ID;
+    memcpy(copy, image.bytes, image.size);
+    counted = counted && header->sections[which].size >= 64;
+    header->sections[which].size -= counted ? 64 : 0;
+    seal(copy);
+    if (counted) assert_int_equal(vocab_of_bytes(&memory, copy, image.size, &vocab), STATUS_SYNTAX);
+    header->sections[which].size = image.size;
+    seal(copy);
+    assert_int_equal(vocab_of_bytes(&memory, copy, image.size, &vocab), STATUS_SYNTAX);
+  }
+  for (uint32_t number = 256; number < source.count; number++) {    /* tokens that are their own halves */
+    VocabHeader *header = (VocabHeader *)(void *)copy;
+    memcpy(copy, image.bytes, image.size);
+    TokenRecord *records = (TokenRecord *)(void *)(copy + header->sections[SECTION_TOKENS].offset);
+    records[number].halves = pack_halves(number, number);
+    use(&memory, copy, image.size);
   }
   for (int i = 0; i < 3000; i++) {
     size_t at = sizeof(VocabHeader) + (size_t)(test_random(&seed) % (image.size - sizeof(VocabHeader)));
@@ -501,6 +583,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_vocabularies_encode_as_plain_merging_does),
     cmocka_unit_test(counts_escaped_texts_as_what_they_stand_for),
+    cmocka_unit_test(tells_pieces_from_shorter_tokens),
+    cmocka_unit_test(counts_many_pieces_as_it_encodes_them),
     cmocka_unit_test(stops_counting_above_the_limit),
     cmocka_unit_test(refuses_ids_that_are_no_tokens),
     cmocka_unit_test(refuses_what_it_could_not_encode_exactly),
