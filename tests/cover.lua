@@ -95,7 +95,7 @@ end
 local function read_list(path)
   local list = {}
   for text in io.lines(path) do
-    local file, name, reason = text:match "^(%S+) (%S+): (%S.*)$"
+    local file, name, reason = text:match "^([^#%s]%S*) (%S+): (%S.*)$"
     if file then
       list[file .. " " .. name] = reason
     elseif text ~= "" and not text:find "^#" then

@@ -47,11 +47,11 @@ static char *dropped(Draft *draft) {
   return text;
 }
 
-static bool drop_fails(size_t k, bool once, const char *before, const char *after) {
+static bool drop_fails(bool guarded, size_t k, bool once, const char *before, const char *after) {
   Fail fail = {0};
   Conversation *chat = chat_with_gaps(&fail);
   Draft *draft;
-  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  assert_int_equal(draft_new(chat, guarded, &draft), STATUS_OK);
   fail.fail_at = fail.calls + k;
   fail.once = once;
   Status status = drop_half(draft);
@@ -72,12 +72,11 @@ static bool drop_fails(size_t k, bool once, const char *before, const char *afte
   return status != STATUS_OK;
 }
 
-static void the_oldest_go_all_or_none(void **state) {
-  (void)state;
+static void drop_all_or_none(bool guarded) {
   Fail fail = {0};
   Conversation *chat = chat_with_gaps(&fail);
   Draft *draft;
-  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  assert_int_equal(draft_new(chat, guarded, &draft), STATUS_OK);
   char *before = dropped(draft);
   assert_int_equal(drop_half(draft), STATUS_OK);
   char *after = dropped(draft);
@@ -85,10 +84,17 @@ static void the_oldest_go_all_or_none(void **state) {
   draft_free(draft);
   conversation_free(chat);
   size_t k = 1;
-  while (drop_fails(k, true, before, after) && drop_fails(k, false, before, after)) k++;
+  while (drop_fails(guarded, k, true, before, after) && drop_fails(guarded, k, false, before, after)) k++;
   assert_true(k > 5);
   free(before);
   free(after);
+}
+
+/* Guarded, the list is searched; else the units are walked. */
+static void the_oldest_go_all_or_none(void **state) {
+  (void)state;
+  drop_all_or_none(true);
+  drop_all_or_none(false);
 }
 
 static void a_draft_keeps_once_there_is_memory(void **state) {
