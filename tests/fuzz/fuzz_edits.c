@@ -24,8 +24,9 @@ static struct {
 
 static uint32_t next_byte(void) { return input.at < input.size ? input.bytes[input.at++] : 0; }
 
+/* Chance also ends what was begun when the bytes are gone: who draws until it fits must not draw the same for ever. */
 static uint32_t below(uint32_t limit) {
-  if (!input.spent) return (uint32_t)(test_random(&input.chance) % limit);
+  if (!input.spent || input.at == input.size) return (uint32_t)(test_random(&input.chance) % limit);
   uint32_t drawn = next_byte();
   if (limit > 256) drawn |= next_byte() << 8;
   return drawn % limit;
