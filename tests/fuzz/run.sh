@@ -22,7 +22,7 @@ fi
 # The seeds and options of a fuzzer.
 settings() {
   case $1 in
-    fuzz_edits) echo -max_len=500 -len_control=0 ;;
+    fuzz_edits) echo -max_len=200 ;;
     # Lua keeps its state between inputs, which looks like a leak to every one of them.
     fuzz_operations) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/operations tests/golden ;;
     *)
