@@ -71,7 +71,7 @@ static void templates_make(void) {
   conversation_free(chat);
 }
 
-static void templates_free(void) {
+static UNUSED void templates_free(void) {
   for (uint32_t i = 0; i < TEMPLATES; i++) reader_free(&templates[i].reader);
 }
 

@@ -159,8 +159,9 @@ call("transaction", function(world)
     copy:append { role = "user", content = "new" }
   end) or true
 end)
-call("limit", function(world) return { world.chat:limit(), world.chat:over_limit(), world.chat:model(),
-  world.chat:shape() } end)
+call("limit", function(world)
+  return { world.chat:limit(), world.chat:over_limit(), world.chat:model(), world.chat:shape() }
+end)
 call("fork", function(world) return world.chat:fork() end)
 call("fork of many batches", function(world) return world.chat:fork() end, many_batches)
 call("prune of many batches", function(world) return world.chat:prune { keep = 1 } end, many_batches)
@@ -181,8 +182,8 @@ call("trim by function", function(world)
   end }
 end)
 call("trim by summarize", function(world)
-  return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 },
-    model = function() return "Rain, sun." end }
+  local function model() return "Rain, sun." end
+  return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 }, model = model }
 end)
 call("trim by prune_messages", function(world)
   return world.chat:trim { budget = 1000, policy = { "prune_messages", tool_calls = "all" } }
@@ -360,8 +361,9 @@ end, function()
   chat:trim { budget = 60 }
   return { chat = chat }
 end)
-call("replay", function(world) return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } }) end,
-  counted)
+call("replay", function(world)
+  return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } })
+end, counted)
 call("message", function(world)
   local message = world.chat[3]
   return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
@@ -444,12 +446,12 @@ end
 --- Names of functions that none of the calls comes to while it runs. For a state of
 --- its own: every function is wrapped.
 local function unreached()
-  local missing, running, count = {}, false, 0
+  local missing, running, functions_seen = {}, false, 0
   for table_name, functions in pairs(function_tables()) do
     for name, original in pairs(functions) do
       if type(original) == "function" then
         local full = table_name .. "." .. name
-        missing[full], count = true, count + 1
+        missing[full], functions_seen = true, functions_seen + 1
         functions[name] = function(...)
           if running then missing[full] = nil end
           return original(...)
@@ -468,9 +470,13 @@ local function unreached()
     names[#names + 1] = name
   end
   table.sort(names)
-  return table.concat(names, " "), #calls, count
+  return table.concat(names, " "), #calls, functions_seen
 end
 
-return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal,
-  close = function() os.remove(path) for _, ending in ipairs { ".copy", ".folder", ".vocab",
-    ".regex.vocab" } do os.remove(path .. ending) end end }
+local function close()
+  for _, ending in ipairs { "", ".copy", ".folder", ".vocab", ".regex.vocab" } do
+    os.remove(path .. ending)
+  end
+end
+
+return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = close }

@@ -228,8 +228,14 @@ local function all_functions()
       add(type_name .. ":" .. name, run, core.parameters[type_name .. ":" .. name])
     end
   end
-  for _, space in ipairs { { "ebb", core }, { "ebb", ebb }, { "ebb.json", core.json }, { "core.draft", core.draft },
-    { "core.vocab", core.vocab } } do
+  local function parameters_of(space, name)
+    if name == "tokenizer" then return { "path" } end
+    return core.parameters[space .. "." .. name] or core.parameters["core." .. name]
+  end
+  for _, space in ipairs {
+    { "ebb", core }, { "ebb", ebb }, { "ebb.json", core.json }, { "core.draft", core.draft },
+    { "core.vocab", core.vocab },
+  } do
     for name, run in pairs(space[2]) do
       add(space[1] .. "." .. name, run, core.parameters[space[1] .. "." .. name])
     end
@@ -242,7 +248,8 @@ local FUNCTIONS = all_functions()
 
 --- Files are read and written in the folder only, standard input and output never.
 local PATHS = {
-  "", "/absent", "/absent/file", "/kept.json", "/out.json", "/broken.json", "/" .. ("x"):rep(300), "/a\0b",
+  "", "/absent", "/absent/file", "/kept.json", "/out.json", "/broken.json", "/small.vocab",
+  "/" .. ("x"):rep(300), "/a\0b",
 }
 
 local function path() return folder .. pick(PATHS) end

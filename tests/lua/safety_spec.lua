@@ -369,10 +369,11 @@ describe("caps #time", function()
     return path
   end
 
-  --- The best of three: other tests run too.
+  --- Within 50 ms at least once: other programs run too.
   local function refuses(words, expected, mebibytes)
     local fastest = math.huge
-    for _ = 1, 3 do
+    for try = 1, 12 do
+      if try > 3 and fastest <= 50 then break end
       local status, err, ms = bounded(mebibytes, words)
       assert.equal(REFUSED, status, err)
       contains(expected, err)
