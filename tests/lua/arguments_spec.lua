@@ -237,7 +237,7 @@ local function all_functions()
     { "core.vocab", core.vocab },
   } do
     for name, run in pairs(space[2]) do
-      add(space[1] .. "." .. name, run, core.parameters[space[1] .. "." .. name])
+      add(space[1] .. "." .. name, run, parameters_of(space[1], name))
     end
   end
   table.sort(found, function(a, b) return a.name < b.name end)
