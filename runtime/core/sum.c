@@ -15,7 +15,8 @@ static bool part_add(uint32_t *part, uint32_t more) {
 
 Status sum_add(Sum *sum, const Sum *other) {
   Sum both = *sum;
-  bool fits = part_add(&both.turns, other->turns) & part_add(&both.moved, other->moved);
+  bool fits = part_add(&both.turns, other->turns);
+  fits &= part_add(&both.moved, other->moved);
   for (int role = 0; role < ROLE_COUNT; role++) {
     fits &= part_add(&both.count[role], other->count[role]);
     fits &= part_add(&both.tokens[role], other->tokens[role]);
