@@ -111,10 +111,13 @@ function Selection:positions() end
 
 ---@class ebb.List             The queries that conversations, batches and drafts share; #list, list[i] and ipairs(list) work too
 local List = {}
---- Tokens of the request: messages, framing, and what else the request carries.
+--- Tokens of the request: messages, framing, and what else the request carries. By
+--- another encoding or model (conversations and batches only) each message is counted
+--- once, on first use; nothing else changes.
+---@param options? { encoding?: string, model?: string }
 ---@return integer tokens
----@return string trust        "exact", "derived", "estimated", "calibrated" or "given"
-function List:tokens() end
+---@return string trust        "derived" (exact text, published rules), "estimated", "calibrated" or "given"
+function List:tokens(options) end
 ---@param conditions ebb.Where
 ---@return ebb.Selection
 function List:where(conditions) end
@@ -333,13 +336,34 @@ function Conversation:explain(message) end
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function Conversation:repaired(options) end
+--- From now on it is counted by this encoding, or for this model; forks stay as they are.
+---@param options { encoding?: string, model?: string }
+---@return integer tokens
+---@return string trust
+function Conversation:recount(options) end
+--- What counts: the name of a vocabulary ("o200k_base") or of an estimator; nil for a counter of your own.
+---@return string?
+function Conversation:encoding() end
+--- What the provider reported for a request with the messages as they are now. Where they are
+--- estimated, totals and budgets are from then on multiplied by reported / counted: by the greatest
+--- ratio so far, never by less than 1. Weights of messages and what policies see stay as they are.
+--- Reports of more than ten times the count are not believed.
+---@param usage { prompt_tokens: integer }
+---@return number|false ratio
+---@return string? why
+function Conversation:report_usage(usage) end
+--- What estimates are multiplied by: 1 or more.
+---@return number
+function Conversation:calibration() end
 ---@class ebb.Trim
 ---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
 ---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of these
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded
 ---@field dry_run? boolean
----@field model? fun(request: ebb.ModelRequest): (string|table)?, string?  answers requests for summaries: a text,
+---@field encoding? string     counts by this encoding, in this trim only
+---@field model? string|fun(request: ebb.ModelRequest): (string|table)?, string?  a name: counts for this model, in
+---this trim only, and gives the default budget; a function: answers requests for summaries: a text,
 ---a provider's response, or nil and why
 ---@class ebb.ModelRequest     In the form of a chat completion
 ---@field purpose string       "summarize"
@@ -350,7 +374,7 @@ function Conversation:repaired(options) end
 ---@field before integer       tokens
 ---@field after integer
 ---@field budget integer
----@field trust string
+---@field trust string        of before and after, which are calibrated; the ledger has weights
 ---@field batch integer        the batch it led to; the current one if nothing changed
 ---@field dropped integer      messages
 ---@field replaced integer
@@ -491,7 +515,7 @@ function Draft:note(text) end
 
 ---@class ebb.ConversationOptions
 ---@field model? string
----@field encoding? string     "bytes4", "cjk", "utf16_2_5"
+---@field encoding? string     a vocabulary that is installed ("o200k_base", "cl100k_base"), or an estimator: "bytes4", "cjk" (default), "utf16_2_5"
 ---@field counter? fun(message: ebb.Message): integer
 ---@field limit? integer
 ---@field on_limit? fun(chat: ebb.Conversation, tokens: integer, limit: integer)
@@ -523,11 +547,19 @@ function Tokenizer:encode(text) end
 ---@return string bytes        may end within a character
 function Tokenizer:decode(ids) end
 
+---@class ebb.Model
+---@field encoding string      of a vocabulary, or an estimator
+---@field window integer       tokens
+---@field output? integer      tokens that a trim leaves free for the reply; default: a quarter of the window
+---@field dialect? string      "openai" (default), "responses", "anthropic", "gemini"
+---@field image? string|{ rule: string, base?: integer, tile?: integer, multiplier?: number }
+---@field prices? { input: number, cached_input?: number, output: number }   per million tokens
+
 ---@class ebb
 ---@field policies table       built-in policies by name
 ---@field policy_path string[] folders in which policies are found by name
 ---@field filter_path string[] the same for filters
----@field models table         what is known per model
+---@field models table<string, ebb.Model>   what is known per model; assign to add or change: fields left out stay
 ---@field version string
 local ebb = {}
 ---@param options? ebb.ConversationOptions

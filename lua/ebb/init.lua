@@ -8,6 +8,7 @@ local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
+local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
@@ -38,9 +39,10 @@ function ebb.conversation(options)
   return chat
 end
 
-local function with_model(chat, model, message, code)
+local function with_model(options, chat, model, message, code)
   if not chat then return nil, message, code end
   models.assign(chat, model)
+  models.adopt(chat, options)
   return chat
 end
 
@@ -53,7 +55,7 @@ end
 function ebb.load(path, options)
   local core_options, model = models.resolve(options)
   local chat, message, code = core.load(path, core_options)
-  return with_model(chat, model, message, code)
+  return with_model(options, chat, model, message, code)
 end
 
 --- The same from a string.
@@ -65,7 +67,7 @@ end
 function ebb.parse(text, options)
   local core_options, model = models.resolve(options)
   local chat, message, code = core.parse(text, core_options)
-  return with_model(chat, model, message, code)
+  return with_model(options, chat, model, message, code)
 end
 
 --- Plays a recorded conversation turn by turn, once for each policy.
@@ -87,9 +89,29 @@ end
 
 ---- Methods in Lua ----
 
-local Conversation, Draft = core.methods.Conversation, core.methods.Draft
+local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
+
+local core_tokens = Conversation.tokens
+
+--- By another encoding or model each message is counted once, on first use.
+local function tokens(list, options)
+  if options == nil then return core_tokens(list) end
+  option_check.names(options, { "encoding", "model" }, "tokens")
+  return core.counter.count(list, (models.counter(options)))
+end
+
+Conversation.tokens, Batch.tokens = tokens, tokens
+
+--- From now on the conversation is counted by another encoding or for another model.
+function Conversation.recount(chat, options)
+  option_check.names(options or {}, { "encoding", "model" }, "recount")
+  local counter, model = models.counter(options or {})
+  core.counter.recount(chat, counter)
+  if model then models.assign(chat, model) end
+  return core_tokens(chat)
+end
 
 --- Conditions go to the core; functions and files are run here.
 function Conversation.filter(chat, filter, options)

@@ -1,52 +1,64 @@
 --- What is known of models: encoding, window, output reserve, dialect, image rule.
 --
--- `known` is the table that users see as `ebb.models`; they may add to it. A
--- dated version ("gpt-4o-2024-08-06") is found under the name that it begins
--- with. Windows and outputs are the providers' published figures, in tokens;
--- `output` is what a trim leaves free for the reply.
+-- `known` is the table that users see as `ebb.models`. They may add to it and
+-- change what is there; what they assign is checked, and fields that they leave
+-- out stay as they were. A dated version ("gpt-4o-2024-08-06") is found under the
+-- name that it begins with. Windows and outputs are the providers' published
+-- figures, in tokens; `output` is what a trim leaves free for the reply.
 
+local check = require "ebb.support.model_check"
+local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local vocabularies = require "ebb.support.vocabularies"
 
 local models = {}
 
---- Encodings that need a vocabulary, and the estimator that stands in for them
---- while none is installed.
-local VOCABULARIES = { cl100k_base = true, o200k_base = true }
-local ESTIMATORS = { "bytes4", "cjk", "utf16_2_5" }
-local ESTIMATOR = "cjk"
+local ESTIMATORS = { bytes4 = true, cjk = true, utf16_2_5 = true }
+local STAND_IN = "cjk"   -- counts where a model's vocabulary is not installed
 
 local function openai(encoding, window, output, image)
   return { encoding = encoding, window = window, output = output, dialect = "openai", image = image }
 end
 
 local function anthropic(window, output)
-  return { encoding = ESTIMATOR, window = window, output = output, dialect = "anthropic", image = "area" }
+  return { encoding = STAND_IN, window = window, output = output, dialect = "anthropic", image = "area" }
 end
 
 local function gemini(window, output)
-  return { encoding = ESTIMATOR, window = window, output = output, dialect = "gemini", image = "tiles_258" }
+  return { encoding = STAND_IN, window = window, output = output, dialect = "gemini", image = "tiles_258" }
+end
+
+--- Images by patches of 32 x 32 pixels: OpenAI's guide "Images and vision" has the
+--- multipliers; those of gpt-5-mini and gpt-5-nano are as billed.
+local function patches(multiplier)
+  return { rule = "patches_32", multiplier = multiplier }
 end
 
 ---@class ebb.Model
----@field encoding string
+---@field encoding string      of a vocabulary, or an estimator
 ---@field window integer
 ---@field output integer
 ---@field dialect string
----@field image? string     the rule by which images cost; nil: it reads none
+---@field image? string|table  the rule by which images cost; nil: it reads none
+---@field prices? { input: number, cached_input?: number, output: number }   per million tokens, as the user gave them
 
 ---@type table<string, ebb.Model>
-models.known = {
-  ["gpt-5"] = openai("o200k_base", 400000, 128000, "tiles_512"),
+local list = {
+  ["gpt-5"] = openai("o200k_base", 400000, 128000, "tiles_512_5"),
+  ["gpt-5-mini"] = openai("o200k_base", 400000, 128000, patches(1.2)),
+  ["gpt-5-nano"] = openai("o200k_base", 400000, 128000, patches(1.5)),
   ["gpt-4.1"] = openai("o200k_base", 1047576, 32768, "tiles_512"),
-  ["gpt-4.1-mini"] = openai("o200k_base", 1047576, 32768, "patches_32"),
+  ["gpt-4.1-mini"] = openai("o200k_base", 1047576, 32768, patches(1.62)),
+  ["gpt-4.1-nano"] = openai("o200k_base", 1047576, 32768, patches(2.46)),
   ["gpt-4o"] = openai("o200k_base", 128000, 16384, "tiles_512"),
-  ["gpt-4o-mini"] = openai("o200k_base", 128000, 16384, "tiles_512"),
+  ["gpt-4o-mini"] = openai("o200k_base", 128000, 16384, "tiles_512_mini"),
   ["gpt-4-turbo"] = openai("cl100k_base", 128000, 4096, "tiles_512"),
   ["gpt-4"] = openai("cl100k_base", 8192, 2048),   -- its output shares the window: a quarter of it
   ["gpt-3.5-turbo"] = openai("cl100k_base", 16385, 4096),
-  ["o3"] = openai("o200k_base", 200000, 100000, "tiles_512"),
-  ["o4-mini"] = openai("o200k_base", 200000, 100000, "patches_32"),
+  ["o1"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
+  ["o3"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
+  ["o4-mini"] = openai("o200k_base", 200000, 100000, patches(1.72)),
   ["claude-opus-4-5"] = anthropic(200000, 64000),
   ["claude-sonnet-4-5"] = anthropic(200000, 64000),
   ["claude-haiku-4-5"] = anthropic(200000, 64000),
@@ -62,16 +74,42 @@ local function is_version(rest)
   return rest:find "^%-%d[%d%-]*$" ~= nil or rest == "-latest" or rest == "-preview"
 end
 
---- The model of this name, dated versions included; nil if nobody knows it.
-local function known(name)
-  if models.known[name] then return models.known[name] end
+--- The name under which a model is known; nil if nobody knows it.
+local function name_of(name)
+  if list[name] then return name end
   local best
-  for candidate in pairs(models.known) do
+  for candidate in pairs(list) do
     local fits = name:sub(1, #candidate) == candidate and is_version(name:sub(#candidate + 1))
     if fits and (not best or #candidate > #best) then best = candidate end
   end
-  return best and models.known[best]
+  return best
 end
+
+local function known(name)
+  local found = name_of(name)
+  return found and check.model(found, list[found])   -- a field may have been set since
+end
+
+--- Adds a model, or changes one; false or nil takes it out.
+---@param name string
+---@param fields? table
+local function assign(_, name, fields)
+  if type(name) ~= "string" or name == "" then refuse("argument", "ebb.models: the name of a model is a string") end
+  local model = {}
+  for field, value in pairs(fields and list[name_of(name)] or {}) do
+    model[field] = value
+  end
+  for field, value in pairs(type(fields) == "table" and fields or {}) do
+    model[field] = value
+  end
+  list[name] = fields and check.model(name, type(fields) == "table" and model or fields) or nil
+end
+
+models.known = setmetatable({}, {
+  __index = list,
+  __newindex = assign,
+  __pairs = function() return pairs(list) end,
+})
 
 --- The same; an unknown one is refused.
 ---@param name string
@@ -80,17 +118,61 @@ function models.find(name)
   if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
   local model = known(name)
   if model then return model end
-  local hint = suggest.hint(name, suggest.names(models.known))
+  local hint = suggest.hint(name, suggest.names(list))
     or "ebb.models lists them; or give budget, limit and encoding yourself"
   return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end
 
+---- Counting ----
+
 --- An exact encoding asked for by name must not become an estimate in silence.
-local function check_encoding(encoding)
-  if VOCABULARIES[encoding] then
-    local hint = "use an estimator: " .. table.concat(ESTIMATORS, ", ")
-    refuse("unknown_name", ("vocabulary %s is not installed"):format(encoding), hint)
+local function refuse_encoding(encoding)
+  local names = suggest.names(ESTIMATORS)
+  for _, image in ipairs(vocabularies.list()) do
+    names[#names + 1] = image.name
   end
+  local nearest = suggest.nearest(encoding, names)
+  local hint = nearest and ("did you mean '%s'?"):format(nearest) or "there are " .. table.concat(names, ", ")
+  refuse("unknown_name", ("there is no encoding '%s' here"):format(encoding), hint)
+end
+
+--- Tokenizers in use, by the file of their vocabulary: conversations share them.
+local tokenizers = setmetatable({}, { __mode = "v" })
+
+--- The core's options for an encoding: an estimator, or a tokenizer; nil where its
+--- vocabulary is not installed.
+local function counter_of(encoding)
+  if ESTIMATORS[encoding] then return { encoding = encoding } end
+  local file = vocabularies.find(encoding)
+  if not file then return nil end
+  tokenizers[file] = tokenizers[file] or vocabularies.tokenizer(encoding)
+  return { tokenizer = tokenizers[file] }
+end
+
+--- How to count by what options ask for: an encoding, or a model's, for which an
+--- estimator stands in where its vocabulary is missing; images by the model's rule.
+---@param encoding? string
+---@param model? ebb.Model
+---@return table core_options
+local function counting(encoding, model)
+  if encoding ~= nil and type(encoding) ~= "string" then refuse("argument", "encoding is a name, a string") end
+  local counter = counter_of(encoding or model and model.encoding or STAND_IN)
+  if not counter and encoding then refuse_encoding(encoding) end
+  counter = counter or { encoding = STAND_IN }
+  counter.image = model and model.image
+  return counter
+end
+
+--- The same for tokens{...}, recount{...} and trim{...}, which take encoding and model.
+---@param given table
+---@return table core_options
+---@return ebb.Model? model
+function models.counter(given)
+  local model = given.model ~= nil and models.find(given.model) or nil
+  if not model and given.encoding == nil then
+    refuse("argument", "an encoding or a model is needed", '{ encoding = "o200k_base" }')
+  end
+  return counting(given.encoding, model), model
 end
 
 --- Translates the options of a conversation into those of the core, which knows no models.
@@ -100,19 +182,36 @@ end
 function models.resolve(options)
   if options == nil then return nil end
   if type(options) ~= "table" then refuse("argument", "the options of a conversation are a table") end
-  check_encoding(options.encoding)
+  local model = options.model ~= nil and models.find(options.model) or nil
   local translated = {}
   for name, value in pairs(options) do
     translated[name] = value
   end
-  if options.model == nil then return translated end
-  local model = models.find(options.model)
   translated.model = nil
-  if options.encoding == nil and options.counter == nil then
-    translated.encoding = VOCABULARIES[model.encoding] and ESTIMATOR or model.encoding
+  for name, value in pairs(counting(options.encoding, model)) do
+    translated[name] = value
   end
-  translated.limit = options.limit or model.window
+  if translated.tokenizer then translated.encoding = nil end
+  if model then translated.limit = options.limit or model.window end
   return translated, model
+end
+
+--- Counts a loaded body for the model that it names, if nobody asked otherwise.
+---@param chat ebb.Conversation
+---@param options? ebb.ConversationOptions
+function models.adopt(chat, options)
+  local asked = options and (options.model or options.encoding or options.counter)
+  local model = not asked and chat:model() and known(chat:model())
+  if model then core.counter.recount(chat, counting(nil, model)) end
+end
+
+--- Does an estimator stand in for the vocabulary of the conversation's model? Its name then.
+---@param chat ebb.Conversation
+---@return string? vocabulary
+function models.missing(chat)
+  local model = models.of(chat)
+  local encoding = chat:encoding()
+  if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
 end
 
 --- Notes which model `chat` is for.

@@ -30,7 +30,8 @@ static const Sequence *push_state(lua_State *L, int index, bool has_length, uint
   BatchHandle *made = bind_new(L, &BIND_BATCH, sizeof *made, 1);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
-  Status status = history_state(history, batch, length, &made->list);
+  Status status = conversation_reweigh(handle->conversation, batch);
+  if (status == STATUS_OK) status = history_state(history, batch, length, &made->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "batch");
   return made->list;
 }

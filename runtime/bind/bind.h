@@ -170,6 +170,8 @@ uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);
 MessageId bind_view_slot_message(const View *view, uint32_t slot);
 bool  bind_view_slot_is_gone(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
+/* What a message weighs there; of any message of the store. */
+uint32_t bind_view_weight(const View *view, MessageId id);
 /* For __index with a number at 2, and for __len. */
 int   bind_view_get(lua_State *L);
 int   bind_view_length(lua_State *L);
@@ -189,7 +191,19 @@ int   bind_transaction(lua_State *L);      /* (conversation, run): transaction.c
 void  bind_note_young(lua_State *L, int index);
 ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
 /* Options at index (may be none): fills in a pushed conversation; raises. */
-void  bind_configure(lua_State *L, int conversation, int options);
+void  bind_configure(lua_State *L, int conversation, int options);     /* options.c */
+/* Asks the caller's clock before anything has happened, so that it may raise. */
+void  bind_ask_clock(lua_State *L, int conversation, Callbacks *callbacks);
+Clock bind_clock(Callbacks *callbacks);      /* the caller's, or the system's */
+/* What a request with the present messages counts for: calibrated. */
+uint64_t bind_request_tokens(const Conversation *conversation);
+/* The counter that a table of options asks for (counter.c). What it borrows is
+   kept alive by the conversation at `conversation` and its forks. */
+Counter bind_counter(lua_State *L, int conversation, int options);
+/* What the request of a loaded body carries besides its messages; raises. */
+Cost  bind_overhead(lua_State *L, const ConversationHandle *handle, const Counter *counter);
+Status bind_count_by_caller(void *user, MessageId id, uint32_t *tokens);      /* user: the Callbacks */
+void  bind_open_counter(lua_State *L);       /* methods of conversations; and pushes the table core.counter */
 /* Calls a C function that runs a callback, with `arguments` from the stack; 1
    result. The core stands below and nothing may jump over it, not even Lua's own
    error that memory ran out: so all of it is protected, and what makes the

@@ -1,6 +1,7 @@
 /*
-** Conversations: making, configuring, looking at batches. Edits are in edit.c,
-** queries in list.c, files in load.c.
+** Conversations: making, looking at batches, marks, limits. Options are in
+** options.c, counters in counter.c, edits in edit.c, queries in list.c, files in
+** load.c.
 **
 ** User values: 1 the functions that the caller gave {counter, clock, on_limit},
 ** 2 the Callbacks; both shared by forks.
@@ -26,43 +27,20 @@ bool bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, 
   return done;
 }
 
-/* (conversation, id) -> tokens, as the caller's counter says */
-static int l_ask_counter(lua_State *L) {
-  lua_getiuservalue(L, 1, FUNCTIONS);
-  lua_getfield(L, -1, "counter");
-  bind_push_message(L, 1, (MessageId)lua_tointeger(L, 2), UINT32_MAX);
-  lua_call(L, 1, 1);
-  int is_integer;
-  lua_Integer count = lua_tointegerx(L, -1, &is_integer);
-  if (!is_integer || count < 0 || count > UINT32_MAX) {
-    return bind_raise(L, "argument", NULL, "the counter must answer a whole number of tokens, 0 or more");
-  }
-  lua_pushinteger(L, count);
-  return 1;
-}
-
-static Status count_by_caller(void *user, MessageId id, uint32_t *tokens) {
-  Callbacks *callbacks = user;
-  lua_State *L = callbacks->L;
-  if (!lua_checkstack(L, 8)) return STATUS_MEMORY;
-  lua_pushvalue(L, callbacks->self);
-  lua_pushinteger(L, id);
-  if (!bind_call_back(L, callbacks, l_ask_counter, 2)) return STATUS_HOST;
-  *tokens = (uint32_t)lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  return STATUS_OK;
-}
-
 static int64_t now_by_caller(void *user) { return ((Callbacks *)user)->now; }
 
-/* Asks the caller's clock before anything has happened, so that it may raise. */
-static void ask_clock(lua_State *L, int conversation, Callbacks *callbacks) {
+void bind_ask_clock(lua_State *L, int conversation, Callbacks *callbacks) {
   if (!callbacks->has_clock) return;
   lua_getiuservalue(L, conversation, FUNCTIONS);
   lua_getfield(L, -1, "clock");
   lua_call(L, 0, 1);
   callbacks->now = bind_integer(L, -1, "clock", INT64_MIN, INT64_MAX);
   lua_pop(L, 2);
+}
+
+Clock bind_clock(Callbacks *callbacks) {
+  if (!callbacks->has_clock) return clock_system();
+  return (Clock){.now_ms = now_by_caller, .user = callbacks};
 }
 
 int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
@@ -89,7 +67,7 @@ ConversationHandle *bind_enter(lua_State *L, int index) {
   if (handle->callbacks->sole != NULL && handle->callbacks->sole != handle->conversation) {
     bind_raise(L, "busy", "edit the copy", "only the copy may be edited while several edits are made as one");
   }
-  ask_clock(L, index, handle->callbacks);
+  bind_ask_clock(L, index, handle->callbacks);
   handle->callbacks->L = L;
   handle->callbacks->self = index;
   return handle;
@@ -116,115 +94,6 @@ ConversationHandle *bind_new_conversation(lua_State *L) {
   lua_setiuservalue(L, -2, CALLBACKS);
   handle->callbacks->self = lua_gettop(L);
   return handle;
-}
-
-/* ---- options ---- */
-
-static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading",
-                                           "max_message", "max_file", "lenient", "role_map", NULL};
-
-/* Keeps the function in field `name`, if there is one, for later calls. */
-static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
-  if (!bind_field(L, options, name)) return false;
-  if (!lua_isfunction(L, -1)) bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
-  lua_getiuservalue(L, conversation, FUNCTIONS);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 1);
-  return true;
-}
-
-static Counter read_counter(lua_State *L, int options, ConversationHandle *handle) {
-  static const char *const names[] = {"bytes4", "cjk", "utf16_2_5", NULL};
-  Estimator estimator = ESTIMATE_CJK;
-  if (bind_field(L, options, "encoding")) {
-    const char *name = luaL_checkstring(L, -1);
-    if (!estimator_parse(name, &estimator)) {
-      const char *meant = bind_suggest(name, names);
-      const char *hint = meant == NULL ? "estimators are bytes4, cjk and utf16_2_5" : lua_pushfstring(L, "did you mean '%s'?", meant);
-      bind_raise(L, "unknown_name", hint, "unknown encoding '%s'", name);
-    }
-    lua_pop(L, 1);
-  }
-  Counter counter = counter_of(estimator);
-  if (handle->callbacks->has_counter) {
-    counter.given = count_by_caller;
-    counter.user = handle->callbacks;
-  }
-  return counter;
-}
-
-/* Adds "- name: description" for the tool at the top, and pops it. */
-static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
-  if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING || bind_get_field(L, -2, "description") != LUA_TSTRING) {
-    bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
-  }
-  lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
-  lua_replace(L, -4);
-  lua_pop(L, 2);
-  luaL_addvalue(text);
-}
-
-/* Pushes {role = "system", content = heading and lines}. */
-static void push_tool_message(lua_State *L, int options, const char *heading) {
-  luaL_Buffer text;
-  lua_newtable(L);
-  lua_pushstring(L, "system");
-  lua_setfield(L, -2, "role");
-  bind_get_field(L, options, "tools");
-  int tools = lua_gettop(L);
-  luaL_checktype(L, tools, LUA_TTABLE);
-  lua_Integer count = (lua_Integer)lua_rawlen(L, tools);
-  luaL_buffinit(L, &text);
-  luaL_addstring(&text, heading);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, tools, i);
-    describe_tool(L, i, &text);
-  }
-  luaL_pushresult(&text);
-  lua_setfield(L, tools - 1, "content");
-  lua_settop(L, tools - 1);
-}
-
-static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
-  if (!bind_field(L, options, "tools")) return;
-  const char *heading = "Available tools:";
-  if (bind_field(L, options, "tools_heading")) heading = luaL_checkstring(L, -1);
-  push_tool_message(L, options, heading);
-  MessageSource source = bind_source(L, lua_gettop(L));
-  bool more;
-  Text raw;
-  MessageShape shape;
-  Status status = source.next(source.user, &more, &raw, &shape);
-  if (status == STATUS_OK) status = conversation_set_tools(handle->conversation, text_of(heading), raw, &shape);
-  if (status != STATUS_OK) bind_raise_status(L, status, "tools");
-}
-
-void bind_configure(lua_State *L, int conversation, int options) {
-  ConversationHandle *handle = bind_test(L, conversation, &BIND_CONVERSATION);
-  conversation = lua_absindex(L, conversation);
-  int top = lua_gettop(L);
-  if (lua_isnoneornil(L, options)) {
-    lua_newtable(L);
-    options = lua_gettop(L);
-  }
-  bind_check_names(L, options, "conversation", OPTION_NAMES);
-  handle->callbacks->has_counter = keep_function(L, conversation, options, "counter");
-  handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
-  keep_function(L, conversation, options, "on_limit");
-  ask_clock(L, conversation, handle->callbacks);
-  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .counter = read_counter(L, options, handle),
-                               .hash_key = hash_key_system()};
-  if (handle->callbacks->has_clock) config.clock = (Clock){.now_ms = now_by_caller, .user = handle->callbacks};
-  if (bind_field(L, options, "limit")) {
-    handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);
-    handle->has_limit = true;
-    lua_pop(L, 1);
-  }
-  Status status = conversation_new(&config, &handle->conversation);
-  if (status != STATUS_OK) bind_raise_status(L, status, "conversation");
-  read_tools(L, options, handle);
-  lua_settop(L, top);
 }
 
 /* conversation(options) -> Conversation */
@@ -401,8 +270,12 @@ static int l_limit(lua_State *L) {
   return 1;
 }
 
+uint64_t bind_request_tokens(const Conversation *conversation) {
+  return calibration_apply(conversation_calibration(conversation), conversation_tokens(conversation));
+}
+
 static bool is_over(const ConversationHandle *handle) {
-  return handle->has_limit && conversation_tokens(handle->conversation) > handle->limit;
+  return handle->has_limit && bind_request_tokens(handle->conversation) > handle->limit;
 }
 
 /* conversation:over_limit() -> boolean */
@@ -419,7 +292,7 @@ void bind_check_limit(lua_State *L, int conversation) {
   lua_getiuservalue(L, conversation, FUNCTIONS);
   if (lua_getfield(L, -1, "on_limit") == LUA_TFUNCTION) {
     lua_pushvalue(L, conversation);
-    lua_pushinteger(L, (lua_Integer)conversation_tokens(handle->conversation));
+    lua_pushinteger(L, (lua_Integer)bind_request_tokens(handle->conversation));
     lua_pushinteger(L, (lua_Integer)handle->limit);
     lua_call(L, 3, 0);
   } else {

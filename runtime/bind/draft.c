@@ -39,9 +39,17 @@ static int enter(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* conversation:draft({guards = boolean}) -> Draft */
+/* By the counter whose options are on top, which it pops. */
+static void measure(lua_State *L, ConversationHandle *handle, Draft *draft) {
+  Counter counter = bind_counter(L, 1, lua_gettop(L));
+  Status status = draft_weigh_by(draft, &counter, bind_overhead(L, handle, &counter));
+  if (status != STATUS_OK) bind_raise_edit(L, 1, status, "draft");
+  lua_pop(L, 1);
+}
+
+/* conversation:draft({guards = boolean, by = options of a counter}) -> Draft */
 static int l_draft(lua_State *L) {
-  static const char *const names[] = {"guards", NULL};
+  static const char *const names[] = {"guards", "by", NULL};
   ConversationHandle *conversation = bind_enter(L, 1);
   bool guards = true;
   lua_settop(L, 2);
@@ -56,7 +64,9 @@ static int l_draft(lua_State *L) {
   lua_setiuservalue(L, -2, MEMORY);
   bind_note_young(L, 1);
   Status status = draft_new(conversation->conversation, guards, &handle->draft);
-  return status == STATUS_OK ? 1 : bind_raise_status(L, status, "draft");
+  if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
+  if (lua_istable(L, 2) && bind_field(L, 2, "by")) measure(L, conversation, handle->draft);
+  return 1;
 }
 
 /* ---- what an edit is about ---- */
@@ -442,9 +452,8 @@ static int l_length(lua_State *L) {
 /* draft:tokens() -> tokens of the request now, trust; no need to look at the list */
 static int l_tokens(lua_State *L) {
   Draft *draft = check(L);
-  const Counter *counter = conversation_counter(draft_conversation(draft));
   lua_pushinteger(L, (lua_Integer)draft_tokens(draft));
-  lua_pushstring(L, counter->given != NULL ? "given" : "estimated");
+  lua_pushstring(L, trust_name(draft_trust(draft)));
   return 2;
 }
 

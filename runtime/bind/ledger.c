@@ -47,10 +47,10 @@ static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
   bind_set_integer(L, "seq", seq);
   if (run.count > 1) {
     lua_getiuservalue(L, 1, 1);
-    const Message *message = conversation_message(bind_check_conversation(L, -1)->conversation, seq);
+    const Store *store = conversation_store(bind_check_conversation(L, -1)->conversation);
     lua_pop(L, 1);
-    run.role = message_role(message);
-    run.freed = message_tokens(message);
+    run.role = message_role(store_message(store, seq));
+    run.freed = scale_weight(ledger_scale(ledger), store, seq);
   }
   bind_set_text(L, "role", text_of(role_name(run.role)));
   bind_set_integer(L, "tokens", (lua_Integer)run.freed);
@@ -147,7 +147,7 @@ static MessageId explained(lua_State *L, const Conversation *conversation) {
 
 /* {action, by, reason, batch, seq, before, after, replacement} */
 static void push_event(lua_State *L, const Conversation *conversation, const Event *event) {
-  uint32_t tokens = message_tokens(conversation_message(conversation, event->id));
+  uint32_t tokens = sequence_weight(conversation_list(conversation), event->id);
   bool inserted = event->action == ACTION_INSERTED;
   uint32_t after = inserted ? tokens : 0;
   lua_createtable(L, 0, 8);
@@ -159,14 +159,14 @@ static void push_event(lua_State *L, const Conversation *conversation, const Eve
   bind_set_integer(L, "before", inserted ? 0 : tokens);
   if (event->replacement != 0) {
     bind_set_integer(L, "replacement", event->replacement);
-    after = message_tokens(conversation_message(conversation, event->replacement));
+    after = sequence_weight(conversation_list(conversation), event->replacement);
   }
   bind_set_integer(L, "after", after);
 }
 
 /* A message to which nothing happened. */
 static void push_no_event(lua_State *L, const Conversation *conversation, const Explanation *explanation) {
-  uint32_t tokens = message_tokens(conversation_message(conversation, explanation->id));
+  uint32_t tokens = sequence_weight(conversation_list(conversation), explanation->id);
   lua_createtable(L, 0, 8);
   bind_set_text(L, "action", text_of(explanation->visible ? "kept" : "absent"));
   bind_set_integer(L, "batch", history_current(conversation_history(conversation)));

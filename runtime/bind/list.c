@@ -8,8 +8,9 @@
 /* list:tokens() -> tokens of the request, trust */
 static int l_tokens(lua_State *L) {
   View view = bind_view(L, 1);
-  lua_pushinteger(L, (lua_Integer)bind_view_tokens(&view));
-  lua_pushstring(L, conversation_counter(view.conversation)->given != NULL ? "given" : "estimated");
+  Calibration calibration = conversation_calibration(view.conversation);
+  lua_pushinteger(L, (lua_Integer)calibration_apply(calibration, bind_view_tokens(&view)));
+  lua_pushstring(L, trust_name(conversation_trust(view.conversation, view.list)));
   return 2;
 }
 

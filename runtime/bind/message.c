@@ -84,7 +84,7 @@ static void push_part(lua_State *L, const Message *message, Part part) {
   lua_createtable(L, 0, 3);
   lua_pushstring(L, part_kind_name((PartKind)part.kind));
   lua_setfield(L, -2, "kind");
-  if (part.text.at != 0) {
+  if (part.text.at != 0 && part.kind != PART_IMAGE) {
     bind_push_text(L, message_text(message, part.text));
     lua_setfield(L, -2, "text");
   }
@@ -248,7 +248,7 @@ static void push_field(lua_State *L, Access *access, Field field) {
   case FIELD_OF_PARTS: push_parts(L, message); return;
   case FIELD_OF_CALLS: push_calls(L, message); return;
   case FIELD_OF_CALL: push_answered(L, access); return;
-  case FIELD_OF_TOKENS: lua_pushinteger(L, message_tokens(message)); return;
+  case FIELD_OF_TOKENS: lua_pushinteger(L, bind_view_weight(&access->view, access->handle->id)); return;
   case FIELD_OF_AGE:
     if (access->view.draft != NULL) push_draft_age(L, access);
     else push_age(L, access);
@@ -365,7 +365,7 @@ static int l_equal(lua_State *L) {
 static int l_tostring(lua_State *L) {
   Access access = access_of(L);
   lua_pushfstring(L, "message %d (%s, %d tokens)", (int)access.handle->id, role_name(message_role(access.message)),
-                  (int)message_tokens(access.message));
+                  (int)bind_view_weight(&access.view, access.handle->id));
   return 1;
 }
 

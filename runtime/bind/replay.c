@@ -21,8 +21,7 @@ static int l_like(lua_State *L) {
                                .counter = *conversation_counter(handle->conversation)};
   Status status = conversation_new(&config, &made->conversation);
   if (status != STATUS_OK) return bind_raise_status(L, status, "like");
-  uint64_t extra = conversation_overhead(handle->conversation) - conversation_overhead(made->conversation);
-  conversation_add_overhead(made->conversation, (uint32_t)extra);
+  conversation_charge_as(made->conversation, handle->conversation);
   return 1;
 }
 
@@ -36,13 +35,15 @@ static int l_free(lua_State *L) {
 }
 
 /* Pushes the state whose batch and length stand at `index`. */
-static const Sequence *push_state(lua_State *L, const History *history, int index) {
+static const Sequence *push_state(lua_State *L, Conversation *conversation, int index) {
+  const History *history = conversation_history(conversation);
   uint32_t batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
   uint32_t length = (uint32_t)bind_integer(L, index + 1, "length", 0, UINT32_MAX);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &STATE) == LUA_TNIL) bind_type(L, &STATE, NULL, NULL, l_free);
   lua_pop(L, 1);
   BatchHandle *state = bind_new(L, &STATE, sizeof *state, 0);
-  Status status = history_state(history, batch, length, &state->list);
+  Status status = conversation_reweigh(conversation, batch);
+  if (status == STATUS_OK) status = history_state(history, batch, length, &state->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "state");
   return state->list;
 }
@@ -50,12 +51,11 @@ static const Sequence *push_state(lua_State *L, const History *history, int inde
 /* common(conversation, batch, length, other, other_length) -> messages, tokens: of
    the beginning that both states have */
 static int l_common(lua_State *L) {
-  const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
-  const History *history = conversation_history(conversation);
+  Conversation *conversation = bind_check_conversation(L, 1)->conversation;
   Memory memory = bind_memory(L);
   uint32_t messages;
   lua_settop(L, 5);
-  const Sequence *before = push_state(L, history, 2), *after = push_state(L, history, 4);
+  const Sequence *before = push_state(L, conversation, 2), *after = push_state(L, conversation, 4);
   Status status = prefix_common(&memory, conversation_store(conversation), before, after, &messages);
   if (status != STATUS_OK) return bind_raise_status(L, status, "common");
   Sum sum = sequence_prefix(after, messages);

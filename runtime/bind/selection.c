@@ -59,7 +59,7 @@ static int l_tokens(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   View view = bind_look(L, -1);
   for (uint32_t i = 0; i < selection->count; i++) {
-    tokens += message_tokens(conversation_message(view.conversation, selection->items[i].id));
+    tokens += bind_view_weight(&view, selection->items[i].id);
   }
   lua_pushinteger(L, tokens);
   return 1;

@@ -62,7 +62,7 @@ static uint32_t count_of(const UnitAccess *access, uint32_t *tokens) {
   *tokens = 0;
   for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
     if (bind_view_slot_is_gone(&access->view, slot)) continue;
-    *tokens += message_tokens(conversation_message(access->view.conversation, bind_view_slot_message(&access->view, slot)));
+    *tokens += bind_view_weight(&access->view, bind_view_slot_message(&access->view, slot));
     count++;
   }
   return count;
@@ -143,7 +143,7 @@ static void push_turn_messages(lua_State *L, const View *view, const Turn *turn)
 
 static lua_Integer turn_tokens(const View *view, const Turn *turn) {
   lua_Integer tokens = 0;
-  for (uint32_t i = 0; i < turn->count; i++) tokens += message_tokens(conversation_message(view->conversation, turn->ids[i]));
+  for (uint32_t i = 0; i < turn->count; i++) tokens += bind_view_weight(view, turn->ids[i]);
   return tokens;
 }
 

@@ -73,6 +73,10 @@ const Units *bind_view_units(lua_State *L, View *view) {
   return units;
 }
 
+uint32_t bind_view_weight(const View *view, MessageId id) {
+  return view->draft != NULL ? draft_weight(view->draft, id) : sequence_weight(view->list, id);
+}
+
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint) {
   if (view->draft != NULL) {
     Status status = draft_number(view->draft);

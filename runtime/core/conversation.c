@@ -17,12 +17,16 @@ typedef struct ToolDescription {
 struct Conversation {
   Memory memory;
   Clock clock;
-  Counter counter;
+  Counter counter;           /* of `scale`, */
+  Scale *scale;              /* by which its lists weigh: NULL is that of the first counter */
+  Counter first;             /* which forks share, as they do the store */
+  Calibration calibration;
   Store *store;
   History *history;
   Marks *marks;
   ToolDescription tools;
   uint64_t overhead;
+  bool overhead_guessed;
   uint64_t version;
   Units *units;              /* of the list at `units_version`; NULL: not made */
 };
@@ -41,7 +45,8 @@ static Status make_history(Conversation *conversation) {
 Status conversation_new(const ConversationConfig *config, Conversation **made) {
   Conversation *conversation = memory_new(&config->memory, sizeof *conversation);
   if (conversation == NULL) return STATUS_MEMORY;
-  *conversation = (Conversation){.memory = config->memory, .clock = config->clock, .counter = config->counter,
+  *conversation = (Conversation){.memory = config->memory, .clock = config->clock,
+                                 .counter = config->counter, .first = config->counter,
                                  .overhead = config->counter.given ? 0 : config->counter.per_request};
   Status status = store_new(&config->memory, config->hash_key, &conversation->store);
   if (status == STATUS_OK) status = marks_new(&config->memory, &conversation->marks);
@@ -64,7 +69,9 @@ Status conversation_fork(Conversation *conversation, Conversation **made) {
   Conversation *fork = memory_new(&conversation->memory, sizeof *fork);
   if (fork == NULL) return STATUS_MEMORY;
   *fork = (Conversation){.memory = conversation->memory, .clock = conversation->clock,
-                         .counter = conversation->counter, .overhead = conversation->overhead,
+                         .counter = conversation->counter, .scale = conversation->scale,
+                         .first = conversation->first, .calibration = conversation->calibration,
+                         .overhead = conversation->overhead, .overhead_guessed = conversation->overhead_guessed,
                          .store = store_share(conversation->store)};
   Status status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
   if (status == STATUS_OK) status = marks_copy(conversation->marks, &fork->marks);
@@ -132,7 +139,121 @@ uint64_t conversation_tokens(const Conversation *conversation) {
   return sum_measure(&sum, MEASURE_TOKENS) + conversation->overhead;
 }
 
-void conversation_add_overhead(Conversation *conversation, uint32_t tokens) { conversation->overhead += tokens; }
+void conversation_add_overhead(Conversation *conversation, Cost cost) {
+  conversation->overhead += cost.tokens;
+  conversation->overhead_guessed |= cost.guessed;
+}
+
+void conversation_charge_as(Conversation *conversation, const Conversation *other) {
+  conversation->overhead = other->overhead;
+  conversation->overhead_guessed = other->overhead_guessed;
+  conversation->calibration = other->calibration;
+}
+
+/* ---- other counters ---- */
+
+Status conversation_scale(Conversation *conversation, const Counter *counter, Scale **scale) {
+  *scale = NULL;
+  if (counter_equal(counter, &conversation->first)) return STATUS_OK;
+  Status status = scale_of(conversation->store, &conversation->memory, counter, scale);
+  return status == STATUS_OK ? scale_fill(*scale, conversation->store) : status;
+}
+
+Status conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
+                             uint64_t *tokens) {
+  Scale *scale;
+  Status status = conversation_scale(conversation, counter, &scale);
+  if (status != STATUS_OK) return status;
+  *tokens = 0;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) *tokens += scale_weight(scale, conversation->store, walk.ids[i]);
+  }
+  return STATUS_OK;
+}
+
+Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
+  const Sequence *list = history_list(conversation->history, batch);
+  if (list == NULL || sequence_scale(list) == conversation->scale) return STATUS_OK;
+  Sequence *rescaled;
+  Status status = sequence_rescale(list, conversation->scale, &rescaled);
+  if (status != STATUS_OK) return status;
+  status = history_put(conversation->history, batch, rescaled);
+  if (status != STATUS_OK) sequence_release(rescaled);
+  return status;
+}
+
+Status conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead) {
+  Scale *scale, *before = conversation->scale;
+  Status status = conversation_scale(conversation, counter, &scale);
+  if (status != STATUS_OK || counter_equal(counter, &conversation->counter)) return status;
+  conversation->scale = scale;
+  status = conversation_reweigh(conversation, history_current(conversation->history));
+  if (status != STATUS_OK) {
+    conversation->scale = before;
+    return status;
+  }
+  conversation->counter = *counter;
+  conversation->calibration = (Calibration){0};
+  conversation->overhead = counter->given ? 0 : counter->per_request;
+  conversation->overhead_guessed = false;
+  conversation_add_overhead(conversation, overhead);
+  conversation_touch(conversation);
+  return STATUS_OK;
+}
+
+/* ---- trust ---- */
+
+static bool has_guess(const Store *store, const Sequence *list) {
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (store_is_guess(store, walk.ids[i])) return true;
+    }
+  }
+  return false;
+}
+
+Trust conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
+                            bool guessed) {
+  Trust trust = counter_trust(counter);
+  if (trust != TRUST_DERIVED) return trust;
+  guessed |= store_guesses(conversation->store) > 0 && has_guess(conversation->store, list);
+  return guessed ? TRUST_ESTIMATED : TRUST_DERIVED;
+}
+
+Trust conversation_trust(const Conversation *conversation, const Sequence *list) {
+  Trust trust = conversation_trust_by(conversation, list, &conversation->counter, conversation->overhead_guessed);
+  bool calibrated = conversation->calibration.reported > 0 && counter_trust(&conversation->counter) == TRUST_ESTIMATED;
+  return calibrated ? TRUST_CALIBRATED : trust;
+}
+
+Calibration conversation_calibration(const Conversation *conversation) { return conversation->calibration; }
+
+/* The greatest ratio ever reported counts, and never one below 1. */
+Status conversation_calibrate(Conversation *conversation, uint64_t reported) {
+  uint64_t counted = conversation_tokens(conversation);
+  if (counter_trust(&conversation->counter) != TRUST_ESTIMATED) return STATUS_ARGUMENT;
+  if (reported == 0 || reported > CALIBRATION_REPORT_MAX) return STATUS_RANGE;
+  if (reported / CALIBRATION_RATIO_MAX > counted) return STATUS_RANGE;
+  if (reported < counted || counted == 0) reported = counted = 1;
+  Calibration *known = &conversation->calibration;
+  if (known->reported == 0 || reported * known->counted > known->reported * counted) {
+    *known = (Calibration){.reported = reported, .counted = counted};
+  }
+  return STATUS_OK;
+}
+
+uint64_t calibration_apply(Calibration calibration, uint64_t tokens) {
+  if (calibration.reported == 0) return tokens;
+  return (tokens * calibration.reported + calibration.counted - 1) / calibration.counted;
+}
+
+uint64_t calibration_undo(Calibration calibration, uint64_t budget) {
+  uint64_t reported = calibration.reported, counted = calibration.counted;
+  if (reported == 0) return budget;
+  return budget / reported * counted + budget % reported * counted / reported;      /* without overflow */
+}
 
 /* ---- links ---- */
 
@@ -212,15 +333,25 @@ static Status rank_seat(Conversation *conversation, const Seat *seat) {
   return store_insert(conversation->store, seat->id, before, sequence_rank(list, seat->position));
 }
 
+/* Once per counter in use: the first, the conversation's, and that of the list. */
+static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
+  uint32_t tokens;
+  Status status = scale_count(conversation->store, &conversation->first, id, &tokens);
+  if (status != STATUS_OK) return status;
+  store_weigh(conversation->store, id, tokens);
+  Scale *scales[] = {conversation->scale, sequence_scale(list)};
+  for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    if (scales[i] != NULL) status = scale_fill(scales[i], conversation->store);
+  }
+  return status;
+}
+
 Status conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
                               bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id) {
   Status status = store_add(conversation->store, raw, adopted, shape, id);
   if (status != STATUS_OK) return status;
-  uint32_t tokens;
-  status = cost_of_message(&conversation->counter, conversation_message(conversation, *id), *id, &tokens);
+  status = weigh(conversation, list, *id);
   if (status != STATUS_OK) return status;
-  if (tokens > MESSAGE_TOKENS_MAX) return STATUS_LIMIT;
-  store_weigh(conversation->store, *id, tokens);
   Seat seat = {.list = list, .position = position, .id = *id, .replaced = replaced};
   status = rank_seat(conversation, &seat);
   if (status != STATUS_OK) return status;
@@ -308,7 +439,11 @@ Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind
   NewBatch batch = {.list = list, .parent = history_current(conversation->history),
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
-  Status status = history_add(conversation->history, &batch);
+  Status status = STATUS_OK;
+  if (sequence_scale(list) != conversation->scale) status = sequence_rescale(list, conversation->scale, &batch.list);
+  if (status != STATUS_OK) return status;
+  status = history_add(conversation->history, &batch);
   if (status == STATUS_OK) conversation_touch(conversation);
+  if (batch.list != list) sequence_release(status == STATUS_OK ? list : batch.list);
   return status;
 }

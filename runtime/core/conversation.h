@@ -49,7 +49,52 @@ uint64_t conversation_version(const Conversation *conversation);
    the request carries besides (the reply's priming, tool schemas). */
 uint64_t conversation_tokens(const Conversation *conversation);
 uint64_t conversation_overhead(const Conversation *conversation);
-void     conversation_add_overhead(Conversation *conversation, uint32_t tokens);
+void     conversation_add_overhead(Conversation *conversation, Cost cost);
+/* The overhead and the calibration of another, which has the same counter. */
+void     conversation_charge_as(Conversation *conversation, const Conversation *other);
+/* How far these can be trusted, for a list of the conversation. O(1), but O(n)
+   where there are messages whose cost was guessed in part. */
+Trust    conversation_trust(const Conversation *conversation, const Sequence *list);
+/* The same by another counter, and an overhead that was guessed in part or not. */
+Trust    conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
+                               bool guessed);
+
+/* ---- other counters ---- */
+
+/* The scale of a counter, with every message of the store counted; NULL is that of the first.
+   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+Status   conversation_scale(Conversation *conversation, const Counter *counter, Scale **scale);
+/* What the messages of a list would weigh by another counter, without overhead.
+   Each message of the store is counted once per counter; then O(n) additions.
+   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+Status   conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
+                               uint64_t *tokens);
+/* From now on that counter is the conversation's; `overhead` is what the request
+   carries besides by it, less the reply's priming. The current list is weighed
+   anew in O(n), other batches when they are looked at; forks stay as they are. */
+Status   conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead);
+/* Makes a batch's list weigh by the conversation's counter, as the current one does. */
+Status   conversation_reweigh(Conversation *conversation, uint32_t batch);
+
+/* ---- calibration ---- */
+
+/* What providers reported for a request, over what was counted for it; never
+   below 1. Weights stay as they are: it applies to totals of requests, and the
+   other way round to budgets. reported 0: nothing was reported. */
+typedef struct Calibration {
+  uint64_t reported, counted;
+} Calibration;
+
+#define CALIBRATION_REPORT_MAX ((uint64_t)1 << 29)   /* tokens in one request */
+#define CALIBRATION_RATIO_MAX  10                    /* more is no error of an estimate */
+
+/* Learns what a request with the present messages cost. STATUS_ARGUMENT if the
+   counter is no estimator; STATUS_RANGE for 0 and for reports beyond the limits. */
+Status   conversation_calibrate(Conversation *conversation, uint64_t reported);
+Calibration conversation_calibration(const Conversation *conversation);
+uint64_t calibration_apply(Calibration calibration, uint64_t tokens);    /* rounded up */
+/* The most tokens that calibration_apply makes no more than `budget`. */
+uint64_t calibration_undo(Calibration calibration, uint64_t budget);
 
 /* The tool description: a system message that is there at creation and after a
    clear. It is added to the list whenever no visible system message starts with
@@ -81,7 +126,8 @@ Status   conversation_store_one(Conversation *conversation, const Sequence *list
                                 bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id);
 /* Appends the tool description to *list if it has none. */
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
-/* Makes *list the current batch, as a child of the one that was; takes list and ledger over on success. */
+/* Makes *list the current batch, as a child of the one that was, weighed by the conversation's counter;
+   takes list and ledger over on success. */
 Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description, Ledger *ledger);
 void     conversation_touch(Conversation *conversation);    /* the list has changed */
 

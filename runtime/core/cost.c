@@ -1,66 +1,131 @@
 #include "core/cost.h"
 
-Counter counter_of(Estimator estimator) {
-  if (estimator == ESTIMATE_UTF16_2_5) return (Counter){.estimator = estimator};
-  return (Counter){.estimator = estimator, .per_message = 3, .per_name = 1, .per_request = 3};
+const char *trust_name(Trust trust) {
+  static const char *const names[] = {"exact", "derived", "estimated", "calibrated", "given"};
+  return names[trust];
 }
 
-static Status narrow(uint64_t wide, uint32_t *tokens) {
-  if (wide > UINT32_MAX) return STATUS_LIMIT;
-  *tokens = (uint32_t)wide;
+/* ---- counters ---- */
+
+/* Framing with the role, names, the reply; and what a function's schema costs
+   before its text, for gpt-4o and later ("How to count tokens with tiktoken",
+   part 7; 10 for those of cl100k_base). */
+static Counter framed(void) {
+  Counter counter = {.per_message = 3 + 1, .per_name = 1, .per_request = 3, .per_function = 7};
+  image_rule_parse("tiles_512", &counter.image);
+  return counter;
+}
+
+Counter counter_of(Estimator estimator) {
+  Counter counter = framed();
+  counter.estimator = estimator;
+  if (estimator == ESTIMATE_UTF16_2_5) counter.per_message = counter.per_name = counter.per_request = 0;
+  return counter;
+}
+
+Counter counter_of_tokenizer(Tokenizer *tokenizer) {
+  Counter counter = framed();
+  counter.tokenizer = tokenizer;
+  if (vocab_pattern(tokenizer_vocab(tokenizer)) == PIECES_CL100K) counter.per_function = 10;
+  return counter;
+}
+
+static bool image_rule_equal(const ImageRule *a, const ImageRule *b) {
+  return a->method == b->method && a->base == b->base && a->tile == b->tile && a->hundredths == b->hundredths &&
+         a->edge == b->edge && a->most == b->most;
+}
+
+bool counter_equal(const Counter *a, const Counter *b) {
+  if (a->given != NULL || b->given != NULL) return a->given == b->given && a->user == b->user;
+  bool same = a->tokenizer == b->tokenizer && (a->tokenizer != NULL || a->estimator == b->estimator);
+  return same && a->per_message == b->per_message && a->per_name == b->per_name && a->per_request == b->per_request &&
+         a->per_function == b->per_function && image_rule_equal(&a->image, &b->image);
+}
+
+Trust counter_trust(const Counter *counter) {
+  if (counter->given != NULL) return TRUST_GIVEN;
+  return counter->tokenizer != NULL ? TRUST_DERIVED : TRUST_ESTIMATED;
+}
+
+/* ---- tallies ---- */
+
+Tally tally_start(const Counter *counter) {
+  return (Tally){.counter = counter, .estimate = estimate_start(counter->estimator)};
+}
+
+void tally_text(Tally *tally, Text text) {
+  uint64_t tokens = 0;
+  if (tally->status != STATUS_OK) return;
+  if (tally->counter->tokenizer == NULL) estimate_add(&tally->estimate, text);
+  else tally->status = tokenizer_count(tally->counter->tokenizer, text, &tokens);
+  tally->tokens += tokens;
+}
+
+Status tally_end(const Tally *tally, Cost *cost) {
+  if (tally->status != STATUS_OK) return tally->status;
+  uint64_t tokens = tally->tokens + estimate_tokens(&tally->estimate);
+  if (tokens > UINT32_MAX) return STATUS_LIMIT;
+  *cost = (Cost){.tokens = (uint32_t)tokens, .guessed = tally->guessed};
   return STATUS_OK;
 }
 
-static void add_span(Estimate *estimate, const Message *message, Span span) {
-  if (span.at != 0) estimate_add(estimate, message_text(message, span));
+/* ---- messages ---- */
+
+static void add_span(Tally *tally, const Message *message, Span span) {
+  if (span.at != 0) tally_text(tally, message_text(message, span));
 }
 
-/* Adds a part's text; answers what it costs besides. */
-static uint64_t add_part(Estimate *estimate, const Message *message, Part part) {
+static void add_image(Tally *tally, const Message *message, Part part) {
+  const ImageRule *rule = &tally->counter->image;
+  ImageSize size = IMAGE_UNKNOWN;
+  bool known = image_cost_is_fixed(rule, part.low);
+  if (!known && part.text.at != 0) known = image_size(message_text(message, part.text), &size);
+  tally->guessed |= !known;
+  tally->tokens += image_tokens(rule, size, part.low);
+}
+
+static void add_part(Tally *tally, const Message *message, Part part) {
   switch ((PartKind)part.kind) {
-  case PART_IMAGE: return IMAGE_TOKENS;
+  case PART_IMAGE: add_image(tally, message, part); return;
   case PART_TEXT:
   case PART_REASONING:
-  case PART_TOOL_RESULT: add_span(estimate, message, part.text); return 0;
-  case PART_TOOL_USE: return 0;   /* counted as a call */
+  case PART_TOOL_RESULT: add_span(tally, message, part.text); return;
+  case PART_TOOL_USE: return;     /* counted as a call */
   case PART_FILE:
   case PART_AUDIO:
   case PART_ASSET:
   case PART_OTHER: break;
   }
-  add_span(estimate, message, part.text.at != 0 ? part.text : part.value);
-  return 0;
+  tally->guessed = true;          /* what providers make of these is not in their bytes */
+  add_span(tally, message, part.text.at != 0 ? part.text : part.value);
 }
 
-static uint64_t count_message(const Counter *counter, const Message *message) {
-  Estimate estimate = estimate_start(counter->estimator);
-  uint64_t besides = counter->per_message;
+static void add_field(Tally *tally, const Message *message, MessageField field) {
+  Text text;
+  if (message_field(message, field, &text)) tally_text(tally, text);
+}
+
+/* Reasoning counts, for it stands in the message that is sent. */
+static void add_message(Tally *tally, const Message *message) {
   Text name;
-  if (message_content_kind(message) == CONTENT_STRING) estimate_add(&estimate, message_content(message));
-  for (uint32_t i = 0; i < message_part_count(message); i++) {
-    besides += add_part(&estimate, message, message_part(message, i));
-  }
+  tally->tokens += tally->counter->per_message;
+  if (message_content_kind(message) == CONTENT_STRING) tally_text(tally, message_content(message));
+  for (uint32_t i = 0; i < message_part_count(message); i++) add_part(tally, message, message_part(message, i));
   for (uint32_t i = 0; i < message_call_count(message); i++) {
     Call call = message_call(message, i);
-    add_span(&estimate, message, call.name);
-    add_span(&estimate, message, call.arguments);
+    add_span(tally, message, call.name);
+    add_span(tally, message, call.arguments);
   }
-  if (message_field(message, FIELD_REASONING, &name)) estimate_add(&estimate, name);
-  if (message_field(message, FIELD_REFUSAL, &name)) estimate_add(&estimate, name);
-  if (message_field(message, FIELD_NAME, &name)) {
-    estimate_add(&estimate, name);
-    besides += counter->per_name;
-  }
-  return estimate_tokens(&estimate) + besides;
+  add_field(tally, message, FIELD_REASONING);
+  add_field(tally, message, FIELD_REFUSAL);
+  add_field(tally, message, FIELD_NAME);
+  if (message_field(message, FIELD_NAME, &name)) tally->tokens += tally->counter->per_name;
 }
 
-Status cost_of_message(const Counter *counter, const Message *message, MessageId id, uint32_t *tokens) {
-  if (counter->given != NULL) return counter->given(counter->user, id, tokens);
-  return narrow(count_message(counter, message), tokens);
-}
-
-Status cost_of_text(const Counter *counter, Text text, uint32_t *tokens) {
-  Estimate estimate = estimate_start(counter->estimator);
-  estimate_add(&estimate, text);
-  return narrow(estimate_tokens(&estimate), tokens);
+Status cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost) {
+  *cost = (Cost){0};
+  if (counter->given != NULL) return counter->given(counter->user, id, &cost->tokens);
+  Tally tally = tally_start(counter);
+  add_message(&tally, message);
+  return tally_end(&tally, cost);
 }

@@ -28,12 +28,33 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
   Status status = sequence_share(conversation_list(conversation), &draft->list);
   if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
   if (status == STATUS_OK) {
+    draft->scale = sequence_scale(draft->list);
+    ledger_set_scale(draft->ledger, draft->scale);
+    draft->overhead = conversation_overhead(conversation);
+    draft->trust = conversation_trust(conversation, draft->list);
     draft->live = draft->untouched = sequence_count(draft->list);
     *made = draft;
   } else {
     draft_free(draft);
   }
   return status;
+}
+
+Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
+  Sequence *list;
+  assert(!draft->numbered && ledger_count(draft->ledger) == 0);
+  Scale *scale;
+  Status status = conversation_scale(draft->conversation, counter, &scale);
+  if (status == STATUS_OK) status = sequence_rescale(draft->list, scale, &list);
+  if (status != STATUS_OK) return status;
+  draft->scale = scale;
+  draft_take_list(draft, list);
+  ledger_set_scale(draft->ledger, draft->scale);
+  Sum sum = sequence_sum(list);
+  draft->overhead = overhead.tokens + (counter->given ? 0 : counter->per_request);
+  draft->before = draft->tokens = sum_measure(&sum, MEASURE_TOKENS) + draft->overhead;
+  draft->trust = conversation_trust_by(draft->conversation, list, counter, overhead.guessed);
+  return STATUS_OK;
 }
 
 /* What the draft stored goes again, unless others have stored since. */
@@ -60,6 +81,7 @@ Conversation *draft_conversation(const Draft *draft) { return draft->conversatio
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
 uint32_t draft_count(const Draft *draft) { return draft->live; }
 uint32_t draft_untouched(const Draft *draft) { return draft->untouched; }
+Trust draft_trust(const Draft *draft) { return draft->trust; }
 uint64_t draft_tokens(const Draft *draft) { return draft->tokens; }
 uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }
 Text draft_by(const Draft *draft) { return text_plain(draft->by, draft->by_size); }
@@ -75,7 +97,7 @@ Status draft_set_by(Draft *draft, Text by) {
 }
 
 Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
-  *tokens = conversation_overhead(draft->conversation);
+  *tokens = draft->overhead;
   if (!draft->numbered && !draft->guarded) return STATUS_OK;
   if (!draft->numbered && oldest_can_search(draft->conversation, draft->list)) {
     uint64_t guarded = 0;

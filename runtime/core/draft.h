@@ -30,6 +30,10 @@ typedef enum Hold { HOLD_NONE, HOLD_SYSTEM, HOLD_PINNED, HOLD_PENDING, HOLD_LAST
 const char *hold_reason(Hold hold);     /* "is a system message", ...; static */
 
 Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
+/* Weighs a draft that nobody has edited by another counter; `overhead` is what the
+   request carries besides, less the reply's priming. What it becomes weighs by the
+   conversation's own. O(n); STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+Status   draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead);
 void     draft_free(Draft *draft);      /* NULL is allowed; nothing of it remains */
 
 Conversation *draft_conversation(const Draft *draft);
@@ -42,6 +46,8 @@ Status   draft_list(Draft *draft, const Sequence **list);
 uint32_t draft_count(const Draft *draft);            /* messages now */
 uint32_t draft_untouched(const Draft *draft);        /* of those it began with: neither dropped nor replaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request now */
+uint32_t draft_weight(const Draft *draft, MessageId id);      /* of any message of the store */
+Trust    draft_trust(const Draft *draft);            /* of these */
 uint64_t draft_tokens_before(const Draft *draft);
 Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);   /* of a request with nothing but what guards hold */
 Ledger  *draft_ledger(const Draft *draft);           /* borrowed */

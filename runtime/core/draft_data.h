@@ -37,6 +37,9 @@ struct Draft {
   StoreMark mark;            /* before the first that the draft added */
   uint32_t stored;           /* messages that the draft added to the store */
   Sequence *list;
+  const Scale *scale;        /* by which its messages weigh; NULL: by their own tokens */
+  uint64_t overhead;
+  Trust trust;
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;

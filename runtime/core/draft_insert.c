@@ -58,7 +58,7 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     }
     if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
     if (status != STATUS_OK) return status;
-    uint32_t weight = message_tokens(conversation_message(draft->conversation, *made));
+    uint32_t weight = draft_weight(draft, *made);
     *tokens += weight;
     draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)weight});
   }

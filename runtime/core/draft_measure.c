@@ -10,7 +10,7 @@ Status draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t
   MessageId id;
   uint32_t end = sequence_count(draft->list);
   Status status = conversation_store_one(draft->conversation, draft->list, end, raw, false, shape, 0, &id);
-  if (status == STATUS_OK) *tokens = message_tokens(store_message(store, id));
+  if (status == STATUS_OK) *tokens = draft_weight(draft, id);
   store_rewind(store, mark);
   return status;
 }

@@ -165,6 +165,8 @@ MessageId draft_slot_message(const Draft *draft, uint32_t slot) { return draft->
 bool draft_slot_is_gone(const Draft *draft, uint32_t slot) { return draft->slots.flags[slot] & SLOT_GONE; }
 Hold draft_slot_hold(const Draft *draft, uint32_t slot) { return (Hold)(draft->slots.flags[slot] & SLOT_HOLD); }
 
+uint32_t draft_weight(const Draft *draft, MessageId id) { return scale_weight(draft->scale, draft->store, id); }
+
 uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
-  return message_tokens(conversation_message(draft->conversation, draft->slots.ids[slot]));
+  return draft_weight(draft, draft->slots.ids[slot]);
 }

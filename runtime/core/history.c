@@ -117,6 +117,16 @@ Status history_grow(History *history, Sequence ***list) {
   return status;
 }
 
+Status history_put(History *history, uint32_t batch, Sequence *list) {
+  Batch *own;
+  assert(sequence_count(list) == sequence_count(at(history, batch)->list));
+  Status status = batches_own(&history->batches, batch, &own);
+  if (status != STATUS_OK) return status;
+  sequence_release(own->list);
+  own->list = list;
+  return STATUS_OK;
+}
+
 BatchInfo history_batch(const History *history, uint32_t batch) {
   const Batch *found = at(history, batch);
   BatchInfo info = {.index = batch, .parent = found->parent, .parent_length = found->parent_length,

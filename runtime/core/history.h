@@ -51,6 +51,10 @@ BatchInfo history_batch(const History *history, uint32_t batch);      /* batch <
 Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
 const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
+/* Puts another list of the same messages in the place of a batch's; takes it over
+   on success. STATUS_MEMORY, as below. */
+Status   history_put(History *history, uint32_t batch, Sequence *list);
+
 /* The current list, for appending only; valid until the history is changed or
    forked. STATUS_MEMORY: forks share what must be copied. */
 Status   history_grow(History *history, Sequence ***list);

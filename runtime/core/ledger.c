@@ -23,6 +23,7 @@ struct Ledger {
   Memory memory;
   HashKey key;
   uint32_t owners;
+  const Scale *scale;
   Run *runs;
   uint32_t run_count, run_room, entries;
   Stored *texts;
@@ -45,6 +46,9 @@ Status ledger_new(const Memory *memory, HashKey key, Ledger **made) {
   *made = ledger;
   return STATUS_OK;
 }
+
+void ledger_set_scale(Ledger *ledger, const Scale *scale) { ledger->scale = scale; }
+const Scale *ledger_scale(const Ledger *ledger) { return ledger->scale; }
 
 Ledger *ledger_share(Ledger *ledger) {
   ledger->owners++;

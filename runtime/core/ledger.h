@@ -14,7 +14,7 @@
 #define EBB_CORE_LEDGER_H
 
 #include "base/hash.h"
-#include "core/message.h"
+#include "core/scale.h"
 
 typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED } Action;
 
@@ -38,6 +38,9 @@ typedef struct LedgerRun {
 typedef struct Ledger Ledger;
 
 Status   ledger_new(const Memory *memory, HashKey key, Ledger **ledger);
+/* By which the messages of its runs were weighed (core/scale.h). */
+void     ledger_set_scale(Ledger *ledger, const Scale *scale);
+const Scale *ledger_scale(const Ledger *ledger);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 

@@ -109,7 +109,7 @@ bool message_next_text(const Message *message, uint32_t *at, Text *text) {
       *text = message_content(message);
     } else if (index <= parts) {
       Part part = message_part(message, index - 1);
-      if (part.text.at == 0 || part.kind == PART_REASONING) continue;
+      if (part.text.at == 0 || part.kind == PART_REASONING || part.kind == PART_IMAGE) continue;
       *text = message_text(message, part.text);
     } else {
       *text = message_text(message, message_call(message, index - 1 - parts).arguments);

@@ -55,9 +55,10 @@ typedef struct Span {
    the parts of that list, marked nested. */
 typedef struct Part {
   Span value;          /* the whole part, as JSON */
-  Span text;           /* text, reasoning, refusal, or a tool result's string */
+  Span text;           /* text, reasoning, refusal, a tool result's string; an image's URL or base64 */
   uint8_t kind;        /* PartKind */
   bool nested;
+  bool low;            /* an image of detail "low" */
 } Part;
 
 /* A tool call: of `tool_calls`, `function_call` or a tool use part. */

@@ -49,6 +49,7 @@ typedef struct Details {
   MessageId origin;          /* 0: the message itself */
   uint32_t call_count, result_count, part_count;
   uint8_t fields;            /* bit per MessageField */
+  bool guessed;              /* part of what it costs; see store_note_guess */
   bool has_timestamp;        /* then it stands behind the fields */
 } Details;
 

@@ -25,6 +25,10 @@ static const Message *message_at(const Search *search, uint32_t position) {
   return store_message(search->store, sequence_at(search->list, position));
 }
 
+static uint32_t weight_at(const Search *search, uint32_t position) {
+  return sequence_weight(search->list, sequence_at(search->list, position));
+}
+
 static uint32_t anchor_at(const Search *search, uint32_t position) { return sequence_rank(search->list, position).anchor; }
 
 static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
@@ -34,7 +38,7 @@ static size_t words_of(const Search *search) { return (size_t)search->count / 64
 
 static void drop(Search *search, uint32_t position) {
   set_bit(search->gone, position);
-  search->freed += message_tokens(message_at(search, position));
+  search->freed += weight_at(search, position);
 }
 
 static Search search_start(const Conversation *conversation, const Sequence *list) {
@@ -129,7 +133,7 @@ static void set_range(uint64_t *bits, uint32_t end) {
 static void spare_held(Search *search, uint32_t end) {
   for (uint32_t word = 0; search->held != NULL && word <= end / 64; word++) {
     for (uint64_t spared = search->held[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
-      search->freed -= message_tokens(message_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared)));
+      search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
     }
     search->gone[word] &= ~search->held[word];
   }
@@ -187,7 +191,7 @@ static uint64_t held_tokens(const Search *search) {
   uint64_t tokens = 0;
   for (uint32_t word = 0; word < words_of(search); word++) {
     for (uint64_t held = search->held[word]; held != 0; held &= held - 1) {
-      tokens += message_tokens(message_at(search, word * 64 + (uint32_t)__builtin_ctzll(held)));
+      tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(held));
     }
   }
   return tokens;

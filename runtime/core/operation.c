@@ -377,14 +377,16 @@ Status operation_filter(Conversation *conversation, const Filter *filter) {
 Status operation_rollback(Conversation *conversation, uint32_t batch, bool has_length, uint32_t length) {
   History *history = conversation_history(conversation);
   if (batch >= history_count(history)) return STATUS_RANGE;
+  Status status = conversation_reweigh(conversation, batch);
+  if (status != STATUS_OK) return status;
   if (!has_length || length == history_batch(history, batch).count) {
-    Status status = history_rollback(history, batch);
+    status = history_rollback(history, batch);
     if (status == STATUS_OK) conversation_touch(conversation);
     return status;
   }
   char description[DESCRIPTION_SIZE];
   Sequence *list;
-  Status status = history_state(history, batch, length, &list);
+  status = history_state(history, batch, length, &list);
   if (status != STATUS_OK) return status;
   snprintf(description, sizeof description, "rollback to batch %u at %u", (unsigned)batch, (unsigned)length);
   NewBatch added = {.list = list, .parent = batch, .parent_length = length, .kind = BATCH_ROLLBACK,

@@ -30,6 +30,23 @@ Status sequence_share(const Sequence *s, Sequence **shared) {
   return STATUS_OK;
 }
 
+Status sequence_rescale(const Sequence *s, Scale *scale, Sequence **rescaled) {
+  Sequence *made;
+  Status status = sequence_new(&s->memory, s->store, &made);
+  if (status != STATUS_OK) return status;
+  made->scale = scale;
+  SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = sequence_append(&made, walk.ids[i]);
+  }
+  if (status == STATUS_OK) *rescaled = made;
+  else sequence_release(made);
+  return status;
+}
+
+Scale *sequence_scale(const Sequence *s) { return s->scale; }
+uint32_t sequence_weight(const Sequence *s, MessageId id) { return scale_weight(s->scale, s->store, id); }
+
 void sequence_release(Sequence *s) {
   if (s == NULL) return;
   node_release(s, s->root.kid);

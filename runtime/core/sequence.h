@@ -15,7 +15,7 @@
 #ifndef EBB_CORE_SEQUENCE_H
 #define EBB_CORE_SEQUENCE_H
 
-#include "core/store.h"
+#include "core/scale.h"
 #include "core/sum.h"
 
 typedef struct Sequence Sequence;
@@ -24,6 +24,12 @@ Status    sequence_new(const Memory *memory, const Store *store, Sequence **s);
 /* A second owner in O(1), or STATUS_MEMORY. */
 Status    sequence_share(const Sequence *s, Sequence **shared);
 void      sequence_release(Sequence *s);        /* NULL is allowed */
+
+/* The same messages, weighed by a scale (NULL: by their own tokens) that has
+   counted them all. O(n) */
+Status    sequence_rescale(const Sequence *s, Scale *scale, Sequence **rescaled);
+Scale    *sequence_scale(const Sequence *s);
+uint32_t  sequence_weight(const Sequence *s, MessageId id);      /* of any message of the store */
 
 uint32_t  sequence_count(const Sequence *s);    /* O(1) */
 Sum       sequence_sum(const Sequence *s);      /* O(1) */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "core/scale.h"
 
 #define FIRST_SEGMENT_BITS 6
 #define SEGMENT_COUNT (32 - FIRST_SEGMENT_BITS)
@@ -50,6 +51,8 @@ struct Store {
   Message *segments[SEGMENT_COUNT];
   int64_t *times[SEGMENT_COUNT];      /* as long as the segment; NULL: none of it has a timestamp */
   StoreBlock *blocks;
+  uint32_t guesses;          /* messages that are noted as such */
+  Scale *scales;
   Map waiting;               /* hash of a call's id -> newest waiting call */
   Inserted *inserted;        /* by id */
   uint32_t inserted_count, inserted_room;
@@ -126,6 +129,7 @@ void store_release(Store *store) {
     memory_free(&memory, store->times[i], times_size(i));
   }
   map_free(&store->waiting);
+  scales_free(store->scales);
   memory_free(&memory, store->inserted, store->inserted_room * sizeof *store->inserted);
   memory_free(&memory, store, sizeof *store);
 }
@@ -384,6 +388,21 @@ void store_weigh(Store *store, MessageId id, uint32_t tokens) {
   message_at(store, id)->tokens = tokens & MESSAGE_TOKENS_MAX;
 }
 
+void store_note_guess(Store *store, MessageId id) {
+  Details *details = message_at(store, id)->details;
+  assert(details != NULL);   /* only parts are guessed at */
+  store->guesses += !details->guessed;
+  details->guessed = true;
+}
+
+bool store_is_guess(const Store *store, MessageId id) {
+  const Details *details = message_at(store, id)->details;
+  return details != NULL && details->guessed;
+}
+
+uint32_t store_guesses(const Store *store) { return store->guesses; }
+Scale **store_scales(Store *store) { return &store->scales; }
+
 StoreMark store_mark(const Store *store) {
   return (StoreMark){.count = store->count, .span = store->span, .inserted = store->inserted_count, .block = store->blocks,
                      .used = store->blocks ? store->blocks->used : 0};
@@ -392,6 +411,7 @@ StoreMark store_mark(const Store *store) {
 static void take_back(Store *store, MessageId id) {
   Details *details = message_at(store, id)->details;
   if (details == NULL) return;
+  store->guesses -= details->guessed;
   for (uint32_t i = details->result_count; i-- > 0;) {
     const ResultData *data = &details_results(details)[i];
     if (data->ended_wait) wait_again(store, (Link){.message = data->answers, .call = data->call});
@@ -402,6 +422,7 @@ static void take_back(Store *store, MessageId id) {
 void store_rewind(Store *store, StoreMark mark) {
   assert(mark.count <= store->count);
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
+  scales_rewind(store->scales, store->count);
   store->span = mark.span;
   store->inserted_count = mark.inserted;
   while (store->blocks != mark.block) drop_block(store);

@@ -72,6 +72,12 @@ Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);
    weighs nothing yet. STATUS_LIMIT when ids run out or raw is 2 GiB or more. */
 Status     store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id);
 void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* tokens <= MESSAGE_TOKENS_MAX */
+/* Notes that part of a message's cost, by some counter, had to be guessed. */
+void       store_note_guess(Store *store, MessageId id);
+bool       store_is_guess(const Store *store, MessageId id);
+uint32_t   store_guesses(const Store *store);                            /* how many are noted */
+/* Where scale.h keeps its list; the store frees that at its end. */
+struct Scale **store_scales(Store *store);
 
 /* How a refused operation leaves no trace: everything that was added after the
    mark goes, links and blocks included. Nobody may have seen it. Cannot fail. */

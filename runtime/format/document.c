@@ -228,15 +228,6 @@ static Status load_lines(Loader *loader) {
   return STATUS_OK;
 }
 
-/* Members of a body that the model reads besides its messages. */
-static bool is_overhead(Text key) {
-  static const char *const names[] = {"tools", "functions", "system", "instructions", "response_format"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (text_equal(key, text_of(names[i]))) return true;
-  }
-  return false;
-}
-
 static Status load_member(Loader *loader, Text key) {
   JsonValue value;
   JsonKind kind;
@@ -251,14 +242,27 @@ static Status load_member(Loader *loader, Text key) {
   }
   if (!json_value(&loader->json, &value)) return loader->json.status;
   if (text_equal(key, text_of("model")) && value.kind == JSON_STRING) loader->document->model = json_text(&value);
-  if (is_overhead(key) && value.kind != JSON_NULL && conversation_counter(loader->conversation)->given == NULL) {
-    uint32_t tokens;
-    Text text = text_plain(value.bytes, value.size);
-    Status status = cost_of_text(conversation_counter(loader->conversation), text, &tokens);
+  BodyPart part;
+  if (body_part_of(key, &part)) loader->document->parts[part] = value;
+  return STATUS_OK;
+}
+
+Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {
+  *cost = (Cost){0};
+  for (unsigned part = 0; part < BODY_PARTS; part++) {
+    if (document->parts[part].bytes == NULL) continue;
+    Status status = body_part_cost(counter, memory, (BodyPart)part, &document->parts[part], cost);
     if (status != STATUS_OK) return status;
-    conversation_add_overhead(loader->conversation, tokens);
   }
   return STATUS_OK;
+}
+
+static Status add_overhead(Loader *loader) {
+  Cost cost;
+  Status status = document_overhead(loader->document, conversation_counter(loader->conversation),
+                                    conversation_memory(loader->conversation), &cost);
+  if (status == STATUS_OK) conversation_add_overhead(loader->conversation, cost);
+  return status;
 }
 
 static Status load_body(Loader *loader) {
@@ -270,6 +274,8 @@ static Status load_body(Loader *loader) {
     if (status != STATUS_OK) return status;
   }
   if (loader->json.status == STATUS_OK) {
+    Status status = add_overhead(loader);
+    if (status != STATUS_OK) return status;
     first_skip_blank(&loader->json);
     if (loader->json.at < loader->json.end) {
       json_fail(&loader->json, STATUS_SHAPE, loader->json.at,

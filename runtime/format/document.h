@@ -26,6 +26,7 @@
 #include "core/operation.h"
 #include "format/place.h"
 #include "format/reader.h"
+#include "format/tool_cost.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)     /* of an array or a body, by default; JSONL has no cap */
 
@@ -39,6 +40,7 @@ typedef struct Document {
   Text before, after, gap;   /* plain */
   MessageId first;           /* of the messages that were read: first, first + 1, ... */
   uint32_t count;
+  JsonValue parts[BODY_PARTS];   /* of a body: what the model reads besides its messages; bytes NULL: absent */
   Text model;                /* of a body: its model; size 0: none. As in JSON, inside the quotes */
 } Document;
 
@@ -103,6 +105,9 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
 
 /* That the file is larger than the cap of arrays and bodies. */
 DocumentError document_over_cap(void);
+
+/* What the parts of a body cost. STATUS_MEMORY, STATUS_LIMIT. */
+Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost);
 
 /* Appends the messages of a file to a conversation that is empty and nobody
    else's. On success the store owns `bytes` (of `capacity`; may be NULL if size

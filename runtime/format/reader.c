@@ -176,7 +176,7 @@ static bool read_function_call(Context *context) {
 
 /* What a part has, whatever its type turns out to be: `type` may come last. */
 typedef struct PartFields {
-  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result;   /* bytes NULL: absent */
+  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result, image, detail;   /* bytes NULL: absent */
 } PartFields;
 
 static const struct {
@@ -211,6 +211,9 @@ static JsonValue *field_of(PartFields *fields, Text key) {
   if (key_is(key, "name")) return &fields->name;
   if (key_is(key, "input")) return &fields->input;
   if (key_is(key, "content")) return &fields->content;
+  if (key_is(key, "image_url") || key_is(key, "source") || key_is(key, "image") || key_is(key, "data") ||
+      key_is(key, "imageBase64")) return &fields->image;
+  if (key_is(key, "detail")) return &fields->detail;
   if (key_is(key, "tool_use")) return &fields->tool_use;
   if (key_is(key, "tool_result")) return &fields->tool_result;
   return NULL;
@@ -255,6 +258,30 @@ static bool add_use(Context *context, const JsonValue *part, PartFields *fields)
     call.arguments = fields->input.kind == JSON_STRING ? inside(context, &fields->input) : whole(context, &fields->input);
   }
   return add_call(context, call);
+}
+
+/* An image stands as a string (Responses, AI SDK), or in an object: {"url", "detail"}
+   (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"} (Anthropic).
+   One that stands nowhere is none the less an image. */
+static bool find_image(Context *context, PartFields *fields, Part *part) {
+  const JsonValue *image = &fields->image;
+  part->text = string_span(context, image);
+  if (image->bytes != NULL && image->kind == JSON_OBJECT) {
+    Json inner;
+    Text key;
+    json_open(&inner, image->bytes, image->size);
+    inner.tolerant = context->json->tolerant;
+    if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
+    while (json_next_member(&inner, &key)) {
+      JsonValue value;
+      if (!json_value(&inner, &value)) break;
+      if (key_is(key, "url") || key_is(key, "data")) part->text = string_span(context, &value);
+      else if (key_is(key, "detail")) fields->detail = value;
+    }
+    if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
+  }
+  part->low = fields->detail.bytes != NULL && fields->detail.kind == JSON_STRING && key_is(json_text(&fields->detail), "low");
+  return true;
 }
 
 static bool read_part(Context *context, Json *json, bool nested);
@@ -302,6 +329,7 @@ static bool read_part(Context *context, Json *json, bool nested) {
   Part part = {.kind = (uint8_t)kind_of(&fields), .value = whole(&here, &value), .nested = nested};
   if (part.kind == PART_TOOL_RESULT && !nested) return add_tool_result(&here, part, &value, &fields);
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
+  if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
   if (part.kind == PART_TEXT || part.kind == PART_REASONING) part.text = string_span(&here, &fields.text);
   return add_part(&here, part);
 }

@@ -159,8 +159,8 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
   if (status != STATUS_OK) return status;
   repairer->shift += (step->kind == PLAN_INSERT) - (step->kind == PLAN_DROP);
   static const Action actions[] = {ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED};
-  int64_t before = old == 0 ? 0 : message_tokens(store_message(plan->store, old));
-  int64_t after = made == 0 ? 0 : message_tokens(store_message(plan->store, made));
+  int64_t before = old == 0 ? 0 : sequence_weight(repairer->list, old);
+  int64_t after = made == 0 ? 0 : sequence_weight(repairer->list, made);
   MessageId first = old == 0 ? made : old;
   ledger_add(repairer->ledger, cause,
              (LedgerRun){.action = actions[step->kind], .first = first, .count = 1, .replacement = old == 0 ? 0 : made,
@@ -171,6 +171,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
 static Status carry_out_all(Repairer *repairer, const Plan *plan) {
   Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
   if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
+  if (status == STATUS_OK) ledger_set_scale(repairer->ledger, sequence_scale(repairer->list));
   for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
     status = carry_out(repairer, plan, &plan->steps[i]);
   }

@@ -3,7 +3,7 @@
 -- Kept whatever happens: system messages, pinned messages, the pending unit and
 -- the last user message (the draft sees to that), and the last `recent` units.
 --
--- Run:   ebb trim scripts/policies/shrink_tools.in.json --budget 210 \
+-- Run:   ebb trim scripts/policies/shrink_tools.in.json --budget 220 \
 --          --policy scripts/policies/shrink_tools.lua:recent=2
 -- gives scripts/policies/shrink_tools.out.json
 

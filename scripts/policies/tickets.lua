@@ -3,7 +3,7 @@
 --
 -- Each step is taken only while the request is still over the budget.
 --
--- Run:   ebb trim scripts/policies/tickets.in.json --encoding cjk --budget 160 \
+-- Run:   ebb trim scripts/policies/tickets.in.json --encoding cjk --budget 168 \
 --          --policy scripts/policies/tickets.lua:turns=2
 -- gives scripts/policies/tickets.out.json
 

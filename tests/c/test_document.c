@@ -69,7 +69,7 @@ static void shapes_are_told_apart_and_written_back(void **state) {
 
 static const char *const MESSAGES[] = {M1, M2, M3};
 
-static const struct Pieces {
+static const struct Cuttings {
   const char *shows, *before, *gaps[2], *after;
   bool lines;
 } pieces[] = {
@@ -89,7 +89,7 @@ typedef struct Item {
 } Item;
 
 /* Writes the model's file. */
-static size_t compose(const struct Pieces *of, const Item *items, size_t count, char *out, size_t room) {
+static size_t compose(const struct Cuttings *of, const Item *items, size_t count, char *out, size_t room) {
   const char *after = of->lines && count == 0 ? "" : of->after;
   size_t size = (size_t)snprintf(out, room, "%s", of->before);
   for (size_t i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ static size_t compose(const struct Pieces *of, const Item *items, size_t count, 
   return size;
 }
 
-static void load_pieces(Loaded *loaded, const struct Pieces *of) {
+static void load_pieces(Loaded *loaded, const struct Cuttings *of) {
   char text[1000];
   Item items[] = {{M1, ""}, {M2, of->gaps[0]}, {M3, of->gaps[1]}};
   size_t size = compose(of, items, 3, text, sizeof text);
@@ -109,7 +109,7 @@ static void load_pieces(Loaded *loaded, const struct Pieces *of) {
 }
 
 /* The conversation is what the model says, and loads again as such. */
-static void assert_model(const Loaded *loaded, const struct Pieces *of, const Item *items, size_t count) {
+static void assert_model(const Loaded *loaded, const struct Cuttings *of, const Item *items, size_t count) {
   char text[1000];
   size_t size = compose(of, items, count, text, sizeof text);
   Loaded again;
@@ -135,7 +135,7 @@ static void dropping_leaves_the_bytes_of_all_others(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
     for (unsigned kept = 0; kept < 8; kept++) {
-      const struct Pieces *of = &pieces[i];
+      const struct Cuttings *of = &pieces[i];
       Loaded loaded;
       Item items[3];
       size_t count = 0;
@@ -181,7 +181,7 @@ static void inserting_leaves_the_bytes_of_all_others(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
     for (uint32_t position = 0; position <= 3; position++) {
-      const struct Pieces *of = &pieces[i];
+      const struct Cuttings *of = &pieces[i];
       Loaded loaded;
       Item items[4];
       size_t count = 0;
@@ -201,7 +201,7 @@ static void replacing_leaves_the_gaps_too(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
     for (uint32_t position = 0; position < 3; position++) {
-      const struct Pieces *of = &pieces[i];
+      const struct Cuttings *of = &pieces[i];
       Loaded loaded;
       Item items[] = {{M1, ""}, {M2, of->gaps[0]}, {M3, of->gaps[1]}};
       load_pieces(&loaded, of);

@@ -238,7 +238,7 @@ static void drops_in_a_row_are_one_run(void **state) {
   assert_int_equal(ledger_count(ledger), 4);
   assert_int_equal(ledger_run_of(ledger, 2, &place).first + place, 3);
   assert_int_equal(ledger_run_of(ledger, 3, &place).first + place, 4);
-  assert_int_equal(ledger_run(ledger, 0).freed, 4 + 5 + 4);
+  assert_int_equal(ledger_run(ledger, 0).freed, 5 + 6 + 5);
   assert_true(text_equal(ledger_text(ledger, ledger_run(ledger, 1).cause.by), text_of("other")));
   end(draft, chat, &fail);
 }

@@ -26,6 +26,8 @@ static const struct {
   {"WebP, lossless", BYTES("RIFF\x1a\0\0\0WEBPVP8L\x0e\0\0\0\x2f\x8f\x01\x4b\0\0\0"), 400, 301, 25},
   {"WebP, extended", BYTES("RIFF\x1a\0\0\0WEBPVP8X\x0a\0\0\0\x10\0\0\0\xff\x0f\0\x0f\x27\0"), 4096, 10000, 30},
   {"JPEG, its frame first", BYTES("\xff\xd8\xff\xc0\0\x11\x08\x01\xe0\x02\x80\x03\x01\x22\0"), 640, 480, 11},
+  {"JPEG, behind its Huffman tables",
+   BYTES("\xff\xd8\xff\xc4\0\x08\x08\0\x07\0\x09\x01\xff\xc0\0\x11\x08\x01\xe0\x02\x80\x03"), 640, 480, 21},
   {"JPEG, progressive, behind two segments, a fill byte and a restart marker",
    BYTES("\xff\xd8\xff\xe0\0\x06JFIF\xff\xff\xfe\0\x04\xff\xc0\xff\xd0\xff\xc2\0\x11\x08\0\x10\0\x20\x03"), 32, 16, 28},
 };
@@ -102,7 +104,7 @@ static void what_has_no_size_says_so(void **state) {
   (void)state;
   static const char *const sources[] = {
     "", "https://example.com/cat.png", "http://x/", "data:", "data:,", "data:image/png,iVBORw0KGgo",
-    "data:image/png;base64", "data:image/png;base64,", "data:image/png;base64,iVBORw0KGgo=",
+    "data:image/png;base64", "data:image/png,iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAYAAAA=", "data:image/png;base64,", "data:image/png;base64,iVBORw0KGgo=",
     "data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=", "not an image", "iVBORw0KGgoAAAANSUhEUgAA!yAAAAJYCAYAAAA=",
     "iVBORw0KGgoAAAANSUhEUgAAAAAAAAJYCAYAAAA=",     /* PNG, 0 wide */
     "iVBORw0KGgoAAAANSUhEUgABAAAAAAJYCAYAAAA=",     /* PNG, 65536 wide */

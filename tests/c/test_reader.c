@@ -150,7 +150,7 @@ static const struct Accepted {
   {"{'role':'user','content':[{'type':'text','text':'a'},{'text':'b','type':'input_text'}]}",
    "user text(a) text(b)"},
   {"{'role':'user','content':[ {'type':'image_url','image_url':{'url':'u'}} , {'type':'input_audio'},"
-   "{'type':'file','file':{}}]}", "user image(-) audio(-) file(-)"},
+   "{'type':'file','file':{}}]}", "user image(u) audio(-) file(-)"},
   {"{'role':'assistant','content':[{'type':'refusal','refusal':'no'},{'type':'output_text','text':'\\t'}]}",
    "assistant text(no) text(~\\t)"},
   /* Anthropic's */

@@ -6,6 +6,7 @@
 local ebb = require "ebb"
 local core = require "ebb.support.core"
 local memory = require "ebb.policies.memory"
+local vocabularies = require "ebb.support.vocabularies"
 
 local function call_of(id)
   return { { id = id, type = "function", ["function"] = { name = "look", arguments = "{}" } } }
@@ -174,6 +175,32 @@ call("forget", function(world) return world.chat:forget(2) or true end)
 
 call("trim", function(world) return world.chat:trim { budget = 60, policy = { "keep_recent", keep = 1 } } end)
 call("trim, counted", function(world) return world.chat:trim { budget = 60 } end, counted)
+---- Counting ----
+
+local BODY = ebb.json.encode {
+  model = "gpt-4o",
+  tools = { { type = "function", ["function"] = { name = "look", description = "Looks.", parameters = {
+    type = "object", properties = { at = { type = "string", description = "Where.", enum = { "here", "there" } } },
+  } } } },
+  messages = { { role = "user", content = { { type = "text", text = "What \u{2603} is this?" },
+    { type = "image_url", image_url = { url = "data:image/gif;base64,R0lGODlhQAHIAPcAAA==" } } } } },
+}
+
+call("parse a body", function() return ebb.parse(BODY, { clock = clock }) end)
+call("tokens by another counter", function(world) return world.chat:tokens { encoding = "bytes4" } end)
+call("recount", function(world) return world.chat:recount { encoding = "bytes4" } end)
+call("recount, rollback", function(world) return world.chat:rollback(0) end, function()
+  local world = { chat = make_chat() }
+  world.chat:recount { model = "claude-sonnet-4-5" }
+  return world
+end)
+call("trim by another counter", function(world) return world.chat:trim { budget = 70, encoding = "bytes4" } end)
+call("report_usage", function(world) return world.chat:report_usage { prompt_tokens = 400 } end)
+if vocabularies.find "cl100k_base" then
+  call("recount exactly", function(world) return world.chat:recount { encoding = "cl100k_base" } end)
+  call("parse exactly", function() return ebb.parse(TEXT, { clock = clock, encoding = "cl100k_base" }) end)
+end
+
 call("trim by function", function(world)
   return world.chat:trim { budget = 100, policy = function(draft)
     draft.memory.runs = (draft.memory.runs or 0) + 1

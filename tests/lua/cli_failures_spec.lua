@@ -43,9 +43,9 @@ describe("the command", function()
       { CANNOT_FIT, "run %/hungry_nodes.lua --input %/small.json", "cannot fit" },
 
       { SCRIPT, "trim %/small.json --budget 1000 --policy %/raises.lua", "raises.lua:1: boom" },
-      { SCRIPT, "trim %/small.json --budget 14 --policy %/lazy.lua", "over budget" },
-      { SCRIPT, "trim %/small.json --budget 14 --policy %/broken.lua", "broken.lua:1:" },
-      { SCRIPT, "trim %/small.json --budget 14 --policy %/number.lua", "expected a policy" },
+      { SCRIPT, "trim %/small.json --budget 16 --policy %/lazy.lua", "over budget" },
+      { SCRIPT, "trim %/small.json --budget 16 --policy %/broken.lua", "broken.lua:1:" },
+      { SCRIPT, "trim %/small.json --budget 16 --policy %/number.lua", "expected a policy" },
       { SCRIPT, "filter %/raises_filter.lua --input %/small.json", "raises_filter.lua:1:" },
       { SCRIPT, "filter %/broken.lua --input %/small.json", "broken.lua:1:" },
       { SCRIPT, "filter %/number.lua --input %/small.json", "expected a filter" },

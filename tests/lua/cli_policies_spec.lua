@@ -38,9 +38,9 @@ describe("the command's policies", function()
 
     it("in a text on the command line", function()
       local policy = "return function(draft, budget) draft:drop_oldest { to = budget, reason = \"a:b=c\" } end"
-      local out = does(("trim %s --budget 14 --policy '%s'"):format(path_of "small.json", policy))
+      local out = does(("trim %s --budget 16 --policy '%s'"):format(path_of "small.json", policy))
       assert.equal('[{"role":"system","content":"Be brief."},{"role":"user","content":"Bye"}]', out)
-      contains("policy text:1:", fails(command.SCRIPT, ("trim %s --budget 14 --policy 'return ='")
+      contains("policy text:1:", fails(command.SCRIPT, ("trim %s --budget 16 --policy 'return ='")
         :format(path_of "small.json")))
     end)
 

@@ -31,7 +31,7 @@ describe("the command", function()
 
   describe("trim", function()
     it("writes the kept messages in the shape of the input, and nothing else", function()
-      local out, err = does(("trim %s --budget 14"):format(path_of "small.json"))
+      local out, err = does(("trim %s --budget 16"):format(path_of "small.json"))
 
       assert.equal('[{"role":"system","content":"Be brief."},{"role":"user","content":"Bye"}]', out)
       assert.equal("", err)
@@ -144,7 +144,7 @@ describe("the command", function()
         trim = function(draft, _, options) draft:note(math.type(options.n) .. " " .. options.n .. options.word) end,
       }]])
 
-      local line = "trim %s --budget 14 --explain --policy %s:n=5,word=7 --policy keep_recent"
+      local line = "trim %s --budget 16 --explain --policy %s:n=5,word=7 --policy keep_recent"
       local out, err = does(line:format(path_of "small.json", policy))
 
       contains("note by mine: integer 57", err)

@@ -83,7 +83,7 @@ describe("examples in scripts/", function()
 
   it("the policy shrink_tools", function()
     compare("policies/shrink_tools", function(chat)
-      assert(chat:trim { budget = 210, policy = { "scripts/policies/shrink_tools.lua", recent = 2 } })
+      assert(chat:trim { budget = 220, policy = { "scripts/policies/shrink_tools.lua", recent = 2 } })
     end)
   end)
 

@@ -2,6 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
+local vocabularies = require "ebb.support.vocabularies"
 
 --- The blocks of a language, in order.
 local function blocks(language)
@@ -24,7 +25,8 @@ describe("README", function()
     local code = lua[1]:gsub('"out%.json"', ("%q"):format(out))
     run(code, { print = function(...) printed[#printed + 1] = table.concat({ ... }, "  ") end })
 
-    assert.equal(lua[1]:match "print%(#chat.-%-%- ([^\n]*)", printed[1])
+    local installed = vocabularies.find "o200k_base"   -- that of the sample's model; else it is estimated
+    if installed then assert.equal(lua[1]:match "print%(#chat.-%-%- ([^\n]*)", printed[1]) end
     assert.truthy(printed[2]:find("New question", 1, true))
     assert.truthy(printed[3]:match "^dropped  2  oldest  %d+$")
     assert.equal(5, #assert(ebb.load(out)))

@@ -245,7 +245,7 @@ describe("what a lenient reading leaves", function()
     file("short.lua", "return function(draft) for message in draft:messages {} do " ..
       "draft:replace(message, { content = message.role }) end end")
 
-    local line = "trim %s --role-map bot=assistant --unguarded --budget 8 --policy %s"
+    local line = "trim %s --role-map bot=assistant --unguarded --budget 9 --policy %s"
     local run = ebb(line:format(path, path_of "short.lua"))
 
     assert.equal(0, run.status, run.err)

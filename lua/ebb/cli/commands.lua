@@ -18,6 +18,7 @@ commands.list = {
   { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },
   { name = "vocab", summary = "List, import or verify the vocabularies of exact counts." },
   { name = "policies", summary = "List trim policies, or the options of one." },
+  { name = "models", summary = "List models: windows, encodings, how they are counted." },
   { name = "help", summary = "Explain a command." },
 }
 

@@ -4,6 +4,8 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local models = require "ebb.models"
+local model_file = require "ebb.cli.model_file"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -29,27 +31,42 @@ local function messages_of(chat)
   return messages
 end
 
+--- What so many tokens cost as input, where the user gave prices.
+local function price_of(model, tokens)
+  local prices = model and model.prices
+  return prices and tokens * prices.input / 1e6
+end
+
 local function count_conversation(given, path)
   local chat = options.load(path, given)
   local tokens, trust = chat:tokens()
-  return { file = path, tokens = tokens, trust = trust, messages = given.by and messages_of(chat) or nil }
+  options.tell_stand_in(chat)
+  return {
+    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
+    messages = given.by and messages_of(chat) or nil,
+  }
 end
 
---- A text costs what it adds to a message.
 local function count_text(given, path)
-  local cap = given.max_file or TEXT_MAX
-  local content = failure.check(core.read_file(path, cap))
-  local asked = { model = given.model, encoding = given.encoding, max_message = cap * 2 }   -- escapes take room
-  local chat = failure.typed(ebb.conversation, asked)
-  chat:append { { role = "user", content = "" }, { role = "user", content = content } }
-  local _, trust = chat:tokens()
-  return { file = path, tokens = chat[2].tokens - chat[1].tokens, trust = trust }
+  local chat = failure.typed(ebb.conversation, { model = given.model, encoding = given.encoding })
+  local content = failure.check(core.read_file(path, given.max_file or TEXT_MAX))
+  options.tell_stand_in(chat)
+  local tokens, trust, code = core.counter.text(chat, content)
+  if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), code) end
+  return {
+    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
+  }
 end
+
+--- From the surest on; a sum is as sure as its least sure part.
+local TRUST = { exact = 1, derived = 2, given = 3, calibrated = 4, estimated = 5 }
 
 local function total_of(results)
-  local total = { file = "total", tokens = 0, trust = results[1].trust }
+  local total = { file = "total", tokens = 0, trust = "exact" }
   for _, result in ipairs(results) do
     total.tokens = total.tokens + result.tokens
+    if TRUST[result.trust] > TRUST[total.trust] then total.trust = result.trust end
+    total.price = result.price and (total.price or 0) + result.price or total.price
   end
   return total
 end
@@ -58,23 +75,36 @@ end
 local function add_rows(rows, result)
   for _, message in ipairs(result.messages or {}) do
     local place = ("%s[%d] %s"):format(result.file, message.index, message.role)
-    rows[#rows + 1] = { tostring(message.tokens), result.trust, place }
+    rows[#rows + 1] = { tostring(message.tokens), result.trust, "", place }
   end
-  rows[#rows + 1] = { tostring(result.tokens), result.trust, result.file }
+  local price = result.price and ("%.4f"):format(result.price) or ""
+  rows[#rows + 1] = { tostring(result.tokens), result.trust, price, result.file }
+end
+
+--- The rows and columns without prices.
+local function without_prices(rows, columns)
+  for _, row in ipairs(rows) do
+    table.remove(row, 3)
+  end
+  table.remove(columns, 3)
 end
 
 local function as_table(results)
-  local columns = { { title = "tokens", right = true }, { title = "trust" }, { title = "file" } }
+  local columns = {
+    { title = "tokens", right = true }, { title = "trust" }, { title = "price", right = true }, { title = "file" },
+  }
   local rows = {}
   for _, result in ipairs(results) do
     add_rows(rows, result)
   end
   if #results > 1 then add_rows(rows, total_of(results)) end
+  if not total_of(results).price then without_prices(rows, columns) end
   return grid.render(columns, rows, math.maxinteger)
 end
 
 function count.run(given)
   local files = given.files[1] and given.files or { options.path(nil) }
+  model_file.load()
   if given.by and given.text then failure.usage("--by message and --text do not go together") end
   local results = core.json.array {}
   for i, path in ipairs(files) do

@@ -2,6 +2,8 @@
 
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local model_file = require "ebb.cli.model_file"
+local models = require "ebb.models"
 local script_path = require "ebb.support.script_path"
 local terminal = require "ebb.cli.terminal"
 
@@ -69,7 +71,8 @@ function options.filter_path(parser) add_folders(parser, "--filter-path", "filte
 --- How tokens are counted, and how much is read.
 function options.reading(parser)
   parser:option("--model", "Count as for this model."):argname("<name>")
-  parser:option("--encoding", "Count by this encoding: bytes4, cjk or utf16_2_5."):argname("<name>")
+  parser:option("--encoding", "Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5.")
+    :argname("<name>")
   parser:option("--max-message", "Largest message that is read (default 16M)."):argname("<bytes>")
     :convert(options.bytes "--max-message")
   parser:option("--max-file", "Largest array or body that is read (default 256M)."):argname("<bytes>")
@@ -95,6 +98,7 @@ end
 ---@param given table       as parsed
 ---@return ebb.ConversationOptions
 function options.of_conversation(given)
+  model_file.load()
   return {
     model = given.model, encoding = given.encoding,
     max_message = given.max_message, max_file = given.max_file,
@@ -158,6 +162,17 @@ function options.load(file, given, quiet)
   local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(given)))
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   return chat, path
+end
+
+local told = false
+
+--- Says once that an estimator stands in for the vocabulary of the model.
+---@param chat ebb.Conversation
+function options.tell_stand_in(chat)
+  local missing = models.missing(chat)
+  if not missing or told then return end
+  told = true
+  terminal.say(("%s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 
 --- Writes the conversation in the shape in which it came.

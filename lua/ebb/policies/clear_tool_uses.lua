@@ -122,7 +122,7 @@ that calls and results stay together. Excluded tools still count among the newes
 
 Kept whatever happens: what is guarded (pinned, a call without its results). It may
 leave more than the budget, so another policy usually comes after it.]],
-  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 520 \
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 540 \
     --policy clear_tool_uses:keep=1,exclude_tools=read_file]],
 
   trim = function(draft, budget, options)

@@ -19,11 +19,13 @@ local summary = require "ebb.policies.summary"
 
 local trim = {}
 
-local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model" }
+local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "encoding" }
 
 ---@class ebb.Run              One trim under way; found by its draft, for draft:run
 ---@field draft ebb.Draft
----@field budget integer
+---@field asked integer     the budget as the caller gave it
+---@field budget integer    the same in the draft's weights
+---@field measure { weight: function, total: function }
 ---@field memories table<string, table>   by policy name
 ---@field model? fun(request: table): any, string?
 ---@field no_answer? string              why the model gave none that could be used, the last time
@@ -46,9 +48,9 @@ local function flag(value, name, default)
   return value
 end
 
---- The window less the output reserve of the conversation's model.
-local function default_budget(chat)
-  local model = models.of(chat)
+--- The window less the output reserve of the model that was named, or the conversation's.
+local function default_budget(chat, named)
+  local model = named or models.of(chat)
   if not model then
     refuse("argument", "trim needs a budget: the conversation has no model", "chat:trim { budget = 8000 }")
   end
@@ -60,16 +62,22 @@ local function read_options(chat, given)
   given = given or {}
   if type(given) ~= "table" then refuse("argument", "trim takes a table", "chat:trim { budget = 8000 }") end
   options.names(given, NAMES, "trim")
-  if given.model ~= nil and type(given.model) ~= "function" then
-    refuse("argument", "model is a function that answers a request", "model = function(request) return text end")
+  local is_name = type(given.model) == "string"
+  if given.model ~= nil and not is_name and type(given.model) ~= "function" then
+    local hint = "model = function(request) return text end"
+    refuse("argument", "model is a model's name, or a function that answers a request", hint)
   end
-  local budget = given.budget == nil and default_budget(chat) or tokens(given.budget, "budget")
+  local counter, model
+  if given.encoding ~= nil or is_name then
+    counter, model = models.counter { encoding = given.encoding, model = is_name and given.model or nil }
+  end
+  local budget = given.budget == nil and default_budget(chat, model) or tokens(given.budget, "budget")
   local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
   return {
     budget = math.max(0, budget - reserve),
     guards = flag(given.guards, "guards", true),
     dry_run = flag(given.dry_run, "dry_run", false),
-    policy = given.policy, model = given.model,
+    policy = given.policy, model = not is_name and given.model or nil, counter = counter,
   }
 end
 
@@ -81,6 +89,19 @@ local function resolve(spec)
   local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
   if not is_file then error(steps, 0) end
   return nil, tostring(steps), (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
+end
+
+--- Policies work with weights, budgets and reports are calibrated totals: a draft is
+--- within `weight(budget)` if and only if its total is within the budget.
+local function measure_of(chat, asked)
+  if asked.counter then
+    local function same(n) return n end
+    return { weight = same, total = same }   -- what was learnt is about the chat's own counter
+  end
+  return {
+    weight = function(budget) return core.counter.plain(chat, budget) end,
+    total = function(n) return core.counter.calibrated(chat, n) end,
+  }
 end
 
 ---- Running ----
@@ -158,13 +179,14 @@ local function plural(n, word)
   return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
 end
 
-local function cannot_fit(draft, guarded_tokens, budget)
+local function cannot_fit(run, guarded_tokens)
+  local draft = run.draft
   local messages = 0
   for unit in draft:units {} do
     if unit.guarded then messages = messages + unit.count end
   end
   local text = "cannot fit: the guarded part is %s and costs %d tokens; the budget is %d"
-  return text:format(plural(messages, "message"), guarded_tokens, budget)
+  return text:format(plural(messages, "message"), run.measure.total(guarded_tokens), run.asked)
 end
 
 local function names_of(steps)
@@ -182,9 +204,10 @@ local function refusals_of(draft)
   return ("; %s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
-local function over_budget(draft, left, budget, steps)
+local function over_budget(run, left, steps)
+  left = run.measure.total(left)
   local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
-  return text:format(names_of(steps), left, left - budget, budget, refusals_of(draft))
+  return text:format(names_of(steps), left, left - run.asked, run.asked, refusals_of(run.draft))
 end
 
 ---- One trim ----
@@ -193,20 +216,21 @@ end
 local function shape(run, steps)
   local info = core.draft.info(run.draft)
   if info.guarded_tokens > run.budget then
-    return nil, cannot_fit(run.draft, info.guarded_tokens, run.budget), "cannot_fit"
+    return nil, cannot_fit(run, info.guarded_tokens), "cannot_fit"
   end
   local ok, message, code = run_steps(run, steps, attempt_step)
   if not ok then return nil, message, code end
   local left = run.draft:tokens()
-  if left > run.budget then return nil, over_budget(run.draft, left, run.budget, steps), "over_budget" end
+  if left > run.budget then return nil, over_budget(run, left, steps), "over_budget" end
   return true
 end
 
-local function report_of(chat, draft, budget)
+local function report_of(chat, run)
+  local draft = run.draft
   local info = core.draft.info(draft)
   local _, trust = draft:tokens()
   return {
-    before = info.before, after = info.tokens, budget = budget, trust = trust,
+    before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.asked, trust = trust,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
     ledger = core.draft.ledger(draft),
@@ -231,7 +255,7 @@ end
 local function trim_draft(chat, run, steps, asked)
   local ok, message, code = shape(run, steps)
   if not ok then return nil, message, code end
-  local report = report_of(chat, run.draft, asked.budget)
+  local report = report_of(chat, run)
   if asked.dry_run then return report end
   return commit(chat, run, report, steps)
 end
@@ -252,8 +276,12 @@ function trim.run(chat, given)
   local asked = read_options(chat, given)
   local steps, why, what = resolve(asked.policy)
   if not steps then return nil, why, what end
-  local draft = chat:draft { guards = asked.guards }
-  local run = { draft = draft, budget = asked.budget, memories = memory.recall(chat), model = asked.model }
+  local draft = chat:draft { guards = asked.guards, by = asked.counter }
+  local measure = measure_of(chat, asked)
+  local run = {
+    draft = draft, asked = asked.budget, budget = measure.weight(asked.budget), measure = measure,
+    memories = memory.recall(chat), model = asked.model,
+  }
   runs[draft] = run
 
   local raised, report, message, code = finish(chat, run, steps, asked)

@@ -1,0 +1,61 @@
+--- The user's own models: ebb/models.json in the XDG config folder.
+--
+--     { "my-model": { "encoding": "o200k_base", "window": 32768 },
+--       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } } }
+--
+-- Keys are those of ebb.models, in camelCase. A name that is known is changed
+-- where the file says so.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+
+local model_file = {}
+
+local BYTES_MAX = 1024 * 1024
+
+--- Where it is looked for; nil where there is no home.
+---@return string?
+function model_file.path()
+  local home = os.getenv "HOME"
+  local config = os.getenv "XDG_CONFIG_HOME"
+  if not config or config == "" then config = home and home .. "/.config" end
+  return config and config .. "/ebb/models.json"
+end
+
+--- camelCase to snake_case, in depth.
+local function renamed(value)
+  if type(value) ~= "table" then return value end
+  local result = {}
+  for key, item in pairs(value) do
+    key = type(key) == "string" and key:gsub("%u", function(letter) return "_" .. letter:lower() end) or key
+    result[key] = renamed(item)
+  end
+  return result
+end
+
+local function add(path, models)
+  if type(models) ~= "table" or models[1] ~= nil then
+    failure.raise(failure.REFUSED, path .. ": expected an object of models by name")
+  end
+  for name, fields in pairs(models) do
+    local ok, problem = pcall(function() ebb.models[name] = renamed(fields) end)
+    if not ok then failure.raise(failure.REFUSED, ("%s: %s"):format(path, tostring(problem)), problem.hint) end
+  end
+end
+
+local loaded = false
+
+--- Reads it, once; that there is none is no failure.
+function model_file.load()
+  local path = model_file.path()
+  if loaded or not path then return end
+  loaded = true
+  local text, message, code = core.read_file(path, BYTES_MAX)
+  if not text and code == "absent" and not io.open(path, "rb") then return end
+  local models, why = core.json.decode(failure.check(text, message, code))
+  if models == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(path, why)) end
+  add(path, models)
+end
+
+return model_file

@@ -1,0 +1,88 @@
+--- ebb models: what is known of models, and how each one is counted here.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local known = require "ebb.models"
+local model_file = require "ebb.cli.model_file"
+local options = require "ebb.cli.options"
+local suggest = require "ebb.support.suggest"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local command = {}
+
+function command.declare(parser)
+  parser:argument("model", "A model's name."):args("?")
+  options.output(parser)
+  options.json(parser)
+end
+
+--- The encoding that counts, and how far that can be trusted.
+local function counted_by(name)
+  local chat = ebb.conversation { model = name }
+  local _, trust = chat:tokens()
+  return chat:encoding(), trust
+end
+
+local function image_of(model)
+  local image = model.image
+  if type(image) ~= "table" then return image or "none" end
+  return image.multiplier and ("%s x %s"):format(image.rule, image.multiplier) or image.rule
+end
+
+local function as_data(name)
+  local model = failure.typed(known.find, name)
+  local encoding, trust = counted_by(name)
+  local prices = model.prices
+  return {
+    name = name, encoding = model.encoding, countedBy = encoding, trust = trust, window = model.window,
+    output = model.output, dialect = model.dialect, image = image_of(model),
+    prices = prices and { input = prices.input, cachedInput = prices.cached_input, output = prices.output },
+  }
+end
+
+local COLUMNS = {
+  { title = "model" }, { title = "encoding" }, { title = "trust" }, { title = "window", right = true },
+  { title = "output", right = true }, { title = "dialect" }, { title = "images" },
+}
+
+local function list(models)
+  local rows = {}
+  for i, model in ipairs(models) do
+    rows[i] = {
+      model.name, model.encoding, model.trust, tostring(model.window), tostring(model.output), model.dialect,
+      model.image,
+    }
+  end
+  return grid.render(COLUMNS, rows, terminal.columns(true))
+end
+
+local LINES = { "encoding", "countedBy", "trust", "window", "output", "dialect", "image" }
+
+local function describe(model)
+  local lines = { model.name }
+  for _, field in ipairs(LINES) do
+    lines[#lines + 1] = ("  %-10s %s"):format(field:gsub("%u", " %0"):lower(), model[field])
+  end
+  for _, field in ipairs { "input", "cachedInput", "output" } do
+    local price = model.prices and model.prices[field]
+    if price then lines[#lines + 1] = ("  %-10s %s per million tokens"):format("price", price .. " " .. field) end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+function command.run(given)
+  model_file.load()
+  local models = core.json.array {}
+  for i, name in ipairs(given.model and { given.model } or suggest.names(ebb.models)) do
+    models[i] = as_data(name)
+  end
+  local out
+  if given.json then out = core.json.encode(given.model and models[1] or models, { indent = 2 }) .. "\n"
+  else out = text.printable(given.model and describe(models[1]) or list(models), true) end
+  terminal.result(out, given.output)
+end
+
+return command

@@ -1,0 +1,94 @@
+/*
+** The options that a conversation is made with.
+*/
+#include "bind/bind.h"
+
+static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading", "image",
+                                           "tokenizer", "max_message", "max_file", "lenient", "role_map", NULL};
+
+/* Keeps the function in field `name`, if there is one, for later calls. */
+static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
+  if (!bind_field(L, options, name)) return false;
+  if (!lua_isfunction(L, -1)) bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
+  lua_getiuservalue(L, conversation, BIND_FUNCTIONS);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+  return true;
+}
+
+/* Adds "- name: description" for the tool at the top, and pops it. */
+static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
+  if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING || bind_get_field(L, -2, "description") != LUA_TSTRING) {
+    bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
+  }
+  lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
+  lua_replace(L, -4);
+  lua_pop(L, 2);
+  luaL_addvalue(text);
+}
+
+/* Pushes {role = "system", content = heading and lines}. */
+static void push_tool_message(lua_State *L, int options, const char *heading) {
+  luaL_Buffer text;
+  lua_newtable(L);
+  lua_pushstring(L, "system");
+  lua_setfield(L, -2, "role");
+  bind_get_field(L, options, "tools");
+  int tools = lua_gettop(L);
+  luaL_checktype(L, tools, LUA_TTABLE);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, tools);
+  luaL_buffinit(L, &text);
+  luaL_addstring(&text, heading);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, tools, i);
+    describe_tool(L, i, &text);
+  }
+  luaL_pushresult(&text);
+  lua_setfield(L, tools - 1, "content");
+  lua_settop(L, tools - 1);
+}
+
+static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
+  if (!bind_field(L, options, "tools")) return;
+  const char *heading = "Available tools:";
+  if (bind_field(L, options, "tools_heading")) heading = luaL_checkstring(L, -1);
+  push_tool_message(L, options, heading);
+  MessageSource source = bind_source(L, lua_gettop(L));
+  bool more;
+  Text raw;
+  MessageShape shape;
+  Status status = source.next(source.user, &more, &raw, &shape);
+  if (status == STATUS_OK) status = conversation_set_tools(handle->conversation, text_of(heading), raw, &shape);
+  if (status != STATUS_OK) bind_raise_status(L, status, "tools");
+}
+
+void bind_configure(lua_State *L, int conversation, int options) {
+  ConversationHandle *handle = bind_test(L, conversation, &BIND_CONVERSATION);
+  conversation = lua_absindex(L, conversation);
+  int top = lua_gettop(L);
+  if (lua_isnoneornil(L, options)) {
+    lua_newtable(L);
+    options = lua_gettop(L);
+  }
+  bind_check_names(L, options, "conversation", OPTION_NAMES);
+  handle->callbacks->has_counter = keep_function(L, conversation, options, "counter");
+  handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
+  keep_function(L, conversation, options, "on_limit");
+  bind_ask_clock(L, conversation, handle->callbacks);
+  ConversationConfig config = {.memory = bind_memory(L), .clock = bind_clock(handle->callbacks),
+                               .counter = bind_counter(L, conversation, options), .hash_key = hash_key_system()};
+  if (bind_field(L, options, "limit")) {
+    handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);
+    handle->has_limit = true;
+    lua_pop(L, 1);
+  }
+  if (handle->callbacks->has_counter) {
+    config.counter.given = bind_count_by_caller;
+    config.counter.user = handle->callbacks;
+  }
+  Status status = conversation_new(&config, &handle->conversation);
+  if (status != STATUS_OK) bind_raise_status(L, status, "conversation");
+  read_tools(L, options, handle);
+  lua_settop(L, top);
+}
