@@ -145,8 +145,9 @@ local function counter_of(encoding)
   if ESTIMATORS[encoding] then return { encoding = encoding } end
   local file = vocabularies.find(encoding)
   if not file then return nil end
-  tokenizers[file] = tokenizers[file] or vocabularies.tokenizer(encoding)
-  return { tokenizer = tokenizers[file] }
+  local tokenizer = tokenizers[file] or vocabularies.tokenizer(encoding)   -- held, for the table is weak
+  tokenizers[file] = tokenizer
+  return { tokenizer = tokenizer }
 end
 
 --- How to count by what options ask for: an encoding, or a model's, for which an

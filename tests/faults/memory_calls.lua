@@ -195,6 +195,8 @@ call("recount, rollback", function(world) return world.chat:rollback(0) end, fun
   return world
 end)
 call("trim by another counter", function(world) return world.chat:trim { budget = 70, encoding = "bytes4" } end)
+call("encoding, calibration", function(world) return { world.chat:encoding(), world.chat:calibration() } end)
+call("tokens of a text", function(world) return core.counter.text(world.chat, "What \u{2603} is this?") end)
 call("report_usage", function(world) return world.chat:report_usage { prompt_tokens = 400 } end)
 if vocabularies.find "cl100k_base" then
   call("recount exactly", function(world) return world.chat:recount { encoding = "cl100k_base" } end)
