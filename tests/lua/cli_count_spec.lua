@@ -1,0 +1,75 @@
+--- The commands that count, and that know models.
+
+local command = dofile "tests/lua/command.lua"
+local contains, does, fails = command.contains, command.does, command.fails
+
+local BODY = '{"model":"my-model","messages":[{"role":"user","content":"12345678"}]}'
+
+describe("the command", function()
+  local plain = command.EBB
+
+  before_each(function()
+    command.make_folder()
+    os.execute("mkdir -p " .. command.path_of "config/ebb " .. command.path_of "data")
+    local here = "XDG_CONFIG_HOME=%s XDG_DATA_HOME=%s EBB_VOCAB_PATH= "
+    command.EBB = here:format(command.path_of "config", command.path_of "data") .. plain
+  end)
+
+  after_each(function()
+    command.EBB = plain
+    command.remove_folder()
+  end)
+
+  it("lists models, and says how each is counted", function()
+    local out = does "models"
+    contains("claude-sonnet-4-5  cjk", out)
+    contains("gpt-4o-mini", out)
+    local one = does "models claude-sonnet-4-5"
+    contains("window     200000", one)
+    contains("trust      estimated", one)
+    contains('"image": "area"', (does "models claude-sonnet-4-5 --json"))
+    contains("did you mean 'o4-mini'?", fails(command.USAGE, "models o4-mni"))
+  end)
+
+  it("reads the user's own models", function()
+    command.file("config/ebb/models.json",
+      '{"my-model":{"encoding":"bytes4","window":100,"prices":{"input":2,"cachedInput":1,"output":4}}}')
+    contains("price      1 cachedInput per million tokens", (does "models my-model"))
+    local path = command.file("body.json", BODY)
+    contains('"encoding": "bytes4"', (does("count --json " .. path)))
+    contains('"tokens": 9', (does("count --json " .. path)))
+    contains("9  estimated  0.0000", (does("count " .. path)))
+    assert.equal(BODY, (does(("trim %s --model my-model"):format(path))))
+  end)
+
+  it("refuses a file of models that is wrong, by its name", function()
+    local path = command.path_of "small.json"
+    for text, expected in pairs {
+      ["{"] = "models.json", ["[1]"] = "an object of models by name", ['{"x":{"encoding":"cjk"}}'] = "model x: window",
+      ['{"x":{"encoding":"cjk","window":5,"windw":1}}'] = "windw", ['{"x":{"encoding":"cjk","window":0}}'] = "window",
+    } do
+      local file = command.file("config/ebb/models.json", text)
+      local err = fails(command.REFUSED, "count " .. path)
+      contains(file, err)
+      contains(expected, err)
+    end
+  end)
+
+  it("says once that an estimator stands in for a vocabulary", function()
+    command.file("config/ebb/models.json", '{"my-model":{"encoding":"martian_base","window":100}}')
+    local path = command.file("body.json", BODY)
+    local out, err = does(("count %s %s"):format(path, path))
+    contains("estimated", out)
+    assert.equal("martian_base is not installed: tokens are estimated (cjk)\n", err)
+    contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
+  end)
+
+  it("adds up texts with the least sure of their trusts", function()
+    local one, two = command.file("one.txt", ("x"):rep(400)), command.file("two.txt", "")
+    local out = does(("count --text --encoding bytes4 %s %s"):format(one, two))
+    contains("100  estimated  " .. one, out)
+    contains("100  estimated  total", out)
+    contains("two.bad: byte 3: expected UTF-8",
+      fails(command.REFUSED, "count --text " .. command.file("two.bad", "ab\xC0")))
+  end)
+end)
