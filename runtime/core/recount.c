@@ -1,0 +1,113 @@
+/*
+** Conversations counted by another counter, how far their counts can be trusted,
+** and what providers report about them.
+**
+** Invariant: the current list, and every list that was looked at since, weighs by
+** the conversation's scale; lists of other batches may weigh by an older one.
+*/
+#include "core/conversation_data.h"
+
+/* ---- other counters ---- */
+
+Status conversation_scale(Conversation *conversation, const Counter *counter, Scale **scale) {
+  *scale = NULL;
+  if (counter_equal(counter, &conversation->first)) return STATUS_OK;
+  Status status = scale_of(conversation->store, &conversation->memory, counter, scale);
+  return status == STATUS_OK ? scale_fill(*scale, conversation->store) : status;
+}
+
+Status conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
+                             uint64_t *tokens) {
+  Scale *scale;
+  Status status = conversation_scale(conversation, counter, &scale);
+  if (status != STATUS_OK) return status;
+  *tokens = 0;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) *tokens += scale_weight(scale, conversation->store, walk.ids[i]);
+  }
+  return STATUS_OK;
+}
+
+Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
+  const Sequence *list = history_list(conversation->history, batch);
+  if (list == NULL || sequence_scale(list) == conversation->scale) return STATUS_OK;
+  Sequence *rescaled;
+  Status status = sequence_rescale(list, conversation->scale, &rescaled);
+  if (status != STATUS_OK) return status;
+  status = history_put(conversation->history, batch, rescaled);
+  if (status != STATUS_OK) sequence_release(rescaled);
+  return status;
+}
+
+Status conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead) {
+  Scale *scale, *before = conversation->scale;
+  Status status = conversation_scale(conversation, counter, &scale);
+  if (status != STATUS_OK || counter_equal(counter, &conversation->counter)) return status;
+  conversation->scale = scale;
+  status = conversation_reweigh(conversation, history_current(conversation->history));
+  if (status != STATUS_OK) {
+    conversation->scale = before;
+    return status;
+  }
+  conversation->counter = *counter;
+  conversation->calibration = (Calibration){0};
+  conversation->overhead = counter->given ? 0 : counter->per_request;
+  conversation->overhead_guessed = false;
+  conversation_add_overhead(conversation, overhead);
+  conversation_touch(conversation);
+  return STATUS_OK;
+}
+
+/* ---- trust ---- */
+
+static bool has_guess(const Store *store, const Sequence *list) {
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (store_is_guess(store, walk.ids[i])) return true;
+    }
+  }
+  return false;
+}
+
+Trust conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
+                            bool guessed) {
+  Trust trust = counter_trust(counter);
+  if (trust != TRUST_DERIVED) return trust;
+  guessed |= store_guesses(conversation->store) > 0 && has_guess(conversation->store, list);
+  return guessed ? TRUST_ESTIMATED : TRUST_DERIVED;
+}
+
+Trust conversation_trust(const Conversation *conversation, const Sequence *list) {
+  Trust trust = conversation_trust_by(conversation, list, &conversation->counter, conversation->overhead_guessed);
+  bool calibrated = conversation->calibration.reported > 0 && counter_trust(&conversation->counter) == TRUST_ESTIMATED;
+  return calibrated ? TRUST_CALIBRATED : trust;
+}
+
+Calibration conversation_calibration(const Conversation *conversation) { return conversation->calibration; }
+
+/* The greatest ratio ever reported counts, and never one below 1. */
+Status conversation_calibrate(Conversation *conversation, uint64_t reported) {
+  uint64_t counted = conversation_tokens(conversation);
+  if (counter_trust(&conversation->counter) != TRUST_ESTIMATED) return STATUS_ARGUMENT;
+  if (reported == 0 || reported > CALIBRATION_REPORT_MAX) return STATUS_RANGE;
+  if (reported / CALIBRATION_RATIO_MAX > counted) return STATUS_RANGE;
+  if (reported < counted || counted == 0) reported = counted = 1;
+  Calibration *known = &conversation->calibration;
+  if (known->reported == 0 || reported * known->counted > known->reported * counted) {
+    *known = (Calibration){.reported = reported, .counted = counted};
+  }
+  return STATUS_OK;
+}
+
+uint64_t calibration_apply(Calibration calibration, uint64_t tokens) {
+  if (calibration.reported == 0) return tokens;
+  return (tokens * calibration.reported + calibration.counted - 1) / calibration.counted;
+}
+
+uint64_t calibration_undo(Calibration calibration, uint64_t budget) {
+  uint64_t reported = calibration.reported, counted = calibration.counted;
+  if (reported == 0) return budget;
+  return budget / reported * counted + budget % reported * counted / reported;      /* without overflow */
+}
