@@ -60,7 +60,7 @@ describe("the command", function()
     local path = command.file("body.json", BODY)
     local out, err = does(("count %s %s"):format(path, path))
     contains("estimated", out)
-    assert.equal("martian_base is not installed: tokens are estimated (cjk)\n", err)
+    assert.equal("ebb: martian_base is not installed: tokens are estimated (cjk)\n", err)
     contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
   end)
 

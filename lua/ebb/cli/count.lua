@@ -40,7 +40,7 @@ end
 local function count_conversation(given, path)
   local chat = options.load(path, given)
   local tokens, trust = chat:tokens()
-  options.tell_stand_in(chat)
+  options.tell_stand_in(chat, given)
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
     messages = given.by and messages_of(chat) or nil,
@@ -50,7 +50,7 @@ end
 local function count_text(given, path)
   local chat = failure.typed(ebb.conversation, { model = given.model, encoding = given.encoding })
   local content = failure.check(core.read_file(path, given.max_file or TEXT_MAX))
-  options.tell_stand_in(chat)
+  options.tell_stand_in(chat, given)
   local tokens, trust, code = core.counter.text(chat, content)
   if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), code) end
   return {

@@ -166,13 +166,15 @@ end
 
 local told = false
 
---- Says once that an estimator stands in for the vocabulary of the model.
+--- Says once that an estimator stands in for the vocabulary of the model. A report as
+--- JSON says it itself, and may go to standard error.
 ---@param chat ebb.Conversation
-function options.tell_stand_in(chat)
+---@param given table
+function options.tell_stand_in(chat, given)
   local missing = models.missing(chat)
-  if not missing or told then return end
+  if not missing or told or given.json then return end
   told = true
-  terminal.say(("%s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
+  terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 
 --- Writes the conversation in the shape in which it came.

@@ -135,7 +135,7 @@ function trim.run(given)
   if given.replay then return replay_all(given) end
   local policy = policy_of(given.policy)
   local loaded = options.load(given.file, given)
-  options.tell_stand_in(loaded)
+  options.tell_stand_in(loaded, given)
   local chat, rules, repair = outgoing.prepare(loaded, given)
   local before = given.explain and require("ebb.cli.explain").before(loaded, not given.unguarded) or nil
   local trimmed = trim_to_fit(chat, given, policy, rules)
