@@ -152,6 +152,10 @@ function List:marked(name) end
 ---@return ebb.Violation[] violations
 ---@return ebb.Dialect dialect
 function List:check(dialect) end
+
+--- Whose rules the messages' own form calls for.
+---@return ebb.Dialect
+function List:dialect() end
 ---@class ebb.Batch: ebb.List  A read-only snapshot
 
 ---@class ebb.BatchInfo

@@ -87,6 +87,13 @@ static int l_check(lua_State *L) {
   return 2;
 }
 
+/* list:dialect() -> the dialect of the messages' own form */
+static int l_dialect(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_pushstring(L, dialect_name(dialect_detect(conversation_store(view.conversation), view.list)));
+  return 1;
+}
+
 /* ---- repairing: for the library ---- */
 
 /* A share of a ledger until Lua has one of its own. */
@@ -127,7 +134,7 @@ static int l_repair(lua_State *L) {
 }
 
 void bind_open_check(lua_State *L) {
-  static const BindMethod methods[] = {{"check", l_check, "dialect"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {{"check", l_check, "dialect"}, {"dialect", l_dialect, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {{"repair", l_repair, "conversation options"}, {NULL, NULL, NULL}};
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_methods(L, &BIND_BATCH, methods);

@@ -5,6 +5,7 @@
 -- neighbours get on (anthropic: who comes first, who follows whom): that is
 -- always mended, where it was in order before.
 
+local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
@@ -33,19 +34,17 @@ end
 
 ---@class ebb.cli.Rules         A conversation as it was read
 ---@field dialect string
----@field broken table<string, boolean>   codes of violations
+---@field original ebb.Conversation   a fork
 
---- To be called before anything is edited.
+--- To be called before anything is edited. What was broken is looked for only
+--- where something is broken in the end.
 ---@param chat ebb.Conversation
 ---@param given table
 ---@return ebb.cli.Rules
 function outgoing.rules(chat, given)
-  local found, dialect = failure.typed(chat.check, chat, given.dialect)
-  local broken = {}
-  for _, violation in ipairs(found) do
-    broken[violation.code] = true
-  end
-  return { dialect = dialect, broken = broken }
+  local nothing = core.conversation()
+  if given.dialect then failure.typed(nothing.check, nothing, given.dialect) end      -- is it a name?
+  return { dialect = given.dialect or chat:dialect(), original = chat:fork() }
 end
 
 --- The conversation mended before anything is cut, so that what mending adds is
@@ -61,10 +60,14 @@ function outgoing.prepare(chat, given)
   return copy, outgoing.rules(copy, { dialect = report.dialect }), report
 end
 
+--- Codes that nothing violated in the conversation as it was read.
 local function fresh_codes(rules)
-  local codes = {}
+  local broken, codes = {}, {}
+  for _, violation in ipairs(rules.original:check(rules.dialect)) do
+    broken[violation.code] = true
+  end
   for _, code in ipairs(NEIGHBOURS) do
-    if not rules.broken[code] then codes[#codes + 1] = code end
+    if not broken[code] then codes[#codes + 1] = code end
   end
   return codes
 end
@@ -105,6 +108,8 @@ end
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function outgoing.mend(chat, rules, calls)
+  local found = failure.typed(chat.check, chat, rules.dialect)
+  if #found == 0 then return chat, { dialect = rules.dialect, left = found } end
   return chat:repaired { dialect = rules.dialect, calls = calls, codes = not calls and fresh_codes(rules) or nil }
 end
 
