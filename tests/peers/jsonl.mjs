@@ -52,14 +52,14 @@ export function readMessages(path) {
 /* What a request costs besides its messages: the reply that it primes. */
 export const REPLY = 3;
 
-/* Text and tool calls (name and arguments) as UTF-8 bytes / 4 rounded up, 3 for framing, 1 for a name. */
+/* Text and tool calls (name and arguments) as UTF-8 bytes / 4 rounded up; 3 for framing, 1 for the role, 1 for a name. */
 export function estimate(message) {
   let bytes = 0;
   if (typeof message.content === "string") bytes += Buffer.byteLength(message.content);
   for (const call of message.tool_calls ?? []) {
     bytes += Buffer.byteLength(call.function.name) + Buffer.byteLength(call.function.arguments);
   }
-  return Math.ceil(bytes / 4) + 3 + (message.name === undefined ? 0 : 1);
+  return Math.ceil(bytes / 4) + 4 + (message.name === undefined ? 0 : 1);
 }
 
 /* Writes all of it, however little a pipe takes at once. */
