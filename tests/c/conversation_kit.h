@@ -368,4 +368,19 @@ static UNUSED MessageId plain_add(PlainStore *store, const MessageId *list, uint
   return id;
 }
 
+/* The cuts of a truncate by BEHAVIOUR.md, one after the other, on a list of positions. */
+static UNUSED uint32_t cut_plain(const Truncate *cut, uint32_t *at, uint32_t n) {
+  uint32_t first = 0;
+  if (cut->has_keep_first && n > cut->keep_first) n = cut->keep_first;
+  if (cut->has_keep_last && n > cut->keep_last) first = n - cut->keep_last;
+  if (cut->has_remove_first) first = n - first > cut->remove_first ? first + cut->remove_first : n;
+  if (cut->has_remove_last) n = n - first > cut->remove_last ? n - cut->remove_last : first;
+  memmove(at, at + first, (n - first) * sizeof *at);
+  n -= first;
+  if (!cut->has_range) return n;
+  uint32_t end = cut->end < n ? cut->end : n, start = cut->start < end ? cut->start : end;
+  memmove(at, at + start, (end - start) * sizeof *at);
+  return end - start;
+}
+
 #endif

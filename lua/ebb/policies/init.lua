@@ -142,6 +142,17 @@ function policies.resolve(spec, given)
   return steps
 end
 
+--- The steps' names, for people.
+---@param steps ebb.PolicyStep[]
+---@return string
+function policies.label(steps)
+  local names = {}
+  for i, step in ipairs(steps) do
+    names[i] = step.policy.name
+  end
+  return table.concat(names, ", ")
+end
+
 --- A policy as it stands on the command line: "keep_recent" or
 --- "keep_recent:keep=3", the values read by the declared types.
 ---@param text string

@@ -50,14 +50,6 @@ local function loaded(steps)
   return specs
 end
 
-local function label_of(steps)
-  local names = {}
-  for i, step in ipairs(steps) do
-    names[i] = step.policy.name
-  end
-  return table.concat(names, ", ")
-end
-
 local function start(recording, steps, asked)
   local chat = core.like(recording)
   models.assign(chat, models.of(recording))
@@ -65,7 +57,7 @@ local function start(recording, steps, asked)
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps) },
     result = {
-      policy = label_of(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
+      policy = policies.label(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
       requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
       messages_replaced = 0, messages_inserted = 0,
     },

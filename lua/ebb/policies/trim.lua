@@ -189,14 +189,6 @@ local function cannot_fit(run, guarded_tokens)
   return text:format(plural(messages, "message"), run.measure.total(guarded_tokens), run.asked)
 end
 
-local function names_of(steps)
-  local names = {}
-  for i, step in ipairs(steps) do
-    names[i] = step.policy.name
-  end
-  return table.concat(names, ", ")
-end
-
 --- What was refused on the way is often why too much is left.
 local function refusals_of(draft)
   local refused, first = core.draft.refusals(draft)
@@ -207,7 +199,7 @@ end
 local function over_budget(run, left, steps)
   left = run.measure.total(left)
   local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
-  return text:format(names_of(steps), left, left - run.asked, run.asked, refusals_of(run.draft))
+  return text:format(policies.label(steps), left, left - run.asked, run.asked, refusals_of(run.draft))
 end
 
 ---- One trim ----
@@ -241,7 +233,7 @@ end
 local function commit(chat, run, report, steps)
   local stats, info = chat:stats(), core.draft.info(run.draft)
   local batch = info.changed and stats.total_batches or stats.current_batch_index
-  local description = ("to %d tokens by %s"):format(report.budget, names_of(steps))
+  local description = ("to %d tokens by %s"):format(report.budget, policies.label(steps))
   local undo = memory.keep(chat, batch, run.memories)
   local ok, problem = pcall(core.draft.commit, run.draft, { operation = "trim", description = description })
   if ok then
