@@ -15,7 +15,7 @@
 
 enum { SIZE = 11 * 1024 * 1024 + 77 };
 
-static char folder[] = "/tmp/ebb-ahead-XXXXXX", path[sizeof folder + 8];
+static char folder[] = P_tmpdir "/ebb-ahead-XXXXXX", path[sizeof folder + 8];
 static char *content;
 
 static void write_file(size_t size) {
