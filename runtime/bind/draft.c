@@ -186,17 +186,49 @@ static int raise_fixed(lua_State *L, View *view, MessageId id, const char *field
                     index, field);
 }
 
+static bool is_among(const char *name, const char *const *names) {
+  while (*names != NULL && strcmp(name, *names) != 0) names++;
+  return *names != NULL;
+}
+
+/* Pushes the message as a table. */
+static void push_table_of(lua_State *L, const View *view, MessageId id) {
+  bind_push_message(L, view->owner, id, 0);
+  lua_getfield(L, -1, "totable");
+  lua_insert(L, -2);
+  lua_call(L, 1, 1);
+}
+
+/* Raises if the field at the top but one may not be given so: a fixed one with
+   another value (message:without gives them all), or one that neither the message
+   nor anybody else has, but for a slip of the pen. */
+static void check_edit(lua_State *L, View *view, MessageId id) {
+  static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
+  static const char *const known[] = {"content", "name", "metadata", "reasoning_content", "reasoning", "refusal", "timestamp",
+                                      "tool_calls", "function_call", NULL};
+  const char *field = lua_tostring(L, -2);
+  if (is_among(field, known)) return;
+  push_table_of(L, view, id);
+  int kind = lua_getfield(L, -1, field);
+  if (is_among(field, fixed)) {
+    if (!lua_rawequal(L, -1, -3)) raise_fixed(L, view, id, field);
+  } else if (kind == LUA_TNIL) {
+    const char *meant = bind_suggest(field, known);
+    if (meant != NULL) {
+      bind_raise(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant), "replace: the message has no field '%s'", field);
+    }
+  }
+  lua_pop(L, 2);
+}
+
 /* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
 static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit edits[], uint32_t room, Buffer *out) {
-  static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
   uint32_t count = 0;
   size_t starts[32];
   luaL_checktype(L, 3, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
-    for (int i = 0; fixed[i] != NULL; i++) {
-      if (strcmp(lua_tostring(L, -2), fixed[i]) == 0) raise_fixed(L, view, id, fixed[i]);
-    }
+    check_edit(L, view, id);
     if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
     starts[count] = out->size;
     edits[count++].key = bind_text(L, -2);

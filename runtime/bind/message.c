@@ -32,6 +32,9 @@ MessageId bind_message_argument(lua_State *L, View *view, int index) {
   MessageHandle *handle = bind_test(L, index, &BIND_MESSAGE);
   if (handle == NULL) {
     bind_view_list(L, view);
+    if (!lua_isnumber(L, index)) {
+      bind_raise(L, "argument", NULL, "a message or its position is expected, not %s", luaL_typename(L, index));
+    }
     lua_Integer i = bind_integer(L, index, "position", 1, sequence_count(view->list));
     return sequence_at(view->list, (uint32_t)(i - 1));
   }

@@ -310,6 +310,25 @@ describe("an edit", function()
     assert.same({ role = "assistant", content = "short", name = "n", extra = { 1 } }, chat[1]:totable())
   end)
 
+  it("takes a message's own table back, and refuses a field that is a slip of the pen", function()
+    local chat = ebb.conversation {}
+    chat:append { role = "user", content = {
+      { type = "text", text = "look" }, { type = "image_url", image_url = { url = "https://example.org/a.png" } },
+    } }
+    local draft = chat:draft { guards = false }
+
+    assert.truthy(draft:replace(draft[1], draft[1]:without "image"))
+    assert.equal("look", draft[1].text)
+    assert.equal(1, #draft[1].parts)
+    local slip = refusal(draft.replace, draft, draft[1], { contents = "x" })
+    assert.same({ "replace: the message has no field 'contents'", "did you mean 'content'?" }, { slip.message, slip.hint })
+    assert.truthy(draft:replace(draft[1], { cache_control = { type = "ephemeral" } }))
+    assert.truthy(draft:replace(draft[1], { cache_controls = 1 }))     -- like none that messages have
+    for _, nobody in ipairs { false, "x", {} } do
+      assert.equal("a message or its position is expected, not " .. type(nobody), refusal(draft.keep, draft, nobody).message)
+    end
+  end)
+
   it("never replaces role or ids, nor which calls there are", function()
     local chat = trimmed(words, function(draft)
       for _, field in ipairs { "role", "id", "tool_call_id" } do

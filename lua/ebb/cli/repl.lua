@@ -33,6 +33,7 @@ end
 ---@return string? problem
 ---@return boolean? unfinished      more lines may make it whole
 local function compile(script)
+  script = script:gsub("^%s*=", "return ")      -- as Lua's own prompt had it for long
   local chunk, as_expression = load("return " .. script, "=stdin", "t")
   if chunk then return chunk end
   local statements, problem = load(script, "=stdin", "t")
