@@ -29,7 +29,7 @@ describe("README", function()
     if installed then assert.equal(lua[1]:match "print%(#chat.-%-%- ([^\n]*)", printed[1]) end
     assert.truthy(printed[2]:find("New question", 1, true))
     assert.truthy(printed[3]:match "^dropped  2  oldest  %d+$")
-    assert.equal(5, #assert(ebb.load(out)))
+    assert.equal(6, #assert(ebb.load(out)))
     os.remove(out)
   end)
 
