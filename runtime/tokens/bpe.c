@@ -2,14 +2,12 @@
 
 #include <string.h>
 
+#include "tokens/bpe_lanes.h"
 #include "tokens/vocab_image.h"
 
 typedef const unsigned char *Bytes;
 
-enum {
-  SHORT_MULTIBYTE = 8,
-  PREFETCHED_MAX = 256       /* beyond, what was asked for first would be gone again */
-};
+enum { PREFETCHED_MAX = 256 };   /* beyond, what was asked for first would be gone again */
 
 void bpe_init(Bpe *bpe, const Memory *memory) {
   *bpe = (Bpe){.memory = *memory};
@@ -27,59 +25,6 @@ void bpe_shrink(Bpe *bpe) {
   bpe->room = BPE_INLINE;
   bpe->dead = bpe->fixed_dead;
   bpe->dead_words = sizeof bpe->fixed_dead / sizeof *bpe->fixed_dead;
-}
-
-/* ---- short pieces: pair after pair ---- */
-
-/*
-** All in fixed arrays: what each part would merge into with the next one, with
-** its place below, so that the least of them says both which pair comes first
-** and where. Parts stay where they are; gone ones never merge.
-*/
-typedef struct Parts {
-  int32_t merges[BPE_INLINE];        /* number << 6 | place; PART_STAYS */
-  uint32_t numbers[BPE_INLINE];
-  uint8_t next[BPE_INLINE + 1], before[BPE_INLINE + 1];
-} Parts;
-
-#define PART_STAYS INT32_MAX
-enum { PLACE_BITS = 6 };
-
-static inline int32_t packed(uint32_t merged, size_t place) {
-  return merged >= NUMBER_NONE ? PART_STAYS : (int32_t)(merged << PLACE_BITS | place);
-}
-
-static inline int32_t merge_of(const Vocab *v, uint32_t left, uint32_t right, size_t place) {
-  return packed(vocab_pair(v, left, right), place);
-}
-
-static inline int32_t least(const int32_t *merges, size_t size) {
-  int32_t best = PART_STAYS;
-  for (size_t i = 0; i < size; i++) best = merges[i] < best ? merges[i] : best;
-  return best;
-}
-
-static size_t merge_short(Bpe *bpe, const Vocab *v, Bytes bytes, size_t size) {
-  Parts p;
-  size_t rounded = (size + 7) & ~(size_t)7, count = 0;
-  for (size_t i = 0; i < size; i++) {
-    p.numbers[i] = bytes[i];
-    p.next[i] = (uint8_t)(i + 1);
-    p.before[i + 1] = (uint8_t)i;
-  }
-  for (size_t i = 0; i + 1 < size; i++) p.merges[i] = packed(vocab_byte_pair(v, bytes[i], bytes[i + 1]), i);
-  for (size_t i = size - 1; i < rounded; i++) p.merges[i] = PART_STAYS;
-  for (int32_t best; (best = least(p.merges, rounded)) != PART_STAYS;) {
-    size_t at = (size_t)best & (BPE_INLINE - 1), gone = p.next[at], after = p.next[gone];
-    p.numbers[at] = (uint32_t)best >> PLACE_BITS;
-    p.merges[gone] = PART_STAYS;
-    p.next[at] = (uint8_t)after;
-    p.before[after] = (uint8_t)at;
-    p.merges[at] = after < size ? merge_of(v, p.numbers[at], p.numbers[after], at) : PART_STAYS;
-    if (at > 0) p.merges[p.before[at]] = merge_of(v, p.numbers[p.before[at]], p.numbers[at], p.before[at]);
-  }
-  for (size_t i = 0; i < size; i = p.next[i]) bpe->tokens[count++] = p.numbers[i];
-  return count;
 }
 
 /* ---- the longest token ---- */
@@ -207,18 +152,22 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
   return NUMBER_NONE;
 }
 
-/* In ASCII, pair after pair is faster up to here, and reads one table only; with
-   characters of several bytes there are many more merges. */
-static bool is_short(Bytes bytes, size_t size) {
-  return size <= SHORT_MULTIBYTE || (size <= BPE_INLINE && bytes[size - 1] < 0x80);
+/* Pair after pair; false if there are too many. */
+static bool merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
+  LanesParts parts;
+  LanesRow row;
+  if (!lanes_cut(v, bytes, size, &parts)) return false;
+  unsigned width = lanes_width(&parts);
+  lanes_fill(&row, v, &parts, width);
+  lanes_merge(&row, 1, v, width);
+  lanes_tokens(&row, bpe->tokens);
+  *count = row.tokens;
+  return true;
 }
 
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
-  if (is_short(start, size)) {
-    *count = merge_short(bpe, v, start, size);
-    return STATUS_OK;
-  }
+  if (merge_short(bpe, v, bytes, size, count)) return STATUS_OK;
   Status status = clear_dead(bpe, size);
   if (status != STATUS_OK) return status;
   if (size <= PREFETCHED_MAX) prefetch_matches(v, start, end);

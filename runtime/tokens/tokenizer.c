@@ -7,33 +7,33 @@
 **     shorts "The" " lazy" " dog" "."     middles ...     longs ...
 **       | one probe each
 **       v
-**     missed      " misunderestimated"    seen before? its count is in the memo
-**       |
+**     missed      " misunderestimated"    seen before? its count is in the memo (memo.h)
+**       | else it waits in a group, for others to be merged with (bpe_lanes.h)
 **       v
 **     merged      3
 **
-** Encoding does the same and keeps the numbers by place.
+** Encoding does the same, keeps the numbers by place and merges one by one.
 */
 #include "tokens/tokenizer.h"
 
 #include <string.h>
 
 #include "tokens/bpe.h"
+#include "tokens/bpe_lanes.h"
+#include "tokens/memo.h"
 #include "tokens/regex_cut.h"
 #include "tokens/vocab_image.h"
 
 enum {
   SCRATCH_KEPT = 1 << 20,    /* bytes of a decoded text's block that stays for the next */
-  MEMO_SLOTS = 1 << 15,       /* 1.5 MB; a quarter of it is a tenth slower on English */
-  MEMO_BYTES = 46,           /* of a piece that it keeps: most camelCase names */
   MEMO_FROM = 512            /* misses before there is a memo: short texts do without */
 };
 
-/* The count of a piece that is no token. A slot holds the last one that fell on it. */
-typedef struct Memoed {
-  uint8_t size, tokens;      /* size 0: free */
-  char bytes[MEMO_BYTES];
-} Memoed;
+/* A group of pieces that wait to be merged. */
+typedef struct Waiting {
+  LanesGroup group;
+  MemoKey keys[LANES_ROWS];  /* size 0: not for the memo */
+} Waiting;
 
 struct Tokenizer {
   Memory memory;
@@ -41,8 +41,9 @@ struct Tokenizer {
   RegexCut *regex;           /* PIECES_REGEX only */
   Bpe bpe;
   Buffer plain;              /* an escaped text, decoded */
-  Memoed *memo;              /* MEMO_SLOTS; NULL: not yet */
+  MemoLine *memo;            /* NULL: not yet */
   uint32_t missed;           /* up to MEMO_FROM */
+  Waiting waiting[LANES_WIDTHS];   /* while a text is counted */
 };
 
 static Status open_regex(Tokenizer *t) {
@@ -54,7 +55,10 @@ static Status open_regex(Tokenizer *t) {
 Status tokenizer_new(const Memory *memory, Vocab *vocab, Tokenizer **tokenizer) {
   Tokenizer *t = memory_new(memory, sizeof *t);
   if (t == NULL) return STATUS_MEMORY;
-  *t = (Tokenizer){.memory = *memory, .vocab = vocab_share(vocab)};
+  memset(t, 0, offsetof(Tokenizer, waiting));   /* not the rows: pages that short texts never touch */
+  for (int i = 0; i < LANES_WIDTHS; i++) t->waiting[i].group.used = 0;
+  t->memory = *memory;
+  t->vocab = vocab_share(vocab);
   bpe_init(&t->bpe, memory);
   buffer_init(&t->plain, *memory);
   Status status = open_regex(t);
@@ -73,7 +77,7 @@ void tokenizer_free(Tokenizer *t) {
   regex_cut_free(t->regex);
   bpe_free(&t->bpe);
   buffer_free(&t->plain);
-  if (t->memo != NULL) memory_free(&memory, t->memo, MEMO_SLOTS * sizeof *t->memo);
+  memo_free(&memory, t->memo);
   memory_free(&memory, t, sizeof *t);
 }
 
@@ -81,7 +85,7 @@ const Vocab *tokenizer_vocab(const Tokenizer *tokenizer) { return tokenizer->voc
 
 /* ---- a text and its pieces ---- */
 
-enum { KEY_READS = 16 };     /* bytes from its start that a piece's keys may read */
+enum { KEY_READS = MEMO_READS };   /* bytes from its start that a piece's keys may read */
 
 typedef struct Run {
   const char *bytes;
@@ -220,50 +224,63 @@ static inline void probe(const Vocab *v, const Run *run, Batch *batch, bool keep
 
 /* ---- the others ---- */
 
-static void open_memo(Tokenizer *t) {
-  if (t->missed < MEMO_FROM) {
-    t->missed++;
-    return;
-  }
-  t->memo = memory_new_array(&t->memory, MEMO_SLOTS, sizeof *t->memo);
-  if (t->memo != NULL) memset(t->memo, 0, MEMO_SLOTS * sizeof *t->memo);
+static void open_memo(Tokenizer *t, uint32_t missed) {
+  t->missed += missed;
+  if (t->memo != NULL || t->missed < MEMO_FROM) return;
+  t->memo = memo_new(&t->memory);
   t->missed = 0;             /* no memory for it now: later, perhaps */
 }
 
-/* The memo's slot for a piece; NULL if it is too large, or there is no memo. */
-static Memoed *memo_slot(const Tokenizer *t, const char *piece, size_t size) {
-  if (t->memo == NULL || size > MEMO_BYTES) return NULL;
-  return &t->memo[long_hash(piece, size) >> 32 & (MEMO_SLOTS - 1)];
+/* Merges the pieces that wait in one of the groups. */
+static void merge_waiting(Tokenizer *t, unsigned width, uint64_t *tokens) {
+  Waiting *waiting = &t->waiting[width];
+  LanesGroup *group = &waiting->group;
+  lanes_merge(group->rows, group->used, t->vocab, width);
+  for (uint32_t i = 0; i < group->used; i++) {
+    uint32_t count = group->rows[i].tokens;
+    const MemoKey *key = &waiting->keys[i];
+    *tokens += count;
+    if (t->memo != NULL && key->words[3] != 0) memo_put(&t->memo[memo_line(key)], key, count);
+  }
+  group->used = 0;
 }
 
-static Status count_missed(Tokenizer *t, const char *piece, size_t size, uint64_t *tokens) {
-  Memoed *slot = memo_slot(t, piece, size);
-  size_t count;
-  if (slot != NULL && slot->size == size && memcmp(slot->bytes, piece, size) == 0) {
-    *tokens += slot->tokens;
-    return STATUS_OK;
+/* Counts a piece, at once if it is a large one; else when its group is full. */
+static Status count_merged(Tokenizer *t, const char *piece, size_t size, const MemoKey *key, uint64_t *tokens) {
+  LanesParts parts;
+  size_t count = 0;
+  if (!lanes_cut(t->vocab, piece, size, &parts)) {
+    Status status = bpe_merge(&t->bpe, t->vocab, piece, size, &count);
+    *tokens += count;
+    return status;
   }
-  Status status = bpe_merge(&t->bpe, t->vocab, piece, size, &count);
-  if (status != STATUS_OK) return status;
-  *tokens += count;
-  if (slot != NULL) {
-    slot->size = (uint8_t)size;
-    slot->tokens = (uint8_t)count;
-    memcpy(slot->bytes, piece, size);
-  } else if (t->memo == NULL) {
-    open_memo(t);
-  }
+  unsigned width = lanes_width(&parts);
+  Waiting *waiting = &t->waiting[width];
+  LanesGroup *group = &waiting->group;
+  waiting->keys[group->used] = *key;
+  lanes_fill(&group->rows[group->used++], t->vocab, &parts, width);
+  if (group->used == LANES_ROWS) merge_waiting(t, width, tokens);
   return STATUS_OK;
 }
 
 /* ---- counting ---- */
 
 static Status count_batch(Tokenizer *t, const Run *run, Batch *batch, uint64_t *tokens) {
+  MemoKey keys[PIECE_BATCH];
   probe(t->vocab, run, batch, false);
   *tokens += batch->count - batch->missed;
+  open_memo(t, batch->missed);
   for (uint32_t i = 0; i < batch->missed; i++) {
-    size_t start = batch->bounds[batch->by_miss[i]], end = batch->bounds[batch->by_miss[i] + 1];
-    Status status = count_missed(t, run->bytes + start, end - start, tokens);
+    size_t start = batch->bounds[batch->by_miss[i]], size = batch->bounds[batch->by_miss[i] + 1] - start;
+    keys[i] = size <= MEMO_BYTES ? memo_key(piece_at(run, start), size) : (MemoKey){{0}};
+    if (t->memo != NULL) __builtin_prefetch(&t->memo[memo_line(&keys[i])]);
+  }
+  for (uint32_t i = 0; i < batch->missed; i++) {
+    size_t start = batch->bounds[batch->by_miss[i]], size = batch->bounds[batch->by_miss[i] + 1] - start;
+    uint32_t known = t->memo != NULL && size <= MEMO_BYTES ? memo_find(&t->memo[memo_line(&keys[i])], &keys[i]) : 0;
+    *tokens += known;
+    if (known > 0) continue;
+    Status status = count_merged(t, run->bytes + start, size, &keys[i], tokens);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -278,6 +295,10 @@ Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *
   while (status == STATUS_OK && counted <= limit && (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
     status = count_batch(t, &run, &batch, &counted);
     batch.bounds[0] = batch.bounds[batch.count];
+  }
+  for (unsigned width = 0; width < LANES_WIDTHS; width++) {
+    if (status == STATUS_OK) merge_waiting(t, width, &counted);
+    else t->waiting[width].group.used = 0;
   }
   end_run(t);
   if (status == STATUS_OK) *tokens = counted;

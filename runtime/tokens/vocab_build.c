@@ -94,6 +94,7 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_table(b, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), b->merges.reached - 256);
   set_section(b, SECTION_PAIR_MARKS, mark_words(b) * sizeof(uint64_t));
   set_section(b, SECTION_BYTE_PAIRS, (1 << 16) * sizeof(uint32_t));
+  set_section(b, SECTION_BORDERS, (1 << 16) * sizeof(uint32_t));
   set_table(b, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), b->trie.edge_count);
   set_section(b, SECTION_ROOTS, UNIT_COUNT * sizeof(uint32_t));
   set_section(b, SECTION_TOKENS, source->count * sizeof(TokenRecord));
@@ -212,6 +213,18 @@ static Status fill_pairs(Builder *b) {
   return STATUS_OK;
 }
 
+static Status fill_borders(Builder *b) {
+  uint32_t *borders = section(b, SECTION_BORDERS);
+  for (uint32_t i = 0; i < 1 << 16; i++) borders[i] = NUMBER_NONE;
+  for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, to stay */
+    uint32_t position = b->merges.by_number[number];
+    const VocabToken *left = &b->source->tokens[b->merges.of[position].left];
+    const char *meet = b->source->tokens[position].bytes + left->size;
+    borders[(uint32_t)(unsigned char)meet[-1] << 8 | (unsigned char)meet[0]] = number;
+  }
+  return STATUS_OK;
+}
+
 static Status fill_edges(Builder *b) {
   uint64_t *slots = section(b, SECTION_EDGES);
   uint32_t *roots = section(b, SECTION_ROOTS);
@@ -304,7 +317,8 @@ static Status make_scratch(Builder *b, size_t *room) {
 }
 
 static Status fill(Builder *b, VocabProblem *problem) {
-  static Status (*const tables[])(Builder *) = {fill_shorts, fill_middles, fill_longs, fill_pairs, fill_edges};
+  static Status (*const tables[])(Builder *) = {fill_shorts, fill_middles, fill_longs, fill_pairs, fill_borders,
+                                               fill_edges};
   Status status = fill_tokens(b, problem);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && status == STATUS_OK; i++) {
     status = tables[i](b);

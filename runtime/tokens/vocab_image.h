@@ -7,7 +7,7 @@
 ** Ids, which the makers of the vocabulary chose, appear only where they go in
 ** and out.
 **
-** Five tables are made by vocab_place.h. The pieces of a text, by size, for the
+** Tables for keys are made by vocab_place.h. The pieces of a text, by size, for the
 ** one probe that settles nine of ten:
 **
 **     short    1 to 8 bytes     the bytes as one word
@@ -21,6 +21,7 @@
 **              bytes, with which all merging begins, there is an array besides;
 **              and a bit by each pair's hash, for most that are asked for are none,
 **              and the bits fit a cache that the table does not
+**     borders  two bytes -> the first token, if any, that is merged between them
 **     edges    the trie of all tokens that merging can make
 **
 ** A trie step takes a *unit*: a character of two or three bytes if a whole one
@@ -42,13 +43,13 @@
 
 #define VOCAB_MAGIC "EBBVOCAB"
 #define VOCAB_BYTE_ORDER 0x01020304u
-enum { VOCAB_VERSION = 1, VOCAB_ALIGN = 64 };
+enum { VOCAB_VERSION = 2, VOCAB_ALIGN = 64 };
 
 typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
   SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, SECTION_MIDDLE_NUMBERS,
   SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS,
-  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS,
+  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS, SECTION_BORDERS,
   SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
   SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
   SECTION_COUNT
@@ -131,6 +132,7 @@ struct Vocab {
   const uint64_t *pair_marks;      /* bits */
   uint32_t mark_mask;              /* of the index of a word of them */
   const uint32_t *byte_pairs;      /* what two bytes merge into, the first one's 256 together */
+  const uint32_t *borders;         /* the first token whose halves meet between two bytes */
   const uint32_t *short_numbers, *middle_numbers, *long_numbers;
   const uint32_t *roots;           /* UNIT_COUNT links */
   const TokenRecord *tokens;
@@ -206,6 +208,10 @@ static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right)
 
 static inline uint32_t vocab_byte_pair(const Vocab *v, unsigned char left, unsigned char right) {
   return v->byte_pairs[(uint32_t)left << 8 | right];
+}
+
+static inline uint32_t vocab_border(const Vocab *v, unsigned char left, unsigned char right) {
+  return v->borders[(uint32_t)left << 8 | right];
 }
 
 static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) {
