@@ -380,9 +380,9 @@ function Conversation:calibration() end
 ---@field budget integer
 ---@field trust string        of before and after, which are calibrated; the ledger has weights
 ---@field batch integer        the batch it led to; the current one if nothing changed
----@field dropped integer      messages
----@field replaced integer
----@field inserted integer
+---@field dropped integer      messages, by what became of each in the end:
+---@field replaced integer     kept + dropped + replaced are those before
+---@field inserted integer     besides; the ledger tells every step
 ---@field kept integer
 ---@field refused integer      edits that the draft answered with false
 ---@field ledger ebb.Ledger

@@ -345,24 +345,19 @@ static int l_note(lua_State *L) {
 /* info(draft) -> {tokens, before, guarded_tokens, changed, dropped, replaced, inserted, kept} */
 static int l_info(lua_State *L) {
   Draft *draft = check(L);
-  const Ledger *ledger = draft_ledger(draft);
-  lua_Integer counts[3] = {0};
   uint64_t guarded;
   Status status = draft_guarded_tokens(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
-  for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
-    LedgerRun run = ledger_run(ledger, i);
-    counts[run.action] += run.count;
-  }
+  Fates fates = draft_fates(draft);
   lua_createtable(L, 0, 8);
   bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
   bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
   bind_set_integer(L, "guarded_tokens", (lua_Integer)guarded);
-  bind_set_integer(L, "dropped", counts[ACTION_DROPPED]);
-  bind_set_integer(L, "replaced", counts[ACTION_REPLACED]);
-  bind_set_integer(L, "inserted", counts[ACTION_INSERTED]);
-  bind_set_integer(L, "kept", draft_untouched(draft));
-  lua_pushboolean(L, ledger_count(ledger) > 0);
+  bind_set_integer(L, "dropped", fates.dropped);
+  bind_set_integer(L, "replaced", fates.replaced);
+  bind_set_integer(L, "inserted", fates.inserted);
+  bind_set_integer(L, "kept", fates.kept);
+  lua_pushboolean(L, ledger_count(draft_ledger(draft)) > 0);
   lua_setfield(L, -2, "changed");
   return 1;
 }

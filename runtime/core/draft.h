@@ -52,6 +52,14 @@ uint64_t draft_tokens_before(const Draft *draft);
 Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);   /* of a request with nothing but what guards hold */
 Ledger  *draft_ledger(const Draft *draft);           /* borrowed */
 
+/* Messages by what became of them in the end: kept + dropped + replaced are those
+   that the draft began with; inserted ones come on top. O(runs of the ledger). */
+typedef struct Fates {
+  uint32_t kept, dropped, replaced, inserted;
+} Fates;
+
+Fates    draft_fates(const Draft *draft);
+
 /* Slots are numbered on first need: before any of the queries below. Units are
    those of the list from which the slots were numbered. O(messages) once. */
 Status   draft_number(Draft *draft);

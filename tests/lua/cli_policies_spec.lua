@@ -53,6 +53,15 @@ describe("the command's policies", function()
     end)
   end)
 
+  it("have every message told once, with what it weighs now, and what became of it in the end", function()
+    file("twice.lua", "return function(draft)\n  for i = 2, 3 do draft:replace(draft[i], { content = 'H' }, 'long') end\n"
+      .. "  draft:drop(draft[2], 'old')\nend")
+    local _, err = does(("trim %s --budget 1000 --explain --policy %s"):format(path_of "small.json", path_of "twice.lua"))
+    assert.truthy(err:find "\n +2 +2 +user +%d+ +dropped +twice +old, replaced befor.+ +Hello\n", err)
+    assert.truthy(err:find "\n +3 +3 +assistant +%d+ %-> %d+ +replaced +twice +long +Hi\n", err)
+    contains("2 kept, 1 dropped, 1 replaced, 0 inserted", err)
+  end)
+
   it("tell what was refused when they leave too much", function()
     file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\nend")
     contains("rash.lua:2: guarded: message 1 is a system message",

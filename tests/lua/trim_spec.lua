@@ -70,6 +70,22 @@ describe("keep_recent", function()
       { entry.action, entry.seq, entry.role, entry.by, entry.reason, entry.tokens })
   end)
 
+  it("reports what became of each message in the end, and tells every step in the ledger", function()
+    local chat = helper.conversation "s5 u9 a9 u9 a9 u9 a9 u5"
+    local report = assert(chat:trim { budget = 1000, policy = function(draft)
+      draft:replace(draft[2], { content = "u3" })                    -- once, and gone later
+      draft:replace(draft:replace(draft[3], { content = "a4" }) and draft[3], { content = "a2" })   -- twice
+      draft:replace(draft[4], { content = "u2" })
+      draft:insert(5, { role = "user", content = "u4" })             -- and gone later
+      draft:drop(draft[5])
+      draft:replace(draft:insert(5, { role = "user", content = "u6" }), { content = "u1" })
+      draft:drop(draft[2])
+      draft:drop(draft[7])
+    end })
+    assert.same({ 2, 2, 1, 4 }, { report.dropped, report.replaced, report.inserted, report.kept })
+    assert.equal(10, #report.ledger)
+  end)
+
   it("makes one batch, which can be undone", function()
     local chat = conversation "s10 u20 a30 u5"
     chat:trim { budget = 15 + overhead }

@@ -20,7 +20,7 @@ local COLUMNS = {
   { title = "tokens", right = true },
   { title = "fate" },
   { title = "by", max = 20, min = 6 },
-  { title = "why", max = 32, min = 10 },
+  { title = "why", max = 48, min = 10 },
   { title = "text" },
 }
 
@@ -75,20 +75,32 @@ local function sort_entries(ledgers)
   return by_seq, inserted
 end
 
---- What became of a message in the end: its replacement may have been dropped later.
-local function fate_of(seq, by_seq)
-  local entry = by_seq[seq]
-  while entry and entry.replacement and by_seq[entry.replacement] do
+---@class ebb.cli.Fate          What became of a message in the end
+---@field action string
+---@field by string
+---@field why string            the last reason, and those before it
+---@field left integer          tokens of what stands in its place
+
+--- A replacement may have been replaced, or dropped, later.
+---@return ebb.cli.Fate?
+local function fate_of(message, by_seq)
+  local entry, fate, left = by_seq[message.seq], nil, message.tokens
+  while entry do
+    left = left - entry.tokens
+    local why = fate and ("%s, %s before: %s"):format(entry.reason, fate.action, fate.why) or entry.reason
+    fate = { action = entry.action, by = entry.by, why = why, left = left }
     entry = by_seq[entry.replacement]
   end
-  return entry
+  return fate
 end
 
-local function row_of(position, message, entry, reason)
+local function row_of(position, message, fate, reason)
+  local tokens = tostring(message.tokens)
+  if fate and fate.action == "replaced" then tokens = ("%s -> %d"):format(tokens, fate.left) end
   return {
-    tostring(position), tostring(message.seq), message.spelling, tostring(message.tokens),
-    entry and entry.action or "kept", entry and entry.by or "", entry and entry.reason or reason,
-    text.head(message.text, TEXT_READ), colour = entry and entry.action or "kept",
+    tostring(position), tostring(message.seq), message.spelling, tokens,
+    fate and fate.action or "kept", fate and fate.by or "", fate and fate.why or reason,
+    text.head(message.text, TEXT_READ), colour = fate and fate.action or "kept",
   }
 end
 
@@ -122,15 +134,15 @@ local function rows_of(before, by_seq)
   local rows, run = {}, nil
   local collapse = #before.chat >= RUNS_FROM
   for position, message in ipairs(before.chat) do
-    local entry = fate_of(message.seq, by_seq)
+    local fate = fate_of(message, by_seq)
     local reason = before.guards[message.seq] or "fits"   -- there was room
-    if not entry and collapse and extends(run, position, reason) then
+    if not fate and collapse and extends(run, position, reason) then
       run.last, run.tokens = position, run.tokens + message.tokens
       rows[#rows] = row_of_run(run)
     else
       run = { first = position, last = position, tokens = message.tokens, reason = reason }
-      rows[#rows + 1] = row_of(position, message, entry, reason)
-      if entry then run = nil end
+      rows[#rows + 1] = row_of(position, message, fate, reason)
+      if fate then run = nil end
     end
   end
   return rows
