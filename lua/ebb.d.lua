@@ -206,6 +206,9 @@ function Ledger:runs() end
 function Ledger:json() end
 ---@return { by: string, text: string }[]
 function Ledger:notes() end
+--- What draft:keep held, and why: messages that nothing else held.
+---@return { seq: integer, by: string, reason: string }[]
+function Ledger:keeps() end
 
 ---@class ebb.Conversation: ebb.List
 local Conversation = {}
@@ -313,7 +316,7 @@ function Conversation:state() end
 function Conversation:ledger(batch) end
 ---@class ebb.Event
 ---@field action ebb.Action|"kept"|"absent"   absent: in no batch that led to the current one
----@field by? string           the policy, or the operation
+---@field by? string           the policy, or the operation; of a kept one: that did draft:keep
 ---@field reason? string       the policy's, or the batch's description
 ---@field batch integer        in which it happened; the current one if nothing did
 ---@field seq integer          of the message, or of what had replaced it by then
@@ -321,7 +324,7 @@ function Conversation:ledger(batch) end
 ---@field before integer       tokens
 ---@field after integer
 ---@class ebb.Explanation: ebb.Event   The last of what happened to a message on the way to the current batch
----@field events ebb.Event[]   all of it, in order; empty for what was kept
+---@field events ebb.Event[]   all of it, in order; empty for what was simply kept
 ---@field visible boolean      it, or what replaced it, is in the list now
 ---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
 ---@return ebb.Explanation
@@ -462,7 +465,7 @@ function Draft:insert(position, message, reason) end
 ---@param message ebb.MessageTable
 ---@return integer tokens
 function Draft:cost(message) end
---- Guards it for the rest of this trim.
+--- Guards it for the rest of this trim; `ledger:keeps` and `chat:explain` tell why.
 ---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
 ---@param reason? string
 function Draft:keep(what, reason) end

@@ -150,7 +150,9 @@ static int l_keep(lua_State *L) {
   lua_settop(L, 3);
   uint32_t count = check_messages(L, &view, &ids);
   for (uint32_t i = 0; i < count; i++) {
-    if (draft_keep(draft, ids[i]) != STATUS_OK) return refuse(L, "it is not in the draft");
+    Status status = draft_keep(draft, ids[i], reason_at(L, 3, "kept"));
+    if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
+    if (status != STATUS_OK) return bind_raise_status(L, status, "keep");
   }
   lua_pushboolean(L, 1);
   return 1;

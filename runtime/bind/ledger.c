@@ -95,6 +95,21 @@ static int l_notes(lua_State *L) {
   return 1;
 }
 
+/* ledger:keeps() -> list of {seq, by, reason} */
+static int l_keeps(lua_State *L) {
+  const Ledger *ledger = check(L);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
+    LedgerKeep keep = ledger_keep_at(ledger, i);
+    lua_createtable(L, 0, 3);
+    bind_set_integer(L, "seq", keep.id);
+    bind_set_text(L, "by", ledger_text(ledger, keep.cause.by));
+    bind_set_text(L, "reason", ledger_text(ledger, keep.cause.reason));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 /* ledger:json() -> the runs as JSON, a run per line */
 static int l_json(lua_State *L) {
   check(L);
@@ -149,7 +164,7 @@ static MessageId explained(lua_State *L, const Conversation *conversation) {
 static void push_event(lua_State *L, const Conversation *conversation, const Event *event) {
   uint32_t tokens = sequence_weight(conversation_list(conversation), event->id);
   bool inserted = event->action == ACTION_INSERTED;
-  uint32_t after = inserted ? tokens : 0;
+  uint32_t after = inserted || event->action == ACTION_KEPT ? tokens : 0;
   lua_createtable(L, 0, 8);
   bind_set_text(L, "action", text_of(action_name(event->action)));
   bind_set_text(L, "by", event->by);
@@ -204,7 +219,7 @@ static int l_explain(lua_State *L) {
 
 void bind_open_ledger(lua_State *L) {
   static const BindMethod methods[] = {
-    {"runs", l_runs, ""}, {"notes", l_notes, ""}, {"json", l_json, ""}, {NULL, NULL, NULL}};
+    {"runs", l_runs, ""}, {"notes", l_notes, ""}, {"keeps", l_keeps, ""}, {"json", l_json, ""}, {NULL, NULL, NULL}};
   static const BindMethod of_conversation[] = {
     {"ledger", l_of_batch, "batch"}, {"explain", l_explain, "message"}, {NULL, NULL, NULL}};
   bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);

@@ -104,8 +104,9 @@ Status   draft_insert_all(Draft *draft, const Insertion *insertion, Text reason)
 /* The tokens that such a message would add; nothing changes. */
 Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t *tokens);
 
-/* Holds a message and its unit for the rest of the draft. STATUS_RANGE. */
-Status   draft_keep(Draft *draft, MessageId id);
+/* Holds a message and its unit for the rest of the draft; what nothing held before
+   the ledger tells. STATUS_RANGE, STATUS_MEMORY. */
+Status   draft_keep(Draft *draft, MessageId id, Text reason);
 
 /* Makes it one batch, or none if nothing has changed; *batch gets the current
    one. On success the draft is done: only draft_ledger and draft_free follow.

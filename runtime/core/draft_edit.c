@@ -258,11 +258,29 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   return STATUS_OK;
 }
 
-Status draft_keep(Draft *draft, MessageId id) {
+/* ---- keeping ---- */
+
+/* What a guard or an earlier keep holds has its reason already. */
+static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
+  const Units *units = draft->slots.units;
+  LedgerMark mark = ledger_mark(draft->ledger);
+  Cause cause;
+  Status status = draft_cause(draft, reason, &cause);
+  for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
+    if (draft_slot_is_gone(draft, slot) || draft_slot_hold(draft, slot) != HOLD_NONE) continue;
+    status = ledger_keep(draft->ledger, cause, draft->slots.ids[slot]);
+  }
+  if (status != STATUS_OK) ledger_rewind(draft->ledger, mark);
+  return status;
+}
+
+Status draft_keep(Draft *draft, MessageId id, Text reason) {
   Status status = draft_number(draft);
   if (status != STATUS_OK) return status;
   uint32_t slot = draft_slot_of(draft, id);
   if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
-  slots_hold_unit(&draft->slots, draft->slots.units->of[slot], HOLD_KEPT);
-  return STATUS_OK;
+  uint32_t unit = draft->slots.units->of[slot];
+  status = record_kept(draft, unit, reason);
+  if (status == STATUS_OK) slots_hold_unit(&draft->slots, unit, HOLD_KEPT);
+  return status;
 }

@@ -10,9 +10,22 @@ static Status add(Explanation *explanation, Event event) {
   return STATUS_OK;
 }
 
+/* A policy may have kept it on purpose: told where nothing else happened. */
+static Status read_keeps(const Ledger *ledger, uint32_t batch, Explanation *explanation) {
+  for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
+    LedgerKeep keep = ledger_keep_at(ledger, i);
+    if (keep.id != explanation->id) continue;
+    Event event = {.action = ACTION_KEPT, .batch = batch, .id = keep.id,
+                   .by = ledger_text(ledger, keep.cause.by), .reason = ledger_text(ledger, keep.cause.reason)};
+    return add(explanation, event);
+  }
+  return STATUS_OK;
+}
+
 /* What the batch's ledger tells of the message, under all the ids that it had. */
 static Status read_ledger(const History *history, uint32_t batch, Explanation *explanation) {
   const Ledger *ledger = history_ledger(history, batch);
+  uint32_t told = explanation->count;
   Status status = STATUS_OK;
   for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger) && status == STATUS_OK; i++) {
     LedgerRun run = ledger_run(ledger, i);
@@ -21,7 +34,8 @@ static Status read_ledger(const History *history, uint32_t batch, Explanation *e
                    .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)};
     status = add(explanation, event);
   }
-  return status;
+  if (ledger == NULL || status != STATUS_OK || explanation->count > told) return status;
+  return read_keeps(ledger, batch, explanation);
 }
 
 static bool find(const Sequence *list, MessageId id, uint32_t *index) {

@@ -31,10 +31,12 @@ struct Ledger {
   Map numbers;               /* hash of a text -> its number */
   Note *notes;
   uint32_t note_count, note_room;
+  LedgerKeep *keeps;
+  uint32_t keep_count, keep_room;
 };
 
 const char *action_name(Action action) {
-  static const char *const names[] = {"dropped", "replaced", "inserted"};
+  static const char *const names[] = {"dropped", "replaced", "inserted", "kept"};
   return names[action];
 }
 
@@ -64,6 +66,7 @@ void ledger_release(Ledger *ledger) {
   memory_free(&memory, ledger->texts, ledger->text_room * sizeof *ledger->texts);
   memory_free(&memory, ledger->runs, ledger->run_room * sizeof *ledger->runs);
   memory_free(&memory, ledger->notes, ledger->note_room * sizeof *ledger->notes);
+  memory_free(&memory, ledger->keeps, ledger->keep_room * sizeof *ledger->keeps);
   map_free(&ledger->numbers);
   memory_free(&memory, ledger, sizeof *ledger);
 }
@@ -135,7 +138,7 @@ void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
 }
 
 LedgerMark ledger_mark(const Ledger *ledger) {
-  LedgerMark mark = {.runs = ledger->run_count, .entries = ledger->entries};
+  LedgerMark mark = {.runs = ledger->run_count, .entries = ledger->entries, .keeps = ledger->keep_count};
   if (mark.runs > 0) mark.newest = ledger->runs[mark.runs - 1].run;     /* later entries may make it longer */
   return mark;
 }
@@ -144,6 +147,7 @@ void ledger_rewind(Ledger *ledger, LedgerMark mark) {
   assert(mark.runs <= ledger->run_count && mark.entries <= ledger->entries);
   ledger->run_count = mark.runs;
   ledger->entries = mark.entries;
+  ledger->keep_count = mark.keeps;
   if (mark.runs > 0) ledger->runs[mark.runs - 1].run = mark.newest;
 }
 
@@ -162,6 +166,19 @@ LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
   *place = entry - ledger->runs[low].start;
   return ledger->runs[low].run;
 }
+
+/* ---- what is kept ---- */
+
+Status ledger_keep(Ledger *ledger, Cause cause, MessageId id) {
+  void *grown = memory_grow(&ledger->memory, ledger->keeps, &ledger->keep_room, ledger->keep_count, sizeof *ledger->keeps);
+  if (grown == NULL) return STATUS_MEMORY;
+  ledger->keeps = grown;
+  ledger->keeps[ledger->keep_count++] = (LedgerKeep){.cause = cause, .id = id};
+  return STATUS_OK;
+}
+
+uint32_t ledger_keep_count(const Ledger *ledger) { return ledger->keep_count; }
+LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index) { return ledger->keeps[index]; }
 
 /* ---- notes ---- */
 

@@ -7,7 +7,10 @@
 **     dropped   seq 2 to 41   keep_recent   oldest        freed 3120
 **     replaced  seq 57        shrink_tools  old result    freed 800   by seq 99
 **
-** What all entries freed adds up to tokens before less tokens after.
+** What all entries freed adds up to tokens before less tokens after. Beside the
+** entries stand the messages that a policy kept on purpose: nothing happened to
+** them, so they are in no run and in no sum.
+**
 ** Ownership: reference counted.
 */
 #ifndef EBB_CORE_LEDGER_H
@@ -16,7 +19,8 @@
 #include "base/hash.h"
 #include "core/scale.h"
 
-typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED } Action;
+/* No run has ACTION_KEPT: core/explain.h tells of it. */
+typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED, ACTION_KEPT } Action;
 
 const char *action_name(Action action);     /* "dropped", ...; static */
 
@@ -54,7 +58,7 @@ void     ledger_add(Ledger *ledger, Cause cause, LedgerRun entry);
 
 /* How an edit that fails halfway takes its entries back. */
 typedef struct LedgerMark {
-  uint32_t runs, entries;
+  uint32_t runs, entries, keeps;
   LedgerRun newest;
 } LedgerMark;
 
@@ -68,6 +72,16 @@ Text     ledger_text(const Ledger *ledger, uint32_t number);
 /* Entries, one per message, in order; the run of one and its place in it. O(log runs). */
 uint32_t ledger_count(const Ledger *ledger);
 LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place);
+
+/* A message that a policy keeps, whatever comes. */
+typedef struct LedgerKeep {
+  Cause cause;
+  MessageId id;
+} LedgerKeep;
+
+Status   ledger_keep(Ledger *ledger, Cause cause, MessageId id);
+uint32_t ledger_keep_count(const Ledger *ledger);
+LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index);
 
 /* Remarks of policies. */
 Status   ledger_note(Ledger *ledger, Text by, Text note);

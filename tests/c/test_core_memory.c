@@ -104,9 +104,9 @@ static void a_draft_keeps_once_there_is_memory(void **state) {
   Draft *draft;
   assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
   fail.fail_at = fail.calls + 1;
-  assert_int_equal(draft_keep(draft, 2), STATUS_MEMORY);
+  assert_int_equal(draft_keep(draft, 2, text_of("mine")), STATUS_MEMORY);
   fail.fail_at = 0;
-  assert_int_equal(draft_keep(draft, 2), STATUS_OK);
+  assert_int_equal(draft_keep(draft, 2, text_of("mine")), STATUS_OK);
   assert_int_equal(draft_slot_hold(draft, draft_slot_of(draft, 2)), HOLD_KEPT);
   draft_free(draft);
   conversation_free(chat);

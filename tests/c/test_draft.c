@@ -286,7 +286,7 @@ static void do_keep(Trim *trim) {
   MessageId id = any_id(trim);
   uint32_t slot = plain_slot(trim, id);
   bool there = slot < trim->count && !trim->slots[slot].gone;
-  assert_int_equal(draft_keep(trim->draft, id), there ? STATUS_OK : STATUS_RANGE);
+  assert_int_equal(draft_keep(trim->draft, id, text_of("mine")), there ? STATUS_OK : STATUS_RANGE);
   if (there) hold_unit(trim, trim->slots[slot].unit, HOLD_KEPT);
 }
 

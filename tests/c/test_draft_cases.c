@@ -66,7 +66,7 @@ static void without_guards_one_message_goes_alone(void **state) {
   assert_int_equal(drop(draft, 5), STATUS_OK);
   assert_int_equal(drop(draft, 5), STATUS_RANGE);
   assert_int_equal(draft_count(draft), 2);
-  assert_int_equal(draft_keep(draft, 4), STATUS_OK);
+  assert_int_equal(draft_keep(draft, 4, text_of("mine")), STATUS_OK);
   assert_int_equal(drop(draft, 4), STATUS_GUARDED);
   end(draft, chat, &fail);
 }
@@ -78,7 +78,7 @@ static void an_insert_frees_nothing_that_was_held(void **state) {
   Draft *draft = draft_of(chat, true);
   MessageId made;
   Hold why;
-  assert_int_equal(draft_keep(draft, 4), STATUS_OK);
+  assert_int_equal(draft_keep(draft, 4, text_of("mine")), STATUS_OK);
   assert_int_equal(drop(draft, 1), STATUS_OK);
   assert_int_equal(draft_put(draft, false, 3, "u", &made, &why), STATUS_OK);
   static const Hold expected[] = {HOLD_LAST_USER, HOLD_PENDING, HOLD_KEPT, HOLD_LAST_USER};

@@ -62,6 +62,15 @@ describe("the command's policies", function()
     contains("2 kept, 1 dropped, 1 replaced, 0 inserted", err)
   end)
 
+  it("have their reasons for keeping told", function()
+    file("keeper.lua", "return function(draft, budget) draft:keep(draft[2], 'the task') draft:drop_oldest { to = budget } end")
+    local words = ("trim %s --budget 22 --policy %s --dry-run"):format(path_of "small.json", path_of "keeper.lua")
+    local _, err = does(words .. " --explain")
+    assert.truthy(err:find "\n +2 +2 +user +%d+ +kept +keeper +the task +Hello\n", err)
+    local report = require("ebb").json.decode((does(words .. " --json")))
+    assert.same({ { seq = 2, by = "keeper", reason = "the task" } }, report.keeps)
+  end)
+
   it("tell what was refused when they leave too much", function()
     file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\nend")
     contains("rash.lua:2: guarded: message 1 is a system message",

@@ -95,6 +95,23 @@ describe("explain", function()
     assert.same({ "replaced", 7, 3 }, { inserted[2].action, inserted[2].before, inserted[2].after })
   end)
 
+  it("tells what a policy kept on purpose, with its whole unit, and why", function()
+    local chat = conversation "s1 u9 c9(x) r9(x) u9 a9 u5"
+    assert(chat:trim { budget = 40, policy = function(draft, budget)
+      assert.is_true(draft:keep(draft[1], "held already"))
+      assert.is_true(draft:keep(draft[4], "the order"))
+      assert.is_true(draft:keep(draft[3], "too late"))
+      draft:drop_oldest { to = budget }
+    end })
+    assert.same({ { seq = 3, by = "function", reason = "the order" }, { seq = 4, by = "function", reason = "the order" } },
+      chat:ledger():keeps())
+    assert.equal("kept function the order 1 9>9", fate(chat, 3))
+    assert.equal("kept - - 1 1>1", fate(chat, 1))
+    assert.equal("dropped function oldest 1 9>0", fate(chat, 2))
+    chat:clear {}
+    assert.same({ "kept", "dropped" }, { chat:explain(3).events[1].action, chat:explain(3).action })
+  end)
+
   it("follows a message through its replacements, in order", function()
     local chat = conversation "u5 u6 u7 u8"
     chat:replace(2, { role = "user", content = "u3" })

@@ -94,12 +94,34 @@ local function fate_of(message, by_seq)
   return fate
 end
 
-local function row_of(position, message, fate, reason)
+---@class ebb.cli.Kept          Why a message is there still
+---@field by string             the policy that kept it on purpose, or ""
+---@field why string
+
+local FITS = { by = "", why = "fits" }   -- there was room
+
+---@return table<integer, ebb.cli.Kept> by_seq
+local function kept_of(before, ledgers)
+  local kept = {}
+  for seq, guard in pairs(before.guards) do
+    kept[seq] = { by = "", why = guard }
+  end
+  for _, ledger in ipairs(ledgers) do
+    for _, keep in ipairs(ledger and ledger:keeps() or {}) do
+      kept[keep.seq] = { by = keep.by, why = keep.reason }
+    end
+  end
+  return kept
+end
+
+---@param fate? ebb.cli.Fate
+---@param kept ebb.cli.Kept
+local function row_of(position, message, fate, kept)
   local tokens = tostring(message.tokens)
   if fate and fate.action == "replaced" then tokens = ("%s -> %d"):format(tokens, fate.left) end
   return {
     tostring(position), tostring(message.seq), message.spelling, tokens,
-    fate and fate.action or "kept", fate and fate.by or "", fate and fate.why or reason,
+    fate and fate.action or "kept", (fate or kept).by, (fate or kept).why,
     text.head(message.text, TEXT_READ), colour = fate and fate.action or "kept",
   }
 end
@@ -116,32 +138,32 @@ end
 ---@field first integer
 ---@field last integer
 ---@field tokens integer
----@field reason string
+---@field kept ebb.cli.Kept
 
 local function row_of_run(run)
   local count = run.last - run.first + 1
   return {
-    ("%d-%d"):format(run.first, run.last), "", "", tostring(run.tokens), "kept", "", run.reason,
+    ("%d-%d"):format(run.first, run.last), "", "", tostring(run.tokens), "kept", run.kept.by, run.kept.why,
     ("%d messages"):format(count), colour = "kept",
   }
 end
 
-local function extends(run, position, reason)
-  return run and run.last == position - 1 and run.reason == reason
+local function extends(run, position, kept)
+  return run and run.last == position - 1 and run.kept.why == kept.why and run.kept.by == kept.by
 end
 
-local function rows_of(before, by_seq)
+local function rows_of(before, by_seq, kept_by_seq)
   local rows, run = {}, nil
   local collapse = #before.chat >= RUNS_FROM
   for position, message in ipairs(before.chat) do
     local fate = fate_of(message, by_seq)
-    local reason = before.guards[message.seq] or "fits"   -- there was room
-    if not fate and collapse and extends(run, position, reason) then
+    local kept = kept_by_seq[message.seq] or FITS
+    if not fate and collapse and extends(run, position, kept) then
       run.last, run.tokens = position, run.tokens + message.tokens
       rows[#rows] = row_of_run(run)
     else
-      run = { first = position, last = position, tokens = message.tokens, reason = reason }
-      rows[#rows + 1] = row_of(position, message, fate, reason)
+      run = { first = position, last = position, tokens = message.tokens, kept = kept }
+      rows[#rows + 1] = row_of(position, message, fate, kept)
       if fate then run = nil end
     end
   end
@@ -152,7 +174,7 @@ end
 ---@param ledgers (ebb.Ledger|false)[]     in the order in which they were written
 function explain.show(before, ledgers)
   local by_seq, inserted = sort_entries(ledgers)
-  local rows = rows_of(before, by_seq)
+  local rows = rows_of(before, by_seq, kept_of(before, ledgers))
   for _, entry in ipairs(inserted) do
     if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry) end
   end

@@ -63,15 +63,18 @@ end
 
 --- The report as plain data. The ledger comes as JSON and goes out as it is.
 local function as_data(trimmed, dry_run)
-  local report, notes = trimmed.report, core.json.array {}
+  local report, notes, keeps = trimmed.report, core.json.array {}, core.json.array {}
   for i, note in ipairs(report.ledger:notes()) do
     notes[i] = { by = note.by, text = note.text }
+  end
+  for i, keep in ipairs(report.ledger:keeps()) do
+    keeps[i] = keep
   end
   return {
     before = report.before, after = report.after, budget = report.budget, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
-    repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
+    keeps = keeps, repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
   }
 end
 
