@@ -388,6 +388,7 @@ function Conversation:calibration() end
 ---@field inserted integer     besides; the ledger tells every step
 ---@field kept integer
 ---@field refused integer      edits that the draft answered with false
+---@field refusals? string     how many these were, and why the first was
 ---@field ledger ebb.Ledger
 ---@param options? ebb.Trim
 ---@return ebb.TrimReport? report

@@ -81,6 +81,7 @@ Conversation *draft_conversation(const Draft *draft) { return draft->conversatio
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
 uint32_t draft_count(const Draft *draft) { return draft->live; }
 uint32_t draft_untouched(const Draft *draft) { return draft->untouched; }
+uint64_t draft_overhead(const Draft *draft) { return draft->overhead; }
 Trust draft_trust(const Draft *draft) { return draft->trust; }
 uint64_t draft_tokens(const Draft *draft) { return draft->tokens; }
 uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }

@@ -47,6 +47,7 @@ uint32_t draft_count(const Draft *draft);            /* messages now */
 uint32_t draft_untouched(const Draft *draft);        /* of those it began with: neither dropped nor replaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request now */
 uint32_t draft_weight(const Draft *draft, MessageId id);      /* of any message of the store */
+uint64_t draft_overhead(const Draft *draft);         /* of the tokens, what is no message: tools and framing */
 Trust    draft_trust(const Draft *draft);            /* of these */
 uint64_t draft_tokens_before(const Draft *draft);
 Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);   /* of a request with nothing but what guards hold */

@@ -71,6 +71,16 @@ describe("the command's policies", function()
     assert.same({ { seq = 2, by = "keeper", reason = "the task" } }, report.keeps)
   end)
 
+  it("have what was refused told under --explain and --json, though the trim fits", function()
+    file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\n  draft:drop(draft[4])\nend")
+    local words = ("trim %s --budget 1000 --policy %s --dry-run"):format(path_of "small.json", path_of "rash.lua")
+    local _, err = does(words .. " --explain")
+    assert.truthy(err:find "\n2 edits were refused, the first: [^\n]*rash.lua:2: guarded: message 1 is a system message\n", err)
+    local report = require("ebb").json.decode((does(words .. " --json")))
+    assert.truthy(report.refusals:find "^2 edits were refused, the first: ", report.refusals)
+    assert.is_nil((does(("trim %s --budget 1000 --dry-run --json"):format(path_of "small.json"))):find "refusals")
+  end)
+
   it("tell what was refused when they leave too much", function()
     file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\nend")
     contains("rash.lua:2: guarded: message 1 is a system message",

@@ -68,6 +68,32 @@ describe("the command", function()
       assert.truthy(err:find "%d+ %-> %d+ tokens, budget 4000 %(%l+%): %d+ kept, %d+ dropped")
     end)
 
+    it("explains every token of the request", function()
+      local _, err = does(("trim %s --budget 100000 --explain"):format(SAMPLE))
+
+      local sum = 0
+      for tokens in err:gmatch "\n[^\n]- (%d+)  kept" do
+        sum = sum + tonumber(tokens)
+      end
+      contains(("%d -> %d tokens"):format(sum, sum), err)
+      contains("tools, framing", err)
+      local figures = does("inspect " .. SAMPLE)
+      local roles = 0
+      for tokens in figures:gmatch "\n  [^\n]- (%d+) tokens%f[\n]" do
+        roles = roles + tonumber(tokens)
+      end
+      assert.equal(sum, roles)
+    end)
+
+    it("says what cannot go, and what would help", function()
+      local err = fails(CANNOT_FIT, ("trim %s --budget 100 --reserve 50"):format(SAMPLE))
+      local least = tonumber(err:match "2 messages %(%d+ tokens%) and %d+ for tools and framing; the budget is 100; "
+        and err:match "the smallest that fits is (%d+)")
+      contains("--unguarded", err)
+      does(("trim %s --budget %d --reserve 50"):format(SAMPLE, least))
+      fails(CANNOT_FIT, ("trim %s --budget %d --reserve 50"):format(SAMPLE, least - 1))
+    end)
+
     it("explains long conversations in runs of kept messages", function()
       local lines = {}
       for i = 1, 300 do

@@ -42,6 +42,7 @@ end
 ---@class ebb.cli.Before        A conversation before its trim
 ---@field chat ebb.Conversation
 ---@field guards table<integer, string>   by seq; guards are seen in a draft only
+---@field overhead integer      tokens of the request that are of no message
 
 --- To be called before the trim.
 ---@param chat ebb.Conversation
@@ -54,8 +55,9 @@ function explain.before(chat, guarded)
       guards[message.seq] = guard_of(message, unit)
     end
   end
+  local overhead = core.draft.info(draft).overhead
   core.draft.discard(draft)
-  return { chat = chat:fork(), guards = guards }
+  return { chat = chat:fork(), guards = guards, overhead = overhead }
 end
 
 ---@return table<integer, ebb.LedgerEntry> by_seq    dropped and replaced ones
@@ -178,6 +180,7 @@ function explain.show(before, ledgers)
   for _, entry in ipairs(inserted) do
     if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry) end
   end
+  rows[#rows + 1] = { "", "", "", tostring(before.overhead), "kept", "", "tools, framing", "", colour = "kept" }
   terminal.show(grid.render(COLUMNS, rows, terminal.columns(), function(row, line)
     return terminal.colour(row.colour, line)
   end))

@@ -49,7 +49,8 @@ end
 --- Units and turns are seen through a draft, which is thrown away.
 local function structure(chat)
   local draft = chat:draft { guards = true }
-  local found = { units = 0, open = 0, turns = 0, guarded = core.draft.info(draft).guarded_tokens }
+  local info = core.draft.info(draft)
+  local found = { units = 0, open = 0, turns = 0, guarded = info.guarded_tokens, overhead = info.overhead }
   for unit in draft:units {} do
     found.units = found.units + 1
     if unit.open then found.open = found.open + 1 end
@@ -73,7 +74,7 @@ local function data_of(chat)
   local found = structure(chat)
   return {
     shape = chat:shape(), messages = messages, warnings = warnings,
-    tokens = tokens, trust = trust, guardedTokens = found.guarded, roles = by_role(chat),
+    tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead, roles = by_role(chat),
     units = found.units, openUnits = found.open, turns = found.turns,
   }
 end
@@ -113,6 +114,7 @@ local function figures(data)
       lines[#lines + 1] = ("  %-10s %6d messages %8d tokens"):format(role, figure.messages, figure.tokens)
     end
   end
+  lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")
   return table.concat(lines, "\n") .. "\n"

@@ -73,7 +73,7 @@ local function as_data(trimmed, dry_run)
   return {
     before = report.before, after = report.after, budget = report.budget, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
-    refused = report.refused, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
+    refused = report.refused, refusals = report.refusals, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
     keeps = keeps, repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
   }
 end
@@ -95,6 +95,7 @@ local function tell(given, before, trimmed)
   if before then
     local repaired, mended = trimmed.repair and trimmed.repair.ledger, trimmed.mended.ledger
     require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false })
+    if report.refusals then terminal.say(report.refusals) end
   end
   for _, note in ipairs(report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
@@ -108,6 +109,14 @@ local function tell(given, before, trimmed)
   outgoing.tell(trimmed.mended, given)
 end
 
+--- The report, or a failure; what cannot fit may fit without guards.
+local function check_fit(given, report, message, code)
+  if not report and code == "cannot_fit" and not given.unguarded then
+    failure.raise(failure.CANNOT_FIT, message, "--unguarded lets policies drop guarded messages too")
+  end
+  return failure.check(report, message, code)
+end
+
 --- Trims, and mends what stands next to each other now. That may add a message; if
 --- it then does not fit, so much more is cut.
 ---@param chat ebb.Conversation
@@ -117,7 +126,7 @@ local function trim_to_fit(chat, given, policy, rules)
   local start, length, reserve = chat:stats().current_batch_index, #chat, given.reserve or 0
   local aim
   while true do
-    local report = failure.check(failure.typed(chat.trim, chat, {
+    local report = check_fit(given, failure.typed(chat.trim, chat, {
       budget = given.budget, reserve = reserve, policy = policy, guards = not given.unguarded,
       model = model_command.of(given),
     }))

@@ -23,8 +23,10 @@ local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "en
 
 ---@class ebb.Run              One trim under way; found by its draft, for draft:run
 ---@field draft ebb.Draft
----@field asked integer     the budget as the caller gave it
----@field budget integer    the same in the draft's weights
+---@field given integer     the budget as the caller gave it
+---@field reserve integer   of these
+---@field asked integer     the rest
+---@field budget integer    that in the draft's weights
 ---@field measure { weight: function, total: function }
 ---@field memories table<string, table>   by policy name
 ---@field model? fun(request: table): any, string?
@@ -74,7 +76,7 @@ local function read_options(chat, given)
   local budget = given.budget == nil and default_budget(chat, model) or tokens(given.budget, "budget")
   local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
   return {
-    budget = math.max(0, budget - reserve),
+    given = budget, reserve = reserve, budget = math.max(0, budget - reserve),
     guards = flag(given.guards, "guards", true),
     dry_run = flag(given.dry_run, "dry_run", false),
     policy = given.policy, model = not is_name and given.model or nil, counter = counter,
@@ -179,27 +181,31 @@ local function plural(n, word)
   return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
 end
 
-local function cannot_fit(run, guarded_tokens)
-  local draft = run.draft
+--- What cannot go: guarded messages, and what the request carries besides.
+local function cannot_fit(run, info)
   local messages = 0
-  for unit in draft:units {} do
+  for unit in run.draft:units {} do
     if unit.guarded then messages = messages + unit.count end
   end
-  local text = "cannot fit: the guarded part is %s and costs %d tokens; the budget is %d"
-  return text:format(plural(messages, "message"), run.measure.total(guarded_tokens), run.asked)
+  local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
+  local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
+    .. "the smallest that fits is %d"
+  return text:format(plural(messages, "message"), total - framing, framing, run.given, total + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
+---@return string?
 local function refusals_of(draft)
   local refused, first = core.draft.refusals(draft)
-  if refused == 0 then return "" end
-  return ("; %s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
+  if refused == 0 then return nil end
+  return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
 local function over_budget(run, left, steps)
   left = run.measure.total(left)
+  local refusals = refusals_of(run.draft)
   local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
-  return text:format(policies.label(steps), left, left - run.asked, run.asked, refusals_of(run.draft))
+  return text:format(policies.label(steps), left, left - run.asked, run.asked, refusals and "; " .. refusals or "")
 end
 
 ---- One trim ----
@@ -208,7 +214,7 @@ end
 local function shape(run, steps)
   local info = core.draft.info(run.draft)
   if info.guarded_tokens > run.budget then
-    return nil, cannot_fit(run, info.guarded_tokens), "cannot_fit"
+    return nil, cannot_fit(run, info), "cannot_fit"
   end
   local ok, message, code = run_steps(run, steps, attempt_step)
   if not ok then return nil, message, code end
@@ -225,6 +231,7 @@ local function report_of(chat, run)
     before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.asked, trust = trust,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
+    refusals = refusals_of(draft),
     ledger = core.draft.ledger(draft),
   }
 end
@@ -271,8 +278,8 @@ function trim.run(chat, given)
   local draft = chat:draft { guards = asked.guards, by = asked.counter }
   local measure = measure_of(chat, asked)
   local run = {
-    draft = draft, asked = asked.budget, budget = measure.weight(asked.budget), measure = measure,
-    memories = memory.recall(chat), model = asked.model,
+    draft = draft, given = asked.given, reserve = asked.reserve, asked = asked.budget,
+    budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
   }
   runs[draft] = run
 
