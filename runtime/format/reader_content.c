@@ -1,0 +1,212 @@
+/*
+** A message's content. A part's type may stand behind all else, so its fields are
+** noted first and read for what they mean once the part has ended. Calls and
+** results in parts go to the lists of their own too, in the order of the parts.
+*/
+#include "format/reader_parts.h"
+
+static bool add_part(const Context *context, Part part) {
+  Reader *reader = context->reader;
+  Part *grown = reader_grow(context, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
+  if (grown == NULL) return false;
+  reader->parts = grown;
+  grown[reader->part_count++] = part;
+  return true;
+}
+
+/* ---- a part's fields ---- */
+
+/* What a part has, whatever its type turns out to be: `type` may come last. */
+typedef struct PartFields {
+  /* bytes NULL: absent */
+  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result, image, detail;
+} PartFields;
+
+static const struct {
+  Text type;
+  PartKind kind;
+} PART_TYPES[] = {
+  {WORD("text"), PART_TEXT},                {WORD("input_text"), PART_TEXT},
+  {WORD("output_text"), PART_TEXT},         {WORD("refusal"), PART_TEXT},
+  {WORD("image_url"), PART_IMAGE},          {WORD("image"), PART_IMAGE},
+  {WORD("input_image"), PART_IMAGE},        {WORD("file"), PART_FILE},
+  {WORD("document"), PART_FILE},            {WORD("input_file"), PART_FILE},
+  {WORD("input_audio"), PART_AUDIO},        {WORD("audio"), PART_AUDIO},
+  {WORD("asset"), PART_ASSET},              {WORD("tool_use"), PART_TOOL_USE},
+  {WORD("tool_result"), PART_TOOL_RESULT},  {WORD("thinking"), PART_REASONING},
+  {WORD("reasoning"), PART_REASONING},      {WORD("redacted_thinking"), PART_REASONING},
+};
+
+static PartKind kind_of(const PartFields *fields) {
+  if (fields->type.bytes == NULL) return fields->text.bytes != NULL ? PART_TEXT : PART_OTHER;
+  Text type = json_text(&fields->type);
+  for (size_t i = 0; i < sizeof PART_TYPES / sizeof *PART_TYPES; i++) {
+    if (text_is(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
+  }
+  return PART_OTHER;
+}
+
+static JsonValue *field_of(PartFields *fields, Text key) {
+  if (key_is(key, "type")) return &fields->type;
+  bool says = key_is(key, "text") || key_is(key, "thinking") || key_is(key, "reasoning") || key_is(key, "refusal");
+  if (says) return &fields->text;
+  if (key_is(key, "id")) return &fields->id;
+  if (key_is(key, "tool_use_id")) return &fields->tool_use_id;
+  if (key_is(key, "name")) return &fields->name;
+  if (key_is(key, "input")) return &fields->input;
+  if (key_is(key, "content")) return &fields->content;
+  if (key_is(key, "image_url") || key_is(key, "source") || key_is(key, "image") || key_is(key, "data") ||
+      key_is(key, "imageBase64")) return &fields->image;
+  if (key_is(key, "detail")) return &fields->detail;
+  if (key_is(key, "tool_use")) return &fields->tool_use;
+  if (key_is(key, "tool_result")) return &fields->tool_result;
+  return NULL;
+}
+
+static bool read_fields(Json *json, PartFields *fields) {
+  Text key;
+  if (!json_enter(json)) return false;
+  while (json_next_member(json, &key)) {
+    JsonValue value;
+    if (!json_value(json, &value)) return false;
+    JsonValue *field = field_of(fields, key);
+    if (field != NULL && value.kind != JSON_NULL) *field = value;
+  }
+  if (json->status != STATUS_OK) return false;
+  if (fields->type.bytes != NULL && fields->type.kind != JSON_STRING) {
+    return json_fail(json, STATUS_SHAPE, fields->type.bytes, "the part's type, a string");
+  }
+  return true;
+}
+
+/* The seed's form nests what others keep flat: {"type": "tool_use", "tool_use": {..}}. */
+static bool unnest(Context *context, const JsonValue *nested, PartFields *fields) {
+  if (nested->bytes == NULL) return true;
+  if (nested->kind != JSON_OBJECT) return json_fail(context->json, STATUS_SHAPE, nested->bytes, "an object");
+  Json inner;
+  json_open(&inner, nested->bytes, nested->size);
+  inner.tolerant = context->json->tolerant;
+  return read_fields(&inner, fields) || json_fail(context->json, inner.status, inner.error, inner.expected);
+}
+
+static Span string_span(const Context *context, const JsonValue *value) {
+  bool is_string = value->bytes != NULL && value->kind == JSON_STRING;
+  return is_string ? inside(context, value) : (Span){0};
+}
+
+static bool add_use(Context *context, const JsonValue *part, PartFields *fields) {
+  if (!unnest(context, &fields->tool_use, fields)) return false;
+  Call call = {.id = string_span(context, &fields->id), .name = string_span(context, &fields->name)};
+  if (call.name.at == 0) return json_fail(context->json, STATUS_SHAPE, part->bytes, "a name in the tool use");
+  const JsonValue *input = &fields->input;
+  if (input->bytes != NULL) {
+    call.arguments = input->kind == JSON_STRING ? inside(context, input) : whole(context, input);
+  }
+  return reader_add_call(context, call);
+}
+
+/* An image stands as a string (Responses, AI SDK), or in an object: {"url", "detail"}
+   (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"} (Anthropic).
+   One that stands nowhere is none the less an image. */
+static bool find_image(Context *context, PartFields *fields, Part *part) {
+  const JsonValue *image = &fields->image;
+  part->text = string_span(context, image);
+  if (image->bytes != NULL && image->kind == JSON_OBJECT) {
+    Json inner;
+    Text key;
+    json_open(&inner, image->bytes, image->size);
+    inner.tolerant = context->json->tolerant;
+    if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
+    while (json_next_member(&inner, &key)) {
+      JsonValue value;
+      if (!json_value(&inner, &value)) break;
+      if (key_is(key, "url") || key_is(key, "data")) part->text = string_span(context, &value);
+      else if (key_is(key, "detail")) fields->detail = value;
+    }
+    if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
+  }
+  const JsonValue *detail = &fields->detail;
+  part->low = detail->bytes != NULL && detail->kind == JSON_STRING && key_is(json_text(detail), "low");
+  return true;
+}
+
+static bool read_part(Context *context, Json *json, bool nested);
+
+/* The parts of a tool result's own list come behind it, marked nested. */
+static bool add_nested(Context *context, const JsonValue *content) {
+  if (content->bytes == NULL || content->kind != JSON_ARRAY) return true;
+  Json inner;
+  json_open(&inner, content->bytes, content->size);
+  inner.tolerant = context->json->tolerant;
+  if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
+  while (json_next_element(&inner)) {
+    if (!read_part(context, &inner, true)) return json_fail(context->json, inner.status, inner.error, inner.expected);
+  }
+  return true;
+}
+
+static bool add_tool_result(Context *context, Part part, const JsonValue *value, PartFields *fields) {
+  if (!unnest(context, &fields->tool_result, fields)) return false;
+  Result result = {.id = string_span(context, &fields->tool_use_id)};
+  if (result.id.at == 0) {
+    return json_fail(context->json, STATUS_SHAPE, value->bytes, "a tool_use_id in the tool result");
+  }
+  part.text = string_span(context, &fields->content);
+  return reader_add_result(context, result) && add_part(context, part) &&
+         add_nested(context, &fields->content);
+}
+
+/* An object with a type, or a bare string. */
+static bool read_part(Context *context, Json *json, bool nested) {
+  JsonKind kind;
+  if (!json_peek(json, &kind)) return false;
+  if (kind != JSON_OBJECT && kind != JSON_STRING) {
+    return json_fail(json, STATUS_SHAPE, json->at, "a content part, an object with a type");
+  }
+  JsonValue value;
+  Context here = {.reader = context->reader, .json = json, .start = context->start};
+  if (kind == JSON_STRING) {
+    if (!json_value(json, &value)) return false;
+    Part text = {.kind = PART_TEXT, .value = whole(&here, &value), .text = inside(&here, &value), .nested = nested};
+    return add_part(&here, text);
+  }
+  PartFields fields = {0};
+  value.bytes = json->at;
+  if (!read_fields(json, &fields)) return false;
+  value.size = (size_t)(json->at - value.bytes);
+  Part part = {.kind = (uint8_t)kind_of(&fields), .value = whole(&here, &value), .nested = nested};
+  if (part.kind == PART_TOOL_RESULT && !nested) return add_tool_result(&here, part, &value, &fields);
+  if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
+  if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
+  if (part.kind == PART_TEXT || part.kind == PART_REASONING) part.text = string_span(&here, &fields.text);
+  return add_part(&here, part);
+}
+
+/* ---- all of it ---- */
+
+bool reader_content(Context *context, MessageShape *shape) {
+  Json *json = context->json;
+  JsonKind kind;
+  JsonValue value;
+  if (!json_peek(json, &kind)) return false;
+  if (kind != JSON_ARRAY) {
+    if (!json_value(json, &value)) return false;
+    if (kind == JSON_NULL) return true;
+    if (kind != JSON_STRING) {
+      return json_fail(json, STATUS_SHAPE, value.bytes, "content: a string, a list of parts, or null");
+    }
+    shape->content_kind = CONTENT_STRING;
+    shape->content = inside(context, &value);
+    return true;
+  }
+  value.bytes = json->at;
+  if (!json_enter(json)) return false;
+  while (json_next_element(json)) {
+    if (!read_part(context, json, false)) return false;
+  }
+  if (json->status != STATUS_OK) return false;
+  value.size = (size_t)(json->at - value.bytes);
+  shape->content_kind = CONTENT_PARTS;
+  shape->content = whole(context, &value);
+  return true;
+}
