@@ -1,0 +1,124 @@
+/*
+** Takes messages to pieces and forms turns of them: see repair_anthropic.c.
+*/
+#include "format/repair_anthropic_turns.h"
+
+/* ---- taking apart ---- */
+
+static Status add_block(Mender *mender, Block block) {
+  Block *grown =
+    memory_grow(&mender->plan->memory, mender->blocks, &mender->block_room, mender->block_count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  mender->blocks = grown;
+  block.piece = mender->piece_count - 1;
+  grown[mender->block_count++] = block;
+  return STATUS_OK;
+}
+
+/* Why a part cannot stay whatever stands around it; NULL: it can. */
+static const char *why_gone(const Plan *plan, const Message *message, Part part) {
+  CheckCode code;
+  Text type;
+  Role role = message_role(message);
+  bool misplaced =
+    (part.kind == PART_TOOL_USE && role != ROLE_ASSISTANT) || (part.kind == PART_TOOL_RESULT && role != ROLE_USER);
+  if (part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type)) {
+    return code == CHECK_FOREIGN_REASONING && plan_mends(plan, code) ? "foreign reasoning" : NULL;
+  }
+  if (misplaced) return plan_mends(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
+  bool blank = part.kind == PART_TEXT && text_is_blank(message_text(message, part.text));
+  return blank && plan_mends(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
+}
+
+/* Calls and results are matched with their parts in the order in which both stand. */
+static Status take_part(Mender *mender, Piece *piece, const Message *message, Part part, uint32_t *call,
+                        uint32_t *result) {
+  Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
+                 .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
+  const char *why = why_gone(mender->plan, message, part);
+  if (part.kind == PART_TOOL_USE) {
+    while (*call < message_call_count(message) && !call_is_part(message, *call)) ++*call;
+    if (*call < message_call_count(message)) {
+      Span id = message_call(message, (*call)++).id;
+      if (id.at != 0) block.id = message_text(message, id);
+    }
+  } else if (part.kind == PART_TOOL_RESULT && *result < message_result_count(message)) {
+    block.id = message_text(message, message_result(message, (*result)++).id);
+  }
+  block.gone = why != NULL;
+  if (why != NULL) piece_because(piece, why);
+  return add_block(mender, block);
+}
+
+static bool has_foreign_calls(const Message *message) {
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (!call_is_part(message, i)) return true;
+  }
+  return false;
+}
+
+bool piece_is_empty(const Mender *mender, const Piece *piece) {
+  for (uint32_t i = piece->first; i < piece->end; i++) {
+    if (!mender->blocks[i].gone) return false;
+  }
+  return true;
+}
+
+Status mender_take_message(Mender *mender, uint32_t index, Piece *piece) {
+  const Message *message = plan_message(mender->plan, index);
+  uint32_t call = 0, result = 0;
+  Status status = STATUS_OK;
+  *piece = (Piece){.first = mender->block_count, .index = index, .role = message_role(message)};
+  piece->fixed = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
+  if (!piece->fixed && message_content_kind(message) == CONTENT_STRING) {
+    Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call = NO_BLOCK};
+    block.gone = text_is_blank(block.text) && plan_mends(mender->plan, CHECK_EMPTY_TEXT);
+    status = add_block(mender, block);
+  }
+  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK && !piece->fixed; i++) {
+    Part part = message_part(message, i);
+    if (!part.nested) status = take_part(mender, piece, message, part, &call, &result);
+  }
+  piece->end = mender->block_count;
+  if (status != STATUS_OK || piece->fixed || !piece_is_empty(mender, piece)) return status;
+  piece->fixed = has_foreign_calls(message) || !plan_mends(mender->plan, CHECK_EMPTY_TEXT);
+  piece->gone = !piece->fixed;
+  piece_because(piece, "empty text");
+  return status;
+}
+
+/* ---- turns ---- */
+
+void mender_form_turns(Mender *mender) {
+  mender->turn_count = 0;
+  for (uint32_t i = 0; i < mender->piece_count; i++) {
+    Piece *piece = &mender->pieces[i];
+    if (piece->gone || piece_is_outside(piece)) continue;
+    Turn *last = mender->turn_count == 0 ? NULL : &mender->turns[mender->turn_count - 1];
+    bool joins = last != NULL && !piece->fixed && turn_is_own(mender, mender->turn_count - 1, piece->role) &&
+                 plan_mends(mender->plan, CHECK_ALTERNATION);
+    if (joins) last->end = i + 1;
+    else mender->turns[mender->turn_count++] = (Turn){.first = i, .end = i + 1};
+  }
+}
+
+bool turn_next_block(const Mender *mender, const Turn *turn, uint32_t *piece, uint32_t *block) {
+  for (; *piece < turn->end; ++*piece) {
+    const Piece *here = &mender->pieces[*piece];
+    if (*block < here->first) *block = here->first;
+    for (; !here->gone && *block < here->end; ++*block) {
+      if (mender->blocks[*block].gone) continue;
+      ++*block;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool turn_is_waiting(const Mender *mender, uint32_t t) {
+  if (!turn_is_own(mender, t, ROLE_ASSISTANT)) return false;
+  EACH_BLOCK(mender, &mender->turns[t], piece, after) {
+    if (mender->blocks[after - 1].synthesized) return true;
+  }
+  return false;
+}

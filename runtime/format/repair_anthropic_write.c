@@ -1,0 +1,87 @@
+/*
+** Writes turns for anthropic: what is left of a turn's blocks, results first, becomes
+** the content of its first message. A block that stays as it is keeps its bytes.
+*/
+#include "format/repair_anthropic_turns.h"
+
+static Status put_block(Mender *mender, const Block *block, Buffer *out) {
+  if (block->raw.size == 0) return plan_put(out, "{\"type\":\"text\",\"text\":\"", block->text, "\"}");
+  if (block->cut) return plan_put_renamed(mender->plan, block->raw, "text", NULL, block->text, out);
+  if (block->kind == PART_TOOL_USE && block->name_size > 0) {
+    return plan_put_renamed(mender->plan, block->raw, "id", "tool_use", block_name(mender, block), out);
+  }
+  const Block *call = block->call == NO_BLOCK ? NULL : &mender->blocks[block->call];
+  if (call != NULL && call->name_size > 0) {
+    return plan_put_renamed(mender->plan, block->raw, "tool_use_id", "tool_result", block_name(mender, call), out);
+  }
+  return buffer_add(out, block->raw.bytes, block->raw.size);
+}
+
+static Status comma(Buffer *out, size_t start) { return out->size > start + 1 ? buffer_add_byte(out, ',') : STATUS_OK; }
+
+/* Results for the calls of the turn before that got none. */
+static Status put_synthesized(Mender *mender, uint32_t before, Buffer *out, size_t start) {
+  if (!turn_is_own(mender, before, ROLE_ASSISTANT)) return STATUS_OK;
+  EACH_BLOCK(mender, &mender->turns[before], piece, after) {
+    const Block *block = &mender->blocks[after - 1];
+    if (!block->synthesized) continue;
+    Status status = comma(out, start);
+    Text id = block->name_size > 0 ? block_name(mender, block) : block->id;
+    if (status == STATUS_OK) {
+      status = plan_put(out, "{\"type\":\"tool_result\",\"tool_use_id\":\"", id,
+                        "\",\"is_error\":true,\"content\":\"" REPAIR_NO_RESULT "\"}");
+    }
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+/* The blocks of a turn, its results or its others. */
+static Status put_blocks(Mender *mender, const Turn *turn, bool results, bool all, Buffer *out, size_t start) {
+  EACH_BLOCK(mender, turn, piece, after) {
+    const Block *block = &mender->blocks[after - 1];
+    if (!all && (block->kind == PART_TOOL_RESULT) != results) continue;
+    Status status = comma(out, start);
+    if (status == STATUS_OK) status = put_block(mender, block, out);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+static Status put_content(Mender *mender, uint32_t t, Buffer *out) {
+  const Turn *turn = &mender->turns[t];
+  bool sorts = turn_is_own(mender, t, ROLE_USER) && plan_mends(mender->plan, CHECK_RESULTS_LATE);
+  size_t start = out->size;
+  Status status = buffer_add_byte(out, '[');
+  bool answers = t > 0 && turn_is_own(mender, t, ROLE_USER);
+  if (status == STATUS_OK && answers) status = put_synthesized(mender, t - 1, out, start);
+  if (status == STATUS_OK && sorts) status = put_blocks(mender, turn, true, false, out, start);
+  if (status == STATUS_OK) status = put_blocks(mender, turn, false, !sorts, out, start);
+  return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
+}
+
+Status mender_write_turn(Mender *mender, uint32_t t) {
+  Plan *plan = mender->plan;
+  const Piece *head = turn_head(mender, &mender->turns[t]);
+  Buffer content;
+  size_t at = plan->bytes.size;
+  buffer_init(&content, plan->memory);
+  Status status = put_content(mender, t, &content);
+  if (status == STATUS_OK) {
+    MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
+    status = edit_members(message_raw(plan_message(plan, head->index)), &edit, 1, &plan->bytes);
+  }
+  buffer_free(&content);
+  return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, head->index, at, head->reason) : status;
+}
+
+Status mender_insert_user(Mender *mender, uint32_t before, uint32_t index, const char *reason) {
+  Buffer *out = &mender->plan->bytes;
+  size_t at = out->size;
+  Status status = buffer_add_string(out, "{\"role\":\"user\",\"content\":[");
+  if (status != STATUS_OK) return status;
+  if (before == NO_BLOCK) status = buffer_add_string(out, "{\"type\":\"text\",\"text\":\"" REPAIR_BEGINNING "\"}");
+  else status = put_synthesized(mender, before, out, out->size - 1);
+  if (status == STATUS_OK) status = buffer_add_string(out, "]}");
+  return status == STATUS_OK ? plan_step(mender->plan, PLAN_INSERT, index, at, reason) : status;
+}
