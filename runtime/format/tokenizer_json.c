@@ -19,23 +19,26 @@ bool reading_fail(Reading *r, Status status) {
   return false;
 }
 
-static bool json_failed(Reading *r, const Json *json) {
-  *r->error = (TokenizerJsonError){.status = json->status, .offset = (size_t)(json->error - r->start),
-                                   .expected = json->expected};
-  return false;
-}
-
 bool reading_refuse_type(Reading *r, Fields *fields, const char *expected) {
   JsonValue *type = field(fields, "type");
-  reading_refuse(r, fields->start, expected, "");
+  reading_refuse(r, fields->start, expected, NULL);
   if (type == NULL || type->kind != JSON_STRING) return false;
-  size_t size = type->size - 2 < sizeof r->error->name - 1 ? type->size - 2 : sizeof r->error->name - 1;
-  memcpy(r->error->name, type->bytes + 1, size);
-  r->error->name[size] = '\0';
+  const char *name = type->bytes + 1, *end = name + type->size - 2;
+  size_t used = 0;
+  for (size_t size; name + used < end; used += size) {       /* cut between code points */
+    size = utf8_decode(name + used, end, NULL);
+    if (used + size >= sizeof r->error->name) break;
+  }
+  memcpy(r->error->name, name, used);
   return false;
 }
 
-/* ---- objects ---- */
+/*
+** ---- objects ----
+**
+** The whole file was validated before any of it is looked at, so that all walks
+** of its values end where these do, without an error.
+*/
 
 bool fields_read(Reading *r, const JsonValue *object, Fields *fields) {
   Json json;
@@ -45,11 +48,14 @@ bool fields_read(Reading *r, const JsonValue *object, Fields *fields) {
   json_open(&json, object->bytes, object->size);
   json_enter(&json);
   while (json_next_member(&json, &name) && json_value(&json, &value)) {
-    if (fields->count == FIELDS_MAX) continue;
+    if (fields->count == FIELDS_MAX) return reading_refuse(r, name.bytes, "no more than 24 members here", NULL);
+    for (uint32_t i = 0; i < fields->count; i++) {
+      if (text_equal(fields->names[i], name)) return reading_refuse(r, name.bytes, "each member once", NULL);
+    }
     fields->names[fields->count] = name;
     fields->values[fields->count++] = value;
   }
-  return json.status == STATUS_OK || json_failed(r, &json);
+  return true;
 }
 
 JsonValue *field(Fields *fields, const char *name) {
@@ -151,7 +157,7 @@ static bool read_vocab(Reading *r, const JsonValue *value, const Map *added) {
     }
     if (!add_token(r, start, id, false)) return false;
   }
-  return json.status == STATUS_OK || json_failed(r, &json);
+  return true;
 }
 
 static bool is_space(Text text) {
@@ -191,7 +197,7 @@ static bool read_added(Reading *r, JsonValue *value, Map *added) {
   while (json_next_element(&json) && json_value(&json, &token)) {
     if (!read_added_token(r, &token, added)) return false;
   }
-  return json.status == STATUS_OK || json_failed(r, &json);
+  return true;
 }
 
 /* ---- merges: "left right", or a list of the two ---- */
@@ -253,7 +259,7 @@ static bool read_merges(Reading *r, const JsonValue *value) {
                                           : reading_refuse(r, merge.bytes, "a merge", NULL);
     if (!good) return false;
   }
-  return json.status == STATUS_OK || json_failed(r, &json);
+  return true;
 }
 
 /* ---- the model ---- */
@@ -323,9 +329,12 @@ Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size,
   buffer_init(&r.scratch, *memory);
   map_init(&added, *memory);
   json_open(&json, bytes, size);
-  bool good = json_value(&json, &file) && json_end(&json);
-  if (!good) json_failed(&r, &json);
-  else if (read_parts(&r, &file, &added)) set_bytes(read);
+  if (!json_value(&json, &file) || !json_end(&json)) {
+    *error = (TokenizerJsonError){.status = json.status, .offset = (size_t)(json.error - bytes),
+                                  .expected = json.expected};
+  } else if (read_parts(&r, &file, &added)) {
+    set_bytes(read);
+  }
   map_free(&added);
   buffer_free(&r.scratch);
   return error->status;

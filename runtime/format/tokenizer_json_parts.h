@@ -15,7 +15,8 @@ typedef struct Reading {
   Buffer scratch;
 } Reading;
 
-/* The members of one object; those beyond the first FIELDS_MAX are not kept. */
+/* The members of one object. More than FIELDS_MAX, or one twice, are refused: what is
+   not looked at could change a count. */
 enum { FIELDS_MAX = 24 };
 
 typedef struct Fields {
