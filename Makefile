@@ -29,7 +29,8 @@ SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -f
 # Small accessors are called across files all the time: LTO takes a seventh off a load.
 LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
 FLAGS_release  = -O3 $(LTO) -DNDEBUG
-FLAGS_debug    = -O0 -DEBB_CLOSE_STATE
+# Code that is made at run time reads whole words, which valgrind takes for errors.
+FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
 SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES
 FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)

@@ -68,7 +68,9 @@ static Status compile_stage(RegexCut *cut, const char *regex, size_t size, Regex
   }
   Stage *stage = &cut->list[cut->stages++];
   stage->code = made;
+#ifndef EBB_NO_JIT
   stage->compiled = pcre2_jit_compile(made, PCRE2_JIT_COMPLETE) == 0;
+#endif
   return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 --- The command's side of policies: names, files, folders and texts; a model behind a command.
 
 local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
 local path_of, file = command.path_of, command.file
 local fails, does, contains = command.fails, command.does, command.contains
 
@@ -99,7 +100,7 @@ describe("the command's policies", function()
 
     it("hand it the request as JSON", function()
       does(summarize("cat > " .. path_of "request.json" .. "; echo Well."))
-      local request = require("ebb").json.decode(command.read(path_of "request.json"))
+      local request = helper.ebb.json.decode(command.read(path_of "request.json"))
       assert.same({ "summarize", 1024, "system", "user" }, { request.purpose, request.max_tokens,
         request.messages[1].role, request.messages[2].role })
     end)
