@@ -15,7 +15,7 @@ typedef struct BatchNode {
 /* ---- batches ---- */
 
 static void batch_release(const Memory *memory, Batch *batch) {
-  if (batch == NULL || --batch->owners > 0) return;
+  if (--batch->owners > 0) return;
   sequence_release(batch->list);
   ledger_release(batch->ledger);
   memory_free(memory, batch->description, batch->description_size);

@@ -113,6 +113,27 @@ static void a_draft_keeps_once_there_is_memory(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* How many turns begin behind each slot; nothing to count is nothing to allocate. */
+static void turns_are_counted_once_there_is_memory(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "s u a u a"), *none = chat_of(&fail, "");
+  const uint32_t *turns;
+  Draft *draft = numbered_draft(chat, true), *empty = numbered_draft(none, true);
+  fail.fail_at = fail.calls + 1;
+  assert_int_equal(draft_turns_after(empty, &turns), STATUS_OK);
+  assert_int_equal(draft_turns_after(draft, &turns), STATUS_MEMORY);
+  fail.fail_at = 0;
+  assert_int_equal(draft_turns_after(draft, &turns), STATUS_OK);
+  static const uint32_t expected[] = {2, 1, 1, 0, 0};
+  assert_memory_equal(turns, expected, sizeof expected);
+  draft_free(draft);
+  draft_free(empty);
+  conversation_free(chat);
+  conversation_free(none);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* ---- differences ---- */
 
 static void differences_are_whole_or_none(void **state) {
@@ -170,9 +191,34 @@ static Status find_units(Conversation *chat) {
   return status;
 }
 
+/* As many batches as one node holds. */
+static Conversation *chat_of_a_node(Fail *fail) {
+  Conversation *chat = long_chat(fail);
+  History *history = conversation_history(chat);
+  while (history_count(history) < 16) assert_int_equal(put(chat, WORDS_INSERT, 0, "s1"), STATUS_OK);
+  return chat;
+}
+
+static Status begin_a_batch(Conversation *chat) { return put(chat, WORDS_INSERT, 0, "s2"); }
+
+static Conversation *named_chat(Fail *fail) {
+  static const char *const names[] = {"one", "", "three"};
+  Conversation *chat = long_chat(fail);
+  for (int i = 0; i < 3; i++) {
+    uint32_t batch, length;
+    assert_int_equal(history_name(conversation_history(chat), text_of(names[i])), STATUS_OK);
+    assert_true(history_find(conversation_history(chat), text_of(names[i]), &batch, &length));
+    assert_int_equal(batch, history_current(conversation_history(chat)));
+    assert_int_equal(put(chat, WORDS_INSERT, 0, "s1"), STATUS_OK);
+  }
+  return chat;
+}
+
 static void forks_and_units_are_whole_or_none(void **state) {
   (void)state;
   static const Sweep sweeps[] = {{"fork of marked messages", marked_chat, fork_and_free},
+                                 {"fork of checkpoints", named_chat, fork_and_free},
+                                 {"a batch behind a full node", chat_of_a_node, begin_a_batch},
                                  {"units of parallel calls", long_chat, find_units}};
   for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) sweep_run(&sweeps[i]);
 }
@@ -250,6 +296,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_oldest_go_all_or_none),
     cmocka_unit_test(a_draft_keeps_once_there_is_memory),
+    cmocka_unit_test(turns_are_counted_once_there_is_memory),
     cmocka_unit_test(differences_are_whole_or_none),
     cmocka_unit_test(forks_and_units_are_whole_or_none),
     cmocka_unit_test(replacing_fails_as_a_whole_wherever_a_block_ends),

@@ -451,6 +451,35 @@ static Status insert_words(Draft *draft, const uint32_t *places, uint32_t count,
   return status;
 }
 
+/* What comes before a message that cannot be read goes with it. */
+static void a_source_that_fails_leaves_no_trace(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u a u");
+  Draft *draft = draft_of(chat, true);
+  static const Status failures[] = {STATUS_SYNTAX, STATUS_OK};
+  char *before = draft_snapshot(draft);
+  uint32_t stored = store_count(conversation_store(chat));
+  for (int i = 0; i < 2; i++) {
+    Words words;
+    MessageId made[3];
+    words_parse(&words, "u7 a8");
+    words.fail_with = failures[i];
+    MessageSource source = {.next = words_next, .user = &words};
+    Insertion insertion = {.count = 3, .places = (const uint32_t[]){0, 1, 3}, .source = &source, .made = made};
+    reader_init(&words.reader, memory_system());
+    Status expected = failures[i] == STATUS_OK ? STATUS_ARGUMENT : failures[i];     /* two where three were said */
+    assert_int_equal(draft_insert_all(draft, &insertion, text_of("told")), expected);
+    reader_free(&words.reader);
+    char *after = draft_snapshot(draft);
+    assert_string_equal(after, before);
+    assert_int_equal(store_count(conversation_store(chat)), stored);
+    free(after);
+  }
+  free(before);
+  end(draft, chat, &fail);
+}
+
 static void many_are_inserted_where_one_by_one_would_be(void **state) {
   (void)state;
   Fail fail = {0};
@@ -498,6 +527,7 @@ int main(void) {
     cmocka_unit_test(nothing_done_is_no_batch),
     cmocka_unit_test(an_inserted_call_is_free_once_it_is_answered),
     cmocka_unit_test(a_message_is_measured_without_a_trace),
+    cmocka_unit_test(a_source_that_fails_leaves_no_trace),
     cmocka_unit_test(many_are_inserted_where_one_by_one_would_be),
     cmocka_unit_test(drops_in_a_row_are_one_run),
     cmocka_unit_test(without_memory_an_edit_of_a_draft_leaves_no_trace),

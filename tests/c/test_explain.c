@@ -45,6 +45,32 @@ static void explanations_survive_failures(void **state) {
   }
 }
 
+/* Of batches that were pruned only what stands in ledgers is known: nothing is made up. */
+static void what_was_pruned_is_not_compared(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u1 a1 u2 a2 u3");
+  Truncate first = {.has_remove_first = true, .remove_first = 1}, last = {.has_remove_last = true, .remove_last = 1};
+  uint32_t pruned;
+  assert_int_equal(operation_truncate(chat, &first), STATUS_OK);
+  assert_int_equal(operation_truncate(chat, &last), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_APPEND, 0, "a3"), STATUS_OK);
+  static const uint32_t told_before[] = {1, 0, 1}, told_after[] = {0, 0, 0};
+  for (int after = 0; after < 2; after++) {
+    static const MessageId ids[] = {1, 2, 5};
+    for (int i = 0; i < 3; i++) {
+      Explanation told = {.memory = fail_memory(&fail)};
+      assert_int_equal(explain_message(chat, ids[i], &told), STATUS_OK);
+      assert_int_equal(told.visible, ids[i] == 2);
+      assert_int_equal(told.count, (after ? told_after : told_before)[i]);
+      explanation_free(&told);
+    }
+    assert_int_equal(history_prune(conversation_history(chat), 1, &pruned), STATUS_OK);
+  }
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* The same list, message by message. */
 static uint32_t plain_common(const Conversation *chat, const Sequence *a, const Sequence *b) {
   uint32_t same = 0;
@@ -100,6 +126,7 @@ static void common_beginnings_are_those_of_plain_lists(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(explanations_survive_failures),
+    cmocka_unit_test(what_was_pruned_is_not_compared),
     cmocka_unit_test(common_beginnings_are_those_of_plain_lists),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

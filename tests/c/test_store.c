@@ -192,6 +192,24 @@ static void a_replacement_has_the_origin_of_the_first(void **state) {
   store_gone(store);
 }
 
+/* An inserted one has the anchor of the one before, and yet another rank. */
+static void the_one_before_does_not_stand_in_for_an_inserted_one(void **state) {
+  (void)state;
+  Fail own = {0};
+  Conversation *chat = chat_of(&own, "u1 a1");
+  assert_int_equal(put(chat, WORDS_INSERT, 1, "u5"), STATUS_OK);
+  assert_int_equal(store_rank(conversation_store(chat), 3).anchor, 1);
+  Sequence *list;
+  assert_int_equal(sequence_share(conversation_list(chat), &list), STATUS_OK);
+  assert_true(sequence_is_ranked(list));
+  assert_int_equal(sequence_replace(&list, 0, 3), STATUS_OK);      /* 3 3 2 */
+  assert_false(sequence_is_ranked(list));
+  sequence_check(list);
+  sequence_release(list);
+  conversation_free(chat);
+  assert_int_equal(own.in_use, 0);
+}
+
 /* Each beside the last one inserted, before or behind it, or anywhere: however
    they come, ranks rise; only between the last two there is room for some forty. */
 static void inserted_messages_rank_between_their_neighbours(void **state) {
@@ -398,6 +416,7 @@ int main(void) {
     cmocka_unit_test(a_legacy_call_is_found_by_its_name),
     cmocka_unit_test(a_replacement_has_the_origin_of_the_first),
     cmocka_unit_test(inserted_messages_rank_between_their_neighbours),
+    cmocka_unit_test(the_one_before_does_not_stand_in_for_an_inserted_one),
     cmocka_unit_test(times_are_kept_or_the_message_is_not),
     cmocka_unit_test(a_second_answer_that_goes_again_leaves_the_first),
     cmocka_unit_test(waiting_calls_agree_with_looking_at_everything),
