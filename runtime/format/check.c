@@ -159,9 +159,7 @@ bool text_is_blank(Text text) {
 bool text_ends_in_space(Text text) {
   char scratch[4], last = 'x';
   Text run;
-  while (text_run(&text, scratch, &run)) {
-    if (run.size > 0) last = run.bytes[run.size - 1];
-  }
+  while (text_run(&text, scratch, &run)) last = run.bytes[run.size - 1];      /* no run is empty */
   return is_space(last);
 }
 
