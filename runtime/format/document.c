@@ -172,7 +172,8 @@ static Status read_line(Loader *loader, Text *raw, MessageShape *shape) {
     before.end = loader->json.end;
     loader->json = before;
     status = wait_for_more(loader);
-    if (status == STATUS_OK) status = read_one(loader, raw, shape);
+    if (status != STATUS_OK) return status;
+    status = read_one(loader, raw, shape);
   }
   return status;
 }

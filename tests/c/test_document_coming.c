@@ -127,7 +127,7 @@ static void all_is_as_if_it_were_there(void **state) {
 
 /* Whichever wait fails, in a message or between two, what failed is the file. */
 static void what_cannot_be_read_is_refused(void **state) {
-  static const char *const texts[] = {" \n" U "\n" U "\n", U "\n" U "\n\n  \n" U "\n"};
+  static const char *const texts[] = {" \n" U "\n" U "\n", U "\n" U "\n" U "\n" U "\n\n  \n" U "\n"};
   (void)state;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     const char *text = quoted(texts[i]);
@@ -141,7 +141,7 @@ static void what_cannot_be_read_is_refused(void **state) {
       assert_true(status == STATUS_OK || status == STATUS_IO);
       unload(&loaded);
     }
-    assert_true(failed >= strlen(text) - sizeof U);      /* by a whole message it is known what the file is */
+    assert_true(failed > sizeof U);      /* some within a message, which is read again */
   }
 }
 
