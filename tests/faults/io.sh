@@ -17,6 +17,10 @@ failed=0
 top=$(mktemp -d)
 trap 'chmod -R u+w "$top"; rm -rf "$top"' EXIT
 
+# Large enough to be read ahead, with lines that go on where a read ends.
+large=$top/large.jsonl
+yes '{"role":"user","content":"The rain in Spain stays mainly in the plain."}' | head -n 130000 >"$large"
+
 make_folder() {   # NAME: what the commands read, and what they write if nothing fails
   folder=$top/$1
   mkdir "$folder"
@@ -26,7 +30,7 @@ make_folder() {   # NAME: what the commands read, and what they write if nothing
   echo 'return function(message) return message.role ~= "tool" end' >"$folder/filter.lua"
   echo '[{"role":"user","content":"old"}]' >"$folder/old.json"
   local command
-  for command in trim apply filter count; do
+  for command in trim apply filter count large; do
     arguments $command
     "$EBB" "${words[@]}" >"$folder/$command.expected" 2>"$folder/err" || bad "$command fails by itself"
   done
@@ -45,6 +49,7 @@ arguments() {   # COMMAND: its words, for the input in.json
     apply) words=(apply "$folder/operations.json" "$folder/in.json") ;;
     filter) words=(filter "$folder/filter.lua" --input "$folder/in.json") ;;
     count) words=(count "$folder/in.json") ;;
+    large) words=(count "$large") ;;
   esac
 }
 
@@ -116,10 +121,11 @@ sweep_faults() {
   struck=0 absorbed=0
   make_folder "$call"
   for fault in "${@:2}"; do
-    for command in trim apply filter count; do
+    for command in trim apply filter count large; do
       arguments $command
+      if [ "$command" = large ] && [ "$call" != read ]; then continue; fi
       for target in stdout new replace; do
-        if [ "$command" = count ] && [ $target != stdout ]; then continue; fi
+        if [[ "$command" =~ ^(count|large)$ && $target != stdout ]]; then continue; fi
         sweep $command $target "$call" "$fault"
         case $fault in EINTR | SHORT) ;; *) sweep $command $target "$call" "$fault" SHIM_STICKY=1 ;; esac
       done
