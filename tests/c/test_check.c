@@ -20,6 +20,7 @@
 #define USE(id) "{'type':'tool_use','id':'" id "','name':'f','input':{}}"
 #define RES(id) "{'type':'tool_result','tool_use_id':'" id "','content':'r'}"
 #define ERR(id) "{'type':'tool_result','tool_use_id':'" id "','is_error':true,'content':'Error: this call has no result.'}"
+#define THINK "{'type':'thinking','thinking':'m'}"
 #define FIRST "{'role':'user','content':[" T("(The beginning of this conversation was left out.)") "]}"
 
 static const struct Case {
@@ -67,6 +68,39 @@ static const struct Case {
    AP(T("x") "," USE("a")) "," UP(RES("a")), NULL},
   {"openai: calls of others are no calls", DIALECT_OPENAI, "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}," R("a"),
    "1 orphan_result ", "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}", NULL},
+  {"openai: no id, and unanswered", DIALECT_OPENAI, U "," CALLS(CALL("")), "1 call_id 1 unanswered_call ", U,
+   U "," CALLS(CALL("call_2")) "," NONE("call_2")},
+  {"openai: parts before and behind the calls", DIALECT_OPENAI,
+   "{'role':'assistant','content':[" T("x") "],'tool_calls':[" CALL("a") "]},"
+   "{'role':'assistant','tool_calls':[" CALL("b") "],'content':[" T("x") "]}",
+   "0 unanswered_call 1 unanswered_call ", AP(T("x")) "," AP(T("x")),
+   "{'role':'assistant','content':[" T("x") "],'tool_calls':[" CALL("a") "]}," NONE("a") ","
+   "{'role':'assistant','tool_calls':[" CALL("b") "],'content':[" T("x") "]}," NONE("b")},
+  {"openai: a refusal is words, null is none", DIALECT_OPENAI,
+   "{'role':'assistant','refusal':'no','tool_calls':[" CALL("a") "]},"
+   "{'role':'assistant','refusal':null,'tool_calls':[" CALL("b") "]},"
+   "{'role':'assistant','tool_calls':[" CALL("c") "],'audio':{'id':'d'}}",
+   "0 unanswered_call 1 unanswered_call 2 unanswered_call ",
+   "{'role':'assistant','refusal':'no'},{'role':'assistant','audio':{'id':'d'}}",
+   "{'role':'assistant','refusal':'no','tool_calls':[" CALL("a") "]}," NONE("a") ","
+   "{'role':'assistant','refusal':null,'tool_calls':[" CALL("b") "]}," NONE("b") ","
+   "{'role':'assistant','tool_calls':[" CALL("c") "],'audio':{'id':'d'}}," NONE("c")},
+  {"openai: reasoning beside calls that go", DIALECT_OPENAI,
+   "{'role':'assistant','content':[" THINK "," T("x") "," T("y") "],'tool_calls':[" CALL("a") "]}",
+   "0 foreign_reasoning 0 unanswered_call ", AP(T("x") "," T("y")),
+   "{'role':'assistant','content':[" T("x") "," T("y") "],'tool_calls':[" CALL("a") "]}," NONE("a")},
+  {"openai: reasoning in a result", DIALECT_OPENAI,
+   CALLS(CALL("a")) ",{'role':'tool','tool_call_id':'a','content':[" THINK "," T("r") "]}", "1 foreign_reasoning ",
+   CALLS(CALL("a")) ",{'role':'tool','tool_call_id':'a','content':[" T("r") "]}", NULL},
+  {"openai: reasoning in a result whose call gets an id", DIALECT_OPENAI,
+   CALLS(CALL("")) ",{'role':'tool','tool_call_id':'','content':[" THINK "]}", "0 call_id 1 foreign_reasoning ",
+   CALLS(CALL("call_1")) ",{'role':'tool','tool_call_id':'call_1','content':''}", NULL},
+  {"openai: parts without a type, and bare texts", DIALECT_OPENAI, UP("'x',{'text':'y'}"),
+   "0 foreign_part 0 foreign_part ", UP("'x',{'text':'y'}"), NULL},
+  {"openai: what stands in a result of others is its own", DIALECT_OPENAI,
+   AP(THINK "," T("x")) "," UP("{'type':'tool_result','tool_use_id':'a','content':[" THINK "]}"),
+   "0 foreign_reasoning 1 foreign_part ", AP(T("x")) ","
+   UP("{'type':'tool_result','tool_use_id':'a','content':[" THINK "]}"), NULL},
 
   {"anthropic: all is well", DIALECT_ANTHROPIC, U "," AP(T("x") "," USE("a")) "," UP(RES("a") "," T("y")) "," A("z"), "",
    U "," AP(T("x") "," USE("a")) "," UP(RES("a") "," T("y")) "," A("z"), NULL},
@@ -101,6 +135,30 @@ static const struct Case {
    U "," AP(USE("a")) "," UP(RES("a")) "," AP(USE("a")) "," UP(RES("a")), NULL},
   {"anthropic: a new id that others have", DIALECT_ANTHROPIC, U "," AP(USE("a") "," USE("a") "," USE("a_2")) "," UP(RES("a") "," RES("a") "," RES("a_2")),
    "1 duplicate_call ", U "," AP(USE("a") "," USE("a_2_2") "," USE("a_2")) "," UP(RES("a") "," RES("a_2_2") "," RES("a_2")), NULL},
+  {"anthropic: ids of all letters, and of one that is none", DIALECT_ANTHROPIC,
+   U "," AP(USE("aZ09_-b") "," USE("a~{[/:@`")) "," UP(RES("aZ09_-b") "," RES("a~{[/:@`")), "1 call_id ",
+   U "," AP(USE("aZ09_-b") "," USE("a________2")) "," UP(RES("aZ09_-b") "," RES("a________2")), NULL},
+  {"anthropic: a call without an id", DIALECT_ANTHROPIC, U "," AP("{'type':'tool_use','name':'f','input':{}}"),
+   "1 call_id 1 unanswered_call ", U,
+   U "," AP("{'type':'tool_use','name':'f','input':{},'id':'call_2'}") "," UP(ERR("call_2"))},
+  {"anthropic: ids in the nested form", DIALECT_ANTHROPIC,
+   U "," AP("{'type':'tool_use','tool_use':{'id':'a.b','name':'f','input':{}}}") ","
+   UP("{'type':'tool_result','tool_result':{'tool_use_id':'a.b','content':'r'}}"), "1 call_id ",
+   U "," AP("{'type':'tool_use','tool_use':{'id':'a_b_2','name':'f','input':{}}}") ","
+   UP("{'type':'tool_result','tool_result':{'tool_use_id':'a_b_2','content':'r'}}"), NULL},
+  {"anthropic: a long id, and one behind which there is no room", DIALECT_ANTHROPIC,
+   U "," AP(USE("a23456789.123456789.123456789.123456789") "," USE("a23456789.123456789.1234567890")) ","
+   UP(RES("a23456789.123456789.123456789.123456789") "," RES("a23456789.123456789.1234567890")), "1 call_id 1 call_id ",
+   U "," AP(USE("a23456789_123456789_123456789_12_2") "," USE("a23456789_123456789_1234567890_2")) ","
+   UP(RES("a23456789_123456789_123456789_12_2") "," RES("a23456789_123456789_1234567890_2")), NULL},
+  {"anthropic: an unanswered call before a tool's message", DIALECT_ANTHROPIC,
+   U "," AP(USE("a")) "," R("a") "," A("x"), "1 unanswered_call 2 foreign_role ", U "," R("a") "," A("x"),
+   U "," AP(USE("a")) "," UP(ERR("a")) "," R("a") "," A("x")},
+  {"anthropic: a blank text with calls of others stays", DIALECT_ANTHROPIC,
+   U ",{'role':'assistant','content':'','tool_calls':[" CALL("a") "]}", "1 empty_text 1 foreign_call ",
+   U ",{'role':'assistant','content':'','tool_calls':[" CALL("a") "]}", NULL},
+  {"anthropic: no words at the end are no end in space", DIALECT_ANTHROPIC,
+   U "," AP("{'type':'image','source':{}}"), "", U "," AP("{'type':'image','source':{}}"), NULL},
   {"anthropic: parts where they do not belong", DIALECT_ANTHROPIC, UP(USE("a") "," T("x")) "," AP(RES("a") "," T("y")),
    "0 misplaced_part 1 misplaced_part ", UP(T("x")) "," AP(T("y")), NULL},
   {"anthropic: a system message between", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," SPEC "," UP(RES("a")) "," U,
@@ -226,6 +284,12 @@ static void dialects_show(void **state) {
     {U "," AP("{'type':'thinking','thinking':'m'}") "," A("x"), DIALECT_ANTHROPIC},
     {UP("{'type':'image','source':{}}"), DIALECT_ANTHROPIC},
     {AP("{'id':'x','type':'server_tool_use'}"), DIALECT_ANTHROPIC},
+    {AP("{'type':'web_search_tool_result'}"), DIALECT_ANTHROPIC},
+    {AP("{'type':'odd'}"), DIALECT_OPENAI},
+    {AP("{'type':'computer_use'}"), DIALECT_OPENAI},
+    {AP("{'type':'some_tool_results'}"), DIALECT_OPENAI},
+    {UP("{'type':'asset'}"), DIALECT_OPENAI},
+    {UP("{'type':'tool_result','tool_use_id':'a','content':[{'type':'image_url','image_url':{}}]}"), DIALECT_ANTHROPIC},
     {UP("{'type':'image_url','image_url':{}}"), DIALECT_OPENAI},
     {U "," AP(USE("a")) "," R("a"), DIALECT_OPENAI},
     {AP(USE("a")) "," CALLS(CALL("b")), DIALECT_OPENAI},
