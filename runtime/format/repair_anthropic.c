@@ -221,7 +221,7 @@ static Status plan_steps(Mender *mender) {
   Status status = STATUS_OK;
   bool begun = false;
   uint32_t piece = 0;
-  for (uint32_t t = 0; t <= mender->turn_count && status == STATUS_OK; t++) {
+  for (uint32_t t = 0; status == STATUS_OK; t++) {
     uint32_t first = t < mender->turn_count ? mender->turns[t].first : mender->piece_count;
     for (; piece < first && status == STATUS_OK; piece++) {      /* gone, between turns */
       if (piece_is_outside(&mender->pieces[piece])) continue;

@@ -280,7 +280,7 @@ static Status plan_run(Run *run) {
   for (uint32_t i = headless ? run->index : run->index + 1; i < run->end && status == STATUS_OK; i++) {
     status = write_result(run, i);
   }
-  for (uint32_t i = 0; i < plan->calls.count && status == STATUS_OK && !headless; i++) {
+  for (uint32_t i = 0; i < plan->calls.count && status == STATUS_OK; i++) {
     if (run->fates[i].answered) status = put_answer(run, i);
   }
   return status;

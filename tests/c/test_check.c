@@ -68,6 +68,9 @@ static const struct Case {
    AP(T("x") "," USE("a")) "," UP(RES("a")), NULL},
   {"openai: calls of others are no calls", DIALECT_OPENAI, "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}," R("a"),
    "1 orphan_result ", "{'role':'user','content':'x','tool_calls':[" CALL("a") "]}", NULL},
+  {"openai: three calls without a result", DIALECT_OPENAI, CALLS(CALL("a") "," CALL("b") "," CALL("c")),
+   "0 unanswered_call 0 unanswered_call 0 unanswered_call ", "",
+   CALLS(CALL("a") "," CALL("b") "," CALL("c")) "," NONE("a") "," NONE("b") "," NONE("c")},
   {"openai: no id, and unanswered", DIALECT_OPENAI, U "," CALLS(CALL("")), "1 call_id 1 unanswered_call ", U,
    U "," CALLS(CALL("call_2")) "," NONE("call_2")},
   {"openai: parts before and behind the calls", DIALECT_OPENAI,
@@ -159,6 +162,13 @@ static const struct Case {
    U ",{'role':'assistant','content':'','tool_calls':[" CALL("a") "]}", NULL},
   {"anthropic: no words at the end are no end in space", DIALECT_ANTHROPIC,
    U "," AP("{'type':'image','source':{}}"), "", U "," AP("{'type':'image','source':{}}"), NULL},
+  {"anthropic: blank messages before all others", DIALECT_ANTHROPIC,
+   "{'role':'user','content':''},{'role':'user','content':' '}," U,
+   "0 empty_text 1 alternation 1 empty_text 2 alternation ", U, NULL},
+  {"anthropic: an image of openai stays", DIALECT_ANTHROPIC,
+   UP("{'type':'image_url','image_url':{}}") "," AP(USE("a")), "0 foreign_part 1 unanswered_call ",
+   UP("{'type':'image_url','image_url':{}}"),
+   UP("{'type':'image_url','image_url':{}}") "," AP(USE("a")) "," UP(ERR("a"))},
   {"anthropic: parts where they do not belong", DIALECT_ANTHROPIC, UP(USE("a") "," T("x")) "," AP(RES("a") "," T("y")),
    "0 misplaced_part 1 misplaced_part ", UP(T("x")) "," AP(T("y")), NULL},
   {"anthropic: a system message between", DIALECT_ANTHROPIC, U "," AP(USE("a")) "," SPEC "," UP(RES("a")) "," U,
@@ -270,7 +280,60 @@ static bool repair_failing(const struct Case *test, bool synthesize, size_t k, b
 static void out_of_memory_changes_nothing(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    for (size_t k = 1; repair_failing(&cases[i], i % 2 == 0, k, false); k++) repair_failing(&cases[i], i % 2 == 0, k, true);
+    for (int way = 0; way < 2; way++) {
+      for (size_t k = 1; repair_failing(&cases[i], way, k, false); k++) repair_failing(&cases[i], way, k, true);
+    }
+  }
+}
+
+/* Texts of every size up to a buffer's first block: at some size each of the writer's
+   own steps is the one that needs more. */
+static void out_of_memory_wherever_a_block_ends(void **state) {
+  static const struct Case shapes[] = {
+    {.dialect = DIALECT_OPENAI,
+     .text = "{'role':'assistant','content':[" THINK "," T("%s") "," T("y") "],'tool_calls':["
+             CALL("") "," CALL("%s") "," CALL("b") "," CALL("c") "]},"
+             "{'role':'tool','tool_call_id':'','content':[" THINK "," T("%s") "," T("z") "]}"},
+    {.dialect = DIALECT_ANTHROPIC,
+     .text = U "," AP(T("%s") "," USE("a.%s") "," USE("b") "," USE("a.%s")) "," UP(T("y") "," RES("b"))},
+  };
+  (void)state;
+  for (size_t size = 0; size < 64; size++) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+      char pad[65], text[2000];
+      struct Case test = shapes[i];
+      memset(pad, 'x', size);
+      pad[size] = '\0';
+      snprintf(text, sizeof text, shapes[i].text, pad, pad, pad);
+      test.text = text;
+      for (size_t k = 1; repair_failing(&test, true, k, false); k++) continue;
+    }
+  }
+}
+
+/* What is not asked for stays, whatever stands beside it. */
+static void only_what_is_asked_for_is_mended(void **state) {
+  static const struct {
+    unsigned codes;
+    const char *text, *expected;
+  } asked[] = {
+    {1u << CHECK_ALTERNATION, U "," A("x ") "," A("y "), U "," AP(T("x ") "," T("y "))},
+    {1u << CHECK_TRAILING_SPACE | 1u << CHECK_USER_FIRST, A(" "), FIRST "," A(" ")},
+    {1u << CHECK_TRAILING_SPACE | 1u << CHECK_USER_FIRST, A("x "), FIRST "," AP(T("x"))},
+    {1u << CHECK_USER_FIRST, AP("{'type':'reasoning','text':'m'}," T("x")),
+     FIRST "," AP("{'type':'reasoning','text':'m'}," T("x"))},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    Loaded loaded;
+    Buffer out;
+    load_list(&loaded, quoted(asked[i].text), 0);
+    assert_int_equal(repair(&loaded, DIALECT_ANTHROPIC, asked[i].codes, false), STATUS_OK);
+    buffer_init(&out, memory_system());
+    written_of(&loaded, &out);
+    if (strcmp(out.bytes, quoted(asked[i].expected)) != 0) fail_msg("%s: %s", asked[i].text, out.bytes);
+    buffer_free(&out);
+    unload(&loaded);
   }
 }
 
@@ -479,7 +542,7 @@ static void nothing_is_left_in_random_histories(void **state) {
   printf("histories: %u\n", (unsigned)count);
 }
 
-/* Thousands of calls of two ids in one message, and one result too many. */
+/* Thousands of calls of two ids in one message, one result too many, and an orphan. */
 static void many_calls_take_linear_time(void **state) {
   enum { MANY = 20000 };
   static char text[MANY * 160];
@@ -493,11 +556,12 @@ static void many_calls_take_linear_time(void **state) {
   for (int i = 0; i < MANY + 1; i++) {
     at += (size_t)sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}", i % 2 ? "a" : "b");
   }
-  sprintf(text + at, "]");
+  sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\"}]");
   Loaded loaded;
   load_within(&loaded, USUAL, text, strlen(text), 0);
   assert_int_equal(loaded.status, STATUS_OK);
-  assert_int_equal(codes_in(&loaded, DIALECT_OPENAI), 1u << CHECK_DUPLICATE_CALL | 1u << CHECK_DUPLICATE_RESULT);
+  assert_int_equal(codes_in(&loaded, DIALECT_OPENAI),
+                   1u << CHECK_DUPLICATE_CALL | 1u << CHECK_DUPLICATE_RESULT | 1u << CHECK_ORPHAN_RESULT);
   unload(&loaded);
 }
 
@@ -506,6 +570,8 @@ int main(void) {
     cmocka_unit_test(cases_are_found),
     cmocka_unit_test(cases_are_mended),
     cmocka_unit_test(out_of_memory_changes_nothing),
+    cmocka_unit_test(out_of_memory_wherever_a_block_ends),
+    cmocka_unit_test(only_what_is_asked_for_is_mended),
     cmocka_unit_test(dialects_show),
     cmocka_unit_test(nothing_is_left_in_random_histories),
     cmocka_unit_test(many_calls_take_linear_time),

@@ -137,6 +137,36 @@ static void a_wrong_frame_is_refused_when_the_list_is_short(void **state) {
   end(draft, chat, &fail);
 }
 
+/* However many are stored: at times what fails is the store's next block. */
+static void a_replacement_that_cannot_be_stored_leaves_no_trace(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "s u a u");
+  Draft *draft = draft_of(chat, true);
+  const Store *store = conversation_store(chat);
+  uint32_t failed = 0;
+  for (int i = 0; i < 100; i++) {
+    MessageId made;
+    Hold why;
+    uint32_t stored = store_count(store);
+    uint64_t tokens = draft_tokens(draft);
+    Status status = STATUS_MEMORY;
+    for (size_t k = 1; status != STATUS_OK; k++) {
+      fail.fail_at = fail.calls + k;
+      status = draft_put(draft, true, 3, i % 2 ? "a400" : "a300", &made, &why);
+      fail.fail_at = 0;
+      if (status == STATUS_OK) break;
+      assert_int_equal(status, STATUS_MEMORY);
+      assert_int_equal(store_count(store), stored);
+      assert_int_equal(draft_tokens(draft), tokens);
+      failed++;
+    }
+    assert_int_equal(made, stored + 1);
+  }
+  assert_true(failed > 1);
+  end(draft, chat, &fail);
+}
+
 static void a_handle_leads_to_what_stands_in_its_place(void **state) {
   (void)state;
   Fail fail = {0};
@@ -519,6 +549,7 @@ int main(void) {
     cmocka_unit_test(an_insert_frees_nothing_that_was_held),
     cmocka_unit_test(a_replacement_has_the_same_frame),
     cmocka_unit_test(a_wrong_frame_is_refused_when_the_list_is_short),
+    cmocka_unit_test(a_replacement_that_cannot_be_stored_leaves_no_trace),
     cmocka_unit_test(a_handle_leads_to_what_stands_in_its_place),
     cmocka_unit_test(a_discarded_replacement_leaves_its_call_answered),
     cmocka_unit_test(a_commit_is_refused_once_the_conversation_was_edited),

@@ -107,6 +107,8 @@ static void describe(const TokenizerJson *read, char out[4000]) {
   }
 }
 
+#define FIFTY "1234567890" "1234567890" "1234567890" "1234567890" "1234567890"
+
 /* ---- files that are read, their texts being in NFC ---- */
 
 static const struct Good {
@@ -145,6 +147,8 @@ static const struct Good {
   {"isolating that too", WITH_CUTS(LIST(SPLIT(KNOWN_GPT2, "'behavior':'Isolated','invert':true") "," BYTES)),
    "0=a | gpt2"},
   {"another expression", WITH_CUTS(LIST(SPLIT("[a-z]+", ISOLATED) "," BYTES)), "0=a | /[a-z]+/"},
+  {"an expression that fills a block", WITH_CUTS(LIST(SPLIT("[a-z]+|" FIFTY "123456", ISOLATED) "," BYTES)),
+   "0=a | /[a-z]+|" FIFTY "123456/"},
   {"stages, one after the other", WITH_CUTS(LIST(SPLIT("x", ISOLATED) "," SPLIT("\\\\d", ISOLATED) "," BYTES)),
    "0=a | /x/ /\\d/"},
   {"digits together", WITH_CUTS(LIST("{'type':'Digits'}," BYTES)), "0=a | /\\p{N}+/"},
@@ -263,6 +267,7 @@ static const struct Bad {
   {WITH_CUTS("@null"), "a pre-tokenizer", "", 0},
   {WITH_CUTS("{'type':'ByteLevel','@type':'Split'}"), "each member once", "", 0},
   {WITH_CUTS("@{'type':'Metaspace'}"), KINDS, "Metaspace", 0},
+  {WITH_CUTS("@{}"), KINDS, "", 0},
   {WITH_CUTS("@{'type':'Sequence'}"), KINDS, "Sequence", 0},
   {WITH_CUTS("@{'type':'Sequence','pretokenizers':{}}"), KINDS, "Sequence", 0},
   {WITH_CUTS(LIST(BYTES ",@" LIST(CUTTING))), KINDS, "Sequence", 0},
@@ -372,7 +377,7 @@ static void make_large(Buffer *file) {
     assert_int_equal(buffer_add_string(file, item), STATUS_OK);
   }
   assert_int_equal(buffer_add_string(file, "},\"merges\":["), STATUS_OK);
-  for (int i = 0; i < 70; i++) {
+  for (int i = 0; i < 300; i++) {
     sprintf(item, i % 2 ? "%s[\"\\u0120\",\"a%d\"]" : "%s\"\\u0120 a%d\"", i > 0 ? "," : "", i);
     assert_int_equal(buffer_add_string(file, item), STATUS_OK);
   }
