@@ -306,8 +306,38 @@ static void out_of_memory_wherever_a_block_ends(void **state) {
       pad[size] = '\0';
       snprintf(text, sizeof text, shapes[i].text, pad, pad, pad);
       test.text = text;
-      for (size_t k = 1; repair_failing(&test, true, k, false); k++) continue;
+      for (size_t k = 1; repair_failing(&test, true, k, false); k++) repair_failing(&test, true, k, true);
     }
+  }
+}
+
+/* The ledger says why each message goes, changes or comes. */
+static void reasons_are_told(void **state) {
+  static const struct {
+    Dialect dialect;
+    const char *text, *reasons;
+  } told[] = {
+    {DIALECT_OPENAI, CALLS(CALL("a")) ",{'role':'tool','tool_call_id':'a','content':[" THINK "]}," R("a") "," R("b"),
+     "foreign reasoning, duplicate result, orphan result, "},
+    {DIALECT_OPENAI, CALLS(CALL("") "," CALL("b")) "," R(""), "id of a call, id of a call, unanswered call, "},
+    {DIALECT_ANTHROPIC, A("") "," A("x ") "," SPEC "," U "," AP(USE("a")) "," U "," A("y "),
+     "empty text, no user first, unanswered call, trailing space, "},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    Loaded loaded;
+    Ledger *ledger;
+    char reasons[500] = "";
+    RepairOptions options = {.dialect = told[i].dialect, .codes = CHECK_ALL, .synthesize = true};
+    load_list(&loaded, quoted(told[i].text), 0);
+    assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger), STATUS_OK);
+    for (uint32_t run = 0; run < ledger_run_count(ledger); run++) {
+      Text reason = ledger_text(ledger, ledger_run(ledger, run).cause.reason);
+      sprintf(reasons + strlen(reasons), "%.*s, ", (int)reason.size, reason.bytes);
+    }
+    if (strcmp(reasons, told[i].reasons) != 0) fail_msg("%s: %s", told[i].text, reasons);
+    ledger_release(ledger);
+    unload(&loaded);
   }
 }
 
@@ -349,6 +379,7 @@ static void dialects_show(void **state) {
     {AP("{'id':'x','type':'server_tool_use'}"), DIALECT_ANTHROPIC},
     {AP("{'type':'web_search_tool_result'}"), DIALECT_ANTHROPIC},
     {AP("{'type':'odd'}"), DIALECT_OPENAI},
+    {AP("{'type':'some-tool_result'}"), DIALECT_OPENAI},
     {AP("{'type':'computer_use'}"), DIALECT_OPENAI},
     {AP("{'type':'some_tool_results'}"), DIALECT_OPENAI},
     {UP("{'type':'asset'}"), DIALECT_OPENAI},
@@ -571,6 +602,7 @@ int main(void) {
     cmocka_unit_test(cases_are_mended),
     cmocka_unit_test(out_of_memory_changes_nothing),
     cmocka_unit_test(out_of_memory_wherever_a_block_ends),
+    cmocka_unit_test(reasons_are_told),
     cmocka_unit_test(only_what_is_asked_for_is_mended),
     cmocka_unit_test(dialects_show),
     cmocka_unit_test(nothing_is_left_in_random_histories),
