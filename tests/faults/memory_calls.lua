@@ -386,7 +386,8 @@ call("dialect", function(world) return world.chat:dialect() .. world.chat:batch(
 call("check", function(world) return world.chat:check "openai" end)
 call("explain", function(world) return world.chat:explain(8) end)
 call("ledger", function(world)
-  return world.chat:ledger(2):json()
+  local ledger = world.chat:ledger(2)
+  return { ledger:json(), ledger:keeps() }
 end, function()
   local chat = make_chat()
   chat:trim { budget = 60 }
