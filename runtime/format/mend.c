@@ -254,7 +254,9 @@ static bool mend_line(Mender *mender, Json *json) {
     verdict = judge(mender, &value, &why);
     json->at = whole.at;
   } else {
-    why = fault_of_line(json);
+    Json fault = fault_of_line(json);
+    if (!read && fault.error == why.error) fault.expected = why.expected;      /* the reader knows what should be there */
+    why = fault;
   }
   if (verdict == KEEP) settle(mender, json->at);
   if (verdict != SKIP) return verdict == KEEP;

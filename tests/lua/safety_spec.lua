@@ -39,6 +39,7 @@ local rows = {
     { U .. "\n{'role':'user','conte", "", REFUSED, "2:22", "to end the string" },
     { U .. "\n{'role':'user','conte", "--lenient", MENDED, "2:22", "skipped (syntax): expected '\"' to end" },
     { U .. "\ngarbage\n" .. U, "--lenient", MENDED, "2:1", "skipped (syntax): expected a value" },
+    { U .. "\nnot json\n" .. U, "--lenient", MENDED, "2:1", "skipped (syntax): expected a message, an object" },
     { U .. "\n" .. U .. " x\n" .. U, "--lenient", MENDED, "2:31", "skipped (syntax): expected a new line" },
     { U .. "\n\n 5\n" .. U, "--lenient", MENDED, "3:2", "skipped (shape): expected a message, an object" },
     { U .. "\n{'content':'x'}", "--lenient", MENDED, "2:1", "skipped (shape): expected a role in the message" },
