@@ -61,6 +61,8 @@ describe("the command", function()
     local out, err = does(("count %s %s"):format(path, path))
     contains("estimated", out)
     assert.equal("ebb: martian_base is not installed: tokens are estimated (cjk)\n", err)
+    assert.equal("", select(2, does(("count %s --encoding cjk"):format(path))))
+    assert.equal("", select(2, does(("trim %s --encoding cjk --budget 90 -o /dev/null"):format(path))))
     contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
   end)
 

@@ -166,12 +166,12 @@ end
 
 local told = false
 
---- Says once that an estimator stands in for the vocabulary of the model. A report as
---- JSON says it itself, and may go to standard error.
+--- Says once that an estimator stands in for the vocabulary of the model, unless it was
+--- asked for. A report as JSON says it itself, and may go to standard error.
 ---@param chat ebb.Conversation
 ---@param given table
 function options.tell_stand_in(chat, given)
-  local missing = models.missing(chat)
+  local missing = not given.encoding and models.missing(chat)
   if not missing or told or given.json then return end
   told = true
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
