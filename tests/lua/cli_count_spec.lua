@@ -66,6 +66,22 @@ describe("the command", function()
     contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
   end)
 
+  it("adds up by message and by role, with what is no message", function()
+    local path = command.path_of "small.json"
+    for _, by in ipairs { "message", "role" } do
+      local out, sum, total = does(("count %s --by %s"):format(path, by)), 0, nil
+      for tokens in out:gmatch "\n *(%d+) " do
+        sum, total = sum + tonumber(tokens), tonumber(tokens)
+      end
+      assert.equal(sum, 2 * total, out)
+      contains("tools and framing", out)
+    end
+    contains(path .. " user (2 messages)\n", (does(("count %s --by role"):format(path))))
+    local result = require("ebb").json.decode((does(("count %s --by role --json"):format(path))))[1]
+    assert.same({ "system", 1, "assistant", 3 }, { result.roles[1].role, result.roles[1].messages,
+      result.roles[3].role, #result.roles })
+  end)
+
   it("adds up texts with the least sure of their trusts", function()
     local one, two = command.file("one.txt", ("x"):rep(400)), command.file("two.txt", "")
     local out = does(("count --text --encoding bytes4 %s %s"):format(one, two))

@@ -17,10 +17,31 @@ local TEXT_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
 function count.declare(parser)
   parser:argument("files", "JSON arrays, JSONL or request bodies; - is standard input."):args("*")
   parser:flag("--text", "The files are plain text, not conversations.")
-  parser:option("--by", "A line per message."):choices { "message" }
+  parser:option("--by", "A line per message, or per role."):choices { "message", "role" }
   options.output(parser)
   options.json(parser)
   options.reading(parser)
+end
+
+local ROLES = { "system", "user", "assistant", "tool" }
+
+local function roles_of(chat)
+  local roles = core.json.array {}
+  for _, role in ipairs(ROLES) do
+    local messages = chat:count(role)
+    if messages > 0 then
+      roles[#roles + 1] = { role = role, messages = messages, tokens = chat:where({ role = role }):tokens() }
+    end
+  end
+  return roles
+end
+
+--- What the request carries besides its messages.
+local function framing_of(chat)
+  local draft = chat:draft { guards = false }
+  local framing = core.draft.info(draft).overhead
+  core.draft.discard(draft)
+  return framing
 end
 
 local function messages_of(chat)
@@ -43,7 +64,8 @@ local function count_conversation(given, path)
   options.tell_stand_in(chat, given)
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
-    messages = given.by and messages_of(chat) or nil,
+    messages = given.by == "message" and messages_of(chat) or nil,
+    roles = given.by == "role" and roles_of(chat) or nil, framingTokens = given.by and framing_of(chat) or nil,
   }
 end
 
@@ -71,12 +93,20 @@ local function total_of(results)
   return total
 end
 
---- Rows for one file: its messages if they were asked for, then itself.
+local function add_row(rows, result, tokens, what)
+  rows[#rows + 1] = { tostring(tokens), result.trust, "", result.file .. what }
+end
+
+--- Rows for one file: its parts if they were asked for, then itself.
 local function add_rows(rows, result)
   for _, message in ipairs(result.messages or {}) do
-    local place = ("%s[%d] %s"):format(result.file, message.index, message.role)
-    rows[#rows + 1] = { tostring(message.tokens), result.trust, "", place }
+    add_row(rows, result, message.tokens, ("[%d] %s"):format(message.index, message.role))
   end
+  for _, each in ipairs(result.roles or {}) do
+    local what = each.messages == 1 and "1 message" or each.messages .. " messages"
+    add_row(rows, result, each.tokens, (" %s (%s)"):format(each.role, what))
+  end
+  if result.framingTokens then add_row(rows, result, result.framingTokens, " tools and framing") end
   local price = result.price and ("%.4f"):format(result.price) or ""
   rows[#rows + 1] = { tostring(result.tokens), result.trust, price, result.file }
 end
@@ -105,7 +135,7 @@ end
 function count.run(given)
   local files = given.files[1] and given.files or { options.path(nil) }
   model_file.load()
-  if given.by and given.text then failure.usage("--by message and --text do not go together") end
+  if given.by and given.text then failure.usage(("--by %s and --text do not go together"):format(given.by)) end
   local results = core.json.array {}
   for i, path in ipairs(files) do
     results[i] = given.text and count_text(given, path) or count_conversation(given, path)
