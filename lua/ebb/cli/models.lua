@@ -56,7 +56,7 @@ local function list(models)
       model.image,
     }
   end
-  return grid.render(COLUMNS, rows, terminal.columns(true))
+  return grid.render(COLUMNS, rows, terminal.room())
 end
 
 local LINES = { "encoding", "countedBy", "trust", "window", "output", "dialect", "image" }

@@ -42,6 +42,12 @@ end
 ---- Declaring ----
 
 function options.input(parser)
+--- For the help of commands that take a policy.
+options.OWN_POLICY = [[
+A policy of your own is a Lua file, such as:
+  return function(draft, budget) draft:drop_oldest { to = budget } end
+The sources have examples in scripts/policies; the README explains it: "Write a policy".]]
+
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
 end
 

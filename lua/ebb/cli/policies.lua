@@ -18,6 +18,7 @@ function command.declare(parser)
   options.output(parser)
 end
 
+  parser:epilog(options.OWN_POLICY)
 --- The names of Lua files in a folder, sorted.
 local function names_in(folder)
   local names = {}
@@ -48,7 +49,7 @@ local function list()
       end
     end
   end
-  return grid.render({ { title = "policy" }, { title = "what it does" } }, rows, terminal.columns(true))
+  return grid.render({ { title = "policy" }, { title = "what it does" } }, rows, terminal.room())
 end
 
 local function limits(declaration)
@@ -68,11 +69,11 @@ local function shown_default(value)
   if value == nil then return "" end
   if type(value) == "table" then return next(value) == nil and "none" or table.concat(value, ",") end
   local line = tostring(value)
-  return #line > 40 and line:sub(1, 37) .. "..." or line
+  return (text.cut(line, room))
 end
 
 local OPTION_COLUMNS = {
-  { title = "option" }, { title = "type" }, { title = "default" }, { title = "values", max = 40 },
+  { title = "option" }, { title = "type" }, { title = "default" }, { title = "values", min = 12 },
   { title = "meaning" },
 }
 
@@ -84,7 +85,7 @@ local function describe_options(policy)
     local declared = policy.options[name]
     rows[i] = { name, declared.type, shown_default(declared.default), limits(declared), declared.help or "" }
   end
-  return "\n" .. grid.render(OPTION_COLUMNS, rows, terminal.columns(true))
+  return "\n" .. grid.render(OPTION_COLUMNS, rows, terminal.room())
 end
 
 --- The page of a policy: what it does, its options, its help, an example.
@@ -96,7 +97,10 @@ local function describe(policy)
   return table.concat(page)
 end
 
+local DEFAULT_MAX = 40   -- columns, on a terminal
+
 function command.run(given)
+  local room = terminal.room() == math.maxinteger and math.maxinteger or DEFAULT_MAX
   options.use_policy_path(given)
   local out = given.policy and describe(failure.typed(policies.find, given.policy)) or list()
   terminal.result(text.printable(out, true), given.output)

@@ -39,6 +39,12 @@ function terminal.columns(of_results)
   return host.columns(of_results and STDOUT or STDERR) or math.tointeger(tonumber(os.getenv "COLUMNS")) or COLUMNS
 end
 
+--- The columns for a result's table: what goes to no terminal is not cut.
+---@return integer
+function terminal.room()
+  return host.columns(STDOUT) or math.maxinteger
+end
+
 --- Colours a piece of what goes to standard error, or of a result.
 ---@param name? string
 ---@param piece string

@@ -29,6 +29,7 @@ function trim.declare(parser)
   options.output(parser)
   options.json(parser)
   options.reading(parser)
+  parser:epilog(options.OWN_POLICY)
 end
 
 ---@return table? spec      for chat:trim; nil is the default policy
