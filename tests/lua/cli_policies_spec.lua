@@ -82,6 +82,25 @@ describe("the command's policies", function()
     assert.is_nil((does(("trim %s --budget 1000 --dry-run --json"):format(path_of "small.json"))):find "refusals")
   end)
 
+  it("have their notes in the report alone when it is JSON", function()
+    local words = ("trim %s --budget 1000 --policy 'return function(draft) draft:note(\"here\") end' -o /dev/null --json")
+      :format(path_of "small.json")
+    local _, err = does(words)
+    assert.equal("here", require("ebb").json.decode(err).notes[1].text)
+  end)
+
+  it("are listed uncut where there is no terminal", function()
+    file("long.lua", ("return { summary = %q, options = { a = { type = 'string', default = %q, help = %q } }, "
+      .. "trim = function() end }"):format(("s"):rep(200), ("d"):rep(200), ("h"):rep(200)))
+    contains(("s"):rep(200), (does("policies --policy-path " .. command.folder)))
+    local page = does("policies " .. path_of "long.lua")
+    contains(("d"):rep(200), page)
+    contains(("h"):rep(200), page)
+    for _, words in ipairs { "help trim", "help policies" } do
+      contains("scripts/policies", (does(words)))
+    end
+  end)
+
   it("tell what was refused when they leave too much", function()
     file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\nend")
     contains("rash.lua:2: guarded: message 1 is a system message",

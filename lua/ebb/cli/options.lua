@@ -61,8 +61,10 @@ function options.output(parser)
     :target("output")
 end
 
-function options.json(parser)
-  parser:flag("--json", "Report as JSON.")
+---@param parser table
+---@param where? string     what else to say
+function options.json(parser, where)
+  parser:flag("--json", "Report as JSON" .. (where or "") .. ".")
 end
 
 local function add_folders(parser, option, what)

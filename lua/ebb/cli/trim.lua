@@ -27,7 +27,7 @@ function trim.declare(parser)
   parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
   outgoing.declare(parser)
   options.output(parser)
-  options.json(parser)
+  options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
   options.reading(parser)
   parser:epilog(options.OWN_POLICY)
 end
@@ -98,7 +98,7 @@ local function tell(given, before, trimmed)
     require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false })
     if report.refusals then terminal.say(report.refusals) end
   end
-  for _, note in ipairs(report.ledger:notes()) do
+  for _, note in ipairs(given.json and {} or report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
   if given.json then
