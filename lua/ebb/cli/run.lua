@@ -11,6 +11,7 @@ local options = require "ebb.cli.options"
 local run = {}
 
 function run.declare(parser)
+  parser:epilog("Nodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
   parser:argument("script", "Lua file: a script, or one that returns a list of nodes.")
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")
@@ -51,7 +52,7 @@ function run.run(given)
   local result = call(chunk, given.arguments)
   if not nodes.is_workflow(result) then
     if given.file or given.output then
-      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script))
+      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script), "return " .. nodes.form)
     end
     return
   end

@@ -20,6 +20,9 @@ local nodes = {}
 
 local TYPES = { "context_processor", "filter", "script", "trim" }
 
+--- For hints.
+nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "mine.lua" } }'
+
 ---@class ebb.PreparedNode
 ---@field type string
 ---@field run fun(chat: ebb.Conversation): any, string?, string?   nil, message, code when it failed
@@ -36,10 +39,11 @@ local function type_of(node, where)
   if type(node) ~= "table" then return refuse("argument", ("%s is a table, not a %s"):format(where, type(node))) end
   if node.type == nil and node.operation ~= nil then return "context_processor" end
   if node.type == nil then
-    return refuse("argument", where .. " has no type", "one of: " .. table.concat(TYPES, ", "))
+    return refuse("argument", where .. " has no type", ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
   end
   if not is_known(node.type) then
-    local hint = suggest.hint(node.type, TYPES)
+    local near = suggest.nearest(tostring(node.type), TYPES)
+    local hint = near and ("did you mean '%s'?"):format(near) or "nodes are tables such as " .. nodes.form
     return refuse("unknown_name", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
   end
   return node.type
