@@ -119,7 +119,7 @@ function models.find(name)
   local model = known(name)
   if model then return model end
   local hint = suggest.hint(name, suggest.names(list))
-    or "ebb.models lists them; or give budget, limit and encoding yourself"
+    or "`ebb models` lists them, in Lua ebb.models; or give a budget and an encoding (--budget, --encoding)"
   return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end
 

@@ -22,6 +22,16 @@ describe("the command", function()
       { USAGE, "trim %/small.json --budget", "--budget" },
       { USAGE, "trim %/small.json --budget many", "--budget: expected a whole number" },
       { USAGE, "trim %/small.json --budget=-1", "--budget: expected a whole number" },
+      { USAGE, "trim %/small.json --budget -5", "--budget: expected a whole number, got '-5'" },
+      { USAGE, "trim -- %/small.json -5", "too many arguments" },
+      { USAGE, "trim %/small.json --model nonsense", "`ebb models` lists them" },
+      { USAGE, "trim %/small.json --budget 10 --policy 'function(d) end'", "'return function(d) end'" },
+      { USAGE, "filter 'function(m) end' --input %/small.json", "'return function(m) end'" },
+      { USAGE, "trim %/small.json --budget 10 --policy mine --policy-path %/folder", "own.lua calls itself so; it is found as 'own'" },
+      { USAGE, "trim %/small.json --budget 10 --policy mine:keep=1 --policy-path %/folder", "found as 'own'" },
+      { USAGE, "policies mine --policy-path %/folder", "found as 'own'" },
+      { USAGE, "filter %/keep_user.lua %/small.json", "small.json\n" },
+      { USAGE, "filter %/keep_user.lua %/small.json", "hint: --input " },
       { USAGE, "trim %/small.json --budget nan", "--budget: expected a whole number" },
       { USAGE, "trim %/small.json extra --budget 10", "too many arguments" },
       { USAGE, "trim %/small.json --budget 10 --policy keep_recnet", "did you mean 'keep_recent'?" },
@@ -34,8 +44,11 @@ describe("the command", function()
       { USAGE, "filter", "filter" },
       { USAGE, "run", "script" },
       { USAGE, "run %/quiet.lua --input %/small.json", "returned none" },
+      { USAGE, "run %/guessed.lua --input %/small.json", 'return { { type = "trim", budget = 8000 }' },
+      { REFUSED, "run %/untyped.lua --input %/small.json", 'as in { { type = "trim", budget = 8000 }' },
       { USAGE, "count %/small.json --by letter", "--by" },
       { USAGE, "count %/small.json --by message --text", "do not go together" },
+      { USAGE, "count %/small.json --by role --text", "do not go together" },
       { USAGE, "policies keep_recnet", "did you mean 'keep_recent'?" },
 
       { CANNOT_FIT, "trim %/small.json --budget 0", "cannot fit" },
@@ -43,7 +56,11 @@ describe("the command", function()
       { CANNOT_FIT, "run %/hungry_nodes.lua --input %/small.json", "cannot fit" },
 
       { SCRIPT, "trim %/small.json --budget 1000 --policy %/raises.lua", "raises.lua:1: boom" },
+      { SCRIPT, "trim %/small.json --budget 1000 --policy 'return function() error({ a = 1 }) end'",
+        "ebb trim: policy text:1: error value: {\"a\":1}\n" },
       { SCRIPT, "trim %/small.json --budget 16 --policy %/lazy.lua", "over budget" },
+      { SCRIPT, "filter 'return function(m) return m.index ~= 3 or { content = 1 } end' --input %/small.json",
+        "ebb filter: filter text, message 3: the table lacks role\nhint: message:totable() gives all fields" },
       { SCRIPT, "trim %/small.json --budget 16 --policy %/broken.lua", "broken.lua:1:" },
       { SCRIPT, "trim %/small.json --budget 16 --policy %/number.lua", "expected a policy" },
       { SCRIPT, "filter %/raises_filter.lua --input %/small.json", "raises_filter.lua:1:" },
@@ -65,6 +82,8 @@ describe("the command", function()
       { REFUSED, "run %/bad_nodes.lua --input %/small.json", "did you mean 'trim'?" },
 
       { IO, "trim %/absent.json --budget 10", "absent.json" },
+      { IO, "trim %/small.json --budget 10 --policy-path %/absent", "--policy-path: " },
+      { IO, "filter keep --filter-path %/absent --input %/small.json", "/absent: No such file" },
       { IO, "trim % --budget 10", "" },
       { IO, "trim %/small.json --budget 1000 --policy %/absent.lua", "absent.lua" },
       { IO, "trim %/small.json --budget 1000 -o %/absent/out.json", "out.json" },
@@ -80,6 +99,10 @@ describe("the command", function()
         file("beyond.json", '[{"operation":"clear"},{"operation":"rollback","targetBatchIndex":99}]')
         file("unknown.json", '{"operation":"truncate","keepLsat":3}')
         file("latin1.txt", "caf\xE9")
+        os.execute("mkdir " .. path_of "folder")
+        file("folder/own.lua", "return { name = 'mine', trim = function() end }")
+        file("guessed.lua", "return { trim = { budget = 10 } }")
+        file("untyped.lua", "return { { trim = { budget = 10 } } }")
         local before = files_left()
 
         local err = fails(status, (words:gsub("%%", command.folder)))

@@ -28,10 +28,21 @@ local function find(word)
   return { filter = found, options = option_texts.parse(found.options, rest or "", "filter " .. found.name) }
 end
 
+--- No Lua file begins as every conversation does.
+local function refuse_conversation(word)
+  local file = io.open(word, "rb")
+  local begin = file and file:read(1)
+  if file then file:close() end
+  if begin == "[" or begin == "{" then
+    failure.usage(("%s is no filter, it looks like a conversation"):format(word), "--input " .. word)
+  end
+end
+
 function filter.run(given)
   local found = {}
   options.use_filter_path(given)
   for i, word in ipairs(given.filters) do
+    refuse_conversation(word)
     found[i] = failure.typed(find, word)
   end
   local chat = options.load(given.file, given)

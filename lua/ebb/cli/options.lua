@@ -2,6 +2,7 @@
 
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
 local script_path = require "ebb.support.script_path"
@@ -41,13 +42,13 @@ end
 
 ---- Declaring ----
 
-function options.input(parser)
 --- For the help of commands that take a policy.
 options.OWN_POLICY = [[
 A policy of your own is a Lua file, such as:
   return function(draft, budget) draft:drop_oldest { to = budget } end
 The sources have examples in scripts/policies; the README explains it: "Write a policy".]]
 
+function options.input(parser)
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
 end
 
@@ -92,8 +93,16 @@ end
 
 ---- Using ----
 
-function options.use_policy_path(given) script_path.add(script_path.policies, given.policy_path) end
-function options.use_filter_path(given) script_path.add(script_path.filters, given.filter_path) end
+local function use_folders(option, list, folders)
+  for _, folder in ipairs(folders) do
+    local entries, why = host.entries(folder)
+    if not entries then failure.raise(failure.IO, ("%s: %s: %s"):format(option, folder, why)) end
+  end
+  script_path.add(list, folders)
+end
+
+function options.use_policy_path(given) use_folders("--policy-path", script_path.policies, given.policy_path) end
+function options.use_filter_path(given) use_folders("--filter-path", script_path.filters, given.filter_path) end
 
 local function role_map_of(pairs_given)
   local map = {}

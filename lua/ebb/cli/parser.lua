@@ -43,12 +43,17 @@ end
 --- next word for it.
 local BARE = { ["--repair"] = "drop" }
 
+--- A negative number is a value: no option of ours begins with a digit.
 local function with_values(words)
   local filled, literal = {}, false
-  for i, word in ipairs(words) do
+  for _, word in ipairs(words) do
     literal = literal or word == "--"
-    local value = not literal and BARE[word]
-    filled[i] = value and word .. "=" .. value or word
+    local value, option = not literal and BARE[word], filled[#filled]
+    if not literal and word:find "^%-%d" and option and option:find "^%-%-[%l%-]+$" then
+      filled[#filled] = option .. "=" .. word
+    else
+      filled[#filled + 1] = value and word .. "=" .. value or word
+    end
   end
   return filled
 end

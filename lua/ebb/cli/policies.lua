@@ -1,10 +1,12 @@
 --- ebb policies: what trim policies there are, and what options one takes.
 
+local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local policies = require "ebb.policies"
+local script_file = require "ebb.support.script_file"
 local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
@@ -16,9 +18,9 @@ function command.declare(parser)
   parser:argument("policy", "A policy's name, or the file of one."):args("?")
   options.policy_path(parser)
   options.output(parser)
+  parser:epilog(options.OWN_POLICY)
 end
 
-  parser:epilog(options.OWN_POLICY)
 --- The names of Lua files in a folder, sorted.
 local function names_in(folder)
   local names = {}
@@ -27,6 +29,36 @@ local function names_in(folder)
   end
   table.sort(names)
   return names
+end
+
+--- The file in the folders of the policy path whose policy calls itself so: it is
+--- found by the name of its file only.
+---@param name string
+---@return string? path
+function command.calling_itself(name)
+  for _, folder in ipairs(script_path.policies) do
+    for _, file in ipairs(names_in(folder)) do
+      local path = ("%s/%s.lua"):format(folder, file)
+      local ok, found = pcall(policies.find, path)
+      if ok and found.name == name then return path end
+    end
+  end
+end
+
+--- The same for what stands on a command line: runs `call`, which looks for a policy
+--- by its name, and says so where it was a file's own.
+---@param call function
+---@param word string
+function command.named(call, word)
+  local ok, result = pcall(call, word)
+  if ok then return result end
+  local name = word:match "^[^:]*"
+  local path = core.is_error(result) and result.code == "unknown_name" and result.message:find("unknown policy", 1, true)
+    and command.calling_itself(name)
+  if path then
+    failure.usage(result.message, ("%s calls itself so; it is found as '%s'"):format(path, script_file.name(path)))
+  end
+  error(result, 0)
 end
 
 --- What the file of a policy says it does; a file that is none is still worth a line.
@@ -65,7 +97,10 @@ local function limits(declaration)
   return table.concat(words, ", ")
 end
 
+local DEFAULT_MAX = 40   -- columns, on a terminal
+
 local function shown_default(value)
+  local room = terminal.room() == math.maxinteger and math.maxinteger or DEFAULT_MAX
   if value == nil then return "" end
   if type(value) == "table" then return next(value) == nil and "none" or table.concat(value, ",") end
   local line = tostring(value)
@@ -97,12 +132,9 @@ local function describe(policy)
   return table.concat(page)
 end
 
-local DEFAULT_MAX = 40   -- columns, on a terminal
-
 function command.run(given)
-  local room = terminal.room() == math.maxinteger and math.maxinteger or DEFAULT_MAX
   options.use_policy_path(given)
-  local out = given.policy and describe(failure.typed(policies.find, given.policy)) or list()
+  local out = given.policy and describe(failure.typed(command.named, policies.find, given.policy)) or list()
   terminal.result(text.printable(out, true), given.output)
 end
 

@@ -36,7 +36,7 @@ end
 local function policy_of(words)
   local specs = {}
   for i, word in ipairs(words) do
-    specs[i] = failure.typed(policies.parse, word)
+    specs[i] = failure.typed(require("ebb.cli.policies").named, policies.parse, word)
   end
   return specs[1] and specs
 end

@@ -64,6 +64,7 @@ end
 --- A file, the text of one, or a name in the filter path.
 local function from_word(word)
   if script_file.is_source(word) then return made_of(script_file.read_source(word, KIND)) end
+  script_file.refuse_without_return(word, "filter")
   if script_file.is_path(word) then return from_file(word) end
   local path = script_path.find(word, script_path.filters)
   return from_file(path or word)   -- a plain name is still a file of the working directory
@@ -85,7 +86,8 @@ end
 ---- Asking ----
 
 local function complain(found, index, text, hint)
-  return refuse("filter", ("filter %s, message %d: %s"):format(found.name, index, text), hint)
+  local who = found.name:find "^filter%f[^%w_]" and found.name or "filter " .. found.name   -- a text has no name
+  return refuse("filter", ("%s, message %d: %s"):format(who, index, text), hint)
 end
 
 --- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
@@ -119,6 +121,26 @@ local function attempt(found, index, edit, draft, ...)
   local ok, result, why = pcall(edit, draft, ...)
   if not ok then complain(found, index, core.is_error(result) and result.message or tostring(result)) end
   if result == false then complain(found, index, tostring(why)) end
+end
+
+--- What a part of a unit is recognized by.
+local FIXED = { "role", "id", "tool_call_id" }
+
+--- What cannot become a message is told by what the filter answered, not by the edit that fails.
+local function check_answer(found, index, wanted)
+  if core.type(wanted) ~= "Message" and wanted.role == nil then
+    complain(found, index, "the table lacks role", "message:totable() gives all fields, to be changed and returned")
+  end
+end
+
+local function check_fixed(found, index, wanted, fields)
+  for _, name in ipairs(FIXED) do
+    if wanted[name] == nil and fields[name] ~= nil then
+      complain(found, index, "the table lacks " .. name, "message:totable() gives all fields, to be changed and returned")
+    elseif fields[name] ~= nil then
+      complain(found, index, ("it belongs to a call and its results: its %s stays"):format(name))
+    end
+  end
 end
 
 --- The fields of `wanted` that differ from the message's own, and whether it
@@ -176,10 +198,14 @@ local function replace(found, draft, index, message, wanted, alone)
     spread(found, draft, index, message, { wanted })
     return relink(found, draft, index, results)
   end
+  check_fixed(found, index, wanted, fields)
   attempt(found, index, draft.replace, draft, message, fields, "filter")
 end
 
 local function apply_list(found, draft, index, message, list)
+  for _, wanted in ipairs(list) do
+    check_answer(found, index, wanted)
+  end
   local alone = found.exact or message.unit.count == 1
   if #list == 1 and core.type(list[1]) ~= "Message" then
     return replace(found, draft, index, message, list[1], alone)

@@ -77,6 +77,7 @@ end
 
 local function from_name(name)
   if script_file.is_source(name) then return from_source(name) end
+  script_file.refuse_without_return(name, "policy")
   if script_file.is_path(name) then return from_file(name) end
   if options.contains(policies.names, name) then return require("ebb.policies." .. name) end
   local path = script_path.find(name, script_path.policies)
@@ -151,6 +152,16 @@ function policies.label(steps)
     names[i] = step.policy.name
   end
   return table.concat(names, ", ")
+end
+
+--- What went wrong in a policy, under its name; a text on the command line stands in
+--- the place of its file already.
+---@param policy ebb.Policy
+---@param message string
+---@return string
+function policies.says(policy, message)
+  if message:sub(1, #policy.name + 1) == policy.name .. ":" then return message end
+  return ("policy %s: %s"):format(policy.name, message)
 end
 
 --- A policy as it stands on the command line: "keep_recent" or

@@ -134,7 +134,7 @@ local function attempt_step(run, step)
   local ok, message, code = blame.call(step.policy.trim, run_step, run, step)
   if ok then return true end
   if code ~= "memory" then code = run.no_answer and "model" or "policy" end
-  return nil, ("policy %s: %s"):format(step.policy.name, message), code
+  return nil, policies.says(step.policy, message), code
 end
 
 --- The first one always runs, later ones only while the draft is over budget.

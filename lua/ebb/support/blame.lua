@@ -20,11 +20,22 @@ local function place(source)
   end
 end
 
+--- What was raised, in words; of a table that says nothing itself, what is in it.
+---@param problem any
+---@return string
+function blame.text(problem)
+  if type(problem) ~= "table" or core.is_error(problem) then return tostring(problem) end
+  local meta = getmetatable(problem)
+  if type(meta) == "table" and meta.__tostring then return tostring(problem) end
+  local ok, json = pcall(core.json.encode, problem)
+  return ok and json or tostring(problem)
+end
+
 local function describe(problem, source)
   if core.is_error(problem) then
     return { message = place(source) .. tostring(problem), code = problem.code }
   end
-  local text = type(problem) == "string" and problem or "error value: " .. tostring(problem)
+  local text = type(problem) == "string" and problem or "error value: " .. blame.text(problem)
   if text:find "^[^\n]-:%d+: " then return { message = text } end
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end

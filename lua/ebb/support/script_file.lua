@@ -3,6 +3,7 @@
 -- The file gets the globals of the program that asked for it, except that its
 -- `print` goes to the log and its own globals stay its own.
 
+local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
@@ -33,12 +34,20 @@ function script_file.is_source(word)
   return word:find "^%s*return%f[^%w_]" ~= nil or word:find "^%s*local%s" ~= nil or word:find "^%s*%-%-" ~= nil
 end
 
+--- A word that is Lua, but gives nothing back: names have no such beginning either.
+---@param word string
+---@param noun string
+function script_file.refuse_without_return(word, noun)
+  if not word:find "^%s*function%s*%(" and not word:find "^%s*{" then return end
+  refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun), ("'return %s'"):format(word:match "^%s*(.*)$"))
+end
+
 local function run(text, chunk_name)
   local environment = setmetatable({ print = log.print }, { __index = _G })
   local chunk, problem = load(text, chunk_name, "t", environment)
   if not chunk then return nil, problem, "syntax" end
   local ok, value = pcall(chunk)
-  if not ok then return nil, tostring(value), "script" end
+  if not ok then return nil, blame.text(value), "script" end
   return value
 end
 
