@@ -109,6 +109,7 @@ valgrind: deps-valgrind   ## the Lua tests under valgrind
 	@tests/valgrind.sh
 
 cover: deps-test   ## lines and branches of runtime/core and runtime/format that tests reach; tests/uncovered.txt says what not, and why
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@$(MAKE) --no-print-directory $(PARALLEL) CC=gcc MODE=cover all test-programs
 	@tests/cover.sh
 

@@ -77,7 +77,6 @@ void draft_free(Draft *draft) {
   memory_free(&memory, draft, sizeof *draft);
 }
 
-Conversation *draft_conversation(const Draft *draft) { return draft->conversation; }
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
 uint32_t draft_count(const Draft *draft) { return draft->live; }
 uint32_t draft_untouched(const Draft *draft) { return draft->untouched; }

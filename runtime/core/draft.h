@@ -36,7 +36,6 @@ Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
 Status   draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead);
 void     draft_free(Draft *draft);      /* NULL is allowed; nothing of it remains */
 
-Conversation *draft_conversation(const Draft *draft);
 /* The name under which the next edits are recorded; copied. */
 Status   draft_set_by(Draft *draft, Text by);
 Text     draft_by(const Draft *draft);

@@ -44,8 +44,6 @@ Status scale_fill(Scale *scale, Store *store) {
   return STATUS_OK;
 }
 
-const Counter *scale_counter(const Scale *scale) { return &scale->counter; }
-
 uint32_t scale_weight(const Scale *scale, const Store *store, MessageId id) {
   if (scale == NULL || id > scale->count) return message_tokens(store_message(store, id));
   return scale->weights[id - 1];

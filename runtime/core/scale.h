@@ -27,7 +27,6 @@ Status   scale_of(Store *store, const Memory *memory, const Counter *counter, Sc
    (STATUS_LIMIT, STATUS_MEMORY, STATUS_HOST) those before it stay counted. */
 Status   scale_fill(Scale *scale, Store *store);
 
-const Counter *scale_counter(const Scale *scale);
 /* What a message weighs; by its own tokens if `scale` is NULL or has not counted it. */
 uint32_t scale_weight(const Scale *scale, const Store *store, MessageId id);
 

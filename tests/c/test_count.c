@@ -94,6 +94,7 @@ static const struct {
    "tiles_512", 7 + 765, true},
   {"the same by another rule", USER "[{'type':'image','source':{'type':'url','url':'https://x.org/a.png'}}]}]", "area",
    7 + 1399, true},
+  {"a detail that is no text", USER "[{'type':'image','image':'" GIF "','detail':5}]}]", "tiles_512", 7 + 255, false},
   {"low detail costs the same whatever it is", USER "[{'type':'image_url','image_url':{'url':'http://x','detail':'low'}}]}]",
    "tiles_512", 7 + 85, false},
   {"an image that is not there", USER "[{'type':'image'}]}]", "tiles_512", 7 + 765, true},
@@ -143,6 +144,16 @@ static const struct {
   {"properties in properties", "[" F(P("'n':{'type':'x','description':'1','properties':{'m':{'type':'x','description':'1'}}}")) "]",
    7 + 3 + 3 + 3 + 3 + 5 + 12, true},
   {"a tool that is no function", "[{'type':'web_search'}]", 6 + 12, true},
+  {"a name that is no text", "[{'name':5}]", 3 + 12, true},
+  {"a tool that is no object", "['x']", 1 + 12, true},
+  {"a description that is no text", "[{'name':'abcd','description':5}]", 7 + 2 + 12, false},
+  {"parameters that are no schema", "[" F("true") "]", 7 + 3 + 12, true},
+  {"a property that is no schema", "[" F(P("'n':true")) "]", 7 + 3 + 3 + 4 + 12, true},
+  {"an enum that is no list", "[" F(P("'n':{'enum':5,'type':'x','description':'1'}")) "]", 7 + 3 + 3 + 4 + 12, true},
+  {"an enum of numbers", "[" F(P("'n':{'enum':[10,20],'type':'x','description':'1'}")) "]",
+   7 + 3 + 3 - 3 + 3 + 3 + 5 + 12, false},        /* 8 + 5 + 4 are 17 bytes */
+  {"no type", "[" F(P("'n':{'description':'1'}")) "]", 7 + 3 + 3 + 3 + 12, true},
+  {"types", "[" F(P("'n':{'type':['x'],'description':'1'}")) "]", 7 + 3 + 3 + 5 + 12, true},
 };
 
 static void tools_cost_by_the_published_recipe(void **state) {
@@ -312,7 +323,111 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* ---- counters ---- */
+
+static void counters_are_equal_if_they_count_alike(void **state) {
+  (void)state;
+  enum { VARIANTS = 12 };
+  Counter counters[VARIANTS];
+  for (int i = 0; i < VARIANTS; i++) counters[i] = counter_of(ESTIMATE_CJK);
+  counters[1].per_message++;
+  counters[2].per_name++;
+  counters[3].per_request++;
+  counters[4].per_function++;
+  counters[5].image.method = IMAGE_AREA;
+  counters[6].image.base++;
+  counters[7].image.tile++;
+  counters[8].image.hundredths++;
+  counters[9].image.edge++;
+  counters[10].image.most++;
+  counters[11].estimator = ESTIMATE_BYTES4;
+  for (int i = 0; i < VARIANTS; i++) {
+    for (int k = 0; k < VARIANTS; k++) assert_int_equal(counter_equal(&counters[i], &counters[k]), i == k);
+  }
+}
+
+static Status two_each(void *user, MessageId id, uint32_t *tokens) {
+  (void)id;
+  *tokens = 2;
+  return *(Status *)user;
+}
+
+/* Of a counter that the host gives nothing is known but what it says. */
+static void a_given_counter_is_asked(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Status answer = STATUS_OK, other = STATUS_HOST;
+  Counter given = {.given = two_each, .user = &answer}, failing = {.given = two_each, .user = &other};
+  Counter plain = counter_of(ESTIMATE_BYTES4);
+  Conversation *chat = chat_of(&fail, "u8 a8 u4");
+  uint64_t before = conversation_tokens(chat);
+  assert_true(counter_equal(&given, &given));
+  assert_false(counter_equal(&given, &failing));
+  assert_false(counter_equal(&given, &plain) || counter_equal(&plain, &given));
+  assert_int_equal(conversation_recount(chat, &failing, (Cost){0}), STATUS_HOST);
+  assert_int_equal(conversation_tokens(chat), before);
+
+  Draft *draft;
+  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  assert_int_equal(draft_weigh_by(draft, &failing, (Cost){0}), STATUS_HOST);
+  assert_int_equal(draft_weigh_by(draft, &given, (Cost){0}), STATUS_OK);
+  assert_int_equal(draft_tokens(draft), 6);
+  draft_free(draft);
+  assert_int_equal(conversation_recount(chat, &given, (Cost){0}), STATUS_OK);
+  assert_int_equal(conversation_tokens(chat), 6);
+  assert_int_equal(conversation_trust(chat, conversation_list(chat)), TRUST_GIVEN);
+  assert_int_equal(conversation_calibrate(chat, 9), STATUS_ARGUMENT);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* ---- out of memory ---- */
+
+/* A fork shares the batch whose weights change. */
+static void without_memory_a_fork_is_not_recounted(void **state) {
+  (void)state;
+  Counter other = counter_of(ESTIMATE_CJK);
+  Status status = STATUS_MEMORY;
+  size_t failed = 0;
+  for (size_t k = 1; status != STATUS_OK; k++) {
+    Fail fail = {0};
+    Conversation *chat = chat_of(&fail, "s8 u40 a90"), *fork;
+    assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+    uint64_t before = conversation_tokens(chat);
+    fail.fail_at = fail.calls + k;
+    status = conversation_recount(fork, &other, (Cost){0});
+    fail.fail_at = 0;
+    failed += status != STATUS_OK;
+    assert_true(status == STATUS_OK || status == STATUS_MEMORY);
+    assert_int_equal(conversation_tokens(chat), before);
+    if (status != STATUS_OK) assert_int_equal(conversation_tokens(fork), before);
+    else assert_int_not_equal(conversation_tokens(fork), before);
+    conversation_free(chat);
+    conversation_free(fork);
+    assert_int_equal(fail.in_use, 0);
+  }
+  assert_true(failed > 3);
+}
+
+/* Names of every size up to a line's first block, so that it is full at each step. */
+static void without_memory_a_tool_costs_nothing(void **state) {
+  (void)state;
+  Counter counter = counter_of(ESTIMATE_BYTES4);
+  for (int size = 1; size <= 64; size++) {
+    char text[200];
+    Status status = STATUS_MEMORY;
+    sprintf(text, "[{\"name\":\"%0*d\",\"description\":\"d\"}]", size, 0);
+    JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = strlen(text)};
+    for (size_t k = 1; status != STATUS_OK; k++) {
+      Fail fail = {.fail_at = k};
+      Memory memory = fail_memory(&fail);
+      Cost cost = {0};
+      status = body_part_cost(&counter, &memory, BODY_TOOLS, &value, &cost);
+      assert_true(status == STATUS_OK || (status == STATUS_MEMORY && cost.tokens == 0));
+      assert_int_equal(fail.in_use, 0);
+    }
+  }
+}
 
 static void out_of_memory_changes_nothing(void **state) {
   (void)state;
@@ -347,7 +462,57 @@ static void out_of_memory_changes_nothing(void **state) {
   }
 }
 
+/* ---- members of a body ---- */
+
+static void members_of_a_body_cost_their_texts(void **state) {
+  static const struct {
+    BodyPart part;
+    JsonKind kind;
+    const char *text;
+    Cost before;
+    Status status;
+    uint32_t tokens;
+    bool guessed;
+  } members[] = {
+    {BODY_SYSTEM, JSON_STRING, "\"12345678\"", {.tokens = 5}, STATUS_OK, 7, false},
+    {BODY_SYSTEM, JSON_NULL, "null", {.tokens = 5}, STATUS_OK, 5, false},
+    {BODY_RESPONSE_FORMAT, JSON_OBJECT, "{\"type\":5}", {.tokens = 5}, STATUS_OK, 8, true},
+    {BODY_RESPONSE_FORMAT, JSON_ARRAY, "[]", {.tokens = 5, .guessed = true}, STATUS_OK, 6, true},
+    {BODY_FUNCTIONS, JSON_ARRAY, "[{\"name\":\"abcd\"}]", {.tokens = 5}, STATUS_OK, 5 + 7 + 2 + 12, false},
+    {BODY_INSTRUCTIONS, JSON_ARRAY, "[1]", {.tokens = 5}, STATUS_OK, 6, true},
+    {BODY_TOOLS, JSON_OBJECT, "{\"a\":1}", {.tokens = 0}, STATUS_OK, 2, true},
+    {BODY_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX}, STATUS_LIMIT, UINT32_MAX, false},
+    {BODY_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX - 1}, STATUS_OK, UINT32_MAX, false},
+  };
+  (void)state;
+  Memory memory = memory_system();
+  Counter counter = counter_of(ESTIMATE_BYTES4), given = {.given = two_each};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    Cost cost = members[i].before;
+    JsonValue value = {.kind = members[i].kind, .bytes = members[i].text, .size = strlen(members[i].text)};
+    assert_int_equal(body_part_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
+    assert_int_equal(cost.tokens, members[i].before.tokens);
+    assert_int_equal(body_part_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
+    assert_int_equal(cost.tokens, members[i].tokens);
+    assert_int_equal(cost.guessed, members[i].guessed);
+  }
+}
+
 /* ---- calibration ---- */
+
+/* Where nothing was counted there is no ratio. */
+static void a_report_about_nothing_changes_nothing(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "");
+  Counter bare = counter_of(ESTIMATE_UTF16_2_5);
+  assert_int_equal(conversation_recount(chat, &bare, (Cost){0}), STATUS_OK);
+  assert_int_equal(conversation_tokens(chat), 0);
+  assert_int_equal(conversation_calibrate(chat, 5), STATUS_OK);
+  assert_int_equal(calibration_apply(conversation_calibration(chat), 100), 100);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
 
 static void reports_raise_totals_and_never_lower_them(void **state) {
   (void)state;
@@ -404,6 +569,12 @@ int main(void) {
     cmocka_unit_test(counters_change_amid_edits),
     cmocka_unit_test(weights_are_taken_back_with_their_messages),
     cmocka_unit_test(a_draft_may_be_weighed_by_another_counter),
+    cmocka_unit_test(counters_are_equal_if_they_count_alike),
+    cmocka_unit_test(a_given_counter_is_asked),
+    cmocka_unit_test(members_of_a_body_cost_their_texts),
+    cmocka_unit_test(without_memory_a_fork_is_not_recounted),
+    cmocka_unit_test(without_memory_a_tool_costs_nothing),
+    cmocka_unit_test(a_report_about_nothing_changes_nothing),
     cmocka_unit_test(out_of_memory_changes_nothing),
     cmocka_unit_test(reports_raise_totals_and_never_lower_them),
     cmocka_unit_test(budgets_are_the_other_way_round),
