@@ -55,20 +55,23 @@ describe("the command's policies", function()
   end)
 
   it("have every message told once, with what it weighs now, and what became of it in the end", function()
-    file("twice.lua", "return function(draft)\n  for i = 2, 3 do draft:replace(draft[i], { content = 'H' }, 'long') end\n"
+    file("twice.lua", "return function(draft)\n"
+      .. "  for i = 2, 3 do draft:replace(draft[i], { content = 'H' }, 'long') end\n"
       .. "  draft:drop(draft[2], 'old')\nend")
-    local _, err = does(("trim %s --budget 1000 --explain --policy %s"):format(path_of "small.json", path_of "twice.lua"))
+    local words = "trim %s --budget 1000 --explain --policy %s"
+    local _, err = does(words:format(path_of "small.json", path_of "twice.lua"))
     assert.truthy(err:find "\n +2 +2 +user +%d+ +dropped +twice +old, replaced befor.+ +Hello\n", err)
     assert.truthy(err:find "\n +3 +3 +assistant +%d+ %-> %d+ +replaced +twice +long +Hi\n", err)
     contains("2 kept, 1 dropped, 1 replaced, 0 inserted", err)
   end)
 
   it("have their reasons for keeping told", function()
-    file("keeper.lua", "return function(draft, budget) draft:keep(draft[2], 'the task') draft:drop_oldest { to = budget } end")
+    file("keeper.lua", "return function(draft, budget)\n"
+      .. "  draft:keep(draft[2], 'the task')\n  draft:drop_oldest { to = budget }\nend")
     local words = ("trim %s --budget 22 --policy %s --dry-run"):format(path_of "small.json", path_of "keeper.lua")
     local _, err = does(words .. " --explain")
     assert.truthy(err:find "\n +2 +2 +user +%d+ +kept +keeper +the task +Hello\n", err)
-    local report = require("ebb").json.decode((does(words .. " --json")))
+    local report = helper.ebb.json.decode((does(words .. " --json")))
     assert.same({ { seq = 2, by = "keeper", reason = "the task" } }, report.keeps)
   end)
 
@@ -76,8 +79,10 @@ describe("the command's policies", function()
     file("rash.lua", "return function(draft)\n  draft:drop(draft[1])\n  draft:drop(draft[4])\nend")
     local words = ("trim %s --budget 1000 --policy %s --dry-run"):format(path_of "small.json", path_of "rash.lua")
     local _, err = does(words .. " --explain")
-    assert.truthy(err:find "\n2 edits were refused, the first: [^\n]*rash.lua:2: guarded: message 1 is a system message\n", err)
-    local report = require("ebb").json.decode((does(words .. " --json")))
+    assert.truthy(err:find("\n2 edits were refused, the first: "
+      .. "[^\n]*rash.lua:2: guarded: message 1 is a system message\n"),
+      err)
+    local report = helper.ebb.json.decode((does(words .. " --json")))
     assert.truthy(report.refusals:find "^2 edits were refused, the first: ", report.refusals)
     assert.is_nil((does(("trim %s --budget 1000 --dry-run --json"):format(path_of "small.json"))):find "refusals")
   end)

@@ -321,11 +321,13 @@ describe("an edit", function()
     assert.equal("look", draft[1].text)
     assert.equal(1, #draft[1].parts)
     local slip = refusal(draft.replace, draft, draft[1], { contents = "x" })
-    assert.same({ "replace: the message has no field 'contents'", "did you mean 'content'?" }, { slip.message, slip.hint })
+    assert.same({ "replace: the message has no field 'contents'", "did you mean 'content'?" },
+      { slip.message, slip.hint })
     assert.truthy(draft:replace(draft[1], { cache_control = { type = "ephemeral" } }))
     assert.truthy(draft:replace(draft[1], { cache_controls = 1 }))     -- like none that messages have
     for _, nobody in ipairs { false, "x", {} } do
-      assert.equal("a message or its position is expected, not " .. type(nobody), refusal(draft.keep, draft, nobody).message)
+      assert.equal("a message or its position is expected, not " .. type(nobody),
+        refusal(draft.keep, draft, nobody).message)
     end
   end)
 
@@ -627,8 +629,8 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
   it("it has no room to begin with: cannot_fit says what is guarded", function()
     local why, code = fails("return function() end", 10)
     assert.equal("cannot_fit", code)
-    assert.truthy(why:find(("3 messages (26 tokens) and %d for tools and framing; the budget is 10; the smallest that fits is %d")
-      :format(overhead, 26 + overhead), 1, true), why)
+    assert.truthy(why:find(("3 messages (26 tokens) and %d for tools and framing; the budget is 10; "
+      .. "the smallest that fits is %d"):format(overhead, 26 + overhead), 1, true), why)
   end)
 
   it("it keeps the draft, its messages and its loops after the trim", function()

@@ -103,8 +103,9 @@ describe("explain", function()
       assert.is_true(draft:keep(draft[3], "too late"))
       draft:drop_oldest { to = budget }
     end })
-    assert.same({ { seq = 3, by = "function", reason = "the order" }, { seq = 4, by = "function", reason = "the order" } },
-      chat:ledger():keeps())
+    assert.same({
+      { seq = 3, by = "function", reason = "the order" }, { seq = 4, by = "function", reason = "the order" },
+    }, chat:ledger():keeps())
     assert.equal("kept function the order 1 9>9", fate(chat, 3))
     assert.equal("kept - - 1 1>1", fate(chat, 1))
     assert.equal("dropped function oldest 1 9>0", fate(chat, 2))

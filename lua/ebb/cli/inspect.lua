@@ -74,7 +74,8 @@ local function data_of(chat)
   local found = structure(chat)
   return {
     shape = chat:shape(), messages = messages, warnings = warnings,
-    tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead, roles = by_role(chat),
+    tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead,
+    roles = by_role(chat),
     units = found.units, openUnits = found.open, turns = found.turns,
   }
 end

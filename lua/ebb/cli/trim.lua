@@ -74,7 +74,8 @@ local function as_data(trimmed, dry_run)
   return {
     before = report.before, after = report.after, budget = report.budget, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
-    refused = report.refused, refusals = report.refusals, dryRun = dry_run or false, ledger = core.json.raw(report.ledger:json()), notes = notes,
+    refused = report.refused, refusals = report.refusals, dryRun = dry_run or false,
+    ledger = core.json.raw(report.ledger:json()), notes = notes,
     keeps = keeps, repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
   }
 end

@@ -148,8 +148,8 @@ end
 ---@return string
 function policies.label(steps)
   local names = {}
-  for i, step in ipairs(steps) do
-    names[i] = step.policy.name
+  for i, each in ipairs(steps) do
+    names[i] = each.policy.name
   end
   return table.concat(names, ", ")
 end
