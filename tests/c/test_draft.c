@@ -92,6 +92,14 @@ static uint64_t plain_tokens(const Trim *trim) {
   return tokens;
 }
 
+/* Whatever was done: each message that there was has one fate, and what is live is kept, replaced or inserted. */
+static void check_fates(const Trim *trim, uint32_t live, uint32_t untouched) {
+  Fates fates = draft_fates(trim->draft);
+  assert_int_equal(fates.kept, untouched);
+  assert_int_equal(fates.kept + fates.replaced + fates.inserted, live);
+  assert_int_equal(fates.kept + fates.dropped + fates.replaced, sequence_count(conversation_list(trim->chat)));
+}
+
 static void check_slots(const Trim *trim) {
   uint32_t live = 0, untouched = 0;
   uint64_t guarded = conversation_overhead(trim->chat);
@@ -107,6 +115,7 @@ static void check_slots(const Trim *trim) {
   }
   assert_int_equal(draft_count(trim->draft), live);
   assert_int_equal(draft_untouched(trim->draft), untouched);
+  check_fates(trim, live, untouched);
   assert_int_equal(guarded_tokens(trim->draft), guarded);
 }
 

@@ -268,7 +268,7 @@ call("queries of a draft", function(world)
 end, drafted)
 call("draft.ledger", function(world)
   local ledger = core.draft.ledger(world.draft)
-  return { ledger:json(), ledger:runs(), ledger:notes() }
+  return { ledger:json(), ledger:runs(), ledger:notes(), ledger:keeps() }
 end, function()
   local world = drafted()
   world.draft:drop(world.draft[7], "why")
