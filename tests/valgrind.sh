@@ -32,7 +32,8 @@ mapfile -t library < <(ls tests/lua/*_spec.lua | grep -v -e cli_ -e safety_)
 spec library "$logs/ebb" run tests/lua/under_ebb.lua -- "${library[@]}" &
 for path in tests/lua/cli_*_spec.lua tests/lua/safety_spec.lua; do
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-  spec "$(basename "$path" .lua)" busted --lua=lua5.4 "$path" &
+  LUA_PATH="build/debug/lua/?.lua;build/debug/lua/?/init.lua;;" LUA_CPATH="build/debug/lua/?.so;;" \
+    spec "$(basename "$path" .lua)" busted --lua=lua5.4 "$path" &
 done
 wait
 

@@ -88,7 +88,8 @@ describe("the command's policies", function()
   end)
 
   it("have their notes in the report alone when it is JSON", function()
-    local words = ("trim %s --budget 1000 --policy 'return function(draft) draft:note(\"here\") end' -o /dev/null --json")
+    local words = ("trim %s --budget 1000 -o /dev/null --json "
+      .. "--policy 'return function(draft) draft:note(\"here\") end'")
       :format(path_of "small.json")
     local _, err = does(words)
     assert.equal("here", require("ebb").json.decode(err).notes[1].text)

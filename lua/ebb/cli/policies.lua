@@ -53,7 +53,8 @@ function command.named(call, word)
   local ok, result = pcall(call, word)
   if ok then return result end
   local name = word:match "^[^:]*"
-  local path = core.is_error(result) and result.code == "unknown_name" and result.message:find("unknown policy", 1, true)
+  local path = core.is_error(result) and result.code == "unknown_name"
+    and result.message:find("unknown policy", 1, true)
     and command.calling_itself(name)
   if path then
     failure.usage(result.message, ("%s calls itself so; it is found as '%s'"):format(path, script_file.name(path)))

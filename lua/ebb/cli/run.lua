@@ -52,7 +52,8 @@ function run.run(given)
   local result = call(chunk, given.arguments)
   if not nodes.is_workflow(result) then
     if given.file or given.output then
-      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script), "return " .. nodes.form)
+      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script),
+        "return " .. nodes.form)
     end
     return
   end

@@ -39,7 +39,8 @@ local function type_of(node, where)
   if type(node) ~= "table" then return refuse("argument", ("%s is a table, not a %s"):format(where, type(node))) end
   if node.type == nil and node.operation ~= nil then return "context_processor" end
   if node.type == nil then
-    return refuse("argument", where .. " has no type", ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
+    return refuse("argument", where .. " has no type",
+      ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
   end
   if not is_known(node.type) then
     local near = suggest.nearest(tostring(node.type), TYPES)

@@ -136,7 +136,8 @@ end
 local function check_fixed(found, index, wanted, fields)
   for _, name in ipairs(FIXED) do
     if wanted[name] == nil and fields[name] ~= nil then
-      complain(found, index, "the table lacks " .. name, "message:totable() gives all fields, to be changed and returned")
+      complain(found, index, "the table lacks " .. name,
+        "message:totable() gives all fields, to be changed and returned")
     elseif fields[name] ~= nil then
       complain(found, index, ("it belongs to a call and its results: its %s stays"):format(name))
     end

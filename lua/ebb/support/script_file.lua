@@ -39,7 +39,8 @@ end
 ---@param noun string
 function script_file.refuse_without_return(word, noun)
   if not word:find "^%s*function%s*%(" and not word:find "^%s*{" then return end
-  refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun), ("'return %s'"):format(word:match "^%s*(.*)$"))
+  refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun),
+    ("'return %s'"):format(word:match "^%s*(.*)$"))
 end
 
 local function run(text, chunk_name)
