@@ -17,48 +17,67 @@ static inline int32_t lane(uint32_t merged, uint32_t place) {
 
 /* ---- parts ---- */
 
-/* The token of the character of three bytes at `at`, if its bytes merge before
-   either border does. */
-static inline uint32_t whole_character(const Vocab *v, const unsigned char *at, const unsigned char *start,
-                                       const unsigned char *end, uint32_t unit) {
+/* A piece's bytes, and what is known of them by themselves. */
+typedef struct Cut {
+  uint32_t merged[LANES_BYTES];        /* of a byte and the next one */
+  uint32_t borders[LANES_BYTES + 2];   /* the first token that is merged in front of a byte */
+} Cut;
+
+/* Answers all bits that its bytes have. */
+static unsigned char look(Cut *cut, const Vocab *v, const unsigned char *bytes, size_t size) {
+  unsigned char all = bytes[size - 1];
+  cut->borders[0] = cut->borders[size] = cut->borders[size + 1] = cut->merged[size - 1] = NUMBER_NONE;
+  for (size_t i = 0; i + 1 < size; i++) {
+    BytePair pair = vocab_byte_pair(v, bytes[i], bytes[i + 1]);
+    cut->merged[i] = pair.merged;
+    cut->borders[i + 1] = pair.border;
+    all |= bytes[i];
+  }
+  return all;
+}
+
+/* Does the token of the `size` bytes at place i come before all that is merged at its borders? */
+static inline bool comes_first(const Cut *cut, uint32_t number, size_t i, size_t size) {
+  return (number < cut->borders[i]) & (number < cut->borders[i + size]);
+}
+
+/* The token of the character of three bytes at place i, if it comes first. */
+static inline uint32_t whole_character(const Cut *cut, const Vocab *v, const unsigned char *bytes, size_t i,
+                                       size_t size) {
+  uint32_t unit;
+  if (unit_at(bytes + i, bytes + size, &unit) != 3) return NUMBER_NONE;
   uint32_t number = v->roots[unit] & LINK_NODE;
-  if (number >= v->token_count) return NUMBER_NONE;
-  bool left = at == start || number < vocab_border(v, at[-1], at[0]);
-  bool right = at + 3 == end || number < vocab_border(v, at[2], at[3]);
-  return left && right ? number : NUMBER_NONE;
+  return number < v->token_count && comes_first(cut, number, i, 3) ? number : NUMBER_NONE;
+}
+
+static uint32_t cut_ascii(const Cut *cut, const unsigned char *bytes, size_t size, uint32_t *numbers) {
+  uint32_t count = 0, taken = 0;       /* is this byte the second one of a pair? */
+  for (size_t i = 0; i < size; i++) {
+    bool pair = comes_first(cut, cut->merged[i], i, 2);
+    numbers[count] = pair ? cut->merged[i] : bytes[i];   /* if it is, the next one writes over it */
+    count += taken ^ 1;
+    taken = pair;
+  }
+  return count;
+}
+
+static uint32_t cut_any(const Cut *cut, const Vocab *v, const unsigned char *bytes, size_t size, uint32_t *numbers) {
+  uint32_t count = 0;
+  for (size_t i = 0, step; i < size; i += step) {
+    uint32_t number = bytes[i] >= 0xE0 ? whole_character(cut, v, bytes, i, size) : NUMBER_NONE;
+    step = number != NUMBER_NONE ? 3 : comes_first(cut, cut->merged[i], i, 2) ? 2 : 1;
+    numbers[count++] = step == 3 ? number : step == 2 ? cut->merged[i] : bytes[i];
+  }
+  return count;
 }
 
 bool lanes_cut(const Vocab *v, const char *bytes, size_t size, LanesParts *parts) {
-  const unsigned char *start = (const unsigned char *)bytes, *at = start, *end = start + size;
-  uint32_t count = 0, unit;
+  const unsigned char *start = (const unsigned char *)bytes;
+  Cut cut;
   if (size > LANES_BYTES) return false;
-  while (at < end && count < LANES_MAX) {
-    uint32_t number = NUMBER_NONE;
-    if (*at >= 0xE0 && unit_at(at, end, &unit) == 3) number = whole_character(v, at, start, end, unit);
-    parts->numbers[count++] = number != NUMBER_NONE ? number : *at;
-    at += number != NUMBER_NONE ? 3 : 1;
-  }
-  parts->count = count;
-  return at == end;
-}
-
-INLINE void fill(LanesRow *row, const Vocab *v, const LanesParts *parts, uint32_t lanes) {
-  uint32_t count = parts->count;
-  for (uint32_t i = 0; i < lanes; i++) {
-    row->merges[i] = LANE_STAYS;
-    row->next[i] = (uint8_t)(i + 1);
-    row->before[i + 1] = (uint8_t)i;
-  }
-  row->before[0] = row->next[lanes] = (uint8_t)lanes;
-  row->numbers[lanes] = NUMBER_END;
-  for (uint32_t i = 0; i < count; i++) row->numbers[i] = parts->numbers[i];
-  row->numbers[count] = NUMBER_END;
-  for (uint32_t i = 0; i + 1 < count; i++) {
-    uint32_t left = row->numbers[i], right = row->numbers[i + 1];
-    bool bytes = (left | right) < 256;
-    row->merges[i] = lane(bytes ? v->byte_pairs[left << 8 | right] : vocab_pair(v, left, right), i);
-  }
-  row->tokens = (uint8_t)count;
+  parts->count = look(&cut, v, start, size) < 0x80 ? cut_ascii(&cut, start, size, parts->numbers)
+                                                    : cut_any(&cut, v, start, size, parts->numbers);
+  return parts->count <= LANES_MAX;
 }
 
 /* ---- turns ---- */
@@ -107,23 +126,51 @@ INLINE uint32_t merge(Question *questions, const Vocab *v, LanesRow *row, int32_
   return count + ask(questions + count, v, row, before, row->numbers[before], number);
 }
 
+INLINE int32_t pair_in_slot(const Vocab *v, uint32_t slot, uint64_t halves, uint32_t place) {
+  uint64_t pair = v->pair_slots[slot];
+  uint32_t merged = (pair & PAIR_KEY) == halves ? (uint32_t)(pair >> 2 * NUMBER_BITS) & NUMBER_NONE : NUMBER_NONE;
+  return lane(merged, place);
+}
+
 INLINE void answer(Question *questions, uint32_t count, const Vocab *v) {
   for (uint32_t i = 0; i < count; i++) {
     questions[i].slot = place_of(&v->pairs, questions[i].hash);
     __builtin_prefetch(&v->pair_slots[questions[i].slot]);
   }
   for (uint32_t i = 0; i < count; i++) {
-    uint64_t slot = v->pair_slots[questions[i].slot];
-    uint32_t merged = (uint32_t)(slot >> 2 * NUMBER_BITS) & NUMBER_NONE;
-    bool same = (slot & PAIR_KEY) == questions[i].halves;
-    *questions[i].merges = lane(same ? merged : NUMBER_NONE, questions[i].place);
+    *questions[i].merges = pair_in_slot(v, questions[i].slot, questions[i].halves, questions[i].place);
+  }
+}
+
+/* Asks for the first pairs: until a row is merged, its lanes hold their slots. */
+INLINE void fill(LanesRow *row, const Vocab *v, const LanesParts *parts, uint32_t lanes) {
+  uint32_t count = parts->count;
+  for (uint32_t i = 0; i < lanes; i++) {
+    row->merges[i] = LANE_STAYS;
+    row->next[i] = (uint8_t)(i + 1);
+    row->before[i + 1] = (uint8_t)i;
+  }
+  row->before[0] = row->next[lanes] = (uint8_t)lanes;
+  row->numbers[lanes] = NUMBER_END;
+  for (uint32_t i = 0; i < count; i++) row->numbers[i] = parts->numbers[i];
+  row->numbers[count] = NUMBER_END;
+  row->tokens = (uint8_t)count;
+  for (uint32_t i = 0; i + 1 < count; i++) {
+    uint32_t slot = place_of(&v->pairs, pair_hash(pack_halves(parts->numbers[i], parts->numbers[i + 1])));
+    __builtin_prefetch(&v->pair_slots[slot]);
+    row->merges[i] = (int32_t)slot;
   }
 }
 
 INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
   Question questions[2 * LANES_ROWS];
   LanesRow *alive[LANES_ROWS];
-  for (uint32_t i = 0; i < count; i++) alive[i] = &rows[i];
+  for (uint32_t i = 0; i < count; i++) {
+    LanesRow *row = alive[i] = &rows[i];
+    for (uint32_t k = 0; k + 1 < row->tokens; k++) {
+      row->merges[k] = pair_in_slot(v, (uint32_t)row->merges[k], pack_halves(row->numbers[k], row->numbers[k + 1]), k);
+    }
+  }
   while (count > 0) {
     uint32_t kept = 0, asked = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -138,14 +185,16 @@ INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t 
 }
 
 void lanes_fill(LanesRow *row, const Vocab *vocab, const LanesParts *parts, unsigned width) {
-  if (width == 0) fill(row, vocab, parts, 16);
-  else if (width == 1) fill(row, vocab, parts, 32);
+  if (width == 0) fill(row, vocab, parts, 8);
+  else if (width == 1) fill(row, vocab, parts, 16);
+  else if (width == 2) fill(row, vocab, parts, 32);
   else fill(row, vocab, parts, 64);
 }
 
 void lanes_merge(LanesRow *rows, uint32_t count, const Vocab *vocab, unsigned width) {
-  if (width == 0) merge_rows(rows, count, vocab, 16);
-  else if (width == 1) merge_rows(rows, count, vocab, 32);
+  if (width == 0) merge_rows(rows, count, vocab, 8);
+  else if (width == 1) merge_rows(rows, count, vocab, 16);
+  else if (width == 2) merge_rows(rows, count, vocab, 32);
   else merge_rows(rows, count, vocab, 64);
 }
 

@@ -32,7 +32,7 @@ enum {
 /* A group of pieces that wait to be merged. */
 typedef struct Waiting {
   LanesGroup group;
-  MemoKey keys[LANES_ROWS];  /* size 0: not for the memo */
+  MemoKey keys[LANES_ROWS];  /* the last word 0: not for the memo */
 } Waiting;
 
 struct Tokenizer {
@@ -41,7 +41,7 @@ struct Tokenizer {
   RegexCut *regex;           /* PIECES_REGEX only */
   Bpe bpe;
   Buffer plain;              /* an escaped text, decoded */
-  MemoLine *memo;            /* NULL: not yet */
+  Memo *memo;                /* NULL: not yet */
   uint32_t missed;           /* up to MEMO_FROM */
   Waiting waiting[LANES_WIDTHS];   /* while a text is counted */
 };
@@ -137,7 +137,8 @@ static inline const char *piece_at(const Run *run, size_t start) {
 typedef struct Batch {
   size_t bounds[PIECE_BATCH + 1];    /* where they start, and where the last one ends */
   uint32_t count;
-  uint32_t missed;
+  uint32_t unknown, missed;
+  uint16_t by_unknown[PIECE_BATCH];  /* those that are to be looked up */
   uint16_t by_miss[PIECE_BATCH];     /* those that are no tokens */
   uint32_t numbers[PIECE_BATCH];     /* when encoding; NUMBER_NONE for the missed */
 } Batch;
@@ -149,9 +150,10 @@ typedef struct Sizes {
 
 static void sort_by_size(const Batch *batch, Sizes *sizes) {
   sizes->shorts = sizes->middles = sizes->longs = 0;
-  for (uint32_t i = 0; i < batch->count; i++) {
-    size_t size = batch->bounds[i + 1] - batch->bounds[i];
-    sizes->of_short[sizes->shorts] = sizes->of_middle[sizes->middles] = sizes->of_long[sizes->longs] = (uint16_t)i;
+  for (uint32_t i = 0; i < batch->unknown; i++) {
+    uint16_t place = batch->by_unknown[i];
+    size_t size = batch->bounds[place + 1] - batch->bounds[place];
+    sizes->of_short[sizes->shorts] = sizes->of_middle[sizes->middles] = sizes->of_long[sizes->longs] = place;
     sizes->shorts += size <= 8;
     sizes->middles += size > 8 && size <= 16;
     sizes->longs += size > 16;
@@ -169,7 +171,7 @@ static inline void settle(Batch *batch, uint32_t place, bool hit, const uint32_t
 ** look at what has come. One look-up after the other would wait for memory.
 ** Pieces that short keys cannot tell from others go over to the long ones.
 */
-static inline void probe_shorts(const Vocab *v, const Run *run, Batch *batch, Sizes *sizes, bool keep) {
+static inline void probe_shorts(const Vocab *v, const Run *run, Batch *batch, Sizes *sizes, Memo *memo, bool keep) {
   uint64_t keys[PIECE_BATCH];
   uint32_t slots[PIECE_BATCH], count = 0;
   for (uint32_t i = 0; i < sizes->shorts; i++) {
@@ -183,7 +185,13 @@ static inline void probe_shorts(const Vocab *v, const Run *run, Batch *batch, Si
     else count++;
   }
   for (uint32_t i = 0; i < count; i++) {
-    settle(batch, sizes->of_short[i], v->short_keys[slots[i]] == keys[i], &v->short_numbers[slots[i]], keep);
+    uint16_t place = sizes->of_short[i];
+    bool hit = v->short_keys[slots[i]] == keys[i];
+    if (memo != NULL && hit) {
+      size_t start = batch->bounds[place], size = batch->bounds[place + 1] - start;
+      memo_put_short(memo, memo_short_key(piece_at(run, start), size), size, 1);
+    }
+    settle(batch, place, hit, &v->short_numbers[slots[i]], keep);
   }
 }
 
@@ -208,11 +216,12 @@ static inline void probe_middles(const Vocab *v, const Run *run, Batch *batch, S
   }
 }
 
-static inline void probe(const Vocab *v, const Run *run, Batch *batch, bool keep) {
+/* Looks up the unknown ones. With `keep`, their numbers are kept; with a memo, it learns of short tokens. */
+static inline void probe(const Vocab *v, const Run *run, Batch *batch, Memo *memo, bool keep) {
   Sizes sizes;
   sort_by_size(batch, &sizes);
   batch->missed = 0;
-  probe_shorts(v, run, batch, &sizes, keep);
+  probe_shorts(v, run, batch, &sizes, memo, keep);
   probe_middles(v, run, batch, &sizes, keep);
   for (uint32_t i = 0; i < sizes.longs; i++) {
     uint32_t place = sizes.of_long[i];
@@ -220,6 +229,25 @@ static inline void probe(const Vocab *v, const Run *run, Batch *batch, bool keep
     uint32_t number = vocab_find_long(v, run->bytes + start, batch->bounds[place + 1] - start);
     settle(batch, place, number != NUMBER_NONE, &number, keep);
   }
+}
+
+static void all_unknown(Batch *batch) {
+  batch->unknown = batch->count;
+  for (uint32_t i = 0; i < batch->count; i++) batch->by_unknown[i] = (uint16_t)i;
+}
+
+/* Adds the counts of short pieces that the memo knows; the others are unknown. */
+static void count_known(const Memo *memo, const Run *run, Batch *batch, uint64_t *tokens) {
+  uint64_t sum = 0;
+  batch->unknown = 0;
+  for (uint32_t i = 0; i < batch->count; i++) {
+    size_t start = batch->bounds[i], size = batch->bounds[i + 1] - start;
+    uint32_t count = memo_find_short(memo, memo_short_key(piece_at(run, start), size), size);
+    sum += count;
+    batch->by_unknown[batch->unknown] = (uint16_t)i;
+    batch->unknown += count == 0;
+  }
+  *tokens += sum;
 }
 
 /* ---- the others ---- */
@@ -237,29 +265,36 @@ static void merge_waiting(Tokenizer *t, unsigned width, uint64_t *tokens) {
   LanesGroup *group = &waiting->group;
   lanes_merge(group->rows, group->used, t->vocab, width);
   for (uint32_t i = 0; i < group->used; i++) {
-    uint32_t count = group->rows[i].tokens;
     const MemoKey *key = &waiting->keys[i];
-    *tokens += count;
-    if (t->memo != NULL && key->words[3] != 0) memo_put(&t->memo[memo_line(key)], key, count);
+    *tokens += group->rows[i].tokens;
+    if (t->memo != NULL && key->words[3] != 0) memo_put(memo_line(t->memo, key), key, group->rows[i].tokens);
   }
   group->used = 0;
 }
 
-/* Counts a piece, at once if it is a large one; else when its group is full. */
-static Status count_merged(Tokenizer *t, const char *piece, size_t size, const MemoKey *key, uint64_t *tokens) {
+/* Counts a piece when its group is full; false if it is too large for one. */
+static bool count_later(Tokenizer *t, const char *piece, size_t size, const MemoKey *key, uint64_t *tokens) {
   LanesParts parts;
-  size_t count = 0;
-  if (!lanes_cut(t->vocab, piece, size, &parts)) {
-    Status status = bpe_merge(&t->bpe, t->vocab, piece, size, &count);
-    *tokens += count;
-    return status;
-  }
+  if (!lanes_cut(t->vocab, piece, size, &parts)) return false;
   unsigned width = lanes_width(&parts);
-  Waiting *waiting = &t->waiting[width];
-  LanesGroup *group = &waiting->group;
-  waiting->keys[group->used] = *key;
+  LanesGroup *group = &t->waiting[width].group;
+  t->waiting[width].keys[group->used] = *key;
   lanes_fill(&group->rows[group->used++], t->vocab, &parts, width);
   if (group->used == LANES_ROWS) merge_waiting(t, width, tokens);
+  return true;
+}
+
+static Status count_large(Tokenizer *t, const char *piece, size_t size, uint64_t *tokens) {
+  MemoLarge *slot = t->memo != NULL && size <= MEMO_LARGE_BYTES ? memo_large(t->memo, piece, size) : NULL;
+  if (slot != NULL && memo_is_large(slot, piece, size)) {
+    *tokens += slot->tokens;
+    return STATUS_OK;
+  }
+  size_t count;
+  Status status = bpe_merge(&t->bpe, t->vocab, piece, size, &count);
+  if (status != STATUS_OK) return status;
+  *tokens += count;
+  if (slot != NULL) memo_put_large(slot, piece, size, (uint32_t)count);
   return STATUS_OK;
 }
 
@@ -267,21 +302,28 @@ static Status count_merged(Tokenizer *t, const char *piece, size_t size, const M
 
 static Status count_batch(Tokenizer *t, const Run *run, Batch *batch, uint64_t *tokens) {
   MemoKey keys[PIECE_BATCH];
-  probe(t->vocab, run, batch, false);
-  *tokens += batch->count - batch->missed;
+  if (t->memo != NULL) count_known(t->memo, run, batch, tokens);
+  else all_unknown(batch);
+  probe(t->vocab, run, batch, t->memo, false);
+  *tokens += batch->unknown - batch->missed;
   open_memo(t, batch->missed);
   for (uint32_t i = 0; i < batch->missed; i++) {
     size_t start = batch->bounds[batch->by_miss[i]], size = batch->bounds[batch->by_miss[i] + 1] - start;
-    keys[i] = size <= MEMO_BYTES ? memo_key(piece_at(run, start), size) : (MemoKey){{0}};
-    if (t->memo != NULL) __builtin_prefetch(&t->memo[memo_line(&keys[i])]);
+    keys[i] = size <= MEMO_LINE_BYTES ? memo_key(piece_at(run, start), size) : (MemoKey){{0}};
+    if (t->memo != NULL) __builtin_prefetch(memo_line(t->memo, &keys[i]));
   }
   for (uint32_t i = 0; i < batch->missed; i++) {
     size_t start = batch->bounds[batch->by_miss[i]], size = batch->bounds[batch->by_miss[i] + 1] - start;
-    uint32_t known = t->memo != NULL && size <= MEMO_BYTES ? memo_find(&t->memo[memo_line(&keys[i])], &keys[i]) : 0;
-    *tokens += known;
-    if (known > 0) continue;
-    Status status = count_merged(t, run->bytes + start, size, &keys[i], tokens);
-    if (status != STATUS_OK) return status;
+    const char *piece = run->bytes + start;
+    bool large = size > MEMO_LINE_BYTES;
+    uint32_t known = t->memo != NULL && !large ? memo_find(memo_line(t->memo, &keys[i]), &keys[i]) : 0;
+    if (known > 0) {
+      *tokens += known;
+      if (size <= 8) memo_put_short(t->memo, memo_short_key(piece_at(run, start), size), size, known);
+    } else if (!count_later(t, piece, size, &keys[i], tokens)) {
+      Status status = count_large(t, piece, size, tokens);
+      if (status != STATUS_OK) return status;
+    }
   }
   return STATUS_OK;
 }
@@ -318,7 +360,8 @@ static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
 
 static Status encode_batch(Tokenizer *t, const Run *run, Batch *batch, Buffer *ids) {
   const Vocab *v = t->vocab;
-  probe(v, run, batch, true);
+  all_unknown(batch);
+  probe(v, run, batch, NULL, true);
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < batch->count && status == STATUS_OK; i++) {
     size_t start = batch->bounds[i], count = 0;

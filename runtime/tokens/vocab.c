@@ -89,8 +89,7 @@ static bool find_merges(Vocab *v) {
   v->pair_marks = section(v, SECTION_PAIR_MARKS, sizeof(uint64_t), &words, &sound);
   v->mark_mask = words - 1;
   if (words == 0 || (words & v->mark_mask) != 0) sound = false;
-  v->byte_pairs = section_of(v, SECTION_BYTE_PAIRS, sizeof(uint32_t), 1 << 16, &sound);
-  v->borders = section_of(v, SECTION_BORDERS, sizeof(uint32_t), 1 << 16, &sound);
+  v->byte_pairs = section_of(v, SECTION_BYTE_PAIRS, sizeof(BytePair), 1 << 16, &sound);
   v->edges = places(v, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), &keys, &sound);
   v->edge_slots = keys;
   v->roots = section_of(v, SECTION_ROOTS, sizeof(uint32_t), UNIT_COUNT, &sound);

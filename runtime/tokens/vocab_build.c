@@ -93,8 +93,7 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_table(b, SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS, sizeof(uint32_t), b->longs);
   set_table(b, SECTION_PAIR_SHIFTS, SECTION_PAIRS, sizeof(uint64_t), b->merges.reached - 256);
   set_section(b, SECTION_PAIR_MARKS, mark_words(b) * sizeof(uint64_t));
-  set_section(b, SECTION_BYTE_PAIRS, (1 << 16) * sizeof(uint32_t));
-  set_section(b, SECTION_BORDERS, (1 << 16) * sizeof(uint32_t));
+  set_section(b, SECTION_BYTE_PAIRS, (1 << 16) * sizeof(BytePair));
   set_table(b, SECTION_EDGE_SHIFTS, SECTION_EDGES, sizeof(uint64_t), b->trie.edge_count);
   set_section(b, SECTION_ROOTS, UNIT_COUNT * sizeof(uint32_t));
   set_section(b, SECTION_TOKENS, source->count * sizeof(TokenRecord));
@@ -194,33 +193,29 @@ static uint64_t halves_of(const Builder *b, uint32_t position) {
 static Status fill_pairs(Builder *b) {
   uint64_t *slots = section(b, SECTION_PAIRS);
   uint64_t *marks = section(b, SECTION_PAIR_MARKS);
-  uint32_t *byte_pairs = section(b, SECTION_BYTE_PAIRS), mark_mask = mark_words(b) - 1;
-  uint32_t count = b->merges.reached - 256;
+  uint32_t mark_mask = mark_words(b) - 1, count = b->merges.reached - 256;
   clear_slots(b, SECTION_PAIRS);
-  for (uint32_t i = 0; i < 1 << 16; i++) byte_pairs[i] = NUMBER_NONE;
   for (uint32_t i = 0; i < count; i++) b->hashes[i] = pair_hash(halves_of(b, b->merges.by_number[256 + i]));
   Status status = place(b, SECTION_PAIR_SHIFTS, count);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
     uint64_t halves = halves_of(b, b->merges.by_number[256 + i]);
     slots[b->slots[i]] = halves | (uint64_t)(256 + i) << 2 * NUMBER_BITS;
-    TokenRecord record = {.halves = halves};
     marks[mark_word(pair_hash(halves)) & mark_mask] |= mark_bit(pair_hash(halves));
-    if (record_left(record) < 256 && record_right(record) < 256) {
-      byte_pairs[record_left(record) << 8 | record_right(record)] = 256 + i;
-    }
   }
   return STATUS_OK;
 }
 
-static Status fill_borders(Builder *b) {
-  uint32_t *borders = section(b, SECTION_BORDERS);
-  for (uint32_t i = 0; i < 1 << 16; i++) borders[i] = NUMBER_NONE;
+static Status fill_byte_pairs(Builder *b) {
+  BytePair *pairs = section(b, SECTION_BYTE_PAIRS);
+  for (uint32_t i = 0; i < 1 << 16; i++) pairs[i] = (BytePair){NUMBER_NONE, NUMBER_NONE};
   for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, to stay */
     uint32_t position = b->merges.by_number[number];
-    const VocabToken *left = &b->source->tokens[b->merges.of[position].left];
-    const char *meet = b->source->tokens[position].bytes + left->size;
-    borders[(uint32_t)(unsigned char)meet[-1] << 8 | (unsigned char)meet[0]] = number;
+    const VocabToken *token = &b->source->tokens[position], *left = &b->source->tokens[b->merges.of[position].left];
+    const unsigned char *meet = (const unsigned char *)token->bytes + left->size;
+    BytePair *pair = &pairs[(uint32_t)meet[-1] << 8 | meet[0]];
+    pair->border = number;
+    if (token->size == 2) pair->merged = number;
   }
   return STATUS_OK;
 }
@@ -317,7 +312,7 @@ static Status make_scratch(Builder *b, size_t *room) {
 }
 
 static Status fill(Builder *b, VocabProblem *problem) {
-  static Status (*const tables[])(Builder *) = {fill_shorts, fill_middles, fill_longs, fill_pairs, fill_borders,
+  static Status (*const tables[])(Builder *) = {fill_shorts, fill_middles, fill_longs, fill_pairs, fill_byte_pairs,
                                                fill_edges};
   Status status = fill_tokens(b, problem);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && status == STATUS_OK; i++) {

@@ -17,11 +17,11 @@
 ** and what the others are merged by (bpe.h):
 **
 **     pairs    two tokens -> the token that they merge into; one entry per token,
-**              for of all its cuts into two only one can ever come up; for two
-**              bytes, with which all merging begins, there is an array besides;
-**              and a bit by each pair's hash, for most that are asked for are none,
-**              and the bits fit a cache that the table does not
-**     borders  two bytes -> the first token, if any, that is merged between them
+**              for of all its cuts into two only one can ever come up; and a bit
+**              by each pair's hash, for most that are asked for are none, and the
+**              bits fit a cache that the table does not
+**     bytes    two bytes -> the token that they are, and the first token whose
+**              halves meet between them: nothing merges across there before it
 **     edges    the trie of all tokens that merging can make
 **
 ** A trie step takes a *unit*: a character of two or three bytes if a whole one
@@ -43,13 +43,13 @@
 
 #define VOCAB_MAGIC "EBBVOCAB"
 #define VOCAB_BYTE_ORDER 0x01020304u
-enum { VOCAB_VERSION = 2, VOCAB_ALIGN = 64 };
+enum { VOCAB_VERSION = 3, VOCAB_ALIGN = 64 };
 
 typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
   SECTION_MIDDLE_SHIFTS, SECTION_MIDDLE_KEYS, SECTION_MIDDLE_NUMBERS,
   SECTION_LONG_SHIFTS, SECTION_LONG_NUMBERS,
-  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS, SECTION_BORDERS,
+  SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS,
   SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
   SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
   SECTION_COUNT
@@ -102,6 +102,12 @@ static inline uint32_t record_offset(TokenRecord r) { return (uint32_t)r.place; 
 static inline uint32_t record_prefix(TokenRecord r) { return (uint32_t)(r.place >> 32) & NUMBER_NONE; }
 static inline uint32_t record_size(TokenRecord r) { return (uint32_t)(r.place >> 53); }
 
+/* Of two bytes: what they merge into, and the first token that is merged where
+   they meet; NUMBER_NONE for none. */
+typedef struct BytePair {
+  uint32_t merged, border;
+} BytePair;
+
 /* A pair: its halves, and above them what they merge into. */
 #define PAIR_KEY ((UINT64_C(1) << 2 * NUMBER_BITS) - 1)
 
@@ -131,8 +137,7 @@ struct Vocab {
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
   const uint64_t *pair_marks;      /* bits */
   uint32_t mark_mask;              /* of the index of a word of them */
-  const uint32_t *byte_pairs;      /* what two bytes merge into, the first one's 256 together */
-  const uint32_t *borders;         /* the first token whose halves meet between two bytes */
+  const BytePair *byte_pairs;      /* the first byte's 256 together */
   const uint32_t *short_numbers, *middle_numbers, *long_numbers;
   const uint32_t *roots;           /* UNIT_COUNT links */
   const TokenRecord *tokens;
@@ -206,12 +211,8 @@ static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right)
   return (slot & PAIR_KEY) == halves ? (uint32_t)(slot >> 2 * NUMBER_BITS) & NUMBER_NONE : NUMBER_NONE;
 }
 
-static inline uint32_t vocab_byte_pair(const Vocab *v, unsigned char left, unsigned char right) {
+static inline BytePair vocab_byte_pair(const Vocab *v, unsigned char left, unsigned char right) {
   return v->byte_pairs[(uint32_t)left << 8 | right];
-}
-
-static inline uint32_t vocab_border(const Vocab *v, unsigned char left, unsigned char right) {
-  return v->borders[(uint32_t)left << 8 | right];
 }
 
 static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) {

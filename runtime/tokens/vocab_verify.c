@@ -15,9 +15,8 @@ static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t
   if (left_size == 0 || right_size == 0 || left_size + right_size != size) return false;
   if (memcmp(bytes, left_bytes, left_size) != 0) return false;
   if (memcmp(bytes + left_size, right_bytes, right_size) != 0) return false;
-  if (vocab_border(v, (unsigned char)bytes[left_size - 1], (unsigned char)bytes[left_size]) > number) return false;
-  bool of_bytes = left < 256 && right < 256;
-  if (of_bytes && vocab_byte_pair(v, (unsigned char)left, (unsigned char)right) != number) return false;
+  BytePair meet = vocab_byte_pair(v, (unsigned char)bytes[left_size - 1], (unsigned char)bytes[left_size]);
+  if (meet.border > number || (size == 2 && meet.merged != number)) return false;
   return vocab_pair(v, left, right) == number;
 }
 
