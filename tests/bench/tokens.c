@@ -79,7 +79,7 @@ static void write_ids(Tokenizer *tokenizer, const char *bytes, size_t size, Buff
   uint32_t count = (uint32_t)(ids->size / sizeof(uint32_t));
   if (counted != count) fail("the count is not the number of ids");
   fwrite(&count, sizeof count, 1, stdout);
-  fwrite(ids->bytes, sizeof count, count, stdout);
+  if (count > 0) fwrite(ids->bytes, sizeof count, count, stdout);   /* else there may be no block */
 }
 
 static void encode_input(const Memory *memory, const char *image) {

@@ -3,9 +3,11 @@
 **
 **     node oracle.mjs expect PEERS ENCODING FOLDER TEXTS...   writes FOLDER/KIND.in and KIND.expected
 **     node oracle.mjs compare FOLDER KIND                     ends with 1 if KIND.out is not KIND.expected
+**     node oracle.mjs ranks PEERS ENCODING FILE               the tokens that npm `tiktoken` has, as a .tiktoken file
 **
 ** Kinds: `points`, every code point alone and between letters, digits, spaces and punctuation; `strings`, random ones;
-** `real`, up to 5 MB of files. The formats are those of `tokens ids` (tests/bench/tokens.c).
+** `real`, up to 5 MB of files; `literals`, of r50k_base only, whose ids stand here. The formats are those of
+** `tokens ids` (tests/bench/tokens.c).
 **
 ** The oracle was right in all of the cases in which other packages differ from OpenAI's own tokenizer, so that nothing
 ** is left out here.
@@ -86,6 +88,24 @@ function* real(folders) {
   }
 }
 
+/* By GPT-2's pattern: contractions in small letters, no limit to a number, newlines like any space. */
+const LITERALS = {
+  "": [],
+  "Hello world": [15496, 995],
+  "I'd've said: it's": [40, 1549, 1053, 531, 25, 340, 338],
+  "'S 'LL 're": [6, 50, 705, 3069, 705, 260],
+  "  two  spaces ": [220, 734, 220, 9029, 220],
+  "a\n\n b\r\n": [64, 628, 275, 201, 198],
+  "tabs\t\tand 12345 numbers": [8658, 82, 197, 197, 392, 17031, 2231, 3146],
+  "3.14159e-10": [18, 13, 1415, 19707, 68, 12, 940],
+  "getElementById(x)": [1136, 20180, 48364, 7, 87, 8],
+  "==== //--": [1421, 3373, 438],
+  "aaaaaaaaaaaaaaaaaaaa": [24794, 24794, 24794, 24794, 24794],
+  "na\u00EFve caf\u00E9": [2616, 38776, 40304],
+  "\u4E2D\u6587\u5B57": [40792, 23877, 229, 27764, 245],
+  "\u{1F600}!": [47249, 222, 0],
+};
+
 /* Gathers what is written, so that a file is not written number by number. */
 class Output {
   constructor(file) {
@@ -114,10 +134,14 @@ class Output {
   }
 }
 
+const peerOf = (peers, name) => createRequire(path.resolve(peers, "package.json"))(name);
+
 function expect(peers, encoding, folder, folders) {
-  const { get_encoding } = createRequire(path.resolve(peers, "package.json"))("tiktoken");
-  const oracle = get_encoding(encoding);
-  for (const [kind, texts] of Object.entries({ points: points(), strings: strings(), real: real(folders) })) {
+  const oracle = peerOf(peers, "tiktoken").get_encoding(encoding);
+  const idsOfText = (kind, text) => (kind === "literals" ? LITERALS[text] : oracle.encode_ordinary(text));
+  const kinds = { points: points(), strings: strings(), real: real(folders) };
+  if (encoding === "r50k_base") kinds.literals = Object.keys(LITERALS);
+  for (const [kind, texts] of Object.entries(kinds)) {
     const input = new Output(path.join(folder, `${kind}.in`));
     const expected = new Output(path.join(folder, `${kind}.expected`));
     let count = 0, bytes = 0;
@@ -125,12 +149,22 @@ function expect(peers, encoding, folder, folders) {
       count++;
       bytes += Buffer.byteLength(text);
       input.text(text);
-      expected.ids(oracle.encode_ordinary(text));
+      expected.ids(idsOfText(kind, text));
     }
     input.flush();
     expected.flush();
     console.log(`${encoding}: ${kind}, ${count} texts, ${(bytes / 1e6).toFixed(1)} MB`);
   }
+}
+
+/* Lines "! RANK TOKEN TOKEN ...", of tokens whose ranks follow each other. */
+function writeRanks(peers, encoding, file) {
+  const lines = peerOf(peers, `tiktoken/encoders/${encoding}.json`).bpe_ranks.split("\n").filter((line) => line !== "");
+  const ranked = lines.flatMap((line) => {
+    const [, first, ...tokens] = line.split(" ");
+    return tokens.map((token, i) => `${token} ${Number(first) + i}\n`);
+  });
+  fs.writeFileSync(file, ranked.join(""));
 }
 
 function* records(file, width) {
@@ -159,4 +193,5 @@ function compare(folder, kind) {
 
 const [, , command, ...words] = process.argv;
 if (command === "expect") expect(words[0], words[1], words[2], words.slice(3));
+else if (command === "ranks") writeRanks(...words);
 else compare(...words);

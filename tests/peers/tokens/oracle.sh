@@ -6,6 +6,7 @@
 #
 # TOKENS    the programs to check, tests/bench/tokens.c built for any processor and for this one
 # IMAGES    the folder of the vocabularies' images
+# EBB       the command, which imports r50k_base from the tokens that npm `tiktoken` has: GPT-2's pattern is held to it
 # TEXTS     folders of real text, of which up to 5 MB are encoded
 #
 # Where npm has no network there is nothing to compare with: that is said, and is no failure.
@@ -15,6 +16,7 @@ cd "$(dirname "$0")/../../.."
 
 TOKENS=${TOKENS:-build/sanitize/bench/tokens build/bench/tokens_portable}
 IMAGES=${IMAGES:-build/share/ebb/vocab}
+EBB=${EBB:-build/ebb}
 TEXTS=${TEXTS:-../shared/data /usr/include /usr/share/common-licenses /usr/share/doc /usr/share/perl /usr/share/i18n}
 
 if ! peers=$(tests/peers/tokens/packages.sh); then
@@ -38,13 +40,18 @@ note $status "class_table.c is not what class_generate.mjs makes"
 
 texts=$(mktemp -d)
 trap 'rm -rf "$texts"' EXIT
-for encoding in cl100k_base o200k_base; do
+node tests/peers/tokens/oracle.mjs ranks "$peers" r50k_base "$texts/r50k_base.tiktoken"
+"$EBB" vocab import "$texts/r50k_base.tiktoken" --pattern gpt2 -o "$texts/r50k_base.vocab"
+
+for encoding in cl100k_base o200k_base r50k_base; do
+  image=$IMAGES/$encoding.vocab kinds='points strings real'
+  if [ $encoding = r50k_base ]; then image=$texts/r50k_base.vocab kinds+=' literals'; fi
   # shellcheck disable=SC2086
   node tests/peers/tokens/oracle.mjs expect "$peers" $encoding "$texts" $TEXTS
   for tokens in $TOKENS; do
-    for kind in points strings real; do
+    for kind in $kinds; do
       status=0
-      "$tokens" ids "$IMAGES/$encoding.vocab" < "$texts/$kind.in" > "$texts/$kind.out" &&
+      "$tokens" ids "$image" < "$texts/$kind.in" > "$texts/$kind.out" &&
         node tests/peers/tokens/oracle.mjs compare "$texts" $kind || status=$?
       note $status "$kind of $encoding by $tokens"
     done
