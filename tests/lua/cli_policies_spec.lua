@@ -56,12 +56,13 @@ describe("the command's policies", function()
 
   it("have every message told once, with what it weighs now, and what became of it in the end", function()
     file("twice.lua", "return function(draft)\n"
-      .. "  for i = 2, 3 do draft:replace(draft[i], { content = 'H' }, 'long') end\n"
+      .. "  for i = 2, 3 do draft:replace(draft[i], { content = '' }, 'long') end\n"
       .. "  draft:drop(draft[2], 'old')\nend")
     local words = "trim %s --budget 1000 --explain --policy %s"
     local _, err = does(words:format(path_of "small.json", path_of "twice.lua"))
     assert.truthy(err:find "\n +2 +2 +user +%d+ +dropped +twice +old, replaced befor.+ +Hello\n", err)
-    assert.truthy(err:find "\n +3 +3 +assistant +%d+ %-> %d+ +replaced +twice +long +Hi\n", err)
+    local old, new = err:match "\n +3 +3 +assistant +(%d+) %-> (%d+) +replaced +twice +long +Hi\n"
+    assert.truthy(old and tonumber(new) < tonumber(old), err)
     contains("2 kept, 1 dropped, 1 replaced, 0 inserted", err)
   end)
 
