@@ -276,7 +276,7 @@ describe("the command", function()
 
       local _, lines = out:gsub("\n", "")
       assert.equal(1 + 2 * (4 + 1 + 1) + 1, lines)   -- each: its messages, tools and framing, itself
-      local one, total = out:match "(%d+) +estimated +[^%[\n]*\n", out:match "(%d+) +estimated +total"
+      local one, total = out:match "(%d+) +estimated +[^%[%s]*\n", out:match "(%d+) +estimated +total"
       assert.equal(2 * tonumber(one), tonumber(total))
     end)
 
