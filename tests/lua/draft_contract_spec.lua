@@ -593,7 +593,7 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
   local rows = {
     { "it raises", "return function(draft)\n  draft:drop(draft[3])\n  error 'no idea'\nend", "policy",
       "FILE:3: no idea" },
-    { "it raises a table", "return function(draft)\n  error { 1 }\nend", "policy", "FILE:2: error value: table" },
+    { "it raises a table", "return function(draft)\n  error { 1 }\nend", "policy", "FILE:2: error value: [1]" },
     { "it indexes nil", "return function(draft)\n  local m = draft[99]\n  return m.role\nend", "policy",
       "FILE:3: attempt to index a nil value" },
     { "it misspells a method", "return function(draft)\n  draft:dropp(draft[3])\nend", "policy",
