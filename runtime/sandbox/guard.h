@@ -1,0 +1,24 @@
+/*
+** Guard: what a C function owes before it works for a script.
+**
+** Outside of a sandbox (a stock Lua, the user's own script) charging costs one
+** comparison and does nothing.
+*/
+#ifndef EBB_SANDBOX_GUARD_H
+#define EBB_SANDBOX_GUARD_H
+
+#include <lua.h>
+#include <stdint.h>
+
+/* Units are about one VM instruction, 5 ns. Raises when a limit is reached: own
+   nothing then that the collector does not own. */
+void guard_charge(lua_State *L, uint64_t units);
+
+/* For work that touches `bytes` bytes at the speed of memcpy. */
+void guard_charge_bytes(lua_State *L, size_t bytes);
+
+/* Memory behind a userdata that goes through another allocator: lets the
+   collector know of it by a step. */
+void guard_weigh(lua_State *L, size_t bytes);
+
+#endif
