@@ -32,7 +32,7 @@ FLAGS_release  = -O3 $(LTO) -DNDEBUG
 # Code that is made at run time reads whole words, which valgrind takes for errors.
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
-SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES
+SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES -DSANDBOX_SWITCHES
 FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)
 # Without assertions: their other side must never be taken, so it is no branch to be covered.
 FLAGS_cover    = -O0 --coverage -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
@@ -184,7 +184,7 @@ $(B)/embedded.o: $(B)/embedded.c
 	$(SAY) CC $@
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%: ALL_CFLAGS += $(LUA_CFLAGS)
+$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind% $(B)/tests/test_sandbox%: ALL_CFLAGS += $(LUA_CFLAGS)
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -194,6 +194,11 @@ $(B)/%.o: %.c Makefile
 test-programs: $(TESTS)
 
 $(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
+
+$(B)/tests/test_sandbox%: tests/c/test_sandbox%.c $(CORE) $(call objects,sandbox) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
@@ -225,7 +230,7 @@ fuzzers: $(FUZZERS)
 build/fuzz/runtime/%.o: runtime/%.c Makefile
 	@mkdir -p $(@D)
 	$(SAY) CC $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(findstring /bind/,$<),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(or $(findstring /bind/,$<),$(findstring /sandbox/,$<)),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
 
 build/fuzz/fuzz_operations: FUZZ_LIBRARIES = $(LUA_STATIC)
 build/fuzz/fuzz_operations: $(call fuzz_objects,$(BINDING))

@@ -1,0 +1,307 @@
+/*
+** The guard: allocator, hook, and what happens when a limit is reached.
+**
+** Single instructions may be dear: `a < b` on two strings of 4 MiB of zero bytes
+** takes 40 ms in Lua's own comparison, `s | 1` parses all of s. Nothing charges
+** for those. So the allocator knows the longest living string, and the hook comes
+** the sooner the longer it is: what lies between two hooks costs 50 ms at most,
+** whatever the instructions are. To know the strings among the blocks that are
+** freed, blocks from STRING_BIG on carry their kind in front:
+**
+**      | kind, 16 bytes | what Lua sees ...
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "sandbox/inside.h"
+
+#define STRING_BIG     ((size_t)8192)
+#define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
+#define HEAD           ((size_t)16)
+#define FAILURE_UNITS  10000          /* a failed allocation, and 1/64 of all bytes in use: Lua collected twice for it */
+#define CHARGE_MAX     ((uint64_t)1 << 40)
+
+static int64_t system_now(void *user) {
+  (void)user;
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t guard_now(const Sandbox *sandbox) {
+  return sandbox->config.now != NULL ? sandbox->config.now(sandbox->config.user) : system_now(NULL);
+}
+
+Sandbox *sandbox_of(lua_State *L) {
+  void *user;
+  return lua_getallocf(L, &user) == guard_allocate ? user : NULL;
+}
+
+/* ---- killing and falling ---- */
+
+static void hook(lua_State *L, lua_Debug *ar);
+
+static void set_hook(lua_State *L, int count) {
+  if (lua_gethook(L) != hook || lua_gethookcount(L) != count) lua_sethook(L, hook, LUA_MASKCOUNT, count);
+}
+
+/* The next instruction asks. Safe within the allocator: it touches numbers only. */
+static void arm(Sandbox *sandbox) {
+  sandbox->armed = true;
+  if (sandbox->current != NULL) set_hook(sandbox->current, 1);
+}
+
+static void settle(Sandbox *sandbox) {
+  sandbox->used.fuel += (uint64_t)(sandbox->granted - sandbox->credit);
+  sandbox->credit = 0;
+  sandbox->granted = 0;
+  int64_t now = guard_now(sandbox);
+  uint64_t spent = now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0;
+  sandbox->used.microseconds = sandbox->used_before + spent;
+}
+
+/* Grants credit until the next look, but not beyond a limit of fuel: so that
+   the end by fuel comes at the same unit in each run. */
+static void grant(Sandbox *sandbox) {
+  uint64_t grant = LOOK;
+  uint64_t fuel = sandbox->used.fuel;
+  uint64_t ends[2] = {sandbox->limits.fuel, sandbox->slice_over ? 0 : sandbox->slice_fuel};
+  for (int i = 0; i < 2; i++) {
+    if (ends[i] != 0 && ends[i] >= fuel && ends[i] - fuel < grant) grant = ends[i] - fuel;
+  }
+  sandbox->credit = sandbox->granted = (int64_t)grant;
+}
+
+static SandboxEnd reached(const Sandbox *sandbox) {
+  const SandboxLimits *used = &sandbox->used, *limits = &sandbox->limits;
+  if (atomic_load_explicit(&sandbox->cancelled, memory_order_relaxed)) return SANDBOX_CANCELLED;
+  if (limits->fuel != 0 && used->fuel > limits->fuel) return SANDBOX_FUEL_OUT;
+  if (limits->microseconds != 0 && used->microseconds > limits->microseconds) return SANDBOX_DEADLINE_OVER;
+  return SANDBOX_OK;
+}
+
+/* Where in the script: chunk:line of the innermost Lua function, or nothing. */
+static void where(lua_State *L, char *out, size_t size) {
+  lua_Debug ar;
+  out[0] = '\0';
+  for (int level = 0; lua_getstack(L, level, &ar) && level < 16; level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0) continue;
+    snprintf(out, size, "%s:%d: ", ar.short_src, ar.currentline);
+    return;
+  }
+}
+
+static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end) {
+  char place[LUA_IDSIZE + 16], text[MESSAGE_MAX];
+  const SandboxLimits *limits = &sandbox->limits;
+  sandbox->killed = end;
+  where(L, place, sizeof place);
+  if (end == SANDBOX_FUEL_OUT) {
+    snprintf(text, sizeof text, "%sstopped: it used up its fuel of %llu", place, (unsigned long long)limits->fuel);
+  } else if (end == SANDBOX_DEADLINE_OVER) {
+    snprintf(text, sizeof text, "%sstopped: it ran longer than %.1f ms", place, (double)limits->microseconds / 1000);
+  } else {
+    snprintf(text, sizeof text, "%sstopped: it was cancelled", place);
+  }
+  guard_note_text(sandbox, end, NULL, text);
+}
+
+static void look(Sandbox *sandbox, lua_State *L) {
+  settle(sandbox);
+  if (sandbox->killed == SANDBOX_OK) {
+    SandboxEnd end = reached(sandbox);
+    if (end != SANDBOX_OK) kill_script(sandbox, L, end);
+  }
+  const SandboxLimits *used = &sandbox->used;
+  if (sandbox->slicing && ((sandbox->slice_fuel != 0 && used->fuel > sandbox->slice_fuel) ||
+                           (sandbox->slice_microseconds != 0 && used->microseconds >= sandbox->slice_microseconds))) {
+    sandbox->slice_over = true;
+  }
+  grant(sandbox);
+}
+
+int guard_fall(lua_State *L, Sandbox *sandbox) {
+  arm(sandbox);
+  lua_settop(L, 0);          /* room for one value, whatever the stack held */
+  lua_pushlightuserdata(L, sandbox);
+  return lua_error(L);
+}
+
+void guard_caught(lua_State *L, Sandbox *sandbox) {
+  if (sandbox->killed != SANDBOX_OK && holds(sandbox, GUARD_STICKY)) guard_fall(L, sandbox);
+}
+
+/* Where a C function was charged: it raises, or lets the next instruction yield. */
+static void look_in_function(Sandbox *sandbox, lua_State *L) {
+  look(sandbox, L);
+  if (sandbox->killed != SANDBOX_OK) guard_fall(L, sandbox);
+  if (sandbox->slice_over) arm(sandbox);
+}
+
+void guard_charge(lua_State *L, uint64_t units) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL || sandbox->current == NULL) return;
+  sandbox->credit -= (int64_t)(units < CHARGE_MAX ? units : CHARGE_MAX);
+  if (sandbox->credit < 0) look_in_function(sandbox, L);
+}
+
+void guard_charge_bytes(lua_State *L, size_t bytes) {
+  guard_charge(L, 1 + bytes / 64);
+}
+
+void guard_look_now(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox != NULL && sandbox->current != NULL) look_in_function(sandbox, L);
+}
+
+void guard_weigh(lua_State *L, size_t bytes) {
+  if (sandbox_of(L) == NULL) return;
+  guard_charge_bytes(L, bytes);
+  size_t kilobytes = bytes / 1024;
+  if (kilobytes > 0) lua_gc(L, LUA_GCSTEP, kilobytes < 65536 ? (int)kilobytes : 65536);
+}
+
+/* ---- the hook ---- */
+
+static void hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  Sandbox *sandbox = sandbox_of(L);
+  sandbox->credit -= lua_gethookcount(L);
+  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over) {
+    sandbox->armed = false;
+    look(sandbox, L);
+  }
+  if (sandbox->killed != SANDBOX_OK) {
+    arm(sandbox);
+    lua_pushlightuserdata(L, sandbox);
+    lua_error(L);
+  }
+  set_hook(L, sandbox->hook_count);
+  if (sandbox->slice_over && lua_isyieldable(L)) {
+    sandbox->passing = PASS_SLICE;
+    lua_yield(L, 0);
+  }
+}
+
+void guard_enter(Sandbox *sandbox, lua_State *L) {
+  if (sandbox->current == NULL) return;      /* the host's own code is not hooked */
+  sandbox->current = L;
+  if (holds(sandbox, GUARD_THREAD)) set_hook(L, sandbox->armed ? 1 : sandbox->hook_count);
+}
+
+void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used) {
+  sandbox->limits = *limits;
+  sandbox->used = used != NULL ? *used : (SandboxLimits){0, 0};
+  sandbox->used_before = sandbox->used.microseconds;
+  sandbox->started = guard_now(sandbox);
+  sandbox->killed = SANDBOX_OK;
+  sandbox->passing = PASS_NONE;
+  sandbox->slice_over = sandbox->slicing = false;
+  sandbox->slice_fuel = sandbox->slice_microseconds = 0;
+  sandbox->closing = 0;
+  sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
+  sandbox->credit = sandbox->granted = 0;
+}
+
+void guard_end(Sandbox *sandbox) {
+  settle(sandbox);
+  sandbox->shown = sandbox->used;
+  sandbox->current = NULL;
+  lua_sethook(sandbox->L, NULL, 0, 0);       /* threads of tasks keep theirs: they run in steps only */
+  sandbox->killed = SANDBOX_OK;
+  sandbox->armed = sandbox->slicing = sandbox->slice_over = false;
+}
+
+/* ---- memory ---- */
+
+static int class_of(size_t size) {
+  int class = 0;
+  while (size > 1) {
+    size >>= 1;
+    class++;
+  }
+  return class;
+}
+
+/* A string came (+1) or went (-1): how far apart may hooks be? */
+static void note_string(Sandbox *sandbox, size_t size, int change) {
+  sandbox->strings[class_of(size)] += (uint32_t)change;
+  int longest = STRING_CLASSES - 1;
+  while (longest > 0 && sandbox->strings[longest] == 0) longest--;
+  int64_t count = longest > 0 ? STRING_WORK >> (longest + 1) : HOOK_INSTRUCTIONS;
+  count = count < 1 ? 1 : count > HOOK_INSTRUCTIONS ? HOOK_INSTRUCTIONS : count;
+  if (!holds(sandbox, GUARD_LONG)) count = HOOK_INSTRUCTIONS;
+  bool sooner = count < sandbox->hook_count;
+  sandbox->hook_count = (int)count;
+  if (sooner && sandbox->current != NULL && !sandbox->armed) set_hook(sandbox->current, sandbox->hook_count);
+}
+
+static void *refuse(Sandbox *sandbox) {
+  if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
+    sandbox->credit -= FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64);
+    if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
+  }
+  return NULL;
+}
+
+static void charge_memory(Sandbox *sandbox, size_t size) {
+  if (sandbox->current == NULL || !holds(sandbox, GUARD_BYTES)) return;
+  sandbox->credit -= 2 + (int64_t)(size / 64);
+  if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
+}
+
+static size_t head_of(size_t size) {
+  return size >= STRING_BIG ? HEAD : 0;
+}
+
+/* Moves a block of Lua's between one with a head and one without, or resizes it.
+   The kind is kept; small blocks need none. */
+static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_size, int kind) {
+  const Memory *memory = &sandbox->memory;
+  size_t old_head = head_of(old_size), new_head = head_of(new_size);
+  if (old_size == 0 || old_head == new_head) {
+    char *start = block != NULL ? block - old_head : NULL;
+    size_t old_total = block != NULL ? old_size + old_head : 0;
+    char *base = memory->allocate(memory->user, start, old_total, new_size + new_head);
+    if (base == NULL) return NULL;
+    if (new_head != 0) *(int *)(void *)base = kind;
+    return base + new_head;
+  }
+  char *base = memory->allocate(memory->user, NULL, 0, new_size + new_head);
+  if (base == NULL) return NULL;
+  if (new_head != 0) *(int *)(void *)base = kind;
+  memcpy(base + new_head, block, old_size < new_size ? old_size : new_size);
+  memory->allocate(memory->user, block - old_head, old_size + old_head, 0);
+  return base + new_head;
+}
+
+static void *release(Sandbox *sandbox, char *block, size_t size) {
+  if (block == NULL) return NULL;
+  size_t head = head_of(size);
+  if (head != 0 && *(int *)(void *)(block - head) == LUA_TSTRING) note_string(sandbox, size, -1);
+  sandbox->memory_used -= size;
+  sandbox->memory.allocate(sandbox->memory.user, block - head, size + head, 0);
+  return NULL;
+}
+
+/* For a new block Lua hands over the kind of what it is for as the old size. */
+void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  Sandbox *sandbox = user;
+  int kind = block == NULL ? (int)old_size : 0;
+  if (block == NULL) old_size = 0;
+  if (new_size == 0) return release(sandbox, block, old_size);
+  if (new_size > old_size) {
+    size_t more = new_size - old_size;
+    if (new_size > sandbox->block_limit && holds(sandbox, GUARD_BLOCK)) return refuse(sandbox);
+    if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) return refuse(sandbox);
+  }
+  charge_memory(sandbox, new_size);
+  void *made = resize(sandbox, block, old_size, new_size, kind);
+  if (made == NULL) return refuse(sandbox);
+  sandbox->memory_used += new_size - old_size;
+  if (kind == LUA_TSTRING && new_size >= STRING_BIG) note_string(sandbox, new_size, 1);
+  return made;
+}

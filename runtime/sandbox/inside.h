@@ -1,0 +1,167 @@
+/*
+** What the files of this layer share: the state of a sandbox, and how one
+** library asks the guard.
+**
+**              charge                        look                       fall
+**   hook ----------------+
+**   allocator (arms it) -+-> credit < 0 --> fuel? deadline? cancelled? --> killed: raised
+**   C functions ---------+                  slice over? ----------------> the hook yields
+**
+** Charging counts `credit` down; the dear questions (the clock) are asked when it
+** is used up, every LOOK units. Once `killed` is set it stays until the host's
+** call has returned: the hook fires at every instruction, and whatever catches
+** an error raises it again.
+**
+** The sandbox is found from any thread as the user value of its allocator: so a
+** function that runs in somebody else's state finds none, whatever that state
+** keeps elsewhere.
+*/
+#ifndef EBB_SANDBOX_INSIDE_H
+#define EBB_SANDBOX_INSIDE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdatomic.h>
+
+#include "sandbox/guard.h"
+#include "sandbox/match.h"
+#include "sandbox/sandbox.h"
+
+#define LOOK              2000   /* units between two looks at the clock: some 10 us */
+#define HOOK_INSTRUCTIONS 500
+#define CLOSE_DEPTH       64     /* coroutine.close within coroutine.close; without an end Lua 5.4.4 runs off its stack */
+#define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
+#define VALUES_MAX        100000     /* values that one call may answer: `...` copies them all in one instruction */
+#define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
+#define MESSAGE_MAX       1024
+#define STRING_CLASSES    48
+
+/* What tests switch off, one by one, to see that it was needed. */
+typedef enum Guard {
+  GUARD_MATCH = 1 << 0,      /* fuel within pattern matching */
+  GUARD_RANGE = 1 << 1,      /* caps and charges of C loops */
+  GUARD_THREAD = 1 << 2,     /* the hook in every coroutine */
+  GUARD_STICKY = 1 << 3,     /* pcall, resume and wrap raise again */
+  GUARD_HANDLER = 1 << 4,    /* xpcall's handler returns at once */
+  GUARD_FINALIZER = 1 << 5,  /* no __gc */
+  GUARD_CLOSE = 1 << 6,      /* nothing is closed while killed */
+  GUARD_FAILURE = 1 << 7,    /* failed allocations cost */
+  GUARD_BYTES = 1 << 8,      /* bytes cost */
+  GUARD_LONG = 1 << 9,       /* long strings make the hook come sooner */
+  GUARD_BLOCK = 1 << 10,     /* the biggest block */
+  GUARD_COLLECT = 1 << 11,   /* collectgarbage counts only */
+  GUARD_TEXT = 1 << 12,      /* no bytecode */
+  GUARD_META = 1 << 13,      /* locked metatables */
+  GUARD_DEPTH = 1 << 14,     /* of close */
+  GUARD_PARSE = 1 << 15,     /* what makes the parser quadratic */
+  GUARD_CONVERT = 1 << 16,   /* error objects are not asked for their text */
+  GUARD_ORDER = 1 << 17      /* pairs in order */
+} Guard;
+
+#ifdef SANDBOX_SWITCHES
+#define holds(sandbox, guard) (((sandbox)->off & (unsigned)(guard)) == 0)
+#else
+#define holds(sandbox, guard) true
+#endif
+
+typedef enum Passing { PASS_NONE, PASS_SLICE, PASS_REQUEST } Passing;
+
+/* What the extra space of a thread says, as bits of its pointer. */
+#define THREAD_HOST ((uintptr_t)1)   /* the main thread or a task's: no script may resume it */
+#define THREAD_HELD ((uintptr_t)2)   /* handed a pass outward: it counts as running */
+
+struct Sandbox {
+  lua_State *L;
+  Memory memory;
+  size_t memory_limit, block_limit, memory_used;
+  SandboxConfig config;
+  atomic_bool cancelled;
+
+  lua_State *current;        /* the thread that runs; NULL: the host has the word */
+  SandboxLimits limits, used;   /* of the call or task that runs */
+  SandboxLimits shown;          /* of what ran last */
+  int64_t credit, granted;   /* until the next look; as of the last one */
+  int64_t started;           /* when this step began */
+  uint64_t used_before;      /* microseconds of the steps before */
+  uint64_t slice_fuel, slice_microseconds;   /* where the slice ends, as totals of `used`; 0: nowhere */
+  SandboxEnd killed;
+  bool armed;                /* the hook is at every instruction until the next look */
+  bool slicing, slice_over;
+  Passing passing;
+  int closing;               /* depth of close */
+  Task *task;                /* that runs; NULL in a call */
+  Task *tasks;               /* all */
+
+  int hook_count;            /* what the longest string allows */
+  uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
+
+  MatchSets sets;            /* of %a, %d ... */
+  MatchCache cache;
+  lua_Integer labels;        /* the last number that tostring gave away */
+  char message[MESSAGE_MAX];
+  char code[64];
+  unsigned off;              /* Guard bits, for tests */
+};
+
+/* ---- guard.c ---- */
+
+#define THREAD_FLAGS(L) (*(uintptr_t *)lua_getextraspace(L))
+
+/* The state's allocator; user is the sandbox. */
+void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
+int64_t guard_now(const Sandbox *sandbox);   /* microseconds */
+/* `L` runs from here on: it gets the hook. */
+void  guard_enter(Sandbox *sandbox, lua_State *L);
+/* A call or step begins and ends. */
+void  guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used);
+void  guard_end(Sandbox *sandbox);
+/* Raises again what killed the script. */
+int   guard_fall(lua_State *L, Sandbox *sandbox);
+/* After something was caught: falls if the script is killed. */
+void  guard_caught(lua_State *L, Sandbox *sandbox);
+/* Looks at once, whatever credit is left: before work whose cost nobody knows. */
+void  guard_look_now(lua_State *L);
+/* Notes the failure that lies on top of L with `status`, and pops it. */
+SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status);
+SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
+
+/* ---- the libraries: each is opened into the table on top ---- */
+
+typedef struct Guarded {
+  const char *name;
+  lua_CFunction function;
+} Guarded;
+
+void library_set(lua_State *L, const Guarded *functions);     /* NULL name at the end */
+/* As `functions`, but each gets the function of that name in the stock library at
+   `stock` as its upvalue. */
+void library_wrap(lua_State *L, int stock, const Guarded *functions);
+/* Goes on with the wrapped stock function, with the arguments as they are now. */
+int  library_stock(lua_State *L);
+/* Pushes the text of the value at index as tostring does, without addresses. */
+const char *library_text(lua_State *L, int index, size_t *size);
+
+void library_open(lua_State *L);             /* opens all into the globals */
+void library_basic(lua_State *L);
+void library_order(lua_State *L);            /* next, pairs */
+void library_load(lua_State *L);             /* load, require */
+void library_coroutine(lua_State *L);
+void library_match(lua_State *L);            /* find, match, gmatch, gsub */
+void library_string(lua_State *L, int stock);
+void library_string_meta(lua_State *L);      /* pushes the metatable of strings; the library is on top */
+void library_table(lua_State *L);
+void library_sort(lua_State *L);
+
+/* ---- parsing (library_load.c) ---- */
+
+/* As luaL_loadbufferx with mode "t", with caps; pushes the chunk or a message. */
+int  load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode);
+
+/* ---- tasks (task.c) ---- */
+
+int  library_request(lua_State *L);
+/* What a coroutine wanted to pass outward cannot pass here. */
+void task_cannot_pass(Sandbox *sandbox);
+void task_free_all(Sandbox *sandbox);        /* before the state is closed */
+
+#endif

@@ -1,0 +1,159 @@
+/*
+** The allow-list: what a script finds in its globals, and nothing else.
+**
+** io, os, debug and package are never opened. Of Lua's own libraries string,
+** math and utf8 are opened aside; only what is named here is taken from them.
+*/
+#include <lualib.h>
+
+#include "sandbox/inside.h"
+
+void library_set(lua_State *L, const Guarded *functions) {
+  for (; functions->name != NULL; functions++) {
+    lua_pushcfunction(L, functions->function);
+    lua_setfield(L, -2, functions->name);
+  }
+}
+
+void library_wrap(lua_State *L, int stock, const Guarded *functions) {
+  for (; functions->name != NULL; functions++) {
+    lua_getfield(L, stock, functions->name);
+    lua_pushcclosure(L, functions->function, 1);
+    lua_setfield(L, -2, functions->name);
+  }
+}
+
+int library_stock(lua_State *L) {
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+/* ---- utf8 ---- */
+
+static int l_utf8_len(lua_State *L) {
+  size_t size;
+  luaL_checklstring(L, 1, &size);
+  guard_charge(L, 2 + size / 8);
+  return library_stock(L);
+}
+
+static int l_utf8_codepoint(lua_State *L) {
+  lua_Integer from = luaL_optinteger(L, 2, 1), to = luaL_optinteger(L, 3, from);
+  size_t size;
+  luaL_checklstring(L, 1, &size);
+  if (from < 0) from += (lua_Integer)size + 1;
+  if (to < 0) to += (lua_Integer)size + 1;
+  if (to > (lua_Integer)size) to = (lua_Integer)size;
+  if (from >= 1 && to >= from && to - from >= VALUES_MAX) return luaL_error(L, "string slice too long");
+  guard_charge(L, 2 + (uint64_t)(from >= 1 && to >= from ? to - from : 0) / 4);
+  return library_stock(L);
+}
+
+static int l_utf8_offset(lua_State *L) {
+  size_t size;
+  luaL_checklstring(L, 1, &size);
+  lua_Integer n = luaL_checkinteger(L, 2);
+  uint64_t steps = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+  guard_charge(L, 2 + (steps < size ? steps : size) / 4);
+  return library_stock(L);
+}
+
+static int l_utf8_char(lua_State *L) {
+  guard_charge(L, 2 + (uint64_t)lua_gettop(L));
+  return library_stock(L);
+}
+
+static int l_utf8_codes(lua_State *L) {
+  guard_charge(L, 2);
+  return library_stock(L);
+}
+
+static void open_utf8(lua_State *L, int stock) {
+  static const Guarded functions[] = {
+    {"char", l_utf8_char}, {"codepoint", l_utf8_codepoint}, {"codes", l_utf8_codes}, {"len", l_utf8_len},
+    {"offset", l_utf8_offset}, {NULL, NULL}};
+  library_wrap(L, stock, functions);
+  lua_getfield(L, stock, "charpattern");
+  lua_setfield(L, -2, "charpattern");
+}
+
+/* ---- math ---- */
+
+/* Without an argument Lua would take the time and an address. */
+static int l_randomseed(lua_State *L) {
+  luaL_checknumber(L, 1);
+  return library_stock(L);
+}
+
+static void open_math(lua_State *L, int stock) {
+  static const char *const names[] = {
+    "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger", "min",
+    "mininteger", "modf", "pi", "rad", "random", "sin", "sqrt", "tan", "tointeger", "type", "ult"};
+  static const Guarded functions[] = {{"randomseed", l_randomseed}, {NULL, NULL}};
+  lua_getfield(L, stock, "randomseed");
+  lua_pushinteger(L, (lua_Integer)sandbox_of(L)->config.seed);
+  lua_pushinteger(L, 0);
+  lua_call(L, 2, 0);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lua_getfield(L, stock, names[i]);
+    lua_setfield(L, -2, names[i]);
+  }
+  library_wrap(L, stock, functions);
+}
+
+/* ---- all ---- */
+
+/* Pushes a library of Lua's, as it is. */
+static int push_stock(lua_State *L, lua_CFunction open, const char *name) {
+  lua_pushcfunction(L, open);
+  lua_pushstring(L, name);
+  lua_call(L, 1, 1);
+  return lua_gettop(L);
+}
+
+/* The guarded library takes the place of the one that Lua put into the
+   metatable of strings; scripts get a copy of it. Globals are on top. */
+static void open_string(lua_State *L) {
+  int globals = lua_gettop(L), stock = push_stock(L, luaopen_string, LUA_STRLIBNAME);
+  for (int i = 0; i < 2; i++) {
+    lua_createtable(L, 0, 16);
+    library_string(L, stock);
+  }                          /* ... stock, for the metatable, for scripts */
+  lua_setfield(L, globals, "string");
+  lua_pushliteral(L, "");
+  lua_insert(L, -2);         /* stock "" library */
+  library_string_meta(L);
+  lua_remove(L, -2);
+  lua_setmetatable(L, -2);
+  lua_settop(L, globals);
+}
+
+static void open_from(lua_State *L, lua_CFunction open, const char *name, void (*fill)(lua_State *, int)) {
+  int globals = lua_gettop(L), stock = push_stock(L, open, name);
+  lua_createtable(L, 0, 30);
+  fill(L, stock);
+  lua_setfield(L, globals, name);
+  lua_settop(L, globals);
+}
+
+static void open_own(lua_State *L, const char *name, void (*fill)(lua_State *)) {
+  lua_createtable(L, 0, 8);
+  fill(L);
+  lua_setfield(L, -2, name);
+}
+
+void library_open(lua_State *L) {
+  lua_pushboolean(L, 1);     /* nothing is read from the environment, whoever opens what later */
+  lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  lua_pushglobaltable(L);
+  library_basic(L);
+  library_order(L);
+  open_string(L);
+  open_from(L, luaopen_math, LUA_MATHLIBNAME, open_math);
+  open_from(L, luaopen_utf8, LUA_UTF8LIBNAME, open_utf8);
+  open_own(L, "table", library_table);
+  open_own(L, "coroutine", library_coroutine);
+  library_load(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -2, "_G");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,307 @@
+/*
+** The globals: Lua's own, each in a form that a stranger may call.
+**
+** pcall and xpcall let a killed script fall on; setmetatable knows no __gc, whose
+** functions would run without a hook; tostring shows no address, but the number
+** in which the value was first shown.
+*/
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+/* ---- protected calls ---- */
+
+static int after_pcall(lua_State *L, int status, lua_KContext skip) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    guard_caught(L, sandbox);
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, -2);
+    return 2;
+  }
+  return lua_gettop(L) - (int)skip;
+}
+
+static int l_pcall(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, 1);
+  lua_insert(L, 1);          /* true function arguments */
+  guard_charge(L, 4);
+  int status = lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, after_pcall);
+  return after_pcall(L, status, 0);
+}
+
+/* Handlers run without a hook when a hook has raised: the script's own, in the
+   upvalue, is not called then. */
+static int handle(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox->killed != SANDBOX_OK && holds(sandbox, GUARD_HANDLER)) return 1;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 1);
+  return 1;
+}
+
+static int l_xpcall(lua_State *L) {
+  int arguments = lua_gettop(L) - 2;
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_pushvalue(L, 2);
+  lua_pushcclosure(L, handle, 1);
+  lua_replace(L, 2);
+  lua_pushboolean(L, 1);
+  lua_pushvalue(L, 1);
+  lua_rotate(L, 3, 2);       /* function handler true function arguments */
+  guard_charge(L, 4);
+  int status = lua_pcallk(L, arguments, LUA_MULTRET, 2, 2, after_pcall);
+  return after_pcall(L, status, 2);
+}
+
+static int l_error(lua_State *L) {
+  lua_Integer level = luaL_optinteger(L, 2, 1);
+  lua_settop(L, 1);
+  if (lua_type(L, 1) == LUA_TSTRING && level > 0 && level < 200) {
+    luaL_where(L, (int)level);
+    lua_insert(L, 1);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
+}
+
+static int l_assert(lua_State *L) {
+  if (lua_toboolean(L, 1)) return lua_gettop(L);
+  luaL_checkany(L, 1);
+  if (lua_gettop(L) == 1) return luaL_error(L, "assertion failed!");
+  lua_settop(L, 2);
+  return lua_error(L);
+}
+
+/* ---- tables and metatables ---- */
+
+static int l_getmetatable(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (!lua_getmetatable(L, 1)) {
+    lua_pushnil(L);
+    return 1;
+  }
+  luaL_getmetafield(L, 1, "__metatable");
+  return 1;                  /* the field, or the table below it */
+}
+
+static int l_setmetatable(lua_State *L) {
+  int kind = lua_type(L, 2);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_argexpected(L, kind == LUA_TNIL || kind == LUA_TTABLE, 2, "nil or table");
+  if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) return luaL_error(L, "cannot change a protected metatable");
+  if (kind == LUA_TTABLE && holds(sandbox_of(L), GUARD_FINALIZER)) {
+    lua_pushliteral(L, "__gc");
+    if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "__gc is not available to sandboxed scripts");
+  }
+  lua_settop(L, 2);
+  lua_setmetatable(L, 1);
+  return 1;
+}
+
+static int l_rawequal(lua_State *L) {
+  luaL_checkany(L, 1);
+  luaL_checkany(L, 2);
+  lua_pushboolean(L, lua_rawequal(L, 1, 2));
+  return 1;
+}
+
+static int l_rawlen(lua_State *L) {
+  int kind = lua_type(L, 1);
+  luaL_argexpected(L, kind == LUA_TTABLE || kind == LUA_TSTRING, 1, "table or string");
+  lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 1));
+  return 1;
+}
+
+static int l_rawget(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  lua_rawget(L, 1);
+  return 1;
+}
+
+static int l_rawset(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checkany(L, 2);
+  luaL_checkany(L, 3);
+  lua_settop(L, 3);
+  lua_rawset(L, 1);
+  return 1;
+}
+
+static int next_index(lua_State *L) {
+  lua_Integer i = (lua_Integer)((lua_Unsigned)luaL_checkinteger(L, 2) + 1);
+  lua_pushinteger(L, i);
+  return lua_geti(L, 1, i) == LUA_TNIL ? 1 : 2;
+}
+
+static int l_ipairs(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushcfunction(L, next_index);
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  return 3;
+}
+
+static int l_select(lua_State *L) {
+  int top = lua_gettop(L);
+  if (lua_type(L, 1) == LUA_TSTRING && *lua_tostring(L, 1) == '#') {
+    lua_pushinteger(L, top - 1);
+    return 1;
+  }
+  lua_Integer first = luaL_checkinteger(L, 1);
+  if (first < 0) first += top;
+  else if (first > top) first = top;
+  luaL_argcheck(L, first >= 1, 1, "index out of range");
+  guard_charge(L, 1 + (uint64_t)(top - first) / 8);
+  return top - (int)first;
+}
+
+/* ---- conversions ---- */
+
+static int l_type(lua_State *L) {
+  int kind = lua_type(L, 1);
+  luaL_argcheck(L, kind != LUA_TNONE, 1, "value expected");
+  lua_pushstring(L, lua_typename(L, kind));
+  return 1;
+}
+
+static int digit_of(int c) {
+  return isdigit(c) ? c - '0' : isalpha(c) ? toupper(c) - 'A' + 10 : 99;
+}
+
+/* An integer in `base`, with spaces around; false if it is none. */
+static bool parse_integer(const char *s, const char *end, int base, lua_Unsigned *value) {
+  while (s < end && isspace((unsigned char)*s)) s++;
+  while (s < end && isspace((unsigned char)end[-1])) end--;
+  bool negative = s < end && *s == '-';
+  if (s < end && (*s == '-' || *s == '+')) s++;
+  if (s == end) return false;
+  for (*value = 0; s < end; s++) {
+    int digit = digit_of((unsigned char)*s);
+    if (digit >= base) return false;
+    *value = *value * (lua_Unsigned)base + (lua_Unsigned)digit;
+  }
+  if (negative) *value = 0 - *value;
+  return true;
+}
+
+static int l_tonumber(lua_State *L) {
+  size_t size;
+  if (lua_isnoneornil(L, 2)) {
+    luaL_checkany(L, 1);
+    if (lua_type(L, 1) == LUA_TNUMBER) return lua_settop(L, 1), 1;
+    const char *s = lua_tolstring(L, 1, &size);
+    if (s != NULL) guard_charge(L, 1 + size / 4);
+    if (s == NULL || lua_stringtonumber(L, s) != size + 1) lua_pushnil(L);
+    return 1;
+  }
+  lua_Integer base = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 1, LUA_TSTRING);
+  luaL_argcheck(L, base >= 2 && base <= 36, 2, "base out of range");
+  const char *s = lua_tolstring(L, 1, &size);
+  guard_charge(L, 1 + size / 4);
+  lua_Unsigned value;
+  if (parse_integer(s, s + size, (int)base, &value)) lua_pushinteger(L, (lua_Integer)value);
+  else lua_pushnil(L);
+  return 1;
+}
+
+/* The number in which the value at index was shown first; a weak table in the
+   registry keeps it. */
+static const char LABELS = 0;
+
+static lua_Integer label_of(lua_State *L, int index) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LABELS) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &LABELS);
+  }
+  lua_pushvalue(L, index);
+  lua_Integer label = lua_rawget(L, -2) == LUA_TNUMBER ? lua_tointeger(L, -1) : 0;
+  lua_pop(L, 1);
+  if (label == 0) {
+    label = ++sandbox->labels;
+    lua_pushvalue(L, index);
+    lua_pushinteger(L, label);
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+  return label;
+}
+
+const char *library_text(lua_State *L, int index, size_t *size) {
+  index = lua_absindex(L, index);
+  luaL_checkstack(L, 6, NULL);
+  guard_charge(L, 2);
+  if (luaL_callmeta(L, index, "__tostring")) {
+    if (!lua_isstring(L, -1)) luaL_error(L, "'__tostring' must return a string");
+    return lua_tolstring(L, -1, size);
+  }
+  int kind = lua_type(L, index);
+  if (kind == LUA_TNIL || kind == LUA_TBOOLEAN || kind == LUA_TNUMBER || kind == LUA_TSTRING) {
+    return luaL_tolstring(L, index, size);
+  }
+  bool named = luaL_getmetafield(L, index, "__name") == LUA_TSTRING;
+  const char *name = named ? lua_tostring(L, -1) : luaL_typename(L, index);
+  lua_Integer label = label_of(L, index);
+  lua_pushfstring(L, "%s: %I", name, (LUAI_UACINT)label);
+  return lua_tolstring(L, -1, size);
+}
+
+static int l_tostring(lua_State *L) {
+  luaL_checkany(L, 1);
+  library_text(L, 1, NULL);
+  return 1;
+}
+
+/* ---- the rest ---- */
+
+static int l_print(lua_State *L) {
+  const SandboxConfig *config = &sandbox_of(L)->config;
+  int count = lua_gettop(L);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int i = 1; i <= count; i++) {
+    if (i > 1) luaL_addchar(&b, '\t');
+    library_text(L, i, NULL);
+    luaL_addvalue(&b);
+  }
+  luaL_pushresult(&b);
+  size_t size;
+  const char *line = lua_tolstring(L, -1, &size);
+  guard_charge(L, 100 + size / 8);
+  if (config->print != NULL) config->print(config->user, line, size);
+  return 0;
+}
+
+static int l_collectgarbage(lua_State *L) {
+  const char *what = luaL_optstring(L, 1, "collect");
+  if (!holds(sandbox_of(L), GUARD_COLLECT)) return lua_gc(L, LUA_GCCOLLECT);
+  if (strcmp(what, "count") != 0) return luaL_error(L, "collectgarbage(\"count\") alone is available");
+  lua_pushnumber(L, (lua_Number)sandbox_of(L)->memory_used / 1024);
+  return 1;
+}
+
+void library_basic(lua_State *L) {
+  static const Guarded functions[] = {
+    {"assert", l_assert}, {"collectgarbage", l_collectgarbage}, {"error", l_error},
+    {"getmetatable", l_getmetatable}, {"ipairs", l_ipairs}, {"pcall", l_pcall}, {"print", l_print},
+    {"rawequal", l_rawequal}, {"rawget", l_rawget}, {"rawlen", l_rawlen}, {"rawset", l_rawset},
+    {"request", library_request}, {"select", l_select}, {"setmetatable", l_setmetatable},
+    {"tonumber", l_tonumber}, {"tostring", l_tostring}, {"type", l_type}, {"xpcall", l_xpcall}, {NULL, NULL}};
+  library_set(L, functions);
+  lua_pushliteral(L, LUA_VERSION);
+  lua_setfield(L, -2, "_VERSION");
+}

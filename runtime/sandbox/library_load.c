@@ -1,0 +1,170 @@
+/*
+** load and require: text only, capped, from the host's loader only.
+**
+** The parser cannot be interrupted, and parts of it are quadratic: each label
+** looks through all gotos that wait, each break through all breaks of its loop,
+** each elseif through all jumps of its chain. No person writes thousands of
+** these; they are counted before parsing, wherever they stand.
+*/
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+#define JUMPS_MAX     4000
+#define UNITS_PER_BYTE 8       /* parsing: 40 ns */
+#define MODULE_NAME_MAX 120
+
+static size_t count_word(const char *text, size_t size, const char *word) {
+  size_t count = 0, length = strlen(word);
+  const char *end = text + size;
+  for (const char *at = text; (at = memchr(at, word[0], (size_t)(end - at))) != NULL; at++) {
+    if ((size_t)(end - at) >= length && memcmp(at, word, length) == 0) count++;
+  }
+  return count;
+}
+
+/* Pushes a message for a text that the parser would choke on. */
+static bool is_too_much(lua_State *L, const char *text, size_t size, const char *name) {
+  if (size > SANDBOX_SOURCE) {
+    lua_pushfstring(L, "%s: the source is longer than %d bytes", name, (int)SANDBOX_SOURCE);
+    return true;
+  }
+  if (!holds(sandbox_of(L), GUARD_PARSE)) return false;
+  static const char *const words[] = {"::", "goto", "break", "elseif"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (count_word(text, size, words[i]) <= JUMPS_MAX) continue;
+    lua_pushfstring(L, "%s: more than %d times '%s' in one source", name, JUMPS_MAX, words[i]);
+    return true;
+  }
+  return false;
+}
+
+int load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
+  if (is_too_much(L, text, size, name)) return LUA_ERRSYNTAX;
+  return luaL_loadbufferx(L, text, size, name, holds(sandbox_of(L), GUARD_TEXT) ? mode : "bt");
+}
+
+/* The pieces that the function at 1 answers become one string, pushed. */
+static void read_pieces(lua_State *L) {
+  size_t total = 0;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (;;) {
+    guard_charge(L, 4);
+    lua_pushvalue(L, 1);
+    lua_call(L, 0, 1);
+    if (lua_isnil(L, -1)) break;
+    if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "reader function must return a string");
+    size_t size = lua_rawlen(L, -1);
+    if (size == 0) break;
+    total += size;
+    if (total > SANDBOX_SOURCE) luaL_error(L, "the source is longer than %d bytes", (int)SANDBOX_SOURCE);
+    luaL_addvalue(&b);
+  }
+  lua_pop(L, 1);
+  luaL_pushresult(&b);
+}
+
+/* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t" */
+static int l_load(lua_State *L) {
+  bool has_environment = !lua_isnone(L, 4);
+  const char *mode = luaL_optstring(L, 3, "bt");
+  mode = strchr(mode, 't') != NULL ? "t" : "b";
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    lua_settop(L, 4);
+    lua_pushvalue(L, 1);
+  } else {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 4);
+    read_pieces(L);
+  }
+  size_t size;
+  const char *text = lua_tolstring(L, 5, &size);
+  const char *name = luaL_optstring(L, 2, lua_type(L, 1) == LUA_TSTRING && size < 200 ? text : "=(load)");
+  guard_charge(L, (uint64_t)size * UNITS_PER_BYTE);
+  if (load_text(L, text, size, name, mode) != LUA_OK) {
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
+  }
+  if (has_environment) {
+    lua_pushvalue(L, 4);
+    if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
+  }
+  return 1;
+}
+
+/* ---- require ---- */
+
+/* Letters, digits, _ and -, with single dots within: no path can be said. */
+static bool is_module_name(const char *name, size_t size) {
+  if (size == 0 || size > MODULE_NAME_MAX) return false;
+  for (size_t i = 0; i < size; i++) {
+    char c = name[i];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    bool dot = c == '.' && i > 0 && i + 1 < size && name[i - 1] != '.';
+    if (!plain && !dot) return false;
+  }
+  return true;
+}
+
+/* Loads the module named at 1 from the host; pushes its chunk. */
+static void load_module(lua_State *L, const char *name) {
+  const SandboxConfig *config = &sandbox_of(L)->config;
+  const char *text = NULL;
+  size_t size = 0;
+  Status status = config->module != NULL ? config->module(config->user, name, &text, &size) : STATUS_ABSENT;
+  if (status == STATUS_ABSENT) luaL_error(L, "module '%s' not found: the host has none of this name", name);
+  if (status != STATUS_OK) luaL_error(L, "module '%s' cannot be read: %s", name, status_code(status));
+  guard_charge(L, (uint64_t)size * UNITS_PER_BYTE);
+  lua_pushfstring(L, "@%s", name);
+  if (load_text(L, text, size, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
+  lua_remove(L, -2);
+}
+
+/* Upvalue 1: what was loaded, by name; false while a module runs. */
+static int l_require(lua_State *L) {
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  if (!is_module_name(name, size)) return luaL_error(L, "'%s' is no module name: words with dots between", name);
+  lua_settop(L, 1);
+  lua_pushvalue(L, 1);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    if (lua_toboolean(L, -1)) return 1;
+    return luaL_error(L, "module '%s' requires itself, or failed before", name);
+  }
+  load_module(L, name);
+  lua_pushvalue(L, 1);
+  lua_pushboolean(L, 0);
+  lua_rawset(L, lua_upvalueindex(1));
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  if (!lua_toboolean(L, -1)) {
+    lua_pop(L, 1);
+    lua_pushboolean(L, 1);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, lua_upvalueindex(1));
+  return 1;
+}
+
+/* The globals are on top: the libraries in them can be required too. */
+static void push_loaded(lua_State *L) {
+  static const char *const names[] = {"string", "table", "math", "utf8", "coroutine"};
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lua_getfield(L, -2, names[i]);
+    lua_setfield(L, -2, names[i]);
+  }
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "_G");
+}
+
+void library_load(lua_State *L) {
+  static const Guarded functions[] = {{"load", l_load}, {NULL, NULL}};
+  library_set(L, functions);
+  push_loaded(L);
+  lua_pushcclosure(L, l_require, 1);
+  lua_setfield(L, -2, "require");
+}

@@ -1,0 +1,285 @@
+/*
+** string.find, match, gmatch and gsub over the matcher.
+*/
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+/* A start position as Lua counts, from 0: negative ones from the end. */
+static size_t start_of(lua_Integer position, size_t size) {
+  if (position > 0) return (size_t)position - 1;
+  if (position == 0 || position < -(lua_Integer)size) return 0;
+  return size - (size_t)-position;
+}
+
+static void attach(Matcher *m, lua_State *L, const char *subject, size_t size) {
+  m->L = L;
+  m->start = subject;
+  m->end = subject + size;
+}
+
+/* Pushes capture `number`; without captures number 0 is the whole match, from `s`
+   to `e`. */
+static void push_capture(Matcher *m, int number, const char *s, const char *e) {
+  lua_State *L = m->L;
+  const MatchProgram *program = &m->program;
+  if (number >= program->captures) {
+    if (number != 0) luaL_error(L, "invalid capture index %%%d", number + 1);
+    lua_pushlstring(L, s, (size_t)(e - s));
+    return;
+  }
+  const MatchCapture *capture = &m->captures[number];
+  if (program->unfinished >> number & 1) luaL_error(L, "unfinished capture");
+  if (program->places >> number & 1) lua_pushinteger(L, capture->start - m->start + 1);
+  else lua_pushlstring(L, capture->start, (size_t)(capture->end - capture->start));
+}
+
+/* All captures; if there are none and s is given, the whole match. */
+static int push_captures(Matcher *m, const char *s, const char *e) {
+  int count = m->program.captures == 0 && s != NULL ? 1 : m->program.captures;
+  luaL_checkstack(m->L, count, "too many captures");
+  for (int i = 0; i < count; i++) push_capture(m, i, s, e);
+  return count;
+}
+
+/* ---- find and match ---- */
+
+static bool is_plain(const char *pattern, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    switch (pattern[i]) {
+      case '^': case '$': case '*': case '+': case '?': case '.': case '(': case ')': case '[': case '%': case '-':
+        return false;
+      default: break;
+    }
+  }
+  return true;
+}
+
+/* Candidates by memchr; each costs, and what is compared at each as well. */
+static const char *find_plain(lua_State *L, const char *s, size_t size, const char *what, size_t what_size) {
+  if (what_size == 0) return s;
+  while (size >= what_size) {
+    const char *at = memchr(s, what[0], size - what_size + 1);
+    size_t passed = at != NULL ? (size_t)(at - s) : size;
+    if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, 1 + passed / 32 + (at != NULL ? what_size / 64 : 0));
+    if (at == NULL) return NULL;
+    if (memcmp(at, what, what_size) == 0) return at;
+    size -= passed + 1;
+    s = at + 1;
+  }
+  return NULL;
+}
+
+/* The first match from byte `init` on; *end is where it ends. */
+static const char *search(Matcher *m, size_t init, bool anchored, const char **end) {
+  const char *at = m->start + init;
+  for (;; at++) {
+    if (!anchored) at = match_candidate(m, at);
+    if (at == NULL) return NULL;
+    *end = match_at(m, at);
+    if (*end != NULL) return at;
+    if (anchored || at >= m->end) return NULL;
+  }
+}
+
+static int find(lua_State *L, bool positions) {
+  size_t size, pattern_size;
+  const char *s = luaL_checklstring(L, 1, &size);
+  const char *pattern = luaL_checklstring(L, 2, &pattern_size);
+  size_t init = start_of(luaL_optinteger(L, 3, 1), size);
+  if (init > size) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (positions && (lua_toboolean(L, 4) || is_plain(pattern, pattern_size))) {
+    guard_charge(L, 1 + pattern_size / 16);
+    const char *at = find_plain(L, s + init, size - init, pattern, pattern_size);
+    if (at == NULL) {
+      lua_pushnil(L);
+      return 1;
+    }
+    lua_pushinteger(L, at - s + 1);
+    lua_pushinteger(L, at - s + (lua_Integer)pattern_size);
+    return 2;
+  }
+  bool anchored = pattern[0] == '^';
+  Matcher m;
+  attach(&m, L, s, size);
+  match_prepare(&m, L, 2, anchored, true);
+  const char *end = NULL;
+  const char *at = search(&m, init, anchored, &end);
+  match_finish(&m);
+  if (at == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (!positions) return push_captures(&m, at, end);
+  lua_pushinteger(L, at - s + 1);
+  lua_pushinteger(L, end - s);
+  return push_captures(&m, NULL, NULL) + 2;
+}
+
+static int l_find(lua_State *L) {
+  return find(L, true);
+}
+
+static int l_match(lua_State *L) {
+  return find(L, false);
+}
+
+/* ---- gmatch ---- */
+
+/* Lives in the first upvalue of the iterator; subject, pattern and program in
+   the others. */
+typedef struct Walk {
+  Matcher m;
+  const char *at, *last;     /* where to go on; where the last match ended */
+} Walk;
+
+static int next_match(lua_State *L) {
+  Walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+  Matcher *m = &walk->m;
+  m->L = L;
+  guard_charge(L, 2);
+  for (const char *at = walk->at; at != NULL && at <= m->end; at++) {
+    at = match_candidate(m, at);
+    if (at == NULL) break;
+    const char *end = match_at(m, at);
+    if (end == NULL || end == walk->last) continue;
+    walk->at = walk->last = end;
+    match_finish(m);
+    return push_captures(m, at, end);
+  }
+  walk->at = NULL;
+  match_finish(m);
+  return 0;
+}
+
+static int l_gmatch(lua_State *L) {
+  size_t size;
+  const char *s = luaL_checklstring(L, 1, &size);
+  luaL_checkstring(L, 2);
+  size_t init = start_of(luaL_optinteger(L, 3, 1), size);
+  lua_settop(L, 2);
+  Walk *walk = lua_newuserdatauv(L, sizeof *walk, 0);
+  lua_insert(L, 1);          /* walk subject pattern */
+  memset(walk, 0, sizeof *walk);
+  match_prepare(&walk->m, L, 3, 0, false);
+  attach(&walk->m, L, s, size);
+  walk->at = init > size ? NULL : s + init;
+  lua_pushcclosure(L, next_match, 4);
+  return 1;
+}
+
+/* ---- gsub ---- */
+
+static void add_template(Matcher *m, luaL_Buffer *b, int index, const char *s, const char *e) {
+  size_t size;
+  const char *text = lua_tolstring(m->L, index, &size), *end = text + size;
+  guard_charge(m->L, 1 + size / 16);
+  for (;;) {
+    const char *escape = memchr(text, '%', (size_t)(end - text));
+    luaL_addlstring(b, text, (size_t)((escape != NULL ? escape : end) - text));
+    if (escape == NULL) return;
+    char what = escape[1];
+    text = escape + 2;
+    if (what == '%') {
+      luaL_addchar(b, '%');
+    } else if (what == '0') {
+      luaL_addlstring(b, s, (size_t)(e - s));
+    } else if (what >= '1' && what <= '9') {
+      if (what - '1' >= m->program.captures && what != '1') {
+        luaL_error(m->L, "invalid capture index %%%d in replacement string", what - '0');
+      }
+      push_capture(m, what - '1', s, e);
+      luaL_tolstring(m->L, -1, NULL);      /* a place is a number */
+      lua_remove(m->L, -2);
+      luaL_addvalue(b);
+    } else {
+      luaL_error(m->L, "invalid use of '%%' in replacement string");
+    }
+  }
+}
+
+/* Adds what replaces the match from s to e; false if it stays as it was. */
+static bool add_replacement(Matcher *m, luaL_Buffer *b, int kind, const char *s, const char *e) {
+  lua_State *L = m->L;
+  match_finish(m);
+  switch (kind) {
+    case LUA_TFUNCTION:
+      lua_pushvalue(L, 3);
+      lua_call(L, push_captures(m, s, e), 1);
+      break;
+    case LUA_TTABLE:
+      push_capture(m, 0, s, e);
+      lua_gettable(L, 3);
+      break;
+    default:
+      add_template(m, b, 3, s, e);
+      return true;
+  }
+  if (!lua_toboolean(L, -1)) {
+    lua_pop(L, 1);
+    luaL_addlstring(b, s, (size_t)(e - s));
+    return false;
+  }
+  if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+  luaL_addvalue(b);
+  return true;
+}
+
+/* Replaces up to `most` matches from the subject's start on; how many. */
+static lua_Integer replace(Matcher *m, luaL_Buffer *b, int kind, bool anchored, lua_Integer most, bool *changed) {
+  const char *at = m->start, *last = NULL;
+  lua_Integer count = 0;
+  while (count < most) {
+    if (!anchored) {
+      const char *next = match_candidate(m, at);
+      if (next == NULL) break;
+      luaL_addlstring(b, at, (size_t)(next - at));
+      at = next;
+    }
+    const char *end = match_at(m, at);
+    if (end != NULL && end != last) {
+      count++;
+      if (add_replacement(m, b, kind, at, end)) *changed = true;
+      at = last = end;
+    } else if (at < m->end) {
+      luaL_addchar(b, *at++);
+    } else {
+      break;
+    }
+    if (anchored) break;
+  }
+  match_finish(m);
+  luaL_addlstring(b, at, (size_t)(m->end - at));
+  return count;
+}
+
+static int l_gsub(lua_State *L) {
+  size_t size;
+  const char *s = luaL_checklstring(L, 1, &size);
+  const char *pattern = luaL_checkstring(L, 2);
+  int kind = lua_type(L, 3);
+  luaL_argexpected(L, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TFUNCTION || kind == LUA_TTABLE, 3,
+                   "string/function/table");
+  lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)size + 1);
+  bool anchored = pattern[0] == '^', changed = false;
+  lua_settop(L, 3);
+  Matcher m;
+  match_prepare(&m, L, 2, anchored, kind == LUA_TNUMBER || kind == LUA_TSTRING);
+  attach(&m, L, s, size);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  lua_Integer count = replace(&m, &b, kind, anchored, most, &changed);
+  luaL_pushresult(&b);
+  if (!changed) lua_pushvalue(L, 1);
+  lua_pushinteger(L, count);
+  return 2;
+}
+
+void library_match(lua_State *L) {
+  static const Guarded functions[] = {
+    {"find", l_find}, {"match", l_match}, {"gmatch", l_gmatch}, {"gsub", l_gsub}, {NULL, NULL}};
+  library_set(L, functions);
+}

@@ -1,0 +1,209 @@
+/*
+** next and pairs in an order that repeats: false, true, numbers, then strings
+** by their bytes; other keys (tables, functions ...) have no value that could be
+** ordered and come last, as Lua has them.
+**
+** Lua's own order depends on addresses and on a seed that differs per process.
+** pairs takes the keys when it starts; a field that was set to nil meanwhile is
+** left out, a new one is not seen.
+*/
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+typedef struct Key {
+  int rank;                  /* false 0, true 1, number 2, string 3, other 4 */
+  lua_Integer index;         /* in the list of keys */
+  bool is_integer;
+  lua_Integer integer;
+  lua_Number number;
+  const char *bytes;
+  size_t size;
+} Key;
+
+static Key key_at(lua_State *L, int at, lua_Integer index) {
+  Key key = {.rank = 4, .index = index};
+  switch (lua_type(L, at)) {
+    case LUA_TBOOLEAN: key.rank = lua_toboolean(L, at); break;
+    case LUA_TNUMBER:
+      key.rank = 2;
+      key.is_integer = lua_isinteger(L, at);
+      if (key.is_integer) key.integer = lua_tointeger(L, at);
+      key.number = lua_tonumber(L, at);
+      break;
+    case LUA_TSTRING:
+      key.rank = 3;
+      key.bytes = lua_tolstring(L, at, &key.size);
+      break;
+    default: break;
+  }
+  return key;
+}
+
+static int compare_strings(lua_State *L, const Key *a, const Key *b) {
+  size_t size = a->size < b->size ? a->size : b->size;
+  guard_charge(L, 1 + size / 64);
+  int order = memcmp(a->bytes, b->bytes, size);
+  return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+/* < 0: a comes first; 0 only for keys without an order. */
+static int compare(lua_State *L, const Key *a, const Key *b) {
+  if (a->rank != b->rank) return a->rank - b->rank;
+  if (a->rank == 3) return compare_strings(L, a, b);
+  if (a->rank != 2) return 0;
+  if (a->is_integer && b->is_integer) return (a->integer > b->integer) - (a->integer < b->integer);
+  if (a->number != b->number) return a->number > b->number ? 1 : -1;
+  return a->is_integer - b->is_integer;      /* two numbers that only differ beyond a float's bits */
+}
+
+/* ---- sorting: a merge, for it keeps the keys without an order in place ---- */
+
+static void merge(lua_State *L, const Key *from, Key *to, size_t first, size_t middle, size_t end) {
+  size_t a = first, b = middle;
+  for (size_t out = first; out < end; out++) {
+    bool second = a == middle || (b < end && compare(L, &from[b], &from[a]) < 0);
+    to[out] = from[second ? b++ : a++];
+  }
+  guard_charge(L, (end - first) * 2);
+}
+
+/* `keys` has room for 2 * count; where the sorted ones stand. */
+static Key *sort_keys(lua_State *L, Key *keys, size_t count) {
+  Key *from = keys, *to = keys + count;
+  for (size_t run = 1; run < count; run *= 2) {
+    for (size_t first = 0; first < count; first += 2 * run) {
+      size_t middle = first + run < count ? first + run : count;
+      size_t end = first + 2 * run < count ? first + 2 * run : count;
+      merge(L, from, to, first, middle, end);
+    }
+    Key *other = from;
+    from = to;
+    to = other;
+  }
+  return from;
+}
+
+/* Puts the list of `count` keys on top in order; it takes its place. */
+static void sort_list(lua_State *L, lua_Integer count) {
+  int list = lua_gettop(L);
+  Key *keys = lua_newuserdatauv(L, 2 * (size_t)count * sizeof *keys, 0);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, list, i);
+    keys[i - 1] = key_at(L, -1, i);          /* the list holds the bytes */
+    lua_pop(L, 1);
+  }
+  Key *sorted = sort_keys(L, keys, (size_t)count);
+  lua_createtable(L, (int)count, 0);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, list, sorted[i - 1].index);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, list);
+  lua_settop(L, list);
+}
+
+/* Pushes the keys of the table at 1 in order. An array brings them so. */
+static void push_keys(lua_State *L) {
+  Key last = {.rank = -1};
+  bool ordered = true;
+  lua_Integer count = 0;
+  guard_look_now(L);         /* a table that was big and is empty takes its time */
+  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    guard_charge(L, 6);
+    lua_pop(L, 1);
+    Key key = key_at(L, -1, ++count);
+    if (ordered && compare(L, &last, &key) > 0) ordered = false;
+    last = key;
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, count);
+  }
+  if (!ordered && holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
+}
+
+/* Upvalues: keys, how many were handed out. */
+static int next_key(lua_State *L) {
+  lua_Integer i = lua_tointeger(L, lua_upvalueindex(2));
+  luaL_checktype(L, 1, LUA_TTABLE);
+  for (;;) {
+    guard_charge(L, 2);
+    lua_settop(L, 1);
+    if (lua_rawgeti(L, lua_upvalueindex(1), ++i) == LUA_TNIL) return 1;
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, 1) != LUA_TNIL) break;
+  }
+  lua_pushinteger(L, i);
+  lua_replace(L, lua_upvalueindex(2));
+  return 2;
+}
+
+static int pairs_answered(lua_State *L, int status, lua_KContext context) {
+  (void)L, (void)status, (void)context;
+  return 3;
+}
+
+static int l_pairs(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_callk(L, 1, 3, 0, pairs_answered);
+    return pairs_answered(L, LUA_OK, 0);
+  }
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  push_keys(L);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_key, 2);
+  lua_pushvalue(L, 1);
+  lua_pushnil(L);
+  return 3;
+}
+
+/* The next key without an order, behind the one at 2. */
+static int next_other(lua_State *L) {
+  while (lua_next(L, 1)) {
+    guard_charge(L, 4);
+    if (key_at(L, -2, 0).rank == 4) return 2;
+    lua_pop(L, 1);
+  }
+  lua_pushnil(L);
+  return 1;
+}
+
+/* next(t, key): the least key above it. Costs a walk over the table: pairs does
+   not. Keys without an order follow as Lua has them. */
+static int l_next(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  guard_look_now(L);
+  bool from_start = lua_isnil(L, 2), found = false;
+  Key after = key_at(L, 2, 0), best = {.rank = 5};
+  if (!from_start && after.rank == 4) return next_other(L);
+  lua_settop(L, 3);          /* table key best */
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    guard_charge(L, 4);
+    lua_pop(L, 1);
+    Key key = key_at(L, -1, 0);
+    if ((from_start || compare(L, &key, &after) > 0) && compare(L, &key, &best) < 0) {
+      best = key;
+      found = true;
+      lua_copy(L, -1, 3);
+    }
+  }
+  if (!found) {
+    lua_pushnil(L);
+    return 1;
+  }
+  lua_pushvalue(L, 3);
+  lua_pushvalue(L, 3);
+  lua_rawget(L, 1);
+  return 2;
+}
+
+void library_order(lua_State *L) {
+  static const Guarded functions[] = {{"next", l_next}, {"pairs", l_pairs}, {NULL, NULL}};
+  library_set(L, functions);
+}

@@ -1,0 +1,214 @@
+/*
+** The rest of `string`, and the metatable of strings.
+**
+** What only reads its arguments once is Lua's own function behind a charge. The
+** library in the metatable is the guarded one, so that `("x"):rep` means the
+** same as string.rep; scripts get a copy of the table, and what they change in
+** it is theirs.
+*/
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+#define FORMAT_ITEM_MAX 32     /* characters of one conversion; Lua itself allows 22 */
+
+/* Lua's own function, its arguments charged by bytes: eight for each unit. */
+static int l_by_bytes(lua_State *L) {
+  uint64_t units = 2;
+  int top = lua_gettop(L);
+  for (int i = 1; i <= top; i++) {
+    if (lua_type(L, i) == LUA_TSTRING) units += lua_rawlen(L, i) / 8;
+  }
+  guard_charge(L, units);
+  return library_stock(L);
+}
+
+/* Lua's own function, whose work is its answer: the allocator charges that. */
+static int l_by_answer(lua_State *L) {
+  guard_charge(L, 2);
+  return library_stock(L);
+}
+
+/* Many values may be the answer. */
+static int l_byte(lua_State *L) {
+  size_t size;
+  luaL_checklstring(L, 1, &size);
+  lua_Integer from = luaL_optinteger(L, 2, 1);
+  lua_Integer to = luaL_optinteger(L, 3, from);
+  lua_Integer length = (lua_Integer)size;
+  if (from < 0) from = from < -length ? 1 : length + from + 1;
+  if (to < 0) to = to < -length ? 0 : length + to + 1;
+  if (to > length) to = length;
+  if (from < 1) from = 1;
+  if (to >= from && to - from >= VALUES_MAX) return luaL_error(L, "string slice too long");
+  guard_charge(L, 2 + (uint64_t)(to >= from ? to - from : 0) / 4);
+  return library_stock(L);
+}
+
+static int l_char(lua_State *L) {
+  guard_charge(L, 2 + (uint64_t)lua_gettop(L) / 4);
+  return library_stock(L);
+}
+
+/* Doubles what is there: as many copies as the size has bits. */
+static void fill(char *out, size_t unit, size_t total) {
+  for (size_t done = unit; done < total;) {
+    size_t part = done < total - done ? done : total - done;
+    memcpy(out + done, out, part);
+    done += part;
+  }
+}
+
+static int l_rep(lua_State *L) {
+  size_t size, gap_size;
+  const char *s = luaL_checklstring(L, 1, &size);
+  lua_Integer times = luaL_checkinteger(L, 2);
+  const char *gap = luaL_optlstring(L, 3, "", &gap_size);
+  size_t unit = size + gap_size;
+  if (!holds(sandbox_of(L), GUARD_RANGE)) return library_stock(L);
+  if (times <= 0 || unit == 0) {
+    lua_pushliteral(L, "");
+    return 1;
+  }
+  if ((uint64_t)times > sandbox_of(L)->block_limit / unit + 1) return luaL_error(L, "resulting string too large");
+  size_t total = unit * (size_t)times - gap_size;
+  guard_charge_bytes(L, total);
+  if (total == 0) {
+    lua_pushliteral(L, "");
+    return 1;
+  }
+  luaL_Buffer b;
+  char *out = luaL_buffinitsize(L, &b, total + gap_size);
+  memcpy(out, s, size);
+  memcpy(out + size, gap, gap_size);
+  fill(out, unit, total + gap_size);
+  luaL_pushresultsize(&b, total);
+  return 1;
+}
+
+/* The letter of the conversion at *at, behind its %; *at goes behind it. */
+static char conversion(const char **at, const char *end) {
+  const char *s = *at;
+  while (s < end && strchr("-+ #0123456789.", *s) != NULL && *s != '\0') s++;
+  *at = s < end ? s + 1 : end;
+  return s < end ? *s : '\0';
+}
+
+/* Arguments of %s become their guarded text: Lua's own would show addresses. */
+static int l_format(lua_State *L) {
+  size_t size;
+  const char *format = luaL_checklstring(L, 1, &size), *end = format + size;
+  int top = lua_gettop(L), argument = 1;
+  uint64_t units = 4 + size / 4;
+  for (const char *at = format; at < end;) {
+    if (*at++ != '%') continue;
+    if (at < end && *at == '%') {
+      at++;
+      continue;
+    }
+    char letter = conversion(&at, end);
+    units += 8;
+    if (++argument > top) break;             /* Lua's own complains */
+    if (letter == 'p') return luaL_error(L, "invalid conversion '%%p' to 'format'");
+    if (letter == 's' && lua_type(L, argument) != LUA_TSTRING) {
+      library_text(L, argument, NULL);
+      lua_replace(L, argument);
+    }
+    if (lua_type(L, argument) == LUA_TSTRING) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
+  }
+  guard_charge(L, units);
+  return library_stock(L);
+}
+
+/* A format of pack: numbers in it are sizes, which cost. */
+static uint64_t packed_size(const char *format) {
+  uint64_t total = 0, number = 0;
+  for (; *format != '\0'; format++) {
+    if (*format >= '0' && *format <= '9') {
+      number = number * 10 + (uint64_t)(*format - '0');
+      if (number > UINT32_MAX) number = UINT32_MAX;
+    } else {
+      total += number + 1;
+      number = 0;
+    }
+  }
+  return total + number;
+}
+
+static int l_pack(lua_State *L) {
+  uint64_t size = packed_size(luaL_checkstring(L, 1));
+  if (size > sandbox_of(L)->block_limit) return luaL_argerror(L, 1, "format result too large");
+  guard_charge(L, size);
+  return l_by_bytes(L);
+}
+
+/* ---- arithmetic on strings that look like numbers ---- */
+
+static bool to_number(lua_State *L, int index) {
+  if (lua_type(L, index) == LUA_TNUMBER) {
+    lua_pushvalue(L, index);
+    return true;
+  }
+  size_t size;
+  const char *s = lua_tolstring(L, index, &size);
+  if (s == NULL) return false;
+  guard_charge(L, 1 + size / 4);
+  return lua_stringtonumber(L, s) == size + 1;
+}
+
+/* The other operand may know what to do; a string does not. */
+static int ask_other(lua_State *L, const char *event) {
+  lua_settop(L, 2);
+  if (lua_type(L, 2) == LUA_TSTRING || !luaL_getmetafield(L, 2, event)) {
+    return luaL_error(L, "attempt to perform arithmetic on a %s value", luaL_typename(L, 1));
+  }
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static int arithmetic(lua_State *L, int operator, const char *event) {
+  if (!to_number(L, 1) || !to_number(L, 2)) return ask_other(L, event);
+  lua_arith(L, operator);
+  return 1;
+}
+
+static int l_add(lua_State *L) { return arithmetic(L, LUA_OPADD, "__add"); }
+static int l_sub(lua_State *L) { return arithmetic(L, LUA_OPSUB, "__sub"); }
+static int l_mul(lua_State *L) { return arithmetic(L, LUA_OPMUL, "__mul"); }
+static int l_mod(lua_State *L) { return arithmetic(L, LUA_OPMOD, "__mod"); }
+static int l_pow(lua_State *L) { return arithmetic(L, LUA_OPPOW, "__pow"); }
+static int l_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); }
+static int l_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
+
+static int l_unm(lua_State *L) {
+  if (!to_number(L, 1)) return ask_other(L, "__unm");
+  lua_arith(L, LUA_OPUNM);
+  return 1;
+}
+
+static int stay(lua_State *L) {
+  return luaL_error(L, "attempt to change a locked table");
+}
+
+void library_string(lua_State *L, int stock) {
+  static const Guarded wrapped[] = {
+    {"byte", l_byte}, {"char", l_char}, {"format", l_format}, {"len", l_by_answer}, {"lower", l_by_bytes},
+    {"pack", l_pack}, {"packsize", l_by_bytes}, {"rep", l_rep}, {"reverse", l_by_bytes}, {"sub", l_by_answer},
+    {"unpack", l_by_bytes}, {"upper", l_by_bytes}, {NULL, NULL}};
+  library_wrap(L, stock, wrapped);
+  library_match(L);
+}
+
+void library_string_meta(lua_State *L) {
+  static const Guarded events[] = {
+    {"__add", l_add}, {"__sub", l_sub}, {"__mul", l_mul}, {"__mod", l_mod}, {"__pow", l_pow}, {"__div", l_div},
+    {"__idiv", l_idiv}, {"__unm", l_unm}, {"__newindex", stay}, {NULL, NULL}};
+  lua_createtable(L, 0, 12);
+  library_set(L, events);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "__index");
+  lua_pushboolean(L, 0);
+  if (holds(sandbox_of(L), GUARD_META)) lua_setfield(L, -2, "__metatable");
+  else lua_pop(L, 1);
+}

@@ -1,0 +1,97 @@
+/*
+** Match: Lua's patterns, with fuel.
+**
+** A pattern is read once into items; every capture, its number and its end are
+** known by then, so that matching keeps no state but the captures' places. What
+** is wrong in a pattern becomes an item too: it raises when matching comes to
+** it, and not before, as in stock Lua.
+*/
+#ifndef EBB_SANDBOX_MATCH_H
+#define EBB_SANDBOX_MATCH_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MATCH_CAPTURES 32
+#define MATCH_CACHED   16      /* patterns that a sandbox remembers; a power of 2 */
+#define MATCH_ITEMS    24      /* of one that is remembered */
+#define MATCH_OWN_SETS 4
+
+/* The bytes of a class. */
+typedef struct MatchSet {
+  uint64_t bits[4];
+} MatchSet;
+
+/* %a %c %d %g %l %p %s %u %w %x, and each in capital letters: all other bytes. */
+typedef struct MatchSets {
+  MatchSet of[2][26];        /* by letter - 'a'; empty where there is no class */
+  bool known[26];
+} MatchSets;
+
+void match_open(MatchSets *sets);
+
+typedef enum MatchKind {
+  MATCH_DONE, MATCH_CHAR, MATCH_ANY, MATCH_SET, MATCH_OPEN, MATCH_PLACE, MATCH_CLOSE, MATCH_BACK, MATCH_BALANCE,
+  MATCH_FRONTIER, MATCH_TAIL, MATCH_WRONG
+} MatchKind;
+
+typedef struct MatchItem {
+  uint8_t kind;
+  char repeat;               /* '*', '+', '-', '?' or 0 */
+  unsigned char a, b;        /* CHAR: the byte; BALANCE: both; captures: the number */
+  union {
+    const MatchSet *set;     /* SET, FRONTIER */
+    const char *message;     /* WRONG: as luaL_error wants it, with %d for `a` */
+  } of;
+} MatchItem;
+
+typedef struct MatchProgram {
+  const MatchItem *items;
+  int captures;
+  uint32_t unfinished;       /* bits: captures without an end */
+  uint32_t places;           /* bits: () */
+} MatchProgram;
+
+typedef struct MatchEntry {
+  const char *pattern;       /* the bytes of a Lua string that the cache's table holds */
+  MatchProgram program;
+  MatchItem items[MATCH_ITEMS];
+  MatchSet sets[MATCH_OWN_SETS];
+} MatchEntry;
+
+typedef struct MatchCache {
+  int table;                 /* reference: the strings */
+  MatchEntry entries[MATCH_CACHED];
+} MatchCache;
+
+typedef struct MatchCapture {
+  const char *start, *end;   /* of (): both the place */
+} MatchCapture;
+
+typedef struct Matcher {
+  lua_State *L;
+  const char *start, *end;   /* of the subject */
+  MatchProgram program;
+  int steps;                 /* left of what was charged */
+  bool charged;
+  MatchCapture captures[MATCH_CAPTURES];
+} Matcher;
+
+/* Reads the pattern, without its ^: the Lua string at `index` from its byte `from`.
+   Leaves one value on the stack, which must stay as long as the matcher is used.
+   `shared`: from the cache, for matchers that are done before any code of the
+   script runs again, for that may use the cache. The subject is the caller's. */
+void match_prepare(Matcher *matcher, lua_State *L, int index, size_t from, bool shared);
+
+/* Where the match ends that begins at `at`, or NULL. Raises. */
+const char *match_at(Matcher *matcher, const char *at);
+
+/* The first place from `at` on where a match can begin at all, or NULL. */
+const char *match_candidate(Matcher *matcher, const char *at);
+
+/* Pays for what was used. */
+void match_finish(Matcher *matcher);
+
+#endif

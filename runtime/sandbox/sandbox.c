@@ -1,0 +1,267 @@
+/*
+** Making sandboxes, loading into them and calling them to the end.
+*/
+#include "sandbox/sandbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+const char *sandbox_end_code(SandboxEnd end) {
+  switch (end) {
+    case SANDBOX_OK: break;
+    case SANDBOX_SYNTAX: return "syntax";
+    case SANDBOX_ERROR: return "error";
+    case SANDBOX_FUEL_OUT: return "fuel";
+    case SANDBOX_DEADLINE_OVER: return "deadline";
+    case SANDBOX_MEMORY_OUT: return "memory";
+    case SANDBOX_CANCELLED: return "cancelled";
+    case SANDBOX_BUSY: return "busy";
+  }
+  return NULL;
+}
+
+/* ---- a life ---- */
+
+static SandboxConfig with_defaults(const SandboxConfig *config) {
+  SandboxConfig full = *config;
+  if (full.memory.allocate == NULL) full.memory = memory_system();
+  if (full.memory_limit == 0) full.memory_limit = SANDBOX_MEMORY;
+  if (full.block_limit == 0) full.block_limit = SANDBOX_BLOCK;
+  if (full.limits.fuel == 0) full.limits.fuel = SANDBOX_FUEL;
+  if (full.limits.microseconds == 0) full.limits.microseconds = SANDBOX_DEADLINE;
+  return full;
+}
+
+static int open_all(lua_State *L) {
+  Sandbox *sandbox = lua_touserdata(L, 1);
+  library_open(L);
+  lua_createtable(L, MATCH_CACHED, 0);
+  for (int i = 1; i <= MATCH_CACHED; i++) {
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, -2, i);
+  }
+  sandbox->cache.table = luaL_ref(L, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+Sandbox *sandbox_new(const SandboxConfig *config) {
+  SandboxConfig full = with_defaults(config);
+  Sandbox *sandbox = memory_new(&full.memory, sizeof *sandbox);
+  if (sandbox == NULL) return NULL;
+  memset(sandbox, 0, sizeof *sandbox);
+  sandbox->config = full;
+  sandbox->memory = full.memory;
+  sandbox->memory_limit = full.memory_limit;
+  sandbox->block_limit = full.block_limit;
+  sandbox->hook_count = HOOK_INSTRUCTIONS;
+  atomic_init(&sandbox->cancelled, false);
+  match_open(&sandbox->sets);
+  sandbox->L = lua_newstate(guard_allocate, sandbox);
+  if (sandbox->L == NULL) goto free_sandbox;
+  THREAD_FLAGS(sandbox->L) = THREAD_HOST;
+  if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
+  return sandbox;
+close_state:
+  lua_close(sandbox->L);
+free_sandbox:
+  memory_free(&full.memory, sandbox, sizeof *sandbox);
+  return NULL;
+}
+
+void sandbox_free(Sandbox *sandbox) {
+  if (sandbox == NULL) return;
+  Memory memory = sandbox->memory;
+  task_free_all(sandbox);
+  lua_close(sandbox->L);
+  memory_free(&memory, sandbox, sizeof *sandbox);
+}
+
+lua_State *sandbox_state(Sandbox *sandbox) {
+  return sandbox->L;
+}
+
+void sandbox_cancel(Sandbox *sandbox) {
+  atomic_store_explicit(&sandbox->cancelled, true, memory_order_relaxed);
+}
+
+void sandbox_uncancel(Sandbox *sandbox) {
+  atomic_store_explicit(&sandbox->cancelled, false, memory_order_relaxed);
+}
+
+/* ---- what went wrong ---- */
+
+const char *sandbox_message(const Sandbox *sandbox) {
+  return sandbox->message;
+}
+
+const char *sandbox_code(const Sandbox *sandbox) {
+  return sandbox->code;
+}
+
+SandboxLimits sandbox_used(const Sandbox *sandbox) {
+  return sandbox->shown;
+}
+
+size_t sandbox_memory_used(const Sandbox *sandbox) {
+  return sandbox->memory_used;
+}
+
+static void set_text(char *out, size_t room, const char *text, size_t size) {
+  if (size >= room) {
+    size = room - 1;
+    while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80) size--;   /* cut at a code point */
+  }
+  memcpy(out, text, size);
+  out[size] = '\0';
+}
+
+SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text) {
+  if (code == NULL) code = sandbox_end_code(end);
+  set_text(sandbox->code, sizeof sandbox->code, code, strlen(code));
+  set_text(sandbox->message, sizeof sandbox->message, text, strlen(text));
+  return end;
+}
+
+/* (error) -> nothing: notes a table {code, message}, its fields read raw. */
+static int note_table(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  static const char *const names[] = {"code", "message"};
+  char *const out[] = {sandbox->code, sandbox->message};
+  const size_t room[] = {sizeof sandbox->code, sizeof sandbox->message};
+  for (int i = 0; i < 2; i++) {
+    size_t size;
+    lua_pushstring(L, names[i]);
+    if (lua_rawget(L, 1) != LUA_TSTRING) continue;
+    const char *text = lua_tolstring(L, -1, &size);
+    set_text(out[i], room[i], text, size);
+  }
+  return 0;
+}
+
+static int note_converted(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  guard_note_text(sandbox, SANDBOX_ERROR, NULL, luaL_tolstring(L, 1, NULL));
+  return 0;
+}
+
+/* Only texts and tables of our kind are shown: to ask the value itself for a
+   text would run the script's code. */
+static void note_value(Sandbox *sandbox, lua_State *L) {
+  char text[64];
+  int kind = lua_type(L, -1);
+  if (kind == LUA_TSTRING) {
+    guard_note_text(sandbox, SANDBOX_ERROR, NULL, "");
+    size_t size;
+    const char *message = lua_tolstring(L, -1, &size);
+    set_text(sandbox->message, sizeof sandbox->message, message, size);
+    return;
+  }
+  snprintf(text, sizeof text, "(error object is a %s value)", lua_typename(L, kind));
+  guard_note_text(sandbox, SANDBOX_ERROR, NULL, text);
+  if (kind != LUA_TTABLE || !lua_checkstack(L, 4)) return;
+  lua_pushcfunction(L, holds(sandbox, GUARD_CONVERT) ? note_table : note_converted);
+  lua_pushvalue(L, -2);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+}
+
+SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status) {
+  char text[96];
+  SandboxEnd end = sandbox->killed;
+  sandbox->current = NULL;                   /* from here on the host has the word */
+  if (end == SANDBOX_OK && status == LUA_ERRMEM) {
+    snprintf(text, sizeof text, "not enough memory: %zu of %zu bytes were in use", sandbox->memory_used,
+             sandbox->memory_limit);
+    end = guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);
+  } else if (end == SANDBOX_OK) {
+    note_value(sandbox, L);
+    end = SANDBOX_ERROR;
+  }
+  lua_pop(L, 1);
+  return end;
+}
+
+static SandboxEnd refuse_busy(Sandbox *sandbox) {
+  return guard_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
+}
+
+static SandboxEnd refuse_memory(Sandbox *sandbox) {
+  return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the stack");
+}
+
+/* ---- loading and calling ---- */
+
+/* Without the line that makes a file a program; its end stays, for the numbers of
+   the lines behind it. */
+static void skip_first_line(const char **text, size_t *size) {
+  if (*size == 0 || **text != '#') return;
+  const char *end = memchr(*text, '\n', *size);
+  size_t skipped = end != NULL ? (size_t)(end - *text) : *size;
+  *text += skipped;
+  *size -= skipped;
+}
+
+typedef struct Source {
+  const char *text, *name;
+  size_t size;
+  int status;
+} Source;
+
+/* (source) -> the chunk, or a message */
+static int load_source(lua_State *L) {
+  Source *source = lua_touserdata(L, 1);
+  source->status = load_text(L, source->text, source->size, source->name, "t");
+  return 1;
+}
+
+SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const char *name) {
+  lua_State *L = sandbox->L;
+  if (sandbox->current != NULL) return refuse_busy(sandbox);
+  if (!lua_checkstack(L, 4)) return refuse_memory(sandbox);
+  Source source = {.text = text, .name = name, .size = size, .status = LUA_OK};
+  skip_first_line(&source.text, &source.size);
+  lua_pushcfunction(L, load_source);
+  lua_pushlightuserdata(L, &source);
+  int status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_OK) status = source.status;
+  if (status == LUA_OK) return SANDBOX_OK;
+  SandboxEnd end = guard_note(sandbox, L, status);
+  if (end != SANDBOX_ERROR) return end;
+  set_text(sandbox->code, sizeof sandbox->code, "syntax", 6);
+  return SANDBOX_SYNTAX;
+}
+
+SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
+  lua_State *L = sandbox->L;
+  if (sandbox->current != NULL) {
+    lua_pop(L, arguments + 1);
+    return refuse_busy(sandbox);
+  }
+  guard_begin(sandbox, limits != NULL ? limits : &sandbox->config.limits, NULL);
+  sandbox->current = L;
+  guard_enter(sandbox, L);
+  int status = lua_pcall(L, arguments, results, 0);
+  SandboxEnd end = SANDBOX_OK;
+  if (status != LUA_OK) end = guard_note(sandbox, L, status);
+  guard_end(sandbox);
+  return end;
+}
+
+SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {
+  lua_State *L = sandbox->L;
+  if (sandbox->current != NULL) return refuse_busy(sandbox);
+  if (!lua_checkstack(L, 4)) return refuse_memory(sandbox);
+  lua_pushcfunction(L, function);
+  lua_pushlightuserdata(L, user);
+  int status = lua_pcall(L, 1, 0, 0);
+  return status == LUA_OK ? SANDBOX_OK : guard_note(sandbox, L, status);
+}
+
+bool sandbox_collect(Sandbox *sandbox, uint64_t microseconds) {
+  int64_t start = guard_now(sandbox);
+  do {
+    if (lua_gc(sandbox->L, LUA_GCSTEP, 4)) return true;
+  } while (guard_now(sandbox) - start < (int64_t)microseconds);
+  return false;
+}

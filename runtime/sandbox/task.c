@@ -1,0 +1,254 @@
+/*
+** Tasks: threads of a sandbox that the host steps.
+**
+**            start                   slice over
+**              |      step          +----------+
+**              +----> runs ---------+          |
+**                      | ^  \       +-- MORE --+-- step
+**              request | |   +--> DONE, FAILED
+**                      v |
+**                   REQUEST -- answer, refuse -- step
+**
+** What a task wants or was answered stands in the registry under the address of
+** its `wish`, its thread under that of its `thread`: to clear such a field needs
+** no memory.
+*/
+#include <string.h>
+
+#include "sandbox/inside.h"
+
+typedef enum Wish { WISH_NONE, WISH_OPEN, WISH_ANSWERED, WISH_REFUSED, WISH_IMPASSABLE } Wish;
+
+struct Task {
+  Sandbox *sandbox;
+  Task *next;
+  lua_State *thread;         /* NULL when it is done, failed */
+  int arguments;             /* of the first step */
+  SandboxLimits limits, used;
+  TaskState state;
+  SandboxEnd end;
+  Wish wish;
+};
+
+/* ---- asking: the script's side ---- */
+
+static int answered(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  Task *task = sandbox_of(L)->task;
+  Wish wish = task->wish;
+  task->wish = WISH_NONE;
+  if (wish == WISH_IMPASSABLE) {
+    return luaL_error(L, "a request cannot be made within a comparison or replacement function");
+  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &task->wish);
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
+  return wish == WISH_REFUSED ? lua_error(L) : 1;
+}
+
+/* request(value) -> what the host answers */
+int library_request(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  Task *task = sandbox->task;
+  luaL_argcheck(L, !lua_isnoneornil(L, 1), 1, "something must be asked");   /* nil would leave no field */
+  if (task == NULL) return luaL_error(L, "nobody answers requests here");
+  if (!lua_isyieldable(L)) {
+    return luaL_error(L, "a request cannot be made within a comparison or replacement function");
+  }
+  guard_charge(L, 20);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
+  task->wish = WISH_OPEN;
+  sandbox->passing = PASS_REQUEST;
+  return lua_yieldk(L, 0, 0, answered);
+}
+
+void task_cannot_pass(Sandbox *sandbox) {
+  if (sandbox->passing == PASS_REQUEST) sandbox->task->wish = WISH_IMPASSABLE;
+  sandbox->passing = PASS_NONE;
+}
+
+/* ---- the host's side ---- */
+
+typedef struct Start {
+  Task *task;
+  int arguments;
+} Start;
+
+/* (start, function, arguments ...): makes the thread */
+static int start(lua_State *L) {
+  Start *wanted = lua_touserdata(L, 1);
+  lua_State *thread = lua_newthread(L);
+  THREAD_FLAGS(thread) = THREAD_HOST;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted->task->thread);
+  luaL_checkstack(thread, wanted->arguments + 1, NULL);
+  lua_xmove(L, thread, wanted->arguments + 1);
+  wanted->task->thread = thread;
+  return 0;
+}
+
+SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limits, Task **task) {
+  lua_State *L = sandbox->L;
+  if (sandbox->current != NULL) {
+    lua_pop(L, arguments + 1);
+    return guard_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
+  }
+  Task *made = memory_new(&sandbox->memory, sizeof *made);
+  if (made == NULL || !lua_checkstack(L, 4)) {
+    memory_free(&sandbox->memory, made, sizeof *made);
+    lua_pop(L, arguments + 1);
+    return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for a task");
+  }
+  *made = (Task){.sandbox = sandbox, .arguments = arguments, .state = TASK_MORE,
+                 .limits = limits != NULL ? *limits : sandbox->config.limits};
+  Start wanted = {.task = made, .arguments = arguments};
+  lua_pushcfunction(L, start);
+  lua_insert(L, -(arguments + 2));
+  lua_pushlightuserdata(L, &wanted);
+  lua_insert(L, -(arguments + 2));
+  int status = lua_pcall(L, arguments + 2, 0, 0);
+  made->next = sandbox->tasks;
+  sandbox->tasks = made;
+  if (status != LUA_OK) {
+    SandboxEnd end = guard_note(sandbox, L, status);
+    task_free(made);
+    return end;
+  }
+  *task = made;
+  return SANDBOX_OK;
+}
+
+/* The thread is not closed: no code of the script runs for it again. */
+static void drop_thread(Task *task) {
+  lua_State *L = task->sandbox->L;
+  if (!lua_checkstack(L, 1)) return;         /* then the collector frees it with the state */
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->thread);
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
+  task->thread = NULL;
+}
+
+static TaskState fail(Task *task, int status) {
+  task->end = guard_note(task->sandbox, task->thread, status);
+  task->state = TASK_FAILED;
+  return TASK_FAILED;
+}
+
+static TaskState finish(Task *task, int count, int *results) {
+  lua_State *L = task->sandbox->L;
+  task->state = TASK_DONE;
+  if (results == NULL) return TASK_DONE;
+  *results = 0;
+  if (!lua_checkstack(L, count)) {
+    task->end = guard_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the results");
+    task->state = TASK_FAILED;
+    return TASK_FAILED;
+  }
+  lua_xmove(task->thread, L, count);
+  *results = count;
+  return TASK_DONE;
+}
+
+/* Where the slice ends, as a total. */
+static uint64_t slice_end(uint64_t used, uint64_t more) {
+  return more == 0 ? 0 : more > UINT64_MAX - used ? UINT64_MAX : used + more;
+}
+
+TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *results) {
+  Sandbox *sandbox = task->sandbox;
+  if (results != NULL) *results = 0;
+  if (sandbox->current != NULL || task->thread == NULL || task->wish == WISH_OPEN) return task->state;
+  guard_begin(sandbox, &task->limits, &task->used);
+  sandbox->slicing = true;
+  sandbox->slice_fuel = slice_end(task->used.fuel, fuel);
+  sandbox->slice_microseconds = slice_end(task->used.microseconds, microseconds);
+  sandbox->task = task;
+  sandbox->current = task->thread;
+  guard_enter(sandbox, task->thread);
+  int count = 0;
+  int status = lua_resume(task->thread, NULL, task->arguments, &count);
+  task->arguments = 0;
+  if (status == LUA_YIELD) task->state = sandbox->passing == PASS_REQUEST ? TASK_REQUEST : TASK_MORE;
+  else if (status == LUA_OK) finish(task, count, results);
+  else fail(task, status);
+  guard_end(sandbox);
+  sandbox->task = NULL;
+  task->used = sandbox->shown;
+  if (status != LUA_YIELD) drop_thread(task);
+  return task->state;
+}
+
+SandboxEnd task_request(Task *task) {
+  lua_State *L = task->sandbox->L;
+  if (!lua_checkstack(L, 1)) return guard_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
+  if (task->wish == WISH_OPEN) lua_rawgetp(L, LUA_REGISTRYINDEX, &task->wish);
+  else lua_pushnil(L);
+  return SANDBOX_OK;
+}
+
+/* The value on top becomes the answer: the field is there, so no memory is needed. */
+static SandboxEnd answer(Task *task, Wish wish) {
+  if (task->wish != WISH_OPEN) {
+    lua_pop(task->sandbox->L, 1);
+    return guard_note_text(task->sandbox, SANDBOX_ERROR, NULL, "the task asks nothing");
+  }
+  lua_rawsetp(task->sandbox->L, LUA_REGISTRYINDEX, &task->wish);
+  task->wish = wish;
+  task->state = TASK_MORE;
+  return SANDBOX_OK;
+}
+
+SandboxEnd task_answer(Task *task) {
+  return answer(task, WISH_ANSWERED);
+}
+
+typedef struct Refusal {
+  const char *code, *message;
+} Refusal;
+
+/* (refusal) -> {code, message} */
+static int push_refusal(lua_State *L) {
+  const Refusal *refusal = lua_touserdata(L, 1);
+  lua_createtable(L, 0, 2);
+  lua_pushstring(L, refusal->code);
+  lua_setfield(L, -2, "code");
+  lua_pushstring(L, refusal->message);
+  lua_setfield(L, -2, "message");
+  return 1;
+}
+
+SandboxEnd task_refuse(Task *task, const char *code, const char *message) {
+  Sandbox *sandbox = task->sandbox;
+  Refusal refusal = {.code = code, .message = message};
+  if (!lua_checkstack(sandbox->L, 4)) return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
+  lua_pushcfunction(sandbox->L, push_refusal);
+  lua_pushlightuserdata(sandbox->L, &refusal);
+  int status = lua_pcall(sandbox->L, 1, 1, 0);
+  if (status != LUA_OK) return guard_note(sandbox, sandbox->L, status);
+  return answer(task, WISH_REFUSED);
+}
+
+SandboxEnd task_end(const Task *task) {
+  return task->end;
+}
+
+SandboxLimits task_used(const Task *task) {
+  return task->used;
+}
+
+void task_free(Task *task) {
+  if (task == NULL) return;
+  Sandbox *sandbox = task->sandbox;
+  for (Task **link = &sandbox->tasks; *link != NULL; link = &(*link)->next) {
+    if (*link != task) continue;
+    *link = task->next;
+    break;
+  }
+  drop_thread(task);
+  memory_free(&sandbox->memory, task, sizeof *task);
+}
+
+void task_free_all(Sandbox *sandbox) {
+  while (sandbox->tasks != NULL) task_free(sandbox->tasks);
+}
