@@ -123,15 +123,21 @@ static void look(Sandbox *sandbox, lua_State *L) {
   grant(sandbox);
 }
 
-int guard_fall(lua_State *L, Sandbox *sandbox) {
-  arm(sandbox);
-  lua_settop(L, 0);          /* room for one value, whatever the stack held */
+/* The script falls now, and again at its next instruction. */
+static int raise_kill(lua_State *L, Sandbox *sandbox) {
+  if (holds(sandbox, GUARD_STICKY)) arm(sandbox);
+  else sandbox->killed = SANDBOX_OK;
   lua_pushlightuserdata(L, sandbox);
   return lua_error(L);
 }
 
+int guard_fall(lua_State *L, Sandbox *sandbox) {
+  lua_settop(L, 0);          /* room for one value, whatever the stack held */
+  return raise_kill(L, sandbox);
+}
+
 void guard_caught(lua_State *L, Sandbox *sandbox) {
-  if (sandbox->killed != SANDBOX_OK && holds(sandbox, GUARD_STICKY)) guard_fall(L, sandbox);
+  if (sandbox->killed != SANDBOX_OK) guard_fall(L, sandbox);
 }
 
 /* Where a C function was charged: it raises, or lets the next instruction yield. */
@@ -170,15 +176,12 @@ static void hook(lua_State *L, lua_Debug *ar) {
   (void)ar;
   Sandbox *sandbox = sandbox_of(L);
   sandbox->credit -= lua_gethookcount(L);
-  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over) {
+  bool dear = sandbox->hook_count < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
+  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear) {
     sandbox->armed = false;
     look(sandbox, L);
   }
-  if (sandbox->killed != SANDBOX_OK) {
-    arm(sandbox);
-    lua_pushlightuserdata(L, sandbox);
-    lua_error(L);
-  }
+  if (sandbox->killed != SANDBOX_OK) raise_kill(L, sandbox);
   set_hook(L, sandbox->hook_count);
   if (sandbox->slice_over && lua_isyieldable(L)) {
     sandbox->passing = PASS_SLICE;
@@ -240,6 +243,7 @@ static void note_string(Sandbox *sandbox, size_t size, int change) {
 }
 
 static void *refuse(Sandbox *sandbox) {
+  sandbox->wide = false;
   if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
     sandbox->credit -= FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64);
     if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
@@ -295,7 +299,7 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (new_size == 0) return release(sandbox, block, old_size);
   if (new_size > old_size) {
     size_t more = new_size - old_size;
-    if (new_size > sandbox->block_limit && holds(sandbox, GUARD_BLOCK)) return refuse(sandbox);
+    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) return refuse(sandbox);
     if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) return refuse(sandbox);
   }
   charge_memory(sandbox, new_size);
@@ -304,4 +308,12 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   sandbox->memory_used += new_size - old_size;
   if (kind == LUA_TSTRING && new_size >= STRING_BIG) note_string(sandbox, new_size, 1);
   return made;
+}
+
+void *guard_scratch(lua_State *L, size_t size) {
+  Sandbox *sandbox = sandbox_of(L);
+  sandbox->wide = true;
+  void *scratch = lua_newuserdatauv(L, size, 0);
+  sandbox->wide = false;
+  return scratch;
 }

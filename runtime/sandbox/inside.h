@@ -59,7 +59,7 @@ typedef enum Guard {
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
-#define holds(sandbox, guard) (((sandbox)->off & (unsigned)(guard)) == 0)
+#define holds(sandbox, guard) (((sandbox)->config.off & (unsigned)(guard)) == 0)
 #else
 #define holds(sandbox, guard) true
 #endif
@@ -85,6 +85,7 @@ struct Sandbox {
   uint64_t used_before;      /* microseconds of the steps before */
   uint64_t slice_fuel, slice_microseconds;   /* where the slice ends, as totals of `used`; 0: nowhere */
   SandboxEnd killed;
+  bool wide;                 /* the next block may be as big as memory allows */
   bool armed;                /* the hook is at every instruction until the next look */
   bool slicing, slice_over;
   Passing passing;
@@ -100,7 +101,6 @@ struct Sandbox {
   lua_Integer labels;        /* the last number that tostring gave away */
   char message[MESSAGE_MAX];
   char code[64];
-  unsigned off;              /* Guard bits, for tests */
 };
 
 /* ---- guard.c ---- */
@@ -121,6 +121,8 @@ int   guard_fall(lua_State *L, Sandbox *sandbox);
 void  guard_caught(lua_State *L, Sandbox *sandbox);
 /* Looks at once, whatever credit is left: before work whose cost nobody knows. */
 void  guard_look_now(lua_State *L);
+/* Pushes a block for this layer's own work, which the biggest block does not bound. */
+void *guard_scratch(lua_State *L, size_t size);
 /* Notes the failure that lies on top of L with `status`, and pops it. */
 SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status);
 SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
@@ -136,7 +138,8 @@ void library_set(lua_State *L, const Guarded *functions);     /* NULL name at th
 /* As `functions`, but each gets the function of that name in the stock library at
    `stock` as its upvalue. */
 void library_wrap(lua_State *L, int stock, const Guarded *functions);
-/* Goes on with the wrapped stock function, with the arguments as they are now. */
+/* Goes on as the wrapped stock function, with the arguments as they are now; not
+   for one that has upvalues. */
 int  library_stock(lua_State *L);
 /* Pushes the text of the value at index as tostring does, without addresses. */
 const char *library_text(lua_State *L, int index, size_t *size);

@@ -78,10 +78,14 @@ static void open_utf8(lua_State *L, int stock) {
 
 /* ---- math ---- */
 
-/* Without an argument Lua would take the time and an address. */
+/* Without an argument Lua would take the time and an address. Its function has
+   an upvalue of its own, so it is called. */
 static int l_randomseed(lua_State *L) {
   luaL_checknumber(L, 1);
-  return library_stock(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
 }
 
 static void open_math(lua_State *L, int stock) {

@@ -12,28 +12,32 @@
 #include "sandbox/inside.h"
 
 typedef struct Key {
-  int rank;                  /* false 0, true 1, number 2, string 3, other 4 */
-  lua_Integer index;         /* in the list of keys */
+  uint8_t rank;              /* false 0, true 1, number 2, string 3, other 4 */
   bool is_integer;
-  lua_Integer integer;
-  lua_Number number;
-  const char *bytes;
-  size_t size;
+  uint32_t index;            /* in the list of keys */
+  union {
+    lua_Integer integer;
+    lua_Number number;
+    const char *bytes;
+  } of;
+  uint32_t size;             /* of a string: below the biggest block */
 } Key;
 
 static Key key_at(lua_State *L, int at, lua_Integer index) {
-  Key key = {.rank = 4, .index = index};
+  size_t size;
+  Key key = {.rank = 4, .index = (uint32_t)index};
   switch (lua_type(L, at)) {
-    case LUA_TBOOLEAN: key.rank = lua_toboolean(L, at); break;
+    case LUA_TBOOLEAN: key.rank = lua_toboolean(L, at) ? 1 : 0; break;
     case LUA_TNUMBER:
       key.rank = 2;
       key.is_integer = lua_isinteger(L, at);
-      if (key.is_integer) key.integer = lua_tointeger(L, at);
-      key.number = lua_tonumber(L, at);
+      if (key.is_integer) key.of.integer = lua_tointeger(L, at);
+      else key.of.number = lua_tonumber(L, at);
       break;
     case LUA_TSTRING:
       key.rank = 3;
-      key.bytes = lua_tolstring(L, at, &key.size);
+      key.of.bytes = lua_tolstring(L, at, &size);
+      key.size = (uint32_t)size;
       break;
     default: break;
   }
@@ -41,20 +45,25 @@ static Key key_at(lua_State *L, int at, lua_Integer index) {
 }
 
 static int compare_strings(lua_State *L, const Key *a, const Key *b) {
-  size_t size = a->size < b->size ? a->size : b->size;
+  uint32_t size = a->size < b->size ? a->size : b->size;
   guard_charge(L, 1 + size / 64);
-  int order = memcmp(a->bytes, b->bytes, size);
+  int order = memcmp(a->of.bytes, b->of.bytes, size);
   return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static int compare_numbers(const Key *a, const Key *b) {
+  if (a->is_integer && b->is_integer) return (a->of.integer > b->of.integer) - (a->of.integer < b->of.integer);
+  lua_Number x = a->is_integer ? (lua_Number)a->of.integer : a->of.number;
+  lua_Number y = b->is_integer ? (lua_Number)b->of.integer : b->of.number;
+  if (x != y) return x > y ? 1 : -1;
+  return a->is_integer - b->is_integer;      /* two that differ only beyond a float's bits */
 }
 
 /* < 0: a comes first; 0 only for keys without an order. */
 static int compare(lua_State *L, const Key *a, const Key *b) {
-  if (a->rank != b->rank) return a->rank - b->rank;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
   if (a->rank == 3) return compare_strings(L, a, b);
-  if (a->rank != 2) return 0;
-  if (a->is_integer && b->is_integer) return (a->integer > b->integer) - (a->integer < b->integer);
-  if (a->number != b->number) return a->number > b->number ? 1 : -1;
-  return a->is_integer - b->is_integer;      /* two numbers that only differ beyond a float's bits */
+  return a->rank == 2 ? compare_numbers(a, b) : 0;
 }
 
 /* ---- sorting: a merge, for it keeps the keys without an order in place ---- */
@@ -87,7 +96,7 @@ static Key *sort_keys(lua_State *L, Key *keys, size_t count) {
 /* Puts the list of `count` keys on top in order; it takes its place. */
 static void sort_list(lua_State *L, lua_Integer count) {
   int list = lua_gettop(L);
-  Key *keys = lua_newuserdatauv(L, 2 * (size_t)count * sizeof *keys, 0);
+  Key *keys = guard_scratch(L, 2 * (size_t)count * sizeof *keys);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, list, i);
     keys[i - 1] = key_at(L, -1, i);          /* the list holds the bytes */
@@ -105,7 +114,7 @@ static void sort_list(lua_State *L, lua_Integer count) {
 
 /* Pushes the keys of the table at 1 in order. An array brings them so. */
 static void push_keys(lua_State *L) {
-  Key last = {.rank = -1};
+  Key last = {.rank = 0};
   bool ordered = true;
   lua_Integer count = 0;
   guard_look_now(L);         /* a table that was big and is empty takes its time */

@@ -140,8 +140,10 @@ static int note_table(lua_State *L) {
   return 0;
 }
 
+/* (error) -> nothing: what a host would do that knows no better */
 static int note_converted(lua_State *L) {
   Sandbox *sandbox = sandbox_of(L);
+  lua_sethook(L, NULL, 0, 0);
   guard_note_text(sandbox, SANDBOX_ERROR, NULL, luaL_tolstring(L, 1, NULL));
   return 0;
 }

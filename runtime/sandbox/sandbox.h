@@ -64,6 +64,9 @@ typedef struct SandboxConfig {
      digits, "_", "-" and single dots within, nothing else: no path can be said.
      NULL: require finds nothing. */
   Status (*module)(void *user, const char *name, const char **text, size_t *size);
+#ifdef SANDBOX_SWITCHES
+  unsigned off;              /* guards that a test switches off: inside.h */
+#endif
 } SandboxConfig;
 
 /* NULL for want of memory. */

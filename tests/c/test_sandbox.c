@@ -1,0 +1,223 @@
+/*
+** Threats against a sandbox: each in the main chunk, in a coroutine, in a
+** metamethod and behind pcall; it stops within twice its deadline, and the next
+** script runs. Then each guard is switched off, and its threat gets through.
+**
+** The sandbox's clock is the processor time of this process, so that a busy
+** machine does not fail the test.
+*/
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sandbox/inside.h"
+#include "sandbox_rows.h"
+
+#define DEADLINE 100000   /* microseconds */
+#define SOONER   25000    /* for the places that repeat a row; as late as with DEADLINE they may be */
+#define SCRIPT_MAX 4096
+
+static int64_t processor_time(void *user) {
+  (void)user;
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static Status module(void *user, const char *name, const char **text, size_t *size) {
+  (void)user;
+  static const char *const modules[][2] = {
+    {"answer", "local name = ... assert(name == 'answer') return 42"},
+    {"circle", "return require 'circle'"},
+    {"bytecode", "\033Lua"}};
+  for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+    if (strcmp(name, modules[i][0]) != 0) continue;
+    *text = modules[i][1];
+    *size = strlen(*text);
+    return STATUS_OK;
+  }
+  return STATUS_ABSENT;
+}
+
+static SandboxConfig config_for(uint64_t deadline) {
+  return (SandboxConfig){.now = processor_time, .module = module, .limits = {UINT64_C(1) << 60, deadline}};
+}
+
+static SandboxEnd run(Sandbox *sandbox, const char *script, const SandboxLimits *limits) {
+  SandboxEnd end = sandbox_load(sandbox, script, strlen(script), "=script");
+  return end != SANDBOX_OK ? end : sandbox_call(sandbox, 0, 0, limits);
+}
+
+/* OLD: a coroutine that was made before any hook was set, and loops. */
+static int make_old(lua_State *L) {
+  lua_State *old = lua_newthread(L);
+  THREAD_FLAGS(old) = 0;
+  luaL_loadstring(old, "while true do pcall(function() while true do end end) end");
+  lua_setglobal(L, "OLD");
+  return 0;
+}
+
+static Sandbox *new_sandbox(uint64_t deadline) {
+  SandboxConfig config = config_for(deadline);
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  return sandbox;
+}
+
+/* ---- the rows ---- */
+
+static const char *const PLACES[] = {"main chunk", "coroutine", "metamethod", "pcall"};
+
+static void put(char *out, int place, const Row *row) {
+  const char *format = "%s";
+  if (place == 1) format = "coroutine.wrap(function() %s end)()";
+  if (place == 2) format = "local _ = setmetatable({}, {__index = function() %s end}).x";
+  if (place == 3 && row->expected == STOPS) {
+    format = "local function f() %s end pcall(f) while true do pcall(f) end";
+  } else if (place == 3) {
+    format = "local ok, e = pcall(function() %s end) if not ok then error(e, 0) end";
+  }
+  assert_true(snprintf(out, SCRIPT_MAX, format, row->script) < SCRIPT_MAX);
+}
+
+/* false, and the row is shown, if it went otherwise. */
+static bool check_row(const Row *row, int place) {
+  char script[SCRIPT_MAX];
+  put(script, place, row);
+  int64_t deadline = place == 0 ? DEADLINE : SOONER;
+  Sandbox *sandbox = new_sandbox((uint64_t)deadline);
+  assert_int_equal(sandbox_run(sandbox, make_old, NULL), SANDBOX_OK);
+  int64_t before = processor_time(NULL);
+  SandboxEnd end = run(sandbox, script, NULL);
+  int64_t spent = processor_time(NULL) - before;
+  bool stopped = end == SANDBOX_DEADLINE_OVER;
+  bool right = row->expected == STOPS ? stopped : row->expected == ENDS ? end == SANDBOX_OK : end != SANDBOX_SYNTAX;
+  right = right && spent <= deadline + DEADLINE &&
+          run(sandbox, "assert(('x'):rep(3) == 'xxx' and pcall(error) == false)", NULL) == SANDBOX_OK;
+  if (!right || getenv("SHOW") != NULL) {
+    printf("%-45s %-11s %6.1f ms %s: %s\n", row->threat, PLACES[place], (double)spent / 1000,
+           end == SANDBOX_OK ? "ok" : sandbox_end_code(end), end == SANDBOX_OK ? "" : sandbox_message(sandbox));
+  }
+  sandbox_free(sandbox);
+  return right;
+}
+
+static void threats_stop_in_time(void **state) {
+  (void)state;
+  int wrong = 0;
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    for (int place = 0; place < 4; place++) wrong += !check_row(&ROWS[i], place);
+  }
+  assert_int_equal(wrong, 0);
+}
+
+/* ---- each guard switched off ---- */
+
+/* With the guard it ends well: in time, by its fuel if some is given, and not by an
+   error of its own. Without it it does not. */
+typedef struct Off {
+  Guard guard;
+  uint64_t fuel;
+  const char *script;
+} Off;
+
+static const Off OFFS[] = {
+  {GUARD_MATCH, 0, "local _ = ('a'):rep(300):find('.-.-.-.-b')"},
+  {GUARD_RANGE, 0, "pcall(function() ('').rep('', 1 << 60) end)"},
+  {GUARD_RANGE, 0, "local s, t = ('a'):rep(2^21), ('a'):rep(2^20) .. 'b' local _ = s:find(t, 1, true)"},
+  {GUARD_RANGE, 0, "pcall(table.move, {}, 1, 2^53 | 0, 2)"},
+  {GUARD_THREAD, 0, "coroutine.resume(OLD)"},
+  {GUARD_STICKY, 0, "while true do pcall(function() while true do end end) end"},
+  {GUARD_HANDLER, 0, "xpcall(function() while true do end end, function() while true do end end)"},
+  {GUARD_FINALIZER, 0,
+   "pcall(setmetatable, {}, {__gc = function() while true do end end}) for i = 1, 99999 do local _ = {} end"},
+  {GUARD_CLOSE, 0,
+   "coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() while true do end end})"
+   " while true do end end)()"},
+  {GUARD_FAILURE, 0,
+   "local list local function f() list = {list} end pcall(function() while true do f() end end) while true do pcall(f) end"},
+  {GUARD_BYTES, 100000, "local s = ('x'):rep(7000) for i = 1, 3000 do local _ = s .. 'y' end"},
+  {GUARD_LONG, 0, "local a, b = ('\\0'):rep(4 * 10^6), ('\\0'):rep(4 * 10^6) while true do local _ = a < b end"},
+  {GUARD_BLOCK, 0, "local s = ('x'):rep(3 * 10^6) assert(not pcall(function() return s .. s end))"},
+  {GUARD_COLLECT, 0, "assert(not pcall(collectgarbage))"},
+  {GUARD_TEXT, 0,
+   "assert(not pcall(require, 'bytecode')) local _, why = load('\\27Lua') assert(why:find 'attempt to load')"},
+  {GUARD_META, 0, "assert(type(getmetatable('')) ~= 'table')"},
+  {GUARD_DEPTH, 0,
+   "local t = {} for i = 1, 20000 do t[i] = coroutine.create(function() local x <close> = setmetatable({}, {__close ="
+   " function() if t[i - 1] then coroutine.close(t[i - 1]) end end}) coroutine.yield() end) coroutine.resume(t[i]) end"
+   " pcall(coroutine.close, t[#t])"},
+  {GUARD_PARSE, 0, "pcall(load, 'return ' .. ('x and '):rep(100000) .. 'x')"},
+  {GUARD_CONVERT, 0, "error(setmetatable({}, {__tostring = function() while true do end end}))"},
+  {GUARD_ORDER, 0,
+   "for round = 1, 99 do local t, last = {}, '' for i = 1, 99 do t['k' .. i] = i end"
+   " for k in pairs(t) do assert(k > last) last = k end end"},
+};
+
+#define WELL 7   /* exit status of a child in which the guard held */
+
+static bool ends_well(const Off *off, bool switched_off) {
+  SandboxConfig config = config_for(DEADLINE);
+#ifdef SANDBOX_SWITCHES
+  if (switched_off) config.off = off->guard;
+#else
+  (void)switched_off;
+#endif
+  if (off->guard == GUARD_FAILURE) config.memory_limit = 8 << 20;
+  if (off->fuel != 0) config.limits.fuel = off->fuel;
+  Sandbox *sandbox = sandbox_new(&config);
+  sandbox_run(sandbox, make_old, NULL);
+  int64_t before = processor_time(NULL);
+  SandboxEnd end = run(sandbox, off->script, NULL);
+  bool in_time = processor_time(NULL) - before <= 2 * DEADLINE;
+  bool raised = end == SANDBOX_ERROR && off->guard != GUARD_CONVERT;
+  bool by_fuel = off->fuel == 0 || end == SANDBOX_FUEL_OUT;
+  return in_time && !raised && by_fuel && end != SANDBOX_SYNTAX;
+}
+
+/* In a child, with a small stack, for what gets through may loop or crash. */
+static bool holds_in_child(const Off *off, bool switched_off) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    struct rlimit seconds = {1, 1}, stack = {2 << 20, 2 << 20}, none = {0, 0};
+    setrlimit(RLIMIT_CPU, &seconds);
+    setrlimit(RLIMIT_STACK, &stack);
+    setrlimit(RLIMIT_CORE, &none);
+    if (freopen("/dev/null", "w", stderr) == NULL) _exit(2);
+    _exit(ends_well(off, switched_off) ? WELL : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == WELL;
+}
+
+static void each_guard_is_needed(void **state) {
+  (void)state;
+#ifndef SANDBOX_SWITCHES
+  skip();
+#endif
+  int wrong = 0;
+  for (size_t i = 0; i < sizeof OFFS / sizeof *OFFS; i++) {
+    bool with = holds_in_child(&OFFS[i], false), without = holds_in_child(&OFFS[i], true);
+    if (with && !without) continue;
+    printf("%s: %s, %s without\n", OFFS[i].script, with ? "held" : "broke", without ? "held" : "broke");
+    wrong++;
+  }
+  assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threats_stop_in_time), cmocka_unit_test(each_guard_is_needed)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
