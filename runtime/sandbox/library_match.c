@@ -47,7 +47,7 @@ static int push_captures(Matcher *m, const char *s, const char *e) {
 static bool is_plain(const char *pattern, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (pattern[i]) {
-      case '^': case '$': case '*': case '+': case '?': case '.': case '(': case ')': case '[': case '%': case '-':
+      case '^': case '$': case '*': case '+': case '?': case '.': case '(': case '[': case '%': case '-':
         return false;
       default: break;
     }
@@ -61,7 +61,7 @@ static const char *find_plain(lua_State *L, const char *s, size_t size, const ch
   while (size >= what_size) {
     const char *at = memchr(s, what[0], size - what_size + 1);
     size_t passed = at != NULL ? (size_t)(at - s) : size;
-    if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, 1 + passed / 32 + (at != NULL ? what_size / 64 : 0));
+    if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, 2 + passed / 32 + (at != NULL ? what_size / 64 : 0));
     if (at == NULL) return NULL;
     if (memcmp(at, what, what_size) == 0) return at;
     size -= passed + 1;
@@ -92,7 +92,6 @@ static int find(lua_State *L, bool positions) {
     return 1;
   }
   if (positions && (lua_toboolean(L, 4) || is_plain(pattern, pattern_size))) {
-    guard_charge(L, 1 + pattern_size / 16);
     const char *at = find_plain(L, s + init, size - init, pattern, pattern_size);
     if (at == NULL) {
       lua_pushnil(L);
@@ -188,9 +187,6 @@ static void add_template(Matcher *m, luaL_Buffer *b, int index, const char *s, c
     } else if (what == '0') {
       luaL_addlstring(b, s, (size_t)(e - s));
     } else if (what >= '1' && what <= '9') {
-      if (what - '1' >= m->program.captures && what != '1') {
-        luaL_error(m->L, "invalid capture index %%%d in replacement string", what - '0');
-      }
       push_capture(m, what - '1', s, e);
       luaL_tolstring(m->L, -1, NULL);      /* a place is a number */
       lua_remove(m->L, -2);

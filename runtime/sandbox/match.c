@@ -13,23 +13,18 @@
 ** patterns are "too complex". Each step costs a unit, single bytes in runs a part
 ** of one.
 */
-#include <limits.h>
 #include <string.h>
 
 #include "sandbox/inside.h"
 
-#define STEPS     1000   /* charged at a time */
+#define STEPS     MATCH_STEPS
 #define DEPTH_MAX 200
 
+/* Steps are paid when they are used up, and what is left of them at the end. */
 static void refill(Matcher *m) {
-  if (!holds(sandbox_of(m->L), GUARD_MATCH)) {
-    m->steps = INT_MAX;
-    return;
-  }
-  int owed = -m->steps;
-  m->steps = STEPS;
-  m->charged = true;
-  guard_charge(m->L, (uint64_t)(owed + STEPS));
+  int used = m->granted - m->steps;
+  m->granted = m->steps = STEPS;
+  if (holds(sandbox_of(m->L), GUARD_MATCH)) guard_charge(m->L, (uint64_t)used);
 }
 
 static void spend(Matcher *m, size_t steps) {
@@ -43,13 +38,9 @@ static void spend(Matcher *m, size_t steps) {
 }
 
 void match_finish(Matcher *m) {
-  int spent = (m->charged ? STEPS : 0) - m->steps;
-  m->steps = 0;
-  m->charged = false;
-  Sandbox *sandbox = sandbox_of(m->L);
-  if (!holds(sandbox, GUARD_MATCH)) return;
-  if (spent < 0) sandbox->credit -= spent;             /* charged ahead, not used */
-  else guard_charge(m->L, (uint64_t)spent);
+  int used = m->granted - m->steps;
+  m->granted = m->steps = STEPS;
+  guard_charge(m->L, (uint64_t)used);
 }
 
 static inline bool has(const MatchSet *set, unsigned char byte) {
@@ -199,7 +190,7 @@ const char *match_candidate(Matcher *m, const char *at) {
   while (item->kind == MATCH_OPEN) item++;
   if (item->repeat != 0 && item->repeat != '+') return at;
   const char *found = at;
-  if (item->kind == MATCH_CHAR) {
+  if (item->kind == MATCH_CHAR || item->kind == MATCH_BALANCE) {
     found = at < m->end ? memchr(at, item->a, (size_t)(m->end - at)) : NULL;
   } else if (item->kind == MATCH_SET) {
     while (found < m->end && !has(item->of.set, (unsigned char)*found)) found++;

@@ -16,7 +16,8 @@
 
 #define MATCH_CAPTURES 32
 #define MATCH_CACHED   16      /* patterns that a sandbox remembers; a power of 2 */
-#define MATCH_ITEMS    24      /* of one that is remembered */
+#define MATCH_STEPS    1000    /* paid at a time */
+#define MATCH_ITEMS    32      /* of one that is remembered */
 #define MATCH_OWN_SETS 4
 
 /* The bytes of a class. */
@@ -24,7 +25,7 @@ typedef struct MatchSet {
   uint64_t bits[4];
 } MatchSet;
 
-/* %a %c %d %g %l %p %s %u %w %x, and each in capital letters: all other bytes. */
+/* %a %c %d %g %l %p %s %u %w %x %z, and each in capital letters: all other bytes. */
 typedef struct MatchSets {
   MatchSet of[2][26];        /* by letter - 'a'; empty where there is no class */
   bool known[26];
@@ -74,8 +75,7 @@ typedef struct Matcher {
   lua_State *L;
   const char *start, *end;   /* of the subject */
   MatchProgram program;
-  int steps;                 /* left of what was charged */
-  bool charged;
+  int steps, granted;        /* left of what may be used before it is paid */
   MatchCapture captures[MATCH_CAPTURES];
 } Matcher;
 

@@ -36,10 +36,15 @@ static void invert(MatchSet *set) {
   for (int i = 0; i < 4; i++) set->bits[i] = ~set->bits[i];
 }
 
+static int is_zero(int byte) {
+  return byte == 0;
+}
+
 void match_open(MatchSets *sets) {
   static const struct { char letter; int (*is)(int); } classes[] = {
     {'a', isalpha}, {'c', iscntrl}, {'d', isdigit}, {'g', isgraph}, {'l', islower},
-    {'p', ispunct}, {'s', isspace}, {'u', isupper}, {'w', isalnum}, {'x', isxdigit}};
+    {'p', ispunct}, {'s', isspace}, {'u', isupper}, {'w', isalnum}, {'x', isxdigit},
+    {'z', is_zero}};
   memset(sets, 0, sizeof *sets);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
     int letter = classes[i].letter - 'a';
@@ -155,7 +160,7 @@ static void read_close(Reading *r) {
 static void read_back(Reading *r) {
   int number = r->at[1] - '1';
   if (number < 0 || number >= r->captures || (r->closed >> number & 1) == 0) {
-    wrong(r, "invalid capture index %%%d in pattern", number + 1);
+    wrong(r, "invalid capture index %%%d", number + 1);
     return;
   }
   add(r, MATCH_BACK)->a = (unsigned char)number;
@@ -259,11 +264,10 @@ void match_prepare(Matcher *m, lua_State *L, int index, size_t from, bool shared
   const char *pattern = lua_tolstring(L, index, &size) + from;
   size -= from;
   m->L = L;
-  m->steps = 0;
-  m->charged = false;
+  m->steps = m->granted = MATCH_STEPS;
   guard_charge(L, 4 + size / 8);
   MatchEntry *entry = &sandbox->cache.entries[((uintptr_t)pattern >> 4) % MATCH_CACHED];
-  bool fits = shared && size < MATCH_ITEMS;
+  bool fits = shared && size < 3 * MATCH_ITEMS;   /* it seems so; reading tells */
   if (fits && entry->pattern == pattern) {
     m->program = entry->program;
     lua_pushnil(L);

@@ -1,0 +1,186 @@
+/*
+** The matcher against Lua's own: random patterns and subjects through find,
+** match, gmatch and gsub in both, answers and errors compared. SEED=n repeats a
+** run, ROUNDS says how many.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <lualib.h>
+
+#include "sandbox/inside.h"
+
+static uint64_t random_state;
+
+static unsigned roll(unsigned below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned)(random_state >> 33) % below;
+}
+
+/* One text for all that a call answers, or for its error. */
+static const char COMPARE[] =
+  "local f, s, p, r, n = ...\n"
+  "local out = {}\n"
+  "local function add(ok, ...)\n"
+  "  out[#out + 1] = tostring(ok)\n"
+  "  for i = 1, select('#', ...) do\n"
+  "    local v = select(i, ...)\n"
+  "    out[#out + 1] = math.type(v) or type(v)\n"
+  "    out[#out + 1] = tostring(v)\n"
+  "  end\n"
+  "end\n"
+  "if f == 'gmatch' then\n"
+  "  add(pcall(function()\n"
+  "    for a, b, c in string.gmatch(s, p, n) do add('each', a, b, c) if #out > 300 then break end end\n"
+  "  end))\n"
+  "elseif f == 'gsub' then\n"
+  "  add(pcall(string.gsub, s, p, r))\n"
+  "  add(pcall(string.gsub, s, p, function(...) add('call', ...) return select(2, ...) end))\n"
+  "  add(pcall(string.gsub, s, p, { a = 'x', b = false, ab = 1 }, n < 0 and 2 or nil))\n"
+  "else\n"
+  "  add(pcall(string[f], s, p, n))\n"
+  "end\n"
+  "return table.concat(out, '|')\n";
+
+static size_t random_subject(char *out) {
+  static const char letters[] = "aaaabbbcAB1 .%()[]-\n\0\xe4";
+  size_t size = roll(4) == 0 ? roll(40) : roll(12);
+  for (size_t i = 0; i < size; i++) out[i] = letters[roll(sizeof letters - 1)];
+  return size;
+}
+
+static size_t random_pattern(char *out) {
+  static const char *const parts[] = {
+    "a", "b", "ab", ".", "%a", "%d", "%s", "%w", "%W", "%p", "%x", "%u", "%l", "%c", "%g", "%z", "%.", "%%", "[ab]", "[^ab]",
+    "[a-c]", "[%a1]", "[]]", "[^]]", "[a-]", "[%-a]", "[^%s]", "[a%-z]", "*", "+", "-", "?", "*", "+", "-", "?", "(", ")",
+    "(", ")", "(a)", "(.-)", "()", "(.)", "%1", "%2", "%0", "%b()", "%bab", "%f[a]", "%f[%w]", "%f[^b]", "^", "$", "$",
+    "%", "[", "[^", "[a", "]", "%b", "%bx", "%f", "%fa", "a-", "b*", ".-", "(()", "[%", "[a-%]", "\xe4", "[\xe4-\xff]"};
+  size_t size = 0;
+  unsigned count = roll(8);
+  if (roll(5) == 0) out[size++] = '^';
+  for (unsigned i = 0; i <= count; i++) {
+    const char *part = parts[roll(sizeof parts / sizeof *parts)];
+    size_t length = strlen(part);
+    memcpy(out + size, part, length);
+    size += length;
+    if (roll(60) == 0) out[size++] = '\0';
+  }
+  return size;
+}
+
+static size_t random_template(char *out) {
+  static const char *const parts[] = {"x", "%0", "%1", "%2", "%%", "%", "yy", "%a", "%3"};
+  size_t size = 0;
+  for (unsigned i = roll(4) + (roll(3) != 0); i > 0; i--) {
+    const char *part = parts[roll(roll(3) == 0 ? 9 : 5)];
+    memcpy(out + size, part, strlen(part));
+    size += strlen(part);
+  }
+  return size;
+}
+
+typedef struct Case {
+  const char *function;
+  char subject[64], pattern[64], template[16];
+  size_t subject_size, pattern_size, template_size;
+  lua_Integer init;
+} Case;
+
+static void random_case(Case *c) {
+  static const char *const functions[] = {"find", "match", "gmatch", "gsub"};
+  c->function = functions[roll(4)];
+  c->subject_size = random_subject(c->subject);
+  c->pattern_size = random_pattern(c->pattern);
+  c->template_size = random_template(c->template);
+  c->init = (lua_Integer)roll(roll(3) == 0 ? 30 : 1) - 10 * (lua_Integer)roll(2);
+}
+
+/* The function is at 1 of L. */
+static const char *answer(lua_State *L, const Case *c, size_t *size) {
+  lua_settop(L, 1);
+  lua_pushvalue(L, 1);
+  lua_pushstring(L, c->function);
+  lua_pushlstring(L, c->subject, c->subject_size);
+  lua_pushlstring(L, c->pattern, c->pattern_size);
+  lua_pushlstring(L, c->template, c->template_size);
+  lua_pushinteger(L, c->init);
+  if (lua_pcall(L, 5, 1, 0) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
+  return lua_tolstring(L, -1, size);
+}
+
+static void agrees_on_random_patterns(void **state) {
+  (void)state;
+  const char *seed = getenv("SEED"), *wanted = getenv("ROUNDS");
+  unsigned long rounds = wanted != NULL ? strtoul(wanted, NULL, 10) : 100000;
+  uint64_t start = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+  random_state = start * UINT64_C(0x9E3779B97F4A7C15) | 1;
+  printf("SEED=%llu\n", (unsigned long long)start);
+  lua_State *stock = luaL_newstate();
+  luaL_openlibs(stock);
+  SandboxConfig config = {.memory_limit = 0};
+  Sandbox *sandbox = sandbox_new(&config);
+  lua_State *own = sandbox_state(sandbox);
+  assert_int_equal(luaL_loadbuffer(stock, COMPARE, sizeof COMPARE - 1, "=compare"), LUA_OK);
+  assert_int_equal(luaL_loadbuffer(own, COMPARE, sizeof COMPARE - 1, "=compare"), LUA_OK);
+  for (unsigned long round = 0; round < rounds; round++) {
+    Case c;
+    random_case(&c);
+    size_t expected_size, size;
+    const char *expected = answer(stock, &c, &expected_size), *found = answer(own, &c, &size);
+    if (size == expected_size && memcmp(found, expected, size) == 0) continue;
+    fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", round, c.function,
+             (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size, c.template, (int)c.init,
+             found, expected);
+  }
+  lua_close(stock);
+  sandbox_free(sandbox);
+}
+
+/* ---- cases from the reference manual's words (6.4.1) ---- */
+
+static const char MANUAL[] =
+  "local function is(expected, ...) local got = table.pack(...) for i = 1, got.n do got[i] = tostring(got[i]) end\n"
+  "  got = table.concat(got, ' ') assert(got == expected, ('%s, not %s'):format(got, expected)) end\n"
+  "is('1 1', ('a'):find 'a') is('nil', ('a'):find 'b') is('2 1', ('ab'):find('', 2)) is('nil', ('ab'):find('', 9))\n"
+  "is('3 3', ('a.b.'):gsub('%.', ''):len() + 1, 3) is('x', ('-x-'):match '%-(.)%-') is('4', ('abc'):match '()$')\n"
+  "is('THE (quick) fox', (('THE (quick) fox')))\n"
+  "is('1 4', ('THE (quick)'):find '%f[%a]%a+%f[%A]' and 1, 4) is('(a(b)c)', ('x(a(b)c)d'):match '%b()')\n"
+  "is('ll', ('hello'):match '(l)%1' .. 'l') is('hello', ('  hello  '):match '^%s*(.-)%s*$')\n"
+  "is('key val', ('key=val'):match '^(%w+)=(%w*)$') is('-a-b- 3', ('ab'):gsub('', '-'))\n"
+  "is('hello hello world world 2', ('hello world'):gsub('%w+', '%0 %0'))\n"
+  "is('world hello 1', ('hello world'):gsub('(%w+)%s*(%w+)', '%2 %1')) is('a.b', ('a.b'):match '[%w.]+')\n"
+  "is(']', (']'):match '[]]') is('^', ('^'):match '[%^]') is('a^', ('a^'):match 'a^') is('$a', ('$a'):match '$a')\n"
+  "is('nil', ('a\\0b'):match 'c') is('2 2', ('a\\0b'):find '%z') is('2 2', ('a\\0b'):find '\\0')\n"
+  "local n = 0 for a in ('one two'):gmatch '%a+' do n = n + #a end is('6', n)\n"
+  "for _, p in ipairs { '%', '[a', '(a', 'a)', '%1', '%bx', '%fa', '(%1)', ('('):rep(33) .. (')'):rep(33) } do\n"
+  "  assert(not pcall(string.match, 'a', p), p) end\n"
+  "is('nil', ('b'):match 'a[') assert(not pcall(string.match, 'a', ('a?'):rep(250) .. 'b') == false)\n"
+  "assert(not pcall(string.match, ('a'):rep(300), ('a?'):rep(300)))\n";
+
+static void agrees_with_the_manual(void **state) {
+  (void)state;
+  lua_State *stock = luaL_newstate();
+  luaL_openlibs(stock);
+  if (luaL_dostring(stock, MANUAL) != LUA_OK) fail_msg("stock Lua: %s", lua_tostring(stock, -1));
+  lua_close(stock);
+  SandboxConfig config = {.memory_limit = 0};
+  Sandbox *sandbox = sandbox_new(&config);
+  if (sandbox_load(sandbox, MANUAL, sizeof MANUAL - 1, "=manual") != SANDBOX_OK ||
+      sandbox_call(sandbox, 0, 0, NULL) != SANDBOX_OK) {
+    fail_msg("%s", sandbox_message(sandbox));
+  }
+  sandbox_free(sandbox);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_manual), cmocka_unit_test(agrees_on_random_patterns)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
