@@ -44,9 +44,8 @@ static Key key_at(lua_State *L, int at, lua_Integer index) {
   return key;
 }
 
-static int compare_strings(lua_State *L, const Key *a, const Key *b) {
+static int compare_strings(const Key *a, const Key *b) {
   uint32_t size = a->size < b->size ? a->size : b->size;
-  guard_charge(L, 1 + size / 64);
   int order = memcmp(a->of.bytes, b->of.bytes, size);
   return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
@@ -60,31 +59,31 @@ static int compare_numbers(const Key *a, const Key *b) {
 }
 
 /* < 0: a comes first; 0 only for keys without an order. */
-static int compare(lua_State *L, const Key *a, const Key *b) {
+static int compare(const Key *a, const Key *b) {
   if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-  if (a->rank == 3) return compare_strings(L, a, b);
+  if (a->rank == 3) return compare_strings(a, b);
   return a->rank == 2 ? compare_numbers(a, b) : 0;
 }
 
 /* ---- sorting: a merge, for it keeps the keys without an order in place ---- */
 
-static void merge(lua_State *L, const Key *from, Key *to, size_t first, size_t middle, size_t end) {
+static void merge(const Key *from, Key *to, size_t first, size_t middle, size_t end) {
   size_t a = first, b = middle;
   for (size_t out = first; out < end; out++) {
-    bool second = a == middle || (b < end && compare(L, &from[b], &from[a]) < 0);
+    bool second = a == middle || (b < end && compare(&from[b], &from[a]) < 0);
     to[out] = from[second ? b++ : a++];
   }
-  guard_charge(L, (end - first) * 2);
 }
 
 /* `keys` has room for 2 * count; where the sorted ones stand. */
-static Key *sort_keys(lua_State *L, Key *keys, size_t count) {
+static Key *sort_keys(lua_State *L, Key *keys, size_t count, size_t bytes) {
   Key *from = keys, *to = keys + count;
   for (size_t run = 1; run < count; run *= 2) {
+    guard_charge(L, count * 2 + bytes / 32);
     for (size_t first = 0; first < count; first += 2 * run) {
       size_t middle = first + run < count ? first + run : count;
       size_t end = first + 2 * run < count ? first + 2 * run : count;
-      merge(L, from, to, first, middle, end);
+      merge(from, to, first, middle, end);
     }
     Key *other = from;
     from = to;
@@ -95,14 +94,16 @@ static Key *sort_keys(lua_State *L, Key *keys, size_t count) {
 
 /* Puts the list of `count` keys on top in order; it takes its place. */
 static void sort_list(lua_State *L, lua_Integer count) {
+  size_t bytes = 0;
   int list = lua_gettop(L);
   Key *keys = guard_scratch(L, 2 * (size_t)count * sizeof *keys);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, list, i);
     keys[i - 1] = key_at(L, -1, i);          /* the list holds the bytes */
+    bytes += keys[i - 1].size;
     lua_pop(L, 1);
   }
-  Key *sorted = sort_keys(L, keys, (size_t)count);
+  Key *sorted = sort_keys(L, keys, (size_t)count, bytes);
   lua_createtable(L, (int)count, 0);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, list, sorted[i - 1].index);
@@ -112,24 +113,26 @@ static void sort_list(lua_State *L, lua_Integer count) {
   lua_settop(L, list);
 }
 
-/* Pushes the keys of the table at 1 in order. An array brings them so. */
+/* Pushes the keys of the table at 1 in order. An array brings them so; others are
+   sorted even when they happen to come in order, for that would cost less in one
+   run than in the next. */
 static void push_keys(lua_State *L) {
   Key last = {.rank = 0};
-  bool ordered = true;
-  lua_Integer count = 0;
+  lua_Integer length = (lua_Integer)lua_rawlen(L, 1), count = 0;
+  bool is_array = true;
   guard_look_now(L);         /* a table that was big and is empty takes its time */
-  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+  lua_createtable(L, (int)length, 0);
   lua_pushnil(L);
   while (lua_next(L, 1)) {
-    guard_charge(L, 6);
     lua_pop(L, 1);
     Key key = key_at(L, -1, ++count);
-    if (ordered && compare(L, &last, &key) > 0) ordered = false;
+    guard_charge(L, 6 + key.size / 32);
+    if (!key.is_integer || key.of.integer < 1 || key.of.integer > length || compare(&last, &key) > 0) is_array = false;
     last = key;
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, count);
   }
-  if (!ordered && holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
+  if (!is_array && holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
 }
 
 /* Upvalues: keys, how many were handed out. */
@@ -193,10 +196,10 @@ static int l_next(lua_State *L) {
   lua_settop(L, 3);          /* table key best */
   lua_pushnil(L);
   while (lua_next(L, 1)) {
-    guard_charge(L, 4);
     lua_pop(L, 1);
     Key key = key_at(L, -1, 0);
-    if ((from_start || compare(L, &key, &after) > 0) && compare(L, &key, &best) < 0) {
+    guard_charge(L, 4 + key.size / 32);
+    if ((from_start || compare(&key, &after) > 0) && compare(&key, &best) < 0) {
       best = key;
       found = true;
       lua_copy(L, -1, 3);

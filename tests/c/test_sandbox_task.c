@@ -1,0 +1,294 @@
+/*
+** Tasks: slices through everything that a script can nest, requests, cancelling,
+** fuel that repeats, memory that fails.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sandbox/inside.h"
+
+static Sandbox *new_sandbox(void) {
+  SandboxConfig config = {.seed = 7};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  return sandbox;
+}
+
+static Task *start_task(Sandbox *sandbox, const char *script, const SandboxLimits *limits) {
+  Task *task = NULL;
+  if (sandbox_load(sandbox, script, strlen(script), "=task") != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  assert_int_equal(task_start(sandbox, 0, limits, &task), SANDBOX_OK);
+  return task;
+}
+
+/* Steps of `fuel` until the task ends; requests are answered by themselves. */
+static TaskState run_task(Task *task, uint64_t fuel, int *steps, int *results) {
+  TaskState state;
+  for (*steps = 1; (state = task_step(task, 0, fuel, results)) == TASK_MORE || state == TASK_REQUEST; ++*steps) {
+    if (state == TASK_MORE) continue;
+    assert_int_equal(task_request(task), SANDBOX_OK);
+    assert_int_equal(task_answer(task), SANDBOX_OK);
+  }
+  return state;
+}
+
+static const char NESTED[] =
+  "local log = {}\n"
+  "local function work(n) local x = 0 for i = 1, n do x = x + i end return x end\n"
+  "local three = coroutine.wrap(function() while true do work(5000) coroutine.yield(3) end end)\n"
+  "local two = coroutine.wrap(function() while true do work(5000) coroutine.yield(2 + three()) end end)\n"
+  "for i = 1, 5 do log[#log + 1] = two() end\n"
+  "local t = setmetatable({}, { __index = function(t, k) work(5000) return k end,\n"
+  "  __add = function() work(5000) return 7 end, __lt = function() return work(5000) > 0 end })\n"
+  "log[#log + 1] = t.five .. tostring(t + t) .. tostring(t < t)\n"
+  "log[#log + 1] = select(2, pcall(function() work(5000) error('e', 0) end))\n"
+  "log[#log + 1] = select(2, xpcall(function() return work(5000) end, print))\n"
+  "for k in pairs(setmetatable({}, { __pairs = function() work(5000) return next, { a = 1 } end })) do log[#log + 1] = k end\n"
+  "do local c <close> = setmetatable({}, { __close = function() work(5000) log[#log + 1] = 'closed' end }) end\n"
+  "log[#log + 1] = ('x'):gsub('x', function() return work(5000) end)\n"
+  "local s = { 3, 1, 2 } table.sort(s, function(a, b) work(500) return a < b end) log[#log + 1] = table.concat(s)\n"
+  "local co = coroutine.create(function(...) work(5000) return ... end)\n"
+  "log[#log + 1] = tostring(select('#', coroutine.resume(co, 1, nil, 3))) .. coroutine.status(co)\n"
+  "return table.concat(log, ' ')\n";
+
+static const char NESTED_ANSWER[] = "5 5 5 5 5 five7true e 12502500 a closed 12502500 123 4dead";
+
+static void slices_pass_through_all_that_nests(void **state) {
+  (void)state;
+  int steps, results;
+  const uint64_t fuels[] = {0, 100000, 3000, 700};
+  for (size_t i = 0; i < sizeof fuels / sizeof *fuels; i++) {
+    Sandbox *sandbox = new_sandbox();
+    Task *task = start_task(sandbox, NESTED, NULL);
+    if (run_task(task, fuels[i], &steps, &results) != TASK_DONE) fail_msg("%s", sandbox_message(sandbox));
+    assert_int_equal(results, 1);
+    assert_string_equal(lua_tostring(sandbox_state(sandbox), -1), NESTED_ANSWER);
+    if (i == 0) assert_int_equal(steps, 1);
+    if (i == 2) assert_in_range(steps, 40, 400);
+    task_free(task);
+    sandbox_free(sandbox);
+  }
+}
+
+static void a_slice_of_time_ends(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  SandboxLimits limits = {0, 300000};
+  Task *task = start_task(sandbox, "coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)()", &limits);
+  int steps = 0;
+  while (task_step(task, 2000, 0, NULL) == TASK_MORE) steps++;
+  assert_in_range(steps, 30, 160);
+  assert_int_equal(task_end(task), SANDBOX_DEADLINE_OVER);
+  assert_string_equal(sandbox_code(sandbox), "deadline");
+  assert_non_null(strstr(sandbox_message(sandbox), "task:1: stopped"));
+  assert_int_equal(task_step(task, 0, 0, NULL), TASK_FAILED);
+  sandbox_free(sandbox);     /* ends the task too */
+}
+
+static void requests_are_answered(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  lua_State *L = sandbox_state(sandbox);
+  static const char script[] =
+    "local ask = coroutine.wrap(function(a) while true do a = coroutine.yield((request { say = a })) end end)\n"
+    "local one = ask 'x'\n"
+    "local two = select(2, pcall(request, 'y'))\n"
+    "local ok, e = pcall(request, 'z')\n"
+    "local no = select(2, pcall(function() return (('x'):gsub('x', function() return request 'n' end)) end))\n"
+    "local nested = select(2, pcall(table.sort, { 1, 2 }, coroutine.wrap(function() request 'n' end)))\n"
+    "return one, two, ok, e.code, no, nested\n";
+  Task *task = start_task(sandbox, script, NULL), *other = start_task(sandbox, "return (request 'other')", NULL);
+  assert_int_equal(task_step(other, 0, 0, NULL), TASK_REQUEST);
+  assert_int_equal(task_step(task, 0, 0, NULL), TASK_REQUEST);
+  assert_int_equal(task_step(task, 0, 0, NULL), TASK_REQUEST);      /* not answered: it waits */
+  assert_int_equal(task_request(task), SANDBOX_OK);
+  lua_getfield(L, -1, "say");
+  assert_string_equal(lua_tostring(L, -1), "x");
+  lua_settop(L, 0);
+  lua_pushinteger(L, 1);
+  assert_int_equal(task_answer(task), SANDBOX_OK);
+  assert_int_equal(task_step(task, 0, 0, NULL), TASK_REQUEST);
+  lua_pushinteger(L, 2);
+  assert_int_equal(task_answer(task), SANDBOX_OK);
+  assert_int_equal(task_step(task, 0, 0, NULL), TASK_REQUEST);
+  assert_int_equal(task_refuse(task, "offline", "no model"), SANDBOX_OK);
+  int results;
+  assert_int_equal(task_step(task, 0, 0, &results), TASK_DONE);
+  assert_int_equal(results, 6);
+  assert_int_equal(lua_tointeger(L, 1), 1);
+  assert_int_equal(lua_tointeger(L, 2), 2);
+  assert_string_equal(lua_tostring(L, 4), "offline");
+  assert_non_null(strstr(lua_tostring(L, 5), "cannot be made"));
+  assert_non_null(strstr(lua_tostring(L, 6), "cannot be made"));
+  lua_settop(L, 0);
+  lua_pushliteral(L, "late");
+  assert_int_equal(task_answer(other), SANDBOX_OK);
+  assert_int_equal(task_step(other, 0, 0, &results), TASK_DONE);
+  assert_string_equal(lua_tostring(L, 1), "late");
+  lua_pushnil(L);
+  assert_int_equal(task_answer(other), SANDBOX_ERROR);
+  sandbox_free(sandbox);
+}
+
+static void fuel_repeats(void **state) {
+  (void)state;
+  static const char script[] =
+    "local t = {} for i = 1, 200 do t['k' .. i] = {} t[{}] = i end local s = 0\n"
+    "for k, v in pairs(t) do s = s + #tostring(k) end\n"
+    "for w in ('a b c d '):rep(50):gmatch '%a' do s = s .. w end table.sort({ 3, 2, 1 }) return s .. math.random(1000000)\n";
+  uint64_t fuel[3];
+  char answers[3][512];
+  for (int i = 0; i < 3; i++) {
+    Sandbox *sandbox = new_sandbox();
+    assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=s"), SANDBOX_OK);
+    assert_int_equal(sandbox_call(sandbox, 0, 1, NULL), SANDBOX_OK);
+    snprintf(answers[i], sizeof answers[i], "%s", lua_tostring(sandbox_state(sandbox), -1));
+    fuel[i] = sandbox_used(sandbox).fuel;
+    sandbox_free(sandbox);
+  }
+  for (int i = 1; i < 3; i++) {
+    assert_int_equal(fuel[i], fuel[0]);
+    assert_string_equal(answers[i], answers[0]);
+  }
+}
+
+static void fuel_ends_a_script_at_its_unit(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  SandboxLimits limits = {50000, 0};
+  static const char script[] = "local n = 0 while true do n = n + 1 end";
+  assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=s"), SANDBOX_OK);
+  assert_int_equal(sandbox_call(sandbox, 0, 0, &limits), SANDBOX_FUEL_OUT);
+  assert_in_range(sandbox_used(sandbox).fuel, 50000, 50000 + HOOK_INSTRUCTIONS);
+  assert_string_equal(sandbox_message(sandbox), "s:1: stopped: it used up its fuel of 50000");
+  sandbox_free(sandbox);
+}
+
+static void cancelling_stops_what_runs_next_too(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  sandbox_cancel(sandbox);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(sandbox_load(sandbox, "return pcall(error)", 19, "=s"), SANDBOX_OK);
+    assert_int_equal(sandbox_call(sandbox, 0, 0, NULL), i == 0 ? SANDBOX_CANCELLED : SANDBOX_OK);
+    sandbox_uncancel(sandbox);
+  }
+  Task *task = start_task(sandbox, "while true do end", NULL);
+  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_MORE);
+  sandbox_cancel(sandbox);
+  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_FAILED);
+  assert_int_equal(task_end(task), SANDBOX_CANCELLED);
+  sandbox_free(sandbox);
+}
+
+static void a_task_in_mid_run_is_dropped(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  static const char script[] =
+    "THREAD = coroutine.create(function() local x <close> = setmetatable({}, { __close = function() BAD = true end })"
+    " while true do end end) coroutine.resume(THREAD)";
+  Task *task = start_task(sandbox, script, NULL);
+  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_MORE);
+  task_free(task);
+  static const char after[] =
+    "assert(coroutine.status(THREAD) == 'normal' and not coroutine.resume(THREAD) and not pcall(coroutine.close, THREAD))"
+    " THREAD = nil for i = 1, 10000 do local _ = {} end assert(not BAD)";
+  assert_int_equal(sandbox_load(sandbox, after, sizeof after - 1, "=s"), SANDBOX_OK);
+  if (sandbox_call(sandbox, 0, 0, NULL) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  sandbox_free(sandbox);
+}
+
+static void errors_keep_their_words(void **state) {
+  (void)state;
+  static const struct { const char *script, *code, *message; SandboxEnd end; } cases[] = {
+    {"error 'x'", "error", "s:1: x", SANDBOX_ERROR},
+    {"error { code = 'guarded', message = 'pinned' }", "guarded", "pinned", SANDBOX_ERROR},
+    {"error(setmetatable({}, { __index = error, __tostring = error }))", "error", "(error object is a table value)", SANDBOX_ERROR},
+    {"error()", "error", "(error object is a nil value)", SANDBOX_ERROR},
+    {"x = = 1", "syntax", "s:1: unexpected symbol near '='", SANDBOX_SYNTAX},
+    {"\033Lua", "syntax", "attempt to load a binary chunk (mode is 't')", SANDBOX_SYNTAX},
+    {"#!/usr/bin/env ebb\nerror 'x'", "error", "s:2: x", SANDBOX_ERROR}};
+  Sandbox *sandbox = new_sandbox();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    SandboxEnd end = sandbox_load(sandbox, cases[i].script, strlen(cases[i].script), "=s");
+    if (end == SANDBOX_OK) end = sandbox_call(sandbox, 0, 0, NULL);
+    assert_int_equal(end, cases[i].end);
+    assert_string_equal(sandbox_code(sandbox), cases[i].code);
+    assert_string_equal(sandbox_message(sandbox), cases[i].message);
+    assert_int_equal(lua_gettop(sandbox_state(sandbox)), 0);
+  }
+  sandbox_free(sandbox);
+}
+
+/* ---- memory that fails ---- */
+
+typedef struct Failing {
+  long left;                 /* allocations until it fails, from then on */
+  long blocks;
+} Failing;
+
+static void *failing_allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  Failing *failing = user;
+  (void)old_size;
+  if (new_size == 0) {
+    failing->blocks -= block != NULL;
+    free(block);
+    return NULL;
+  }
+  if (new_size > old_size && failing->left-- <= 0) return NULL;
+  failing->blocks += block == NULL;
+  return realloc(block, new_size);
+}
+
+static bool whole_life(Failing *failing) {
+  SandboxConfig config = {.memory = {failing_allocate, failing}};
+  Sandbox *sandbox = sandbox_new(&config);
+  if (sandbox == NULL) return false;
+  static const char script[] = "local t = {} for i = 1, 30 do t['k' .. i] = ('x%s'):format(i):gsub('x', '%0y') end\n"
+                               "for k in pairs(t) do coroutine.wrap(function() request(k) end)() end return ('x'):rep(9000)";
+  Task *task = NULL;
+  int results = 0;
+  bool done = sandbox_load(sandbox, script, sizeof script - 1, "=s") == SANDBOX_OK &&
+              task_start(sandbox, 0, NULL, &task) == SANDBOX_OK;
+  while (done && task != NULL) {
+    TaskState now = task_step(task, 0, 500, &results);
+    if (now == TASK_REQUEST) done = task_refuse(task, "a", "b") != SANDBOX_MEMORY_OUT;
+    if (now == TASK_REQUEST && done) continue;
+    if (now == TASK_MORE) continue;
+    done = now == TASK_DONE;
+    if (now == TASK_FAILED && task_end(task) == SANDBOX_ERROR) done = true;   /* the refusal was raised */
+    break;
+  }
+  task_free(task);
+  sandbox_free(sandbox);
+  return done;
+}
+
+static void memory_may_fail_anywhere(void **state) {
+  (void)state;
+  for (long k = 0;; k++) {
+    Failing failing = {.left = k};
+    bool done = whole_life(&failing);
+    assert_int_equal(failing.blocks, 0);
+    if (done) {
+      assert_true(k > 100);
+      break;
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(slices_pass_through_all_that_nests), cmocka_unit_test(a_slice_of_time_ends),
+    cmocka_unit_test(requests_are_answered), cmocka_unit_test(fuel_repeats),
+    cmocka_unit_test(fuel_ends_a_script_at_its_unit), cmocka_unit_test(cancelling_stops_what_runs_next_too),
+    cmocka_unit_test(a_task_in_mid_run_is_dropped), cmocka_unit_test(errors_keep_their_words),
+    cmocka_unit_test(memory_may_fail_anywhere)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
