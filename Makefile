@@ -234,6 +234,8 @@ build/fuzz/runtime/%.o: runtime/%.c Makefile
 
 build/fuzz/fuzz_operations: FUZZ_LIBRARIES = $(LUA_STATIC)
 build/fuzz/fuzz_operations: $(call fuzz_objects,$(BINDING))
+build/fuzz/fuzz_sandbox: FUZZ_LIBRARIES = $(LUA_STATIC)
+build/fuzz/fuzz_sandbox: $(call fuzz_objects,$(call objects,sandbox))
 build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(call fuzz_objects,$(CORE)) Makefile

@@ -6,6 +6,7 @@
 ** The sandbox's clock is the processor time of this process, so that a busy
 ** machine does not fail the test.
 */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
