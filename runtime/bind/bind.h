@@ -67,6 +67,13 @@ int   bind_index_method(lua_State *L, const BindType *type);
 void  bind_open_fields(lua_State *L, const BindType *type, const char *const *names);
 int   bind_find_field(lua_State *L, const char *const *names);
 
+/* ---- what calls cost in a sandbox (charge.c) ---- */
+
+/* Pushes the method, in a sandbox behind its charge; raises there if it has none. */
+void  bind_push_charged(lua_State *L, const char *owner, const char *separator, const BindMethod *method);
+/* "step", "path", "list", "text" or "never"; NULL for a function without a charge. */
+const char *bind_charge_name(const char *name);
+
 /* ---- errors (error.c) ---- */
 
 /* Pushes {code, message, hint}; hint may be NULL. */

@@ -12,6 +12,12 @@ static int l_type(lua_State *L) {
   return 1;
 }
 
+/* charge(name) -> "step", "path", "list", "text", "never" | nil */
+static int l_charge(lua_State *L) {
+  lua_pushstring(L, bind_charge_name(luaL_checkstring(L, 1)));
+  return 1;
+}
+
 /* string.find as it is now: patterns are Lua's own. */
 static void keep_find(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -64,6 +70,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "parameters");
   lua_pushcfunction(L, l_type);
   lua_setfield(L, -2, "type");
+  lua_pushcfunction(L, l_charge);
+  lua_setfield(L, -2, "charge");
   lua_pushliteral(L, EBB_VERSION);
   lua_setfield(L, -2, "version");
   return 1;

@@ -36,7 +36,7 @@ static void note_parameters(lua_State *L, const char *owner, const char *separat
 
 void bind_functions(lua_State *L, const char *owner, const BindMethod *functions) {
   for (; functions->name != NULL; functions++) {
-    lua_pushcfunction(L, functions->function);
+    bind_push_charged(L, owner, ".", functions);
     lua_setfield(L, -2, functions->name);
     note_parameters(L, owner, ".", functions);
   }
@@ -78,7 +78,7 @@ void bind_push_methods(lua_State *L, const BindType *type) {
 void bind_methods(lua_State *L, const BindType *type, const BindMethod *methods) {
   bind_push_methods(L, type);
   for (; methods->name != NULL; methods++) {
-    lua_pushcfunction(L, methods->function);
+    bind_push_charged(L, type->name, ":", methods);
     lua_setfield(L, -2, methods->name);
     note_parameters(L, type->name, ":", methods);
   }

@@ -4,6 +4,7 @@
 ** a draft the slots that it began with.
 */
 #include "bind/bind.h"
+#include "sandbox/guard.h"
 
 bool bind_is_view(lua_State *L, int index) {
   return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
@@ -42,6 +43,7 @@ View bind_look(lua_State *L, int index) {
 
 void bind_view_list(lua_State *L, View *view) {
   if (view->list != NULL) return;
+  guard_charge(L, 20 + sequence_count(conversation_list(view->conversation)) / 16);
   Status status = draft_list(view->draft, &view->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "draft");
 }

@@ -162,7 +162,8 @@ static int l_require(lua_State *L) {
   return 1;
 }
 
-/* The globals are on top: the libraries in them can be required too. */
+/* The globals are on top: the libraries in them can be required too. Lua's own
+   functions for libraries (luaL_requiref) look for the same table. */
 static void push_loaded(lua_State *L) {
   static const char *const names[] = {"string", "table", "math", "utf8", "coroutine"};
   lua_newtable(L);
@@ -172,6 +173,8 @@ static void push_loaded(lua_State *L) {
   }
   lua_pushvalue(L, -2);
   lua_setfield(L, -2, "_G");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 
 void library_load(lua_State *L) {

@@ -155,7 +155,7 @@ static const Off OFFS[] = {
    "assert(not pcall(require, 'bytecode')) local _, why = load('\\27Lua') assert(why:find 'attempt to load')"},
   {GUARD_META, 0, "assert(type(getmetatable('')) ~= 'table')"},
   {GUARD_DEPTH, 0,
-   "local t = {} for i = 1, 20000 do t[i] = coroutine.create(function() local x <close> = setmetatable({}, {__close ="
+   "local t = {} for i = 1, 4000 do t[i] = coroutine.create(function() local x <close> = setmetatable({}, {__close ="
    " function() if t[i - 1] then coroutine.close(t[i - 1]) end end}) coroutine.yield() end) coroutine.resume(t[i]) end"
    " pcall(coroutine.close, t[#t])"},
   {GUARD_PARSE, 0, "pcall(load, 'return ' .. ('x and '):rep(100000) .. 'x')"},
@@ -191,7 +191,7 @@ static bool holds_in_child(const Off *off, bool switched_off) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    struct rlimit seconds = {1, 1}, stack = {2 << 20, 2 << 20}, none = {0, 0};
+    struct rlimit seconds = {1, 1}, stack = {1 << 20, 1 << 20}, none = {0, 0};
     setrlimit(RLIMIT_CPU, &seconds);
     setrlimit(RLIMIT_STACK, &stack);
     setrlimit(RLIMIT_CORE, &none);

@@ -1,0 +1,92 @@
+/*
+** The binding within a sandbox: what scripts call there is charged, files are out
+** of reach, and what they leave is whole.
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bind/bind.h"
+#include "sandbox/sandbox.h"
+
+/* The module as the global `core`, and a chat of 300 messages as `chat`. */
+static int open_core(lua_State *L) {
+  luaopen_ebb_core(L);
+  lua_setglobal(L, "core");
+  if (luaL_loadstring(L, "local list = {} for i = 1, 300 do list[i] = { role = i % 2 == 1 and 'user' or 'assistant',"
+                         " content = 'message ' .. i } end chat = core.conversation() chat:append(list)") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+static Sandbox *new_sandbox(void) {
+  SandboxConfig config = {.limits = {300000, 2000000}};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  if (sandbox_run(sandbox, open_core, NULL) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  return sandbox;
+}
+
+static SandboxEnd run(Sandbox *sandbox, const char *script) {
+  SandboxEnd end = sandbox_load(sandbox, script, strlen(script), "=s");
+  return end != SANDBOX_OK ? end : sandbox_call(sandbox, 0, 0, NULL);
+}
+
+static const char *const LOOPS[] = {
+  "while true do local _ = chat:tokens() end",
+  "while true do local _ = chat:where { role = 'user' } end",
+  "while true do local _ = chat:recent('user', 3) end",
+  "local d = chat:draft() while true do pcall(d.drop_oldest, d, { to = 0 }) end",
+  "local d = chat:draft() while true do for m in d:messages {} do local _ = m.content end end",
+  "while true do local _ = core.json.decode('[1,2,3]') end",
+  "local all = {} while true do all[#all % 5 + 1] = chat:fork() end",
+  "while true do local _ = chat:json() end",
+};
+
+static void loops_of_calls_stop(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof LOOPS / sizeof *LOOPS; i++) {
+    Sandbox *sandbox = new_sandbox();
+    SandboxEnd end = run(sandbox, LOOPS[i]);
+    if (end != SANDBOX_FUEL_OUT) fail_msg("%s: %s", LOOPS[i], sandbox_message(sandbox));
+    assert_int_equal(run(sandbox, "assert(chat:count() == 300 and chat[300].content == 'message 300')"), SANDBOX_OK);
+    sandbox_free(sandbox);
+  }
+}
+
+static void a_walk_over_a_list_costs_its_length(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  assert_int_equal(run(sandbox, "local _ = chat:where { role = 'tool' }"), SANDBOX_OK);
+  assert_true(sandbox_used(sandbox).fuel > 3000);
+  assert_int_equal(run(sandbox, "local _ = chat:count()"), SANDBOX_OK);
+  assert_true(sandbox_used(sandbox).fuel < 1000);
+  sandbox_free(sandbox);
+}
+
+static void files_are_out_of_reach(void **state) {
+  (void)state;
+  static const char *const calls[] = {
+    "core.read_file('README.md', 9)", "core.write_file('x', 'y')", "core.load('x')", "core.list_folder('.')",
+    "core.make_folder('x')", "chat:save('x')", "core.tokenizer('x')", "core.vocab.home()"};
+  Sandbox *sandbox = new_sandbox();
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    assert_int_equal(run(sandbox, calls[i]), SANDBOX_ERROR);
+    assert_string_equal(sandbox_code(sandbox), "sandbox");
+  }
+  assert_int_equal(run(sandbox, "assert(getmetatable(chat) == false)"), SANDBOX_OK);
+  sandbox_free(sandbox);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(loops_of_calls_stop),
+                                     cmocka_unit_test(a_walk_over_a_list_costs_its_length),
+                                     cmocka_unit_test(files_are_out_of_reach)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
