@@ -114,11 +114,12 @@ cover: deps-test   ## lines and branches of runtime/core and runtime/format that
 	@tests/cover.sh
 
 bench: deps   ## measure, beside the peers
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations build/bench/tokens
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations build/bench/tokens build/bench/patterns
 	tests/bench/end_to_end.sh
 	tests/bench/operations.sh
 	lua5.4 tests/bench/policies.lua
 	tests/bench/tokens.sh
+	build/bench/patterns
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \
@@ -212,6 +213,11 @@ build/faults/%.so: tests/faults/%.c Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $< -o $@
+
+$(B)/bench/patterns: tests/bench/patterns.c $(CORE) $(call objects,sandbox) Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) $(filter %.c %.o,$^) $(LDFLAGS) $(LUA_STATIC) $(LIBS) -o $@
 
 $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	@mkdir -p $(@D)

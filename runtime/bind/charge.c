@@ -32,23 +32,25 @@ static const struct {
 } CHARGES[] = {
   {CHARGE_STEP,
    "Batch:count Batch:tokens Conversation:batch Conversation:count Conversation:limit Conversation:model "
-   "Conversation:over_limit Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:last Draft:note Draft:tokens "
-   "Selection:count Selection:first Selection:last core.draft.by core.draft.info core.draft.refusals ebb.json.array "
-   "ebb.json.raw ebb.conversation "},
+   "Conversation:over_limit Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:last Draft:note "
+   "Draft:tokens Selection:count Selection:first Selection:last core.draft.by core.draft.info "
+   "core.draft.refusals ebb.conversation ebb.json.array ebb.json.raw "},
   {CHARGE_PATH,
-   "Conversation:checkpoint Conversation:draft Conversation:fork Conversation:mark Conversation:rollback "
-   "Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep Draft:replace Message:totable "
-   "Message:without core.draft.discard Conversation:clear "},
+   "Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork Conversation:mark "
+   "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
+   "Draft:replace Message:totable Message:without core.draft.discard "},
   {CHARGE_LIST,
-   "Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all Conversation:append Conversation:batches "
-   "Conversation:check Conversation:diff Conversation:explain Conversation:filter Conversation:forget Conversation:insert "
-   "Conversation:json Conversation:ledger Conversation:marked Conversation:prune Conversation:range Conversation:recent "
-   "Conversation:replace Conversation:shape Conversation:warnings Conversation:where Draft:check Draft:drop_oldest "
-   "Draft:marked Draft:messages Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs Selection:positions "
-   "Selection:slice Selection:tokens core.common core.draft.commit core.draft.insert_all core.draft.ledger core.like "
-   "core.repair ebb.transaction "},
+   "Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all Conversation:append "
+   "Conversation:batches Conversation:check Conversation:diff Conversation:explain Conversation:filter "
+   "Conversation:forget Conversation:insert Conversation:json Conversation:ledger Conversation:marked "
+   "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "
+   "Conversation:warnings Conversation:where Draft:check Draft:drop_oldest Draft:marked Draft:messages "
+   "Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs "
+   "Selection:positions Selection:slice Selection:tokens core.common core.draft.commit core.draft.insert_all "
+   "core.draft.ledger core.like core.repair ebb.transaction "},
   {CHARGE_TEXT,
-   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode ebb.json.decode ebb.json.encode ebb.parse "},
+   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode ebb.json.decode ebb.json.encode "
+   "ebb.parse "},
   {CHARGE_NEVER,
    "Conversation:save core.vocab.build core.vocab.describe core.vocab.home core.vocab.sha256 core.vocab.verify "
    "ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},

@@ -20,7 +20,7 @@
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
 #define HEAD           ((size_t)16)
-#define FAILURE_UNITS  10000          /* a failed allocation, and 1/64 of all bytes in use: Lua collected twice for it */
+#define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
 
 static int64_t system_now(void *user) {

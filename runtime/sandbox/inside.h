@@ -29,7 +29,7 @@
 
 #define LOOK              2000   /* units between two looks at the clock: some 10 us */
 #define HOOK_INSTRUCTIONS 500
-#define CLOSE_DEPTH       64     /* coroutine.close within coroutine.close; without an end Lua 5.4.4 runs off its stack */
+#define CLOSE_DEPTH       64     /* coroutine.close within coroutine.close: Lua 5.4.4 runs off its stack */
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* values that one call may answer: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */

@@ -90,8 +90,8 @@ static int l_randomseed(lua_State *L) {
 
 static void open_math(lua_State *L, int stock) {
   static const char *const names[] = {
-    "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger", "min",
-    "mininteger", "modf", "pi", "rad", "random", "sin", "sqrt", "tan", "tointeger", "type", "ult"};
+    "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
+    "min", "mininteger", "modf", "pi", "rad", "random", "sin", "sqrt", "tan", "tointeger", "type", "ult"};
   static const Guarded functions[] = {{"randomseed", l_randomseed}, {NULL, NULL}};
   lua_getfield(L, stock, "randomseed");
   lua_pushinteger(L, (lua_Integer)sandbox_of(L)->config.seed);

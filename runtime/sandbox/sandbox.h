@@ -131,7 +131,8 @@ bool sandbox_collect(Sandbox *sandbox, uint64_t microseconds);
 **
 ** A script asks its host by request(value): the step answers TASK_REQUEST, and
 ** the next step goes on with what task_answer gave. Several tasks of one
-** sandbox may wait at once.
+** sandbox may wait at once. A step from within a script of the same sandbox does
+** nothing and answers what the last one did.
 */
 
 typedef enum TaskState {

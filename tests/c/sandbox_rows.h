@@ -33,7 +33,8 @@ static const Row ROWS[] = {
   {"plain find without special characters", STOPS,
    "local s, t = ('ab'):rep(2^20), ('ab'):rep(2^18) .. 'c' while true do local _ = s:find(t) end"},
   {"plain find whose last byte differs, over and over", STOPS,
-   "local s, t = ('\\0'):rep(2^21), ('\\0'):rep(2^20) .. '\\1' for i = 1, math.huge do local _ = s:find(t, i % 9, true) end"},
+   "local s, t = ('\\0'):rep(2^21), ('\\0'):rep(2^20) .. '\\1' for i = 1, math.huge do local _ = s:find(t, i % 9,"
+   " true) end"},
   {"rep of nothing", ENDS, "assert(('').rep('', 10^18 // 1 | 0) == '')"},
   {"rep of nothing with nothing between", ENDS, "assert((''):rep(math.maxinteger, '') == '')"},
   {"rep of a byte", ENDS, "assert(not pcall(string.rep, 'x', math.maxinteger))"},
@@ -140,11 +141,14 @@ static const Row ROWS[] = {
   {"byte in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = s:byte(1, -1) end"},
   {"format %q in a loop", STOPS, "local s = ('\\0'):rep(10^6) while true do pcall(string.format, '%q', s) end"},
   {"utf8.len in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = utf8.len(s) end"},
-  {"utf8.codepoint in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = utf8.codepoint(s, 1, -1) end"},
+  {"utf8.codepoint in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = utf8.codepoint(s, 1, -1)"
+    " end"},
   {"utf8.offset in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = utf8.offset(s, 999999) end"},
-  {"unpack in a loop", STOPS, "local t = table.pack(('x'):rep(90000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
+  {"unpack in a loop", STOPS, "local t = table.pack(('x'):rep(90000):byte(1, -1)) while true do local _ ="
+    " table.unpack(t) end"},
   {"pack in a loop", STOPS, "while true do pcall(string.pack, 'c4000000', '') end"},
-  {"unpack of many", STOPS, "local f = ('b'):rep(9000) local s = ('x'):rep(9000) while true do local _ = f:unpack(s) end"},
+  {"unpack of many", STOPS, "local f = ('b'):rep(9000) local s = ('x'):rep(9000) while true do local _ = f:unpack(s)"
+    " end"},
   {"varargs in a loop", STOPS,
    "local function f(...) while true do local _ = select('#', ...) end end f(('x'):rep(30000):byte(1, -1))"},
   {"select in a loop", STOPS,
@@ -159,7 +163,8 @@ static const Row ROWS[] = {
    "local a, b = ('\\0'):rep(4 * 10^6), ('\\0'):rep(4 * 10^6) while true do local _ = a < b end"},
   {"< on many strings of zeros of middle length", STOPS,
    "local a, b = ('\\0'):rep(10^5), ('\\0'):rep(10^5) while true do local _ = a < b end"},
-  {"bits of long strings", IN_TIME, "local s = ('0'):rep(4 * 10^6) while true do pcall(function() local _ = s | 0 end) end"},
+  {"bits of long strings", IN_TIME, "local s = ('0'):rep(4 * 10^6) while true do pcall(function() local _ = s | 0"
+    " end) end"},
   {"sums of long strings", STOPS, "local s = ('0'):rep(4 * 10^6) while true do local _ = s + 0 end"},
   {"keys of long strings", STOPS,
    "local t = {} while true do local s = ('x'):rep(10^6) .. #t t[s] = nil local _ = t[s] end"},
@@ -173,7 +178,8 @@ static const Row ROWS[] = {
    "local t = {} for i = 1, 50000 do t['k' .. i] = i end while true do for _ in pairs(t) do break end end"},
 
   /* the collector */
-  {"collectgarbage in a loop", ENDS, "for _, what in ipairs { 'collect', 'step', 'stop', 'generational', 'setpause' } do"
+  {"collectgarbage in a loop", ENDS, "for _, what in ipairs { 'collect', 'step', 'stop', 'generational', 'setpause'"
+    " } do"
    " assert(not pcall(collectgarbage, what)) end assert(not pcall(collectgarbage))"},
   {"collectgarbage counts", ENDS, "assert(collectgarbage 'count' > 1)"},
   {"garbage with much alive", STOPS,
@@ -183,7 +189,8 @@ static const Row ROWS[] = {
    " all[#all % 20000 + 1] = e end"},
 
   /* the parser, bytecode */
-  {"bytecode", ENDS, "assert(not load('\\27Lua')) assert(not load('\\27Lua', 'x', 'b')) assert(not load('x = 1', 'x', 'b'))"},
+  {"bytecode", ENDS, "assert(not load('\\27Lua')) assert(not load('\\27Lua', 'x', 'b')) assert(not load('x = 1',"
+    " 'x', 'b'))"},
   {"bytecode from a reader", ENDS,
    "local n = 0 assert(not load(function() n = n + 1 return n == 1 and '\\27' or n == 2 and 'Lua' or nil end))"},
   {"no string.dump", ENDS, "assert(string.dump == nil and (''). dump == nil)"},
@@ -240,8 +247,10 @@ static const Row ROWS[] = {
   {"no addresses", ENDS,
    "for _, v in ipairs { {}, print, coroutine.create(print) } do assert(not tostring(v):find '0x') end"
    " assert(not pcall(string.format, '%p', {})) assert(not string.format('%s', {}):find '0x')"},
-  {"__name is no way to a text that is none", ENDS, "assert(tostring(setmetatable({}, {__name = 'A'})):find '^A: %d+$')"},
-  {"__tostring must answer a text", ENDS, "assert(not pcall(tostring, setmetatable({}, {__tostring = function() return {} end})))"},
+  {"__name is no way to a text that is none", ENDS, "assert(tostring(setmetatable({}, {__name = 'A'})):find '^A:"
+    " %d+$')"},
+  {"__tostring must answer a text", ENDS, "assert(not pcall(tostring, setmetatable({}, {__tostring = function()"
+    " return {} end})))"},
   {"no time, no chance without a seed", ENDS, "assert(not pcall(math.randomseed)) math.randomseed(1) math.random()"},
   {"pairs in order", ENDS,
    "local s = '' for k in pairs { z = 1, [3] = 1, [true] = 1, a = 1, [1.5] = 1, [-2] = 1, b = 1, [false] = 1 } do"

@@ -59,8 +59,10 @@ static size_t random_subject(char *out) {
 
 static size_t random_pattern(char *out) {
   static const char *const parts[] = {
-    "a", "b", "ab", ".", "%a", "%d", "%s", "%w", "%W", "%p", "%x", "%u", "%l", "%c", "%g", "%z", "%.", "%%", "[ab]", "[^ab]",
-    "[a-c]", "[%a1]", "[]]", "[^]]", "[a-]", "[%-a]", "[^%s]", "[a%-z]", "*", "+", "-", "?", "*", "+", "-", "?", "(", ")",
+    "a", "b", "ab", ".", "%a", "%d", "%s", "%w", "%W", "%p", "%x", "%u", "%l", "%c", "%g", "%z", "%.", "%%", "[ab]",
+    "[^ab]",
+    "[a-c]", "[%a1]", "[]]", "[^]]", "[a-]", "[%-a]", "[^%s]", "[a%-z]", "*", "+", "-", "?", "*", "+", "-", "?",
+    "(", ")",
     "(", ")", "(a)", "(.-)", "()", "(.)", "%1", "%2", "%0", "%b()", "%bab", "%f[a]", "%f[%w]", "%f[^b]", "^", "$", "$",
     "%", "[", "[^", "[a", "]", "%b", "%bx", "%f", "%fa", "a-", "b*", ".-", "(()", "[%", "[a-%]", "\xe4", "[\xe4-\xff]"};
   size_t size = 0;
@@ -137,7 +139,8 @@ static void agrees_on_random_patterns(void **state) {
     const char *expected = answer(stock, &c, &expected_size), *found = answer(own, &c, &size);
     if (size == expected_size && memcmp(found, expected, size) == 0) continue;
     fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", round, c.function,
-             (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size, c.template, (int)c.init,
+             (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size, c.template,
+               (int)c.init,
              found, expected);
   }
   lua_close(stock);
@@ -181,6 +184,7 @@ static void agrees_with_the_manual(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_manual), cmocka_unit_test(agrees_on_random_patterns)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_manual),
+    cmocka_unit_test(agrees_on_random_patterns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

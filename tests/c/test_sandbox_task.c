@@ -49,7 +49,8 @@ static const char NESTED[] =
   "log[#log + 1] = t.five .. tostring(t + t) .. tostring(t < t)\n"
   "log[#log + 1] = select(2, pcall(function() work(5000) error('e', 0) end))\n"
   "log[#log + 1] = select(2, xpcall(function() return work(5000) end, print))\n"
-  "for k in pairs(setmetatable({}, { __pairs = function() work(5000) return next, { a = 1 } end })) do log[#log + 1] = k end\n"
+  "for k in pairs(setmetatable({}, { __pairs = function() work(5000) return next, { a = 1 } end })) do log[#log + 1]"
+  " = k end\n"
   "do local c <close> = setmetatable({}, { __close = function() work(5000) log[#log + 1] = 'closed' end }) end\n"
   "log[#log + 1] = ('x'):gsub('x', function() return work(5000) end)\n"
   "local s = { 3, 1, 2 } table.sort(s, function(a, b) work(500) return a < b end) log[#log + 1] = table.concat(s)\n"
@@ -80,7 +81,8 @@ static void a_slice_of_time_ends(void **state) {
   (void)state;
   Sandbox *sandbox = new_sandbox();
   SandboxLimits limits = {0, 300000};
-  Task *task = start_task(sandbox, "coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)()", &limits);
+  Task *task = start_task(sandbox, "coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)()",
+    &limits);
   int steps = 0;
   while (task_step(task, 2000, 0, NULL) == TASK_MORE) steps++;
   assert_in_range(steps, 30, 160);
@@ -141,7 +143,8 @@ static void fuel_repeats(void **state) {
   static const char script[] =
     "local t = {} for i = 1, 200 do t['k' .. i] = {} t[{}] = i end local s = 0\n"
     "for k, v in pairs(t) do s = s + #tostring(k) end\n"
-    "for w in ('a b c d '):rep(50):gmatch '%a' do s = s .. w end table.sort({ 3, 2, 1 }) return s .. math.random(1000000)\n";
+    "for w in ('a b c d '):rep(50):gmatch '%a' do s = s .. w end table.sort({ 3, 2, 1 }) return s .."
+    " math.random(1000000)\n";
   uint64_t fuel[3];
   char answers[3][512];
   for (int i = 0; i < 3; i++) {
@@ -197,7 +200,8 @@ static void a_task_in_mid_run_is_dropped(void **state) {
   assert_int_equal(task_step(task, 0, 5000, NULL), TASK_MORE);
   task_free(task);
   static const char after[] =
-    "assert(coroutine.status(THREAD) == 'normal' and not coroutine.resume(THREAD) and not pcall(coroutine.close, THREAD))"
+    "assert(coroutine.status(THREAD) == 'normal' and not coroutine.resume(THREAD) and not pcall(coroutine.close,"
+    " THREAD))"
     " THREAD = nil for i = 1, 10000 do local _ = {} end assert(not BAD)";
   assert_int_equal(sandbox_load(sandbox, after, sizeof after - 1, "=s"), SANDBOX_OK);
   if (sandbox_call(sandbox, 0, 0, NULL) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
@@ -209,7 +213,8 @@ static void errors_keep_their_words(void **state) {
   static const struct { const char *script, *code, *message; SandboxEnd end; } cases[] = {
     {"error 'x'", "error", "s:1: x", SANDBOX_ERROR},
     {"error { code = 'guarded', message = 'pinned' }", "guarded", "pinned", SANDBOX_ERROR},
-    {"error(setmetatable({}, { __index = error, __tostring = error }))", "error", "(error object is a table value)", SANDBOX_ERROR},
+    {"error(setmetatable({}, { __index = error, __tostring = error }))", "error", "(error object is a table value)",
+      SANDBOX_ERROR},
     {"error()", "error", "(error object is a nil value)", SANDBOX_ERROR},
     {"x = = 1", "syntax", "s:1: unexpected symbol near '='", SANDBOX_SYNTAX},
     {"\033Lua", "syntax", "attempt to load a binary chunk (mode is 't')", SANDBOX_SYNTAX},
@@ -251,7 +256,8 @@ static bool whole_life(Failing *failing) {
   Sandbox *sandbox = sandbox_new(&config);
   if (sandbox == NULL) return false;
   static const char script[] = "local t = {} for i = 1, 30 do t['k' .. i] = ('x%s'):format(i):gsub('x', '%0y') end\n"
-                               "for k in pairs(t) do coroutine.wrap(function() request(k) end)() end return ('x'):rep(9000)";
+                               "for k in pairs(t) do coroutine.wrap(function() request(k) end)() end return"
+                               " ('x'):rep(9000)";
   Task *task = NULL;
   int results = 0;
   bool done = sandbox_load(sandbox, script, sizeof script - 1, "=s") == SANDBOX_OK &&

@@ -146,7 +146,8 @@ static const Off OFFS[] = {
    "coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() while true do end end})"
    " while true do end end)()"},
   {GUARD_FAILURE, 0,
-   "local list local function f() list = {list} end pcall(function() while true do f() end end) while true do pcall(f) end"},
+   "local list local function f() list = {list} end pcall(function() while true do f() end end) while true do"
+   " pcall(f) end"},
   {GUARD_BYTES, 100000, "local s = ('x'):rep(7000) for i = 1, 3000 do local _ = s .. 'y' end"},
   {GUARD_LONG, 0, "local a, b = ('\\0'):rep(4 * 10^6), ('\\0'):rep(4 * 10^6) while true do local _ = a < b end"},
   {GUARD_BLOCK, 0, "local s = ('x'):rep(3 * 10^6) assert(not pcall(function() return s .. s end))"},

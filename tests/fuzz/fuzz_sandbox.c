@@ -14,18 +14,24 @@
 #define PROGRAM_MAX 8192
 
 static const char *const FRAGMENTS[] = {
-  "local a = {} ", "a = ", "return ", "do ", "end ", "while true do ", "for i = 1, 9 do ", "for k, v in pairs(a or {}) do ",
-  "function f(...) ", "local function g(x) ", "if a then ", "else ", "f(a) ", "g(g) ", "pcall(", "xpcall(", "coroutine.wrap(",
+  "local a = {} ", "a = ", "return ", "do ", "end ", "while true do ", "for i = 1, 9 do ", "for k, v in pairs(a or"
+  " {}) do ",
+  "function f(...) ", "local function g(x) ", "if a then ", "else ", "f(a) ", "g(g) ", "pcall(", "xpcall(",
+  "coroutine.wrap(",
   "coroutine.create(", "coroutine.resume(", "coroutine.close(", "coroutine.yield(", "coroutine.running()", "request(",
   "setmetatable(", "getmetatable(", "string.rep(", "string.find(", "string.gsub(", "string.format(", "string.pack(",
   "string.unpack(", "string.gmatch(", "table.concat(", "table.insert(", "table.remove(", "table.move(", "table.sort(",
   "table.unpack(", "utf8.char(", "utf8.codepoint(", "utf8.offset(", "utf8.len(", "tostring(", "tonumber(", "load(",
   "require(", "next(", "select(", "rawset(", "rawget(", "rawlen(", "error(", "assert(", "math.random(", "print(",
-  "function() ", "function(...) return ... end ", ")", ") ", ", ", "{", "}", "'x'", "'%s%q%d'", "'(a*)(.-)%1'", "'%bxy'",
-  "'\\0\\255'", "('ab'):rep(99)", "a", "f", "g", "1", "-1", "0", "1e9", "math.maxinteger", "math.mininteger", "0/0", "nil",
+  "function() ", "function(...) return ... end ", ")", ") ", ", ", "{", "}", "'x'", "'%s%q%d'", "'(a*)(.-)%1'",
+  "'%bxy'",
+  "'\\0\\255'", "('ab'):rep(99)", "a", "f", "g", "1", "-1", "0", "1e9", "math.maxinteger", "math.mininteger", "0/0",
+  "nil",
   "true", "print", "_G", "_ENV", "...", "#", "..", "+", "==", "<", "|", "//", "a[1]", "a.x ", "= ", "; ", "and ", "or ",
-  "local c <close> = ", "{__index = ", "{__close = ", "{__gc = ", "{__pairs = ", "{__tostring = ", "{__len = ", "{__lt = ",
-  "{__metatable = ", "{__mode = 'k'}", "break ", "goto x ", "::x:: ", "repeat ", "until ", "'t'", "'b'", "'\\27Lua'", "i", "k"};
+  "local c <close> = ", "{__index = ", "{__close = ", "{__gc = ", "{__pairs = ", "{__tostring = ", "{__len = ",
+  "{__lt = ",
+  "{__metatable = ", "{__mode = 'k'}", "break ", "goto x ", "::x:: ", "repeat ", "until ", "'t'", "'b'",
+  "'\\27Lua'", "i", "k"};
 
 static size_t program_of(const uint8_t *bytes, size_t size, char *out) {
   size_t used = 0;
