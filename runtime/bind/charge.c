@@ -31,10 +31,12 @@ static const struct {
   const char *names;         /* "Type:method" and "owner.function", separated by spaces */
 } CHARGES[] = {
   {CHARGE_STEP,
-   "Batch:count Batch:tokens Conversation:batch Conversation:count Conversation:limit Conversation:model "
-   "Conversation:over_limit Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:last Draft:note "
-   "Draft:tokens Selection:count Selection:first Selection:last core.draft.by core.draft.info "
-   "core.draft.refusals ebb.conversation ebb.json.array ebb.json.raw "},
+   "Batch:count Batch:dialect Batch:tokens Conversation:batch Conversation:calibration Conversation:count "
+   "Conversation:dialect Conversation:encoding Conversation:limit Conversation:model Conversation:over_limit "
+   "Conversation:report_usage Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:dialect "
+   "Draft:last Draft:note Draft:tokens Ledger:keeps Selection:count Selection:first Selection:last "
+   "core.counter.calibrated core.counter.plain core.draft.by core.draft.info core.draft.refusals "
+   "ebb.conversation ebb.json.array ebb.json.raw "},
   {CHARGE_PATH,
    "Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork Conversation:mark "
    "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
@@ -46,11 +48,11 @@ static const struct {
    "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "
    "Conversation:warnings Conversation:where Draft:check Draft:drop_oldest Draft:marked Draft:messages "
    "Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs "
-   "Selection:positions Selection:slice Selection:tokens core.common core.draft.commit core.draft.insert_all "
-   "core.draft.ledger core.like core.repair ebb.transaction "},
+   "Selection:positions Selection:slice Selection:tokens core.common core.counter.count core.counter.recount "
+   "core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair ebb.transaction "},
   {CHARGE_TEXT,
-   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode ebb.json.decode ebb.json.encode "
-   "ebb.parse "},
+   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.counter.text ebb.json.decode "
+   "ebb.json.encode ebb.parse "},
   {CHARGE_NEVER,
    "Conversation:save core.vocab.build core.vocab.describe core.vocab.home core.vocab.sha256 core.vocab.verify "
    "ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
