@@ -22,6 +22,13 @@
 ** sandbox_run. The C stack needs 1 MiB (say 2).
 **
 ** Not promised: safety from bugs in the Lua VM.
+**
+** The binding opens in a sandbox (luaopen_ebb_core within sandbox_run): its
+** functions are charged there, and those that reach files refuse. Policies from
+** files and texts still run in the state of the program that loaded them. To
+** run them here, a draft of that program's has to be lent: a userdata of this
+** state over the same C Draft, taken back when the call ends; options, notes and
+** draft.memory cross as plain data; its counter's callbacks stay in their state.
 */
 #ifndef EBB_SANDBOX_SANDBOX_H
 #define EBB_SANDBOX_SANDBOX_H

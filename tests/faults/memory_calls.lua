@@ -380,7 +380,9 @@ call("queries", function(world)
   local chat = world.chat
   return { chat:all(), chat:batches(), chat:stats(), chat:tokens(), chat:count "user", chat:marked "pinned" }
 end)
-call("error", function() return { core.error("argument", "a message", "a hint"), core.is_error(5), core.type(5), core.charge "Draft:drop" } end)
+call("error", function()
+  return { core.error("argument", "a message", "a hint"), core.is_error(5), core.type(5), core.charge "Draft:drop" }
+end)
 call("without", function(world) return world.chat[5]:without "text" end)
 call("dialect", function(world) return world.chat:dialect() .. world.chat:batch(1):dialect() end)
 call("check", function(world) return world.chat:check "openai" end)
