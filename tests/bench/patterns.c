@@ -55,7 +55,8 @@ int main(void) {
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     char script[512];
     double own = 0, lua = 0;
-    snprintf(script, sizeof script, "local s, f %s for i = 1, %d do local _ = %s end", CASES[i].setup, CALLS, CASES[i].call);
+    snprintf(script, sizeof script, "local s, f %s for i = 1, %d do local _ = %s end", CASES[i].setup, CALLS,
+             CASES[i].call);
     if (sandbox_load(sandbox, script, strlen(script), "=bench") != SANDBOX_OK) return 1;
     if (luaL_loadstring(stock, script) != LUA_OK) return 1;
     for (int round = 0; round < 9; round++) {
