@@ -127,6 +127,27 @@ void conversation_charge_as(Conversation *conversation, const Conversation *othe
   conversation->calibration = other->calibration;
 }
 
+void conversation_take_marks(Conversation *conversation, Marks *marks) {
+  marks_free(conversation->marks);
+  conversation->marks = marks;
+}
+
+void conversation_take_history(Conversation *conversation, History *history) {
+  history_free(conversation->history);
+  conversation->history = history;
+  conversation_touch(conversation);
+}
+
+void conversation_take_counter(Conversation *conversation, const Conversation *other) {
+  conversation->counter = other->counter;
+  conversation->scale = other->scale;
+  conversation_charge_as(conversation, other);
+}
+
+void conversation_take_calibration(Conversation *conversation, Calibration calibration) {
+  conversation->calibration = calibration;
+}
+
 /* ---- links ---- */
 
 /* Where a message is about to stand: its results look for their calls from there. */
@@ -229,6 +250,18 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
   if (status != STATUS_OK) return status;
   if (replaced == 0 || !inherit_links(conversation, *id, replaced)) link_results(conversation, &seat);
   return STATUS_OK;
+}
+
+Status conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
+                                const Rank *rank, MessageId *id) {
+  Status status = store_add(conversation->store, raw, false, shape, id);
+  uint32_t tokens = 0;
+  if (status != STATUS_OK) return status;
+  status = scale_count(conversation->store, &conversation->first, *id, &tokens);
+  if (status != STATUS_OK) return status;
+  store_weigh(conversation->store, *id, tokens);
+  if (origin != *id) return store_replace(conversation->store, *id, origin);
+  return rank == NULL ? STATUS_OK : store_place(conversation->store, *id, *rank);
 }
 
 Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,

@@ -113,6 +113,21 @@ typedef struct MessageSource {
   bool adopted;              /* the bytes lie in a block that the store adopted */
 } MessageSource;
 
+/* ---- for what reads a conversation back, or joins two ---- */
+
+/* Takes over marks in the place of its own. Cannot fail. */
+void     conversation_take_marks(Conversation *conversation, Marks *marks);
+/* The same for its history. */
+void     conversation_take_history(Conversation *conversation, History *history);
+/* Counts from now on as another does that shares the store; lists of both may be
+   in its history. */
+void     conversation_take_counter(Conversation *conversation, const Conversation *other);
+void     conversation_take_calibration(Conversation *conversation, Calibration calibration);
+/* A message as it was stored once: its cost is counted, and nothing else looked for. `origin` is
+   its own id, or an older message's that it stands for; `rank` NULL: where an appended one is. */
+Status   conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
+                                  const Rank *rank, MessageId *id);
+
 /* ---- for operation.c and draft.c ---- */
 
 /* Adds the messages of a source to the store and, at `position` on, to *list;

@@ -57,7 +57,7 @@ static Status push_checkpoint(History *history, Text name, uint32_t batch, uint3
   return status;
 }
 
-static Status make_empty(const Memory *memory, History **made) {
+Status history_new_empty(const Memory *memory, History **made) {
   History *history = memory_new(memory, sizeof *history);
   if (history == NULL) return STATUS_MEMORY;
   *history = (History){.memory = *memory, .batches = {.memory = *memory}};
@@ -67,7 +67,7 @@ static Status make_empty(const Memory *memory, History **made) {
 
 Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **made) {
   History *history;
-  Status status = make_empty(memory, &history);
+  Status status = history_new_empty(memory, &history);
   if (status != STATUS_OK) return status;
   Batch first = {.list = list, .parent = BATCH_NONE, .kind = BATCH_CREATE, .timestamp = timestamp};
   status = batches_push(&history->batches, &first, text_of(""));
@@ -78,7 +78,7 @@ Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, Hist
 
 Status history_fork(const History *history, History **made) {
   History *fork;
-  Status status = make_empty(&history->memory, &fork);
+  Status status = history_new_empty(&history->memory, &fork);
   if (status != STATUS_OK) return status;
   fork->batches = batches_share(&history->batches);
   for (uint32_t i = 0; i < history->checkpoint_count && status == STATUS_OK; i++) {
@@ -146,6 +146,14 @@ Status history_add(History *history, const NewBatch *added) {
   Status status = batches_push(&history->batches, &batch, added->description);
   if (status == STATUS_OK) history->current = history->batches.count - 1;
   return status;
+}
+
+Status history_add_pruned(History *history, const NewBatch *added, uint32_t born, uint32_t count) {
+  assert(added->list == NULL && added->ledger == NULL);
+  if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
+  Batch batch = {.kind = added->kind, .timestamp = added->timestamp, .parent = added->parent,
+                 .parent_length = added->parent_length, .born = born, .count = count};
+  return batches_push(&history->batches, &batch, added->description);
 }
 
 Status history_rollback(History *history, uint32_t batch) {
@@ -228,4 +236,17 @@ bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *
   *batch = found->batch;
   *length = found->length;
   return true;
+}
+
+uint32_t history_checkpoint_count(const History *history) { return history->checkpoint_count; }
+
+Text history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length) {
+  const Checkpoint *checkpoint = &history->checkpoints[index];
+  *batch = checkpoint->batch;
+  *length = checkpoint->length;
+  return string_text(checkpoint->name);
+}
+
+Status history_add_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
+  return push_checkpoint(history, name, batch, length);
 }

@@ -88,4 +88,17 @@ Status   history_prune(History *history, uint32_t keep, uint32_t *pruned);
 Status   history_name(History *history, Text name);
 bool     history_find(const History *history, Text name, uint32_t *batch, uint32_t *length);
 
+/* The checkpoints there are, in the order in which they were named. index < count */
+uint32_t history_checkpoint_count(const History *history);
+Text     history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length);
+
+/* ---- reading a history back: batch by batch, then its checkpoints ---- */
+
+/* One without batches, which is good for nothing until history_add made batch 0. */
+Status   history_new_empty(const Memory *memory, History **history);
+/* Adds a batch that was pruned when it had grown from `born` to `count` messages;
+   batch->list and its ledger are NULL. Another one must become current. */
+Status   history_add_pruned(History *history, const NewBatch *batch, uint32_t born, uint32_t count);
+Status   history_add_checkpoint(History *history, Text name, uint32_t batch, uint32_t length);
+
 #endif

@@ -479,13 +479,17 @@ static uint64_t step_between(uint64_t low, uint64_t high) {
   return high == UINT64_MAX ? low + step : low == 0 ? high - step : low + half;
 }
 
-Status store_insert(Store *store, MessageId id, Rank before, Rank behind) {
-  assert(id == store->count && rank_below(before, behind));
-  uint64_t high = behind.anchor == before.anchor ? behind.step : UINT64_MAX, step = step_between(before.step, high);
-  if (step == 0) return STATUS_OK;
+Status store_place(Store *store, MessageId id, Rank rank) {
+  assert(id == store->count);
   Inserted *grown = memory_grow(&store->memory, store->inserted, &store->inserted_room, store->inserted_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   store->inserted = grown;
-  grown[store->inserted_count++] = (Inserted){.id = id, .rank = {.anchor = before.anchor, .step = step}};
+  grown[store->inserted_count++] = (Inserted){.id = id, .rank = rank};
   return STATUS_OK;
+}
+
+Status store_insert(Store *store, MessageId id, Rank before, Rank behind) {
+  assert(id == store->count && rank_below(before, behind));
+  uint64_t high = behind.anchor == before.anchor ? behind.step : UINT64_MAX, step = step_between(before.step, high);
+  return step == 0 ? STATUS_OK : store_place(store, id, (Rank){.anchor = before.anchor, .step = step});
 }

@@ -102,6 +102,8 @@ bool       store_is_moved(const Store *store, MessageId id);
    between them (after some forty insertions, each between the last two) its rank
    stays that of an appended one, and no list that it enters is ranked. */
 Status     store_insert(Store *store, MessageId id, Rank before, Rank behind);
+/* Ranks the newest message, just added, at exactly `rank`: for a store that is read back. STATUS_MEMORY. */
+Status     store_place(Store *store, MessageId id, Rank rank);
 
 /* The newest call of this id before message `before` that waits still, or message 0. */
 Link       store_waiting(const Store *store, Text id, MessageId before);

@@ -1,0 +1,54 @@
+/*
+** State: all that a conversation is, as one JSON object, and back.
+**
+**     {"ebb": 1,
+**      "options": {..},                         how the conversation was made; the caller's
+**      "messages": [{..}, ..],                  all ever stored, by seq, byte for byte
+**      "origins": [[seq, origin], ..],          of replacements
+**      "moved": [[seq, anchor, high, low], ..]  ranks of inserted ones, the step in two halves
+**      "answers": [[seq, message, call, ..], ..]  which call each result answers
+**      "batches": [{"parent", "parentLength", "operation", "description", "timestamp", "born", "count",
+**                   "keep": [start, count, ..], "put": [position, seq, count, ..], "ledger"}, ..],
+**      "current": 3,
+**      "checkpoints": [[name, batch, length], ..],
+**      "marks": {"pinned": [origin, ..]},
+**      "calibration": [reported, counted],
+**      "memory": {..}}                          what policies remember; the caller's
+**
+** A batch is a delta over the state of its parent from which it came: runs of
+** positions that it keeps, then runs of seqs put at ascending positions; so that
+** reading shares what was shared. What the machine has (time, addresses, order
+** of tables) is nowhere in it: equal states, equal bytes.
+*/
+#ifndef EBB_FORMAT_STATE_H
+#define EBB_FORMAT_STATE_H
+
+#include "base/buffer.h"
+#include "core/conversation.h"
+
+#define STATE_VERSION 1
+
+/* Values of the caller's, as JSON; size 0: {}. */
+typedef struct StateExtra {
+  Text options, memory;
+} StateExtra;
+
+typedef struct StateError {
+  Status status;             /* SYNTAX, ENCODING, LIMIT, SHAPE (damaged), MEMORY; RANGE: of a newer version */
+  size_t offset;             /* where, in bytes */
+  const char *expected;      /* static */
+} StateError;
+
+/* Adds the state. STATUS_MEMORY. */
+Status state_write(const Conversation *conversation, const StateExtra *extra, Buffer *out);
+
+/* Finds the caller's values, and checks that it is a state of this version. They
+   point into the bytes. */
+Status state_peek(const char *bytes, size_t size, StateExtra *extra, StateError *error);
+
+/* Makes a conversation that nobody has seen what was written; its counter and
+   tools stay. The bytes are copied. On failure it is good for nothing but
+   conversation_free. */
+Status state_read(Conversation *conversation, const char *bytes, size_t size, StateError *error);
+
+#endif
