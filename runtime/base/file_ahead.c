@@ -1,6 +1,23 @@
 #define _DEFAULT_SOURCE 1
 #include "base/file_ahead.h"
 
+#ifdef EBB_MINIMAL
+
+/* A build without threads reads whole files only. */
+FileAhead *file_ahead_start(FileReader *reader) {
+  (void)reader;
+  return NULL;
+}
+
+Status file_ahead_wait(FileAhead *ahead, size_t *available, size_t *size) {
+  (void)ahead, (void)available, (void)size;
+  return STATUS_IO;
+}
+
+void file_ahead_end(FileAhead *ahead) { (void)ahead; }
+
+#else
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -94,3 +111,5 @@ void file_ahead_end(FileAhead *ahead) {
   pthread_mutex_destroy(&ahead->lock);
   memory_free(&memory, ahead, sizeof *ahead);
 }
+
+#endif

@@ -2,7 +2,9 @@
 ** Vocabularies as files: made from what others publish, described, verified.
 */
 #define _GNU_SOURCE 1
+#ifndef EBB_MINIMAL
 #include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -237,6 +239,7 @@ static int l_verify(lua_State *L) {
 /* home() -> the path of the command or the module | nil */
 static int l_home(lua_State *L) {
   char path[4096];
+#ifndef EBB_MINIMAL
   Dl_info info;
   /* Within a program this names the program, by whatever name it was called. */
   bool found = dladdr((void *)(uintptr_t)l_home, &info) != 0 && info.dli_fname != NULL;
@@ -245,6 +248,7 @@ static int l_home(lua_State *L) {
     lua_pushlstring(L, info.dli_fname, size);
     return 1;
   }
+#endif
   ssize_t got = readlink("/proc/self/exe", path, sizeof path);
   if (got > 0 && (size_t)got < sizeof path) lua_pushlstring(L, path, (size_t)got);
   else lua_pushnil(L);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "tokens/vocab_image.h"
 
 bool vocab_name_fits(const char *name) {
@@ -133,6 +134,28 @@ Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Voca
 /* No more than an image of the largest vocabulary that numbers allow. */
 #define IMAGE_BYTES_MAX ((off_t)1 << 32)
 
+#ifdef EBB_MINIMAL
+
+/* A build without mmap has the image in its memory. */
+Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
+  char *bytes;
+  size_t size, capacity;
+  Status status = file_read(memory, path, (size_t)IMAGE_BYTES_MAX, &bytes, &size, &capacity);
+  if (status != STATUS_OK) return status;
+  status = bytes == NULL ? STATUS_SYNTAX : open_image(memory, bytes, size, false, vocab);
+  if (status == STATUS_OK) (*vocab)->capacity = capacity;
+  else memory_free(memory, bytes, capacity);
+  return status;
+}
+
+static void let_go(const Vocab *vocab) { (void)vocab; }
+
+#else
+
+static void let_go(const Vocab *vocab) {
+  if (vocab->mapped) munmap((void *)(uintptr_t)vocab->header, vocab->header->size);
+}
+
 static Status map_file(int file, void **bytes, size_t *size) {
   struct stat info;
   if (fstat(file, &info) != 0) return STATUS_IO;
@@ -160,6 +183,8 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   return status;
 }
 
+#endif
+
 Vocab *vocab_share(Vocab *vocab) {
   vocab->owners++;
   return vocab;
@@ -167,8 +192,9 @@ Vocab *vocab_share(Vocab *vocab) {
 
 void vocab_release(Vocab *vocab) {
   if (vocab == NULL || --vocab->owners > 0) return;
-  if (vocab->mapped) munmap((void *)(uintptr_t)vocab->header, vocab->header->size);
   Memory memory = vocab->memory;
+  let_go(vocab);
+  if (vocab->capacity > 0) memory_free(&memory, (void *)(uintptr_t)vocab->header, vocab->capacity);
   memory_free(&memory, vocab, sizeof *vocab);
 }
 

@@ -132,6 +132,7 @@ struct Vocab {
   Memory memory;
   const VocabHeader *header;
   bool mapped;
+  size_t capacity;           /* of a block that is the vocab's own, its bytes; 0: none */
   uint32_t token_count, longest;
   Places shorts, middles, longs, pairs, edges;
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
