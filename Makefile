@@ -8,6 +8,8 @@
 #   debug     build/debug      assertions, no optimisation
 #   sanitize  build/sanitize   the same under ASan and UBSan
 #   small     build/small      as sanitize, with tree nodes so small that short tests make high trees
+#   MINIMAL=1 build/minimal    as release, without threads, mmap, dlopen and JIT
+#   threads   build/threads    with nodes as installed, under TSan
 #   cover     build/cover      as small, without sanitizers, and counts what runs
 
 MODE   = release
@@ -15,25 +17,30 @@ PREFIX = /usr/local
 CC     = gcc
 CFLAGS = -O2 -g
 
+# The number in libebb.so's name: grows when programs must be compiled anew.
+SO_VERSION = 0
+
 LAYERS     = base tokens core format storage
 LUA_LAYERS = sandbox bind api host
 
-B_release  = build
+B_release  = build$(if $(MINIMAL),/minimal)
 B_debug    = build/debug
 B_sanitize = build/sanitize
 B_small    = build/small
+B_threads  = build/threads
 B_cover    = build/cover
-B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize, small or cover))
+B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize, small, threads or cover))
 
 SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Small accessors are called across files all the time: LTO takes a seventh off a load.
 LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
-FLAGS_release  = -O3 $(LTO) -DNDEBUG
+FLAGS_release  = -O3 $(LTO) -DNDEBUG $(if $(MINIMAL),-DEBB_MINIMAL -DEBB_NO_JIT)
 # Code that is made at run time reads whole words, which valgrind takes for errors.
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
 SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DEBB_COUNT_PROBES -DSANDBOX_SWITCHES
 FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)
+FLAGS_threads  = -O1 -fsanitize=thread
 # Without assertions: their other side must never be taken, so it is no branch to be covered.
 FLAGS_cover    = -O0 --coverage -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
 
@@ -55,7 +62,8 @@ LUA_STATIC = -L$(shell pkg-config --variable=libdir lua5.4) -Wl,--whole-archive 
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
 BINDING    = $(call objects,sandbox bind)
-HOST       = $(call objects,api host)
+API        = $(filter-out %/stdio.o,$(call objects,api))
+HOST       = $(API) $(call objects,host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
@@ -73,7 +81,7 @@ DEPS_valgrind = $(DEPS_test) valgrind
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(if $(filter release,$(MODE)),vocabularies)   ## build the command, the Lua module and its library into build/
+all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so $(B)/ebb.pc $(if $(filter build,$(B)),vocabularies)   ## build the command, the Lua module and its library, and libebb into build/
 	@:
 
 # All modes use the images that the release build makes.
@@ -91,6 +99,7 @@ test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=threads build/threads/tests/test_api_threads
 	@if tests/fuzz/can.sh 2>/dev/null; then $(MAKE) --no-print-directory $(PARALLEL) fuzzers; fi
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer
@@ -128,7 +137,7 @@ lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
 
-install: all   ## copy the command and the Lua library beneath PREFIX (/usr/local); DESTDIR is honoured
+install: all   ## copy the command, the Lua library and libebb beneath PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(B)/ebb $(DESTDIR)$(PREFIX)/bin/ebb
 	install -D -m 755 $(B)/lua/ebb/core.so $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb/core.so
 	for file in $(LUA_FILES:lua/%=%); do \
@@ -138,9 +147,18 @@ install: all   ## copy the command and the Lua library beneath PREFIX (/usr/loca
 	  test ! -f $$image || install -D -m 644 $$image $(DESTDIR)$(PREFIX)/share/ebb/vocab/$${image##*/} || exit 1; \
 	done
 
+	install -D -m 644 runtime/include/ebb.h $(DESTDIR)$(PREFIX)/include/ebb.h
+	install -D -m 644 $(B)/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.a
+	install -D -m 755 $(B)/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
+	ln -sf libebb.so.$(SO_VERSION) $(DESTDIR)$(PREFIX)/lib/libebb.so
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(B)/ebb.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
+
 uninstall:   ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/ebb
 	rm -rf $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb $(DESTDIR)$(PREFIX)/share/lua/5.4/ebb
+	rm -f $(DESTDIR)$(PREFIX)/include/ebb.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/share/ebb/vocab/cl100k_base.vocab $(DESTDIR)$(PREFIX)/share/ebb/vocab/o200k_base.vocab
 
 clean:   ## remove build/
@@ -172,20 +190,55 @@ $(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
 	$(SAY) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
+# libebb: all of it and Lua's in one object, of whose symbols only ebb_* are seen.
+# Debian's static Lua is not position-independent; runtime/api/stdio.c says how it
+# gets into a shared library all the same.
+EMBEDDABLE = $(CORE) $(BINDING) $(API) $(B)/embedded_api.o
+LUA_INSIDE = -L$(shell pkg-config --variable=libdir lua5.4) -l:liblua5.4.a
+NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
+
+$(B)/libebb.o: $(EMBEDDABLE) Makefile
+	$(SAY) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) $(NO_LTO_OUT) -r -nostdlib $(filter %.o,$^) $(LUA_INSIDE) -o $@.new
+	$(Q)objcopy --wildcard --keep-global-symbol='ebb_*' $@.new $@ && rm $@.new
+
+$(B)/libebb.a: $(B)/libebb.o
+	$(SAY) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $<
+
+$(B)/libebb.so: $(EMBEDDABLE) $(B)/runtime/api/stdio.o runtime/api/exports.map
+	$(SAY) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared -Wl,-soname,libebb.so.$(SO_VERSION) -Wl,--exclude-libs,ALL \
+	  -Wl,--version-script=runtime/api/exports.map -Wl,--wrap=stdin,--wrap=stdout,--wrap=stderr \
+	  $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(LIBS) -lm -ldl -o $@
+	$(Q)ln -sf $(@F) $@.$(SO_VERSION)
+
+# The folders are the install's; what stands behind libebb.a is private to it.
+$(B)/ebb.pc: Makefile runtime/bind/bind.h
+	@mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
+	  'Name: ebb' 'Description: conversations with language models, and what the model sees of them' \
+	  "Version: $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)" \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lebb' 'Libs.private: $(LIBS) -lm -ldl -lpthread' > $@
+
 $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-$(B)/embedded.c: runtime/host/embed.lua $(LUA_FILES) Makefile
+# What is compiled in: for the command all, for libebb what has no command line.
+$(B)/embedded.c: EMBEDDED = $(LUA_FILES) argparse
+$(B)/embedded_api.c: STRIP = --strip
+$(B)/embedded_api.c: EMBEDDED = $(filter-out lua/ebb/cli/%,$(LUA_FILES))
+$(B)/embedded.c $(B)/embedded_api.c: runtime/api/embed.lua $(LUA_FILES) Makefile
 	@mkdir -p $(@D)
 	$(SAY) EMBED $@
-	$(Q)lua5.4 runtime/host/embed.lua lua/ $(LUA_FILES) argparse > $@.new && mv $@.new $@
+	$(Q)lua5.4 runtime/api/embed.lua $(STRIP) lua/ $(EMBEDDED) > $@.new && mv $@.new $@
 
-$(B)/embedded.o: $(B)/embedded.c
+$(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c
 	$(SAY) CC $@
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind% $(B)/tests/test_sandbox%: ALL_CFLAGS += $(LUA_CFLAGS)
+$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind% $(B)/tests/test_sandbox% $(B)/tests/test_api%: ALL_CFLAGS += $(LUA_CFLAGS)
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -200,6 +253,11 @@ $(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
 
 $(B)/tests/test_sandbox%: tests/c/test_sandbox%.c $(CORE) $(call objects,sandbox) Makefile
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
+
+$(B)/tests/test_api%: tests/c/test_api%.c $(CORE) $(BINDING) $(API) $(B)/embedded_api.o Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@

@@ -185,6 +185,9 @@ int   bind_view_length(lua_State *L);
 
 /* ---- conversations (conversation.c) ---- */
 
+/* A host's memory for the conversations that are made from now on; it outlives
+   them. allocate NULL: the state's own again. May raise, but not to go back. */
+void  bind_set_conversation_memory(lua_State *L, const Memory *memory);
 ConversationHandle *bind_check_conversation(lua_State *L, int index);
 /* Before an edit: refuses during callbacks, asks the clock. The conversation
    stays at its place of the stack until the edit is done: callbacks find it there. */

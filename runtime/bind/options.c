@@ -63,6 +63,27 @@ static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
   if (status != STATUS_OK) bind_raise_status(L, status, "tools");
 }
 
+static const char CONVERSATION_MEMORY;
+
+void bind_set_conversation_memory(lua_State *L, const Memory *memory) {
+  Memory *held;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY) == LUA_TNIL) {
+    held = lua_newuserdatauv(L, sizeof *held, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY);
+  } else {
+    held = lua_touserdata(L, -1);
+  }
+  lua_pop(L, 1);
+  *held = *memory;
+}
+
+static Memory conversation_memory_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY);
+  const Memory *held = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return held != NULL && held->allocate != NULL ? *held : bind_memory(L);
+}
+
 void bind_configure(lua_State *L, int conversation, int options) {
   ConversationHandle *handle = bind_test(L, conversation, &BIND_CONVERSATION);
   conversation = lua_absindex(L, conversation);
@@ -76,7 +97,7 @@ void bind_configure(lua_State *L, int conversation, int options) {
   handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
   keep_function(L, conversation, options, "on_limit");
   bind_ask_clock(L, conversation, handle->callbacks);
-  ConversationConfig config = {.memory = bind_memory(L), .clock = bind_clock(handle->callbacks),
+  ConversationConfig config = {.memory = conversation_memory_of(L), .clock = bind_clock(handle->callbacks),
                                .counter = bind_counter(L, conversation, options), .hash_key = hash_key_system()};
   if (bind_field(L, options, "limit")) {
     handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "bind/bind.h"
-#include "host/embedded.h"
+#include "api/embedded.h"
 #include "host/host.h"
 
 #include "lauxlib.h"

@@ -55,6 +55,35 @@ function memory.keep(chat, batch, memories)
   return undo
 end
 
+--- Everything kept for a chat, by batch and policy: to be read, not changed.
+---@param chat ebb.Conversation
+---@return table<integer, table<string, table>>
+function memory.all(chat)
+  return kept[chat] or {}
+end
+
+--- Puts that in place, for a chat that was read back.
+---@param chat ebb.Conversation
+---@param all table<integer, table<string, table>>
+function memory.set_all(chat, all)
+  kept[chat] = all
+end
+
+--- A chat remembers what its fork did since, and what the fork knew at its batch
+--- `from` under the number `to`.
+---@param chat ebb.Conversation
+---@param fork ebb.Conversation
+---@param from integer
+---@param to integer
+---@return fun() undo       which needs no memory
+function memory.adopt(chat, fork, from, to)
+  local before, adopted = kept[chat], copy(kept[fork], {})
+  if adopted and from ~= to then adopted[from], adopted[to] = before and before[from], adopted[from] end
+  local function undo() kept[chat] = before end
+  kept[chat] = adopted
+  return undo
+end
+
 --- A fork remembers what its original did.
 ---@param chat ebb.Conversation
 ---@param fork ebb.Conversation

@@ -40,6 +40,14 @@ local function describe(problem, source)
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end
 
+--- What xpcall's handler makes of an error below `subject`: {message, code}.
+---@param subject function    the user's function
+---@return fun(problem: any): table
+function blame.handler(subject)
+  local source = debug.getinfo(subject, "S").source
+  return function(problem) return describe(problem, source) end
+end
+
 --- Calls `run(...)`. Returns true and its results, or false, a message with
 --- file:line, and the code of the refusal if it was one.
 ---@param subject function    the user's function that `run` leads to
@@ -47,8 +55,7 @@ end
 ---@return boolean ok
 ---@return any ...
 function blame.call(subject, run, ...)
-  local source = debug.getinfo(subject, "S").source
-  local results = table.pack(xpcall(run, function(problem) return describe(problem, source) end, ...))
+  local results = table.pack(xpcall(run, blame.handler(subject), ...))
   if results[1] then return table.unpack(results, 1, results.n) end
   local failure = results[2]
   if type(failure) ~= "table" then return false, tostring(failure), "memory" end   -- the handler itself failed

@@ -1,10 +1,12 @@
---- Compiles Lua modules to bytecode and writes them as a C file (runtime/host/embedded.h).
+--- Compiles Lua modules to bytecode and writes them as a C file (runtime/api/embedded.h).
 --
---     lua5.4 embed.lua ROOT/ FILE... MODULE... > embedded.c
+--     lua5.4 embed.lua [--strip] ROOT/ FILE... MODULE... > embedded.c
 --
 -- A FILE beneath ROOT is the module of its path; a MODULE is looked for where
--- Lua looks. Debug information stays in: errors of users name our lines too.
+-- Lua looks. Debug information stays in, as errors of users name our lines too; --strip leaves
+-- it out, for libebb: it is a sixth of what an idle runtime weighs.
 
+local strip = arg[1] == "--strip" and table.remove(arg, 1) ~= nil
 local root = arg[1]
 
 --- Module name and file of an argument.
@@ -22,7 +24,7 @@ local function compile(name, path)
   local source = file:read "a"
   file:close()
   local shown = path:sub(1, #root) == root and path:sub(#root + 1) or name .. ".lua"
-  return string.dump(assert(load(source, "@" .. shown, "t")))
+  return string.dump(assert(load(source, "@" .. shown, "t")), strip)
 end
 
 local function as_c(bytes)
@@ -40,7 +42,7 @@ for i = 2, #arg do
 end
 table.sort(modules, function(a, b) return a.name < b.name end)   -- the searcher halves
 
-print '#include "host/embedded.h"\n'
+print '#include "api/embedded.h"\n'
 for i, module in ipairs(modules) do
   print(("static const unsigned char module_%d[] = {   /* %s */\n%s};\n"):format(i, module.name, as_c(module.bytes)))
 end

@@ -1,8 +1,9 @@
 /*
-** Embedded: the Lua library as bytecode, made by embed.lua at build time.
+** Embedded: Lua modules as bytecode, made by embed.lua at build time: for the
+** command all of them, for libebb what it needs.
 */
-#ifndef EBB_HOST_EMBEDDED_H
-#define EBB_HOST_EMBEDDED_H
+#ifndef EBB_API_EMBEDDED_H
+#define EBB_API_EMBEDDED_H
 
 #include <stddef.h>
 

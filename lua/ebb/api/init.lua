@@ -1,0 +1,303 @@
+--- What libebb asks of the Lua library: JSON in, JSON out, one function per call
+-- of the C API that needs Lua.
+--
+-- The library runs in the state of the sandbox, but not in the sandbox: it has
+-- globals of its own (runtime/api/library.c), which no script sees. What comes
+-- from outside (policies, scripts) is compiled here into an environment of its
+-- own over the guarded globals.
+
+local blame = require "ebb.support.blame"
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local log = require "ebb.support.log"
+local memory = require "ebb.policies.memory"
+local options = require "ebb.support.options"
+local policies = require "ebb.policies"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+
+local api = {}
+
+local json = core.json
+
+--- The policies that the host has loaded, by name.
+---@type table<string, ebb.Policy>
+local loaded = {}
+
+--- The host sees a code and a text: the hint goes into the text.
+local function finish(ok, ...)
+  if ok then return ... end
+  local problem = ...
+  if not core.is_error(problem) or not problem.hint then error(problem, 0) end
+  return error(core.error(problem.code, ("%s (%s)"):format(problem.message, problem.hint)), 0)
+end
+
+local function told(run)
+  return function(...) return finish(pcall(run, ...)) end
+end
+
+---- JSON ----
+
+local function decode(text, what)
+  if text == nil or text == "" then return {} end
+  local value, message, code = json.decode(text)
+  if message then refuse(code, ("%s: %s"):format(what, message)) end
+  return value
+end
+
+local function decode_object(text, what)
+  local value = decode(text, what)
+  if type(value) ~= "table" or value[1] ~= nil then refuse("shape", what .. ": expected a JSON object") end
+  return value
+end
+
+--- The fields of a JSON object under their Lua names; others are refused.
+local function translate(given, names, what)
+  local result = {}
+  for key, value in pairs(given) do
+    if not names[key] then
+      local hint = suggest.hint(key, suggest.names(names))
+      refuse("unknown_name", ("%s has no option '%s'"):format(what, tostring(key)), hint)
+    end
+    if value ~= json.null then result[names[key]] = value end
+  end
+  return result
+end
+
+---- Chats ----
+
+local CHAT_OPTIONS = {
+  model = "model", encoding = "encoding", limit = "limit", tools = "tools", toolsHeading = "tools_heading",
+}
+
+--- A conversation with the host's clock, `api.clock`.
+---@param text? string
+function api.conversation(text)
+  local given = translate(decode_object(text, "options"), CHAT_OPTIONS, "a chat")
+  given.clock = api.clock
+  return ebb.conversation(given)
+end
+
+function api.apply(chat, text)
+  local results = json.array {}
+  for i, result in ipairs(chat:apply(text)) do
+    results[i] = { operation = result.operation, affectedBatchIndex = result.affected_batch_index }
+  end
+  return json.encode(results)
+end
+
+function api.batches(chat)
+  return json.encode(json.array(chat:state().batches))
+end
+
+---- What policies remember ----
+
+--- As JSON. What has no JSON form cannot be saved, and is left out with a word.
+function api.memory(chat)
+  local result = {}
+  for batch, by_policy in pairs(memory.all(chat)) do
+    for name, value in pairs(by_policy) do
+      local ok, text = pcall(json.encode, value)
+      if ok then
+        result[tostring(batch)] = result[tostring(batch)] or {}
+        result[tostring(batch)][name] = json.raw(text)
+      elseif core.is_error(text) then
+        log.write(("ebb: what policy '%s' remembers is not saved: %s"):format(name, text.message))
+      else
+        error(text, 0)
+      end
+    end
+  end
+  return json.encode(result)
+end
+
+local function memory_of_batch(batch, by_policy)
+  local index = math.tointeger(tonumber(batch))
+  if not index or type(by_policy) ~= "table" or by_policy[1] ~= nil then
+    refuse("shape", "memory: expected what policies remember, by the numbers of batches")
+  end
+  for _, value in pairs(by_policy) do
+    if type(value) ~= "table" then refuse("shape", "memory: expected tables") end
+  end
+  return index, by_policy
+end
+
+function api.set_memory(chat, text)
+  local all = {}
+  for batch, by_policy in pairs(decode_object(text, "memory")) do
+    local index, value = memory_of_batch(batch, by_policy)
+    all[index] = value
+  end
+  memory.set_all(chat, all)
+end
+
+--- Before a fork is joined: the chat remembers what was remembered there, with
+--- the fork's current batch under the number that it will have.
+---@return fun() undo      which needs no memory
+function api.adopt(chat, fork, batch)
+  return memory.adopt(chat, fork, fork:stats().current_batch_index, batch)
+end
+
+---- Policies and scripts ----
+
+--- Runs the text of a script in globals of its own, over those of the sandbox.
+local function compile(name, source)
+  local environment = setmetatable({ print = print }, { __index = _G, __metatable = false })
+  local chunk, problem = load(source, "@" .. name, "t", environment)
+  return chunk or refuse("syntax", problem)
+end
+
+--- Compiles, checks and swaps; whatever fails, the old one stays.
+function api.policy_load(name, source)
+  if options.contains(policies.names, name) then
+    refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
+  end
+  local value = compile(name, source)()
+  if type(value) == "function" then value = { trim = value } end
+  if type(value) ~= "table" then
+    refuse("shape", ("%s: expected a policy, the text returned %s"):format(name, type(value)),
+      "return { name = ..., trim = function(draft, budget, options) ... end }")
+  end
+  local policy = {}
+  for field, part in pairs(policies.find(value)) do
+    policy[field] = part
+  end
+  policy.name = name   -- the host's name for it is what ledgers and memories say
+  loaded[name] = policy
+end
+
+local function find(name)
+  if type(name) ~= "string" then refuse("argument", "a policy is named by a string") end
+  if loaded[name] then return loaded[name] end
+  if options.contains(policies.names, name) then return policies.find(name) end
+  if name:find "%.lua$" then return policies.find(name) end
+  local known = suggest.names(loaded)
+  table.move(policies.names, 1, #policies.names, #known + 1, known)
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known))
+end
+
+--- { "name", { name = "other", option = value } } as chat:trim takes it.
+local function policy_list(list)
+  local steps = {}
+  for i, entry in ipairs(list) do
+    local step = {}
+    if type(entry) == "table" then
+      for key, value in pairs(entry) do
+        if key ~= "name" then step[key] = value end
+      end
+    end
+    step[1] = find(type(entry) == "table" and entry.name or entry)
+    steps[i] = step
+  end
+  if #steps == 0 then refuse("argument", "policy: an empty list") end
+  return steps
+end
+
+local function resolve(policy, given)
+  if policy:find "^%s*%[" then
+    if given ~= nil then refuse("argument", "options of several policies stand in their list") end
+    return policy_list(decode(policy, "policy"))
+  end
+  local spec = { find(policy) }
+  if given ~= nil and type(given) ~= "table" then refuse("argument", "options: expected a JSON object") end
+  for name, value in pairs(given or {}) do
+    if type(name) ~= "string" then refuse("argument", "options: expected a JSON object") end
+    spec[name] = value
+  end
+  return spec
+end
+
+local TRIM_OPTIONS = {
+  budget = "budget", reserve = "reserve", guards = "guards", dryRun = "dry_run", options = "options",
+}
+
+--- Everything that can be wrong with the arguments is found here, before it runs.
+local function read_trim(policy, text)
+  local given = translate(decode_object(text, "options"), TRIM_OPTIONS, "a trim")
+  given.policy = resolve(policy or policies.default, given.options)
+  given.options = nil
+  return given
+end
+
+local COUNTS = { "before", "after", "budget", "trust", "dropped", "replaced", "inserted", "kept", "batch", "refused" }
+
+local function encode_report(report)
+  local result = { ledger = json.array {} }
+  for _, name in ipairs(COUNTS) do
+    result[name] = report[name]
+  end
+  for i = 1, #report.ledger do
+    result.ledger[i] = report.ledger[i]
+  end
+  return json.encode(result)
+end
+
+local function trim(chat, given)
+  local report, message, code = chat:trim(given)
+  if not report then error(core.error(code, message), 0) end
+  return encode_report(report)
+end
+
+--- The calls below give a function that runs within limits.
+
+function api.trim(chat, policy, text)
+  local given = read_trim(policy, text)
+  return told(function() return trim(chat, given) end)
+end
+
+function api.policy_loader(name, source)
+  return told(function() return api.policy_load(name, source) end)
+end
+
+---- Tasks ----
+
+--- request() for scripts and policies: a value goes to the host as JSON, its
+--- answer comes back so.
+---@param ask fun(text: string): string
+function api.requester(ask)
+  return function(value)
+    return (json.decode(ask(json.encode(value))))
+  end
+end
+
+--- The host's model for policies, as chat:trim wants it.
+local function model(request)
+  request.type = "model"
+  local ok, answer = pcall(_G.request, request)
+  if ok then return answer end
+  return nil, core.is_error(answer) and answer.message or type(answer) == "table" and answer.message or tostring(answer)
+end
+
+function api.task_trim(chat, policy, text)
+  local given = read_trim(policy, text)
+  given.model = model
+  return told(function() return trim(chat, given) end)
+end
+
+--- Says where in the script it happened. A table of the script's own, {code, message},
+--- is its own business.
+local function script_handler(chunk)
+  local describe = blame.handler(chunk)
+  return function(problem)
+    if type(problem) == "table" and not core.is_error(problem) then return problem end
+    return describe(problem)
+  end
+end
+
+function api.task_script(chat, name, source, arguments)
+  local chunk = compile(name, source)
+  local value
+  if arguments ~= "" then value = decode(arguments, "arguments") end
+  local handler = script_handler(chunk)
+  return function()
+    local ok, result = xpcall(chunk, handler, chat, value)
+    if not ok then error(result, 0) end
+    return json.encode(result == nil and json.null or result)
+  end
+end
+
+for name, run in pairs(api) do
+  api[name] = told(run)
+end
+
+return api

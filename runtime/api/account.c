@@ -1,0 +1,49 @@
+/*
+** Accounts: what one chat and its forks hold of the runtime's memory, and a limit.
+**
+** Batches, drafts and ledgers may outlive their chat in the hands of a script,
+** and their blocks come back here: so an account lives until nobody holds it and
+** no block is left.
+*/
+#include "api/api.h"
+
+struct Account {
+  Memory memory;
+  size_t used, limit;
+  uint32_t holders;
+};
+
+static void end_if_empty(Account *account) {
+  Memory memory = account->memory;
+  if (account->holders == 0 && account->used == 0) memory_free(&memory, account, sizeof *account);
+}
+
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  Account *account = user;
+  if (block == NULL) old_size = 0;
+  bool over = new_size > old_size && account->limit > 0 && new_size - old_size > account->limit - account->used;
+  if (over) return NULL;
+  void *answer = account->memory.allocate(account->memory.user, block, old_size, new_size);
+  if (answer == NULL && new_size > 0) return NULL;
+  account->used = account->used - old_size + new_size;
+  if (new_size == 0) end_if_empty(account);
+  return answer;
+}
+
+Account *account_new(const Memory *memory, size_t limit) {
+  Account *account = memory_new(memory, sizeof *account);
+  if (account != NULL) *account = (Account){.memory = *memory, .limit = limit, .holders = 1};
+  return account;
+}
+
+Account *account_share(Account *account) {
+  account->holders++;
+  return account;
+}
+
+void account_release(Account *account) {
+  account->holders--;
+  end_if_empty(account);
+}
+
+Memory account_memory(Account *account) { return (Memory){.allocate = allocate, .user = account}; }

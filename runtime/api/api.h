@@ -1,0 +1,169 @@
+/*
+** What the files of libebb share. Each public function does three things: it
+** enters its runtime (no call from a callback), works, and leaves with a status.
+**
+**     host --> ebb_* --> api_enter --> core, for what needs no Lua (append, read)
+**                                 \--> sandbox_run -> lua/ebb/api      trusted, unlimited
+**                                 \--> sandbox_call, task_step         scripts, within limits
+**
+** Memory: host's allocator <- runtime (counts, limits) <- Lua, and per chat an
+** account (account.c) <- conversation. Whatever Lua holds for a chat or a task
+** lies in the registry under the address of the chat or task.
+*/
+#ifndef EBB_API_API_H
+#define EBB_API_API_H
+
+#include <stdbool.h>
+
+#include "bind/bind.h"
+#include "core/join.h"
+#include "include/ebb.h"
+#include "sandbox/sandbox.h"
+
+typedef struct Account Account;
+
+enum { ANSWERS = 2 };        /* texts that one call hands out, at most */
+
+struct ebb_runtime {
+  ebb_config config;         /* filled up with defaults */
+  Memory host, memory;       /* the host's allocator, and that which counts it */
+  size_t used;               /* bytes, this struct included */
+  Sandbox *sandbox;
+  lua_State *L;              /* its main thread */
+  ebb_chat *chats;
+  ebb_task *tasks;           /* in order of their start */
+  ebb_task *turn;            /* where the next step goes on; NULL: at the first */
+  uint64_t events;           /* numbers given so far */
+  bool busy;                 /* a call of the host's is under way */
+  Buffer answers[ANSWERS], module;
+  ebb_error error;
+  char code[64], message[1024];
+};
+
+struct ebb_chat {
+  ebb_runtime *runtime;
+  ConversationHandle *handle;   /* held by the registry */
+  Account *account;
+  uint64_t changes;             /* other than by ebb_chat_append */
+  char *options;                /* as it was made with: JSON, options_size bytes */
+  size_t options_size;
+  ebb_chat *next;
+};
+
+/* The registry holds the fork under the branch's address. */
+typedef struct Branch {
+  ebb_chat *chat;
+  ConversationHandle *fork;
+  JoinBase base;
+  uint64_t changes;             /* of the chat, when it began */
+  StoreMark mark;               /* of the store, when it began */
+  int64_t stored;               /* messages that work on the branch has added to it */
+} Branch;
+
+typedef enum TaskPhase { PHASE_READY, PHASE_WAITING, PHASE_ENDED } TaskPhase;
+
+struct ebb_task {
+  ebb_runtime *runtime;
+  Task *task;
+  Branch branch;
+  TaskPhase phase;
+  bool cancelled;
+  uint64_t event;               /* number of the event that waits to be fetched; 0: none */
+  ebb_event_kind kind;
+  ebb_status status;            /* of a failure, and its texts */
+  char *code, *message;         /* both in `texts` */
+  char texts[320];
+  Buffer json;                  /* of the event */
+  void *user;
+  ebb_task *next;
+};
+
+/* ---- runtime.c ---- */
+
+/* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
+ebb_status api_enter(ebb_runtime *runtime);
+ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
+int64_t    api_now(ebb_runtime *runtime);
+/* Empties an answer, to be filled; api_answer hands it out. */
+Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
+ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
+
+/* ---- error.c ---- */
+
+/* Notes an error; answers its status. code NULL: the status's name. */
+ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...);
+ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what);
+/* What the sandbox says of a call that ended so. */
+ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end);
+ebb_status api_status_of_code(const char *code);
+
+/* ---- account.c ---- */
+
+/* One chat's memory, its forks' included. It ends with the last of its blocks and
+   holders; `memory` is the runtime's, `limit` 0: none. NULL for want of memory. */
+Account *account_new(const Memory *memory, size_t limit);
+Account *account_share(Account *account);
+void     account_release(Account *account);
+Memory   account_memory(Account *account);
+
+/* ---- library.c ---- */
+
+/* What the host's `read` has under a name, at most `cap` bytes: ABSENT, IO, LIMIT, MEMORY. */
+Status     api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out);
+/* Opens the Lua library beside the guarded globals. */
+ebb_status api_open_library(ebb_runtime *runtime);
+/* Pushes a function of lua/ebb/api; for use within sandbox_run. */
+void       api_push_function(lua_State *L, const char *name);
+/* Runs a C function protected, without limits; its argument is `data`. */
+ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
+/* Puts the value on top, which it pops, where api_call and task_start find it. */
+void       api_hold(lua_State *L);
+bool       api_push_held(ebb_runtime *runtime);
+/* Calls it within the runtime's limits; its result, a string, becomes answer 0
+   (out NULL: it has none). */
+ebb_status api_call_held(ebb_runtime *runtime, Buffer *out);
+SandboxLimits api_limits(const ebb_runtime *runtime);
+
+/* ---- chat.c ---- */
+
+/* A chat without a conversation, in no list yet. */
+ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options, size_t size, ebb_chat **chat);
+ebb_status chat_make(ebb_chat *chat);                  /* its conversation, by its options */
+void       chat_discard(ebb_chat *chat);               /* not in a list */
+void       chat_enlist(ebb_chat *chat);
+void       chat_push(lua_State *L, const void *holder);/* what the registry holds for a chat or task */
+/* Ends a conversation at once, not when the collector comes by. */
+void       chat_drop(ebb_runtime *runtime, const void *holder);
+Conversation *chat_conversation(const ebb_chat *chat);
+/* Before an edit: what time it is. */
+void       chat_tick(ebb_chat *chat);
+/* Collects all garbage: something failed for want of memory, or left a draft behind. */
+void       api_collect_all(ebb_runtime *runtime);
+
+/* ---- branch.c ---- */
+
+Branch     branch_of(ebb_chat *chat);
+/* Makes the fork and pushes it; for use within sandbox_run. */
+void       branch_push_fork(lua_State *L, Branch *branch);
+/* Brings back what was done on the fork; if it fails, nothing has changed. */
+ebb_status branch_commit(Branch *branch);
+/* Around work that may store: what happens between the two is the branch's own. */
+void       branch_work(Branch *branch);
+void       branch_rest(Branch *branch);
+void       branch_end(Branch *branch);                 /* also without a fork */
+/* The same after a failure: the store forgets what the branch added, unless others
+   have added since. */
+void       branch_abandon(Branch *branch);
+
+/* ---- save.c ---- */
+
+ebb_status chat_save(ebb_chat *chat, Buffer *out);
+
+/* ---- task.c ---- */
+
+void       task_discard(ebb_task *task);               /* out of the list, and freed */
+void       task_note_event(ebb_task *task, ebb_event_kind kind);
+/* The task ends with the runtime's last error. */
+void       task_fail(ebb_task *task, ebb_status status);
+
+#endif

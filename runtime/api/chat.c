@@ -1,0 +1,170 @@
+/*
+** Chats: made, forked, freed. The conversation is a userdata of the Lua library,
+** so that policies find in it what they know; the registry holds it under the
+** address of its chat.
+*/
+#include <string.h>
+
+#include "api/api.h"
+
+void chat_push(lua_State *L, const void *holder) { lua_rawgetp(L, LUA_REGISTRYINDEX, holder); }
+
+Conversation *chat_conversation(const ebb_chat *chat) { return chat->handle->conversation; }
+
+void chat_tick(ebb_chat *chat) { chat->handle->callbacks->now = api_now(chat->runtime); }
+
+/* ---- making ---- */
+
+ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options, size_t size, ebb_chat **made) {
+  ebb_chat *chat = memory_new(&runtime->memory, sizeof *chat);
+  char *copy = size == 0 ? NULL : memory_new(&runtime->memory, size);
+  bool good = chat != NULL && (size == 0 || copy != NULL);
+  if (good && account == NULL) account = account_new(&runtime->memory, runtime->config.chat_memory);
+  else if (good) account_share(account);
+  if (!good || account == NULL) {
+    memory_free(&runtime->memory, copy, size);
+    memory_free(&runtime->memory, chat, sizeof *chat);
+    return api_fail_status(runtime, STATUS_MEMORY, "a chat");
+  }
+  if (size > 0) memcpy(copy, options, size);
+  *chat = (ebb_chat){.runtime = runtime, .account = account, .options = copy, .options_size = size};
+  *made = chat;
+  return EBB_OK;
+}
+
+void chat_enlist(ebb_chat *chat) {
+  chat->next = chat->runtime->chats;
+  chat->runtime->chats = chat;
+}
+
+/* Takes the conversation on top, and holds it. */
+static void hold(lua_State *L, ebb_chat *chat) {
+  ConversationHandle *handle = bind_check_conversation(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, chat);
+  chat->handle = handle;
+}
+
+static int l_make(lua_State *L) {
+  ebb_chat *chat = lua_touserdata(L, 1);
+  Memory memory = account_memory(chat->account);
+  bind_set_conversation_memory(L, &memory);
+  api_push_function(L, "conversation");
+  lua_pushlstring(L, chat->options == NULL ? "" : chat->options, chat->options_size);
+  lua_call(L, 1, 1);
+  hold(L, chat);
+  return 0;
+}
+
+static int l_own_memory(lua_State *L) {
+  static const Memory none = {0};
+  bind_set_conversation_memory(L, &none);
+  return 0;
+}
+
+ebb_status chat_make(ebb_chat *chat) {
+  ebb_runtime *runtime = chat->runtime;
+  ebb_status status = api_run(runtime, l_make, chat);
+  SandboxEnd end = sandbox_run(runtime->sandbox, l_own_memory, NULL);
+  if (status == EBB_OK && end != SANDBOX_OK) status = api_fail_end(runtime, end);
+  /* What was half made holds memory of the account until it is collected. */
+  if (status != EBB_OK) api_collect_all(runtime);
+  return status;
+}
+
+static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **made) {
+  ebb_chat *chat;
+  ebb_status status = chat_new(runtime, NULL, options, size, &chat);
+  if (status != EBB_OK) return status;
+  status = chat_make(chat);
+  if (status != EBB_OK) {
+    chat_discard(chat);
+    return status;
+  }
+  chat_enlist(chat);
+  *made = chat;
+  return EBB_OK;
+}
+
+ebb_status ebb_chat_new(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **chat) {
+  if (chat == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, make_chat(runtime, options, size, chat)) : status;
+}
+
+/* ---- forking ---- */
+
+typedef struct Forking {
+  ebb_chat *from, *to;
+} Forking;
+
+static int l_fork(lua_State *L) {
+  Forking *forking = lua_touserdata(L, 1);
+  chat_push(L, forking->from);
+  lua_getfield(L, -1, "fork");
+  lua_insert(L, -2);
+  lua_call(L, 1, 1);
+  hold(L, forking->to);
+  return 0;
+}
+
+static ebb_status fork_chat(ebb_chat *chat, ebb_chat **made) {
+  Forking forking = {.from = chat};
+  ebb_status status = chat_new(chat->runtime, chat->account, chat->options, chat->options_size, &forking.to);
+  if (status != EBB_OK) return status;
+  status = api_run(chat->runtime, l_fork, &forking);
+  if (status != EBB_OK) {
+    chat_discard(forking.to);
+    return status;
+  }
+  chat_enlist(forking.to);
+  *made = forking.to;
+  return EBB_OK;
+}
+
+ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork) {
+  if (chat == NULL || fork == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, fork_chat(chat, fork)) : status;
+}
+
+/* ---- ending ---- */
+
+/* Setting nil needs no memory, and raises nothing. */
+void chat_drop(ebb_runtime *runtime, const void *holder) {
+  lua_State *L = runtime->L;
+  if (!lua_checkstack(L, 2)) return;         /* the collector does it with the runtime */
+  lua_rawgetp(L, LUA_REGISTRYINDEX, holder);
+  ConversationHandle *handle = lua_touserdata(L, -1);
+  if (handle != NULL) {
+    conversation_free(handle->conversation);
+    handle->conversation = NULL;
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, holder);
+  }
+  lua_pop(L, 1);
+}
+
+void chat_discard(ebb_chat *chat) {
+  ebb_runtime *runtime = chat->runtime;
+  chat_drop(runtime, chat);
+  account_release(chat->account);
+  memory_free(&runtime->memory, chat->options, chat->options_size);
+  memory_free(&runtime->memory, chat, sizeof *chat);
+}
+
+/* Drafts of a policy that was stopped point to its conversation until they are
+   collected; that is why a conversation's own end does not need it. */
+void ebb_chat_free(ebb_chat *chat) {
+  if (chat == NULL) return;
+  ebb_runtime *runtime = chat->runtime;
+  if (runtime->busy) return;
+  ebb_task *next;
+  for (ebb_task *task = runtime->tasks; task != NULL; task = next) {
+    next = task->next;
+    if (task->branch.chat == chat) task_discard(task);
+  }
+  ebb_chat **place = &runtime->chats;
+  while (*place != chat) place = &(*place)->next;
+  *place = chat->next;
+  chat_discard(chat);
+}

@@ -1,0 +1,184 @@
+/*
+** Edits. Appending, the one that happens all the time, goes straight to the core;
+** so do those that take no JSON.
+*/
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "format/place.h"
+
+/* ---- appending ---- */
+
+/* A message, or a list of them. */
+typedef struct Incoming {
+  Json json;
+  Reader reader;
+  bool list, done;
+} Incoming;
+
+static Status next(void *user, bool *more, Text *raw, MessageShape *shape) {
+  Incoming *incoming = user;
+  Json *json = &incoming->json;
+  *more = incoming->list ? json_next_element(json) : !incoming->done;
+  incoming->done = true;
+  if (*more) reader_message(&incoming->reader, json, raw, shape);
+  else if (json->status == STATUS_OK) json_end(json);
+  return json->status;
+}
+
+static ebb_status fail_incoming(ebb_runtime *runtime, const Incoming *incoming, const char *text, size_t size,
+                                Status status) {
+  const Json *json = &incoming->json;
+  char path[120];
+  if (json->status == STATUS_OK) {
+    if (status == STATUS_ARGUMENT) return api_fail(runtime, EBB_ARGUMENT, NULL, "append: no messages");
+    return api_fail_status(runtime, status, "append");
+  }
+  size_t offset = (size_t)(json->error - text);
+  Place place = place_of(text, size, offset);
+  place_path(text, size, offset, false, path, sizeof path);
+  return api_fail(runtime, api_status_of_code(status_code(status)), NULL, "append: %u:%u: expected %s%s%s",
+                  (unsigned)place.line, (unsigned)place.byte, json->expected, path[0] == '\0' ? "" : " at ", path);
+}
+
+static Status append_once(ebb_chat *chat, Incoming *incoming, const char *text, size_t size) {
+  JsonKind kind;
+  incoming->done = false;
+  json_open(&incoming->json, text, size);
+  incoming->list = json_peek(&incoming->json, &kind) && kind == JSON_ARRAY;
+  if (incoming->list) json_enter(&incoming->json);
+  if (incoming->json.status != STATUS_OK) return incoming->json.status;
+  MessageSource source = {.next = next, .user = incoming};
+  return operation_append(chat_conversation(chat), &source);
+}
+
+static ebb_status append(ebb_chat *chat, const char *text, size_t size) {
+  Incoming incoming;
+  reader_init(&incoming.reader, chat->runtime->memory);
+  chat_tick(chat);
+  Status status = append_once(chat, &incoming, text, size);
+  if (status == STATUS_MEMORY) {
+    api_collect_all(chat->runtime);
+    status = append_once(chat, &incoming, text, size);
+  }
+  reader_free(&incoming.reader);
+  return status == STATUS_OK ? EBB_OK : fail_incoming(chat->runtime, &incoming, text, size, status);
+}
+
+ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size) {
+  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, append(chat, json, size)) : status;
+}
+
+/* ---- operations ---- */
+
+typedef struct Applying {
+  Branch branch;
+  Text operations;
+} Applying;
+
+static int l_apply(lua_State *L) {
+  Applying *applying = lua_touserdata(L, 1);
+  Buffer *out = &applying->branch.chat->runtime->answers[0];
+  api_push_function(L, "apply");
+  branch_push_fork(L, &applying->branch);
+  lua_pushlstring(L, applying->operations.bytes, applying->operations.size);
+  lua_call(L, 2, 1);
+  Text text = bind_text(L, -1);
+  Status status = buffer_add(out, text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "apply");
+}
+
+static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results) {
+  Applying applying = {.branch = branch_of(chat), .operations = text_plain(json, size)};
+  ebb_text answer;
+  api_answer_buffer(chat->runtime, 0);
+  chat_tick(chat);
+  branch_work(&applying.branch);
+  ebb_status status = api_run(chat->runtime, l_apply, &applying);
+  branch_rest(&applying.branch);
+  if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
+  if (status == EBB_OK) status = branch_commit(&applying.branch);
+  if (status == EBB_OK && results != NULL) *results = answer;
+  if (status == EBB_OK) branch_end(&applying.branch);
+  else branch_abandon(&applying.branch);
+  return status;
+}
+
+ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results) {
+  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, apply(chat, json, size, results)) : status;
+}
+
+/* ---- without JSON ---- */
+
+static ebb_status rollback(ebb_chat *chat, uint32_t batch) {
+  chat_tick(chat);
+  Status status = operation_rollback(chat_conversation(chat), batch, false, 0);
+  if (status == STATUS_RANGE) {
+    return api_fail(chat->runtime, EBB_RANGE, NULL, "rollback: batch %u is not there; there are %u", (unsigned)batch,
+                    (unsigned)ebb_chat_batch_count(chat));
+  }
+  if (status != STATUS_OK) return api_fail_status(chat->runtime, status, "rollback");
+  chat->changes++;
+  return EBB_OK;
+}
+
+ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, rollback(chat, batch)) : status;
+}
+
+/* Names end up in JSON. */
+static ebb_status check_name(ebb_runtime *runtime, const char *name, const char *what) {
+  size_t size = strlen(name);
+  bool good = size > 0 && size <= 255 && utf8_check(name, size) == size;
+  return good ? EBB_OK : api_fail(runtime, EBB_ARGUMENT, NULL, "%s: a name is UTF-8 of 1 to 255 bytes", what);
+}
+
+static ebb_status checkpoint(ebb_chat *chat, const char *name) {
+  ebb_status status = check_name(chat->runtime, name, "checkpoint");
+  if (status != EBB_OK) return status;
+  Status noted = history_name(conversation_history(chat_conversation(chat)), text_of(name));
+  if (noted == STATUS_OK) chat->changes++;
+  return api_fail_status(chat->runtime, noted, "checkpoint");
+}
+
+ebb_status ebb_chat_checkpoint(ebb_chat *chat, const char *name) {
+  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, checkpoint(chat, name)) : status;
+}
+
+static ebb_status mark(ebb_chat *chat, uint32_t index, const char *name, bool set) {
+  Conversation *conversation = chat_conversation(chat);
+  ebb_status status = check_name(chat->runtime, name, "mark");
+  if (status != EBB_OK) return status;
+  uint32_t count = ebb_chat_count(chat);
+  if (index >= count)
+    return api_fail(chat->runtime, EBB_RANGE, NULL, "mark: message %u: the chat has %u", (unsigned)index,
+                    (unsigned)count);
+  MessageId origin =
+      store_origin(conversation_store(conversation), sequence_at(conversation_list(conversation), index));
+  Status done = STATUS_OK;
+  if (set) done = marks_add(conversation_marks(conversation), text_of(name), origin);
+  else marks_remove(conversation_marks(conversation), text_of(name), origin);
+  if (done == STATUS_OK) chat->changes++;
+  return api_fail_status(chat->runtime, done, "mark");
+}
+
+ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *name) {
+  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, mark(chat, index, name, true)) : status;
+}
+
+ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name) {
+  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, mark(chat, index, name, false)) : status;
+}

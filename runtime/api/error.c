@@ -1,0 +1,70 @@
+/*
+** Errors: a status for programs, a text for people. The text lives in the
+** runtime, so that running out of memory can be told too.
+*/
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* By status; scripts and the Lua library raise the same words. */
+static const char *const NAMES[] = {
+  "ok", "more", "none", "memory", "argument", "unknown_name", "out_of_range", "limit", "syntax", "encoding", "shape",
+  "role", "duplicate", "absent", "io", "cannot_fit", "over_budget", "policy", "script", "model", "fuel", "deadline",
+  "cancelled", "conflict", "busy", "version", "damaged"};
+
+enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
+
+_Static_assert(NAME_COUNT == EBB_DAMAGED + 1, "each status has a name");
+
+const char *ebb_status_name(ebb_status status) {
+  return (unsigned)status < NAME_COUNT ? NAMES[status] : "unknown";
+}
+
+ebb_status api_status_of_code(const char *code) {
+  for (unsigned i = EBB_MEMORY; i < NAME_COUNT; i++) {
+    if (strcmp(code, NAMES[i]) == 0) return (ebb_status)i;
+  }
+  bool argument = strcmp(code, "guarded") == 0 || strcmp(code, "closed") == 0;
+  return argument ? EBB_ARGUMENT : EBB_SCRIPT;
+}
+
+/* Cuts at a character: `text` is full when it has size - 1 bytes. */
+static void end_at_character(char *text, size_t size, int wanted) {
+  size_t at = size - 1;
+  if (wanted < 0 || (size_t)wanted < size) return;
+  while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) at--;
+  if (at > 0 && (unsigned char)text[at - 1] >= 0xc0) at--;
+  text[at] = '\0';
+}
+
+ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int wanted = vsnprintf(runtime->message, sizeof runtime->message, format, arguments);
+  va_end(arguments);
+  end_at_character(runtime->message, sizeof runtime->message, wanted);
+  snprintf(runtime->code, sizeof runtime->code, "%s", code != NULL ? code : ebb_status_name(status));
+  runtime->error = (ebb_error){.status = status, .code = runtime->code, .message = runtime->message};
+  return status;
+}
+
+ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what) {
+  ebb_status answer = api_status_of_code(status_code(status));
+  if (status == STATUS_OK) return EBB_OK;
+  return api_fail(runtime, answer, status_code(status), "%s: %s", what, status_code(status));
+}
+
+ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end) {
+  if (end == SANDBOX_OK) return EBB_OK;
+  const char *code = sandbox_code(runtime->sandbox);
+  ebb_status status = end == SANDBOX_ERROR ? api_status_of_code(code) : api_status_of_code(sandbox_end_code(end));
+  if (end == SANDBOX_ERROR && strcmp(code, "error") == 0) code = "script";
+  return api_fail(runtime, status, code, "%s", sandbox_message(runtime->sandbox));
+}
+
+const ebb_error *ebb_last_error(const ebb_runtime *runtime) {
+  static const ebb_error none = {.status = EBB_ARGUMENT, .code = "argument", .message = "there is no runtime"};
+  return runtime == NULL ? &none : &runtime->error;
+}

@@ -1,0 +1,286 @@
+/*
+** The Lua library inside of a sandbox's state: trusted, with globals of its own.
+**
+**     _G of scripts        guarded libraries, request
+**     globals of ours      the same values; and a require of the modules that are
+**                          compiled in, debug.getinfo, an os that knows nothing
+**
+** A module of ours sees the state's guarded pcall and string as scripts do, so a
+** limit that is reached in the middle of it falls through it too. What reads
+** files, environment or folders is not there, or asks the host's `read`.
+*/
+#include <string.h>
+
+#include "api/api.h"
+#include "api/embedded.h"
+
+#include "lauxlib.h"
+#include "lualib.h"
+
+/* Addresses are keys of the registry. */
+static const char GLOBALS, MODULES, FUNCTIONS, HELD;
+
+static ebb_runtime *runtime_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+/* ---- modules ---- */
+
+static const EmbeddedModule *find_embedded(const char *name) {
+  size_t low = 0, high = embedded_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(embedded_modules[middle].name, name);
+    if (order == 0) return &embedded_modules[middle];
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+/* require(name), for our modules only. */
+static int l_require(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
+  if (lua_getfield(L, 2, name) != LUA_TNIL) return 1;
+  const EmbeddedModule *module = find_embedded(name);
+  if (module == NULL) return luaL_error(L, "no module '%s' in libebb", name);
+  lua_pushfstring(L, "@%s", name);
+  if (luaL_loadbufferx(L, (const char *)module->bytes, module->size, lua_tostring(L, -1), "b") != LUA_OK)
+    return lua_error(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
+  lua_setupvalue(L, -2, 1);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, 2, name);
+  return 1;
+}
+
+/* ---- what stands in the place of files ---- */
+
+struct ebb_sink {
+  Buffer *buffer;
+  size_t cap;
+  bool over;
+};
+
+ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size) {
+  if (sink == NULL || (bytes == NULL && size > 0)) return EBB_ARGUMENT;
+  sink->over = sink->over || size > sink->cap - sink->buffer->size;
+  if (sink->over) return EBB_LIMIT;
+  return buffer_add(sink->buffer, bytes, size) == STATUS_OK ? EBB_OK : EBB_MEMORY;
+}
+
+/* No path leads out of what the host calls its own. */
+static bool is_relative(const char *name) {
+  if (name[0] == '\0' || name[0] == '/') return false;
+  for (const char *at = name; *at != '\0'; at++) {
+    bool letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
+                  strchr("_-./", *at) != NULL;
+    if (!letter || ((at[0] == '.' || at[0] == '/') && (at[1] == '.' || at[1] == '/'))) return false;
+  }
+  return name[0] != '.';
+}
+
+Status api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out) {
+  ebb_sink sink = {.buffer = out, .cap = cap};
+  if (runtime->config.read == NULL || !is_relative(name)) return STATUS_ABSENT;
+  ebb_status status = runtime->config.read(runtime->config.user, name, &sink);
+  if (sink.over) return STATUS_LIMIT;
+  return status == EBB_OK       ? STATUS_OK
+         : status == EBB_ABSENT ? STATUS_ABSENT
+         : status == EBB_MEMORY ? STATUS_MEMORY
+                                : STATUS_IO;
+}
+
+/* read_file(path, cap) -> text | nil, message, code */
+static int l_read_file(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  lua_Integer cap = luaL_optinteger(L, 2, (lua_Integer)FILE_BYTES_MAX);
+  Buffer *out = bind_buffer(L);
+  Status status = api_read(runtime_of(L), path, (size_t)(cap < 0 ? 0 : cap), out);
+  if (status != STATUS_OK)
+    return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, status_code(status)));
+  lua_pushlstring(L, out->bytes == NULL ? "" : out->bytes, out->size);
+  return 1;
+}
+
+/* For everything else that would reach out. */
+static int l_absent(lua_State *L) { return bind_refuse(L, "absent", "libebb reads and writes no files"); }
+
+static int l_nothing(lua_State *L) {
+  (void)L;
+  return 0;
+}
+
+static int l_clock(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)api_now(runtime_of(L)));
+  return 1;
+}
+
+/* A warning of the library's. */
+static int l_warn(lua_State *L) {
+  ebb_runtime *runtime = runtime_of(L);
+  size_t size;
+  const char *line = luaL_checklstring(L, 1, &size);
+  if (runtime->config.log != NULL) runtime->config.log(runtime->config.user, EBB_LOG_WARNING, line, size);
+  return 0;
+}
+
+/* ---- opening ---- */
+
+static void push_closure(lua_State *L, ebb_runtime *runtime, lua_CFunction function) {
+  lua_pushlightuserdata(L, runtime);
+  lua_pushcclosure(L, function, 1);
+}
+
+/* Pushes the core without its ways to files. */
+static void push_core(lua_State *L, ebb_runtime *runtime) {
+  static const char *const files[] = {"load", "write_file", "list_folder", "make_folder", "tokenizer", NULL};
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getglobal(L, "string");                /* the core asks there for the state's own find */
+  lua_setfield(L, -2, "string");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, luaopen_ebb_core);
+  lua_call(L, 0, 1);                         /* core */
+  for (int i = 0; files[i] != NULL; i++) {
+    lua_pushcfunction(L, l_absent);
+    lua_setfield(L, -2, files[i]);
+  }
+  push_closure(L, runtime, l_read_file);
+  lua_setfield(L, -2, "read_file");
+  lua_newtable(L);
+  lua_pushcfunction(L, l_nothing);
+  lua_setfield(L, -2, "home");
+  lua_setfield(L, -2, "vocab");
+  bind_push_methods(L, &BIND_CONVERSATION);
+  lua_pushcfunction(L, l_absent);
+  lua_setfield(L, -2, "save");
+  lua_pop(L, 1);
+}
+
+/* Pushes {name = function}. */
+static void push_table_of(lua_State *L, const char *name, lua_CFunction function) {
+  lua_newtable(L);
+  if (function != NULL) lua_pushcfunction(L, function);
+  else lua_insert(L, -2);
+  lua_setfield(L, -2, name);
+}
+
+/* debug.getinfo, which tells in which line of a policy something went wrong. */
+static void push_getinfo(lua_State *L) {
+  lua_pushcfunction(L, luaopen_debug);
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "getinfo");
+  lua_remove(L, -2);
+}
+
+static void open_globals(lua_State *L) {
+  lua_newtable(L);
+  lua_pushglobaltable(L);
+  for (lua_pushnil(L); lua_next(L, -2) != 0;) {      /* ours, guarded, name, value */
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -5);
+  }
+  lua_setfield(L, -2, "_G");                 /* where scripts look for names */
+  lua_pushcfunction(L, l_require);
+  lua_setfield(L, -2, "require");
+  push_table_of(L, "getenv", l_nothing);
+  lua_setfield(L, -2, "os");
+  lua_newtable(L);
+  push_getinfo(L);
+  lua_setfield(L, -2, "getinfo");
+  lua_setfield(L, -2, "debug");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
+}
+
+/* The function that the library's own log writes to. */
+static void open_log(lua_State *L, ebb_runtime *runtime) {
+  lua_pushcfunction(L, l_require);
+  lua_pushliteral(L, "ebb.support.log");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "to");
+  push_closure(L, runtime, l_warn);
+  lua_call(L, 1, 0);
+  lua_pop(L, 1);
+}
+
+/* Scripts' request() speaks JSON to the host. */
+static void open_request(lua_State *L) {
+  api_push_function(L, "requester");
+  lua_getglobal(L, "request");
+  lua_call(L, 1, 1);
+  lua_setglobal(L, "request");
+}
+
+static int l_open(lua_State *L) {
+  ebb_runtime *runtime = lua_touserdata(L, 1);
+  open_globals(L);
+  lua_newtable(L);
+  push_core(L, runtime);
+  lua_setfield(L, -2, "ebb.core");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
+  open_log(L, runtime);
+  lua_pushcfunction(L, l_require);
+  lua_pushliteral(L, "ebb.api");
+  lua_call(L, 1, 1);
+  push_closure(L, runtime, l_clock);
+  lua_setfield(L, -2, "clock");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_pushboolean(L, 0);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD);
+  open_request(L);
+  return 0;
+}
+
+ebb_status api_open_library(ebb_runtime *runtime) { return api_run(runtime, l_open, runtime); }
+
+/* ---- calling ---- */
+
+void api_push_function(lua_State *L, const char *name) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+}
+
+ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data) {
+  return api_fail_end(runtime, sandbox_run(runtime->sandbox, function, data));
+}
+
+/* The place exists: neither this nor taking it back needs memory. */
+void api_hold(lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD); }
+
+static void let_go(lua_State *L) {
+  lua_pushboolean(L, 0);
+  api_hold(L);
+}
+
+bool api_push_held(ebb_runtime *runtime) {
+  lua_State *L = runtime->L;
+  if (!lua_checkstack(L, 4)) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &HELD);
+  let_go(L);
+  return true;
+}
+
+SandboxLimits api_limits(const ebb_runtime *runtime) {
+  const ebb_config *config = &runtime->config;
+  SandboxLimits limits = {.fuel = config->fuel != 0 ? config->fuel : SANDBOX_FUEL,
+                          .microseconds = config->deadline_us != 0 ? config->deadline_us : SANDBOX_DEADLINE};
+  if (config->deterministic) limits.microseconds = 0;
+  return limits;
+}
+
+ebb_status api_call_held(ebb_runtime *runtime, Buffer *out) {
+  lua_State *L = runtime->L;
+  SandboxLimits limits = api_limits(runtime);
+  if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "the call");
+  SandboxEnd end = sandbox_call(runtime->sandbox, 0, 1, &limits);
+  if (end != SANDBOX_OK) return api_fail_end(runtime, end);
+  size_t size = 0;
+  const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "";
+  Status status = out == NULL ? STATUS_OK : buffer_add(out, bytes, size);
+  lua_pop(L, 1);
+  return status == STATUS_OK ? EBB_OK : api_fail_status(runtime, status, "the answer");
+}

@@ -1,0 +1,97 @@
+/*
+** What a chat shows: plain fields, JSON. Needs no Lua but for the list of batches.
+*/
+#include <string.h>
+
+#include "api/api.h"
+
+static const Sequence *list_of(const ebb_chat *chat) { return conversation_list(chat_conversation(chat)); }
+
+static const History *history_of(const ebb_chat *chat) { return conversation_history(chat_conversation(chat)); }
+
+uint32_t ebb_chat_count(const ebb_chat *chat) { return chat == NULL ? 0 : sequence_count(list_of(chat)); }
+uint64_t ebb_chat_tokens(const ebb_chat *chat) {
+  return chat == NULL ? 0 : conversation_tokens(chat_conversation(chat));
+}
+uint32_t ebb_chat_batch(const ebb_chat *chat) { return chat == NULL ? 0 : history_current(history_of(chat)); }
+uint32_t ebb_chat_batch_count(const ebb_chat *chat) { return chat == NULL ? 0 : history_count(history_of(chat)); }
+
+/* ---- one message ---- */
+
+static Status add_texts(const Message *message, Buffer *out) {
+  uint32_t at = 0;
+  Text text;
+  Status status = STATUS_OK;
+  for (bool first = true; status == STATUS_OK && message_next_text(message, &at, &text); first = false) {
+    if (!first) status = buffer_add_byte(out, '\n');
+    if (status == STATUS_OK) status = text_decode(text, out);
+  }
+  return status;
+}
+
+static ebb_status read_message(ebb_chat *chat, uint32_t index, ebb_message *read) {
+  ebb_runtime *runtime = chat->runtime;
+  uint32_t count = ebb_chat_count(chat);
+  if (index >= count)
+    return api_fail(runtime, EBB_RANGE, NULL, "message %u: the chat has %u", (unsigned)index, (unsigned)count);
+  MessageId id = sequence_at(list_of(chat), index);
+  const Message *message = conversation_message(chat_conversation(chat), id);
+  Text raw = message_raw(message);
+  Status status = add_texts(message, api_answer_buffer(runtime, 0));
+  if (status == STATUS_OK) status = buffer_add(api_answer_buffer(runtime, 1), raw.bytes, raw.size);
+  if (status != STATUS_OK) return api_fail_status(runtime, status, "message");
+  read->seq = id;
+  read->tokens = message_tokens(message);
+  read->role = role_name(message_role(message));
+  read->timestamp = 0;
+  read->has_timestamp = message_timestamp(message, &read->timestamp);
+  ebb_status answer = api_answer(runtime, 0, &read->text);
+  return answer == EBB_OK ? api_answer(runtime, 1, &read->json) : answer;
+}
+
+ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message) {
+  if (chat == NULL || message == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  if (message->size < sizeof *message)
+    status = api_fail(chat->runtime, EBB_UNKNOWN_VERSION, NULL, "ebb_message.size is not set");
+  return api_leave(chat->runtime, status == EBB_OK ? read_message(chat, index, message) : status);
+}
+
+/* ---- lists ---- */
+
+static Status add(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
+
+static ebb_status write_list(ebb_chat *chat, ebb_text *json) {
+  Sink sink = {.write = add, .user = api_answer_buffer(chat->runtime, 0)};
+  Status status = document_write(&chat->handle->document, chat_conversation(chat), list_of(chat), sink);
+  return status == STATUS_OK ? api_answer(chat->runtime, 0, json) : api_fail_status(chat->runtime, status, "json");
+}
+
+ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json) {
+  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, write_list(chat, json)) : status;
+}
+
+static int l_batches(lua_State *L) {
+  ebb_chat *chat = lua_touserdata(L, 1);
+  api_push_function(L, "batches");
+  chat_push(L, chat);
+  lua_call(L, 1, 1);
+  Text text = bind_text(L, -1);
+  Status status = buffer_add(&chat->runtime->answers[0], text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "batches");
+}
+
+static ebb_status list_batches(ebb_chat *chat, ebb_text *json) {
+  api_answer_buffer(chat->runtime, 0);
+  ebb_status status = api_run(chat->runtime, l_batches, chat);
+  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
+}
+
+ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) {
+  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, list_batches(chat, json)) : status;
+}

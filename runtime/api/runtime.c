@@ -1,0 +1,169 @@
+/*
+** Runtimes: their memory, and who may be in them.
+*/
+#include <string.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+
+uint32_t ebb_api_version(void) { return EBB_API_VERSION; }
+const char *ebb_version(void) { return EBB_VERSION; }
+
+/* ---- memory ---- */
+
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  ebb_runtime *runtime = user;
+  if (block == NULL) old_size = 0;           /* Lua says there what the block is for */
+  if (block == NULL && new_size == 0) return NULL;
+  size_t limit = runtime->config.memory_limit;
+  bool over =
+      new_size > old_size && limit > 0 && (runtime->used > limit || new_size - old_size > limit - runtime->used);
+  if (over) return NULL;
+  void *answer = runtime->host.allocate(runtime->host.user, block, old_size, new_size);
+  if (answer == NULL && new_size > 0) return NULL;
+  runtime->used = runtime->used - old_size + new_size;
+  return answer;
+}
+
+size_t ebb_runtime_memory(const ebb_runtime *runtime) { return runtime == NULL ? 0 : runtime->used; }
+
+/* ---- callbacks ---- */
+
+static void print(void *user, const char *line, size_t size) {
+  ebb_runtime *runtime = user;
+  if (runtime->config.log != NULL) runtime->config.log(runtime->config.user, EBB_LOG_PRINT, line, size);
+}
+
+/* "my.tools" for a script's require is the host's "my/tools.lua". */
+static Status module(void *user, const char *name, const char **text, size_t *size) {
+  ebb_runtime *runtime = user;
+  Buffer path;
+  buffer_init(&path, runtime->memory);
+  Status status = buffer_add_string(&path, name);
+  for (size_t i = 0; i < path.size; i++) {
+    if (path.bytes[i] == '.') path.bytes[i] = '/';
+  }
+  if (status == STATUS_OK) status = buffer_add(&path, ".lua", sizeof ".lua");
+  buffer_reset(&runtime->module);
+  if (status == STATUS_OK) status = api_read(runtime, path.bytes, SANDBOX_SOURCE, &runtime->module);
+  buffer_free(&path);
+  *text = runtime->module.bytes == NULL ? "" : runtime->module.bytes;
+  *size = runtime->module.size;
+  return status;
+}
+
+int64_t api_now(ebb_runtime *runtime) {
+  if (runtime->config.clock_ms != NULL) return runtime->config.clock_ms(runtime->config.user);
+  Clock clock = clock_system();
+  return clock_now(&clock);
+}
+
+/* ---- life ---- */
+
+/* The config as this library knows it: what an older caller does not have is 0. */
+static ebb_status read_config(const ebb_config *given, ebb_config *config) {
+  *config = (ebb_config){.size = sizeof *config};
+  if (given == NULL) return EBB_OK;
+  bool known = given->size >= offsetof(ebb_config, clock_ms) && given->size <= sizeof *config;
+  if (!known) return EBB_UNKNOWN_VERSION;
+  memcpy(config, given, given->size);
+  config->size = sizeof *config;
+  return config->deterministic && config->clock_ms == NULL ? EBB_ARGUMENT : EBB_OK;
+}
+
+static ebb_status open_sandbox(ebb_runtime *runtime) {
+  const ebb_config *config = &runtime->config;
+  SandboxConfig wanted = {.memory = runtime->memory,
+                          .memory_limit = config->script_memory,
+                          .limits = api_limits(runtime),
+                          .seed = config->seed,
+                          .user = runtime,
+                          .print = print,
+                          .module = module};
+  runtime->sandbox = sandbox_new(&wanted);
+  if (runtime->sandbox == NULL) return EBB_MEMORY;
+  runtime->L = sandbox_state(runtime->sandbox);
+  return api_open_library(runtime);
+}
+
+ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
+  ebb_config config;
+  if (made == NULL) return EBB_ARGUMENT;
+  ebb_status status = read_config(given, &config);
+  if (status != EBB_OK) return status;
+  Memory host = memory_system();
+  if (config.allocate != NULL) host = (Memory){.allocate = config.allocate, .user = config.user};
+  ebb_runtime *runtime = memory_new(&host, sizeof *runtime);
+  if (runtime == NULL) return EBB_MEMORY;
+  *runtime = (ebb_runtime){.config = config, .host = host, .used = sizeof *runtime};
+  runtime->memory = (Memory){.allocate = allocate, .user = runtime};
+  for (int i = 0; i < ANSWERS; i++) buffer_init(&runtime->answers[i], runtime->memory);
+  buffer_init(&runtime->module, runtime->memory);
+  api_fail(runtime, EBB_OK, NULL, "nothing has failed");
+  status = open_sandbox(runtime);
+  if (status == EBB_OK) *made = runtime;
+  else ebb_runtime_free(runtime);
+  return status;
+}
+
+void ebb_runtime_free(ebb_runtime *runtime) {
+  if (runtime == NULL) return;
+  while (runtime->tasks != NULL) ebb_task_free(runtime->tasks);
+  while (runtime->chats != NULL) ebb_chat_free(runtime->chats);
+  sandbox_free(runtime->sandbox);
+  for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
+  buffer_free(&runtime->module);
+  Memory host = runtime->host;
+  memory_free(&host, runtime, sizeof *runtime);
+}
+
+/* ---- entering ---- */
+
+ebb_status api_enter(ebb_runtime *runtime) {
+  if (runtime == NULL) return EBB_ARGUMENT;
+  if (runtime->busy) return EBB_BUSY;
+  runtime->busy = true;
+  return EBB_OK;
+}
+
+ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
+  runtime->busy = false;
+  return status;
+}
+
+Buffer *api_answer_buffer(ebb_runtime *runtime, int number) {
+  buffer_reset(&runtime->answers[number]);
+  return &runtime->answers[number];
+}
+
+ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text) {
+  Buffer *answer = &runtime->answers[number];
+  Status status = buffer_add_byte(answer, '\0');
+  if (status != STATUS_OK) return api_fail_status(runtime, status, "the answer");
+  *text = (ebb_text){.bytes = answer->bytes, .size = answer->size - 1};
+  return EBB_OK;
+}
+
+/* ---- garbage, and being stopped ---- */
+
+void api_collect_all(ebb_runtime *runtime) {
+  lua_gc(runtime->L, LUA_GCCOLLECT);         /* whole: what died in mid-cycle is found too */
+}
+
+ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done) {
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  bool complete = true;
+  if (microseconds == 0) api_collect_all(runtime);
+  else complete = sandbox_collect(runtime->sandbox, microseconds);
+  if (done != NULL) *done = complete;
+  return api_leave(runtime, EBB_OK);
+}
+
+void ebb_cancel(ebb_runtime *runtime) {
+  if (runtime != NULL) sandbox_cancel(runtime->sandbox);
+}
+
+void ebb_uncancel(ebb_runtime *runtime) {
+  if (runtime != NULL) sandbox_uncancel(runtime->sandbox);
+}

@@ -1,0 +1,226 @@
+/*
+** Steps and events. A step gives each ready task its share of what is left of
+** the budget, in turns, until nothing is ready or nothing is left.
+*/
+#define _DEFAULT_SOURCE 1
+#include <string.h>
+#include <time.h>
+
+#include "api/api.h"
+
+enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
+
+/* What a step may still use. */
+typedef struct Budget {
+  uint64_t microseconds, fuel;   /* 0: no bound */
+  uint64_t began, used_fuel;
+} Budget;
+
+static uint64_t now_us(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t share_of(uint64_t left, uint32_t ready, uint64_t least) {
+  uint64_t share = left / ready;
+  if (share < least) share = least;
+  return share < left ? share : left;
+}
+
+/* False when it is used up. */
+static bool share_budget(const Budget *budget, uint32_t ready, uint64_t *microseconds, uint64_t *fuel) {
+  *microseconds = *fuel = 0;
+  if (budget->microseconds > 0) {
+    uint64_t used = now_us() - budget->began;
+    if (used >= budget->microseconds) return false;
+    *microseconds = share_of(budget->microseconds - used, ready, SHARE_LEAST_US);
+  }
+  if (budget->fuel > 0) {
+    if (budget->used_fuel >= budget->fuel) return false;
+    *fuel = share_of(budget->fuel - budget->used_fuel, ready, SHARE_LEAST_FUEL);
+  }
+  return true;
+}
+
+/* ---- one slice ---- */
+
+/* Copies the string on top, which it pops, into the task's event. */
+static ebb_status take_json(ebb_task *task) {
+  lua_State *L = task->runtime->L;
+  size_t size = 0;
+  const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "null";
+  if (size == 0) size = strlen(bytes);
+  buffer_reset(&task->json);
+  Status status = buffer_add(&task->json, bytes, size);
+  if (status == STATUS_OK) status = buffer_add_byte(&task->json, '\0');
+  lua_pop(L, 1);
+  return api_fail_status(task->runtime, status, "the event of a task");
+}
+
+static void end_done(ebb_task *task, int results) {
+  lua_State *L = task->runtime->L;
+  lua_settop(L, lua_gettop(L) - results + (results > 0));
+  ebb_status status = results > 0 ? take_json(task) : EBB_OK;
+  if (status == EBB_OK) status = branch_commit(&task->branch);
+  if (status == EBB_OK) task_note_event(task, EBB_EVENT_DONE);
+  else task_fail(task, status);
+}
+
+static void end_request(ebb_task *task) {
+  ebb_status status = api_fail_end(task->runtime, task_request(task->task));
+  if (status == EBB_OK) status = take_json(task);
+  if (status == EBB_OK) task_note_event(task, EBB_EVENT_REQUEST);
+  else task_fail(task, status);
+}
+
+static void run_slice(ebb_task *task, uint64_t microseconds, uint64_t fuel) {
+  int results = 0;
+  task->branch.fork->callbacks->now = api_now(task->runtime);
+  branch_work(&task->branch);
+  TaskState state = task_step(task->task, microseconds, fuel, &results);
+  branch_rest(&task->branch);
+  switch (state) {
+    case TASK_MORE: break;
+    case TASK_DONE: end_done(task, results); break;
+    case TASK_REQUEST: end_request(task); break;
+    case TASK_FAILED: task_fail(task, api_fail_end(task->runtime, task_end(task->task))); break;
+  }
+}
+
+/* ---- all of them ---- */
+
+static uint32_t count_ready(const ebb_runtime *runtime) {
+  uint32_t ready = 0;
+  for (const ebb_task *task = runtime->tasks; task != NULL; task = task->next) ready += task->phase == PHASE_READY;
+  return ready;
+}
+
+/* The one whose turn it is; one is ready. */
+static ebb_task *take_turn(ebb_runtime *runtime) {
+  ebb_task *task = runtime->turn != NULL ? runtime->turn : runtime->tasks;
+  while (task->phase != PHASE_READY) task = task->next != NULL ? task->next : runtime->tasks;
+  runtime->turn = task->next;
+  return task;
+}
+
+static ebb_status step(ebb_runtime *runtime, Budget *budget) {
+  uint64_t microseconds, fuel;
+  for (;;) {
+    uint32_t ready = count_ready(runtime);
+    if (ready == 0) return EBB_OK;
+    if (!share_budget(budget, ready, &microseconds, &fuel)) return EBB_MORE;
+    ebb_task *task = take_turn(runtime);
+    uint64_t before = task_used(task->task).fuel;
+    run_slice(task, microseconds, fuel);
+    uint64_t after = task->task != NULL ? task_used(task->task).fuel : sandbox_used(runtime->sandbox).fuel;
+    budget->used_fuel += after > before ? after - before : 0;
+  }
+}
+
+ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) {
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  Budget budget = {.microseconds = runtime->config.deterministic ? 0 : microseconds, .fuel = fuel};
+  if (budget.microseconds > 0) budget.began = now_us();
+  return api_leave(runtime, step(runtime, &budget));
+}
+
+/* ---- events ---- */
+
+static ebb_task *first_event(ebb_runtime *runtime) {
+  ebb_task *first = NULL;
+  for (ebb_task *task = runtime->tasks; task != NULL; task = task->next) {
+    if (task->event != 0 && (first == NULL || task->event < first->event)) first = task;
+  }
+  return first;
+}
+
+static ebb_status tell_failure(ebb_task *task, ebb_text *json) {
+  Buffer *out = api_answer_buffer(task->runtime, 0);
+  Status status = buffer_add_string(out, "{\"code\":\"");
+  if (status == STATUS_OK) status = text_escape(text_of(task->code), out);
+  if (status == STATUS_OK) status = buffer_add_string(out, "\",\"message\":\"");
+  if (status == STATUS_OK) status = text_escape(text_of(task->message), out);
+  if (status == STATUS_OK) status = buffer_add_string(out, "\"}");
+  return status == STATUS_OK ? api_answer(task->runtime, 0, json) : api_fail_status(task->runtime, status, "an event");
+}
+
+static ebb_status next_event(ebb_runtime *runtime, ebb_event *event) {
+  ebb_task *task = first_event(runtime);
+  if (task == NULL) return EBB_NONE;
+  event->kind = task->kind;
+  event->task = task;
+  event->chat = task->branch.chat;
+  event->status = task->status;
+  ebb_status status = EBB_OK;
+  if (task->kind == EBB_EVENT_FAILED) status = tell_failure(task, &event->json);
+  else event->json = (ebb_text){.bytes = task->json.bytes, .size = task->json.size - 1};
+  if (status == EBB_OK) task->event = 0;
+  return status;
+}
+
+ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event) {
+  if (event == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  if (event->size < sizeof *event) status = api_fail(runtime, EBB_UNKNOWN_VERSION, NULL, "ebb_event.size is not set");
+  return api_leave(runtime, status == EBB_OK ? next_event(runtime, event) : status);
+}
+
+/* ---- answers ---- */
+
+typedef struct Answering {
+  ebb_task *task;
+  Text json;
+} Answering;
+
+static int l_answer(lua_State *L) {
+  Answering *answering = lua_touserdata(L, 1);
+  Json json;
+  JsonValue value;
+  json_open(&json, answering->json.bytes, answering->json.size);
+  if (!json_value(&json, &value) || !json_end(&json)) {
+    return bind_raise(L, status_code(json.status), NULL, "answer: byte %I: expected %s",
+                      (lua_Integer)(json.error - json.start) + 1, json.expected);
+  }
+  lua_pushlstring(L, answering->json.bytes, answering->json.size);
+  api_hold(L);
+  return 0;
+}
+
+static ebb_status check_waiting(ebb_task *task) {
+  if (task->phase == PHASE_WAITING && task->event == 0) return EBB_OK;
+  return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task waits for no answer to a request that was fetched");
+}
+
+static ebb_status answer(ebb_task *task, const char *json, size_t size) {
+  ebb_runtime *runtime = task->runtime;
+  Answering answering = {.task = task, .json = text_plain(json, size)};
+  ebb_status status = check_waiting(task);
+  if (status == EBB_OK) status = api_run(runtime, l_answer, &answering);
+  if (status != EBB_OK) return status;
+  if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "answer");
+  status = api_fail_end(runtime, task_answer(task->task));
+  if (status == EBB_OK) task->phase = PHASE_READY;
+  return status;
+}
+
+ebb_status ebb_answer(ebb_task *task, const char *json, size_t size) {
+  if (task == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(task->runtime);
+  return status == EBB_OK ? api_leave(task->runtime, answer(task, json, size)) : status;
+}
+
+static ebb_status refuse(ebb_task *task, const char *message) {
+  ebb_status status = check_waiting(task);
+  if (status == EBB_OK) status = api_fail_end(task->runtime, task_refuse(task->task, "refused", message));
+  if (status == EBB_OK) task->phase = PHASE_READY;
+  return status;
+}
+
+ebb_status ebb_refuse(ebb_task *task, const char *message) {
+  if (task == NULL || message == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(task->runtime);
+  return status == EBB_OK ? api_leave(task->runtime, refuse(task, message)) : status;
+}

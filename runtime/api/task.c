@@ -1,0 +1,134 @@
+/*
+** Tasks: what they start with, and how they end. Each works on a branch of its
+** chat, which comes back when it is done, and is let go.
+*/
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- starting ---- */
+
+typedef struct Starting {
+  ebb_task *task;
+  const char *function;
+  Text texts[3];             /* bytes NULL: nil */
+} Starting;
+
+/* Leaves what is to run where task_start takes it from. */
+static int l_start(lua_State *L) {
+  Starting *starting = lua_touserdata(L, 1);
+  ebb_task *task = starting->task;
+  api_push_function(L, starting->function);
+  branch_push_fork(L, &task->branch);        /* function fork */
+  for (int i = 0; i < 3; i++) {
+    if (starting->texts[i].bytes != NULL) lua_pushlstring(L, starting->texts[i].bytes, starting->texts[i].size);
+    else lua_pushnil(L);
+  }
+  lua_call(L, 4, 1);
+  api_hold(L);
+  return 0;
+}
+
+static ebb_status start(Starting *starting) {
+  ebb_task *task = starting->task;
+  ebb_runtime *runtime = task->runtime;
+  SandboxLimits limits = api_limits(runtime);
+  chat_tick(task->branch.chat);
+  ebb_status status = api_run(runtime, l_start, starting);
+  if (status != EBB_OK) return status;
+  if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "a task");
+  return api_fail_end(runtime, task_start(runtime->sandbox, 0, &limits, &task->task));
+}
+
+static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made) {
+  ebb_runtime *runtime = chat->runtime;
+  ebb_task *task = memory_new(&runtime->memory, sizeof *task);
+  if (task == NULL) return api_fail_status(runtime, STATUS_MEMORY, "a task");
+  *task = (ebb_task){.runtime = runtime, .branch = branch_of(chat)};
+  buffer_init(&task->json, runtime->memory);
+  ebb_task **place = &runtime->tasks;
+  while (*place != NULL) place = &(*place)->next;
+  *place = task;
+  starting->task = task;
+  ebb_status status = start(starting);
+  if (status == EBB_OK) *made = task;
+  else task_discard(task);
+  return status;
+}
+
+ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task) {
+  if (chat == NULL || task == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  Starting starting = {.function = "task_trim", .texts = {policy == NULL ? (Text){0} : text_of(policy),
+                                                          text_plain(options == NULL ? "" : options, size)}};
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;
+}
+
+ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size, const char *arguments,
+                           size_t arguments_size, ebb_task **task) {
+  bool absent = arguments == NULL && arguments_size > 0;
+  if (chat == NULL || name == NULL || source == NULL || task == NULL || absent) return EBB_ARGUMENT;
+  Starting starting = {.function = "task_script",
+                       .texts = {text_of(name), text_plain(source, size),
+                                 text_plain(arguments == NULL ? "" : arguments, arguments_size)}};
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;
+}
+
+/* ---- ending ---- */
+
+void task_note_event(ebb_task *task, ebb_event_kind kind) {
+  task->kind = kind;
+  task->event = ++task->runtime->events;
+  task->phase = kind == EBB_EVENT_REQUEST ? PHASE_WAITING : PHASE_ENDED;
+  if (task->phase != PHASE_ENDED) return;
+  task_free(task->task);
+  task->task = NULL;
+  if (kind == EBB_EVENT_DONE) branch_end(&task->branch);
+  else branch_abandon(&task->branch);
+}
+
+void task_fail(ebb_task *task, ebb_status status) {
+  const ebb_error *error = &task->runtime->error;
+  int size = snprintf(task->texts, sizeof task->texts, "%.60s", error->code);
+  task->code = task->texts;
+  task->message = task->texts + size + 1;
+  size_t room = sizeof task->texts - (size_t)size - 1, length = strlen(error->message);
+  if (length >= room) length = utf8_check(error->message, room - 1);
+  memcpy(task->message, error->message, length);
+  task->message[length] = '\0';
+  task->status = status;
+  task_note_event(task, EBB_EVENT_FAILED);
+}
+
+void task_discard(ebb_task *task) {
+  ebb_runtime *runtime = task->runtime;
+  ebb_task **place = &runtime->tasks;
+  while (*place != task) place = &(*place)->next;
+  *place = task->next;
+  if (runtime->turn == task) runtime->turn = task->next;
+  task_free(task->task);
+  if (task->phase != PHASE_ENDED) branch_abandon(&task->branch);
+  buffer_free(&task->json);
+  memory_free(&runtime->memory, task, sizeof *task);
+}
+
+void ebb_task_free(ebb_task *task) {
+  if (task != NULL && !task->runtime->busy) task_discard(task);
+}
+
+ebb_status ebb_task_cancel(ebb_task *task) {
+  if (task == NULL || task->phase == PHASE_ENDED) return EBB_ARGUMENT;
+  ebb_runtime *runtime = task->runtime;
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  task_fail(task, api_fail(runtime, EBB_CANCELLED, NULL, "the task was cancelled"));
+  return api_leave(runtime, EBB_OK);
+}
+
+void *ebb_task_user(const ebb_task *task) { return task == NULL ? NULL : task->user; }
+
+void ebb_task_set_user(ebb_task *task, void *user) {
+  if (task != NULL) task->user = user;
+}

@@ -1,0 +1,75 @@
+/*
+** Policies: loaded, and run to the end. Both are scripts, and run within limits.
+*/
+#include <string.h>
+
+#include "api/api.h"
+
+/* What a call of lua/ebb/api takes: a branch or not, and texts; NULL bytes are nil. */
+typedef struct Asking {
+  const char *function;
+  Branch *branch;
+  Text texts[2];
+} Asking;
+
+/* Leaves the function that is to run within limits. */
+static int l_prepare(lua_State *L) {
+  const Asking *asking = lua_touserdata(L, 1);
+  api_push_function(L, asking->function);
+  if (asking->branch != NULL) branch_push_fork(L, asking->branch);
+  for (int i = 0; i < 2; i++) {
+    if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
+    else lua_pushnil(L);
+  }
+  lua_call(L, lua_gettop(L) - 2, 1);
+  api_hold(L);
+  return 0;
+}
+
+static Text text_or_nil(const char *string) { return string == NULL ? (Text){0} : text_of(string); }
+
+/* ---- trimming ---- */
+
+static ebb_status trim(ebb_chat *chat, const char *policy, Text options, ebb_text *report) {
+  ebb_runtime *runtime = chat->runtime;
+  ebb_text answer;
+  Branch branch = branch_of(chat);
+  Asking asking = {.function = "trim", .branch = &branch, .texts = {text_or_nil(policy), options}};
+  chat_tick(chat);
+  branch_work(&branch);
+  ebb_status status = api_run(runtime, l_prepare, &asking);
+  if (status == EBB_OK) status = api_call_held(runtime, api_answer_buffer(runtime, 0));
+  branch_rest(&branch);
+  if (status == EBB_OK) status = api_answer(runtime, 0, &answer);
+  if (status == EBB_OK) status = branch_commit(&branch);
+  if (status == EBB_OK && report != NULL) *report = answer;
+  if (status == EBB_OK) branch_end(&branch);
+  else branch_abandon(&branch);
+  return status;
+}
+
+ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_text *report) {
+  if (chat == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  return api_leave(chat->runtime, trim(chat, policy, text_plain(options == NULL ? "" : options, size), report));
+}
+
+/* ---- loading ---- */
+
+static ebb_status load(ebb_runtime *runtime, const char *name, Text source) {
+  Asking asking = {.function = "policy_loader", .texts = {text_of(name), source}};
+  bool fits = name[0] != '\0' && strlen(name) <= 63 &&
+              name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+  if (!fits)
+    return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': the name of a policy is up to 63 letters, digits, '_' or '-'",
+                    name);
+  ebb_status status = api_run(runtime, l_prepare, &asking);
+  return status == EBB_OK ? api_call_held(runtime, NULL) : status;
+}
+
+ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
+  if (name == NULL || source == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, load(runtime, name, text_plain(source, size))) : status;
+}

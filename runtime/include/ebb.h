@@ -1,0 +1,320 @@
+/*
+** Ebb: keeps conversations with language models, and lets Lua scripts decide
+** what the model sees of them.
+**
+**     ebb_runtime   a sandboxed Lua and its policies; several per process, as
+**       ebb_chat    many conversations as you like
+**       ebb_task    work in slices: a policy or a script on a copy of a chat
+**
+**     ebb_runtime *runtime;
+**     ebb_chat *chat;
+**     if (ebb_runtime_new(NULL, &runtime) != EBB_OK) return 1;
+**     if (ebb_chat_new(runtime, NULL, 0, &chat) == EBB_OK &&
+**         ebb_chat_append(chat, message, strlen(message)) == EBB_OK) ...
+**     ebb_runtime_free(runtime);
+**
+** Errors: what can fail answers an ebb_status. Anything but EBB_OK has changed
+** nothing, and ebb_last_error says more. The library never aborts, exits or
+** prints. A NULL handle, or NULL for a result that is not marked "may be NULL",
+** is EBB_ARGUMENT.
+**
+** Texts go in as (pointer, size), UTF-8, without a NUL behind them, and are
+** copied. Texts that come out, in an ebb_text, have a NUL behind them, belong to
+** the runtime, and are valid until the next call with that runtime or anything
+** of it. Names are C strings.
+**
+** Threads: a runtime and all that is of it belong to one thread at a time, and
+** are not re-entered from a callback: EBB_BUSY, and what frees does nothing. ebb_cancel alone may come from
+** any thread. Different runtimes have nothing in common. The library makes no
+** threads. The C stack of a thread that uses it needs 1 MiB, say 2.
+**
+** Memory: all of it comes from the allocator of the config, Lua's own included.
+** (PCRE2, where a vocabulary brings expressions of its own, takes it too.)
+**
+** JSON has camelCase names, positions from 0, half-open ranges.
+*/
+#ifndef EBB_H
+#define EBB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined __GNUC__
+#define EBB_API __attribute__((visibility("default")))
+#else
+#define EBB_API
+#endif
+
+/* ---- versions ---- */
+
+/* Grows by one when something is added, which older programs need not know. A
+   change that they would have to know comes with another name of the library. */
+#define EBB_API_VERSION 1
+
+/* Of the library at run time. */
+EBB_API uint32_t    ebb_api_version(void);
+EBB_API const char *ebb_version(void);         /* "0.1.0"; static */
+
+/* ---- how calls end ---- */
+
+typedef enum ebb_status {
+  EBB_OK = 0,
+  EBB_MORE,            /* ebb_step: the budget is spent, and there is work left */
+  EBB_NONE,            /* ebb_next_event: nothing has happened */
+  EBB_MEMORY,          /* an allocation failed, or a memory limit was reached */
+  EBB_ARGUMENT,        /* a value that is not allowed, or none where one is needed */
+  EBB_UNKNOWN_NAME,    /* no such policy, option, encoding, model, operation ... */
+  EBB_RANGE,           /* no such position, batch or message */
+  EBB_LIMIT,           /* over a cap: bytes, depth, sums */
+  EBB_SYNTAX,          /* not JSON; a script that is not Lua */
+  EBB_ENCODING,        /* not UTF-8 */
+  EBB_SHAPE,           /* JSON, or Lua, but not what was expected */
+  EBB_ROLE,            /* a role that nobody knows */
+  EBB_DUPLICATE,       /* a key that must be unique stands twice */
+  EBB_ABSENT,          /* the host's `read` does not have it */
+  EBB_IO,              /* the host's `read` failed */
+  EBB_CANNOT_FIT,      /* trim: what guards hold is over the budget alone */
+  EBB_OVER_BUDGET,     /* trim: the policy left too much */
+  EBB_POLICY,          /* the policy failed; the message has file:line */
+  EBB_SCRIPT,          /* a script failed; the same */
+  EBB_MODEL,           /* a model gave no answer that could be used */
+  EBB_FUEL,            /* a script used up its fuel */
+  EBB_DEADLINE,        /* ... its time */
+  EBB_CANCELLED,       /* ebb_cancel, ebb_task_cancel */
+  EBB_CONFLICT,        /* the chat was changed while a task worked on its copy */
+  EBB_BUSY,            /* the runtime is at work: called from one of its callbacks */
+  EBB_UNKNOWN_VERSION, /* a config, or a saved chat, of a version that this library does not know */
+  EBB_DAMAGED          /* a saved chat that contradicts itself */
+} ebb_status;
+
+/* "ok", "memory", "cannot_fit" ...; "unknown" for what is none. Static. */
+EBB_API const char *ebb_status_name(ebb_status status);
+
+typedef struct ebb_runtime ebb_runtime;
+typedef struct ebb_chat ebb_chat;
+typedef struct ebb_task ebb_task;
+
+typedef struct ebb_text {
+  const char *bytes;   /* never NULL after a call that succeeded; a NUL stands behind the last */
+  size_t size;
+} ebb_text;
+
+/* ---- runtimes ---- */
+
+typedef enum ebb_log_level { EBB_LOG_PRINT, EBB_LOG_WARNING } ebb_log_level;
+
+/* Where ebb_config.read puts what it has read. */
+typedef struct ebb_sink ebb_sink;
+EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
+
+/*
+** How a runtime is made. Set `size`, leave at zero what is not needed: zero is
+** the default everywhere.
+**
+**     ebb_config config = {.size = sizeof config, .user = my_game, .log = my_log};
+*/
+typedef struct ebb_config {
+  size_t size;               /* sizeof (ebb_config), as the caller was compiled */
+  /* As realloc, but for the sizes, which are the true ones: (NULL, 0, n) makes a
+     block, (block, n, m) resizes one (on failure it stays; making one smaller
+     must not fail), (block, n, 0) frees it. Aligned as malloc's. NULL: malloc. */
+  void *(*allocate)(void *user, void *block, size_t old_size, size_t new_size);
+  void *user;                /* handed to all functions here */
+  int64_t (*clock_ms)(void *user);       /* milliseconds since 1970, for timestamps of batches. NULL: the system's */
+  /* What scripts print and the library warns of: a line without its end, with a
+     NUL behind it. NULL: nowhere. */
+  void (*log)(void *user, ebb_log_level level, const char *line, size_t size);
+  /* The only way in which the library reads anything: modules that scripts
+     require ("my.tools" asks for "my/tools.lua") and policies that a name ending
+     in .lua asks for. Puts the bytes into the sink and answers EBB_OK;
+     EBB_ABSENT when there is no such thing, EBB_IO when it cannot be read. Names
+     are made of letters, digits, '_', '-', single dots and slashes within, and
+     are relative. NULL: everything is absent. */
+  ebb_status (*read)(void *user, const char *name, ebb_sink *sink);
+  uint64_t seed;             /* of random numbers in scripts: the same seed, the same numbers */
+  /* Not 0: nothing depends on how fast the machine is. Only fuel ends a slice or
+     a script, and only clock_ms tells the time, which must be given. */
+  int deterministic;
+  size_t memory_limit;       /* bytes that the runtime may hold in all; 0: no limit */
+  size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB */
+  size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit */
+  uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
+  uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000 */
+} ebb_config;
+
+/* A new runtime; config may be NULL. EBB_UNKNOWN_VERSION for a config whose size is
+   none, EBB_ARGUMENT, EBB_MEMORY. */
+EBB_API ebb_status ebb_runtime_new(const ebb_config *config, ebb_runtime **runtime);
+/* Frees it with all its chats and tasks; NULL is allowed. Not from a callback. */
+EBB_API void       ebb_runtime_free(ebb_runtime *runtime);
+EBB_API size_t     ebb_runtime_memory(const ebb_runtime *runtime);      /* bytes that it holds now */
+/* Collects the garbage of scripts for about so many microseconds (0: all of it), so
+   that a host chooses when. *done (may be NULL) tells whether a cycle ended. */
+EBB_API ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done);
+
+/* What the last call of this runtime that failed had to say; valid until the
+   next call. Never NULL, never fails, needs no memory: a long message is cut. */
+typedef struct ebb_error {
+  ebb_status status;
+  const char *code;          /* "cannot_fit"; finer than the status for scripts' own errors */
+  const char *message;       /* with file:line where there is one, and a hint if there is one */
+} ebb_error;
+
+EBB_API const ebb_error *ebb_last_error(const ebb_runtime *runtime);
+
+/* Stops the script that runs, and what runs next, with EBB_CANCELLED, until
+   ebb_uncancel. From any thread, while the runtime lives. */
+EBB_API void       ebb_cancel(ebb_runtime *runtime);
+EBB_API void       ebb_uncancel(ebb_runtime *runtime);
+
+/* ---- chats ---- */
+
+/* A new chat. Options, a JSON object or nothing: model, encoding, limit (tokens),
+   tools [{name, description}], toolsHeading. EBB_UNKNOWN_NAME, EBB_ARGUMENT,
+   EBB_SYNTAX, EBB_MEMORY. */
+EBB_API ebb_status ebb_chat_new(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **chat);
+/* An independent chat that shares all messages and batches. O(1), nearly. */
+EBB_API ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork);
+/* NULL is allowed. Tasks that work for it are freed too, with their events. */
+EBB_API void       ebb_chat_free(ebb_chat *chat);
+
+/* Appends a message, or a list of them: all or none. The chat keeps their bytes:
+   unknown fields survive. */
+EBB_API ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size);
+
+/* Operations in their JSON form, one or a list, all or none:
+   {"operation": "truncate", "keepLast": 5}. Each that starts a batch can be
+   rolled back. *results (may be NULL): [{"operation", "affectedBatchIndex"}]. */
+EBB_API ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results);
+
+/* Makes a batch current, in its latest state; later ones stay reachable. EBB_RANGE. */
+EBB_API ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch);
+/* Names the present state; a name used again moves. */
+EBB_API ebb_status ebb_chat_checkpoint(ebb_chat *chat, const char *name);
+/* Marks, outside the batches; "pinned" is kept by every policy. EBB_RANGE. */
+EBB_API ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *name);
+EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name);
+
+/* Of the visible list. 0 for a NULL chat. */
+EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
+EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request with it, framing included */
+EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
+EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
+
+/* One visible message. `size` first, set by the caller: later versions may add
+   fields behind. Texts as all others; `text` is the content's, text parts and
+   tool arguments joined by newlines. */
+typedef struct ebb_message {
+  size_t size;
+  uint32_t seq;              /* 1, 2, 3 ... in the order in which messages came; never used again */
+  uint32_t tokens;
+  const char *role;          /* "system", "user", "assistant", "tool"; static */
+  int has_timestamp;
+  int64_t timestamp;         /* ms since 1970, where it has one */
+  ebb_text text;
+  ebb_text json;             /* as it came */
+} ebb_message;
+
+EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message);
+
+/* The visible messages as a JSON array, the bytes of each as they came. */
+EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
+/* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?}] */
+EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
+
+/* ---- trimming ---- */
+
+/*
+** Trims to a budget of tokens, by a policy; one batch with its ledger, or
+** nothing at all. To the end, within the runtime's fuel and deadline; in slices:
+** ebb_task_trim.
+**
+** policy: the name of a built-in or a loaded one, or a JSON list of several that
+** run in order until it fits: ["clear_tool_uses", {"name": "keep_recent", "keep": 3}].
+** NULL: keep_recent.
+** options: a JSON object or nothing: budget (default: the model's window less its
+** output reserve), reserve, guards, dryRun, options {of the policy}.
+** *report (may be NULL): {before, after, budget, trust, dropped, replaced, inserted,
+** kept, batch, refused, ledger [{action, seq, role, by, reason, tokens}]}.
+** EBB_CANNOT_FIT, EBB_OVER_BUDGET, EBB_POLICY, EBB_FUEL, EBB_DEADLINE ...
+*/
+EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size,
+                                 ebb_text *report);
+
+/* Loads a policy from the text of its Lua file, under a name that is no built-in
+   one's. It runs sandboxed. A name that was loaded before is given the new one
+   if that compiles and is a policy; else the old one stays. Tasks that run end
+   with the one that they began with. EBB_SYNTAX, EBB_SHAPE, EBB_POLICY, EBB_FUEL ... */
+EBB_API ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);
+
+/* ---- saving ---- */
+
+/* All that a chat is, as JSON: messages, batches, marks, ledgers, checkpoints,
+   what policies remember. Nothing about the machine, so equal chats have equal
+   bytes. */
+EBB_API ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved);
+/* A chat from what ebb_chat_save gave: its digest is equal. EBB_SYNTAX,
+   EBB_DAMAGED, EBB_UNKNOWN_VERSION (saved by a newer library), EBB_LIMIT ... */
+EBB_API ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat);
+/* SHA-256 of what would be saved, as 64 hex digits and a NUL: equal states,
+   equal digests. */
+EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
+
+/* ---- tasks ---- */
+
+/*
+** A task works on a copy of its chat, as that was when the task began. When it is
+** done, what it did becomes one batch of the chat, beneath what ebb_chat_append
+** has added since; after any other change the task ends with EBB_CONFLICT, and
+** the chat stays as it is.
+**
+**     task --ebb_step--> MORE ... --> EBB_EVENT_REQUEST --ebb_answer--> MORE ... --> EBB_EVENT_DONE
+*/
+
+/* As ebb_chat_trim. The policy's request for a model (summarize) becomes an event. */
+EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task);
+/* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy
+   and the JSON arguments (may be nothing) as values. request(value) asks the host
+   and waits; what the script returns is the event's JSON. `name` is how errors
+   call it. */
+EBB_API ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size,
+                                   const char *arguments, size_t arguments_size, ebb_task **task);
+/* Ends it, whatever it does, without a trace and without an event. NULL is allowed. */
+EBB_API void       ebb_task_free(ebb_task *task);
+/* The same with an event: EBB_CANCELLED. Not for a task that has ended. */
+EBB_API ebb_status ebb_task_cancel(ebb_task *task);
+EBB_API void      *ebb_task_user(const ebb_task *task);
+EBB_API void       ebb_task_set_user(ebb_task *task, void *user);
+
+/* Runs all tasks that are ready, in turns, for about so many microseconds and at
+   most so much fuel (0: no such bound). EBB_OK: nothing is ready any more.
+   EBB_MORE: the budget ended first. A deterministic runtime ignores microseconds. */
+EBB_API ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel);
+
+typedef enum ebb_event_kind { EBB_EVENT_REQUEST = 1, EBB_EVENT_DONE, EBB_EVENT_FAILED } ebb_event_kind;
+
+typedef struct ebb_event {
+  size_t size;               /* set by the caller, as in ebb_message */
+  ebb_event_kind kind;
+  ebb_task *task;
+  ebb_chat *chat;
+  ebb_status status;         /* FAILED: why */
+  ebb_text json;             /* REQUEST: what is wanted; DONE: the result; FAILED: {"code", "message"} */
+} ebb_event;
+
+/* The next thing that has happened, in order; EBB_NONE when there is nothing.
+   After DONE and FAILED nothing is left to do with the task but ebb_task_free. */
+EBB_API ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event);
+/* Answers a task's request, with a JSON value, so that it is ready again. */
+EBB_API ebb_status ebb_answer(ebb_task *task, const char *json, size_t size);
+/* Answers that there is none: request() fails in the task with this message. */
+EBB_API ebb_status ebb_refuse(ebb_task *task, const char *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

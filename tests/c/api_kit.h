@@ -1,0 +1,119 @@
+/*
+** For tests of the C API: a host whose memory is counted and may fail, and whose
+** log and files are kept.
+*/
+#ifndef EBB_TESTS_API_KIT_H
+#define EBB_TESTS_API_KIT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "include/ebb.h"
+
+typedef struct Host {
+  size_t in_use, calls, fail_at;     /* fail_at 0: never */
+  bool once;
+  size_t failed;
+  int64_t now;
+  bool still;                        /* its clock does not go on by itself */
+  char log[4096];
+} Host;
+
+static inline void *host_allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  Host *host = user;
+  if (new_size > old_size && host->fail_at != 0) {
+    host->calls++;
+    if (host->once ? host->calls == host->fail_at : host->calls >= host->fail_at) {
+      host->failed++;
+      return NULL;
+    }
+  }
+  host->in_use = host->in_use - old_size + new_size;
+  if (new_size > 0) return realloc(block, new_size);
+  free(block);
+  return NULL;
+}
+
+static inline int64_t host_clock(void *user) {
+  Host *host = user;
+  return host->still ? host->now : host->now++;
+}
+
+static inline void host_log(void *user, ebb_log_level level, const char *line, size_t size) {
+  Host *host = user;
+  size_t used = strlen(host->log);
+  (void)level;
+  snprintf(host->log + used, sizeof host->log - used, "%.*s\n", (int)size, line);
+}
+
+static inline ebb_status host_read(void *user, const char *name, ebb_sink *sink) {
+  static const char module[] = "return { limit = function() return 3 end }";
+  static const char policy[] = "return function(draft, budget) draft:drop_oldest { to = budget } end";
+  (void)user;
+  if (strcmp(name, "my/tools.lua") == 0) return ebb_sink_add(sink, module, sizeof module - 1);
+  if (strcmp(name, "mods/oldest.lua") == 0) return ebb_sink_add(sink, policy, sizeof policy - 1);
+  return EBB_ABSENT;
+}
+
+static inline ebb_config host_config(Host *host) {
+  return (ebb_config){.size = sizeof(ebb_config), .allocate = host_allocate, .user = host, .clock_ms = host_clock,
+                      .log = host_log, .read = host_read, .deterministic = 1};
+}
+
+static inline void host_open(Host *host, ebb_runtime **runtime) {
+  *host = (Host){.now = 1700000000000};
+  ebb_config config = host_config(host);
+  assert_int_equal(ebb_runtime_new(&config, runtime), EBB_OK);
+}
+
+static inline void host_close(Host *host, ebb_runtime *runtime) {
+  ebb_runtime_free(runtime);
+  if (host->in_use != 0) fail_msg("%zu bytes were never freed", host->in_use);
+}
+
+#define must(call) \
+  do { \
+    ebb_status status_ = (call); \
+    if (status_ != EBB_OK) fail_msg("%s: %s: %s", #call, ebb_status_name(status_), ebb_last_error(runtime)->message); \
+  } while (0)
+
+/* That the call is refused so, and that the message says this. */
+#define refused(call, wanted, text)                                                              \
+  do {                                                                                           \
+    ebb_status status_ = (call);                                                                 \
+    if (status_ != (wanted))                                                                     \
+      fail_msg("%s: %s: %s", #call, ebb_status_name(status_), ebb_last_error(runtime)->message); \
+    if (strstr(ebb_last_error(runtime)->message, text) == NULL)                                  \
+      fail_msg("%s: %s", #call, ebb_last_error(runtime)->message);                               \
+  } while (0)
+
+static inline ebb_status append(ebb_chat *chat, const char *json) { return ebb_chat_append(chat, json, strlen(json)); }
+static inline ebb_status load_policy(ebb_runtime *runtime, const char *name, const char *source) {
+  return ebb_policy_load(runtime, name, source, strlen(source));
+}
+static inline ebb_status trim(ebb_chat *chat, const char *policy, const char *options, ebb_text *report) {
+  return ebb_chat_trim(chat, policy, options, strlen(options), report);
+}
+static inline ebb_status apply(ebb_chat *chat, const char *operations) {
+  return ebb_chat_apply(chat, operations, strlen(operations), NULL);
+}
+
+/* A conversation with a tool call in it. */
+static inline void talk(ebb_runtime *runtime, ebb_chat *chat, int rounds) {
+  must(append(chat, "{\"role\":\"system\",\"content\":\"You keep an inn.\"}"));
+  for (int i = 0; i < rounds; i++) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "[{\"role\":\"user\",\"content\":\"Is there room %d for us, and a stable for three horses?\"},"
+        "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%d\",\"type\":\"function\",\"function\":"
+        "{\"name\":\"rooms\",\"arguments\":\"{}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"c%d\",\"content\":\"room %d is free\"},"
+        "{\"role\":\"assistant\",\"content\":\"Room %d, up the stairs.\"}]",
+        i, i % 3, i % 3, i, i);
+    must(append(chat, text));
+  }
+}
+
+#endif

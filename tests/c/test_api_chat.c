@@ -1,0 +1,267 @@
+/*
+** The C API as hosts use it: chats, policies, errors, limits.
+*/
+#include "api_kit.h"
+
+static void chats_keep_what_is_appended(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text json;
+  ebb_message message = {.size = sizeof message};
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  assert_int_equal(ebb_chat_count(chat), 0);
+  must(append(chat, "{\"role\":\"user\", \"content\":\"Gr\\u00fc\\u00df Gott\", \"mood\":7}"));
+  must(append(chat,
+              "[{\"role\":\"assistant\",\"content\":\"Hello\"},{\"role\":\"user\",\"content\":\"\",\"timestamp\":5}]"));
+  assert_int_equal(ebb_chat_count(chat), 3);
+  must(ebb_chat_message(chat, 0, &message));
+  assert_string_equal(message.role, "user");
+  assert_string_equal(message.text.bytes, "Gr\xc3\xbc\xc3\x9f Gott");
+  assert_string_equal(message.json.bytes, "{\"role\":\"user\", \"content\":\"Gr\\u00fc\\u00df Gott\", \"mood\":7}");
+  assert_int_equal(message.seq, 1);
+  assert_true(message.tokens > 0 && !message.has_timestamp);
+  must(ebb_chat_message(chat, 2, &message));
+  assert_true(message.has_timestamp && message.timestamp == 5 && message.text.size == 0);
+  must(ebb_chat_json(chat, &json));
+  assert_non_null(strstr(json.bytes, "\"mood\":7}"));
+  assert_true(ebb_chat_tokens(chat) > 9);
+  refused(ebb_chat_message(chat, 3, &message), EBB_RANGE, "the chat has 3");
+  host_close(&host, runtime);
+}
+
+static void what_is_wrong_is_refused_and_named(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  refused(append(chat, "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"pirate\",\"content\":\"b\"}]"), EBB_ROLE,
+          "[1].role");
+  refused(append(chat, "{\"role\":\"user\""), EBB_SYNTAX, "1:15");
+  refused(append(chat, "{\"role\":\"user\",\"content\":\"a\"} x"), EBB_SYNTAX, "append");
+  refused(append(chat, "[]"), EBB_ARGUMENT, "no messages");
+  refused(append(chat, "{\"role\":\"user\",\"content\":\"\xff\"}"), EBB_ENCODING, "append");
+  refused(apply(chat, "{\"operation\":\"trunkate\"}"), EBB_UNKNOWN_NAME, "trunkate");
+  refused(ebb_chat_new(runtime, "{\"modell\":1}", 12, &chat), EBB_UNKNOWN_NAME, "modell");
+  refused(ebb_chat_new(runtime, "[1", 2, &chat), EBB_SYNTAX, "options");
+  refused(ebb_chat_rollback(chat, 4), EBB_RANGE, "there are 1");
+  refused(ebb_chat_mark(chat, 0, "pinned"), EBB_RANGE, "mark");
+  assert_int_equal(ebb_chat_count(chat), 0);
+  assert_int_equal(ebb_chat_append(NULL, "", 0), EBB_ARGUMENT);
+  assert_int_equal(ebb_runtime_new(&(ebb_config){.size = 4}, &runtime), EBB_UNKNOWN_VERSION);
+  host_close(&host, runtime);
+}
+
+static void edits_make_batches(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat, *fork;
+  ebb_text text;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 3);
+  must(ebb_chat_checkpoint(chat, "start"));
+  must(ebb_chat_fork(chat, &fork));
+  const char *operations = "[{\"operation\":\"TRUNCATE\",\"keepLast\":5},{\"operation\":\"clear\"}]";
+  must(ebb_chat_apply(chat, operations, strlen(operations), &text));
+  assert_string_equal(
+      text.bytes,
+      "[{\"affectedBatchIndex\":1,\"operation\":\"truncate\"},{\"affectedBatchIndex\":2,\"operation\":\"clear\"}]");
+  assert_int_equal(ebb_chat_batch(chat), 2);
+  assert_int_equal(ebb_chat_batch_count(chat), 3);
+  must(ebb_chat_batches(chat, &text));
+  assert_non_null(strstr(text.bytes, "\"operation\":\"truncate\",\"parent\":0"));
+  must(ebb_chat_rollback(chat, 0));
+  assert_int_equal(ebb_chat_count(chat), 13);
+  assert_int_equal(ebb_chat_count(fork), 13);
+  assert_int_equal(ebb_chat_batch_count(fork), 1);
+  ebb_chat_free(chat);
+  must(append(fork, "{\"role\":\"user\",\"content\":\"still here\"}"));
+  host_close(&host, runtime);
+}
+
+static void policies_trim(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text report;
+  char digest[65], after[65];
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, "{\"encoding\":\"bytes4\"}", 21, &chat));
+  talk(runtime, chat, 20);
+  must(ebb_chat_digest(chat, digest));
+  must(trim(chat, NULL, "{\"budget\":300,\"dryRun\":true}", &report));
+  assert_non_null(strstr(report.bytes, "\"action\":\"dropped\""));
+  must(ebb_chat_digest(chat, after));
+  assert_string_equal(digest, after);
+  must(trim(chat, "keep_turns", "{\"budget\":300,\"options\":{\"turns\":2}}", NULL));
+  assert_true(ebb_chat_tokens(chat) <= 300);
+  must(ebb_chat_rollback(chat, 0));
+  must(trim(chat, "[\"clear_tool_uses\",{\"name\":\"keep_recent\",\"keep\":1}]", "{\"budget\":300}", NULL));
+  must(trim(chat, "mods/oldest.lua", "{\"budget\":200}", NULL));
+  ebb_chat *known;
+  must(ebb_chat_new(runtime, "{\"model\":\"gpt-4o\"}", 18, &known));      /* no vocabulary here: estimated */
+  must(append(known, "{\"role\":\"user\",\"content\":\"a\"}"));
+  must(trim(known, NULL, "", &report));
+  assert_non_null(strstr(report.bytes, "\"budget\":111616"));
+  refused(ebb_chat_new(runtime, "{\"encoding\":\"o200k_base\"}", 25, &known), EBB_UNKNOWN_NAME, "o200k_base");
+  refused(trim(chat, NULL, "{\"budget\":5}", NULL), EBB_CANNOT_FIT, "cannot fit");
+  refused(trim(chat, "keep_recend", "{\"budget\":5}", NULL), EBB_UNKNOWN_NAME, "keep_recend");
+  refused(trim(chat, NULL, "{\"budgett\":5}", NULL), EBB_UNKNOWN_NAME, "budgett");
+  refused(trim(chat, NULL, "", NULL), EBB_ARGUMENT, "budget");
+  refused(trim(chat, "mods/none.lua", "{\"budget\":5}", NULL), EBB_ABSENT, "mods/none.lua");
+  refused(trim(chat, "../x.lua", "{\"budget\":5}", NULL), EBB_ABSENT, "x.lua");
+  host_close(&host, runtime);
+}
+
+static void loaded_policies_are_swapped_when_they_are_good(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 9);
+  must(load_policy(runtime, "frugal",
+                   "return function(draft, budget) print('first') draft:drop_oldest { to = budget } end"));
+  must(trim(chat, "frugal", "{\"budget\":200}", NULL));
+  refused(load_policy(runtime, "frugal", "return function("), EBB_SYNTAX, "frugal:1:");
+  refused(load_policy(runtime, "frugal", "return 7"), EBB_SHAPE, "number");
+  refused(load_policy(runtime, "frugal", "return { name = 'x', optoins = {}, trim = function() end }"), EBB_SHAPE,
+          "options");
+  refused(load_policy(runtime, "frugal", "error 'no'"), EBB_SCRIPT, "frugal:1: no");
+  refused(load_policy(runtime, "frugal", "while true do end"), EBB_FUEL, "fuel");
+  refused(load_policy(runtime, "keep_recent", "return function() end"), EBB_ARGUMENT, "built-in");
+  must(ebb_chat_rollback(chat, 0));
+  must(trim(chat, "frugal", "{\"budget\":200}", NULL));
+  must(load_policy(runtime, "frugal",
+                   "local tools = require 'my.tools'\nreturn { name = 'other', trim = function(draft, budget)\n"
+                   "print('second', tools.limit()) draft:drop_oldest { to = budget } end }"));
+  must(ebb_chat_rollback(chat, 0));
+  must(trim(chat, "frugal", "{\"budget\":200}", NULL));
+  assert_string_equal(host.log, "first\nfirst\nsecond\t3\n");
+  host_close(&host, runtime);
+}
+
+/* What a policy may try; how it ends; the chat is as before, and the next one runs. */
+static void bad_policies_change_nothing(void **state) {
+  (void)state;
+  static const struct { const char *source; ebb_status status; const char *says; } bad[] = {
+    {"return function(draft) draft:drop(2) while true do end end", EBB_FUEL, "fuel"},
+    {"return function(draft) draft:insert(3, {role='user', content='x'}) while true do end end", EBB_FUEL, "fuel"},
+    {"return function(draft) pcall(function() while true do end end) end", EBB_FUEL, "fuel"},
+    {"return function(draft) draft:drop(2) error 'oops' end", EBB_POLICY, "bad:1: oops"},
+    {"return function(draft) draft.nothing() end", EBB_POLICY, "bad:1:"},
+    {"return function(draft) io.open('x') end", EBB_POLICY, "io"},
+    {"return function(draft) local t = {} while true do t[#t+1] = ('x'):rep(1e5) .. #t end end", EBB_MEMORY, "memory"},
+    {"return function(draft) draft:drop(2) end", EBB_OVER_BUDGET, "over budget"},
+    {"return function(draft) request { type = 'x' } end", EBB_POLICY, "nobody answers"},
+  };
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  char before[65], after[65];
+  host = (Host){.now = 1};
+  ebb_config config = host_config(&host);
+  config.fuel = 3000000;
+  config.script_memory = 4 << 20;
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 9);
+  must(ebb_chat_digest(chat, before));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    must(load_policy(runtime, "bad", bad[i].source));
+    refused(trim(chat, "bad", "{\"budget\":100}", NULL), bad[i].status, bad[i].says);
+    must(ebb_chat_digest(chat, after));
+    assert_string_equal(before, after);
+    must(trim(chat, NULL, "{\"budget\":150,\"dryRun\":true}", NULL));
+  }
+  host_close(&host, runtime);
+}
+
+static void limits_of_memory_hold(void **state) {
+  (void)state;
+  Host host = {.now = 1};
+  ebb_runtime *runtime;
+  ebb_chat *chat, *other;
+  ebb_config config = host_config(&host);
+  config.chat_memory = 30000;
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(ebb_chat_new(runtime, NULL, 0, &other));
+  ebb_status status = EBB_OK;
+  uint32_t count = 0;
+  for (int i = 0; i < 10000 && status == EBB_OK; i++, count = ebb_chat_count(chat)) {
+    status =
+        append(chat, "{\"role\":\"user\",\"content\":\"a message of a hundred bytes, more or less, that fills it\"}");
+  }
+  assert_int_equal(status, EBB_MEMORY);
+  assert_true(count > 50 && count < 400);
+  must(append(other, "{\"role\":\"user\",\"content\":\"there is room here\"}"));
+  ebb_runtime_free(runtime);
+  assert_int_equal(host.in_use, 0);
+  config.memory_limit = 100000;
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_MEMORY);
+  assert_int_equal(host.in_use, 0);
+}
+
+static void a_runtime_is_small(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_collect(runtime, 0, NULL));
+  size_t idle = ebb_runtime_memory(runtime);
+  for (int i = 0; i < 100; i++) must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(ebb_collect(runtime, 0, NULL));
+  size_t per_chat = (ebb_runtime_memory(runtime) - idle) / 100;
+  print_message("an idle runtime: %zu bytes, an idle chat: %zu\n", idle, per_chat);
+  assert_true(idle <= 300 * 1024);
+  assert_true(per_chat <= 4096);
+  assert_int_equal(host.in_use, ebb_runtime_memory(runtime));
+  host_close(&host, runtime);
+}
+
+static ebb_runtime *in_callback;
+static ebb_status from_callback;
+
+static void log_that_calls(void *user, ebb_log_level level, const char *line, size_t size) {
+  ebb_text json;
+  (void)level, (void)line, (void)size;
+  from_callback = ebb_chat_json(*(ebb_chat **)user, &json);
+  ebb_chat_free(*(ebb_chat **)user);
+}
+
+static void callbacks_do_not_come_back(void **state) {
+  (void)state;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_config config = {.size = sizeof config, .user = &chat, .log = log_that_calls};
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  in_callback = runtime;
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"a\"}"));
+  must(load_policy(runtime, "loud", "return function() print 'x' end"));
+  must(trim(chat, "loud", "{\"budget\":100}", NULL));
+  assert_int_equal(from_callback, EBB_BUSY);
+  assert_int_equal(ebb_chat_count(chat), 1);
+  ebb_runtime_free(runtime);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(chats_keep_what_is_appended), cmocka_unit_test(what_is_wrong_is_refused_and_named),
+    cmocka_unit_test(edits_make_batches), cmocka_unit_test(policies_trim),
+    cmocka_unit_test(loaded_policies_are_swapped_when_they_are_good), cmocka_unit_test(bad_policies_change_nothing),
+    cmocka_unit_test(limits_of_memory_hold), cmocka_unit_test(a_runtime_is_small),
+    cmocka_unit_test(callbacks_do_not_come_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/*
+** Memory that runs out, through the public C API: each call while the k-th
+** allocation of the host fails, for every k, once and from then on; Lua's own
+** allocations are among them. A call that fails says so, has changed nothing, and
+** succeeds when it is made again; at the end nothing is left. CALL=name runs one.
+*/
+#include "api_kit.h"
+
+typedef struct World {
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;            /* fresh for each k */
+  ebb_chat *other;           /* what the call made */
+  ebb_task *task;
+  char *saved;
+  size_t saved_size;
+} World;
+
+typedef struct Call {
+  const char *name;
+  ebb_status (*run)(World *w);
+  void (*prepare)(World *w);
+} Call;
+
+/* ---- the calls ---- */
+
+static ebb_status call_new(World *w) { return ebb_chat_new(w->runtime, "{\"limit\":100}", 13, &w->other); }
+static ebb_status call_fork(World *w) { return ebb_chat_fork(w->chat, &w->other); }
+static ebb_status call_load(World *w) { return ebb_chat_load(w->runtime, w->saved, w->saved_size, &w->other); }
+static ebb_status call_append(World *w) {
+  return append(w->chat, "[{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"one\"}],\"tool_calls\":[{"
+                         "\"id\":\"z\",\"type\":"
+                         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_"
+                         "call_id\":\"z\",\"content\":\"two\"}]");
+}
+static ebb_status call_apply(World *w) {
+  return apply(w->chat,
+               "[{\"operation\":\"insert\",\"position\":2,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]},"
+               "{\"operation\":\"truncate\",\"keepLast\":7}]");
+}
+static ebb_status call_rollback(World *w) { return ebb_chat_rollback(w->chat, 0); }
+static ebb_status call_checkpoint(World *w) { return ebb_chat_checkpoint(w->chat, "here"); }
+static ebb_status call_mark(World *w) { return ebb_chat_mark(w->chat, 1, "pinned"); }
+static ebb_status call_trim(World *w) { return trim(w->chat, "remembers", "{\"budget\":150}", NULL); }
+static ebb_status call_built_in(World *w) { return trim(w->chat, "stable_prefix", "{\"budget\":150}", NULL); }
+static ebb_status call_policy(World *w) {
+  return load_policy(w->runtime, "fresh",
+                     "local tools = require 'my.tools'\nreturn { options = { n = { type = 'integer', default = 1 } },"
+                     "trim = function(draft, budget) draft:drop_oldest { to = budget } end }");
+}
+static ebb_status call_task(World *w) {
+  return ebb_task_trim(w->chat, "remembers", "{\"budget\":150}", 14, &w->task);
+}
+static ebb_status call_script(World *w) {
+  const char *source = "local chat, n = ... return #chat + n";
+  return ebb_task_script(w->chat, "s", source, strlen(source), "3", 1, &w->task);
+}
+static ebb_status call_json(World *w) {
+  ebb_text text;
+  ebb_message message = {.size = sizeof message};
+  ebb_status status = ebb_chat_json(w->chat, &text);
+  if (status == EBB_OK) status = ebb_chat_batches(w->chat, &text);
+  if (status == EBB_OK) status = ebb_chat_message(w->chat, 1, &message);
+  return status;
+}
+static ebb_status call_save(World *w) {
+  ebb_text text;
+  char digest[65];
+  ebb_status status = ebb_chat_save(w->chat, &text);
+  return status == EBB_OK ? ebb_chat_digest(w->chat, digest) : status;
+}
+
+static void prepare_task(World *w) { assert_int_equal(call_task(w), EBB_OK); }
+
+static void prepare_request(World *w) {
+  ebb_event event = {.size = sizeof event};
+  const char *source =
+      "local chat = ... local answer = request { what = 'word' } chat:append { role = 'user', content = answer[1] }";
+  assert_int_equal(ebb_task_script(w->chat, "s", source, strlen(source), NULL, 0, &w->task), EBB_OK);
+  assert_int_equal(ebb_step(w->runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_next_event(w->runtime, &event), EBB_OK);
+}
+
+/* A task that runs out of memory has failed; a new one does its work. */
+static ebb_status finish(World *w) {
+  ebb_event event = {.size = sizeof event};
+  ebb_status status = ebb_step(w->runtime, 0, 0);
+  if (status == EBB_OK) status = ebb_next_event(w->runtime, &event);
+  if (status == EBB_MEMORY) return status;
+  if (status != EBB_OK) fail_msg("step: %s", ebb_status_name(status));
+  return event.kind == EBB_EVENT_FAILED ? event.status : EBB_OK;
+}
+
+static ebb_status call_step(World *w) {
+  ebb_status status = finish(w);
+  if (status != EBB_OK) {
+    ebb_task_free(w->task);
+    w->host.fail_at = 0;
+    prepare_task(w);
+  }
+  return status;
+}
+
+static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]", 8); }
+
+static const Call CALLS[] = {
+  {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
+  {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
+  {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
+  {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
+  {"script", call_script, NULL},   {"json", call_json, NULL},       {"save", call_save, NULL},
+  {"step", call_step, prepare_task}, {"answer", call_answer, prepare_request},
+};
+
+/* ---- a world ---- */
+
+static void must_be(World *w, ebb_status status, const char *what) {
+  if (status != EBB_OK) fail_msg("%s: %s: %s", what, ebb_status_name(status), ebb_last_error(w->runtime)->message);
+}
+
+static void open_world(World *w) {
+  ebb_runtime *runtime;
+  ebb_text saved;
+  *w = (World){0};
+  host_open(&w->host, &runtime);
+  w->runtime = runtime;
+  w->host.still = true;
+  must(load_policy(
+      runtime, "remembers",
+      "return function(draft, budget) draft.memory.runs = (draft.memory.runs or 0) + 1\n"
+      "draft:note 'seen' draft:insert(2, { role = 'user', content = 'put' }) draft:drop_oldest { to = budget } end"));
+  must(ebb_chat_new(runtime, NULL, 0, &w->chat));
+  talk(runtime, w->chat, 5);
+  must(trim(w->chat, "remembers", "{\"budget\":250}", NULL));
+  must(append(w->chat, "{\"role\":\"user\",\"content\":\"And breakfast?\"}"));
+  must(ebb_chat_save(w->chat, &saved));
+  w->saved = malloc(saved.size);
+  w->saved_size = saved.size;
+  memcpy(w->saved, saved.bytes, saved.size);
+  ebb_chat_free(w->chat);
+  w->chat = NULL;
+}
+
+static void make_subject(World *w) {
+  ebb_task_free(w->task);
+  ebb_chat_free(w->other);
+  ebb_chat_free(w->chat);
+  w->task = NULL;
+  w->other = w->chat = NULL;
+  must_be(w, ebb_chat_load(w->runtime, w->saved, w->saved_size, &w->chat), "load");
+}
+
+static void digest_of(World *w, char digest[65]) { must_be(w, ebb_chat_digest(w->chat, digest), "digest"); }
+
+/* ---- the sweep ---- */
+
+/* False: nothing was left to fail. */
+static bool sweep_step(World *w, const Call *call, size_t k, bool once, const char *after) {
+  char before[65], now[65];
+  make_subject(w);
+  if (call->prepare != NULL) call->prepare(w);
+  digest_of(w, before);
+  w->host.calls = w->host.failed = 0;
+  w->host.once = once;
+  w->host.fail_at = k;
+  ebb_status status = call->run(w);
+  w->host.fail_at = 0;
+  bool hit = w->host.failed > 0;
+  if (status != EBB_OK) {
+    if (status != EBB_MEMORY) {
+      fail_msg("%s: allocation %zu failed %s: %s: %s", call->name, k, once ? "once" : "and all after it",
+               ebb_status_name(status), ebb_last_error(w->runtime)->message);
+    }
+    digest_of(w, now);
+    if (strcmp(before, now) != 0) fail_msg("%s: allocation %zu failed, and the chat has changed", call->name, k);
+    must_be(w, call->run(w), call->name);
+  }
+  digest_of(w, now);
+  if (strcmp(now, after) != 0) fail_msg("%s: allocation %zu: it ended otherwise than by itself", call->name, k);
+  return hit;
+}
+
+static void sweep(World *w, const Call *call, bool once) {
+  char after[65];
+  make_subject(w);
+  if (call->prepare != NULL) call->prepare(w);
+  must_be(w, call->run(w), call->name);
+  digest_of(w, after);
+  size_t k = 1;
+  while (sweep_step(w, call, k, once, after)) k++;
+  print_message("swept: %s, %zu allocations %s\n", call->name, k - 1, once ? "once" : "for good");
+}
+
+static void every_call_survives(void **state) {
+  (void)state;
+  const char *only = getenv("CALL");
+  for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
+    if (only != NULL && strcmp(only, CALLS[i].name) != 0) continue;
+    for (int once = 0; once <= 1; once++) {
+      World world;
+      open_world(&world);
+      sweep(&world, &CALLS[i], once);
+      free(world.saved);
+      host_close(&world.host, world.runtime);
+    }
+  }
+}
+
+static void a_runtime_is_made_or_not(void **state) {
+  (void)state;
+  if (getenv("CALL") != NULL) return;
+  size_t failed = 0;
+  for (int once = 0; once <= 1; once++) {
+    for (size_t k = 1;; k++) {
+      Host host = {.now = 1, .fail_at = k, .once = once};
+      ebb_runtime *runtime = NULL;
+      ebb_config config = host_config(&host);
+      ebb_status status = ebb_runtime_new(&config, &runtime);
+      if (status != EBB_OK) assert_int_equal(status, EBB_MEMORY);
+      host.fail_at = 0;
+      if (status == EBB_OK) ebb_runtime_free(runtime);
+      if (host.in_use != 0) fail_msg("allocation %zu failed, and %zu bytes were never freed", k, host.in_use);
+      if (host.failed == 0) break;
+      failed++;
+    }
+  }
+  print_message("swept: runtime_new, %zu failures\n", failed);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_survives), cmocka_unit_test(a_runtime_is_made_or_not)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

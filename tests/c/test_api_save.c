@@ -1,0 +1,273 @@
+/*
+** Saving: what is read back is what was saved, whatever had been done; what is
+** damaged is refused. SEED=n repeats a run, STEPS=n makes it longer.
+*/
+#include "api_kit.h"
+
+static uint32_t seed = 1;
+
+static uint32_t any(uint32_t below) {
+  seed = seed * 1664525u + 1013904223u;
+  return (uint32_t)((uint64_t)seed * below >> 32);
+}
+
+static void must_apply(ebb_chat *chat, const char *format, unsigned a, unsigned b) {
+  char text[400];
+  snprintf(text, sizeof text, format, a, b);
+  ebb_status status = apply(chat, text);
+  assert_true(status == EBB_OK || status == EBB_ARGUMENT || status == EBB_RANGE);
+}
+
+/* One edit of any kind; refusals are as good. */
+static void edit(ebb_runtime *runtime, ebb_chat *chat) {
+  uint32_t count = ebb_chat_count(chat);
+  char name[20];
+  snprintf(name, sizeof name, "n\"%u", (unsigned)any(3));
+  switch (any(12)) {
+  case 0:
+    must(append(chat, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\","
+                      "\"function\":{\"name\":\"rooms\",\"arguments\":\"{}\"}}]}"));
+    break;
+  case 1:
+    must(append(chat, "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"a result that is rather long\"}"));
+    break;
+  case 2:
+    must(append(chat,
+                "[{\"role\":\"user\",\"content\":\"eins \\u00e4\"},\n {\"role\":\"assistant\",\"content\":\"zwei\"}]"));
+    break;
+  case 3:
+    must_apply(chat,
+               "{\"operation\":\"insert\",\"position\":%u,\"messages\":[{\"role\":\"user\",\"content\":\"put\"}]}",
+               any(count + 1), 0);
+    break;
+  case 4:
+    must_apply(chat, "{\"operation\":\"replace\",\"index\":%u,\"message\":{\"role\":\"user\",\"content\":\"new %u\"}}",
+               any(count + 1), any(9));
+    break;
+  case 5: must_apply(chat, "{\"operation\":\"truncate\",\"keepFirst\":%u,\"removeFirst\":%u}", count, any(4)); break;
+  case 6: must_apply(chat, "{\"operation\":\"filter\",\"roles\":[\"user\",\"system\"]}", 0, 0); break;
+  case 7: must(ebb_chat_rollback(chat, any(ebb_chat_batch_count(chat)))); break;
+  case 8:
+    if (count > 0) must(ebb_chat_mark(chat, any(count), any(2) ? "pinned" : name));
+    break;
+  case 9:
+    if (count > 0) must(ebb_chat_unmark(chat, any(count), "pinned"));
+    break;
+  case 10: must(ebb_chat_checkpoint(chat, name)); break;
+  case 11: {
+    char options[60];
+    snprintf(options, sizeof options, "{\"budget\":%u}", (unsigned)(ebb_chat_tokens(chat) * (5 + any(5)) / 10));
+    trim(chat, any(2) ? "stable_prefix" : NULL, options, NULL);
+    }
+  }
+}
+
+/* Reads back what is saved: digest and bytes are equal, and both go on alike. */
+static ebb_chat *check_saved(ebb_runtime *runtime, ebb_chat *chat) {
+  char one[65], other[65];
+  ebb_text saved;
+  ebb_chat *loaded;
+  must(ebb_chat_save(chat, &saved));
+  char *copy = malloc(saved.size);
+  size_t size = saved.size;
+  memcpy(copy, saved.bytes, size);
+  must(ebb_chat_load(runtime, copy, size, &loaded));
+  must(ebb_chat_save(loaded, &saved));
+  if (saved.size != size || memcmp(saved.bytes, copy, size) != 0)
+    fail_msg("%.*s\nis not\n%s", (int)size, copy, saved.bytes);
+  must(ebb_chat_digest(chat, one));
+  must(ebb_chat_digest(loaded, other));
+  assert_string_equal(one, other);
+  assert_int_equal(ebb_chat_tokens(chat), ebb_chat_tokens(loaded));
+  free(copy);
+  return loaded;
+}
+
+static void chats_come_back_as_they_were(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  int steps = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) : 400;
+  if (getenv("SEED") != NULL) seed = (uint32_t)atoi(getenv("SEED"));
+  print_message("SEED=%u\n", (unsigned)seed);
+  host_open(&host, &runtime);
+  const char *options = "{\"encoding\":\"bytes4\",\"tools\":[{\"name\":\"rooms\",\"description\":\"free rooms\"}]}";
+  must(ebb_chat_new(runtime, options, strlen(options), &chat));
+  for (int i = 0; i < steps; i++) {
+    edit(runtime, chat);
+    if (i % 10 != 9) continue;
+    ebb_chat *loaded = check_saved(runtime, chat);
+    ebb_chat_free(chat);
+    chat = loaded;
+  }
+  host_close(&host, runtime);
+}
+
+/* Goes on with the loaded one and the saved one alike: their digests stay equal. */
+static void what_comes_back_goes_on_alike(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  int rounds = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) / 20 : 20;
+  for (int round = 0; round < rounds; round++) {
+    ebb_chat *chat;
+    char one[65], other[65];
+    must(ebb_chat_new(runtime, NULL, 0, &chat));
+    for (int i = 0; i < 40; i++) edit(runtime, chat);
+    ebb_chat *loaded = check_saved(runtime, chat);
+    uint32_t again = seed;
+    int64_t time = host.now;
+    for (int i = 0; i < 20; i++) edit(runtime, chat);
+    seed = again;
+    host.now = time;
+    for (int i = 0; i < 20; i++) edit(runtime, loaded);
+    must(ebb_chat_digest(chat, one));
+    must(ebb_chat_digest(loaded, other));
+    assert_string_equal(one, other);
+    ebb_chat_free(chat);
+    ebb_chat_free(check_saved(runtime, loaded));
+    ebb_chat_free(loaded);
+  }
+  host_close(&host, runtime);
+}
+
+static const char *const SMALL = "{\"ebb\":1,\"options\":{},\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{"
+                                 "\"role\":\"user\",\"content\":\"b\"}],"
+                                 "\"origins\":[],\"moved\":[],\"answers\":[],\"batches\":[{\"parent\":-1,"
+                                 "\"parentLength\":0,\"operation\":\"create\","
+                                 "\"description\":\"\",\"timestamp\":5,\"born\":0,\"count\":2,\"put\":[0,1,2]},"
+                                 "{\"parent\":0,\"parentLength\":2,\"operation\":\"truncate\",\"description\":\"\","
+                                 "\"timestamp\":6,\"born\":1,\"count\":1,"
+                                 "\"keep\":[1,1],\"put\":[],\"ledger\":{\"runs\":[[\"dropped\",\"p\",\"r\",1,1,0,"
+                                 "\"user\",4]],\"keeps\":[],\"notes\":[]}}],"
+                                 "\"current\":1,\"checkpoints\":[[\"c\",0,1]],\"marks\":{\"pinned\":[2]},"
+                                 "\"calibration\":[0,0],\"memory\":{\"1\":{\"p\":{\"cut\":1}}}}";
+
+/* One piece of the text in another's place. */
+static void damages_are_found(void **state) {
+  (void)state;
+  static const struct { const char *was, *is; ebb_status status;
+  } damages[] = {
+      {"\"ebb\":1", "\"ebb\":2", EBB_UNKNOWN_VERSION},
+      {"\"ebb\":1", "\"ebb\":0", EBB_DAMAGED},
+      {"\"ebb\":1", "\"ebc\":1", EBB_DAMAGED},
+      {"\"origins\":[]", "\"origins\":[[2,2]]", EBB_DAMAGED},
+      {"\"origins\":[]", "\"origins\":[[3,1]]", EBB_DAMAGED},
+      {"\"origins\":[]", "\"origins\":[[2,1,1]]", EBB_DAMAGED},
+      {"\"moved\":[]", "\"moved\":[[2,1,0,0]]", EBB_DAMAGED},
+      {"\"moved\":[]", "\"moved\":[[2,2,1,0]]", EBB_DAMAGED},
+      {"\"answers\":[]", "\"answers\":[[1,0,0]]", EBB_DAMAGED},
+      {"\"role\":\"user\"", "\"role\":\"usr\"", EBB_ROLE},
+      {"\"parent\":-1", "\"parent\":0", EBB_DAMAGED},
+      {"\"parent\":0", "\"parent\":1", EBB_DAMAGED},
+      {"\"parentLength\":2", "\"parentLength\":3", EBB_DAMAGED},
+      {"\"truncate\"", "\"trunkate\"", EBB_DAMAGED},
+      {"\"born\":1", "\"born\":2", EBB_DAMAGED},
+      {"\"count\":1", "\"count\":2", EBB_DAMAGED},
+      {"\"keep\":[1,1]", "\"keep\":[1,2]", EBB_DAMAGED},
+      {"\"keep\":[1,1]", "\"keep\":[1,1,0,1]", EBB_DAMAGED},
+      {"\"put\":[0,1,2]", "\"put\":[0,1,3]", EBB_DAMAGED},
+      {"\"put\":[0,1,2]", "\"put\":[0,1,1,1,1,1]", EBB_DAMAGED},
+      {"\"put\":[0,1,2]", "\"put\":[1,1,2]", EBB_DAMAGED},
+      {"\"put\":[]", "\"put\":[0,2,1]", EBB_DAMAGED},
+      {"\"dropped\"", "\"lost\"", EBB_DAMAGED},
+      {",1,1,0,\"user\"", ",2,2,0,\"user\"", EBB_DAMAGED},
+      {",1,1,0,\"user\"", ",1,1,1,\"user\"", EBB_DAMAGED},
+      {"\"current\":1", "\"current\":2", EBB_DAMAGED},
+      {"[\"c\",0,1]", "[\"c\",0,3]", EBB_DAMAGED},
+      {"[\"c\",0,1]", "[\"c\",2,1]", EBB_DAMAGED},
+      {"[\"c\",0,1]", "[\"c\",0,1],[\"c\",0,2]", EBB_DAMAGED},
+      {"\"pinned\":[2]", "\"pinned\":[3]", EBB_DAMAGED},
+      {"\"memory\":{\"1\"", "\"memory\":{\"x\"", EBB_SHAPE},
+      {"\"options\":{}", "\"options\":{\"x\":1}", EBB_UNKNOWN_NAME},
+      {"\"options\":{}", "\"options\":[]", EBB_DAMAGED},
+      {"}}}}", "}}}", EBB_SYNTAX},
+      {"}}}}", "}}}}x", EBB_SYNTAX},
+  };
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_load(runtime, SMALL, strlen(SMALL), &chat));
+  for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+    char text[1200];
+    const char *at = strstr(SMALL, damages[i].was);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - SMALL), SMALL, damages[i].is, at + strlen(damages[i].was));
+    ebb_status status = ebb_chat_load(runtime, text, strlen(text), &chat);
+    if (status != damages[i].status) {
+      fail_msg("%s for %s: %s (%s)", damages[i].is, damages[i].was, ebb_status_name(status),
+               ebb_last_error(runtime)->message);
+    }
+  }
+  host_close(&host, runtime);
+}
+
+/* Whatever stands there instead: it is refused, or it is a chat that can be used. */
+static void mutations_are_refused_or_harmless(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text saved;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (int i = 0; i < 60; i++) edit(runtime, chat);
+  must(ebb_chat_save(chat, &saved));
+  size_t size = saved.size, loaded_count = 0;
+  char *original = malloc(size), *text = malloc(size);
+  memcpy(original, saved.bytes, size);
+  int steps = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) : 3000;
+  for (int i = 0; i < steps; i++) {
+    static const char pieces[] = "0123456789[]{},:\"-e ";
+    ebb_chat *loaded;
+    memcpy(text, original, size);
+    for (uint32_t n = 1 + any(2); n > 0; n--) text[any((uint32_t)size)] = pieces[any(sizeof pieces - 1)];
+    size_t cut = any(8) == 0 ? any((uint32_t)size) : size;
+    if (ebb_chat_load(runtime, text, cut, &loaded) != EBB_OK) continue;
+    loaded_count++;
+    for (int k = 0; k < 5; k++) edit(runtime, loaded);
+    ebb_chat_free(check_saved(runtime, loaded));
+    ebb_chat_free(loaded);
+  }
+  print_message("%zu of %d mutations were chats still\n", loaded_count, steps);
+  free(original);
+  free(text);
+  host_close(&host, runtime);
+}
+
+static void memories_of_policies_are_saved(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat, *loaded;
+  ebb_text saved;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 5);
+  must(load_policy(runtime, "counts",
+                   "return function(draft, budget) local m = draft.memory m.runs = (m.runs or 0) + 1\n"
+                   "print(m.runs) draft:note 'a note' draft:drop_oldest { to = budget } end"));
+  must(trim(chat, "counts", "{\"budget\":150}", NULL));
+  must(ebb_chat_save(chat, &saved));
+  assert_non_null(strstr(saved.bytes, "{\"counts\":{\"runs\":1}}"));
+  loaded = check_saved(runtime, chat);
+  must(trim(loaded, "counts", "{\"budget\":100}", NULL));
+  must(load_policy(runtime, "odd",
+                   "return function(draft, budget) draft.memory[print] = 1 draft:drop_oldest { to = budget } end"));
+  must(trim(loaded, "odd", "{\"budget\":80}", NULL));
+  must(ebb_chat_save(loaded, &saved));
+  assert_non_null(strstr(host.log, "1\n2\nebb: what policy 'odd' remembers is not saved"));
+  host_close(&host, runtime);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(chats_come_back_as_they_were), cmocka_unit_test(what_comes_back_goes_on_alike),
+    cmocka_unit_test(damages_are_found), cmocka_unit_test(mutations_are_refused_or_harmless),
+    cmocka_unit_test(memories_of_policies_are_saved),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

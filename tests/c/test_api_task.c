@@ -1,0 +1,267 @@
+/*
+** Tasks: slices, requests, and how what they did comes back to a chat that has
+** gone on meanwhile.
+*/
+
+#include "api_kit.h"
+
+static ebb_task *start_script(ebb_runtime *runtime, ebb_chat *chat, const char *source) {
+  ebb_task *task;
+  must(ebb_task_script(chat, "script", source, strlen(source), "{\"n\":3}", 7, &task));
+  return task;
+}
+
+static ebb_task *start_trim(ebb_runtime *runtime, ebb_chat *chat, const char *policy, const char *options) {
+  ebb_task *task;
+  must(ebb_task_trim(chat, policy, options, strlen(options), &task));
+  return task;
+}
+
+static ebb_event next_event(ebb_runtime *runtime, ebb_event_kind kind) {
+  ebb_event event = {.size = sizeof event};
+  must(ebb_next_event(runtime, &event));
+  if (event.kind != kind) fail_msg("an event of kind %d: %s", (int)event.kind, event.json.bytes);
+  return event;
+}
+
+static ebb_event must_fail(ebb_runtime *runtime, ebb_status status, const char *says) {
+  ebb_event event = next_event(runtime, EBB_EVENT_FAILED);
+  if (event.status != status || strstr(event.json.bytes, says) == NULL) {
+    fail_msg("%s: %s", ebb_status_name(event.status), event.json.bytes);
+  }
+  ebb_task_free(event.task);
+  return event;
+}
+
+static char *text_of_chat(ebb_runtime *runtime, ebb_chat *chat) {
+  static char all[8000];
+  ebb_message message = {.size = sizeof message};
+  all[0] = '\0';
+  for (uint32_t i = 0; i < ebb_chat_count(chat); i++) {
+    must(ebb_chat_message(chat, i, &message));
+    snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i == 0 ? "" : " ", message.text.bytes);
+  }
+  return all;
+}
+
+static void say(ebb_runtime *runtime, ebb_chat *chat, const char *word) {
+  char json[100];
+  snprintf(json, sizeof json, "{\"role\":\"user\",\"content\":\"%s\"}", word);
+  must(append(chat, json));
+}
+
+static void a_task_trims_in_slices(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  int slices = 1;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 30);
+  must(load_policy(runtime, "slow", "return function(draft, budget) for i = 1, 300000 do local _ = i * i end\n"
+                                    "draft:drop_oldest { to = budget } end"));
+  ebb_task *task = start_trim(runtime, chat, "slow", "{\"budget\":200}");
+  ebb_task_set_user(task, &host);
+  while (ebb_step(runtime, 0, 20000) == EBB_MORE) {
+    slices++;
+    assert_int_equal(ebb_chat_batch_count(chat), 1);
+  }
+  assert_true(slices > 20);
+  ebb_event event = next_event(runtime, EBB_EVENT_DONE);
+  assert_ptr_equal(event.task, task);
+  assert_ptr_equal(event.chat, chat);
+  assert_ptr_equal(ebb_task_user(event.task), &host);
+  assert_non_null(strstr(event.json.bytes, "\"by\":\"slow\""));
+  assert_int_equal(ebb_chat_batch(chat), 1);
+  assert_true(ebb_chat_tokens(chat) <= 200);
+  assert_int_equal(ebb_next_event(runtime, &event), EBB_NONE);
+  host_close(&host, runtime);
+}
+
+static void what_was_appended_stays_on_top(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (char word[2] = "a"; word[0] <= 'f'; word[0]++) say(runtime, chat, word);
+  start_script(runtime, chat,
+               "local chat, arguments = ... local answer = request { what = 'word' }\n"
+               "chat:truncate { keep_last = arguments.n } chat:insert(1, { role = 'user', content = answer })\n"
+               "return { count = #chat }");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  say(runtime, chat, "g");
+  ebb_event event = next_event(runtime, EBB_EVENT_REQUEST);
+  assert_string_equal(event.json.bytes, "{\"what\":\"word\"}");
+  refused(ebb_answer(event.task, "{", 1), EBB_SYNTAX, "answer");
+  must(ebb_answer(event.task, "\"W\"", 3));
+  refused(ebb_answer(event.task, "\"W\"", 3), EBB_ARGUMENT, "waits for no answer");
+  say(runtime, chat, "h");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  event = next_event(runtime, EBB_EVENT_DONE);
+  assert_string_equal(event.json.bytes, "{\"count\":4}");
+  ebb_task_free(event.task);
+  assert_string_equal(text_of_chat(runtime, chat), "W d e f g h");
+  assert_int_equal(ebb_chat_batch(chat), 2);
+  must(ebb_chat_rollback(chat, 0));
+  assert_string_equal(text_of_chat(runtime, chat), "a b c d e f g h");
+  host_close(&host, runtime);
+}
+
+/* Both appended: what the task made of the batch is one batch of its own. */
+static void two_that_append_do_not_mix(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  say(runtime, chat, "a");
+  start_script(runtime, chat, "local chat = ... chat:append { role = 'assistant', content = 'T' }");
+  ebb_task_free(start_script(runtime, chat, "while true do end"));
+  say(runtime, chat, "b");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  assert_string_equal(text_of_chat(runtime, chat), "a T b");
+  must(ebb_chat_rollback(chat, 0));
+  assert_string_equal(text_of_chat(runtime, chat), "a b");
+  start_script(runtime, chat,
+               "local chat = ... chat:append { role = 'assistant', content = 'U' } chat:mark(1, 'seen')");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  assert_string_equal(text_of_chat(runtime, chat), "a b U");
+  assert_int_equal(ebb_chat_batch(chat), 0);
+  ebb_text saved;
+  must(ebb_chat_save(chat, &saved));
+  assert_non_null(strstr(saved.bytes, "\"seen\":[1]"));
+  host_close(&host, runtime);
+}
+
+static void any_other_change_is_a_conflict(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  char before[65], after[65];
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 9);
+  for (int i = 0; i < 4; i++) {
+    start_trim(runtime, chat, NULL, "{\"budget\":150}");
+    if (i == 0) must(ebb_chat_mark(chat, 2, "pinned"));
+    if (i == 1) must(apply(chat, "{\"operation\":\"truncate\",\"removeFirst\":1}"));
+    if (i == 2) must(ebb_chat_rollback(chat, 0));
+    if (i == 3) must(ebb_chat_checkpoint(chat, "here"));
+    must(ebb_chat_digest(chat, before));
+    assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+    must_fail(runtime, EBB_CONFLICT, "changed since the task began");
+    must(ebb_chat_digest(chat, after));
+    assert_string_equal(before, after);
+  }
+  start_trim(runtime, chat, NULL, "{\"budget\":150}");
+  start_trim(runtime, chat, NULL, "{\"budget\":200}");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  must_fail(runtime, EBB_CONFLICT, "changed");
+  host_close(&host, runtime);
+}
+
+static void models_are_asked_and_may_refuse(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 20);
+  ebb_task *task = start_trim(runtime, chat, "summarize", "{\"budget\":300}");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  ebb_event event = next_event(runtime, EBB_EVENT_REQUEST);
+  assert_non_null(strstr(event.json.bytes, "\"type\":\"model\""));
+  must(ebb_answer(task, "\"Guests asked for rooms.\"", 25));
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  assert_non_null(strstr(text_of_chat(runtime, chat), "Guests asked for rooms."));
+  must(ebb_chat_rollback(chat, 0));
+  task = start_trim(runtime, chat, "[\"summarize\"]", "{\"budget\":300}");
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  event = next_event(runtime, EBB_EVENT_REQUEST);
+  must(ebb_refuse(task, "the line is dead"));
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  event = (ebb_event){.size = sizeof event};
+  must(ebb_next_event(runtime, &event));
+  assert_true(event.kind == EBB_EVENT_DONE || strstr(event.json.bytes, "the line is dead") != NULL);
+  host_close(&host, runtime);
+}
+
+static void tasks_fail_one_by_one(void **state) {
+  (void)state;
+  Host host = {.now = 1};
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_config config = host_config(&host);
+  config.fuel = 2000000;
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 3);
+  start_script(runtime, chat, "while true do end");
+  start_script(runtime, chat, "local chat = ... error { code = 'mine', message = 'so it is' }");
+  start_script(runtime, chat, "local chat = ... chat:nothing()");
+  start_script(runtime, chat, "local chat = ... chat:save('stolen.json') return chat:save('stolen.json') == nil");
+  ebb_task *task = start_script(runtime, chat, "while true do end");
+  must(ebb_task_cancel(task));
+  assert_int_equal(ebb_task_cancel(task), EBB_ARGUMENT);
+  while (ebb_step(runtime, 0, 100000) == EBB_MORE) continue;
+  must_fail(runtime, EBB_CANCELLED, "cancelled");
+  must_fail(runtime, EBB_SCRIPT, "\"code\":\"mine\",\"message\":\"so it is\"");
+  must_fail(runtime, EBB_UNKNOWN_NAME, "script:1: a Conversation has no field 'nothing'");
+  ebb_event event = next_event(runtime, EBB_EVENT_DONE);
+  assert_string_equal(event.json.bytes, "true");
+  ebb_task_free(event.task);
+  must_fail(runtime, EBB_FUEL, "fuel");
+  assert_int_equal(ebb_chat_batch_count(chat), 1);
+  assert_int_equal(ebb_task_script(chat, "bad", "return (", 8, NULL, 0, &task), EBB_SYNTAX);
+  start_script(runtime, chat, "while true do end");
+  ebb_chat_free(chat);
+  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  host_close(&host, runtime);
+}
+
+/* Fifty tasks share a step's time; one that never ends does not keep the others from theirs. */
+static void a_step_keeps_its_time(void **state) {
+  (void)state;
+  ebb_runtime *runtime;
+  ebb_chat *chats[50];
+  ebb_config config = {.size = sizeof config, .deadline_us = 3000000};
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  for (int i = 0; i < 50; i++) {
+    must(ebb_chat_new(runtime, NULL, 0, &chats[i]));
+    talk(runtime, chats[i], 5);
+    if (i == 0) start_script(runtime, chats[i], "while true do end");
+    else start_trim(runtime, chats[i], NULL, "{\"budget\":120}");
+  }
+  int done = 0;
+  for (int frame = 0; frame < 2000 && done < 49; frame++) {
+    ebb_event event = {.size = sizeof event};
+    assert_int_equal(ebb_step(runtime, 1000, 0), EBB_MORE);
+    while (ebb_next_event(runtime, &event) == EBB_OK) {
+      assert_int_equal(event.kind, EBB_EVENT_DONE);
+      ebb_task_free(event.task);
+      done++;
+    }
+  }
+  assert_int_equal(done, 49);
+  ebb_runtime_free(runtime);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_task_trims_in_slices), cmocka_unit_test(what_was_appended_stays_on_top),
+    cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
+    cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),
+    cmocka_unit_test(a_step_keeps_its_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
