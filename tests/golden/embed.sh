@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# libebb as a stranger meets it: installed into an empty folder, found by
+# pkg-config alone, of all symbols showing ebb_* only. The program of the README
+# is compiled as it stands there. Last line: "N passed, N failed".
+set -u
+cd "$(dirname "$0")/../.."
+
+passed=0
+failed=0
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+prefix=$top/prefix
+strict="-Wall -Wextra -pedantic -Werror"
+
+ok() {
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
+  fi
+}
+
+# ---- symbols ----
+
+declared=$(grep -oE '^EBB_API .*\(' runtime/include/ebb*.h | grep -oE 'ebb_[a-z_0-9]+\($' | tr -d '(' | sort)
+ok "libebb.so shows what the header declares" "$(nm -D --defined-only build/libebb.so | awk '{ print $3 }' | sort)" "$declared"
+ok "libebb.a too" "$(nm -g --defined-only build/libebb.a | awk 'NF == 3 { print $3 }' | sort)" "$declared"
+ok "libebb.so needs no other Lua" "$(readelf -d build/libebb.so | grep -c 'NEEDED.*lua')" 0
+ok "libebb.so has its name" "$(readelf -d build/libebb.so | grep -o 'libebb\.so\.[0-9]*')" "libebb.so.0"
+
+make --no-print-directory MINIMAL=1 build/minimal/libebb.a >"$top/log" 2>&1 || cat "$top/log"
+ok "MINIMAL=1 asks the system for none of these" \
+  "$(nm -u build/minimal/libebb.a | grep -E 'mmap|dlopen|dlsym|dladdr|pthread|jit|sqlite|curl')" ""
+
+# ---- the install ----
+
+install() { make --no-print-directory "$1" "${@:2}" >"$top/log" 2>&1 || cat "$top/log"; }
+install install PREFIX="$prefix"
+install install DESTDIR="$top/stage" PREFIX=/opt/ebb
+ok "DESTDIR comes before PREFIX, and nothing else is different" \
+  "$(cd "$top/stage/opt/ebb" && find . | sort)" "$(cd "$prefix" && find . | sort)"
+ok "ebb.pc names PREFIX, not DESTDIR" "$(head -1 "$top/stage/opt/ebb/lib/pkgconfig/ebb.pc")" "prefix=/opt/ebb"
+
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+flags() { pkg-config --cflags --libs "$@" ebb; }
+run() { if "${@:2}" >"$top/log" 2>&1; then "$1"; else cat "$top/log"; fi; }
+cd "$top" || exit 1
+source=$OLDPWD/tests/embed
+expected=$'12 messages, within budget\ndigests are equal'
+
+# shellcheck disable=SC2046,SC2086
+{
+  host=$(run ./host ${CC:-cc} -std=c11 $strict "$source/host.c" $(flags) -o host)
+  ok "a C11 program with pkg-config alone" "$(sed 's/^[0-9]* messages/12 messages/' <<<"$host")" "$expected"
+  ok "the same with libebb.a" "$(run ./host_a ${CC:-cc} -std=c11 $strict "$source/host.c" $(flags --static | sed 's/-lebb/-l:libebb.a/') -o host_a)" "$host"
+  if command -v g++ >/dev/null; then
+    ok "a C++17 program" "$(run ./host_cpp g++ -std=c++17 $strict "$source/host.cpp" $(flags) -o host_cpp)" "Good evening"
+  else
+    echo "skipped: C++17, there is no g++"
+  fi
+  own=$(flags --static | sed 's/-lebb/-l:libebb.a/')
+  ok "a host with lua_* of its own, libebb.a" "$(run ./own_a ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $own -rdynamic -o own_a)" "1 message"
+  ok "a host with lua_* of its own, libebb.so" "$(run ./own ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $(flags) -rdynamic -o own)" "1 message"
+
+  # ---- the README, followed to the letter ----
+  sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >inn.c
+  compile=$(sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | grep -oE '^cc inn\.c .*')
+  ok "the README's program" "$(run ./inn bash -c "$compile")" "$(sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | sed -n '/^```text$/,/^```$/p' | sed '/^```/d')"
+}
+
+# ---- the Lua module ----
+
+say='local ebb = require "ebb" local c = ebb.conversation {} c:append { role = "user", content = "a" } print(#c, ebb.version)'
+lua_of() { LUA_PATH="$1/?.lua;$1/?/init.lua" LUA_CPATH="$2/?.so" lua5.4 -e "$say" 2>&1; }
+ok "require \"ebb\" from the install" "$(lua_of "$prefix/share/lua/5.4" "$prefix/lib/lua/5.4")" $'1\t0.1.0'
+ok "require \"ebb\" from the build" "$(lua_of "$OLDPWD/build/lua" "$OLDPWD/build/lua")" $'1\t0.1.0'
+
+# ---- a plain Lua program with the installed module ----
+
+notebook() {
+  LUA_PATH="$prefix/share/lua/5.4/?.lua;$prefix/share/lua/5.4/?/init.lua" LUA_CPATH="$prefix/lib/lua/5.4/?.so" \
+    lua5.4 "$OLDPWD/scripts/hosts/tool/notebook.lua" book.json "$@" 2>&1 >request.json
+}
+ok "the notebook opens" "$(notebook "note: three eggs and a lamp")" "notebook: 2 of 2 messages, 33 tokens"
+for i in 1 2 3 4; do notebook "what about the weather of day $i, is it any good?" >/dev/null; done
+ok "its talk goes before its notes" "$(notebook "What did I want to buy?" 80 >/dev/null; grep -c 'three eggs' request.json; grep -c 'day 1' request.json)" $'1\n0'
+ok "its file keeps all" "$(grep -c 'day 1' book.json)" "1"
+
+cd "$OLDPWD" || exit 1
+install uninstall PREFIX="$prefix"
+ok "uninstall leaves no file" "$(find "$prefix" ! -type d)" ""
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
