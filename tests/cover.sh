@@ -14,18 +14,22 @@ find $build -name '*.gcda' -delete
 : >$log
 
 run() {
-  if ! "$@" >>$log 2>&1; then
-    echo "cover: failed: $*"
-    failed=1
-  fi
+  if "$@" >>$log 2>&1; then return; fi
+  echo "cover: failed: $*"
+  return 1
 }
 
+# Waits for one of those that run.
+take() { wait -n || failed=1; }
+
+running=0
 for program in tests/c/test_*.c; do
   run "$build/tests/$(basename "$program" .c)" &
-  while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
+  running=$((running + 1))
+  if [ $running -gt 3 ]; then take; running=$((running - 1)); fi
 done
-wait
-run busted --lua=lua5.4 --output=plainTerminal --exclude-tags=time tests/lua
+while [ $running -gt 0 ]; do take; running=$((running - 1)); done
+run busted --lua=lua5.4 --output=plainTerminal --exclude-tags=time tests/lua || failed=1
 
 gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/format/*.gcno 2>>$log |
   lua5.4 tests/cover.lua tests/uncovered.txt || failed=1
