@@ -22,6 +22,7 @@ typedef enum Status {
   STATUS_GUARDED,    /* a guard holds the message */
   STATUS_ABSENT,     /* a file that is not there, or may not be read */
   STATUS_IO,         /* reading or writing failed */
+  STATUS_FORBIDDEN,  /* a path that leads out of the allowed folder, or to what is no regular file */
   STATUS_HOST        /* a callback of the host failed; the host knows why */
 } Status;
 

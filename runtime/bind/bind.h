@@ -114,6 +114,7 @@ TextList bind_text_list(lua_State *L, int index, const char *name);
 /* A field of the table on top. */
 void  bind_set_integer(lua_State *L, const char *name, lua_Integer value);
 void  bind_set_text(lua_State *L, const char *name, Text text);
+void  bind_push_digest(lua_State *L, const uint8_t digest[32]);         /* as hexadecimal digits (encoding.c) */
 
 /* ---- JSON (json.c) ---- */
 
@@ -316,6 +317,8 @@ void  bind_open_unit(lua_State *L);
 void  bind_open_ledger(lua_State *L);
 void  bind_open_vocab(lua_State *L);       /* pushes the table core.vocab */
 void  bind_open_tokenizer(lua_State *L);   /* and core.tokenizer into the table on top */
+void  bind_open_encoding(lua_State *L);    /* base64, data_uri, sha256 into the table on top */
+void  bind_open_root(lua_State *L);        /* root into the table on top: for trusted code only */
 void  bind_open_folder(lua_State *L);      /* list_folder, make_folder into the table on top */
 void  bind_open_check(lua_State *L);       /* and repair into the table on top */
 void  bind_open_replay(lua_State *L);      /* like, common into the table on top */

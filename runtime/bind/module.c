@@ -59,6 +59,8 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_counter(L);
   lua_setfield(L, -2, "counter");
   bind_open_tokenizer(L);
+  bind_open_encoding(L);
+  bind_open_root(L);
   bind_open_folder(L);
   bind_open_vocab(L);
   lua_setfield(L, -2, "vocab");

@@ -13,26 +13,8 @@
 #include "format/place.h"
 #include "format/tokenizer_json.h"
 #include "tokens/regex_cut.h"
-#include "tokens/sha256.h"
+#include "base/sha256.h"
 #include "tokens/vocab_text.h"
-
-static void push_hex(lua_State *L, const uint8_t digest[32]) {
-  char hex[64];
-  for (int i = 0; i < 32; i++) {
-    hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-    hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
-  }
-  lua_pushlstring(L, hex, sizeof hex);
-}
-
-/* sha256(text) -> hex digits */
-static int l_sha256(lua_State *L) {
-  Text text = bind_text(L, 1);
-  uint8_t digest[32];
-  sha256(text.bytes, text.size, digest);
-  push_hex(L, digest);
-  return 1;
-}
 
 /* ---- making ---- */
 
@@ -202,7 +184,7 @@ static void push_description(lua_State *L, const Vocab *vocab) {
   bind_set_integer(L, "tokens", vocab_tokens(vocab));
   bind_set_integer(L, "size", vocab_size(vocab));
   bind_set_integer(L, "bytes", (lua_Integer)vocab_bytes(vocab));
-  push_hex(L, vocab_source(vocab));
+  bind_push_digest(L, vocab_source(vocab));
   lua_setfield(L, -2, "source");
   if (regex == NULL) return;
   push_regexes(L, regex);
@@ -258,7 +240,7 @@ static int l_home(lua_State *L) {
 void bind_open_vocab(lua_State *L) {
   static const BindMethod functions[] = {
     {"build", l_build, "text options"}, {"describe", l_describe, "path"}, {"verify", l_verify, "path"},
-    {"sha256", l_sha256, "text"}, {"home", l_home, ""}, {NULL, NULL, NULL},
+    {"home", l_home, ""}, {NULL, NULL, NULL},
   };
   lua_newtable(L);
   bind_functions(L, "core.vocab", functions);

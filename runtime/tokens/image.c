@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/base64.h"
+
 /* A file's bytes, one after the other, out of base64 or as they are. A reading
    that fails goes on failing, so that callers need to look only at the end. */
 typedef struct Bytes {
@@ -16,13 +18,7 @@ typedef struct Bytes {
 /* ---- base64 ---- */
 
 /* 0 to 63, or -1. Takes the URL-safe alphabet too. */
-static int value_of(unsigned char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+' || c == '-') return 62;
-  return c == '/' || c == '_' ? 63 : -1;
-}
+static int value_of(unsigned char c) { return c == '-' ? 62 : c == '_' ? 63 : base64_digit(c); }
 
 static bool next_plain(Bytes *in, unsigned char *c) {
   while (in->run.size == 0) {

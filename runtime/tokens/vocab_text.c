@@ -2,38 +2,11 @@
 
 #include <string.h>
 
+#include "base/base64.h"
+
 static Status refuse(VocabTextError *error, Status status, const char *expected) {
   error->expected = expected;
   return status;
-}
-
-static int digit_of(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Writes what base64 stands for: at most size / 4 * 3 bytes. false: it is none. */
-static bool decode(const char *at, size_t size, char *out, size_t *written) {
-  size_t padding = 0;
-  while (padding < 2 && padding < size && at[size - padding - 1] == '=') padding++;
-  if (size == 0 || size % 4 != 0) return false;
-  uint32_t bits = 0;
-  char *to = out;
-  for (size_t i = 0; i < size; i++) {
-    int digit = i < size - padding ? digit_of(at[i]) : 0;
-    if (digit < 0) return false;
-    bits = bits << 6 | (uint32_t)digit;
-    if (i % 4 != 3) continue;
-    for (int shift = 16; shift >= 0; shift -= 8) *to++ = (char)(bits >> shift & 0xFF);
-    bits = 0;
-  }
-  *written = (size_t)(to - out) - padding;
-  for (size_t i = 0; i < padding; i++) {
-    if (to[-(ptrdiff_t)i - 1] != 0) return false;    /* bits that nothing stands for */
-  }
-  return true;
 }
 
 static bool read_rank(const char *at, size_t size, uint32_t *rank) {
@@ -49,13 +22,13 @@ static bool read_rank(const char *at, size_t size, uint32_t *rank) {
 /* One line, without its end. Its bytes are known by their offset until all are read. */
 static Status read_line(VocabText *text, const char *line, size_t size, VocabTextError *error) {
   const char *space = memchr(line, ' ', size);
-  size_t written, word = space == NULL ? size : (size_t)(space - line);
+  size_t offset, word = space == NULL ? size : (size_t)(space - line);
   uint32_t rank;
   if (text->count == VOCAB_TOKENS_MAX) return refuse(error, STATUS_LIMIT, "no more than 1000000 tokens");
   if (word > VOCAB_TOKEN_BYTES_MAX * 2) return refuse(error, STATUS_LIMIT, "a token of at most 2047 bytes");
   Status status = buffer_reserve(&text->bytes, word + 1);   /* also for no bytes there is a place to write */
   if (status != STATUS_OK) return status;
-  if (!decode(line, word, text->bytes.bytes + text->bytes.size, &written)) {
+  if (word == 0 || base64_decode(line, word, text->bytes.bytes + text->bytes.size, &offset) != NULL) {
     return refuse(error, STATUS_SYNTAX, "the bytes of a token, in base64");
   }
   if (space == NULL || !read_rank(space + 1, size - word - 1, &rank)) {
@@ -67,6 +40,7 @@ static Status read_line(VocabText *text, const char *line, size_t size, VocabTex
   VocabToken *tokens = memory_grow(&text->memory, text->tokens, &text->room, text->count, sizeof *tokens);
   if (tokens == NULL) return STATUS_MEMORY;
   text->tokens = tokens;
+  size_t written = base64_decoded_size(line, word);
   tokens[text->count++] = (VocabToken){.size = (uint32_t)written, .id = rank};
   text->bytes.size += written;
   return STATUS_OK;

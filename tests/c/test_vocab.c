@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tokens/bpe.h"
-#include "tokens/sha256.h"
+#include "base/sha256.h"
 #include "tokens/tokenizer.h"
 #include "tokens/vocab_build.h"
 #include "tokens/vocab_image.h"

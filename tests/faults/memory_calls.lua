@@ -347,8 +347,25 @@ assert(core.write_file(vocab, assert(build "gpt2")))
 assert(core.write_file(vocab_of_regex, assert(build "\\\\w+|[^a-z]")))
 
 call("vocab.build", function() return build "cl100k" end)
-call("vocab.describe, verify, sha256, home", function()
-  return core.vocab.describe(vocab_of_regex), core.vocab.verify(vocab), core.vocab.sha256 "text", core.vocab.home()
+call("vocab.describe, verify, home", function()
+  return core.vocab.describe(vocab_of_regex), core.vocab.verify(vocab), core.vocab.home()
+end)
+call("base64, data_uri, sha256", function()
+  local bytes, long = ("some bytes "):rep(100), "data:text/plain;charset=utf-8,two%20words"
+  local text = core.base64.encode(bytes)
+  local back, why, code = core.base64.decode(text)
+  assert(back == bytes, why)
+  local file = core.data_uri(long)
+  assert(file.bytes == "two words" and file.media == "text/plain")
+  return core.sha256(back), why, code
+end)
+call("root", function()
+  local root, why, code = core.root "tests"
+  if not root then return nil, why, code end
+  local bytes
+  bytes, why, code = root:read("lua/helper.lua", 1 << 20)
+  root:close()
+  return bytes, why, code
 end)
 for name, file in pairs { ["tokenizer"] = vocab, ["tokenizer of an expression"] = vocab_of_regex } do
   call(name, function()

@@ -91,7 +91,7 @@ local function import(given)
   if not given.what then failure.usage "import needs a file" end
   local content = failure.check(core.read_file(given.what, FILE_MAX))
   local json = content:find "^%s*{" ~= nil
-  local known = KNOWN[core.vocab.sha256(content)] or {}
+  local known = KNOWN[core.sha256(content)] or {}
   local name = given.name or known.name or name_of(given.what)
   local pattern = given.pattern or known.pattern
   if not json and not pattern then

@@ -1,4 +1,4 @@
-#include "tokens/sha256.h"
+#include "base/sha256.h"
 
 #include <string.h>
 

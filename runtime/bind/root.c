@@ -1,0 +1,60 @@
+/*
+** Root: a folder beneath which files may be read. Whoever holds one reads all
+** that is in it, so a sandboxed script never gets one, nor core.root.
+*/
+#include <errno.h>
+#include <string.h>
+
+#include "base/beneath.h"
+#include "bind/bind.h"
+
+static const BindType ROOT = {"Root"};
+
+static int l_gc(lua_State *L) {
+  beneath_close(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* root(path) -> root | nil, message, code */
+static int l_root(lua_State *L) {
+  Text path = bind_text(L, 1);
+  if (strlen(path.bytes) != path.size) return bind_raise(L, "argument", NULL, "root: a path may not hold a NUL byte");
+  Beneath *beneath = bind_new(L, &ROOT, sizeof *beneath, 0);
+  beneath->folder = -1;      /* before anything that may raise */
+  Status status = beneath_open(beneath, path.bytes);
+  if (status == STATUS_OK) return 1;
+  const char *why = strerror(errno);
+  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path.bytes, why));
+}
+
+/* root:read(path, cap) -> bytes | nil, message, code; the message does not name the file */
+static int l_read(lua_State *L) {
+  Beneath *beneath = bind_check(L, 1, &ROOT);
+  Text path = bind_text(L, 2);
+  size_t cap = (size_t)bind_integer(L, 3, "cap", 0, INT64_MAX);
+  if (beneath->folder < 0) return bind_raise(L, "argument", NULL, "root: it is closed");
+  Buffer *bytes = bind_buffer(L);
+  const char *why = "";
+  Status status = beneath_read(beneath, path, cap, bytes, &why);
+  if (status == STATUS_MEMORY) return bind_raise_status(L, status, "root:read");
+  if (status != STATUS_OK) return bind_refuse(L, status_code(status), why);
+  lua_pushlstring(L, bytes->bytes, bytes->size);
+  buffer_free(bytes);        /* not only when the collector comes by */
+  return 1;
+}
+
+/* root:close(); again is allowed */
+static int l_close(lua_State *L) {
+  beneath_close(bind_check(L, 1, &ROOT));
+  return 0;
+}
+
+static int l_index(lua_State *L) { return bind_index_method(L, &ROOT); }
+
+void bind_open_root(lua_State *L) {
+  static const BindMethod methods[] = {{"read", l_read, "path cap"}, {"close", l_close, ""}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {{"root", l_root, "path"}, {NULL, NULL, NULL}};
+  bind_type(L, &ROOT, l_index, NULL, l_gc);
+  bind_methods(L, &ROOT, methods);
+  bind_functions(L, "core", functions);
+}
