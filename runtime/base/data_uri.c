@@ -106,8 +106,12 @@ static Status count_percent(const DataUri *parts, size_t *count, DataUriError *e
 
 static void put_percent(Text data, char *to) {
   for (size_t i = 0; i < data.size; i++) {
-    *to++ = data.bytes[i] != '%' ? data.bytes[i] : (char)(hex(data.bytes[i + 1]) << 4 | hex(data.bytes[i + 2]));
-    if (data.bytes[i] == '%') i += 2;
+    char c = data.bytes[i];
+    if (c == '%') {
+      c = (char)(hex(data.bytes[i + 1]) << 4 | hex(data.bytes[i + 2]));
+      i += 2;
+    }
+    *to++ = c;
   }
 }
 
