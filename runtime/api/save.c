@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "format/state.h"
-#include "tokens/sha256.h"
+#include "base/sha256.h"
 
 typedef struct Remembered {
   const ebb_chat *chat;

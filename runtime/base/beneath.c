@@ -50,7 +50,9 @@ static Status refuse_open(const char **why) {
 /* Parts are what stands between slashes; "" and "." stay where they are. */
 static Status check_path(Text path, char copy[PATH_MAX], const char **why) {
   if (path.size == 0) return refuse(why, STATUS_FORBIDDEN, "a path is expected");
-  if (memchr(path.bytes, '\0', path.size) != NULL) return refuse(why, STATUS_FORBIDDEN, "a path may not hold a NUL byte");
+  if (memchr(path.bytes, '\0', path.size) != NULL) {
+    return refuse(why, STATUS_FORBIDDEN, "a path may not hold a NUL byte");
+  }
   if (path.bytes[0] == '/') return refuse(why, STATUS_FORBIDDEN, "an absolute path is not allowed");
   if (path.size >= PATH_MAX) return refuse(why, STATUS_ABSENT, "its name is too long");
   memcpy(copy, path.bytes, path.size);

@@ -28,7 +28,8 @@ bool data_uri_is(Text uri) { return uri.size >= 5 && is_word(uri.bytes, 5, "data
 
 /* What names of media types and parameters are made of (RFC 6838). */
 static bool is_name(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || (c != '\0' && strchr("!#$&^_.+-", c) != NULL);
+  if ((lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9')) return true;
+  return c != '\0' && strchr("!#$&^_.+-", c) != NULL;
 }
 
 static size_t name_end(const char *bytes, size_t at, size_t end) {
@@ -40,7 +41,9 @@ static size_t name_end(const char *bytes, size_t at, size_t end) {
 static Status read_media(Text uri, size_t end, size_t *at, DataUri *parts, DataUriError *error) {
   size_t start = *at, slash = name_end(uri.bytes, start, end);
   if (slash == start && (slash == end || uri.bytes[slash] == ';')) return STATUS_OK;
-  if (slash == start || slash == end || uri.bytes[slash] != '/') return refuse(error, slash, "a media type such as image/png");
+  if (slash == start || slash == end || uri.bytes[slash] != '/') {
+    return refuse(error, slash, "a media type such as image/png");
+  }
   *at = name_end(uri.bytes, slash + 1, end);
   if (*at == slash + 1) return refuse(error, *at, "a media type such as image/png");
   parts->media = text_plain(uri.bytes + start, *at - start);

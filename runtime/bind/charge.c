@@ -51,11 +51,11 @@ static const struct {
    "Selection:positions Selection:slice Selection:tokens core.common core.counter.count core.counter.recount "
    "core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair ebb.transaction "},
   {CHARGE_TEXT,
-   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.counter.text ebb.json.decode "
-   "ebb.json.encode ebb.parse "},
+   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
+   "core.counter.text core.data_uri core.sha256 ebb.json.decode ebb.json.encode ebb.parse "},
   {CHARGE_NEVER,
-   "Conversation:save core.vocab.build core.vocab.describe core.vocab.home core.vocab.sha256 core.vocab.verify "
-   "ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
+   "Conversation:save Root:close Root:read core.root core.vocab.build core.vocab.describe core.vocab.home "
+   "core.vocab.verify ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
 };
 
 /* Is the word one of the names? */

@@ -174,7 +174,8 @@ static void what_is_no_data_uri_says_where(void **state) {
     DataUriError error = {99, ""};
     Text uri = exact_text(cases[i].uri);
     Status status = decode_uri(uri, 1000, &out, &error);
-    if (status != STATUS_SYNTAX || error.offset != cases[i].offset || strstr(error.expected, cases[i].expected) == NULL) {
+    bool said = error.offset == cases[i].offset && strstr(error.expected, cases[i].expected) != NULL;
+    if (status != STATUS_SYNTAX || !said) {
       fail_msg("%s: %s, %s at %zu", cases[i].uri, status_code(status), error.expected, error.offset);
     }
     assert_int_equal(out.size, 0);

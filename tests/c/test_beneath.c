@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,10 +56,15 @@ static int make_folder(void **state) {
   put("root/large", "0123456789");
   if (mkfifo("root/fifo", 0600) != 0) return -1;
   put_socket("root/socket");
-  if (symlink("../secret.txt", "root/link_out") || symlink("a.txt", "root/link_in") || symlink("sub", "root/link_folder") ||
-      symlink("..", "root/link_up") || symlink("/proc/self/root", "root/link_magic") || symlink("loop", "root/loop") ||
-      symlink("nothing", "root/dangling") || symlink("/", "root/sub/link_top")) return -1;
-  return symlink("root", "root_link");
+  static const char *const links[][2] = {
+    {"../secret.txt", "root/link_out"}, {"a.txt", "root/link_in"}, {"sub", "root/link_folder"}, {"..", "root/link_up"},
+    {"/proc/self/root", "root/link_magic"}, {"loop", "root/loop"}, {"nothing", "root/dangling"},
+    {"/", "root/sub/link_top"}, {"root", "root_link"},
+  };
+  for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+    if (symlink(links[i][0], links[i][1]) != 0) return -1;
+  }
+  return 0;
 }
 
 static int remove_folder(void **state) {
