@@ -1,0 +1,60 @@
+--- How attachments stand in a request, by dialect: one table to add another to.
+--
+--     roles            whose messages may hold them
+--     limits           what the provider takes: bytes of one, how many, bytes of all
+--     image, audio ... (asset, config) -> part, or nil and why it has no form
+--     address          (url, kind, config) -> part, for what the provider itself fetches
+
+local assets = require "ebb.processors.assets"
+local core = require "ebb.support.core"
+
+---@class ebb.AssetDialect
+---@field roles table<string, boolean>
+---@field limits { bytes: table<string, integer>, count: table<string, integer>, total: integer }
+---@field text fun(asset: ebb.Asset): table
+
+local dialects = {}
+
+local function no_form(asset)
+  return nil, ("%s has no form there"):format(asset.mime or "what nobody knows")
+end
+
+---- OpenAI, Chat Completions ----
+
+local OPENAI_IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+local OPENAI_SOUNDS = { ["audio/wav"] = "wav", ["audio/mpeg"] = "mp3" }
+
+local function openai_image(url, config)
+  local detail = config.detail ~= "auto" and config.detail or nil
+  return { type = "image_url", image_url = { url = url, detail = detail } }
+end
+
+dialects.openai = {
+  roles = { user = true },
+  -- "Images and vision" and "File inputs" of its guide.
+  limits = { bytes = { image = 20 << 20, document = 50 << 20 }, count = { image = 500 }, total = 50 << 20 },
+
+  image = function(asset, config)
+    if not OPENAI_IMAGES[asset.mime] then return no_form(asset) end
+    return openai_image(assets.data_uri(asset), config)
+  end,
+
+  audio = function(asset)
+    local format = OPENAI_SOUNDS[asset.mime]
+    if not format then return no_form(asset) end
+    return { type = "input_audio", input_audio = { data = core.base64.encode(asset.bytes), format = format } }
+  end,
+
+  document = function(asset)
+    if asset.mime ~= "application/pdf" then return no_form(asset) end
+    return { type = "file", file = { filename = asset.name, file_data = assets.data_uri(asset) } }
+  end,
+
+  text = function(asset) return { type = "text", text = assets.text(asset) } end,
+
+  address = function(url, kind, config)
+    return kind == "image" and url:find "^https?://" and openai_image(url, config) or nil
+  end,
+}
+
+return dialects

@@ -1,0 +1,163 @@
+--- Processor: attachments become what the provider takes; the last stage, so that
+-- nobody else has to carry base64 around.
+--
+--     { content = "look", attachments = { photo.png } }
+--         ->  { content = { {text "look"}, {image_url "data:image/png;base64,..."} } }
+--
+-- A file that is missing or may not be read is an error that names it. What the
+-- model or its dialect has no place for is left out, with a line in the log, as is
+-- every conversion. What exceeds the provider's limits is sent, and reported.
+
+local array = require("ebb.support.core").json.array
+local assets = require "ebb.processors.assets"
+local content = require "ebb.processors.content"
+local dialects = require "ebb.processors.asset_dialects"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+
+local ABILITY = { image = "vision", audio = "audio", video = "video", document = "document" }
+
+---- One attachment ----
+
+---@class ebb.AssetRun          what a run of the processor carries along
+---@field context ebb.Context
+---@field config table
+---@field dialect ebb.AssetDialect
+---@field count table<string, integer>   of each kind
+---@field total integer         bytes of all
+
+--- Why the request has no place for it; nil: it has.
+local function obstacle(run, role, kind)
+  if kind == "text" then return nil end
+  if run.context.capabilities[ABILITY[kind]] == false then return ("the model takes no %s"):format(kind) end
+  if not run.dialect.roles[role] then return ("messages of role %s hold no %s"):format(role, kind) end
+  if not run.dialect[kind] then return ("a request has no form for %s"):format(kind) end
+end
+
+local function drop(run, name, why)
+  run.context:log("warn", ("%s: left out: %s"):format(name, why), { attachment = name })
+  if run.config.note == "" then return nil end
+  return { type = "text", text = (run.config.note:gsub("{(%l+)}", { name = name })) }
+end
+
+local function report(run, asset, part)
+  local limits = run.dialect.limits
+  local most, size = limits.bytes[asset.kind], #asset.bytes
+  if most and size > most then
+    run.context:log("warn", ("%s: %d bytes; the provider takes %d of one %s"):format(asset.name, size, most, asset.kind))
+  end
+  if asset.kind ~= "text" and not asset.recognised then
+    run.context:log("warn", ("%s: its bytes do not look like %s"):format(asset.name, asset.mime or asset.kind))
+  end
+  run.count[asset.kind], run.total = (run.count[asset.kind] or 0) + 1, run.total + size
+  run.context:log("info", ("%s: became %s, %d bytes"):format(asset.name, part.type, size),
+    { attachment = asset.name, mime = asset.mime, bytes = size, as = part.type })
+end
+
+--- An address that the host has not resolved: the provider may fetch some.
+local function by_address(run, attachment, role, message, code)
+  local url, kind = assets.url(attachment), assets.kind(attachment)
+  local part = url and run.dialect.address and run.dialect.address(url, kind, run.config)
+  if not part or code ~= "absent" then return refuse(code, message) end
+  local why = obstacle(run, role, kind)
+  if why then return drop(run, assets.name(attachment), why) end
+  run.context:log("info", ("%s: became %s, for the provider to fetch"):format(assets.name(attachment), part.type))
+  return part
+end
+
+--- The part that an attachment becomes; nil: it is left out.
+local function resolve(run, role, attachment)
+  local kind = assets.kind(attachment)
+  local why = kind ~= "file" and obstacle(run, role, kind)
+  if why then return drop(run, assets.name(attachment), why) end
+  local asset, message, code = assets.read(run.context, attachment, run.config.max_bytes)
+  if not asset then return by_address(run, attachment, role, message, code) end
+  why = obstacle(run, role, asset.kind)                   -- its bytes may be of another kind
+  local part
+  if not why then part, why = run.dialect[asset.kind](asset, run.config) end
+  if not part then return drop(run, asset.name, why) end
+  report(run, asset, part)
+  return part
+end
+
+---- One message ----
+
+local function own_parts(message)
+  local given = message.content
+  if type(given) == "table" then return given end
+  if type(given) == "string" and given:find "%S" then return { { type = "text", text = given } } end
+  return {}
+end
+
+local function resolved(run, message)
+  local list, made = array {}, 0
+  local function add(attachment)
+    local part = resolve(run, message.role, attachment)
+    list[#list + 1], made = part, made + (part and 1 or 0)
+  end
+  for _, part in ipairs(own_parts(message)) do
+    if part.type == "asset" and type(part.attachment) == "table" then add(part.attachment)
+    else list[#list + 1] = part end
+  end
+  for _, attachment in ipairs(message.attachments or {}) do
+    add(attachment)
+  end
+  local is_text = type(message.content) ~= "table"
+  if made == 0 and (is_text or #list == 0) then list = is_text and message.content or "" end
+  local copy = content.changed(message, { content = list })
+  copy.attachments = nil
+  return copy
+end
+
+---- All ----
+
+local function dialect_of(context)
+  local name = context.capabilities.dialect or "openai"
+  if dialects[name] then return dialects[name] end
+  local names = suggest.names(dialects)
+  return refuse("unknown_name", ("asset-resolver: attachments have no form in dialect '%s'"):format(tostring(name)),
+    "known: " .. table.concat(names, ", "))
+end
+
+local function report_all(run)
+  local limits = run.dialect.limits
+  for kind, most in pairs(limits.count) do
+    local count = run.count[kind] or 0
+    if count > most then
+      run.context:log("warn", ("%d attachments of kind %s; the provider takes %d in a request"):format(count, kind, most))
+    end
+  end
+  if run.total > limits.total then
+    run.context:log("warn", ("attachments of %d bytes; the provider takes %d in a request"):format(run.total, limits.total))
+  end
+end
+
+---@type ebb.Processor
+return {
+  id = "asset-resolver",
+  name = "Asset resolver",
+  description = "attachments become what the provider takes: data URIs, sounds, files",
+  priority = 10000,
+  is_core = true,
+  config_fields = {
+    { key = "detail", type = "select", default = "auto", options = { "auto", "low", "high" },
+      label = "How closely images are looked at" },
+    { key = "max_bytes", type = "number", default = 20 << 20, label = "Bytes of one attachment, at most" },
+    { key = "note", type = "text", default = "", label = "In the place of one that is left out; empty: nothing",
+      placeholder = "[left out: {name}]" },
+  },
+
+  execute = function(context, config)
+    local run, result
+    for i, message in ipairs(context.messages) do
+      if assets.has(message) then
+        run = run or { context = context, config = config, dialect = dialect_of(context), count = {}, total = 0 }
+        result = result or table.move(context.messages, 1, #context.messages, 1, {})
+        result[i] = resolved(run, message)
+      end
+    end
+    if not result then return end
+    context.messages = result
+    report_all(run)
+  end,
+}

@@ -1,0 +1,190 @@
+--- Attachments: what they are called, where their bytes come from.
+--
+--     data    a data URI                      decoded
+--     path    a file of the agent's folder    read, beneath agent_config.asset_root alone
+--     else    an id or a URL                  the host's answer to "asset"; nothing is ever fetched here
+--
+-- The host answers "asset" {id, name, mime, path, url} with {bytes = ...} or {data =
+-- a data URI}, and mime and name if it knows better.
+
+local core = require "ebb.support.core"
+local media = require "ebb.support.media"
+local refuse = require "ebb.support.refuse"
+
+local assets = {}
+
+local null = core.json.null
+
+---@class ebb.Asset
+---@field bytes string
+---@field mime? string         normal; nil: nobody knows
+---@field kind string          text | image | audio | video | document | file
+---@field name string
+---@field recognised boolean   its bytes are those of its media type
+
+local function given(attachment, field)
+  local value = attachment[field]
+  return type(value) == "string" and value ~= "" and value or nil
+end
+
+--- http, https and file addresses, wherever they stand.
+local function is_url(text) return text ~= nil and text:find "^%s*[%a][%w+.-]*://" ~= nil end
+
+--- The address of an attachment that is one.
+---@param attachment ebb.Attachment
+---@return string?
+function assets.url(attachment)
+  for _, field in ipairs { "url", "path", "data" } do
+    local value = given(attachment, field)
+    if is_url(value) then return value end
+  end
+end
+
+local NAME_SHOWN = 200   -- bytes
+
+--- How messages call an attachment: printable, and not too long.
+---@param attachment ebb.Attachment
+---@return string
+function assets.name(attachment)
+  local path = given(attachment, "path") or assets.url(attachment)
+  local name = given(attachment, "name") or path or given(attachment, "id") or "attachment"
+  if #name > NAME_SHOWN then name = name:sub(1, NAME_SHOWN) .. "..." end
+  if not utf8.len(name) then name = name:gsub("[\128-\255]", "?") end
+  return (name:gsub("%c", "?"))
+end
+
+--- What was said of its media type.
+local function said_mime(attachment, found)
+  local mime = given(attachment, "mime") or found
+  if mime and mime ~= "" then return media.normal(mime) end
+  return media.of_name(given(attachment, "name") or "") or media.of_name(given(attachment, "path") or "")
+    or media.of_name(assets.url(attachment) or "")
+end
+
+--- The kind of an attachment as far as it is said; "file" where nothing is.
+---@param attachment ebb.Attachment
+---@return string
+function assets.kind(attachment)
+  local kind = given(attachment, "kind")
+  if kind and kind ~= "file" then return kind end
+  local head = (given(attachment, "data") or ""):match "^[dD][aA][tT][aA]:([^;,]+)[;,]"
+  return media.kind(said_mime(attachment, head))
+end
+
+---- Where bytes come from ----
+
+local roots = setmetatable({}, { __mode = "k" })   -- by context: a run opens its folder once
+
+local function root_of(context)
+  local path = context.agent_config.asset_root
+  if type(path) ~= "string" then return nil end
+  local known = roots[context]
+  if known and known.path == path then return known.root end
+  local root, message, code = core.root(path)
+  if not root then refuse(code, "asset_root: " .. message) end
+  roots[context] = { path = path, root = root }
+  return root
+end
+
+local function too_large(cap) return ("it is larger than %d bytes"):format(cap) end
+
+local function from_uri(uri, cap)
+  local file, message, code = core.data_uri(uri, cap)
+  if not file then return nil, code == "limit" and too_large(cap) or "a data URI, " .. message, code end
+  return { bytes = file.bytes, mime = file.media ~= "" and file.media or "text/plain" }
+end
+
+local function from_file(root, path, cap)
+  local bytes, message, code = root:read(path, cap)
+  if not bytes then return nil, code == "limit" and too_large(cap) or message, code end
+  return { bytes = bytes }
+end
+
+local function from_host(context, attachment, cap)
+  local request = { id = attachment.id, name = attachment.name, mime = attachment.mime, path = attachment.path,
+    url = assets.url(attachment) }
+  local answer, why = context:call("asset", request)
+  if answer == nil or answer == null or answer == false then
+    if request.url then why = why or "addresses are not fetched, and the host has not resolved it" end
+    return nil, why and tostring(why) or "there is no such attachment", "absent"
+  end
+  if type(answer) == "table" and type(answer.data) == "string" then
+    local found, message, code = from_uri(answer.data, cap)
+    if found then found.mime, found.name = answer.mime or found.mime, answer.name end
+    return found, message, code
+  end
+  if type(answer) ~= "table" or type(answer.bytes) ~= "string" then
+    return nil, "the host's answer is neither {bytes = ...} nor {data = ...}", "host"
+  end
+  if #answer.bytes > cap then return nil, too_large(cap), "limit" end
+  return answer
+end
+
+local function find(context, attachment, cap)
+  local data, path = given(attachment, "data"), given(attachment, "path")
+  if data and not is_url(data) then return from_uri(data, cap) end
+  if not path or is_url(path) then return from_host(context, attachment, cap) end
+  local root = root_of(context)
+  if root then return from_file(root, path, cap) end
+  local found, why, code = from_host(context, attachment, cap)
+  if not found and code == "absent" then why = "no folder for attachments is set (assetRoot)" end
+  return found, why, code
+end
+
+--- The file behind an attachment. What it is, its bytes decide, then what is said of it.
+---@param context ebb.Context
+---@param attachment ebb.Attachment
+---@param cap integer          bytes, at most
+---@return ebb.Asset?
+---@return string? message     names the attachment
+---@return string? code        absent, forbidden, limit, syntax, io, host
+function assets.read(context, attachment, cap)
+  local name = assets.name(attachment)
+  local found, why, code = find(context, attachment, cap)
+  if not found then return nil, ("%s: %s"):format(name, why), code end
+  local mime, recognised = media.decide(found.bytes, said_mime(attachment, found.mime))
+  local kind = media.kind(mime)
+  local said = given(attachment, "kind")
+  if not recognised and said and said ~= "file" then kind = said end
+  if kind == "file" and not mime and not media.text_fault(found.bytes) then kind, mime = "text", "text/plain" end
+  return { bytes = found.bytes, mime = mime, kind = kind, name = name, recognised = recognised }
+end
+
+--- The same; one that cannot be had is refused.
+---@param context ebb.Context
+---@param attachment ebb.Attachment
+---@param cap integer
+---@return ebb.Asset
+function assets.need(context, attachment, cap)
+  local asset, message, code = assets.read(context, attachment, cap)
+  return asset or refuse(code, message)
+end
+
+--- The text of an asset; what is none is refused.
+---@param asset ebb.Asset
+---@return string
+function assets.text(asset)
+  local fault = media.text_fault(asset.bytes)
+  if fault then refuse("encoding", ("%s: %s; a text in UTF-8 is expected"):format(asset.name, fault)) end
+  return (asset.bytes:gsub("^\u{FEFF}", ""))
+end
+
+--- The file in base64, as a data URI.
+---@param asset ebb.Asset
+---@return string
+function assets.data_uri(asset)
+  return ("data:%s;base64,%s"):format(asset.mime or "application/octet-stream", core.base64.encode(asset.bytes))
+end
+
+--- Does the message refer to files?
+---@param message ebb.WorkingMessage
+---@return boolean
+function assets.has(message)
+  if type(message.attachments) == "table" and message.attachments[1] ~= nil then return true end
+  for _, part in ipairs(type(message.content) == "table" and message.content or {}) do
+    if part.type == "asset" and type(part.attachment) == "table" then return true end
+  end
+  return false
+end
+
+return assets

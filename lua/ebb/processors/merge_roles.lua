@@ -1,0 +1,50 @@
+--- Processor: neighbours of one role become one message.
+--
+-- What is left alone: tool results and messages with calls; messages that hold
+-- more than their content (reasoning, a refusal, a field that nobody knows), since
+-- that would be said of the others too; and neighbours whose names differ. Parts
+-- and attachments survive, and `sources` says where each came from.
+
+local content = require "ebb.processors.content"
+
+--- Can `message` be added to those that begin with `first`, which is plain?
+local function fits(first, message)
+  return first.role == message.role and first.name == message.name and content.is_plain(message)
+end
+
+--- The messages from `i` on that become one, and the position behind them.
+local function run_at(messages, i)
+  local run = { messages[i] }
+  if not messages[i + 1] or messages[i + 1].role ~= messages[i].role or not content.is_plain(messages[i]) then
+    return run, i + 1
+  end
+  local last = i + 1
+  while messages[last] and fits(messages[i], messages[last]) do
+    run[#run + 1], last = messages[last], last + 1
+  end
+  return run, last
+end
+
+---@type ebb.Processor
+return {
+  id = "merge-roles",
+  name = "Merge neighbours of one role",
+  description = "joins messages of the same role that follow each other",
+  priority = 600,
+  is_core = true,
+  config_fields = {
+    { key = "separator", type = "text", default = "\n\n---\n\n", label = "What stands between them" },
+  },
+
+  execute = function(context, config)
+    local messages, result, i = context.messages, {}, 1
+    while i <= #messages do
+      local run, next_one = run_at(messages, i)
+      result[#result + 1] = #run > 1 and content.merged(run, config.separator) or run[1]
+      i = next_one
+    end
+    if #result == #messages then return end
+    context:log("info", ("%d messages became %d"):format(#messages, #result))
+    context.messages = result
+  end,
+}
