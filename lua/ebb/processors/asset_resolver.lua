@@ -27,11 +27,11 @@ local ABILITY = { image = "vision", audio = "audio", video = "video", document =
 ---@field total integer         bytes of all
 
 --- Why the request has no place for it; nil: it has.
-local function obstacle(run, role, kind)
+local function obstacle(run, role, kind, mime)
   if kind == "text" then return nil end
   if run.context.capabilities[ABILITY[kind]] == false then return ("the model takes no %s"):format(kind) end
   if not run.dialect.roles[role] then return ("messages of role %s hold no %s"):format(role, kind) end
-  if not run.dialect[kind] then return ("a request has no form for %s"):format(kind) end
+  if not run.dialect[kind] then return ("a request has no form for %s"):format(mime or kind) end
 end
 
 local function drop(run, name, why)
@@ -44,7 +44,8 @@ local function report(run, asset, part)
   local limits = run.dialect.limits
   local most, size = limits.bytes[asset.kind], #asset.bytes
   if most and size > most then
-    run.context:log("warn", ("%s: %d bytes; the provider takes %d of one %s"):format(asset.name, size, most, asset.kind))
+    local words = ("%s: %d bytes; the provider takes %d of one %s"):format(asset.name, size, most, asset.kind)
+    run.context:log("warn", words)
   end
   if asset.kind ~= "text" and not asset.recognised then
     run.context:log("warn", ("%s: its bytes do not look like %s"):format(asset.name, asset.mime or asset.kind))
@@ -72,7 +73,7 @@ local function resolve(run, role, attachment)
   if why then return drop(run, assets.name(attachment), why) end
   local asset, message, code = assets.read(run.context, attachment, run.config.max_bytes)
   if not asset then return by_address(run, attachment, role, message, code) end
-  why = obstacle(run, role, asset.kind)                   -- its bytes may be of another kind
+  why = obstacle(run, role, asset.kind, asset.mime)       -- its bytes may be of another kind
   local part
   if not why then part, why = run.dialect[asset.kind](asset, run.config) end
   if not part then return drop(run, asset.name, why) end
@@ -124,11 +125,13 @@ local function report_all(run)
   for kind, most in pairs(limits.count) do
     local count = run.count[kind] or 0
     if count > most then
-      run.context:log("warn", ("%d attachments of kind %s; the provider takes %d in a request"):format(count, kind, most))
+      local words = ("%d attachments of kind %s; the provider takes %d in a request"):format(count, kind, most)
+      run.context:log("warn", words)
     end
   end
   if run.total > limits.total then
-    run.context:log("warn", ("attachments of %d bytes; the provider takes %d in a request"):format(run.total, limits.total))
+    local words = ("attachments of %d bytes; the provider takes %d in a request"):format(run.total, limits.total)
+    run.context:log("warn", words)
   end
 end
 

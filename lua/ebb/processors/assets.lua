@@ -61,12 +61,17 @@ local function said_mime(attachment, found)
     or media.of_name(assets.url(attachment) or "")
 end
 
+local KINDS = { text = true, image = true, audio = true, video = true, document = true }
+
+--- The kind that whoever attached it has given; nil: none, or none that is known.
+local function said_kind(attachment) return KINDS[attachment.kind] and attachment.kind or nil end
+
 --- The kind of an attachment as far as it is said; "file" where nothing is.
 ---@param attachment ebb.Attachment
 ---@return string
 function assets.kind(attachment)
-  local kind = given(attachment, "kind")
-  if kind and kind ~= "file" then return kind end
+  local kind = said_kind(attachment)
+  if kind then return kind end
   local head = (given(attachment, "data") or ""):match "^[dD][aA][tT][aA]:([^;,]+)[;,]"
   return media.kind(said_mime(attachment, head))
 end
@@ -144,8 +149,7 @@ function assets.read(context, attachment, cap)
   if not found then return nil, ("%s: %s"):format(name, why), code end
   local mime, recognised = media.decide(found.bytes, said_mime(attachment, found.mime))
   local kind = media.kind(mime)
-  local said = given(attachment, "kind")
-  if not recognised and said and said ~= "file" then kind = said end
+  if not recognised then kind = said_kind(attachment) or kind end
   if kind == "file" and not mime and not media.text_fault(found.bytes) then kind, mime = "text", "text/plain" end
   return { bytes = found.bytes, mime = mime, kind = kind, name = name, recognised = recognised }
 end

@@ -1,0 +1,58 @@
+--- A context for a processor alone: what it needs of the engine, and nothing more.
+
+---@class FakeContext
+---@field said fun(self, level?): string     the log, a line per entry
+
+local fake = {}
+
+--- The config that a processor gets: its defaults, and what is given.
+function fake.config(processor, given)
+  local config = {}
+  for _, field in ipairs(processor.config_fields or {}) do
+    config[field.key] = field.default
+  end
+  for key, value in pairs(given or {}) do
+    assert(config[key] ~= nil, ("%s has no setting %s"):format(processor.id, key))
+    config[key] = value
+  end
+  return config
+end
+
+--- `fields`: capabilities, asset_root, preview, shared_data, and services: a table of
+--- functions by name, each called with the request.
+function fake.context(messages, fields)
+  fields = fields or {}
+  local context = { messages = messages, logs = {}, capabilities = fields.capabilities or {}, calls = {},
+    agent_config = { asset_root = fields.asset_root }, shared_data = fields.shared_data or {},
+    preview = fields.preview or false }
+
+  function context:log(level, message, details)
+    self.logs[#self.logs + 1] = { level = level, message = message, details = details }
+  end
+
+  function context:call(service, request)
+    self.calls[#self.calls + 1] = { service = service, request = request }
+    local answer = fields.services and fields.services[service]
+    if not answer then return nil, ("the host has no '%s'"):format(service) end
+    return answer(request)
+  end
+
+  function context:said(level)
+    local lines = {}
+    for _, entry in ipairs(self.logs) do
+      if not level or entry.level == level then lines[#lines + 1] = entry.message end
+    end
+    return table.concat(lines, "\n")
+  end
+
+  return context
+end
+
+--- Runs a processor; gives the messages after it, and the context.
+function fake.run(processor, messages, config, fields)
+  local context = fake.context(messages, fields)
+  processor.execute(context, fake.config(processor, config))
+  return context.messages, context
+end
+
+return fake
