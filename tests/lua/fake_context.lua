@@ -55,4 +55,38 @@ function fake.run(processor, messages, config, fields)
   return context.messages, context
 end
 
+---- Files ----
+
+local made = {}
+
+local function shell(command, ...)
+  local line = command:format(...)
+  assert(os.execute(line), line)
+end
+
+--- A new folder with these files, by name; `commands` run within it.
+function fake.folder(files, commands)
+  local path = os.tmpname()
+  os.remove(path)
+  shell("mkdir '%s'", path)
+  made[#made + 1] = path
+  for name, bytes in pairs(files) do
+    local below = name:match "^(.*)/"
+    if below then shell("mkdir -p '%s/%s'", path, below) end
+    local file = assert(io.open(path .. "/" .. name, "wb"))
+    file:write(bytes)
+    file:close()
+  end
+  if commands then shell("cd '%s' && %s", path, commands) end
+  return path
+end
+
+--- Removes the folders.
+function fake.clean()
+  for _, path in ipairs(made) do
+    shell("rm -r '%s'", path)
+  end
+  made = {}
+end
+
 return fake

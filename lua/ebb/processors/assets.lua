@@ -53,10 +53,11 @@ function assets.name(attachment)
   return (name:gsub("%c", "?"))
 end
 
---- What was said of its media type.
+--- What was said of its media type; "bytes" says nothing.
 local function said_mime(attachment, found)
   local mime = given(attachment, "mime") or found
-  if mime and mime ~= "" then return media.normal(mime) end
+  mime = mime and mime ~= "" and media.normal(mime)
+  if mime and mime ~= "application/octet-stream" then return mime end
   return media.of_name(given(attachment, "name") or "") or media.of_name(given(attachment, "path") or "")
     or media.of_name(assets.url(attachment) or "")
 end
