@@ -13,7 +13,8 @@ local root
 
 setup(function()
   root = fake.folder { ["photo.png"] = PNG, ["sound.wav"] = WAV, ["paper.pdf"] = "%PDF-1.7", ["clip.mp4"] =
-    "\0\0\0\24ftypmp42", ["notes.txt"] = "words", ["thing.zip"] = "PK\3\4", ["picture.svg"] = "<svg/>" }
+    "\0\0\0\24ftypmp42", ["notes.txt"] = "words", ["thing.zip"] = "PK\3\4", ["picture.svg"] = "<svg/>",
+    ["letter.docx"] = "PK\3\4" }
 end)
 
 teardown(fake.clean)
@@ -72,6 +73,8 @@ describe("an attachment", function()
     { "clip.mp4", nil, "a request has no form for video" },
     { "thing.zip", nil, "a request has no form for application/zip" },
     { "picture.svg", nil, "image/svg+xml has no form there" },
+    { "letter.docx", nil,
+      "application/vnd.openxmlformats-officedocument.wordprocessingml.document has no form there" },
     { "photo.png", { vision = false }, "the model takes no image" },
     { "sound.wav", { audio = false }, "the model takes no audio" },
     { "paper.pdf", { document = false }, "the model takes no document" },
@@ -110,6 +113,7 @@ describe("an attachment", function()
     { { path = "../photo.png" }, "../photo.png: a path may not hold '..'", "forbidden" },
     { { id = "7" }, "7: the host has no 'asset'", "absent" },
     { { url = "file:///etc/passwd" }, "file:///etc/passwd: the host has no 'asset'", "absent" },
+    { { url = "file:///a/b.png" }, "file:///a/b.png: the host has no 'asset'", "absent" },
     { { url = "https://a/b.mp3" }, "https://a/b.mp3: the host has no 'asset'", "absent" },
     { { data = "data:image/png;base64,?", name = "n" }, "n: a data URI, byte 23: expected a digit of base64",
       "syntax" },

@@ -178,9 +178,11 @@ describe("a transcript", function()
 
   it("of the same bytes is asked for once, also by other messages", function()
     local services, asked = transcriber "words"
+    local looked = 0
+    services.cache = function(request) looked = looked + (request.get and 1 or 0) end
     local messages = run({ user("1", file "sound.mp3"), user("2", file("sound.mp3", { name = "again.mp3" })) },
       { audio = "always" }, { services = services })
-    assert.equal(1, #asked)
+    assert.same({ 1, 1 }, { #asked, looked })
     assert.equal("2\nwords", messages[2].content)
   end)
 

@@ -33,6 +33,14 @@ local ABOUT = { id = true, timestamp = true, metadata = true, name = true }
 local MERGED = { role = true, content = true, attachments = true, source = true, source_id = true, sources = true,
   seq = true, origin = true, trusted = true }
 
+--- What every message may have and still be plain.
+local USUAL = {}
+for _, fields in ipairs { ABOUT, MERGED } do
+  for field in pairs(fields) do
+    USUAL[field] = true
+  end
+end
+
 local CALL_PARTS = { tool_use = true, tool_result = true, tool_call = true, function_call = true,
   function_response = true }
 local REASONING_PARTS = { reasoning = true, thinking = true, redacted_thinking = true }
@@ -72,7 +80,7 @@ end
 ---@return boolean
 function content.is_plain(message)
   for field, value in next, message do
-    if not MERGED[field] and not ABOUT[field] and not is_nothing(value) then return false end
+    if not USUAL[field] and not is_nothing(value) then return false end
   end
   if content.has_calls(message) then return false end
   for _, part in ipairs(parts.list(message)) do
