@@ -19,11 +19,11 @@ local function read(attachment, fields)
 end
 
 setup(function()
-  local top = fake.folder({ ["secret.txt"] = "secret", ["root/notes.txt"] = "note", ["root/sub/b.bin"] = "\0",
-    ["root/big.txt"] = ("x"):rep(CAP + 1), ["root/fits.txt"] = ("x"):rep(CAP), ["root/photo.png"] = "\255\216\255jpeg",
-    ["root/Makefile"] = "all:\n" }, [[cd root && mkfifo fifo && ln -s ../secret.txt out && ln -s notes.txt inside
+  local top = fake.folder({ ["secret.txt"] = "secret", ["allowed/notes.txt"] = "note", ["allowed/sub/b.bin"] = "\0",
+    ["allowed/big.txt"] = ("x"):rep(CAP + 1), ["allowed/fits.txt"] = ("x"):rep(CAP), ["allowed/photo.png"] = "\255\216\255jpeg",
+    ["allowed/Makefile"] = "all:\n" }, [[cd allowed && mkfifo fifo && ln -s ../secret.txt out && ln -s notes.txt inside
       ln -s sub folder && ln -s .. up && ln -s /dev/zero zero && ln -s /proc/self/root magic]])
-  root = top .. "/root"
+  root = top .. "/allowed"
 end)
 
 teardown(fake.clean)
