@@ -74,7 +74,8 @@ static void files_are_out_of_reach(void **state) {
   (void)state;
   static const char *const calls[] = {
     "core.read_file('README.md', 9)", "core.write_file('x', 'y')", "core.load('x')", "core.list_folder('.')",
-    "core.make_folder('x')", "chat:save('x')", "core.tokenizer('x')", "core.vocab.home()"};
+    "core.make_folder('x')", "chat:save('x')", "core.tokenizer('x')", "core.vocab.home()",
+    "core.root('.')"};
   Sandbox *sandbox = new_sandbox();
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     assert_int_equal(run(sandbox, calls[i]), SANDBOX_ERROR);
