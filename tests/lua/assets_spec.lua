@@ -21,8 +21,9 @@ end
 setup(function()
   local top = fake.folder({ ["secret.txt"] = "secret", ["allowed/notes.txt"] = "note", ["allowed/sub/b.bin"] = "\0",
     ["allowed/big.txt"] = ("x"):rep(CAP + 1), ["allowed/fits.txt"] = ("x"):rep(CAP),
-    ["allowed/photo.png"] = "\255\216\255jpeg", ["allowed/Makefile"] = "all:\n" }, [[cd allowed && mkfifo fifo && ln -s ../secret.txt out && ln -s notes.txt inside
-      ln -s sub folder && ln -s .. up && ln -s /dev/zero zero && ln -s /proc/self/root magic]])
+    ["allowed/photo.png"] = "\255\216\255jpeg", ["allowed/Makefile"] = "all:\n" }, [[cd allowed && mkfifo fifo &&
+      ln -s ../secret.txt out && ln -s notes.txt inside && ln -s sub folder && ln -s .. up && ln -s /dev/zero zero &&
+      ln -s /proc/self/root magic]])
   root = top .. "/allowed"
 end)
 
