@@ -1,0 +1,95 @@
+--- Texts: layout, case, length. All by character; what comes out of them is text
+-- and never read as macros.
+
+local text = require "ebb.macros.text"
+
+local REPEAT_MAX = 1000   -- as templates know it; what it makes is bounded besides
+
+local function count_of(argument)
+  local count = argument:find "^%d+$" and math.tointeger(tonumber(argument))
+  return count
+end
+
+local function times(call, piece, count)
+  call:allow(#piece * count)
+  return piece:rep(count)
+end
+
+local function repeated(call, piece, argument)
+  local count = count_of(argument)
+  if not count then return nil, "repeat_count" end
+  if count > REPEAT_MAX then return nil, "repeat_max", REPEAT_MAX end
+  return times(call, piece, count)
+end
+
+--- newline, space: one, or as many as are asked for.
+local function filler(character)
+  return function(call, argument)
+    if argument == nil then return character end
+    return repeated(call, character, argument)
+  end
+end
+
+local function replace(call, whole, find, with)
+  if find == "" then return whole end
+  call:allow(#whole + text.count(whole, find) * (#with - #find))
+  return text.replace(whole, find, with)
+end
+
+local function truncate(_, whole, argument)
+  local count = count_of(argument)
+  if not count then return nil, "not_count", argument end
+  return text.first(whole, count)
+end
+
+local macros = {
+  {
+    name = "newline", summary = "a line's end, or several", parameters = { "count?" },
+    example = "{{newline::2}}", run = filler "\n",
+  },
+  { name = "space", summary = "a blank, or several", parameters = { "count?" }, run = filler " " },
+  { name = "noop", summary = "nothing", run = function() return "" end },
+  { name = "//", summary = "a comment: {{// nothing of this is sent}}", run = function() return "" end },
+  {
+    name = "trim", summary = "takes away the white space on both sides of it; or that of its argument",
+    parameters = { "text?" }, trims = true,
+    run = function(_, whole) return text.strip_right(text.strip_left(whole)) end,
+  },
+  {
+    name = "repeat", summary = "a text several times", parameters = { "text", "count" },
+    example = "{{repeat::*::5}}", run = repeated,
+  },
+  {
+    name = "replace", summary = "a text with one piece replaced by another", parameters = { "text", "piece", "by" },
+    example = "{{replace::{{input}}::cat::dog}}", run = replace,
+  },
+  {
+    name = "truncate", summary = "the first characters of a text", parameters = { "text", "count" },
+    example = "{{truncate::{{lastMessage}}::100}}", run = truncate,
+  },
+  {
+    name = "length", summary = "the number of characters", parameters = { "text" },
+    run = function(_, whole) return text.length(whole) end,
+  },
+}
+
+local OF_ONE = {
+  { "upper", "a text in capitals", text.upper, { "uppercase" } },
+  { "lower", "a text in small letters", text.lower, { "lowercase" } },
+  { "capitalize", "a text with a capital at its beginning", text.capitalize },
+  { "reverse", "a text backwards", text.reverse },
+}
+
+for _, row in ipairs(OF_ONE) do
+  local name, summary, change, aliases = table.unpack(row)
+  macros[#macros + 1] = {
+    name = name, summary = summary, parameters = { "text" }, aliases = aliases,
+    run = function(_, whole) return change(whole) end,
+  }
+end
+
+for _, macro in ipairs(macros) do
+  macro.stability = "stable"   -- as stable as what they are given
+end
+
+return macros

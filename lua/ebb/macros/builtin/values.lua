@@ -1,0 +1,61 @@
+--- Who speaks, to whom, with which model: what the environment was given. What it
+-- was not given is empty; a user and a character always have a name.
+
+--- name, value it reads, values it falls back on, text without any, stability, summary.
+local VALUES = {
+  { "user", { "user" }, "User", "session", "the user's name" },
+  { "char", { "char", "agent" }, "Assistant", "stable", "the agent's name" },
+  { "agent", { "agent", "char" }, "Assistant", "stable", "the agent's name" },
+  { "persona", { "persona" }, "", "session", "the user's profile" },
+  { "description", { "description" }, "", "stable", "the agent's description" },
+  { "personality", { "personality" }, "", "stable", "the agent's personality" },
+  { "scenario", { "scenario" }, "", "stable", "where and when the conversation takes place" },
+  { "mesExamples", { "mes_examples" }, "", "stable", "sample dialogue of the agent" },
+  { "group", { "group", "char", "agent" }, "Assistant", "session", "the names of all who speak, else the agent's" },
+  { "model", { "model", "model_id" }, "", "stable", "the model" },
+  { "modelId", { "model_id", "model" }, "", "stable", "the model's whole id" },
+  { "modelName", { "model_name", "model_id", "model" }, "", "stable", "the model's name for people" },
+  { "profileId", { "profile_id" }, "", "stable", "the id of the model's configuration" },
+  { "profileName", { "profile_name", "profile_id" }, "", "stable", "the name of the model's configuration" },
+  { "provider", { "provider" }, "", "stable", "who serves the model" },
+  { "agentVersion", { "agent_version" }, "", "stable", "the agent's version" },
+  { "input", { "input" }, "", "turn", "what the user has just written" },
+}
+
+local HISTORY = {
+  { "lastMessage", "last", "the last message" },
+  { "lastUserMessage", "user", "the user's last message" },
+  { "lastCharMessage", "assistant", "the agent's last message" },
+}
+
+local function reader(names, without)
+  return function(call)
+    for _, name in ipairs(names) do
+      local value = call:value(name)
+      if value and value ~= "" then return value end
+    end
+    return without
+  end
+end
+
+local macros = {}
+
+for _, row in ipairs(VALUES) do
+  local name, names, without, stability, summary = table.unpack(row)
+  macros[#macros + 1] = { name = name, summary = summary, stability = stability, run = reader(names, without) }
+end
+
+for _, row in ipairs(HISTORY) do
+  local name, kind, summary = table.unpack(row)
+  macros[#macros + 1] = {
+    name = name,
+    summary = summary,
+    stability = "turn",
+    run = function(call)
+      local history = call.environment.history
+      return history and history(kind) or ""
+    end,
+  }
+end
+
+return macros

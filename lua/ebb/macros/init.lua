@@ -1,0 +1,104 @@
+--- Macros: {{user}}, {{setvar::mood::calm}}, {{roll::2d6}} in prompts and templates.
+--
+--     local environment = macros.environment { values = { user = "Ann" }, now = 1762554605000 }
+--     macros.expand("Hello {{user}}, it is {{time}}.", environment)  --> "Hello Ann, it is 10:30 PM.", report
+--
+-- What holds always: one pass from left to right; each occurrence is evaluated;
+-- arguments before the macro that takes them; a value is never read again; an
+-- unknown macro stays as it stands. Only trusted texts may be expanded: who
+-- expands decides that, a text cannot tell where it comes from.
+
+local check = require "ebb.macros.check"
+local environments = require "ebb.macros.environment"
+local evaluate = require "ebb.macros.evaluate"
+local messages = require "ebb.macros.messages"
+local options_check = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local registries = require "ebb.macros.registry"
+
+local macros = {
+  limits = evaluate.LIMITS,
+  values = environments.VALUES,
+}
+
+local EXPAND_OPTIONS = { "values", "transform" }
+local CHECK_OPTIONS = { "registry", "language" }
+
+local function expect_text(text, owner)
+  if type(text) ~= "string" then refuse("argument", ("%s: expected a text, got a %s"):format(owner, type(text))) end
+end
+
+--- Expands the macros of a trusted text.
+---
+--- `values` stand before those of the environment; `transform` changes what each
+--- outermost macro gave (a pattern's macros are escaped with it). Where a limit is
+--- reached, or `transform` raises, nothing has changed, and the text is as it was.
+---@param text string
+---@param environment ebb.MacroEnvironment
+---@param options? { values: table<string, any>?, transform: (fun(text: string): string)? }
+---@return string text
+---@return ebb.MacroReport report
+function macros.expand(text, environment, options)
+  expect_text(text, "macros.expand")
+  if not environments.is(environment) then
+    refuse("argument", "macros.expand: expected an environment", "macros.environment { values = ..., now = ... }")
+  end
+  options = options or {}
+  options_check.names(options, EXPAND_OPTIONS, "macros.expand")
+  return evaluate.expand(text, environment, options)
+end
+
+--- What macros read and change; raises {code, message, hint} where a field is wrong.
+---@param fields? ebb.MacroFields
+---@return ebb.MacroEnvironment
+function macros.environment(fields)
+  return environments.new(fields)
+end
+
+--- A registry to add macros to; it begins with what is built in, or with `parent`'s.
+---@param parent? ebb.MacroRegistry
+---@return ebb.MacroRegistry
+function macros.registry(parent)
+  return registries.new(parent)
+end
+
+--- The declarations, sorted by name.
+---@param registry? ebb.MacroRegistry
+---@return ebb.MacroListing[]
+function macros.list(registry)
+  return (registry or registries.built_in()):list()
+end
+
+--- What is wrong with a template, without expanding it.
+---@param text string
+---@param registry? ebb.MacroRegistry
+---@return ebb.MacroProblem[]
+function macros.check(text, registry)
+  expect_text(text, "macros.check")
+  return check.template(text, registry or registries.built_in())
+end
+
+--- Is what stands between the braces a macro, with the right number of arguments?
+---@param content string       "user", "setvar::a::b"
+---@param options? { registry: ebb.MacroRegistry?, language: ("en"|"zh")? }
+---@return { valid: boolean, error: string?, suggestions: string[]? }
+function macros.validate(content, options)
+  expect_text(content, "macros.validate")
+  options = options or {}
+  options_check.names(options, CHECK_OPTIONS, "macros.validate")
+  local language = options.language or "en"
+  if not options_check.contains(messages.languages, language) then
+    refuse("argument", "macros.validate: language is 'en' or 'zh'")
+  end
+  return check.content(content, options.registry or registries.built_in(), language)
+end
+
+--- A text that expands to what it was, wherever it stands outside of macros.
+---@param text string
+---@return string
+function macros.escape(text)
+  expect_text(text, "macros.escape")
+  return (text:gsub("{{", "\\{{"))
+end
+
+return macros
