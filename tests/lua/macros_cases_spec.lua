@@ -61,7 +61,8 @@ local CASES = {
   { "{{date_cn}}", "2025年11月7日" }, { "{{datetime_cn}}", "2025年11月7日星期五 22:30" }, { "{{weekday_cn}}", "星期五" },
   { "{{date_jp}}", "2025年11月7日（金）" }, { "{{datetime_jp}}", "2025年11月7日（金） 午後10時30分" },
   { "{{date_ko}}", "2025년 11월 7일 (금)" },
-  { "{{datetime_format::YYYY/MM/DD HH:mm:ss}}", "2025/11/07 22:30:05" }, { "{{datetime_format}}", "2025-11-07 22:30:05" },
+  { "{{datetime_format::YYYY/MM/DD HH:mm:ss}}", "2025/11/07 22:30:05" },
+  { "{{datetime_format}}", "2025-11-07 22:30:05" },
   { "{{datetime_format::YY M D MMM MMMM ddd dddd H h hh m s A a SSS}}",
     "25 11 7 Nov November Fri Friday 22 10 10 30 5 PM pm 678" },
   { "{{datetime_format::[Day] D [of] YYYY}}", "Day 7 of 2025" }, { "{{datetime_format::[open D 日}}", "[open 7 日" },
@@ -222,12 +223,13 @@ describe("dates", function()
   end)
 
   it("run faster or backwards in a story", function()
+    local now = NOW // 1000 * 1000
     local virtual = { virtual_base = "1999-01-01T00:00:00Z", real_base = "2025-11-07T20:30:05Z", scale = 24 }
-    assert.equal("1999-01-03 00:00", at({ now = NOW // 1000 * 1000, virtual_time = virtual }, "{{date_ymd}} {{time24}}"))
+    assert.equal("1999-01-03 00:00", at({ now = now, virtual_time = virtual }, "{{date_ymd}} {{time24}}"))
     virtual.scale = -24
-    assert.equal("1998-12-30 00:00", at({ now = NOW // 1000 * 1000, virtual_time = virtual }, "{{date_ymd}} {{time24}}"))
+    assert.equal("1998-12-30 00:00", at({ now = now, virtual_time = virtual }, "{{date_ymd}} {{time24}}"))
     virtual.scale = 1000000
-    assert.equal("275760-09-13", at({ now = 8640000000000000, virtual_time = virtual }, "{{datetime_format::YYYY-MM-DD}}"))
+    assert.equal("275760-09-13", at({ now = 8640000000000000, virtual_time = virtual }, "{{date_ymd}}"))
   end)
 
   it("know both noons", function()

@@ -24,12 +24,10 @@ evaluate.LIMITS = {
   output = 8 * 1024 * 1024,
   -- All that is built on the way, so that doubling a variable 10,000 times ends; half a second of copying at most.
   work = 64 * 1024 * 1024,
-  -- Macros evaluated: a template of 1 MB that consists of nothing else has about as many; 0.2 s.
+  -- Macros evaluated: a template of 1 MB that consists of nothing else has about as many; half a second.
   evaluations = 100000,
   -- Macros that expand texts of their own within such a macro: each level is one of C's, of which Lua has 200.
   levels = 16,
-  -- Arguments of one macro: they are a function's in Lua, whose stack is bounded. No list of choices is that long.
-  arguments = 1000,
   -- Entries in each list of a report: more are counted, but nobody reads them.
   entries = 100,
 }
@@ -209,6 +207,7 @@ end
 --- The arguments, and how long what they are made of holds. What a silent macro
 --- takes does not reach the text, so it is not the text's.
 local function take_arguments(run, node, macro)
+  if #node == 0 and not node.inline then return {}, 1 end
   local outer = run.notes
   run.notes, run.arguments = new_notes(), run.arguments + 1
   local arguments = evaluate_arguments(run, node, macro)
@@ -274,8 +273,8 @@ local function check_count(run, node, macro, given)
     local key = macro.most > macro.least and "needs_some" or "needs"
     return fail(run, node, "arguments", key, node.name, macro.least)
   end
-  if given > LIMITS.arguments then
-    return fail(run, node, "arguments", "too_many", node.name, LIMITS.arguments)
+  if given > parse.ARGUMENTS_MAX then
+    return fail(run, node, "arguments", "too_many", node.name, parse.ARGUMENTS_MAX)
   end
   if given > macro.most then
     complain(run, "warning", "extra", node.name, node.first, messages.text("en", "extra", node.name, macro.most))
@@ -308,6 +307,9 @@ local function evaluate_node(run, node, buffer)
   local macro = macro_of(run, node)
   if not macro then return write_unknown(run, node, buffer) end
   run.report.count = run.report.count + 1
+  if node.too_many then
+    return add(run, buffer, fail(run, node, "arguments", "too_many", node.name, parse.ARGUMENTS_MAX))
+  end
   local failed = run.failed
   run.failed = false
   local arguments, held = take_arguments(run, node, macro)

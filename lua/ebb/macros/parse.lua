@@ -23,6 +23,9 @@ local parse = {}
 --- recurses once per level, so this also bounds its stack.
 parse.DEPTH_MAX = 64
 
+--- Of one macro: they become arguments of a function in Lua, whose stack is bounded. No list of choices is that long.
+parse.ARGUMENTS_MAX = 1000
+
 local NAME_BYTES_MAX = 64    -- longer words are text that happens to stand in braces
 local LABEL_BYTES_MAX = 40   -- of what stands in a report for something without a name
 
@@ -36,6 +39,7 @@ local LABEL_BYTES_MAX = 40   -- of what stands in a report for something without
 ---@field name? string   nil: what stands in the braces is no macro's name
 ---@field inline? table  items behind a blank or one colon: {{roll 1d6}}, {{roll:1d6}}
 ---@field head table     items before the first "::"
+---@field too_many? boolean  the last argument holds the rest of too many
 ---@field [integer] table  items of each argument
 
 local open = P "{{" * -P "{"     -- of three braces the first is text: {{{user}}} is a name in braces
@@ -126,8 +130,13 @@ local TOKEN = {
   end,
   separator = function(reader)
     local node = reader[reader.depth]
-    node[#node + 1] = {}
-    reader.items = node[#node]
+    if #node == parse.ARGUMENTS_MAX then
+      node.too_many = true
+      reader.items[#reader.items + 1] = "::"
+    else
+      node[#node + 1] = {}
+      reader.items = node[#node]
+    end
   end,
   escape = function(reader, first, after)
     reader.items[#reader.items + 1] = ESCAPES[reader.text:sub(first, after - 1)]
