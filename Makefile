@@ -195,7 +195,7 @@ $(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
 # Debian's static Lua is not position-independent; runtime/api/stdio.c says how it
 # gets into a shared library all the same.
 EMBEDDABLE = $(CORE) $(BINDING) $(API) $(B)/embedded_api.o
-LUA_INSIDE = -L$(shell pkg-config --variable=libdir lua5.4) -l:liblua5.4.a
+LUA_INSIDE = -L$(shell pkg-config --variable=libdir lua5.4) -l:liblua5.4.a -l:liblua5.4-lpeg.a
 NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
 
 $(B)/libebb.o: $(EMBEDDABLE) Makefile

@@ -17,6 +17,8 @@
 #include "lauxlib.h"
 #include "lualib.h"
 
+int luaopen_lpeg(lua_State *L);   /* LPeg has no header */
+
 /* Addresses are keys of the registry. */
 static const char GLOBALS, MODULES, FUNCTIONS, HELD;
 
@@ -36,12 +38,22 @@ static const EmbeddedModule *find_embedded(const char *name) {
   return NULL;
 }
 
+/* LPeg is for our modules, whose grammars are known: a script's could take exponential time. */
+static int open_lpeg(lua_State *L) {
+  lua_pushcfunction(L, luaopen_lpeg);
+  lua_call(L, 0, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, 2, "lpeg");
+  return 1;
+}
+
 /* require(name), for our modules only. */
 static int l_require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   lua_settop(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
   if (lua_getfield(L, 2, name) != LUA_TNIL) return 1;
+  if (strcmp(name, "lpeg") == 0) return open_lpeg(L);
   const EmbeddedModule *module = find_embedded(name);
   if (module == NULL) return luaL_error(L, "no module '%s' in libebb", name);
   lua_pushfstring(L, "@%s", name);

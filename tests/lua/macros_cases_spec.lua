@@ -19,7 +19,10 @@ local HISTORY = { last = "the last", user = "asked", assistant = "answered" }
 local function environment()
   return macros.environment {
     values = VALUES,
-    variables = { ["local"] = { n = 4, word = "w", list = { 1, 2 }, yes = true, half = 1.5 }, global = { g = 7 } },
+    variables = {
+      ["local"] = { n = 4, word = "w", list = { 1, 2 }, yes = true, half = 1.5, huge = math.maxinteger },
+      global = { g = 7 },
+    },
     now = NOW, seed = 1, session_id = "session-1",
     history = function(kind) return HISTORY[kind] end,
   }
@@ -47,6 +50,7 @@ local CASES = {
   { "{{addvar::n::10}}{{getvar::n}}", "14" }, { "{{addvar::word::x}}{{getvar::word}}", "wx" },
   { "{{addvar::word::5}}{{getvar::word}}", "w5" }, { "{{addvar::n::x}}{{getvar::n}}", "4x" },
   { "{{addvar::new::5}}{{getvar::new}}", "5" },
+  { "{{incvar::huge}}{{getvar::huge}}", "9.2233720368548e+18" },
   { "{{hasvar::n}} {{hasvar::m}} {{varexists::n}}", "true false true" },
   { "{{deletevar::n}}{{hasvar::n}}", "false" }, { "{{flushvar::n}}{{getvar::n}}", "" },
   { "{{setglobalvar::a::b}}{{getglobalvar::a}}{{getvar::a}}", "b" }, { "{{getglobalvar::g}}", "7" },
@@ -89,6 +93,7 @@ local CASES = {
   { "a{{newline}}b", "a\nb" }, { "{{newline::3}}", "\n\n\n" }, { "a{{space}}b{{space::2}}c", "a b  c" },
   { "a{{noop}}b", "ab" }, { "a{{// {{incvar::n}} :: x }}b{{getvar::n}}", "ab4" },
   { "a \n\t{{trim}}\r\n \u{3000}b", "ab" }, { "{{trim}} a {{trim}}", "a" }, { "a {{trim}}{{trim}} b", "ab" },
+  { "{{trim}} a{{noop}} b", "a b" }, { "日 \u{3000} {{trim}}b", "日b" },
   { "a {{newline}}{{trim}}{{newline}} b", "ab" }, { "[{{trim::{{space::2}}x{{space}}}}]", "[x]" },
   { "{{repeat::*::5}}", "*****" }, { "{{repeat::ab::0}}", "" }, { "{{repeat::{{newline}}::2}}", "\n\n" },
   { "{{replace::a.b.c::.::, }}", "a,b,c" }, { "{{replace::abc::::x}}", "abc" }, { "{{replace::aaa::aa::b}}", "ba" },

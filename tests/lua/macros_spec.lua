@@ -50,6 +50,7 @@ describe("syntax", function()
     { "a blank leads to the first argument",  "{{upper a b}} {{repeat x::2}}",        "A B xx" },
     { "so does one colon",                    "{{upper:a}} {{upper : a}}",            "A A" },
     { "with macros in it",                    "{{upper {{user}}}} {{upper:{{user}}!}}", "ANN ANN!" },
+    { "a name has an end",                    "{{upper{{user}}}} {{upper|a}}",        "{{upperAnn}} {{upper|a}}" },
     { "but not where it takes none",          "{{user: hello}} {{user x}}",           "{{user: hello}} {{user x}}" },
     { "extra arguments are left out",         "{{user::x}} {{upper::a::b}}",          "Ann A" },
     { "a comment is not evaluated",           "{{// {{incvar::a}} :: {{x}} }}{{hasvar::a}}", "false" },
@@ -195,6 +196,11 @@ describe("an environment", function()
     { { virtual_time = { virtual_base = 0 } } },
     { { virtual_time = { virtual_base = 0, real_base = 0, scale = 0 / 0 } } },
     { { virtual_time = { virtual_base = "2025-13-01", real_base = 0 } } },
+    { { virtual_time = { virtual_base = "2025-00-01", real_base = 0 } } },
+    { { virtual_time = { virtual_base = "2025-06-31", real_base = 0 } } },
+    { { virtual_time = { virtual_base = "2025-06-00", real_base = 0 } } },
+    { { virtual_time = { virtual_base = "2025-01-01T10:60", real_base = 0 } } },
+    { { virtual_time = { virtual_base = "2025-01-01T10:00+8", real_base = 0 } } },
     { { virtual_time = { virtual_base = "2025-01-01T25:00", real_base = 0 } } },
     { { virtual_time = { virtual_base = 0, real_base = 0, scal = 1 } }, "did you mean 'scale'?" },
     { { error_text = "fr" } }, { { registry = {} } }, { 5 },
@@ -247,6 +253,16 @@ describe("an environment", function()
       seen[expanded(text, { session_id = "session " .. i })] = true
     end
     assert.same({ a = true, b = true, c = true, d = true, e = true, f = true, g = true }, seen)
+  end)
+
+  it("picks as AIO Hub does, for any session id", function()
+    for id, expected in pairs {
+      ["session-1"] = "D", ["session one"] = "F", ["会话编号-7"] = "E", ["chat \u{1F600} é"] = "D", [""] = "A",
+      ["another one"] = "G",
+    } do
+      assert.equal(expected, expanded("{{pick::A::B::C::D::E::F::G}}", { session_id = id }), id)
+    end
+    assert.truthy(expanded("{{pick::A::B}}", { session_id = "\xFF\xC3" }):find "[AB]")
   end)
 
   it("forks: a preview changes nothing, and shows what will be drawn", function()

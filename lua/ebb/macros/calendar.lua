@@ -61,10 +61,6 @@ function calendar.date(ms, zone)
   }
 end
 
-local function in_range(value, least, most)
-  return value >= least and value <= most
-end
-
 --- "Z", "+08:00" or nothing, which is UTC here, as minutes.
 local function zone_of(text)
   if text == "" or text == "Z" then return 0 end
@@ -74,29 +70,30 @@ local function zone_of(text)
   return sign == "-" and -total or total
 end
 
+--- "T22:30", "T22:30:05.123Z" ... as ms of the day, UTC; the zone may lead beyond it.
+local function time_of(text)
+  if text == "" then return 0 end
+  local hour, minute, rest = text:match "^[T ](%d%d):(%d%d)(.*)$"
+  if not hour then return nil end
+  local second, fraction, zone = rest:match "^:(%d%d)%.?(%d*)(.*)$"
+  if not second then second, fraction, zone = "00", "", rest end
+  local offset = zone_of(zone)
+  if not offset or hour > "23" or minute > "59" or second > "59" then return nil end
+  local seconds = tonumber(hour) * 3600 + (tonumber(minute) - offset) * 60 + tonumber(second)
+  return seconds * 1000 + tonumber((fraction .. "000"):sub(1, 3))
+end
+
 --- Reads ISO 8601: "2025-11-07", "2025-11-07T22:30:05.123Z", "... +08:00".
 ---@param text string
 ---@return integer? ms
 function calendar.parse(text)
   local year, month, day, rest = text:match "^(%d%d%d%d)-(%d%d)-(%d%d)(.*)$"
-  if not year then return nil end
-  local hour, minute, second, fraction, zone = "0", "0", "0", "", rest
-  if rest ~= "" then
-    hour, minute, zone = rest:match "^[T ](%d%d):(%d%d)(.*)$"
-    if not hour then return nil end
-    local tail
-    second, tail = zone:match "^:(%d%d)(.*)$"
-    if second then zone = tail else second = "0" end
-    fraction, tail = zone:match "^%.(%d+)(.*)$"
-    if fraction then zone = tail else fraction = "" end
-  end
-  local offset = zone_of(zone)
-  local y, m, d = math.tointeger(year), math.tointeger(month), math.tointeger(day)
-  local h, min, s = math.tointeger(hour), math.tointeger(minute), math.tointeger(second)
-  if not offset or not in_range(m, 1, 12) or not in_range(d, 1, 31) then return nil end
-  if not in_range(h, 0, 23) or not in_range(min, 0, 59) or not in_range(s, 0, 59) then return nil end
-  local ms = math.tointeger((fraction .. "000"):sub(1, 3))
-  return days_of(y, m, d) * DAY_MS + h * 3600000 + (min - offset) * 60000 + s * 1000 + ms
+  local of_day = year and time_of(rest)
+  if not of_day or month < "01" or month > "12" then return nil end
+  local days = days_of(tonumber(year), tonumber(month), tonumber(day))
+  local _, _, real_day = civil(days)
+  if real_day ~= tonumber(day) then return nil end   -- no 31st of June
+  return days * DAY_MS + of_day
 end
 
 ---@param date ebb.MacroDate

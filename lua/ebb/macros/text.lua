@@ -5,7 +5,17 @@
 -- Latin, Greek, Cyrillic, Armenian and full-width letters, which is what has
 -- two cases and is written today.
 
+local lpeg = require "lpeg"
+
 local text = {}
+
+local R = lpeg.R
+local more = R "\x80\xBF"
+
+--- One character, or one byte that is none; gives the position behind it.
+local CHARACTER = (R "\0\x7F" + R "\xC2\xDF" * more + "\xE0" * R "\xA0\xBF" * more + "\xED" * R "\x80\x9F" * more
+  + R("\xE1\xEC", "\xEE\xEF") * more * more + "\xF0" * R "\x90\xBF" * more * more
+  + R "\xF1\xF3" * more * more * more + "\xF4" * R "\x80\x8F" * more * more + 1) * lpeg.Cp()
 
 local WIDE = "[\xC2-\xF4][\x80-\xBF]+"   -- a character beyond ASCII
 
@@ -55,19 +65,13 @@ function text.capitalize(s)
   return (s:gsub("^[a-z]", to_upper):gsub("^" .. WIDE, to_upper))
 end
 
---- Where the character that begins at `position` ends; a byte that is no UTF-8 is one.
-local function end_of(s, position)
-  if s:byte(position) < 0x80 or not utf8.len(s, position, position) then return position end
-  return utf8.offset(s, 2, position) - 1
-end
-
 local function characters(s)
   local list, n, position = {}, 0, 1
   while position <= #s do
-    local last = end_of(s, position)
+    local after = CHARACTER:match(s, position)
     n = n + 1
-    list[n] = s:sub(position, last)
-    position = last + 1
+    list[n] = s:sub(position, after - 1)
+    position = after
   end
   return list, n
 end
@@ -86,12 +90,12 @@ end
 ---@param count integer
 ---@return string
 function text.first(s, count)
-  local last = 0
-  while count > 0 and last < #s do
-    last = end_of(s, last + 1)
+  local position = 1
+  while count > 0 and position <= #s do
+    position = CHARACTER:match(s, position)
     count = count - 1
   end
-  return s:sub(1, last)
+  return s:sub(1, position - 1)
 end
 
 --- The beginning of a text for a message: `size` bytes, no character torn.

@@ -42,12 +42,18 @@ local function get(call, scope, name)
   return text_of(call.environment.variables[scope][name])
 end
 
+--- A sum as JavaScript makes it: where whole numbers end to be exact, it is a float, and never wraps around.
+local function sum_of(a, b)
+  local sum = a + 0.0 + b
+  return math.abs(sum) <= 1 << 53 and math.tointeger(sum) or sum
+end
+
 --- Adds to a number; nothing counts as 0.
 local function step(call, scope, name, by)
   local value = call.environment.variables[scope][name]
   local number = value == nil and 0 or value == "" and 0 or number_of(value)
   if not number then return nil, "not_number", name end
-  return keep(call, scope, name, number + by, call.environment.state.held[scope][name])
+  return keep(call, scope, name, sum_of(number, by), call.environment.state.held[scope][name])
 end
 
 --- Adds a number to a number; anything else is put behind what is there.
