@@ -242,7 +242,7 @@ end)
 
 describe("random texts", function()
   local SEED = math.tointeger(tonumber(os.getenv "SEED" or tostring(os.time())))
-  local ROUNDS = 3000
+  local ROUNDS = 1000
 
   local PIECES = {
     "{{", "}}", "{", "}", "::", ":", "\\", "\\{{", "\\}}", "\\::", " ", "\n", "a", "user", "upper", "setvar", "getvar",
