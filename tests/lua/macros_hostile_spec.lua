@@ -127,6 +127,7 @@ describe("growth #time", function()
     assert.equal("{{setvar::a::1}}" .. text, result)
     assert.equal("limit", codes(report))
     assert.is_true(report.stopped)
+    assert.truthy(report.errors[1].message:find("repeat would make 1000000000 bytes", 1, true), "it was made first")
   end)
 
   it("by doubling a variable is bounded, and takes the variables back", function()
@@ -146,7 +147,8 @@ describe("growth #time", function()
       values = { input = ("a"):rep(4 * MB) }, variables = { ["local"] = { v = ("b"):rep(MB) } },
     }
     for _, text in ipairs {
-      ("{{addvar::w::{{getvar::v}}}}"):rep(100), "{{replace::{{input}}::a::{{getvar::v}}}}", ("{{input}}"):rep(3),
+      ("{{addvar::w::{{getvar::v}}}}"):rep(100), ("{{addvar::v::x}}"):rep(100),
+      "{{replace::{{input}}::a::{{getvar::v}}}}", ("{{input}}"):rep(3),
       ("{{length::{{input}}}}"):rep(100), ("{{setvar::x::{{input}}}}"):rep(1000), ("{{trim}}{{getvar::v}}"):rep(100),
     } do
       local result, report = expand(text, large)

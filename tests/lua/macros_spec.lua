@@ -244,6 +244,14 @@ describe("an environment", function()
     end
   end)
 
+  it("draws from the smallest to the largest", function()
+    local env, seen = environment { seed = 3 }, {}
+    for _ = 1, 200 do
+      seen[macros.expand("{{randomInt::-1::1}}", env)] = true
+    end
+    assert.same({ ["-1"] = true, ["0"] = true, ["1"] = true }, seen)
+  end)
+
   it("keeps a session's picks, whatever was drawn", function()
     local text = "{{pick::a::b::c::d::e::f::g}}"
     local first = expanded(text, { session_id = "one" })
@@ -419,6 +427,13 @@ describe("a check", function()
     }, lines)
   end)
 
+  it("looks into macros, also into those that are none", function()
+    assert.equal(1, #macros.check "{{upper {{usr}}}}")
+    assert.equal(1, #macros.check "{{upper::a{{usr}}}}")
+    assert.equal(2, #macros.check "{{ {{usr}} }}")
+    assert.equal(0, #macros.check "{{// {{usr}} }}")
+  end)
+
   it("takes a registry", function()
     local registry = macros.registry()
     registry:add { name = "mine", summary = "m", stability = "stable", run = function() return "" end }
@@ -432,6 +447,7 @@ describe("a check", function()
     { "usr", false, "unknown macro: usr" }, { "user::a", false, "user takes no arguments" },
     { "roll", false, "roll needs an argument" }, { "newline::2::3", false, "newline takes 0-1 arguments, 2 given" },
     { "", false, "unknown macro: " }, { "a}} {{b", false, "expected name or name::argument" },
+    { "user a", false, "user takes no arguments" }, { "upper {{usr}}", true },
     { "user}}", false, "expected name or name::argument" }, { "a {{", false, "expected name or name::argument" },
   }
   for _, case in ipairs(contents) do

@@ -27,8 +27,8 @@ end
 --- What is wrong with one node itself: the error, and names like the unknown one.
 local function node_problem(node, text, registry, language)
   local macro = node.name and registry:find(node.name)
-  local name = parse.label(node, text)
-  if not macro or node.inline and macro.most == 0 then
+  if not macro then
+    local name = parse.label(node, text)
     return messages.text(language, "unknown", name), { suggest.nearest(name, registry:names()) }
   end
   return count_problem(macro, node.name, given_to(node), language)

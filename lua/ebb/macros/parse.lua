@@ -75,7 +75,7 @@ local function name_node(node)
   local text = head[1]
   if type(text) ~= "string" then return end
   if text:find "^%s*//" then
-    node.name = "//"
+    node.name, node.head = "//", {}
     for i = #node, 1, -1 do
       node[i] = nil   -- a comment's macros are comment, too
     end
