@@ -144,8 +144,8 @@ local tokenizers = setmetatable({}, { __mode = "v" })
 local function counter_of(encoding)
   if ESTIMATORS[encoding] then return { encoding = encoding } end
   local file = vocabularies.find(encoding)
-  if not file then return nil end
-  local tokenizer = tokenizers[file] or vocabularies.tokenizer(encoding)   -- held, for the table is weak
+  local tokenizer = file and (tokenizers[file] or vocabularies.open(file))   -- held, for the table is weak
+  if not tokenizer then return nil end
   tokenizers[file] = tokenizer
   return { tokenizer = tokenizer }
 end

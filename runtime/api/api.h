@@ -155,6 +155,11 @@ void       branch_end(Branch *branch);                 /* also without a fork */
    have added since. */
 void       branch_abandon(Branch *branch);
 
+/* ---- vocab.c ---- */
+
+/* What stands in the place of core.tokenizer; upvalue 1 is the runtime. */
+int        api_tokenizer(lua_State *L);
+
 /* ---- save.c ---- */
 
 ebb_status chat_save(ebb_chat *chat, Buffer *out);

@@ -148,7 +148,7 @@ static void push_closure(lua_State *L, ebb_runtime *runtime, lua_CFunction funct
 
 /* Pushes the core without its ways to files. */
 static void push_core(lua_State *L, ebb_runtime *runtime) {
-  static const char *const files[] = {"load", "write_file", "list_folder", "make_folder", "tokenizer", NULL};
+  static const char *const files[] = {"load", "write_file", "list_folder", "make_folder", NULL};
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getglobal(L, "string");                /* the core asks there for the state's own find */
   lua_setfield(L, -2, "string");
@@ -161,6 +161,8 @@ static void push_core(lua_State *L, ebb_runtime *runtime) {
   }
   push_closure(L, runtime, l_read_file);
   lua_setfield(L, -2, "read_file");
+  push_closure(L, runtime, api_tokenizer);
+  lua_setfield(L, -2, "tokenizer");
   lua_newtable(L);
   lua_pushcfunction(L, l_nothing);
   lua_setfield(L, -2, "home");

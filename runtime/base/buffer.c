@@ -51,3 +51,15 @@ Status buffer_add_string(Buffer *buffer, const char *string) {
 Status buffer_add_byte(Buffer *buffer, char byte) {
   return buffer_add(buffer, &byte, 1);
 }
+
+void buffer_trim(Buffer *buffer) {
+  if (buffer->size == buffer->capacity) return;
+  if (buffer->size == 0) {
+    buffer_free(buffer);
+    return;
+  }
+  char *bytes = memory_resize_array(&buffer->memory, buffer->bytes, buffer->capacity, buffer->size, 1);
+  if (bytes == NULL) return;
+  buffer->bytes = bytes;
+  buffer->capacity = buffer->size;
+}

@@ -27,5 +27,7 @@ Status buffer_reserve(Buffer *buffer, size_t extra);
 Status buffer_add(Buffer *buffer, const void *bytes, size_t size);
 Status buffer_add_string(Buffer *buffer, const char *string);
 Status buffer_add_byte(Buffer *buffer, char byte);
+/* Gives back the room that is not used. */
+void   buffer_trim(Buffer *buffer);
 
 #endif

@@ -131,6 +131,15 @@ Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Voca
   return open_image(memory, bytes, size, false, vocab);
 }
 
+Status vocab_take(Buffer *image, Vocab **vocab) {
+  if (image->bytes == NULL) return STATUS_SYNTAX;
+  Status status = open_image(&image->memory, image->bytes, image->size, false, vocab);
+  if (status != STATUS_OK) return status;
+  (*vocab)->capacity = image->capacity;
+  buffer_init(image, image->memory);
+  return STATUS_OK;
+}
+
 /* No more than an image of the largest vocabulary that numbers allow. */
 #define IMAGE_BYTES_MAX ((off_t)1 << 32)
 
@@ -138,13 +147,11 @@ Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Voca
 
 /* A build without mmap has the image in its memory. */
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
-  char *bytes;
-  size_t size, capacity;
-  Status status = file_read(memory, path, (size_t)IMAGE_BYTES_MAX, &bytes, &size, &capacity);
-  if (status != STATUS_OK) return status;
-  status = bytes == NULL ? STATUS_SYNTAX : open_image(memory, bytes, size, false, vocab);
-  if (status == STATUS_OK) (*vocab)->capacity = capacity;
-  else memory_free(memory, bytes, capacity);
+  Buffer image;
+  buffer_init(&image, *memory);
+  Status status = file_read(memory, path, (size_t)IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
+  if (status == STATUS_OK) status = vocab_take(&image, vocab);
+  buffer_free(&image);
   return status;
 }
 

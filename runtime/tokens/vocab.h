@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "tokens/piece.h"
@@ -36,6 +37,9 @@ bool vocab_name_fits(const char *name);
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab);
 /* The same over bytes of the caller, which must outlive the vocab; aligned to 8. */
 Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab);
+/* The same over the bytes of a buffer, which it takes: the buffer is empty then. On
+   failure they stay where they are. */
+Status vocab_take(Buffer *image, Vocab **vocab);
 Vocab *vocab_share(Vocab *vocab);
 void   vocab_release(Vocab *vocab);              /* NULL is allowed */
 

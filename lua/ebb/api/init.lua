@@ -15,6 +15,7 @@ local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local vocabularies = require "ebb.support.vocabularies"
 
 local api = {}
 
@@ -69,6 +70,20 @@ end
 local CHAT_OPTIONS = {
   model = "model", encoding = "encoding", limit = "limit", tools = "tools", toolsHeading = "tools_heading",
 }
+
+--- Vocabularies are the host's: its `read` is asked for them, once, and has no list.
+local images = {}
+
+function vocabularies.find(encoding)
+  return "vocab/" .. vocabularies.file_name(encoding)
+end
+
+function vocabularies.open(path)
+  local tokenizer, message, code = images[path], nil, nil
+  if not tokenizer then tokenizer, message, code = core.tokenizer(path) end
+  images[path] = tokenizer
+  return tokenizer or code ~= "absent" and refuse(code, message) or nil
+end
 
 --- A conversation with the host's clock, `api.clock`.
 ---@param text? string

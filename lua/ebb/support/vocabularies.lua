@@ -94,15 +94,23 @@ local function hint_for(encoding)
     or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
 end
 
+--- The tokenizer of an image; nil where there is none, raises what is wrong with one.
+---@param path string
+---@return ebb.Tokenizer?
+function vocabularies.open(path)
+  local tokenizer, message, code = core.tokenizer(path)
+  if tokenizer or code == "absent" then return tokenizer end
+  return refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
+end
+
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
 ---@param encoding string
 ---@return ebb.Tokenizer
 function vocabularies.tokenizer(encoding)
   if type(encoding) ~= "string" then refuse("argument", "an encoding is the name of a vocabulary, a string") end
   local path = vocabularies.find(encoding)
-  if not path then refuse("unknown_name", ("unknown encoding '%s'"):format(encoding), hint_for(encoding)) end
-  local tokenizer, message, code = core.tokenizer(path)
-  return tokenizer or refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
+  local tokenizer = path and vocabularies.open(path)
+  return tokenizer or refuse("unknown_name", ("unknown encoding '%s'"):format(encoding), hint_for(encoding))
 end
 
 return vocabularies
