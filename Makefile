@@ -148,7 +148,7 @@ install: all   ## copy the command, the Lua library and libebb beneath PREFIX (/
 	  test ! -f $$image || install -D -m 644 $$image $(DESTDIR)$(PREFIX)/share/ebb/vocab/$${image##*/} || exit 1; \
 	done
 
-	install -D -m 644 runtime/include/ebb.h $(DESTDIR)$(PREFIX)/include/ebb.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include runtime/include/ebb.h runtime/include/ebb_lua.h
 	install -D -m 644 $(B)/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.a
 	install -D -m 755 $(B)/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
 	ln -sf libebb.so.$(SO_VERSION) $(DESTDIR)$(PREFIX)/lib/libebb.so
@@ -158,7 +158,7 @@ install: all   ## copy the command, the Lua library and libebb beneath PREFIX (/
 uninstall:   ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/ebb
 	rm -rf $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb $(DESTDIR)$(PREFIX)/share/lua/5.4/ebb
-	rm -f $(DESTDIR)$(PREFIX)/include/ebb.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/ebb.h $(DESTDIR)$(PREFIX)/include/ebb_lua.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
 	rm -f $(DESTDIR)$(PREFIX)/lib/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
 	rm -f $(DESTDIR)$(PREFIX)/share/ebb/vocab/cl100k_base.vocab $(DESTDIR)$(PREFIX)/share/ebb/vocab/o200k_base.vocab
 

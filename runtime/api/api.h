@@ -50,6 +50,12 @@ struct ebb_chat {
   ebb_chat *next;
 };
 
+struct ebb_sink {
+  Buffer *buffer;
+  size_t cap;
+  bool over;                 /* more came than fits */
+};
+
 /* The registry holds the fork under the branch's address. */
 typedef struct Branch {
   ebb_chat *chat;
@@ -159,6 +165,13 @@ void       branch_abandon(Branch *branch);
 
 /* What stands in the place of core.tokenizer; upvalue 1 is the runtime. */
 int        api_tokenizer(lua_State *L);
+
+/* ---- function.c ---- */
+
+/* Calls api.`function`(name, the function on top), which it pops; for use within sandbox_run. */
+int        api_place_function(lua_State *L, const char *function, const char *name);
+/* What a call of the host's is charged. */
+uint64_t   api_cost(uint64_t given);
 
 /* ---- save.c ---- */
 

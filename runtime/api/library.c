@@ -70,12 +70,6 @@ static int l_require(lua_State *L) {
 
 /* ---- what stands in the place of files ---- */
 
-struct ebb_sink {
-  Buffer *buffer;
-  size_t cap;
-  bool over;
-};
-
 ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size) {
   if (sink == NULL || (bytes == NULL && size > 0)) return EBB_ARGUMENT;
   sink->over = sink->over || size > sink->cap - sink->buffer->size;

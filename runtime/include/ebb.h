@@ -24,9 +24,10 @@
 ** of it. Names are C strings.
 **
 ** Threads: a runtime and all that is of it belong to one thread at a time, and
-** are not re-entered from a callback: EBB_BUSY, and what frees does nothing. ebb_cancel alone may come from
-** any thread. Different runtimes have nothing in common. The library makes no
-** threads. The C stack of a thread that uses it needs 1 MiB, say 2.
+** are not re-entered from a callback: EBB_BUSY, and what frees does nothing.
+** ebb_cancel alone may come from any thread. Different runtimes have nothing in
+** common. The library makes no threads. The C stack of a thread that uses it needs
+** 1 MiB, say 2.
 **
 ** Memory: all of it comes from the allocator of the config, Lua's own included.
 ** (PCRE2, where a vocabulary brings expressions of its own, takes it too.)
@@ -107,7 +108,8 @@ typedef struct ebb_text {
 
 typedef enum ebb_log_level { EBB_LOG_PRINT, EBB_LOG_WARNING } ebb_log_level;
 
-/* Where ebb_config.read puts what it has read. */
+/* Where ebb_config.read puts what it has read, and a function of the host's what it
+   answers. ebb_sink_add: EBB_LIMIT when that is more than there may be, EBB_MEMORY. */
 typedef struct ebb_sink ebb_sink;
 EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
 
@@ -128,12 +130,19 @@ typedef struct ebb_config {
   /* What scripts print and the library warns of: a line without its end, with a
      NUL behind it. NULL: nowhere. */
   void (*log)(void *user, ebb_log_level level, const char *line, size_t size);
-  /* The only way in which the library reads anything: modules that scripts
-     require ("my.tools" asks for "my/tools.lua") and policies that a name ending
-     in .lua asks for. Puts the bytes into the sink and answers EBB_OK;
-     EBB_ABSENT when there is no such thing, EBB_IO when it cannot be read. Names
-     are made of letters, digits, '_', '-', single dots and slashes within, and
-     are relative. NULL: everything is absent. */
+  /* The only way in which the library reads anything:
+       "my/tools.lua"            modules that scripts require ("my.tools")
+       "mods/oldest.lua"         policies that a name ending in .lua asks for
+       "vocab/o200k_base.vocab"  the vocabulary of an encoding, or of a model's, as
+                                 `make install` puts it into share/ebb. It is asked
+                                 for when the first chat needs it, checked (some
+                                 100 ms) and kept, 8 to 15 MB, to the runtime's end.
+                                 Absent: an encoding is EBB_UNKNOWN_NAME, a model's
+                                 messages are counted by estimate
+     Puts the bytes into the sink and answers EBB_OK; EBB_ABSENT when there is no
+     such thing, EBB_IO when it cannot be read. Names are made of letters, digits,
+     '_', '-', single dots and slashes within, and are relative. NULL: everything
+     is absent. */
   ebb_status (*read)(void *user, const char *name, ebb_sink *sink);
   uint64_t seed;             /* of random numbers in scripts: the same seed, the same numbers */
   /* Not 0: nothing depends on how fast the machine is. Only fuel ends a slice or
@@ -250,6 +259,25 @@ EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char 
    if that compiles and is a policy; else the old one stays. Tasks that run end
    with the one that they began with. EBB_SYNTAX, EBB_SHAPE, EBB_POLICY, EBB_FUEL ... */
 EBB_API ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);
+
+/* ---- functions for scripts ---- */
+
+/*
+** A function of the host's that scripts and policies call. Its arguments come as a
+** JSON array; the JSON value that it puts into the sink is what the call answers
+** (nothing: nil). A status other than EBB_OK is raised in the script as an error
+** {code, message}, with the text in the sink as its message. It must not call the
+** runtime (EBB_BUSY). ebb_lua.h is for hosts that know Lua.
+*/
+typedef ebb_status (*ebb_function)(void *user, const char *arguments, size_t size, ebb_sink *result);
+
+/* name: "roll", or "dice.roll" in a table of the host's. One that was registered
+   before is given the new function; one that Lua or Ebb has is EBB_ARGUMENT.
+   cost: fuel that a call uses, about 5 ns each (0: 20), besides what goes through;
+   a function that takes long and costs little lets scripts overrun their slices.
+   `user` must live as long as the runtime. */
+EBB_API ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_function function, void *user,
+                                uint64_t cost);
 
 /* ---- saving ---- */
 

@@ -5,6 +5,7 @@
 ** succeeds when it is made again; at the end nothing is left. CALL=name runs one.
 */
 #include "api_kit.h"
+#include "include/ebb_lua.h"
 
 typedef struct World {
   Host host;
@@ -103,6 +104,67 @@ static ebb_status call_step(World *w) {
 
 static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]", 8); }
 
+static ebb_status call_refuse(World *w) { return ebb_refuse(w->task, "nobody answers"); }
+static ebb_status call_unmark(World *w) { return ebb_chat_unmark(w->chat, 1, "pinned"); }
+static ebb_status call_cancel(World *w) {
+  ebb_event event = {.size = sizeof event};
+  ebb_status status = ebb_task_cancel(w->task);
+  if (status == EBB_ARGUMENT) status = EBB_OK;      /* it was cancelled, and the event could not be told */
+  return status == EBB_OK ? ebb_next_event(w->runtime, &event) : status;
+}
+
+/* ---- functions of the host's ---- */
+
+static ebb_status tell(void *user, const char *arguments, size_t size, ebb_sink *result) {
+  (void)user;
+  return ebb_sink_add(result, arguments, size);
+}
+
+typedef struct Lamp {
+  int lit;
+} Lamp;
+
+static int light(const ebb_lua *lua, ebb_lua_state *L, void *user);
+static const ebb_lua_method LAMP_METHODS[] = {{"light", light, 0}, {NULL, NULL, 0}};
+static const ebb_lua_type LAMP = {"lamp", LAMP_METHODS, NULL, NULL};
+
+static int light(const ebb_lua *lua, ebb_lua_state *L, void *user) {
+  Lamp *lamp = lua->checkobject(L, 1, &LAMP);
+  (void)user;
+  lua->pushinteger(L, ++lamp->lit);
+  return 1;
+}
+
+static int new_lamp(const ebb_lua *lua, ebb_lua_state *L, void *user) {
+  (void)user;
+  lua->newobject(L, sizeof(Lamp), &LAMP);
+  return 1;
+}
+
+static int keep_and_make(const ebb_lua *lua, ebb_lua_state *L, void *user) {
+  (void)user;
+  lua->createtable(L, 3, 3);
+  lua->pushlstring(L, "a lamp for the stairs", 21);
+  lua->setfield(L, -2, "name");
+  lua->unref(L, lua->ref(L));
+  return 0;
+}
+
+static ebb_status call_register(World *w) { return ebb_register(w->runtime, "fresh.tell", tell, NULL, 0); }
+static ebb_status call_lua_register(World *w) { return ebb_lua_register(w->runtime, "fresh_lamp", new_lamp, NULL, 0); }
+static ebb_status call_lua_run(World *w) { return ebb_lua_run(w->runtime, keep_and_make, NULL); }
+static ebb_status call_functions(World *w) { return trim(w->chat, "tells", "{\"budget\":150}", NULL); }
+
+static void prepare_functions(World *w) {
+  assert_int_equal(ebb_register(w->runtime, "world.tell", tell, NULL, 0), EBB_OK);
+  assert_int_equal(ebb_lua_register(w->runtime, "world.lamp", new_lamp, NULL, 0), EBB_OK);
+  assert_int_equal(load_policy(w->runtime, "tells",
+                               "return function(draft, budget)\n"
+                               "  assert(world.tell('a', { 1, 2 })[2][2] == 2 and world.lamp():light() == 1)\n"
+                               "  draft:drop_oldest { to = budget }\n"
+                               "end"), EBB_OK);
+}
+
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
@@ -110,6 +172,9 @@ static const Call CALLS[] = {
   {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
   {"script", call_script, NULL},   {"json", call_json, NULL},       {"save", call_save, NULL},
   {"step", call_step, prepare_task}, {"answer", call_answer, prepare_request},
+  {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
+  {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
+  {"functions", call_functions, prepare_functions},
 };
 
 /* ---- a world ---- */

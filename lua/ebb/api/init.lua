@@ -9,6 +9,7 @@
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
+local functions = require "ebb.api.functions"
 local log = require "ebb.support.log"
 local memory = require "ebb.policies.memory"
 local options = require "ebb.support.options"
@@ -309,6 +310,10 @@ function api.task_script(chat, name, source, arguments)
     if not ok then error(result, 0) end
     return json.encode(result == nil and json.null or result)
   end
+end
+
+for name, run in pairs(functions) do
+  api[name] = run
 end
 
 for name, run in pairs(api) do

@@ -1,0 +1,76 @@
+/*
+** Functions of the host's for scripts, with JSON on both sides.
+**
+**     script   f(1, "a")                                    {gold = 3}
+**     lua/ebb/api      "[1,\"a\"]"                  "{\"gold\":3}"
+**     here                      call_host -> function
+*/
+#include "api/api.h"
+#include "sandbox/guard.h"
+
+typedef struct HostFunction {
+  ebb_function function;
+  void *user;
+  uint64_t cost;
+} HostFunction;
+
+static int raise_host(lua_State *L, ebb_status status, const ebb_sink *result) {
+  if (status == EBB_MEMORY) return bind_raise_status(L, STATUS_MEMORY, "the host's function");
+  const Buffer *said = result->buffer;
+  return bind_raise(L, ebb_status_name(status), NULL, "%s",
+                    said->size > 0 ? said->bytes : "the host's function failed");
+}
+
+/* (arguments) -> result, both JSON; "" is no result */
+static int call_host(lua_State *L) {
+  const HostFunction *host = lua_touserdata(L, lua_upvalueindex(1));
+  size_t size;
+  const char *arguments = luaL_checklstring(L, 1, &size);
+  Buffer *out = bind_buffer(L);
+  ebb_sink result = {.buffer = out, .cap = SANDBOX_BLOCK - 1};
+  guard_charge(L, api_cost(host->cost) + size / 8);
+  ebb_status status = host->function(host->user, arguments, size, &result);
+  if (result.over) status = EBB_LIMIT;
+  guard_charge(L, out->size / 8);
+  if (buffer_add_byte(out, '\0') != STATUS_OK) return bind_raise_status(L, STATUS_MEMORY, "the host's function");
+  out->size--;
+  if (status != EBB_OK) return raise_host(L, status, &result);
+  lua_pushlstring(L, out->bytes, out->size);
+  return 1;
+}
+
+/* ---- registering, also for api/lua.c ---- */
+
+typedef struct Registering {
+  const char *name;
+  const HostFunction *host;
+} Registering;
+
+int api_place_function(lua_State *L, const char *function, const char *name) {
+  api_push_function(L, function);
+  lua_pushstring(L, name);
+  lua_rotate(L, -3, -1);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+/* Of what is given as 0. */
+enum { COST_LEAST = 20 };
+
+uint64_t api_cost(uint64_t given) { return given == 0 ? COST_LEAST : given; }
+
+static int l_register(lua_State *L) {
+  const Registering *registering = lua_touserdata(L, 1);
+  HostFunction *host = lua_newuserdatauv(L, sizeof *host, 0);
+  *host = *registering->host;
+  lua_pushcclosure(L, call_host, 1);
+  return api_place_function(L, "register_json", registering->name);
+}
+
+ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_function function, void *user, uint64_t cost) {
+  if (name == NULL || function == NULL) return EBB_ARGUMENT;
+  HostFunction host = {.function = function, .user = user, .cost = cost};
+  Registering registering = {.name = name, .host = &host};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registering)) : status;
+}

@@ -1,0 +1,235 @@
+/*
+** Lua's functions for the host's: the table of ebb_lua.h over the Lua inside, and
+** how a function of the host's is called by scripts: charged, with what belongs
+** to it in an upvalue.
+*/
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "include/ebb_lua.h"
+#include "sandbox/guard.h"
+
+static const ebb_lua LUA;
+
+static lua_State *of(ebb_lua_state *L) { return (lua_State *)L; }
+static ebb_lua_state *to(lua_State *L) { return (ebb_lua_state *)L; }
+
+/* ---- Lua's own ---- */
+
+static int gettop(ebb_lua_state *L) { return lua_gettop(of(L)); }
+static void settop(ebb_lua_state *L, int index) { lua_settop(of(L), index); }
+static void pushvalue(ebb_lua_state *L, int index) { lua_pushvalue(of(L), index); }
+static void rotate(ebb_lua_state *L, int index, int count) { lua_rotate(of(L), index, count); }
+static void checkstack(ebb_lua_state *L, int room, const char *message) { luaL_checkstack(of(L), room, message); }
+
+static int type(ebb_lua_state *L, int index) { return lua_type(of(L), index); }
+static int toboolean(ebb_lua_state *L, int index) { return lua_toboolean(of(L), index); }
+static int64_t tointegerx(ebb_lua_state *L, int index, int *good) { return lua_tointegerx(of(L), index, good); }
+static double tonumberx(ebb_lua_state *L, int index, int *good) { return lua_tonumberx(of(L), index, good); }
+static const char *tolstring(ebb_lua_state *L, int index, size_t *size) { return lua_tolstring(of(L), index, size); }
+static uint64_t rawlen(ebb_lua_state *L, int index) { return lua_rawlen(of(L), index); }
+
+static int64_t checkinteger(ebb_lua_state *L, int index) { return luaL_checkinteger(of(L), index); }
+static double checknumber(ebb_lua_state *L, int index) { return luaL_checknumber(of(L), index); }
+static const char *checklstring(ebb_lua_state *L, int index, size_t *size) {
+  return luaL_checklstring(of(L), index, size);
+}
+static int64_t optinteger(ebb_lua_state *L, int index, int64_t otherwise) {
+  return luaL_optinteger(of(L), index, otherwise);
+}
+static void checktype(ebb_lua_state *L, int index, int wanted) { luaL_checktype(of(L), index, wanted); }
+
+static void pushnil(ebb_lua_state *L) { lua_pushnil(of(L)); }
+static void pushboolean(ebb_lua_state *L, int value) { lua_pushboolean(of(L), value); }
+static void pushinteger(ebb_lua_state *L, int64_t value) { lua_pushinteger(of(L), value); }
+static void pushnumber(ebb_lua_state *L, double value) { lua_pushnumber(of(L), value); }
+static void pushlstring(ebb_lua_state *L, const char *bytes, size_t size) { lua_pushlstring(of(L), bytes, size); }
+static void createtable(ebb_lua_state *L, int elements, int fields) { lua_createtable(of(L), elements, fields); }
+
+static int getfield(ebb_lua_state *L, int index, const char *name) { return lua_getfield(of(L), index, name); }
+static void setfield(ebb_lua_state *L, int index, const char *name) { lua_setfield(of(L), index, name); }
+static int geti(ebb_lua_state *L, int index, int64_t element) { return lua_geti(of(L), index, element); }
+static void seti(ebb_lua_state *L, int index, int64_t element) { lua_seti(of(L), index, element); }
+static int next(ebb_lua_state *L, int index) { return lua_next(of(L), index); }
+static int getglobal(ebb_lua_state *L, const char *name) { return lua_getglobal(of(L), name); }
+
+static void call(ebb_lua_state *L, int arguments, int results) { lua_call(of(L), arguments, results); }
+
+static int raise(ebb_lua_state *L, const char *code, const char *format, ...) {
+  char message[400];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  return bind_raise(of(L), code, NULL, "%s", message);
+}
+
+/* ---- values that the host keeps ---- */
+
+static const char KEPT;      /* the registry's table of them */
+
+/* Before the first function of the host's runs. */
+static void open_kept(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &KEPT) == LUA_TNIL) {
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &KEPT);
+  }
+  lua_pop(L, 1);
+}
+
+static int ref(ebb_lua_state *L) {
+  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  lua_insert(of(L), -2);
+  int number = luaL_ref(of(L), -2);
+  lua_pop(of(L), 1);
+  return number;
+}
+
+static int pushref(ebb_lua_state *L, int number) {
+  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  int kind = lua_rawgeti(of(L), -1, number);
+  lua_remove(of(L), -2);
+  return kind;
+}
+
+static void unref(ebb_lua_state *L, int number) {
+  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  luaL_unref(of(L), -1, number);
+  lua_pop(of(L), 1);
+}
+
+/* ---- functions of the host's ---- */
+
+typedef struct HostFunction {
+  ebb_lua_function function;
+  void *user;
+  uint64_t cost;
+} HostFunction;
+
+static int call_host(lua_State *L) {
+  const HostFunction *host = lua_touserdata(L, lua_upvalueindex(1));
+  guard_charge(L, api_cost(host->cost));
+  return host->function(&LUA, to(L), host->user);
+}
+
+static void push_host(lua_State *L, const HostFunction *given) {
+  HostFunction *host = lua_newuserdatauv(L, sizeof *host, 0);
+  *host = *given;
+  lua_pushcclosure(L, call_host, 1);
+}
+
+typedef struct Registering {
+  const char *name;
+  HostFunction host;
+} Registering;
+
+static int l_register(lua_State *L) {
+  const Registering *registering = lua_touserdata(L, 1);
+  open_kept(L);
+  push_host(L, &registering->host);
+  return api_place_function(L, "register", registering->name);
+}
+
+ebb_status ebb_lua_register(ebb_runtime *runtime, const char *name, ebb_lua_function function, void *user,
+                            uint64_t cost) {
+  if (name == NULL || function == NULL) return EBB_ARGUMENT;
+  Registering registering = {.name = name, .host = {.function = function, .user = user, .cost = cost}};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registering)) : status;
+}
+
+/* Leaves what is to run within limits. */
+static int l_prepare(lua_State *L) {
+  open_kept(L);
+  push_host(L, lua_touserdata(L, 1));
+  api_hold(L);
+  return 0;
+}
+
+ebb_status ebb_lua_run(ebb_runtime *runtime, ebb_lua_function function, void *user) {
+  if (function == NULL) return EBB_ARGUMENT;
+  HostFunction host = {.function = function, .user = user};
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  status = api_run(runtime, l_prepare, &host);
+  if (status == EBB_OK) status = api_call_held(runtime, NULL);
+  return api_leave(runtime, status);
+}
+
+/* ---- objects ----
+**
+** The registry has the metatable of a type under its address; the metatable has
+** the type in its first element. An object stands behind its type, aligned.
+*/
+
+enum { BEFORE = 16 };        /* bytes before an object, with its type */
+
+static int l_finish(lua_State *L) {
+  char *block = lua_touserdata(L, 1);
+  const ebb_lua_type *kind;
+  memcpy(&kind, block, sizeof kind);
+  if (kind != NULL && kind->finish != NULL) kind->finish(block + BEFORE, kind->user);
+  memset(block, 0, sizeof kind);
+  return 0;
+}
+
+static void push_methods(lua_State *L, const ebb_lua_type *kind) {
+  lua_newtable(L);
+  for (const ebb_lua_method *method = kind->methods; method != NULL && method->name != NULL; method++) {
+    HostFunction host = {.function = method->function, .user = kind->user, .cost = method->cost};
+    push_host(L, &host);
+    lua_setfield(L, -2, method->name);
+  }
+}
+
+static void push_type(lua_State *L, const ebb_lua_type *kind) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, kind) != LUA_TNIL) return;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 4);
+  push_methods(L, kind);
+  lua_setfield(L, -2, "__index");
+  lua_pushstring(L, kind->name);
+  lua_setfield(L, -2, "__name");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_pushcfunction(L, l_finish);
+  lua_setfield(L, -2, "__gc");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, kind);
+}
+
+static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *kind) {
+  lua_State *L = of(state);
+  luaL_checkstack(L, 4, NULL);
+  if (size > SANDBOX_BLOCK) bind_raise_status(L, STATUS_LIMIT, kind->name);
+  char *block = lua_newuserdatauv(L, BEFORE + size, 0);
+  memset(block, 0, BEFORE + size);
+  push_type(L, kind);
+  lua_setmetatable(L, -2);
+  memcpy(block, &kind, sizeof kind);
+  return block + BEFORE;
+}
+
+static void *checkobject(ebb_lua_state *state, int index, const ebb_lua_type *kind) {
+  lua_State *L = of(state);
+  char *block = lua_touserdata(L, index);
+  luaL_checkstack(L, 2, NULL);
+  bool has = block != NULL && lua_getmetatable(L, index);
+  bool same = has && lua_rawgetp(L, LUA_REGISTRYINDEX, kind) != LUA_TNIL && lua_rawequal(L, -1, -2);
+  if (!same) luaL_typeerror(L, index, kind->name);
+  lua_pop(L, 2);
+  return block + BEFORE;
+}
+
+static const ebb_lua LUA = {
+  .size = sizeof(ebb_lua),
+  .gettop = gettop, .settop = settop, .pushvalue = pushvalue, .rotate = rotate, .checkstack = checkstack,
+  .type = type, .toboolean = toboolean, .tointegerx = tointegerx, .tonumberx = tonumberx, .tolstring = tolstring,
+  .rawlen = rawlen, .checkinteger = checkinteger, .checknumber = checknumber, .checklstring = checklstring,
+  .optinteger = optinteger, .checktype = checktype, .pushnil = pushnil, .pushboolean = pushboolean,
+  .pushinteger = pushinteger, .pushnumber = pushnumber, .pushlstring = pushlstring, .createtable = createtable,
+  .getfield = getfield, .setfield = setfield, .geti = geti, .seti = seti, .next = next, .getglobal = getglobal,
+  .call = call, .raise = raise, .ref = ref, .pushref = pushref, .unref = unref,
+  .newobject = newobject, .checkobject = checkobject};
