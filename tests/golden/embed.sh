@@ -55,13 +55,24 @@ expected=$'12 messages, within budget\ndigests are equal'
   ok "a C11 program with pkg-config alone" "$(sed 's/^[0-9]* messages/12 messages/' <<<"$host")" "$expected"
   ok "the same with libebb.a" "$(run ./host_a ${CC:-cc} -std=c11 $strict "$source/host.c" $(flags --static | sed 's/-lebb/-l:libebb.a/') -o host_a)" "$host"
   if command -v g++ >/dev/null; then
-    ok "a C++17 program" "$(run ./host_cpp g++ -std=c++17 $strict "$source/host.cpp" $(flags) -o host_cpp)" "Good evening"
+    ok "a C++17 program" "$(run ./host_cpp g++ -std=c++17 $strict "$source/host.cpp" $(flags) -o host_cpp)" $'Good evening\t5'
   else
     echo "skipped: C++17, there is no g++"
   fi
   own=$(flags --static | sed 's/-lebb/-l:libebb.a/')
   ok "a host with lua_* of its own, libebb.a" "$(run ./own_a ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $own -rdynamic -o own_a)" "1 message"
   ok "a host with lua_* of its own, libebb.so" "$(run ./own ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $(flags) -rdynamic -o own)" "1 message"
+
+  # ---- exact counts, by the installed vocabularies ----
+
+  text="Antidisestablishmentarianism, said the innkeeper: 40 gold for room 7."
+  run true ${CC:-cc} -std=c11 $strict "$source/count.c" $(flags) -o count
+  for encoding in o200k_base cl100k_base; do
+    if [ ! -f "$prefix/share/ebb/vocab/$encoding.vocab" ]; then echo "skipped: $encoding is not there"; continue; fi
+    counted=$(printf '[{"role":"user","content":"%s"}]' "$text" | "$prefix/bin/ebb" count --encoding $encoding --by message - | awk 'NR == 2 { print $1 }')
+    ok "libebb counts by $encoding as the command does" "$(./count "$prefix/share/ebb" $encoding "$text")" "$counted"
+  done
+  ok "an encoding that is not there" "$(./count "$top" o200k_base x)" "there is no encoding 'o200k_base' here (there are bytes4, cjk, utf16_2_5)"
 
   # ---- the README, followed to the letter ----
   sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >inn.c
