@@ -24,6 +24,10 @@ const char *sandbox_end_code(SandboxEnd end) {
 
 /* ---- a life ---- */
 
+/* A power of two: bytes that are allocated between two steps of the collector, each
+   of which does its share of work. With Lua's own 13 a step may outlast a slice. */
+enum { COLLECT_STEP = 10 };
+
 static SandboxConfig with_defaults(const SandboxConfig *config) {
   SandboxConfig full = *config;
   if (full.memory.allocate == NULL) full.memory = memory_system();
@@ -61,6 +65,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->L = lua_newstate(guard_allocate, sandbox);
   if (sandbox->L == NULL) goto free_sandbox;
   THREAD_FLAGS(sandbox->L) = THREAD_HOST;
+  lua_gc(sandbox->L, LUA_GCINC, 0, 0, COLLECT_STEP);
   if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
   return sandbox;
 close_state:

@@ -7,6 +7,11 @@
 -- A trim starts from the nearest ancestor of the current batch that has any, so
 -- that after a rollback a policy remembers what it knew there. Runs work on
 -- copies: what a failed or a dry run wrote is gone with it.
+--
+-- What is kept never changes: whoever adds to it makes another table of the
+-- batches. So forks and their originals share one, and a fork costs nothing.
+
+local core = require "ebb.support.core"
 
 local memory = {}
 
@@ -24,20 +29,21 @@ local function copy(value, seen)
   return result
 end
 
+--- The same batches in another table.
+local function batches_of(by_batch)
+  local result = {}
+  for batch, memories in pairs(by_batch or {}) do
+    result[batch] = memories
+  end
+  return result
+end
+
 --- The memories that hold at the current batch, by policy name; the caller's own.
 ---@param chat ebb.Conversation
 ---@return table<string, table>
 function memory.recall(chat)
   local by_batch = kept[chat]
-  if not by_batch then return {} end
-  local parents = {}
-  for _, batch in ipairs(chat:batches()) do
-    parents[batch.index] = batch.parent
-  end
-  local index = chat:stats().current_batch_index
-  while index and not by_batch[index] do
-    index = parents[index]
-  end
+  local index = by_batch and core.ancestor(chat, by_batch)
   return copy(index and by_batch[index] or {}, {})
 end
 
@@ -48,10 +54,10 @@ end
 ---@return fun() undo       which needs no memory
 function memory.keep(chat, batch, memories)
   if next(memories) == nil then return function() end end
-  kept[chat] = kept[chat] or {}
-  local by_batch, before = kept[chat], kept[chat][batch]
-  local function undo() by_batch[batch] = before end
+  local before, by_batch = kept[chat], batches_of(kept[chat])
+  local function undo() kept[chat] = before end
   by_batch[batch] = copy(memories, {})
+  kept[chat] = by_batch
   return undo
 end
 
@@ -77,8 +83,11 @@ end
 ---@param to integer
 ---@return fun() undo       which needs no memory
 function memory.adopt(chat, fork, from, to)
-  local before, adopted = kept[chat], copy(kept[fork], {})
-  if adopted and from ~= to then adopted[from], adopted[to] = before and before[from], adopted[from] end
+  local before, adopted = kept[chat], kept[fork]
+  if adopted and from ~= to then
+    adopted = batches_of(adopted)
+    adopted[from], adopted[to] = before and before[from], adopted[from]
+  end
   local function undo() kept[chat] = before end
   kept[chat] = adopted
   return undo
@@ -88,7 +97,7 @@ end
 ---@param chat ebb.Conversation
 ---@param fork ebb.Conversation
 function memory.inherit(chat, fork)
-  kept[fork] = copy(kept[chat], {})
+  kept[fork] = kept[chat]
 end
 
 return memory

@@ -1,0 +1,55 @@
+/*
+** Outside: where inputs come from in a live game.
+**
+**     visitors     speak at random, lines of talk.txt
+**     the model    answers from talk.txt, some frames after it was asked; yours
+**                  would be asked over the network here
+**     policies     files, looked at twice a second: a new text is an input
+*/
+#ifndef OUTSIDE_H
+#define OUTSIDE_H
+
+#include <time.h>
+
+#include "world.h"
+
+enum { LINES_MAX = 400, FILES_MAX = 16 };
+
+typedef struct Line {
+  const char *who;           /* "visitor", or a trade */
+  const char *text;
+} Line;
+
+typedef struct PolicyFile {
+  char name[NAME_ROOM];
+  char path[256];
+  struct timespec changed;   /* of the text that was taken */
+  long long bytes;
+} PolicyFile;
+
+typedef struct Outside {
+  uint64_t random;
+  char *talk;                /* the file, in which the lines are */
+  Line lines[LINES_MAX];
+  int line_count;
+  uint64_t due[CHARACTERS];  /* frame in which the model answers; 0: not asked */
+  PolicyFile files[FILES_MAX];
+  int file_count;
+  void (*take)(void *user, const Input *input);
+  void *user;
+} Outside;
+
+/* False: talk.txt cannot be read. */
+bool outside_open(Outside *outside, const char *folder, uint64_t seed);
+void outside_close(Outside *outside);
+
+/* A policy file that is watched from now on. False: there are too many. */
+bool outside_watch(Outside *outside, const char *name, const char *path);
+/* Hands out the policies whose files are new; `all`: not only one. */
+void outside_look(Outside *outside, uint64_t frame, bool all);
+
+/* Hands out what this frame brings. */
+void outside_frame(Outside *outside, World *world);
+void outside_ask(Outside *outside, int character, uint64_t frame);
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# The game of scripts/hosts/game, headless: it is what people copy, so it must
+# build without a warning, keep its frames, survive bad policies, and replay.
+# FRAMES=n plays longer; from 10,000 on, the time of its frames counts too.
+# Last line: "N passed, N failed".
+set -u
+cd "$(dirname "$0")/../.."
+
+frames=${FRAMES:-${STEPS:+10000}}
+frames=${frames:-2400}
+passed=0
+failed=0
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+
+ok() {
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
+  fi
+}
+holds() { ok "$1: $2" "$(lua5.4 -e "print($2)")" true; }
+
+flags="-I$PWD/runtime/include $PWD/build/libebb.a -lpcre2-8 -lm -ldl"
+cp -r scripts/hosts/game "$top/game"
+cd "$top/game" || exit 1
+ok "it builds by its Makefile, without a warning" \
+  "$(make -s CC="${CC:-cc}" CFLAGS="-std=c11 -O2 -Wall -Wextra -pedantic" EBB_FLAGS="$flags" 2>&1)" ""
+
+game() { ./game "$@" 2>&1; }
+digest() { sed -n 's/^digest //p' <<<"$1"; }
+# The number that stands before some words of a report.
+number() { grep -oE "[0-9.]+ $2" <<<"$1" | head -1 | grep -oE '^[0-9.]+'; }
+
+# ---- frames ----
+
+report=$(game --frames "$frames")
+echo "$report" | sed 's/^/swept: /'
+ok "all frames were played" "$(number "$report" frames)" "$frames"
+ok "no task failed" "$(number "$report" failed)" 0
+holds "people talk" "$(number "$report" talks) > $frames / 6"
+holds "an idle runtime's KB" "$(grep -oE 'runtime [0-9.]+' <<<"$report" | grep -oE '[0-9.]+') <= 300"
+holds "an idle chat's KB" "$(grep -oE 'chat [0-9.]+' <<<"$report" | grep -oE '[0-9.]+') <= 4"
+
+slow() { grep '^scripts by cpu' <<<"$1" | grep -oE '[0-9]+ frames above' | grep -oE '^[0-9]+'; }
+lost() { grep '^scripts by cpu' <<<"$1" | grep -oE '[0-9]+ lost' | grep -oE '^[0-9]+'; }
+if [ "$frames" -ge 10000 ]; then holds "frames of 1,000 above 1.2 ms" "$(slow "$report") <= $frames / 1000"; fi
+
+# ---- bad policies: slow, endless, none ----
+
+bad=(--policy Mara-innkeeper=trials/slow.lua --policy Odo-guard=trials/runaway.lua --policy Tilda-bard=trials/broken.lua)
+long=$((frames < 4000 ? 4000 : frames))
+report=$(game --frames $long --deterministic "${bad[@]}")
+echo "$report" | sed 's/^/swept: /'
+holds "a policy that needs 50 ms takes frames" "$(grep -oE 'took [0-9]+' <<<"$report" | grep -oE '[0-9]+') >= 50"
+ok "and ends" "$(grep -oE 'of Mara-innkeeper$' <<<"$report" | head -1)" "of Mara-innkeeper"
+ok "one that never ends fails, once" "$(number "$report" failed)" 1
+ok "one that is none is refused" "$(number "$report" refused)" 1
+ok "no frame is lost to them" "$(lost "$report")" 0
+if [ "$frames" -ge 10000 ]; then
+  report=$(game --frames "$frames" "${bad[@]}")
+  echo "$report" | sed 's/^/swept: /'
+  holds "frames of 1,000 above 1.2 ms, with bad policies" "$(slow "$report") <= $frames / 1000"
+fi
+
+# ---- the same again: seeds, recordings, saved games ----
+
+first=$(digest "$(game --frames "$frames" --deterministic)")
+ok "the same seed, the same digest" "$(digest "$(game --frames "$frames" --deterministic)")" "$first"
+other=$(digest "$(game --frames "$frames" --deterministic --seed 2)")
+ok "another seed, another" "$([ "$other" != "$first" ] && echo other)" other
+
+recorded=$(game --frames "$frames" --record one.rec --save one.save "${bad[@]}")
+mv policies policies.away
+replayed=$(game --replay one.rec)
+ok "a recording replays, without the files" "$(digest "$replayed")" "$(digest "$recorded")"
+holds "its digests are compared" "$(number "$replayed" digests) >= $frames / 600 + 1"
+mv policies.away policies
+sed 's/Is there a free room?/Is there any room?/' one.rec >bent.rec
+ok "a recording that was changed is found out" "$(game --replay bent.rec | grep "^game:")" "game: the recording is damaged"
+sed 's/Is there a free room?/Is there a full room?/' one.rec >bent.rec
+ok "also with another text of the same length" "$(game --replay bent.rec | grep "^game:")" "game: the replay is different"
+loaded=$(game --frames 60 --load one.save --record two.rec)
+ok "a saved game goes on where it ended" "$(grep -a -A1 -m1 '^0 digest' two.rec | tail -1)" "$(digest "$recorded")"
+ok "and can be recorded" "$(digest "$(game --replay two.rec)")" "$(digest "$loaded")"
+
+# ---- policies that are edited while it runs ----
+
+game --live --frames 240 >live.txt &
+playing=$!
+sleep 1
+echo 'return { trim = ' >policies/guard.lua
+sleep 1.2
+printf 'return function(draft, budget) draft:drop_oldest { to = budget } end\n' >policies/guard.lua
+wait "$playing"
+ok "a broken file is told" "$(grep -ao 'policy: guard:[0-9]*:' live.txt | head -1)" "policy: guard:2:"
+report=$(tail -7 live.txt)
+ok "and changes nothing; the mended one counts" "$(grep '^policies' <<<"$report")" "policies: 6 loaded, 1 refused"
+ok "no frame is lost" "$(lost "$report")" 0
+
+# ---- errors, memory ----
+
+ok "help" "$(game --help | head -1)" "Usage: game [options]"
+ok "an option that is none" "$(game --frame 3 | head -1)" "Usage: game [options]"
+ok "a folder that is none" "$(game --frames 3 --data nowhere)" "game: talk.txt cannot be read; --data says where it lies"
+ok "a character that is none" "$(game --frames 3 --policy Nobody=trials/slow.lua)" "game: --policy: nobody is called so"
+ok "a recording that is none" "$(game --replay talk.txt)" "game: this is no recording"
+if command -v valgrind >/dev/null; then
+  game --frames 120 --record v.rec --policy Odo-guard=trials/runaway.lua >/dev/null
+  ok "clean under valgrind" "$(valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all ./game --replay v.rec | grep -c 'the same')" 1
+  ok "and no block is left" "$(valgrind --leak-check=full ./game --replay v.rec 2>&1 | grep -oE 'in use at exit: 0 bytes|ERROR SUMMARY: 0 errors')" $'in use at exit: 0 bytes\nERROR SUMMARY: 0 errors'
+else
+  echo "skipped: valgrind is not there"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
