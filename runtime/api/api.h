@@ -125,9 +125,9 @@ ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
 /* Puts the value on top, which it pops, where api_call and task_start find it. */
 void       api_hold(lua_State *L);
 bool       api_push_held(ebb_runtime *runtime);
-/* Calls it within the runtime's limits; its result, a string, becomes answer 0
-   (out NULL: it has none). */
-ebb_status api_call_held(ebb_runtime *runtime, Buffer *out);
+/* Calls it within the runtime's limits and at most so much fuel (UINT64_MAX: all
+   that there is); its result, a string, is added to `out` (NULL: it has none). */
+ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, Buffer *out);
 SandboxLimits api_limits(const ebb_runtime *runtime);
 
 /* ---- chat.c ---- */

@@ -280,9 +280,10 @@ SandboxLimits api_limits(const ebb_runtime *runtime) {
   return limits;
 }
 
-ebb_status api_call_held(ebb_runtime *runtime, Buffer *out) {
+ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, Buffer *out) {
   lua_State *L = runtime->L;
   SandboxLimits limits = api_limits(runtime);
+  if (fuel < limits.fuel) limits.fuel = fuel;
   if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "the call");
   SandboxEnd end = sandbox_call(runtime->sandbox, 0, 1, &limits);
   if (end != SANDBOX_OK) return api_fail_end(runtime, end);

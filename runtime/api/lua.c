@@ -154,7 +154,7 @@ ebb_status ebb_lua_run(ebb_runtime *runtime, ebb_lua_function function, void *us
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   status = api_run(runtime, l_prepare, &host);
-  if (status == EBB_OK) status = api_call_held(runtime, NULL);
+  if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, NULL);
   return api_leave(runtime, status);
 }
 

@@ -38,7 +38,7 @@ static ebb_status trim(ebb_chat *chat, const char *policy, Text options, ebb_tex
   chat_tick(chat);
   branch_work(&branch);
   ebb_status status = api_run(runtime, l_prepare, &asking);
-  if (status == EBB_OK) status = api_call_held(runtime, api_answer_buffer(runtime, 0));
+  if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, api_answer_buffer(runtime, 0));
   branch_rest(&branch);
   if (status == EBB_OK) status = api_answer(runtime, 0, &answer);
   if (status == EBB_OK) status = branch_commit(&branch);
@@ -57,6 +57,9 @@ ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options
 
 /* ---- loading ---- */
 
+/* A text only says what the policy is: it is read in mid-game, and not in slices. */
+enum { LOADING_SHARE = 20 };
+
 static ebb_status load(ebb_runtime *runtime, const char *name, Text source) {
   Asking asking = {.function = "policy_loader", .texts = {text_of(name), source}};
   bool fits = name[0] != '\0' && strlen(name) <= 63 &&
@@ -65,7 +68,7 @@ static ebb_status load(ebb_runtime *runtime, const char *name, Text source) {
     return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': the name of a policy is up to 63 letters, digits, '_' or '-'",
                     name);
   ebb_status status = api_run(runtime, l_prepare, &asking);
-  return status == EBB_OK ? api_call_held(runtime, NULL) : status;
+  return status == EBB_OK ? api_call_held(runtime, api_limits(runtime).fuel / LOADING_SHARE, NULL) : status;
 }
 
 ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {

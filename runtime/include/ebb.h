@@ -255,7 +255,8 @@ EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char 
                                  ebb_text *report);
 
 /* Loads a policy from the text of its Lua file, under a name that is no built-in
-   one's. It runs sandboxed. A name that was loaded before is given the new one
+   one's. It runs sandboxed; the text itself, which only says what the policy is,
+   with a twentieth of the fuel. A name that was loaded before is given the new one
    if that compiles and is a policy; else the old one stays. Tasks that run end
    with the one that they began with. EBB_SYNTAX, EBB_SHAPE, EBB_POLICY, EBB_FUEL ... */
 EBB_API ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);

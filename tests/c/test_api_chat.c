@@ -136,7 +136,7 @@ static void loaded_policies_are_swapped_when_they_are_good(void **state) {
   refused(load_policy(runtime, "frugal", "return { name = 'x', optoins = {}, trim = function() end }"), EBB_SHAPE,
           "options");
   refused(load_policy(runtime, "frugal", "error 'no'"), EBB_SCRIPT, "frugal:1: no");
-  refused(load_policy(runtime, "frugal", "while true do end"), EBB_FUEL, "fuel");
+  refused(load_policy(runtime, "frugal", "while true do end"), EBB_FUEL, "fuel of 10000000");
   refused(load_policy(runtime, "keep_recent", "return function() end"), EBB_ARGUMENT, "built-in");
   must(ebb_chat_rollback(chat, 0));
   must(trim(chat, "frugal", "{\"budget\":200}", NULL));

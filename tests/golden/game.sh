@@ -97,6 +97,7 @@ printf 'return function(draft, budget) draft:drop_oldest { to = budget } end\n' 
 wait "$playing"
 ok "a broken file is told" "$(grep -ao 'policy: guard:[0-9]*:' live.txt | head -1)" "policy: guard:2:"
 report=$(tail -7 live.txt)
+ok "and that its text must end" "$(game --frames 3 --policy Odo-guard=trials/endless.lua | grep -o 'used up its fuel of 1000000$')" "used up its fuel of 1000000"
 ok "and changes nothing; the mended one counts" "$(grep '^policies' <<<"$report")" "policies: 6 loaded, 1 refused"
 ok "no frame is lost" "$(lost "$report")" 0
 
