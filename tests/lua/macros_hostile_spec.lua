@@ -47,7 +47,7 @@ describe("a megabyte of #time", function()
     { "{{a::b}}",         "limit" },
     { "{{user::",         "unclosed" },
     { "{{ ",              "unclosed" },
-    { "}}{{",             "unclosed limit" },
+    { "}}{{",             "limit unclosed" },
     { "{{a}",             "unclosed" },
     { "{{a::\\}}",        "unclosed" },
     { "{{//",             "unclosed" },
@@ -165,6 +165,12 @@ describe("growth #time", function()
     result, report = expand(text)
     assert.equal(text, result)
     assert.equal("limit", codes(report))
+    assert.equal(800001, report.errors[1].position)
+    text = ("{{roll::x}}"):rep(100001)
+    result, report = expand(text)
+    assert.equal(text, result)
+    assert.equal("limit", report.errors[1].code)
+    assert.equal(99900, report.omitted)
   end)
 
   it("of the text costs in proportion", function()
@@ -225,6 +231,17 @@ describe("a macro of its author's #time", function()
     local result, report = expand("{{m}}", environment { registry = registry })
     assert.equal("{{m}}", result)
     assert.equal("limit", codes(report))
+  end)
+
+  it("may not swallow one, either", function()
+    local registry = with("m", function(call)
+      pcall(call.allow, call, 1 << 40)
+      return "went on"
+    end)
+    local result, report = expand("a {{m}}", environment { registry = registry })
+    assert.equal("a {{m}}", result)
+    assert.equal("limit", codes(report))
+    assert.equal(3, report.errors[1].position)
   end)
 
   it("leaves an environment that can be used again", function()

@@ -36,8 +36,11 @@ local LIMITS = evaluate.LIMITS
 --- Raised where a limit is reached, with what the report will say.
 local Stop = {}
 
-local function stop(what)
-  error(setmetatable({ what = what }, Stop), 0)
+--- Who catches it does not go on: the budget keeps it for the next macro, and for the end.
+local function stop(run, what)
+  local budget = run.environment.budget
+  budget.stopped = budget.stopped or setmetatable({ what = what }, Stop)
+  error(budget.stopped, 0)
 end
 
 local function is_stop(problem)
@@ -53,7 +56,7 @@ end
 local function charge(run, bytes)
   local budget = run.environment.budget
   budget.work = budget.work - bytes
-  if budget.work < 0 then stop(("more than %d bytes were built"):format(LIMITS.work)) end
+  if budget.work < 0 then stop(run, ("more than %d bytes were built"):format(LIMITS.work)) end
 end
 
 local function add(run, buffer, text)
@@ -64,7 +67,7 @@ local function add(run, buffer, text)
   end
   charge(run, #text)
   buffer.size = buffer.size + #text
-  if buffer.size > LIMITS.output then stop(("the text grows beyond %d bytes"):format(LIMITS.output)) end
+  if buffer.size > LIMITS.output then stop(run, ("the text grows beyond %d bytes"):format(LIMITS.output)) end
   buffer[#buffer + 1] = text
 end
 
@@ -167,7 +170,7 @@ end
 --- To be asked before a text is made that is larger than its arguments.
 ---@param bytes integer
 function Call:allow(bytes)
-  if bytes > LIMITS.output then stop(("%s would make %d bytes"):format(self.name, bytes)) end
+  if bytes > LIMITS.output then stop(self.run, ("%s would make %d bytes"):format(self.name, bytes)) end
   charge(self.run, bytes)
 end
 
@@ -302,8 +305,10 @@ end
 
 local function evaluate_node(run, node, buffer)
   local budget = run.environment.budget
+  if budget.stopped then error(budget.stopped, 0) end
+  run.current = node.first
   budget.evaluations = budget.evaluations - 1
-  if budget.evaluations < 0 then stop(("more than %d macros"):format(LIMITS.evaluations)) end
+  if budget.evaluations < 0 then stop(run, ("more than %d macros"):format(LIMITS.evaluations)) end
   local macro = macro_of(run, node)
   if not macro then return write_unknown(run, node, buffer) end
   run.report.count = run.report.count + 1
@@ -361,7 +366,7 @@ end
 function Call:expand(text)
   local outer, budget = self.run, self.environment.budget
   if type(text) ~= "string" then error("expected a text to expand, got a " .. type(text), 0) end
-  if budget.levels == 0 then stop(("macros expand macros more than %d deep"):format(LIMITS.levels)) end
+  if budget.levels == 0 then stop(outer, ("macros expand macros more than %d deep"):format(LIMITS.levels)) end
   local inner = setmetatable({ text = text, at = self.position, transform = false }, { __index = outer })
   budget.levels = budget.levels - 1
   local expanded = expand_text(inner, text)
@@ -389,6 +394,7 @@ local function within_budget(environment, work, ...)
   if outer and outer.over then outer = nil end   -- a fork made within an expansion may outlive it
   environment.budget, environment.journal = outer or new_budget(), {}
   local ok, result = pcall(work, ...)
+  if ok and environment.budget.stopped then ok, result = false, environment.budget.stopped end
   if not ok then
     environment:roll_back(environment.journal, drawn)
   elseif journal then
@@ -411,9 +417,12 @@ function evaluate.expand(text, environment, options)
   local ok, result = within_budget(environment, expand_text, run, text)
   if ok then return result, finish_report(run) end
   if not is_stop(result) then error(result, 0) end
-  complain(run, "error", "limit", nil, 1, messages.text("en", "limit", result.what))
-  run.report.stopped = true
-  return text, finish_report(run)
+  local report = finish_report(run)
+  table.insert(report.errors, 1, {   -- first, so that no full list leaves it out
+    level = "error", code = "limit", position = run.current or 1, message = messages.text("en", "limit", result.what),
+  })
+  report.stopped = true
+  return text, report
 end
 
 return evaluate
