@@ -1,0 +1,276 @@
+/*
+** The batches of a state: each is a delta over the state of its parent from which
+** it came, so its list shares what was shared.
+*/
+#include <string.h>
+
+#include "format/state_read.h"
+
+/* ---- batches ---- */
+
+typedef enum BatchField {
+  PARENT,
+  PARENT_LENGTH,
+  OPERATION,
+  DESCRIPTION,
+  TIMESTAMP,
+  BORN,
+  COUNT,
+  KEEP,
+  PUT,
+  LEDGER,
+  BATCH_FIELDS
+} BatchField;
+
+static const char *const BATCH_NAMES[] = {"parent", "parentLength", "operation", "description", "timestamp",
+                                          "born", "count", "keep", "put", "ledger"};
+
+typedef struct BatchRead {
+  JsonValue values[BATCH_FIELDS];
+  NewBatch batch;
+  int64_t parent, parent_length, born, count;
+} BatchRead;
+
+static bool split_batch(StateLoader *l, Json *json, BatchRead *read) {
+  Text key;
+  if (!state_enter(l, json, JSON_OBJECT, "a batch")) return false;
+  while (json_next_member(json, &key)) {
+    int i = 0;
+    while (i < BATCH_FIELDS && !text_equal(key, text_of(BATCH_NAMES[i]))) i++;
+    if (i == BATCH_FIELDS || read->values[i].bytes != NULL)
+      return state_fail_json(l, json, "the fields of a batch, once each");
+    if (!json_value(json, &read->values[i])) break;
+  }
+  if (json->status != STATUS_OK) return state_fail_json(l, json, "a batch");
+  for (int i = PARENT; i <= COUNT; i++) {
+    if (read->values[i].bytes == NULL) return state_fail_json(l, json, "all fields of a batch");
+  }
+  return true;
+}
+
+static bool batch_integer(StateLoader *l, const BatchRead *read, int field, int64_t low, int64_t high, int64_t *value) {
+  Json json;
+  json_open(&json, read->values[field].bytes, read->values[field].size);
+  return state_value_integer(l, &json, low, high, value, BATCH_NAMES[field]);
+}
+
+static bool batch_kind(StateLoader *l, const BatchRead *read, BatchKind *kind) {
+  Json json;
+  Text label;
+  char copy[16];
+  json_open(&json, read->values[OPERATION].bytes, read->values[OPERATION].size);
+  if (!state_value_text(l, &json, &label)) return false;
+  if (label.escaped || label.size >= sizeof copy) return state_fail_json(l, &json, "an operation");
+  memcpy(copy, label.bytes, label.size);
+  copy[label.size] = '\0';
+  return batch_kind_parse(copy, kind) ? true : state_fail_json(l, &json, "an operation");
+}
+
+static bool read_batch_fields(StateLoader *l, BatchRead *read) {
+  uint32_t index = history_count(l->history);
+  int64_t most = store_count(l->store);
+  if (!batch_integer(l, read, PARENT, index == 0 ? -1 : 0, (int64_t)index - 1, &read->parent)) return false;
+  int64_t longest = index == 0 ? 0 : history_batch(l->history, (uint32_t)read->parent).count;
+  int64_t shortest = index == 0 ? 0 : history_batch(l->history, (uint32_t)read->parent).born;
+  if (!batch_integer(l, read, PARENT_LENGTH, shortest, longest, &read->parent_length) ||
+      !batch_integer(l, read, COUNT, 0, most, &read->count) ||
+      !batch_integer(l, read, BORN, 0, read->count, &read->born) ||
+      !batch_integer(l, read, TIMESTAMP, INT64_MIN, INT64_MAX, &read->batch.timestamp) ||
+      !batch_kind(l, read, &read->batch.kind))
+    return false;
+  read->batch.parent = index == 0 ? BATCH_NONE : (uint32_t)read->parent;
+  read->batch.parent_length = (uint32_t)read->parent_length;
+  return true;
+}
+
+/* Bits of the positions that are kept; *total gets how many. */
+static bool read_keep(StateLoader *l, const JsonValue *value, int64_t length, uint64_t *keep, int64_t *total) {
+  Json json;
+  int64_t start, count, end = 0;
+  *total = 0;
+  json_open(&json, value->bytes, value->size);
+  if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
+  while (json_next_element(&json)) {
+    if (!state_value_integer(l, &json, end, length - 1, &start, "a position behind the ones before") ||
+        !state_integer(l, &json, 1, length - start, &count, "a count")) return false;
+    for (int64_t i = start; i < start + count; i++) keep[i / 64] |= (uint64_t)1 << (i % 64);
+    end = start + count;
+    *total += count;
+  }
+  return json.status == STATUS_OK ? true : state_fail_json(l, &json, "a position");
+}
+
+/* The parent's state, cut down to what is kept. */
+static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **list) {
+  const Memory *memory = conversation_memory(l->conversation);
+  size_t words = (size_t)read->parent_length / 64 + 1;
+  int64_t total;
+  uint64_t *keep = memory_new_array(memory, words, sizeof *keep);
+  if (keep == NULL) return state_fail_memory(l);
+  memset(keep, 0, words * sizeof *keep);
+  bool good = read_keep(l, &read->values[KEEP], read->parent_length, keep, &total);
+  if (good) {
+    Status status = history_state(l->history, read->batch.parent, (uint32_t)read->parent_length, list);
+    if (status == STATUS_OK) status = sequence_keep(list, keep);
+    if (status != STATUS_OK) good = state_fail_memory(l);
+  }
+  memory_free(memory, keep, words * sizeof *keep);
+  return good;
+}
+
+/* What the parent's state has may be kept, not put. */
+static void note_seen(StateLoader *l, const BatchRead *read) {
+  memset(l->seen, 0, l->words * sizeof *l->seen);
+  if (read->values[KEEP].bytes == NULL) return;
+  SequenceWalk walk = sequence_walk(history_list(l->history, read->batch.parent), 0, (uint32_t)read->parent_length);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) l->seen[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
+  }
+}
+
+/* Puts one message at `position` of the list; none may stand in it twice. */
+static bool put_one(StateLoader *l, Sequence **list, const Json *json, uint32_t position, MessageId id) {
+  uint64_t bit = (uint64_t)1 << (id % 64);
+  if (l->seen[id / 64] & bit) return state_fail_json(l, json, "a message that is not in the list");
+  l->seen[id / 64] |= bit;
+  bool end = position == sequence_count(*list);
+  Status status = end ? sequence_append(list, id) : sequence_insert(list, position, id);
+  if (status == STATUS_LIMIT) return state_fail(l->error, status, 0, "a list with fewer tokens");
+  return status == STATUS_OK ? true : state_fail_memory(l);
+}
+
+/* Where a walk over the runs of `put` stands. */
+typedef struct PutWalk {
+  Json json;
+  int64_t position, first, left;
+  bool end, growing;         /* growing: at the end of the list only */
+} PutWalk;
+
+static bool put_next(StateLoader *l, PutWalk *walk, int64_t high) {
+  int64_t least = walk->position;
+  if (walk->left > 0 || walk->end) return true;
+  walk->end = !json_next_element(&walk->json);
+  if (walk->end) return walk->json.status == STATUS_OK ? true : state_fail_json(l, &walk->json, "a position");
+  int64_t most = store_count(l->store);
+  return state_value_integer(l, &walk->json, least, high, &walk->position, "a position of the list") &&
+         state_integer(l, &walk->json, 1, most, &walk->first, "a seq") &&
+         state_integer(l, &walk->json, 1, most - walk->first + 1, &walk->left, "a count");
+}
+
+/* Puts until the list has `length` messages, which it must come to have. */
+static bool put_until(StateLoader *l, PutWalk *walk, Sequence **list, int64_t length) {
+  for (;;) {
+    if (!put_next(l, walk, sequence_count(*list))) return false;
+    if (walk->end || sequence_count(*list) == length) break;
+    bool behind = walk->position == sequence_count(*list);
+    if (walk->growing && !behind) return state_fail_json(l, &walk->json, "a position behind the list");
+    if (!put_one(l, list, &walk->json, (uint32_t)walk->position, (MessageId)walk->first)) return false;
+    walk->position++, walk->first++, walk->left--;
+  }
+  return sequence_count(*list) == length ? true : state_fail_json(l, &walk->json, "as many messages as the batch has");
+}
+
+static bool read_description(StateLoader *l, BatchRead *read) {
+  Json json;
+  json_open(&json, read->values[DESCRIPTION].bytes, read->values[DESCRIPTION].size);
+  return state_value_text(l, &json, &read->batch.description) && state_plain(l, &read->batch.description);
+}
+
+/* A batch whose parent can be seen says what it keeps; the list as it was born. */
+static bool start_list(StateLoader *l, const BatchRead *read, Sequence **list) {
+  uint32_t index = history_count(l->history);
+  bool of_parent = index > 0 && history_list(l->history, (uint32_t)read->parent) != NULL;
+  if (of_parent != (read->values[KEEP].bytes != NULL))
+    return state_fail(l->error, STATUS_SHAPE, (size_t)(read->values[PARENT].bytes - l->bytes),
+                      "what is kept of the parent");
+  if (of_parent) return keep_of_parent(l, read, list);
+  return sequence_new(conversation_memory(l->conversation), l->store, list) == STATUS_OK ? true : state_fail_memory(l);
+}
+
+/* Adds the batch as it was born; what was appended since goes into its list. */
+static bool add_batch(StateLoader *l, BatchRead *read) {
+  PutWalk walk = {0};
+  Sequence **grown;
+  json_open(&walk.json, read->values[PUT].bytes, read->values[PUT].size);
+  if (!state_enter(l, &walk.json, JSON_ARRAY, "a list") || !start_list(l, read, &read->batch.list)) return false;
+  note_seen(l, read);
+  if (sequence_count(read->batch.list) > read->born)
+    return state_fail_json(l, &walk.json, "a batch that keeps no more than it was born with");
+  if (!put_until(l, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
+  const JsonValue *ledger = &read->values[LEDGER];
+  if (ledger->bytes != NULL && !state_read_ledger(l, ledger, &read->batch.ledger)) return false;
+  Status status = history_add(l->history, &read->batch);
+  if (status != STATUS_OK) return state_fail_memory(l);
+  read->batch.list = NULL;
+  read->batch.ledger = NULL;
+  if (history_grow(l->history, &grown) != STATUS_OK) return state_fail_memory(l);
+  walk.growing = true;
+  if (!put_until(l, &walk, grown, read->count)) return false;
+  return walk.end ? true : state_fail_json(l, &walk.json, "no more messages than the batch has");
+}
+
+static bool add_pruned(StateLoader *l, BatchRead *read) {
+  if (read->values[KEEP].bytes != NULL || read->values[LEDGER].bytes != NULL)
+    return state_fail(l->error, STATUS_SHAPE, (size_t)(read->values[PARENT].bytes - l->bytes),
+                "a pruned batch without messages");
+  if (!read_description(l, read)) return false;
+  Status status = history_add_pruned(l->history, &read->batch, (uint32_t)read->born, (uint32_t)read->count);
+  return status == STATUS_OK ? true : state_fail_memory(l);
+}
+
+static bool read_batch(StateLoader *l, Json *json) {
+  BatchRead read = {0};
+  bool good = split_batch(l, json, &read) && read_batch_fields(l, &read) &&
+              (read.values[PUT].bytes != NULL ? add_batch(l, &read) : add_pruned(l, &read));
+  sequence_release(read.batch.list);
+  ledger_release(read.batch.ledger);
+  return good;
+}
+
+static bool read_batches(StateLoader *l) {
+  Json json;
+  int64_t current;
+  if (history_new_empty(conversation_memory(l->conversation), &l->history) != STATUS_OK) return state_fail_memory(l);
+  if (!state_open_field(l, &json, STATE_BATCHES, JSON_ARRAY)) return false;
+  while (json_next_element(&json)) {
+    if (!read_batch(l, &json)) return false;
+  }
+  if (json.status != STATUS_OK) return state_fail_json(l, &json, "a batch");
+  json_open(&json, l->fields[STATE_CURRENT].bytes, l->fields[STATE_CURRENT].size);
+  if (!state_value_integer(l, &json, 0, (int64_t)history_count(l->history) - 1, &current, "the number of a batch"))
+    return false;
+  bool visible = history_rollback(l->history, (uint32_t)current) == STATUS_OK;
+  return visible ? true : state_fail_json(l, &json, "a batch that was not pruned");
+}
+
+static bool read_checkpoint(StateLoader *l, Json *json) {
+  Text label;
+  int64_t batch, length;
+  uint32_t known_batch, known_length;
+  if (!state_enter(l, json, JSON_ARRAY, "a list") || !state_text(l, json, &label) || !state_plain(l, &label) ||
+      !state_integer(l, json, 0, (int64_t)history_count(l->history) - 1, &batch, "the number of a batch")) return false;
+  BatchInfo info = history_batch(l->history, (uint32_t)batch);
+  if (!state_integer(l, json, info.born, info.count, &length, "a length that the batch had") ||
+      !state_end_list(l, json))
+    return false;
+  bool twice = history_find(l->history, label, &known_batch, &known_length);
+  if (info.pruned || twice)
+    return state_fail_json(l, json, "a checkpoint of its own name, in a batch that was not pruned");
+  Status status = history_add_checkpoint(l->history, label, (uint32_t)batch, (uint32_t)length);
+  return status == STATUS_OK ? true : state_fail_memory(l);
+}
+
+static bool read_checkpoints(StateLoader *l) {
+  Json json;
+  if (!state_open_field(l, &json, STATE_CHECKPOINTS, JSON_ARRAY)) return false;
+  while (json_next_element(&json)) {
+    if (!read_checkpoint(l, &json)) return false;
+  }
+  return json.status == STATUS_OK ? true : state_fail_json(l, &json, "a checkpoint");
+}
+bool state_read_history(StateLoader *l) {
+  const Memory *memory = conversation_memory(l->conversation);
+  l->words = (size_t)store_count(l->store) / 64 + 1;
+  l->seen = memory_new_array(memory, l->words, sizeof *l->seen);
+  return l->seen != NULL ? read_batches(l) && read_checkpoints(l) : state_fail_memory(l);
+}
