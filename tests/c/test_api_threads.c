@@ -6,6 +6,7 @@
 */
 #define _DEFAULT_SOURCE 1
 #include "api_kit.h"
+#include "include/ebb_lua.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -37,14 +38,28 @@ static void converse(Work *work, ebb_runtime *runtime, ebb_chat *chat) {
   if (work->failed == NULL) ebb_task_free(event.task);
 }
 
+/* Functions of the host's, in each of the runtimes. */
+static ebb_status tell(void *user, const char *arguments, size_t size, ebb_sink *result) {
+  (void)user;
+  return ebb_sink_add(result, arguments, size);
+}
+
+static int add(const ebb_lua *lua, ebb_lua_state *L, void *user) {
+  (void)user;
+  lua->pushinteger(L, lua->checkinteger(L, 1) + 1);
+  return 1;
+}
+
 static void live(Work *work, ebb_runtime *runtime) {
   ebb_chat *chat = NULL;
   ebb_text saved = {0};
   try(ebb_chat_new(runtime, NULL, 0, &chat));
+  try(ebb_register(runtime, "tell", tell, NULL, 0));
+  try(ebb_lua_register(runtime, "host.add", add, NULL, 0));
   for (int turn = 0; turn < 12 && work->failed == NULL; turn++) {
     converse(work, runtime, chat);
     try(load_policy(runtime, "mine",
-                    "return function(draft, budget) draft.memory.n = (draft.memory.n or 0) + 1 draft:drop_oldest { to "
+                    "return function(draft, budget) draft.memory.n = host.add(tell(draft.memory.n or 0)[1]) draft:drop_oldest { to "
                     "= budget } end"));
     try(trim(chat, turn % 2 ? "mine" : "keep_turns", "{\"budget\":120}", NULL));
     try(ebb_chat_save(chat, &saved));
@@ -103,6 +118,14 @@ static void another_thread_cancels(void **state) {
   refused(trim(chat, NULL, "{\"budget\":100}", NULL), EBB_CANCELLED, "cancelled");
   ebb_uncancel(runtime);
   must(trim(chat, NULL, "{\"budget\":100}", NULL));
+  ebb_task *task;                            /* the same in a step */
+  ebb_event event = {.size = sizeof event};
+  must(ebb_task_trim(chat, "hangs", "{\"budget\":100}", 14, &task));
+  assert_int_equal(pthread_create(&thread, NULL, cancel_soon, runtime), 0);
+  must(ebb_step(runtime, 0, 0));
+  pthread_join(thread, NULL);
+  must(ebb_next_event(runtime, &event));
+  assert_int_equal(event.status, EBB_CANCELLED);
   ebb_runtime_free(runtime);
 }
 

@@ -90,13 +90,17 @@ ok "require \"ebb\" from the build" "$(lua_of "$OLDPWD/build/lua" "$OLDPWD/build
 # ---- a plain Lua program with the installed module ----
 
 notebook() {
-  LUA_PATH="$prefix/share/lua/5.4/?.lua;$prefix/share/lua/5.4/?/init.lua" LUA_CPATH="$prefix/lib/lua/5.4/?.so" \
-    lua5.4 "$OLDPWD/scripts/hosts/tool/notebook.lua" book.json "$@" 2>&1 >request.json
+  LUA_PATH="$1/?.lua;$1/?/init.lua" LUA_CPATH="$2/?.so" \
+    lua5.4 "$OLDPWD/scripts/hosts/tool/notebook.lua" book.json "${@:3}" 2>&1 >request.json
 }
-ok "the notebook opens" "$(notebook "note: three eggs and a lamp")" "notebook: 2 of 2 messages, 33 tokens"
-for i in 1 2 3 4; do notebook "what about the weather of day $i, is it any good?" >/dev/null; done
-ok "its talk goes before its notes" "$(notebook "What did I want to buy?" 80 >/dev/null; grep -c 'three eggs' request.json; grep -c 'day 1' request.json)" $'1\n0'
-ok "its file keeps all" "$(grep -c 'day 1' book.json)" "1"
+for folders in "$prefix/share/lua/5.4 $prefix/lib/lua/5.4" "$OLDPWD/build/lua $OLDPWD/build/lua"; do
+  read -r lua cpath <<<"$folders"
+  rm -f book.json
+  ok "the notebook opens" "$(notebook "$lua" "$cpath" "note: three eggs and a lamp")" "notebook: 2 of 2 messages, 33 tokens"
+  for i in 1 2 3 4; do notebook "$lua" "$cpath" "what about the weather of day $i, is it any good?" >/dev/null; done
+  ok "its talk goes before its notes" "$(notebook "$lua" "$cpath" "What did I want to buy?" 80 >/dev/null; grep -c 'three eggs' request.json; grep -c 'day 1' request.json)" $'1\n0'
+  ok "its file keeps all" "$(grep -c 'day 1' book.json)" "1"
+done
 
 cd "$OLDPWD" || exit 1
 install uninstall PREFIX="$prefix"
