@@ -1,6 +1,6 @@
 --- Holds the files against the layers of the architecture: who may include or
--- require whom, who may see Lua's headers, and that no machine's paths stand in
--- the files. Run from the top of the checkout; exit status 1 if anything is wrong.
+-- require whom, who may see Lua's headers, that C stays within its columns, and
+-- that no machine's paths stand in the files. Run from the top of the checkout; exit status 1 if anything is wrong.
 
 local complaints = 0
 
@@ -110,6 +110,26 @@ local function check_lua_file(path)
   end
 end
 
+-- ---- columns ----
+
+local COLUMNS = 120
+
+--- Rows of tests' tables, and what they are made of, stay whole.
+local function is_row(path, line)
+  return path:find "^tests/" and (line:find "^%s*[{\"]" or line:find "^#define ")
+end
+
+local function check_columns(path)
+  local number = 0
+  for line in io.lines(path) do
+    number = number + 1
+    local columns = utf8.len(line) or #line
+    if columns > COLUMNS and not is_row(path, line) then
+      complain("%s:%d: %d columns, %d are the most", path, number, columns, COLUMNS)
+    end
+  end
+end
+
 -- ---- paths that exist on one machine only ----
 
 local MACHINE = "(^|[^A-Za-z0-9_.])/(home|root|work|tmp)(/|[^A-Za-z0-9_]|$)"
@@ -126,6 +146,9 @@ for _, path in ipairs(lines_of "find runtime -name '*.[ch]' | sort") do
 end
 for _, path in ipairs(lines_of "find lua/ebb -name '*.lua' | sort") do
   check_lua_file(path)
+end
+for _, path in ipairs(lines_of "git ls-files '*.c' '*.h' '*.cpp'") do
+  check_columns(path)
 end
 check_machine_paths()
 os.exit(complaints == 0)

@@ -62,7 +62,8 @@ void bind_check_names(lua_State *L, int index, const char *what, const char *con
     lua_pop(L, 1);
     const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     bool known = false;
-    for (const char *const *name = names; key != NULL && *name != NULL && !known; name++) known = strcmp(key, *name) == 0;
+    for (const char *const *name = names; key != NULL && *name != NULL && !known; name++)
+      known = strcmp(key, *name) == 0;
     if (known) continue;
     if (key == NULL) bind_raise(L, "argument", NULL, "%s: options are named, such as {%s = ...}", what, names[0]);
     const char *meant = bind_suggest(key, names);
@@ -111,7 +112,8 @@ Role bind_role(lua_State *L, int index) {
   }
   if (!role_parse(bind_text(L, index), &role)) {
     const char *meant = bind_suggest(lua_tostring(L, index), names);
-    const char *hint = meant == NULL ? "roles are system, user, assistant and tool" : lua_pushfstring(L, "did you mean '%s'?", meant);
+    const char *hint =
+        meant == NULL ? "roles are system, user, assistant and tool" : lua_pushfstring(L, "did you mean '%s'?", meant);
     bind_raise(L, "role", hint, "unknown role '%s'", lua_tostring(L, index));
   }
   return role;

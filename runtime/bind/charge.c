@@ -48,8 +48,9 @@ static const struct {
    "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "
    "Conversation:warnings Conversation:where Draft:check Draft:drop_oldest Draft:marked Draft:messages "
    "Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs "
-   "Selection:positions Selection:slice Selection:tokens core.ancestor core.common core.counter.count core.counter.recount "
-   "core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair ebb.transaction "},
+   "Selection:positions Selection:slice Selection:tokens core.ancestor core.common core.counter.count "
+   "core.counter.recount core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair "
+   "ebb.transaction "},
   {CHARGE_TEXT,
    "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
    "core.counter.text core.data_uri core.sha256 ebb.json.decode ebb.json.encode ebb.parse "},

@@ -145,7 +145,8 @@ uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index
   *has_length = false;
   if (lua_type(L, index) == LUA_TSTRING) {
     if (!history_find(history, bind_text(L, index), &batch, length)) {
-      bind_raise(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'", lua_tostring(L, index));
+      bind_raise(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'",
+                 lua_tostring(L, index));
     }
     *has_length = true;
     return batch;

@@ -184,8 +184,8 @@ static int l_drop_oldest(lua_State *L) {
 static int raise_fixed(lua_State *L, View *view, MessageId id, const char *field) {
   bind_view_list(L, view);
   lua_Integer index = (lua_Integer)sequence_index_of(view->list, id, 0) + 1;
-  return bind_raise(L, "argument", "drop the message and insert another", "replace, message %I: a draft never changes %s",
-                    index, field);
+  return bind_raise(L, "argument", "drop the message and insert another",
+                    "replace, message %I: a draft never changes %s", index, field);
 }
 
 static bool is_among(const char *name, const char *const *names) {
@@ -206,8 +206,8 @@ static void push_table_of(lua_State *L, const View *view, MessageId id) {
    nor anybody else has, but for a slip of the pen. */
 static void check_edit(lua_State *L, View *view, MessageId id) {
   static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
-  static const char *const known[] = {"content", "name", "metadata", "reasoning_content", "reasoning", "refusal", "timestamp",
-                                      "tool_calls", "function_call", NULL};
+  static const char *const known[] = {"content", "name", "metadata", "reasoning_content", "reasoning", "refusal",
+                                      "timestamp", "tool_calls", "function_call", NULL};
   const char *field = lua_tostring(L, -2);
   if (is_among(field, known)) return;
   push_table_of(L, view, id);
@@ -217,7 +217,8 @@ static void check_edit(lua_State *L, View *view, MessageId id) {
   } else if (kind == LUA_TNIL) {
     const char *meant = bind_suggest(field, known);
     if (meant != NULL) {
-      bind_raise(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant), "replace: the message has no field '%s'", field);
+      bind_raise(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant),
+                 "replace: the message has no field '%s'", field);
     }
   }
   lua_pop(L, 2);
@@ -229,7 +230,8 @@ static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit ed
   size_t starts[32];
   luaL_checktype(L, 3, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
+    if (lua_type(L, -2) != LUA_TSTRING)
+      bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
     check_edit(L, view, id);
     if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
     starts[count] = out->size;
@@ -418,7 +420,8 @@ static int l_commit(lua_State *L) {
   bind_check_names(L, 2, "commit", names);
   bind_get_field(L, 2, "operation");
   bind_get_field(L, 2, "description");
-  if (!batch_kind_parse(luaL_checkstring(L, 3), &kind)) return bind_raise(L, "argument", NULL, "commit: unknown operation");
+  if (!batch_kind_parse(luaL_checkstring(L, 3), &kind))
+    return bind_raise(L, "argument", NULL, "commit: unknown operation");
   Text description = bind_text(L, 4);
   enter(L);
   Status status = draft_commit(check(L), kind, description, &batch);
@@ -438,7 +441,8 @@ static int l_discard(lua_State *L) {
   lua_getiuservalue(L, 1, CONVERSATION);
   ConversationHandle *handle = bind_check(L, -1, &BIND_CONVERSATION);
   if (handle->callbacks != NULL && handle->callbacks->busy) {
-    return bind_raise(L, "busy", "discard it after it has returned", "a draft may not end inside a callback of its conversation");
+    return bind_raise(L, "busy", "discard it after it has returned",
+                      "a draft may not end inside a callback of its conversation");
   }
   return bind_free_draft(L);
 }
@@ -466,7 +470,8 @@ static int l_index(lua_State *L) {
 static int l_newindex(lua_State *L) {
   bind_check(L, 1, &BIND_DRAFT);
   if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "memory") != 0) {
-    return bind_raise(L, "unknown_name", "draft.memory is the one field that may be set", "a Draft has no such field to set");
+    return bind_raise(L, "unknown_name", "draft.memory is the one field that may be set",
+                      "a Draft has no such field to set");
   }
   luaL_checktype(L, 3, LUA_TTABLE);
   lua_settop(L, 3);

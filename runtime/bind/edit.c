@@ -64,7 +64,8 @@ static void read_range(lua_State *L, Truncate *truncate) {
   luaL_checktype(L, -1, LUA_TTABLE);
   lua_rawgeti(L, -1, 1);
   lua_rawgeti(L, -2, 2);
-  lua_Integer first = bind_integer(L, -2, "range[1]", 1, UINT32_MAX), last = bind_integer(L, -1, "range[2]", 0, UINT32_MAX);
+  lua_Integer first = bind_integer(L, -2, "range[1]", 1, UINT32_MAX),
+              last = bind_integer(L, -1, "range[2]", 0, UINT32_MAX);
   if (first > last + 1) bind_raise(L, "out_of_range", NULL, "range: %I is past %I", first, last);
   truncate->has_range = true;
   truncate->start = (uint32_t)(first - 1);

@@ -113,7 +113,8 @@ const char *bind_suggest(const char *name, const char *const *names) {
 static int l_tostring(lua_State *L) {
   bool has_message = lua_getfield(L, 1, "message") == LUA_TSTRING;
   if (!has_message) lua_pushstring(L, "error");
-  if (lua_getfield(L, 1, "hint") == LUA_TSTRING) lua_pushfstring(L, "%s (%s)", lua_tostring(L, -2), lua_tostring(L, -1));
+  if (lua_getfield(L, 1, "hint") == LUA_TSTRING)
+    lua_pushfstring(L, "%s (%s)", lua_tostring(L, -2), lua_tostring(L, -1));
   else lua_pop(L, 1);
   return 1;
 }

@@ -360,7 +360,8 @@ void bind_encode(lua_State *L, int index, Buffer *out) {
 }
 
 /* The order in which people write a message; other keys follow, sorted. */
-static const char *const MESSAGE_KEYS[] = {"id", "role", "name", "content", "tool_calls", "tool_call_id", "timestamp", "metadata"};
+static const char *const MESSAGE_KEYS[] = {"id",         "role",         "name",      "content",
+                                           "tool_calls", "tool_call_id", "timestamp", "metadata"};
 #define MESSAGE_KEY_COUNT (sizeof MESSAGE_KEYS / sizeof *MESSAGE_KEYS)
 
 static bool is_message_key(Text key) {

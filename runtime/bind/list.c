@@ -122,7 +122,8 @@ static bool in_time(const Message *message, const Conditions *conditions) {
   int64_t time;
   if (!conditions->has_since && !conditions->has_before) return true;
   if (!message_timestamp(message, &time)) return false;
-  return (!conditions->has_since || time >= conditions->since) && (!conditions->has_before || time < conditions->before);
+  return (!conditions->has_since || time >= conditions->since) &&
+         (!conditions->has_before || time < conditions->before);
 }
 
 static bool has_kind(const Message *message, PartKind kind) {
@@ -181,7 +182,8 @@ static bool read_time(lua_State *L, int index, const char *name, int64_t *time) 
 
 static bool read_text(lua_State *L, int index, const char *name, Text *text) {
   if (!bind_field(L, index, name)) return false;
-  if (lua_type(L, -1) != LUA_TSTRING) bind_raise(L, "argument", NULL, "%s: a string is expected, not %s", name, luaL_typename(L, -1));
+  if (lua_type(L, -1) != LUA_TSTRING)
+    bind_raise(L, "argument", NULL, "%s: a string is expected, not %s", name, luaL_typename(L, -1));
   *text = bind_text(L, -1);      /* held by the table */
   lua_pop(L, 1);
   return true;
@@ -239,7 +241,8 @@ static uint32_t *push_candidates(lua_State *L, const View *view, const Condition
                    .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
   if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */
   uint32_t count = sequence_count(view->list);
-  uint32_t room = conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked) : count;
+  uint32_t room =
+      conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked) : count;
   uint32_t *positions = lua_newuserdatauv(L, room * sizeof *positions + 1, 0);
   *found = 0;
   if (conditions->has_marked) {

@@ -247,7 +247,8 @@ static int l_warnings(lua_State *L) {
 
 /* ---- writing ---- */
 
-static const char *const TOO_DEEP = "a message would stand more than 256 levels deep (as JSONL it would stand less deep)";
+static const char *const TOO_DEEP =
+    "a message would stand more than 256 levels deep (as JSONL it would stand less deep)";
 
 static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
 
@@ -281,7 +282,8 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
   if (lua_isnil(L, 3)) return handle->document;
   bind_check_names(L, 3, "save", names);
   if (bind_field(L, 3, "dialect") && strcmp(luaL_checkstring(L, -1), "openai") != 0) {
-    bind_raise(L, "unknown_name", "this version writes openai", "save: dialect '%s' cannot be written", lua_tostring(L, -1));
+    bind_raise(L, "unknown_name", "this version writes openai", "save: dialect '%s' cannot be written",
+               lua_tostring(L, -1));
   }
   if (!bind_field(L, 3, "shape")) return handle->document;
   DocumentShape shape = luaL_checkoption(L, -1, NULL, shapes) == 1 ? DOCUMENT_JSONL : DOCUMENT_ARRAY;
@@ -338,8 +340,8 @@ static int l_write_file(lua_State *L) {
 }
 
 void bind_open_load(lua_State *L) {
-  static const BindMethod methods[] = {{"json", l_json, ""}, {"save", l_save, "path options"}, {"warnings", l_warnings, ""},
-                                       {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+      {"json", l_json, ""}, {"save", l_save, "path options"}, {"warnings", l_warnings, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"load", l_load, "path options"},        {"parse", l_parse, "text options"},
     {"read_file", l_read_file, "path cap"},  {"write_file", l_write_file, "path text"},

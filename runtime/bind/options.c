@@ -3,13 +3,15 @@
 */
 #include "bind/bind.h"
 
-static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading", "image",
-                                           "tokenizer", "max_message", "max_file", "lenient", "role_map", NULL};
+static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools",
+                                           "tools_heading", "image", "tokenizer", "max_message", "max_file",
+                                           "lenient", "role_map", NULL};
 
 /* Keeps the function in field `name`, if there is one, for later calls. */
 static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
   if (!bind_field(L, options, name)) return false;
-  if (!lua_isfunction(L, -1)) bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
+  if (!lua_isfunction(L, -1))
+    bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
   lua_getiuservalue(L, conversation, BIND_FUNCTIONS);
   lua_insert(L, -2);
   lua_setfield(L, -2, name);
@@ -19,7 +21,8 @@ static bool keep_function(lua_State *L, int conversation, int options, const cha
 
 /* Adds "- name: description" for the tool at the top, and pops it. */
 static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
-  if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING || bind_get_field(L, -2, "description") != LUA_TSTRING) {
+  if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING ||
+      bind_get_field(L, -2, "description") != LUA_TSTRING) {
     bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
   }
   lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));

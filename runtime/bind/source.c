@@ -42,7 +42,8 @@ static void put_message(lua_State *L, int index, Buffer *out) {
   } else if (lua_istable(L, index)) {
     bind_encode_message(L, index, out);
   } else {
-    bind_raise(L, "argument", NULL, "a message, a table with role and content, is expected, not %s", luaL_typename(L, index));
+    bind_raise(L, "argument", NULL, "a message, a table with role and content, is expected, not %s",
+               luaL_typename(L, index));
   }
 }
 
@@ -100,7 +101,8 @@ int bind_raise_source(lua_State *L, int conversation, const MessageSource *sourc
   const Json *json = &((const LuaSource *)source->user)->json;
   if (json->status == STATUS_OK || status == STATUS_HOST) return bind_raise_edit(L, conversation, status, what);
   char path[120];
-  place_path(json->start, (size_t)(json->end - json->start), (size_t)(json->error - json->start), false, path, sizeof path);
+  place_path(json->start, (size_t)(json->end - json->start), (size_t)(json->error - json->start), false, path,
+             sizeof path);
   unsigned long number = strtoul(path + (path[0] == '['), NULL, 10);
   const char *field = strchr(path, '.');
   const char *hint = status == STATUS_ROLE ? "roles are system, user, assistant and tool" : NULL;

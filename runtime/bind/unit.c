@@ -93,7 +93,8 @@ typedef enum UnitField {
   UNIT_OF_GUARDED, UNIT_OF_AGE
 } UnitField;
 
-static const char *const UNIT_FIELDS[] = {"messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age", NULL};
+static const char *const UNIT_FIELDS[] = {"messages", "first",   "count",   "tokens", "role",
+                                          "open",     "pending", "guarded", "age",    NULL};
 
 static int l_unit_index(lua_State *L) {
   int field = bind_find_field(L, UNIT_FIELDS);

@@ -147,7 +147,8 @@ static int l_build(lua_State *L) {
   }
   bool json = bind_flag_field(L, 2, "json", false), composed = bind_flag_field(L, 2, "composed", false);
   bool has_pattern = read_pattern(L, &m);
-  if (!json && !has_pattern) return bind_raise(L, "argument", "cl100k, o200k, gpt2 or an expression", "a pattern is needed");
+  if (!json && !has_pattern)
+    return bind_raise(L, "argument", "cl100k, o200k, gpt2 or an expression", "a pattern is needed");
   m.image = bind_buffer(L);
   Memory memory = bind_memory(L);
   Status status = json ? build_json(&m, &memory, composed, has_pattern) : build_text(&m, &memory);

@@ -28,7 +28,8 @@ typedef struct Walk {
   MessageId ids[];
 } Walk;
 
-static const char *const WALK_NAMES[] = {"from", "role", "marked", "matches", "has", "calls", "droppable", "skip_last", NULL};
+static const char *const WALK_NAMES[] = {"from",  "role",      "marked",    "matches", "has",
+                                         "calls", "droppable", "skip_last", NULL};
 
 /* ---- what passes ---- */
 

@@ -105,7 +105,8 @@ void conversation_touch(Conversation *conversation) {
 Status conversation_units(Conversation *conversation, const Units **units) {
   Status status = STATUS_OK;
   if (conversation->units == NULL) {
-    status = units_new(&conversation->memory, conversation->store, conversation_list(conversation), &conversation->units);
+    status =
+        units_new(&conversation->memory, conversation->store, conversation_list(conversation), &conversation->units);
   }
   *units = conversation->units;
   return status;
@@ -340,7 +341,8 @@ Status conversation_describe_tools(Conversation *conversation) {
 
 /* ---- committing ---- */
 
-Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description, Ledger *ledger) {
+Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
+                           Ledger *ledger) {
   NewBatch batch = {.list = list, .parent = history_current(conversation->history),
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};

@@ -143,7 +143,8 @@ Status   conversation_store_one(Conversation *conversation, const Sequence *list
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
 /* Makes *list the current batch, as a child of the one that was, weighed by the conversation's counter;
    takes list and ledger over on success. */
-Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description, Ledger *ledger);
+Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
+                             Ledger *ledger);
 void     conversation_touch(Conversation *conversation);    /* the list has changed */
 
 #endif

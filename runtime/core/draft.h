@@ -89,7 +89,8 @@ Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape 
 
 /* Inserts at a position of the list, position <= count. STATUS_GUARDED between
    the messages of a unit. */
-Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made);
+Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
+                      MessageId *made);
 
 /* Many insertions as one; all or none. */
 typedef struct Insertion {

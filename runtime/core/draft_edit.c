@@ -115,7 +115,8 @@ static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t e
   Status status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   uint64_t freed = sum_measure(&behind, MEASURE_TOKENS) - sum_measure(&before, MEASURE_TOKENS);
-  draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = low, .count = end - first, .freed = (int64_t)freed});
+  draft_record(draft, cause,
+               (LedgerRun){.action = ACTION_DROPPED, .first = low, .count = end - first, .freed = (int64_t)freed});
   return STATUS_OK;
 }
 
@@ -215,7 +216,8 @@ static bool same_frame(const Message *a, const Message *b) {
 /* Adds a replacement to the store, or leaves no trace. Of the same frame it takes
    over the links, so that its place (which the list need not have yet) does not
    matter. */
-static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced, MessageId *made) {
+static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced,
+                                MessageId *made) {
   Store *store = conversation_store(draft->conversation);
   StoreMark mark = store_mark(store);
   if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
@@ -254,7 +256,8 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
-  draft_record(draft, cause, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
+  draft_record(draft, cause,
+               (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
   return STATUS_OK;
 }
 

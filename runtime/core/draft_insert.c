@@ -112,9 +112,11 @@ static Status next_one(void *user, bool *more, Text *raw, MessageShape *shape) {
   return STATUS_OK;
 }
 
-Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason, MessageId *made) {
+Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
+                    MessageId *made) {
   One one = {.raw = raw, .shape = shape};
   MessageSource source = {.next = next_one, .user = &one};
   if (position > draft->live) return STATUS_RANGE;
-  return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .made = made}, reason);
+  return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .made = made},
+                          reason);
 }

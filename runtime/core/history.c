@@ -21,7 +21,8 @@ struct History {
   uint32_t checkpoint_count, checkpoint_room;
 };
 
-static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim", "rollback", "repair"};
+static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim",
+                                         "rollback", "repair"};
 
 const char *batch_kind_name(BatchKind kind) { return KIND_NAMES[kind]; }
 
@@ -48,7 +49,8 @@ static Status string_copy(const Memory *memory, Text text, String *copy) {
 static Text string_text(String string) { return text_plain(string.bytes, string.size); }
 
 static Status push_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
-  void *grown = memory_grow(&history->memory, history->checkpoints, &history->checkpoint_room, history->checkpoint_count, sizeof *history->checkpoints);
+  void *grown = memory_grow(&history->memory, history->checkpoints, &history->checkpoint_room,
+                            history->checkpoint_count, sizeof *history->checkpoints);
   if (grown == NULL) return STATUS_MEMORY;
   history->checkpoints = grown;
   Checkpoint checkpoint = {.batch = batch, .length = length};
@@ -132,7 +134,8 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
   BatchInfo info = {.index = batch, .parent = found->parent, .parent_length = found->parent_length,
                     .kind = found->kind, .born = found->born, .pruned = found->list == NULL,
                     .count = found->list == NULL ? found->count : sequence_count(found->list),
-                    .timestamp = found->timestamp, .description = text_plain(found->description, found->description_size)};
+                    .timestamp = found->timestamp,
+                    .description = text_plain(found->description, found->description_size)};
   for (uint32_t i = history->checkpoint_count; i-- > 0 && info.name.size == 0;) {
     if (history->checkpoints[i].batch == batch) info.name = string_text(history->checkpoints[i].name);
   }

@@ -88,7 +88,8 @@ static bool find_text(const Ledger *ledger, Text text, uint32_t *number) {
 static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
   assert(!text.escaped);
   if (find_text(ledger, text, number)) return STATUS_OK;
-  void *grown = memory_grow(&ledger->memory, ledger->texts, &ledger->text_room, ledger->text_count, sizeof *ledger->texts);
+  void *grown =
+      memory_grow(&ledger->memory, ledger->texts, &ledger->text_room, ledger->text_count, sizeof *ledger->texts);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->texts = grown;
   char *copy = text.size == 0 ? NULL : memory_new(&ledger->memory, text.size);
@@ -170,7 +171,8 @@ LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
 /* ---- what is kept ---- */
 
 Status ledger_keep(Ledger *ledger, Cause cause, MessageId id) {
-  void *grown = memory_grow(&ledger->memory, ledger->keeps, &ledger->keep_room, ledger->keep_count, sizeof *ledger->keeps);
+  void *grown =
+      memory_grow(&ledger->memory, ledger->keeps, &ledger->keep_room, ledger->keep_count, sizeof *ledger->keeps);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->keeps = grown;
   ledger->keeps[ledger->keep_count++] = (LedgerKeep){.cause = cause, .id = id};
@@ -187,7 +189,8 @@ Status ledger_note(Ledger *ledger, Text by, Text note) {
   Status status = keep_text(ledger, by, &made.by);
   if (status == STATUS_OK) status = keep_text(ledger, note, &made.text);
   if (status != STATUS_OK) return status;
-  void *grown = memory_grow(&ledger->memory, ledger->notes, &ledger->note_room, ledger->note_count, sizeof *ledger->notes);
+  void *grown =
+      memory_grow(&ledger->memory, ledger->notes, &ledger->note_room, ledger->note_count, sizeof *ledger->notes);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->notes = grown;
   ledger->notes[ledger->note_count++] = made;

@@ -29,11 +29,15 @@ static uint32_t weight_at(const Search *search, uint32_t position) {
   return sequence_weight(search->list, sequence_at(search->list, position));
 }
 
-static uint32_t anchor_at(const Search *search, uint32_t position) { return sequence_rank(search->list, position).anchor; }
+static uint32_t anchor_at(const Search *search, uint32_t position) {
+  return sequence_rank(search->list, position).anchor;
+}
 
 static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
 static void set_bit(uint64_t *bits, uint32_t position) { bits[position / 64] |= (uint64_t)1 << (position % 64); }
-static bool is_held(const Search *search, uint32_t position) { return search->held != NULL && has_bit(search->held, position); }
+static bool is_held(const Search *search, uint32_t position) {
+  return search->held != NULL && has_bit(search->held, position);
+}
 static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
 
 static void drop(Search *search, uint32_t position) {
@@ -167,7 +171,8 @@ static uint32_t find_sure(const Search *search) {
   return sequence_find_rank(search->list, (Rank){.anchor = anchor - search->links.span, .step = 0});
 }
 
-Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep, uint64_t *gone) {
+Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
+                     uint64_t *gone) {
   Search search = search_start(conversation, list);
   search.need = need;
   search.gone = gone;
@@ -207,7 +212,8 @@ Status oldest_guarded(const Conversation *conversation, const Sequence *list, ui
     hold(&search, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
   }
   for (uint32_t at = search.last_user + 1; at < search.count; at++) {
-    if (message_call_count(message_at(&search, at)) > 0 && links_is_open(&search.links, at)) for_unit(&search, at, hold);
+    if (message_call_count(message_at(&search, at)) > 0 && links_is_open(&search.links, at))
+      for_unit(&search, at, hold);
   }
   *tokens = held_tokens(&search);
   search_end(&search);

@@ -23,7 +23,8 @@ bool oldest_can_search(const Conversation *conversation, const Sequence *list);
    that nothing guards, until they free `need` tokens; never those of the newest
    `keep` units. No more than needed, less only if there are no more. May answer
    STATUS_MEMORY. */
-Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep, uint64_t *gone);
+Status oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
+                     uint64_t *gone);
 
 /* Tokens of the messages that are guarded. STATUS_MEMORY. */
 Status oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens);

@@ -202,10 +202,14 @@ static void describe_truncate(const Truncate *truncate, char out[DESCRIPTION_SIZ
     at += (size_t)snprintf(out + at, DESCRIPTION_SIZE - at, " %s %s", truncate->within ? "within" : "only",
                            role_name(truncate->role));
   }
-  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepFirst", truncate->has_keep_first, truncate->keep_first);
-  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepLast", truncate->has_keep_last, truncate->keep_last);
-  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeFirst", truncate->has_remove_first, truncate->remove_first);
-  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeLast", truncate->has_remove_last, truncate->remove_last);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepFirst", truncate->has_keep_first,
+                              truncate->keep_first);
+  at +=
+      (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepLast", truncate->has_keep_last, truncate->keep_last);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeFirst", truncate->has_remove_first,
+                              truncate->remove_first);
+  at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "removeLast", truncate->has_remove_last,
+                              truncate->remove_last);
   if (truncate->has_range) {
     snprintf(out + at, DESCRIPTION_SIZE - at, " range %u to %u", (unsigned)truncate->start, (unsigned)truncate->end);
   }

@@ -32,7 +32,9 @@ static Status level_add(Level *level, Node *node, uint32_t index) {
   return STATUS_OK;
 }
 
-static void level_free(Level *level) { memory_free(&level->memory, level->places, level->room * sizeof *level->places); }
+static void level_free(Level *level) {
+  memory_free(&level->memory, level->places, level->room * sizeof *level->places);
+}
 
 /* Puts the kids of all nodes in their place. */
 static Status level_open(Level *level) {

@@ -211,7 +211,8 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
                                   (size_t)__builtin_popcount(bits) * sizeof(Span) +
                                   (shape->has_timestamp ? sizeof shape->timestamp : 0));
   if (details == NULL) return STATUS_MEMORY;
-  *details = (Details){.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count, .result_count = shape->result_count,
+  *details = (Details){.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count,
+                       .result_count = shape->result_count,
                        .part_count = shape->part_count};
   for (uint32_t i = 0; i < shape->call_count; i++) details_calls(details)[i] = (CallData){.call = shape->calls[i]};
   for (uint32_t i = 0; i < shape->result_count; i++) {
@@ -404,7 +405,8 @@ uint32_t store_guesses(const Store *store) { return store->guesses; }
 Scale **store_scales(Store *store) { return &store->scales; }
 
 StoreMark store_mark(const Store *store) {
-  return (StoreMark){.count = store->count, .span = store->span, .inserted = store->inserted_count, .block = store->blocks,
+  return (StoreMark){.count = store->count, .span = store->span, .inserted = store->inserted_count,
+                     .block = store->blocks,
                      .used = store->blocks ? store->blocks->used : 0};
 }
 
@@ -481,7 +483,8 @@ static uint64_t step_between(uint64_t low, uint64_t high) {
 
 Status store_place(Store *store, MessageId id, Rank rank) {
   assert(id == store->count);
-  Inserted *grown = memory_grow(&store->memory, store->inserted, &store->inserted_room, store->inserted_count, sizeof *grown);
+  Inserted *grown = memory_grow(&store->memory, store->inserted, &store->inserted_room, store->inserted_count,
+                                sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   store->inserted = grown;
   grown[store->inserted_count++] = (Inserted){.id = id, .rank = rank};

@@ -20,7 +20,8 @@ Document document_new(DocumentShape shape) {
 }
 
 Status document_warn(DocumentWarnings *warnings, DocumentWarning warning) {
-  DocumentWarning *grown = memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
+  DocumentWarning *grown =
+      memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   warnings->list = grown;
   grown[warnings->count++] = warning;
@@ -108,7 +109,8 @@ static bool warn_of_part(Loader *loader, Text part) {
 static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
     Span part = shape->parts[i].value;
-    if (shape->parts[i].kind == PART_OTHER && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size))) return false;
+    if (shape->parts[i].kind == PART_OTHER && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size)))
+      return false;
   }
   return true;
 }
@@ -359,7 +361,8 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
   const char *origin = origin_of(loader, at);
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
-  error->place = place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
+  error->place =
+      place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at < loader->value) return;
   const char *value = origin_of(loader, loader->value);   /* in the file: a mended copy counts other elements */
   if (loader->mend.changed) end = loader->file_end;
@@ -433,7 +436,8 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   if (status == STATUS_OK) status = load_any(&loader, limits);
   else json_fail(&loader.json, status, loader.bytes, "memory");
   if (status == STATUS_OK && loader.mend.changed) memory_free(memory, bytes, capacity);   /* the store has the copy */
-  else if (status == STATUS_OK && bytes != NULL) status = store_adopt(conversation_store(conversation), bytes, size, capacity);
+  else if (status == STATUS_OK && bytes != NULL)
+    status = store_adopt(conversation_store(conversation), bytes, size, capacity);
   const char *rest = loader.last_end == NULL ? loader.bytes : loader.last_end;
   document->after = text_plain(rest, (size_t)(loader.end - rest));
   if (status != STATUS_OK) describe_error(&loader, status, error);

@@ -46,8 +46,9 @@ static void erase_value(Eraser *eraser, const char *words);
 
 static void erase_member(Eraser *eraser, Text key) {
   JsonValue value;
+  const char *words = text_equal(key, text_of("arguments")) ? "{}" : TOMBSTONE;      /* arguments are JSON themselves */
   if (is_kept(key)) json_value(&eraser->json, &value);
-  else erase_value(eraser, text_equal(key, text_of("arguments")) ? "{}" : TOMBSTONE);      /* arguments are JSON themselves */
+  else erase_value(eraser, words);
 }
 
 /* As deep as JSON may be nested: JSON_DEPTH_MAX. */

@@ -255,7 +255,7 @@ static bool mend_line(Mender *mender, Json *json) {
     json->at = whole.at;
   } else {
     Json fault = fault_of_line(json);
-    if (!read && fault.error == why.error) fault.expected = why.expected;      /* the reader knows what should be there */
+    if (!read && fault.error == why.error) fault.expected = why.expected; /* the reader knows what should be there */
     why = fault;
   }
   if (verdict == KEEP) settle(mender, json->at);
@@ -311,7 +311,8 @@ static bool mend_array(Mender *mender, Json *json) {
     if (mender->status != STATUS_OK || !mend_element(mender, json)) return false;
   }
   if (json->status != STATUS_OK) keep(mender, json->at);
-  else if (mender->skipped != NULL) cut(mender, mender->kept != NULL ? mender->kept : mender->skipped, mender->skipped_end);
+  else if (mender->skipped != NULL)
+    cut(mender, mender->kept != NULL ? mender->kept : mender->skipped, mender->skipped_end);
   return json->status == STATUS_OK;
 }
 

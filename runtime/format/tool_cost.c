@@ -97,7 +97,8 @@ static void add_property(Recipe *recipe, Text name, const JsonValue *schema, uns
     else add_keyword(recipe, key, &value, depth);
   }
   line_add(recipe, name);
-  if (type.bytes != NULL) line_add(recipe, type.kind == JSON_STRING ? json_text(&type) : text_plain(type.bytes, type.size));
+  if (type.bytes != NULL)
+    line_add(recipe, type.kind == JSON_STRING ? json_text(&type) : text_plain(type.bytes, type.size));
   line_add_description(recipe, &description);
   line_end(recipe);
   recipe->tally.guessed |= type.bytes == NULL || type.kind != JSON_STRING;

@@ -27,7 +27,8 @@ static void raise_interrupt(lua_State *L, lua_Debug *where) {
 static void on_interrupt(int signal_number) {
   signal(signal_number, SIG_DFL);   /* C code that takes too long is ended by the second one */
   interrupted = 1;
-  if (watched != NULL) lua_sethook(watched, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (watched != NULL)
+    lua_sethook(watched, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 void host_watch_interrupt(lua_State *L) {

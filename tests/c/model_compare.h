@@ -132,7 +132,8 @@ static void same_wanted(const Sequence *list, const MessageId *ids, uint32_t cou
 
 /* Where a message stands, visible or not, and what stands in its place. */
 static void same_places(const Sequence *list, const MessageId *ids, uint32_t count) {
-  MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages.count), origin = messages.list[id].origin;
+  MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages.count),
+            origin = messages.list[id].origin;
   uint32_t at = 0, of_origin = 0;
   while (at < count && ids[at] != id) at++;
   while (of_origin < count && messages.list[ids[of_origin]].origin != origin) of_origin++;

@@ -190,7 +190,8 @@ static void the_calls_reach_every_function(void **state) {
   open_world(&world);
   lua_getfield(world.L, 1, "unreached");
   if (lua_pcall(world.L, 0, 3, 0) != LUA_OK) fail_msg("%s", luaL_tolstring(world.L, -1, NULL));
-  if (lua_tostring(world.L, -3)[0] != '\0') fail_msg("no call of memory_calls.lua reaches %s", lua_tostring(world.L, -3));
+  if (lua_tostring(world.L, -3)[0] != '\0')
+    fail_msg("no call of memory_calls.lua reaches %s", lua_tostring(world.L, -3));
   printf("swept: %d calls, which reach all %d functions that Lua can call\n", (int)lua_tointeger(world.L, -2),
          (int)lua_tointeger(world.L, -1));
   close_world(&world, "unreached");

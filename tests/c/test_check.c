@@ -469,7 +469,8 @@ static void add_anthropic_part(Page *page, bool assistant) {
   case 0: case 1: add_with(page, "{'type':'text','text':'", random_text(), "'}"); break;
   case 2: add(page, "{'type':'image','source':{'type':'base64','media_type':'image/png','data':''}}"); break;
   case 3:
-    if (assistant) add(page, below(3) ? "{'type':'thinking','thinking':'m','signature':'s'}" : "{'type':'reasoning','text':'m'}");
+    if (assistant)
+      add(page, below(3) ? "{'type':'thinking','thinking':'m','signature':'s'}" : "{'type':'reasoning','text':'m'}");
     else add(page, T("x"));
     break;
   default:
@@ -526,8 +527,9 @@ static void assert_others_stay(const Loaded *loaded, uint32_t stored) {
 static unsigned codes_in(const Loaded *loaded, Dialect dialect) {
   CheckReport report = {.memory = *conversation_memory(loaded->conversation)};
   unsigned codes = 0;
-  assert_int_equal(check_list(dialect, conversation_store(loaded->conversation), conversation_list(loaded->conversation),
-                              &report), STATUS_OK);
+  assert_int_equal(
+      check_list(dialect, conversation_store(loaded->conversation), conversation_list(loaded->conversation), &report),
+      STATUS_OK);
   for (uint32_t i = 0; i < report.count; i++) codes |= 1u << report.list[i].code;
   check_report_free(&report);
   return codes;
@@ -581,11 +583,13 @@ static void many_calls_take_linear_time(void **state) {
   (void)state;
   at += (size_t)sprintf(text + at, "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[");
   for (int i = 0; i < MANY; i++) {
-    at += (size_t)sprintf(text + at, "%s{\"id\":\"%s\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}", i > 0 ? "," : "", i % 2 ? "a" : "b");
+    at += (size_t)sprintf(text + at, "%s{\"id\":\"%s\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}",
+                          i > 0 ? "," : "", i % 2 ? "a" : "b");
   }
   at += (size_t)sprintf(text + at, "]}");
   for (int i = 0; i < MANY + 1; i++) {
-    at += (size_t)sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}", i % 2 ? "a" : "b");
+    at +=
+        (size_t)sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}", i % 2 ? "a" : "b");
   }
   sprintf(text + at, ",{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\"}]");
   Loaded loaded;

@@ -19,7 +19,8 @@ static Conversation *long_chat(Fail *fail) {
 /* Seqs rise with gaps, so that a cut is recorded in pieces. */
 static Conversation *chat_with_gaps(Fail *fail) {
   Conversation *chat = long_chat(fail);
-  Truncate cut = {.has_role = true, .role = ROLE_ASSISTANT, .within = true, .has_remove_first = true, .remove_first = 1};
+  Truncate cut = {
+      .has_role = true, .role = ROLE_ASSISTANT, .within = true, .has_remove_first = true, .remove_first = 1};
   assert_int_equal(operation_truncate(chat, &cut), STATUS_OK);
   Filter filter = {.exclude_calls = true};
   assert_int_equal(operation_filter(chat, &filter), STATUS_OK);

@@ -197,7 +197,8 @@ static uint64_t plain_sum(const Conversation *chat, const Sequence *list, const 
 
 static uint64_t count_by(Request *request, Counter counter) {
   uint64_t tokens;
-  assert_int_equal(conversation_count_by(request->chat, conversation_list(request->chat), &counter, &tokens), STATUS_OK);
+  assert_int_equal(conversation_count_by(request->chat, conversation_list(request->chat), &counter, &tokens),
+                   STATUS_OK);
   return tokens;
 }
 
@@ -250,11 +251,15 @@ static void counters_change_amid_edits(void **state) {
       Conversation *chat = chats[test_random(&random) % 2];
       uint32_t count = visible_count(chat), batches = history_count(conversation_history(chat));
       switch (test_random(&random) % 6) {
-      case 0: assert_int_equal(conversation_recount(chat, &counters[test_random(&random) % 3], (Cost){0}), STATUS_OK); break;
+      case 0:
+        assert_int_equal(conversation_recount(chat, &counters[test_random(&random) % 3], (Cost){0}), STATUS_OK);
+        break;
       case 1: assert_int_equal(put(chat, WORDS_APPEND, 0, "u20 a31"), STATUS_OK); break;
       case 2: put(chat, WORDS_INSERT, (uint32_t)(test_random(&random) % (count + 1)), "u7"); break;
       case 3: operation_truncate(chat, &(Truncate){.has_remove_first = true, .remove_first = 1}); break;
-      case 4: assert_int_equal(operation_rollback(chat, (uint32_t)(test_random(&random) % batches), false, 0), STATUS_OK); break;
+      case 4:
+        assert_int_equal(operation_rollback(chat, (uint32_t)(test_random(&random) % batches), false, 0), STATUS_OK);
+        break;
       case 5: {
         uint32_t batch = (uint32_t)(test_random(&random) % batches);
         BatchInfo info = history_batch(conversation_history(chat), batch);
@@ -312,7 +317,8 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   assert_int_equal(conversation_tokens(chat), before);
   assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), &batch), STATUS_OK);
   draft_free(draft);
-  assert_int_equal(plain_sum(chat, conversation_list(chat), &first) + conversation_overhead(chat), conversation_tokens(chat));
+  assert_int_equal(plain_sum(chat, conversation_list(chat), &first) + conversation_overhead(chat),
+                   conversation_tokens(chat));
   const Ledger *ledger = history_ledger(conversation_history(chat), batch);
   const Sequence *left = conversation_list(chat);
   uint64_t now;

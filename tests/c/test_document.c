@@ -283,7 +283,8 @@ static void nothing_is_written_after_a_failure(void **state) {
   assert_true(all.calls > 3);
   for (uint32_t takes = 0; takes < all.calls; takes++) {
     Narrow narrow = {.takes = takes};
-    assert_int_equal(document_write(&loaded.document, loaded.conversation, list, (Sink){take_some, &narrow}), STATUS_IO);
+    assert_int_equal(document_write(&loaded.document, loaded.conversation, list, (Sink){take_some, &narrow}),
+                     STATUS_IO);
     assert_int_equal(narrow.calls, takes + 1);
   }
   unload(&loaded);
@@ -304,8 +305,9 @@ static void a_file_may_follow_messages_that_were_cleared(void **state) {
   size_t size = strlen(text);
   char *block = memory_new(&memory, size);
   memcpy(block, text, size);
-  assert_int_equal(document_load(loaded.conversation, &USUAL, block, size, size, &loaded.document, &warnings, &loaded.error),
-                   STATUS_OK);
+  assert_int_equal(
+      document_load(loaded.conversation, &USUAL, block, size, size, &loaded.document, &warnings, &loaded.error),
+      STATUS_OK);
   assert_int_equal(loaded.document.first, 2);
   assert_written(&loaded, "the file", quoted("[ " U " ,\t" U " ]"), size);
   assert_int_equal(operation_rollback(loaded.conversation, 1, false, 0), STATUS_OK);

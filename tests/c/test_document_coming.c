@@ -72,7 +72,8 @@ static Status load_coming(Loaded *loaded, DocumentLimits limits, Coming *coming)
 }
 
 static void assert_same(const char *text, const Loaded *whole, const Loaded *coming) {
-  if (whole->status != coming->status) fail_msg("%s: %s, not %s", text, status_code(coming->status), status_code(whole->status));
+  if (whole->status != coming->status)
+    fail_msg("%s: %s, not %s", text, status_code(coming->status), status_code(whole->status));
   if (whole->status != STATUS_OK) {
     assert_int_equal(coming->error.place.line, whole->error.place.line);
     assert_int_equal(coming->error.place.byte, whole->error.place.byte);
@@ -99,9 +100,12 @@ static const char *const TEXTS[] = {
   "{'role':'user','content':[{'type':'odd','a':[1,2]},{'type':'text','text':'t'}]}\n" U "\n" U,
   "[" U "," U "]", "{'messages':[" U "],'tools':[]}",
   /* refused: */
-  U U, U "\n{'role':'user'", U "\n{'role':'user','content':'x", U "\nnothing\n" U, U "\n" U "\n]", U "\n{'role':'usr','content':''}\n" U,
-  "{'id':'a','role':'user','content':'x'}\n{'id':'a','role':'user','content':'y'}\n" U "\n" U, U "\n{'role':'user','content':'\xc3'}\n" U,
-  U "\n{'role':'user','content':'\\ud83d'}\n" U, U "\n{'role':'user','content':'this one is longer than a message may be'}\n" U,
+  U U, U "\n{'role':'user'", U "\n{'role':'user','content':'x", U "\nnothing\n" U, U "\n" U "\n]",
+  U "\n{'role':'usr','content':''}\n" U,
+  "{'id':'a','role':'user','content':'x'}\n{'id':'a','role':'user','content':'y'}\n" U "\n" U,
+  U "\n{'role':'user','content':'\xc3'}\n" U,
+  U "\n{'role':'user','content':'\\ud83d'}\n" U,
+  U "\n{'role':'user','content':'this one is longer than a message may be'}\n" U,
   U "\n{'role':'user','content':12}\n" U "\n" U, "[" U "," U, "{'contents':[]}", U "\n[1]\n" U,
 };
 

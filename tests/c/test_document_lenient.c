@@ -191,7 +191,8 @@ static void places_are_those_of_the_file(void **unused) {
   assert_int_equal(loaded.warnings.count, sizeof wanted / sizeof *wanted);
   for (uint32_t i = 0; i < loaded.warnings.count; i++) {
     const DocumentWarning *warning = &loaded.warnings.list[i];
-    if (warning->what != wanted[i].what || warning->place.line != wanted[i].line || warning->place.byte != wanted[i].byte) {
+    if (warning->what != wanted[i].what || warning->place.line != wanted[i].line ||
+        warning->place.byte != wanted[i].byte) {
       fail_msg("%u: %d at %d:%d", i, warning->what, (int)warning->place.line, (int)warning->place.byte);
     }
   }

@@ -531,7 +531,8 @@ static void many_are_inserted_where_one_by_one_would_be(void **state) {
   assert_int_equal(draft_slot_of(all, 6), 7);
   assert_int_equal(draft_slot_of(all, 1), UNIT_NONE);
   draft_free(all);
-  for (uint32_t i = 0; i < 4; i++) assert_int_equal(draft_put(single, false, places[i] + i, "u5", &one, NULL), STATUS_OK);
+  for (uint32_t i = 0; i < 4; i++)
+    assert_int_equal(draft_put(single, false, places[i] + i, "u5", &one, NULL), STATUS_OK);
   all = draft_of(chat, true);
   assert_int_equal(draft_list(single, &other), STATUS_OK);
   assert_int_equal(sequence_count(other), 10);

@@ -68,7 +68,8 @@ static void long_texts_count_to_the_last_piece(void **state) {
     for (size_t k = 0; k < PIECES; k++) memcpy(escaped + k * one, pieces[i].escaped, one);
     for (size_t k = 0; k < PIECES; k++) memcpy(plain + k * other, pieces[i].plain, other);
     Text spelled = {.bytes = escaped, .size = PIECES * one, .escaped = one != other || escaped[0] == '\\'};
-    uint64_t single = estimate(ESTIMATE_CJK, (Text){.bytes = plain, .size = other * 40}), whole = single * (PIECES / 40);
+    uint64_t single = estimate(ESTIMATE_CJK, (Text){.bytes = plain, .size = other * 40}),
+             whole = single * (PIECES / 40);
     assert_int_equal(estimate(ESTIMATE_CJK, text_plain(plain, PIECES * other)), whole);
     assert_int_equal(estimate(ESTIMATE_CJK, spelled), whole);
   }

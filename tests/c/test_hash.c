@@ -157,7 +157,8 @@ static void crafted_call_ids_cost_no_more_than_others(void **state) {
   Buffer file;
   buffer_init(&file, memory_system());
   for (uint32_t i = 0; i < FLOOD; i++) {
-    add_line(&file, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"id-%u\",\"function\":{\"name\":\"f\"}}]}\n", flood[i]);
+    add_line(&file, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"id-%u\",\"function\":{\"name\":\"f\"}}]}\n",
+             flood[i]);
   }
   for (uint32_t i = 0; i < FLOOD; i++) {
     add_line(&file, "{\"role\":\"tool\",\"tool_call_id\":\"id-%u\",\"content\":\"\"}\n", flood[i]);

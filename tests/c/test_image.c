@@ -221,7 +221,10 @@ static void every_size_has_a_cost(void **state) {
       assert_true(image_rule_parse(IMAGE_RULE_NAMES[i], &rule));
       for (int low = 0; low < 2; low++) {
         uint64_t tokens = image_tokens(&rule, size, low);
-        assert_in_range(tokens, 1, rule.method == IMAGE_PATCHES ? 1536 : rule.method == IMAGE_AREA ? rule.most : 20000000);
+        assert_in_range(tokens, 1,
+                        rule.method == IMAGE_PATCHES ? 1536
+                        : rule.method == IMAGE_AREA  ? rule.most
+                                                     : 20000000);
         assert_int_equal(image_tokens(&rule, (ImageSize){size.height, size.width}, low), tokens);   /* turned */
       }
     }

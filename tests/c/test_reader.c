@@ -38,7 +38,8 @@ static void say_span(Line *line, Text raw, Span span) {
 }
 
 static void say_fields(Line *line, Text raw, const MessageShape *shape) {
-  static const char *const names[FIELD_COUNT] = {" id=", " name=", " metadata=", " reasoning=", " refusal=", " spelling="};
+  static const char *const names[FIELD_COUNT] = {
+      " id=", " name=", " metadata=", " reasoning=", " refusal=", " spelling="};
   for (int i = 0; i < FIELD_COUNT; i++) {
     if (shape->fields[i].at == 0) continue;
     say_word(line, names[i]);

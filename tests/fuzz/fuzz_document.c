@@ -31,7 +31,8 @@ static const RoleAlias ALIASES[] = {
 
 static const DocumentLimits STRICT = {.message_bytes_max = MESSAGE_CAP, .file_bytes_max = FILE_CAP};
 static const DocumentLimits LENIENT = {.message_bytes_max = MESSAGE_CAP, .file_bytes_max = FILE_CAP, .lenient = true};
-static const DocumentLimits SMALL = {.message_bytes_max = 60, .file_bytes_max = 150, .aliases = ALIASES, .alias_count = 3};
+static const DocumentLimits SMALL = {
+    .message_bytes_max = 60, .file_bytes_max = 150, .aliases = ALIASES, .alias_count = 3};
 static const DocumentLimits SMALL_LENIENT = {.message_bytes_max = 60, .file_bytes_max = 150, .lenient = true,
                                              .aliases = ALIASES, .alias_count = 3};
 
@@ -188,7 +189,8 @@ static void check_warnings(const Loaded *loaded, size_t size) {
 }
 
 /* What a lenient reading left is read strictly, unless ids come twice, and has nothing more to mend. */
-static void load_mended(const Loaded *loaded, const DocumentLimits *strict, const DocumentLimits *lenient, Buffer *out) {
+static void load_mended(const Loaded *loaded, const DocumentLimits *strict, const DocumentLimits *lenient,
+                        Buffer *out) {
   Loaded again;
   DocumentError error;
   const unsigned mended = 1u << ODD_RECORD | 1u << ODD_TEXT | 1u << ODD_KEY;

@@ -72,7 +72,8 @@ static void read_json(const Memory *memory, const char *bytes, size_t size) {
   TokenizerJsonError error;
   if (tokenizer_json_read(memory, bytes, size, size % 2 == 0, &json, &error) == STATUS_OK) {
     VocabSource source = {.name = "fuzz", .pattern = json.pattern, .regex = json.regex.bytes,
-                          .regex_size = json.regex.size, .tokens = json.tokens, .count = json.count, .merges = json.merges ? json.merges : &none,
+                          .regex_size = json.regex.size, .tokens = json.tokens, .count = json.count,
+                          .merges = json.merges ? json.merges : &none,
                           .merge_count = json.merge_count, .wholes = json.wholes};
     check_built(memory, &source);
   } else {
