@@ -154,7 +154,7 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
 
 /* Pair after pair; false if there are too many. */
 static bool merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
-  LanesParts parts;
+  Parts parts;
   LanesRow row;
   if (!lanes_cut(v, bytes, size, &parts)) return false;
   unsigned width = lanes_width(&parts);

@@ -15,71 +15,6 @@ static inline int32_t lane(uint32_t merged, uint32_t place) {
   return merged >= NUMBER_NONE ? LANE_STAYS : (int32_t)(merged << PLACE_BITS | place);
 }
 
-/* ---- parts ---- */
-
-/* A piece's bytes, and what is known of them by themselves. */
-typedef struct Cut {
-  uint32_t merged[LANES_BYTES];        /* of a byte and the next one */
-  uint32_t borders[LANES_BYTES + 2];   /* the first token that is merged in front of a byte */
-} Cut;
-
-/* Answers all bits that its bytes have. */
-static unsigned char look(Cut *cut, const Vocab *v, const unsigned char *bytes, size_t size) {
-  unsigned char all = bytes[size - 1];
-  cut->borders[0] = cut->borders[size] = cut->borders[size + 1] = cut->merged[size - 1] = NUMBER_NONE;
-  for (size_t i = 0; i + 1 < size; i++) {
-    BytePair pair = vocab_byte_pair(v, bytes[i], bytes[i + 1]);
-    cut->merged[i] = pair.merged;
-    cut->borders[i + 1] = pair.border;
-    all |= bytes[i];
-  }
-  return all;
-}
-
-/* Does the token of the `size` bytes at place i come before all that is merged at its borders? */
-static inline bool comes_first(const Cut *cut, uint32_t number, size_t i, size_t size) {
-  return (number < cut->borders[i]) & (number < cut->borders[i + size]);
-}
-
-/* The token of the character of three bytes at place i, if it comes first. */
-static inline uint32_t whole_character(const Cut *cut, const Vocab *v, const unsigned char *bytes, size_t i,
-                                       size_t size) {
-  uint32_t unit;
-  if (unit_at(bytes + i, bytes + size, &unit) != 3) return NUMBER_NONE;
-  uint32_t number = v->roots[unit] & LINK_NODE;
-  return number < v->token_count && comes_first(cut, number, i, 3) ? number : NUMBER_NONE;
-}
-
-static uint32_t cut_ascii(const Cut *cut, const unsigned char *bytes, size_t size, uint32_t *numbers) {
-  uint32_t count = 0, taken = 0;       /* is this byte the second one of a pair? */
-  for (size_t i = 0; i < size; i++) {
-    bool pair = comes_first(cut, cut->merged[i], i, 2);
-    numbers[count] = pair ? cut->merged[i] : bytes[i];   /* if it is, the next one writes over it */
-    count += taken ^ 1;
-    taken = pair;
-  }
-  return count;
-}
-
-static uint32_t cut_any(const Cut *cut, const Vocab *v, const unsigned char *bytes, size_t size, uint32_t *numbers) {
-  uint32_t count = 0;
-  for (size_t i = 0, step; i < size; i += step) {
-    uint32_t number = bytes[i] >= 0xE0 ? whole_character(cut, v, bytes, i, size) : NUMBER_NONE;
-    step = number != NUMBER_NONE ? 3 : comes_first(cut, cut->merged[i], i, 2) ? 2 : 1;
-    numbers[count++] = step == 3 ? number : step == 2 ? cut->merged[i] : bytes[i];
-  }
-  return count;
-}
-
-bool lanes_cut(const Vocab *v, const char *bytes, size_t size, LanesParts *parts) {
-  const unsigned char *start = (const unsigned char *)bytes;
-  Cut cut;
-  if (size > LANES_BYTES) return false;
-  parts->count = look(&cut, v, start, size) < 0x80 ? cut_ascii(&cut, start, size, parts->numbers)
-                                                    : cut_any(&cut, v, start, size, parts->numbers);
-  return parts->count <= LANES_MAX;
-}
-
 /* ---- turns ---- */
 
 typedef struct Question {
@@ -143,7 +78,7 @@ INLINE void answer(Question *questions, uint32_t count, const Vocab *v) {
 }
 
 /* Asks for the first pairs: until a row is merged, its lanes hold their slots. */
-INLINE void fill(LanesRow *row, const Vocab *v, const LanesParts *parts, uint32_t lanes) {
+INLINE void fill(LanesRow *row, const Vocab *v, const Parts *parts, uint32_t lanes) {
   uint32_t count = parts->count;
   for (uint32_t i = 0; i < lanes; i++) {
     row->merges[i] = LANE_STAYS;
@@ -165,6 +100,7 @@ INLINE void fill(LanesRow *row, const Vocab *v, const LanesParts *parts, uint32_
 INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
   Question questions[2 * LANES_ROWS];
   LanesRow *alive[LANES_ROWS];
+  int32_t best[LANES_ROWS];
   for (uint32_t i = 0; i < count; i++) {
     LanesRow *row = alive[i] = &rows[i];
     for (uint32_t k = 0; k + 1 < row->tokens; k++) {
@@ -173,18 +109,18 @@ INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t 
   }
   while (count > 0) {
     uint32_t kept = 0, asked = 0;
-    for (uint32_t i = 0; i < count; i++) {
-      int32_t best = least(alive[i]->merges, lanes);
-      if (best == LANE_STAYS) continue;
-      alive[kept++] = alive[i];
-      asked += merge(questions + asked, v, alive[i], best, lanes);
+    for (uint32_t i = 0; i < count; i++) {   /* which go on could not be foreseen */
+      alive[kept] = alive[i];
+      best[kept] = least(alive[i]->merges, lanes);
+      kept += best[kept] != LANE_STAYS;
     }
     count = kept;
+    for (uint32_t i = 0; i < count; i++) asked += merge(questions + asked, v, alive[i], best[i], lanes);
     answer(questions, asked, v);
   }
 }
 
-void lanes_fill(LanesRow *row, const Vocab *vocab, const LanesParts *parts, unsigned width) {
+void lanes_fill(LanesRow *row, const Vocab *vocab, const Parts *parts, unsigned width) {
   if (width == 0) fill(row, vocab, parts, 8);
   else if (width == 1) fill(row, vocab, parts, 16);
   else if (width == 2) fill(row, vocab, parts, 32);

@@ -19,8 +19,7 @@
 **
 ** Behind the last part, and in front of the first, is one that no pair has.
 **
-** A piece is cut into parts first: not single bytes, but also pairs of bytes and
-** characters of three, where they merge before anything could at their borders.
+** A piece is cut into parts first (bpe_parts.h).
 */
 #ifndef EBB_TOKENS_BPE_LANES_H
 #define EBB_TOKENS_BPE_LANES_H
@@ -29,11 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tokens/bpe_parts.h"
 #include "tokens/vocab.h"
 
 enum {
   LANES_MAX = 64,            /* parts of a piece */
-  LANES_BYTES = 128,         /* of a piece */
   LANES_WIDTHS = 4,
   LANES_ROWS = 32            /* with 8 it takes a tenth longer, with 64 no less */
 };
@@ -51,19 +50,20 @@ typedef struct LanesGroup {
   LanesRow rows[LANES_ROWS];
 } LanesGroup;
 
-typedef struct LanesParts {
-  uint32_t count, numbers[LANES_BYTES];
-} LanesParts;
-
 /* Cuts a piece of `size` > 0 bytes; false if it is too large for a row. */
-bool lanes_cut(const Vocab *vocab, const char *bytes, size_t size, LanesParts *parts);
+static inline bool lanes_cut(const Vocab *vocab, const char *bytes, size_t size, Parts *parts) {
+  if (size > PARTS_BYTES) return false;
+  parts_begin(parts, vocab, bytes, size);
+  parts_end(parts, vocab);
+  return parts->count <= LANES_MAX;
+}
 
 /* 0 to 3: which rows have as many lanes. */
-static inline unsigned lanes_width(const LanesParts *parts) {
+static inline unsigned lanes_width(const Parts *parts) {
   return (unsigned)(parts->count > 8) + (unsigned)(parts->count > 16) + (unsigned)(parts->count > 32);
 }
 
-void lanes_fill(LanesRow *row, const Vocab *vocab, const LanesParts *parts, unsigned width);
+void lanes_fill(LanesRow *row, const Vocab *vocab, const Parts *parts, unsigned width);
 /* Merges `count` <= LANES_ROWS rows of that width. */
 void lanes_merge(LanesRow *rows, uint32_t count, const Vocab *vocab, unsigned width);
 /* The tokens of a merged row: writes row->tokens numbers. */

@@ -1,13 +1,13 @@
 /*
-** Memo: the counts of pieces that were counted before, in three tables, by size.
-** All are made of words, with zeros behind the piece, so that to compare is to
-** compare words; a slot holds what fell on it last.
+** Memo: the counts of pieces that were counted before, tokens or not, in four tables.
+** All but the last are made of words, with zeros behind the piece, so that to compare
+** is to compare words. What falls on a full place takes that of the oldest there.
 **
-**     shorts    up to 8 bytes, tokens or not. Small enough for the nearest caches,
+**     shorts    up to 8 bytes, one to a slot. Small enough for the nearest caches,
 **               where it answers for most of a text
-**     lines     up to 30 bytes that are no token; two slots to a line of the cache,
-**               which is asked for long before it is read. A new piece takes the
-**               first, what was there the second
+**     sets      up to 15 bytes, four to a line of the cache, which is asked for long
+**               before it is read
+**     lines     16 to 30 bytes, two to a line
 **     larges    up to 126 bytes: rules and bars in comments
 */
 #ifndef EBB_TOKENS_MEMO_H
@@ -19,24 +19,32 @@
 enum {
   MEMO_SHORT_BITS = 13,
   MEMO_SHORTS = 1 << MEMO_SHORT_BITS,
-  MEMO_LINES = 1 << 15,      /* a power of two; 2 MB; twice as many gain nothing when a text is counted once */
-  MEMO_LARGES = 1 << 9,      /* a power of two */
+  MEMO_SET_BITS = 15,        /* 2 MB; twice as many gain nothing when a text is counted once */
+  MEMO_SETS = 1 << MEMO_SET_BITS,
+  MEMO_LINE_BITS = 14,       /* 1 MB; as above */
+  MEMO_LINES = 1 << MEMO_LINE_BITS,
+  MEMO_LARGES = 1 << 11,     /* a power of two */
+  MEMO_SMALL_BYTES = 15,
   MEMO_LINE_BYTES = 30,
   MEMO_LARGE_BYTES = 126,
   MEMO_READS = 32,           /* bytes from a piece's start that are read */
   MEMO_ALIGN = 64
 };
 
-/* A piece for the lines: its size in the seventh byte of the last word; in a slot its count in the eighth. */
+/* For the sets: in the last byte the size, and below it, in a slot, the count, four bits each. */
+typedef struct MemoSmall { uint64_t words[2]; } MemoSmall;
+typedef struct MemoSet { MemoSmall slots[4]; } MemoSet;
+/* For the lines: in the last two bytes the size, and above it, in a slot, the count. */
 typedef struct MemoKey { uint64_t words[4]; } MemoKey;
 typedef struct MemoLine { MemoKey slots[2]; } MemoLine;
 typedef struct MemoLarge { uint8_t size, tokens; char bytes[MEMO_LARGE_BYTES]; } MemoLarge;
 
 typedef struct Memo {
+  MemoSet sets[MEMO_SETS];
   MemoLine lines[MEMO_LINES];
   MemoLarge larges[MEMO_LARGES];
-  uint64_t shorts[MEMO_SHORTS];
-  uint8_t short_counts[MEMO_SHORTS];   /* tokens, and above them the bytes of the piece, four bits each */
+  uint64_t shorts[MEMO_SHORTS + 1];    /* one more, for what is written for nothing */
+  uint8_t short_counts[MEMO_SHORTS + 1];
   void *block;                         /* what it is in: lines lie on those of the cache */
 } Memo;
 
@@ -44,65 +52,117 @@ typedef struct Memo {
 Memo *memo_new(const Memory *memory);
 void  memo_free(const Memory *memory, Memo *memo);   /* NULL is allowed */
 
+/* Keeps the count of a piece that may be there already, where pieces of its size are kept. For pieces of up to
+   MEMO_LINE_BYTES, MEMO_READS bytes are read. */
+void  memo_put(Memo *memo, const char *at, size_t size, uint32_t tokens);
+/* Asks for the place where it will be. */
+void  memo_ask(Memo *memo, const char *at, size_t size);
+
+/* The lowest bytes of a word. */
+static inline uint64_t memo_bytes(uint64_t word, size_t bytes) {
+  static const uint64_t masks[9] = {0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF,
+                                    0xFFFFFFFFFFFFFF, UINT64_MAX};
+  return word & masks[bytes];
+}
+
+/* Sums of words, multiplied by this: the highest bits are those that all others reach. */
+static inline uint64_t memo_top(uint64_t sum, unsigned bits) { return sum * 0x9E3779B97F4A7C15u >> (64 - bits); }
+
 /* ---- shorts ---- */
 
-static inline uint32_t memo_short_slot(uint64_t key) {
-  return (uint32_t)(key * 0x9E3779B97F4A7C15u >> (64 - MEMO_SHORT_BITS));   /* the only bits that all of a key reach */
+/* By size, 9 for what is more: the bytes of a word that are the piece's, what is above them, and a bit that tells eight
+   bytes from fewer with what is above them. All without branches: sizes could not be foreseen. */
+typedef struct MemoRow {
+  uint64_t bytes, above, eight;
+} MemoRow;
+
+enum { MEMO_EIGHT = 0x80 };            /* above all counts */
+
+static inline const MemoRow *memo_row(size_t size) {
+  static const MemoRow rows[10] = {
+    {0, UINT64_MAX, 0}, {UINT64_MAX >> 56, UINT64_C(0xF8) << 56, 0}, {UINT64_MAX >> 48, UINT64_C(0xF9) << 56, 0},
+    {UINT64_MAX >> 40, UINT64_C(0xFA) << 56, 0}, {UINT64_MAX >> 32, UINT64_C(0xFB) << 56, 0},
+    {UINT64_MAX >> 24, UINT64_C(0xFC) << 56, 0}, {UINT64_MAX >> 16, UINT64_C(0xFD) << 56, 0},
+    {UINT64_MAX >> 8, UINT64_C(0xFE) << 56, 0}, {UINT64_MAX, 0, MEMO_EIGHT}, {0, UINT64_MAX, 0}};
+  return &rows[size < 9 ? size : 9];
 }
 
-/* The first eight bytes of a piece of any size, or all of them; its size is compared, too. */
-static inline uint64_t memo_short_key(const char *at, size_t size) {
-  return load_word(at) << (size < 8 ? 8 - size : 0) * 8;
+/* The count of a piece of any size; 0 if it is not there. With MEMO_EIGHT in it it is none: no UTF-8, which must be
+   looked for elsewhere. */
+static inline uint32_t memo_find_short(const Memo *memo, const char *at, size_t size) {
+  const MemoRow *row = memo_row(size);
+  uint64_t key = (load_word(at) & row->bytes) | row->above, slot = memo_top(key, MEMO_SHORT_BITS);
+  return (memo->short_counts[slot] ^ (uint32_t)row->eight) & (0 - (uint32_t)(memo->shorts[slot] == key));
 }
 
-/* size <= 8, and tokens <= size */
-static inline void memo_put_short(Memo *memo, uint64_t key, size_t size, uint32_t tokens) {
-  uint32_t slot = memo_short_slot(key);
+/* `bytes` are those of the piece, and zeros. Nothing is kept of more than 8 bytes, or with 0 tokens. */
+static inline void memo_put_short(Memo *memo, uint64_t bytes, size_t size, uint32_t tokens) {
+  const MemoRow *row = memo_row(size);
+  uint64_t key = bytes | row->above, none = (uint64_t)(size > 8) | (uint64_t)(tokens == 0);
+  uint64_t slot = (memo_top(key, MEMO_SHORT_BITS) & (none - 1)) | none << MEMO_SHORT_BITS;
   memo->shorts[slot] = key;
-  memo->short_counts[slot] = (uint8_t)(size << 4 | tokens);
+  memo->short_counts[slot] = (uint8_t)(tokens | row->eight);
 }
 
-/* The count of a piece of any size, by its key; 0 if it is not there. */
-static inline uint32_t memo_find_short(const Memo *memo, uint64_t key, size_t size) {
-  uint32_t slot = memo_short_slot(key), count = memo->short_counts[slot];
-  uint32_t known = (uint32_t)(memo->shorts[slot] == key) & (uint32_t)(count >> 4 == size);
-  return count & 15 & (0 - known);     /* no branch: it could not be foreseen */
+/* ---- sets ---- */
+
+/* 0 < size <= MEMO_SMALL_BYTES */
+static inline MemoSmall memo_small_key(const char *at, size_t size) {
+  size_t first = size < 8 ? size : 8;
+  return (MemoSmall){{memo_bytes(load_word(at), first),
+                      memo_bytes(load_word(at + 8), size - first) | (uint64_t)size << 60}};
+}
+
+static inline size_t memo_small_size(const MemoSmall *key) { return (size_t)(key->words[1] >> 60); }
+
+static inline MemoSet *memo_set(Memo *memo, const MemoSmall *key) {
+  return &memo->sets[memo_top(key->words[0] + key->words[1] * 0x9FB21C651E98DF25u, MEMO_SET_BITS)];
+}
+
+/* The count of a piece; 0 if it is not there. The first eight bytes say which slot it may be in; of those that begin
+   alike, and fell on one set, only one is found. */
+static inline uint32_t memo_find_small(const MemoSet *set, const MemoSmall *key) {
+  uint32_t one = set->slots[1].words[0] == key->words[0], two = set->slots[2].words[0] == key->words[0];
+  uint32_t three = set->slots[3].words[0] == key->words[0];
+  const uint64_t *slot = set->slots[(one | three) + 2 * (two | three)].words;
+  uint64_t differ = (slot[0] ^ key->words[0]) | ((slot[1] ^ key->words[1]) & ~(UINT64_C(15) << 56));
+  return (uint32_t)(slot[1] >> 56) & 15 & (0 - (uint32_t)(differ == 0));
+}
+
+static inline void memo_put_small(MemoSet *set, const MemoSmall *key, uint32_t tokens) {
+  if (memo_find_small(set, key) != 0) return;
+  for (int i = 3; i > 0; i--) set->slots[i] = set->slots[i - 1];
+  set->slots[0] = *key;
+  set->slots[0].words[1] |= (uint64_t)tokens << 56;
 }
 
 /* ---- lines ---- */
 
-/* 0 < size <= MEMO_LINE_BYTES; MEMO_READS bytes are read. */
-static inline MemoKey memo_key(const char *at, size_t size) {
-  MemoKey key;
-  for (size_t i = 0; i < 4; i++) {
-    size_t left = size > 8 * i ? size - 8 * i : 0;
-    uint64_t mask = left >= 8 ? UINT64_MAX : (UINT64_C(1) << left * 8) - 1;
-    key.words[i] = load_word(at + 8 * i) & mask;
-  }
-  key.words[3] |= (uint64_t)size << 48;
-  return key;
+/* MEMO_SMALL_BYTES < size <= MEMO_LINE_BYTES */
+static inline MemoKey memo_line_key(const char *at, size_t size) {
+  size_t third = size < 24 ? size - 16 : 8;
+  return (MemoKey){{load_word(at), load_word(at + 8), memo_bytes(load_word(at + 16), third),
+                    memo_bytes(load_word(at + 24), size - 16 - third) | (uint64_t)size << 48}};
 }
 
 static inline MemoLine *memo_line(Memo *memo, const MemoKey *key) {
-  uint64_t first = key->words[0] ^ (key->words[2] << 31 | key->words[2] >> 33) * 0x9FB21C651E98DF25u;
-  uint64_t last = key->words[1] ^ (key->words[3] << 17 | key->words[3] >> 47) * 0xD6E8FEB86659FD93u;
-  return &memo->lines[middle_hash(first, last) >> 40 & (MEMO_LINES - 1)];
+  uint64_t first = key->words[0] + key->words[1] * 0x9FB21C651E98DF25u;
+  uint64_t last = key->words[2] + key->words[3] * 0xD6E8FEB86659FD93u;
+  return &memo->lines[memo_top(first ^ (last << 31 | last >> 33), MEMO_LINE_BITS)];
 }
 
-/* The count of a piece; 0 if it is not there. */
-static inline uint32_t memo_find(const MemoLine *line, const MemoKey *key) {
-  for (int i = 0; i < 2; i++) {
-    const uint64_t *slot = line->slots[i].words;
-    uint64_t differ = (slot[0] ^ key->words[0]) | (slot[1] ^ key->words[1]) | (slot[2] ^ key->words[2]) |
-                      (slot[3] ^ key->words[3]) << 8;
-    if (differ == 0) return (uint32_t)(slot[3] >> 56);
-  }
-  return 0;
+/* As memo_find_small, by the first two words. */
+static inline uint32_t memo_find_line(const MemoLine *line, const MemoKey *key) {
+  const uint64_t *slot = line->slots[1].words;
+  uint64_t differ = (slot[0] ^ key->words[0]) | (slot[1] ^ key->words[1]);
+  slot = line->slots[differ == 0].words;
+  differ = (slot[0] ^ key->words[0]) | (slot[1] ^ key->words[1]) | (slot[2] ^ key->words[2]) |
+           (slot[3] ^ key->words[3]) << 8;
+  return (uint32_t)(slot[3] >> 56) & (0 - (uint32_t)(differ == 0));
 }
 
-/* Keeps a piece that may be there already. */
-static inline void memo_put(MemoLine *line, const MemoKey *key, uint32_t tokens) {
-  if (memo_find(line, key) != 0) return;
+static inline void memo_put_line(MemoLine *line, const MemoKey *key, uint32_t tokens) {
+  if (memo_find_line(line, key) != 0) return;
   line->slots[1] = line->slots[0];
   line->slots[0] = *key;
   line->slots[0].words[3] |= (uint64_t)tokens << 56;

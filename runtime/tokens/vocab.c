@@ -36,8 +36,8 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
   if (h->version != VOCAB_VERSION || h->byte_order != VOCAB_BYTE_ORDER || h->size != size) return false;
   if (h->header_sum != vocab_sum(h, offsetof(VocabHeader, header_sum))) return false;
   if (memchr(h->name, '\0', sizeof h->name) == NULL || !vocab_name_fits(h->name)) return false;
-  return h->pattern <= PIECES_REGEX && h->token_count > 0 && h->token_count < NUMBER_NONE && h->id_bound < UINT32_MAX &&
-         h->longest <= TOKEN_BYTES_MAX;
+  return h->pattern <= PIECES_REGEX && h->token_count > 0 && h->token_count < NUMBER_NONE &&
+         h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX;
 }
 
 /* A section as `count` elements of `size` bytes; clears *sound unless it lies within the image. */
@@ -101,6 +101,7 @@ static bool find_tokens(Vocab *v) {
   bool sound = true;
   uint32_t count;
   v->token_count = v->header->token_count;
+  v->merged_count = (uint32_t)v->header->merged_count;
   v->longest = v->header->longest;
   v->tokens = section_of(v, SECTION_TOKENS, sizeof *v->tokens, v->token_count, &sound);
   v->bytes = section(v, SECTION_BYTES, 1, &count, &sound);

@@ -275,6 +275,7 @@ static void fill_header(Builder *b) {
   h->byte_order = VOCAB_BYTE_ORDER;
   h->pattern = (uint32_t)b->source->pattern;
   h->token_count = b->source->count;
+  h->merged_count = b->merges.reached;
   if (b->source->pattern == PIECES_REGEX) memcpy(section(b, SECTION_REGEX), b->source->regex, b->source->regex_size);
   h->body_sum = vocab_sum(b->image + sizeof *h, h->size - sizeof *h);
   h->header_sum = vocab_sum(h, offsetof(VocabHeader, header_sum));

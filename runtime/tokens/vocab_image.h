@@ -43,7 +43,7 @@
 
 #define VOCAB_MAGIC "EBBVOCAB"
 #define VOCAB_BYTE_ORDER 0x01020304u
-enum { VOCAB_VERSION = 3, VOCAB_ALIGN = 64 };
+enum { VOCAB_VERSION = 4, VOCAB_ALIGN = 64 };
 
 typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
@@ -66,6 +66,7 @@ typedef struct VocabHeader {
   uint32_t id_bound;         /* ids are below it */
   uint32_t token_count;      /* numbers are below it */
   uint32_t longest;          /* bytes of the longest token */
+  uint64_t merged_count;     /* numbers below it are bytes and what merging makes */
   struct { uint64_t offset, size; } sections[SECTION_COUNT];
   uint64_t header_sum;       /* of all above; must stay last */
 } VocabHeader;
@@ -133,7 +134,7 @@ struct Vocab {
   const VocabHeader *header;
   bool mapped;
   size_t capacity;           /* of a block that is the vocab's own, its bytes; 0: none */
-  uint32_t token_count, longest;
+  uint32_t token_count, merged_count, longest;
   Places shorts, middles, longs, pairs, edges;
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
   const uint64_t *pair_marks;      /* bits */
@@ -165,11 +166,11 @@ static inline uint64_t load_word(const char *at) {
 
 /* `size` bytes (1 to 8) as one word: less than eight have their size on top, as
    0xF8 to 0xFE. Reads eight bytes. */
-static inline uint64_t short_key(const char *at, size_t size) {
+static inline uint64_t short_key_of(uint64_t word, size_t size) {
   static const uint64_t marks[9] = {0, 0xF8, 0xF9, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0};
-  uint64_t word = load_word(at) & UINT64_MAX >> ((8 - size) * 8);
-  return word | marks[size] << 56;
+  return (word & UINT64_MAX >> ((8 - size) * 8)) | marks[size] << 56;
 }
+static inline uint64_t short_key(const char *at, size_t size) { return short_key_of(load_word(at), size); }
 
 /* Eight bytes that look like fewer with their size; such pieces, which are no
    UTF-8, are looked up as long ones. */

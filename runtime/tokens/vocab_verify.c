@@ -37,6 +37,7 @@ static bool token_is_sound(const Vocab *v, uint32_t number) {
   bool reached = record_left(record) != NUMBER_NONE;
   uint32_t id = v->ids[number];
   if (size == 0 || id >= v->header->id_bound || v->by_id[id] != number) return false;
+  if (reached != (number < v->merged_count)) return false;
   if (!prefix_is_sound(v, record, bytes, size)) return false;
   if (number < 256) return size == 1 && (unsigned char)bytes[0] == number && vocab_find(v, bytes, 1) == number;
   if (!reached) return true;   /* only decoded, or only found as a whole */

@@ -13,30 +13,92 @@ static void fill(char *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) bytes[i] = (char)('a' + i % 26);
 }
 
-static void lines_tell_pieces_apart(void **state) {
+static void flip(char *byte) { *byte = (char)(*byte ^ 0x80); }
+
+static void sets_tell_pieces_apart(void **state) {
   (void)state;
   char bytes[MEMO_READS];
   fill(bytes, sizeof bytes);
-  for (size_t size = 1; size <= MEMO_LINE_BYTES; size++) {
-    MemoLine line = {0};
-    MemoKey key = memo_key(bytes, size), other;
-    assert_int_equal(memo_find(&line, &key), 0);
-    memo_put(&line, &key, (uint32_t)size);
-    assert_int_equal(memo_find(&line, &key), size);
+  for (size_t size = 1; size <= MEMO_SMALL_BYTES; size++) {
+    MemoSet set = {0};
+    MemoSmall key = memo_small_key(bytes, size), other;
+    assert_int_equal(memo_find_small(&set, &key), 0);
+    memo_put_small(&set, &key, (uint32_t)size);
+    assert_int_equal(memo_find_small(&set, &key), size);
     for (size_t i = 0; i < sizeof bytes; i++) {
-      bytes[i] = (char)(bytes[i] ^ 0x80);
-      other = memo_key(bytes, size);
-      assert_int_equal(memo_find(&line, &other), i < size ? 0 : size);   /* what follows the piece is none of it */
-      bytes[i] = (char)(bytes[i] ^ 0x80);
+      flip(&bytes[i]);
+      other = memo_small_key(bytes, size);
+      assert_int_equal(memo_find_small(&set, &other), i < size ? 0 : size);   /* what follows the piece is none of it */
+      flip(&bytes[i]);
     }
     for (size_t less = 1; less < size; less++) {
       char cut[MEMO_READS] = {0};      /* zeros that belong to a piece, and zeros behind one */
       memcpy(cut, bytes, less);
-      MemoLine zeros = {0};
-      key = memo_key(cut, less), other = memo_key(cut, size);
-      memo_put(&zeros, &key, 1);
-      assert_int_equal(memo_find(&zeros, &other), 0);
+      MemoSet zeros = {0};
+      key = memo_small_key(cut, less), other = memo_small_key(cut, size);
+      memo_put_small(&zeros, &key, 1);
+      assert_int_equal(memo_find_small(&zeros, &other), 0);
     }
+  }
+}
+
+static void lines_tell_pieces_apart(void **state) {
+  (void)state;
+  char bytes[MEMO_READS];
+  fill(bytes, sizeof bytes);
+  for (size_t size = MEMO_SMALL_BYTES + 1; size <= MEMO_LINE_BYTES; size++) {
+    MemoLine line = {0};
+    MemoKey key = memo_line_key(bytes, size), other;
+    assert_int_equal(memo_find_line(&line, &key), 0);
+    memo_put_line(&line, &key, (uint32_t)size);
+    assert_int_equal(memo_find_line(&line, &key), size);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+      flip(&bytes[i]);
+      other = memo_line_key(bytes, size);
+      assert_int_equal(memo_find_line(&line, &other), i < size ? 0 : size);
+      flip(&bytes[i]);
+    }
+    for (size_t less = MEMO_SMALL_BYTES + 1; less < size; less++) {
+      char cut[MEMO_READS] = {0};
+      memcpy(cut, bytes, less);
+      MemoLine zeros = {0};
+      key = memo_line_key(cut, less), other = memo_line_key(cut, size);
+      memo_put_line(&zeros, &key, 1);
+      assert_int_equal(memo_find_line(&zeros, &other), 0);
+    }
+  }
+}
+
+static void sets_keep_the_last_four(void **state) {
+  (void)state;
+  char bytes[MEMO_READS] = {0};
+  MemoSmall keys[5];
+  MemoSet set = {0};
+  for (uint32_t i = 0; i < 5; i++) {
+    bytes[0] = (char)('v' + i);
+    keys[i] = memo_small_key(bytes, 5);
+    memo_put_small(&set, &keys[i], i + 2);
+    memo_put_small(&set, &keys[i], 9); /* is there already */
+  }
+  assert_int_equal(memo_find_small(&set, &keys[0]), 0);
+  for (uint32_t i = 1; i < 5; i++) assert_int_equal(memo_find_small(&set, &keys[i]), i + 2);
+}
+
+/* Pieces that only their later bytes tell apart hide each other: they are counted once more, but never wrongly. */
+static void sets_find_no_other_piece_that_begins_alike(void **state) {
+  (void)state;
+  char bytes[MEMO_READS];
+  MemoSmall keys[4];
+  MemoSet set = {0};
+  fill(bytes, sizeof bytes);
+  for (uint32_t i = 0; i < 4; i++) {
+    bytes[8] = (char)('0' + i);
+    keys[i] = memo_small_key(bytes, 12);
+    memo_put_small(&set, &keys[i], i + 1);
+  }
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t count = memo_find_small(&set, &keys[i]);
+    assert_true(count == 0 || count == i + 1);
   }
 }
 
@@ -47,13 +109,13 @@ static void lines_keep_the_last_two(void **state) {
   MemoLine line = {0};
   for (uint32_t i = 0; i < 3; i++) {
     bytes[0] = (char)('x' + i);
-    keys[i] = memo_key(bytes, 5);
-    memo_put(&line, &keys[i], i + 2);
-    memo_put(&line, &keys[i], 9);      /* is there already */
+    keys[i] = memo_line_key(bytes, 20);
+    memo_put_line(&line, &keys[i], i + 2);
+    memo_put_line(&line, &keys[i], 9); /* is there already */
   }
-  assert_int_equal(memo_find(&line, &keys[0]), 0);
-  assert_int_equal(memo_find(&line, &keys[1]), 3);
-  assert_int_equal(memo_find(&line, &keys[2]), 4);
+  assert_int_equal(memo_find_line(&line, &keys[0]), 0);
+  assert_int_equal(memo_find_line(&line, &keys[1]), 3);
+  assert_int_equal(memo_find_line(&line, &keys[2]), 4);
 }
 
 static void shorts_tell_pieces_apart(void **state) {
@@ -61,23 +123,42 @@ static void shorts_tell_pieces_apart(void **state) {
   Memory memory = memory_system();
   Memo *memo = memo_new(&memory);
   char bytes[8] = {0};
+  assert_int_equal((uintptr_t)memo->sets % MEMO_ALIGN, 0);
   assert_int_equal((uintptr_t)memo->lines % MEMO_ALIGN, 0);
-  for (size_t size = 1; size <= 40; size++) {
-    assert_int_equal(memo_find_short(memo, memo_short_key(bytes, size), size), 0);
-  }
-  for (size_t size = 1; size <= 8; size++) {   /* of zeros: all have one key */
-    memo_put_short(memo, memo_short_key(bytes, size), size, (uint32_t)size);
+  for (size_t size = 1; size <= 40; size++) assert_int_equal(memo_find_short(memo, bytes, size), 0);
+  for (size_t size = 1; size <= 8; size++) {   /* of zeros: only their sizes differ */
+    memo_put_short(memo, 0, size, (uint32_t)size);
     for (size_t other = 1; other <= 40; other++) {
-      uint32_t count = memo_find_short(memo, memo_short_key(bytes, other), other);
-      assert_int_equal(count, other == size ? size : 0);
+      assert_int_equal(memo_find_short(memo, bytes, other), other <= size ? other : 0);
     }
     for (size_t i = 0; i < 8; i++) {
       bytes[i] = 1;
-      assert_int_equal(memo_find_short(memo, memo_short_key(bytes, size), size), i < size ? 0 : size);
+      assert_int_equal(memo_find_short(memo, bytes, size), i < size ? 0 : size);
       bytes[i] = 0;
     }
   }
+  memo_put_short(memo, 1, 1, 0);       /* nothing to keep */
+  memo_put_short(memo, 1, 9, 1);
+  bytes[0] = 1;
+  for (size_t size = 1; size <= 40; size++) assert_int_equal(memo_find_short(memo, bytes, size), 0);
   memo_free(&memory, memo);
+}
+
+/* Eight bytes, no UTF-8, that look like fewer and their size: there is no count of either for the other. */
+static void shorts_say_what_they_cannot_tell_apart(void **state) {
+  (void)state;
+  Memory memory = memory_system();
+  for (size_t size = 1; size < 8; size++) {
+    char eight[8] = "!", fewer[8] = "!";
+    eight[7] = (char)(0xF7 + size);
+    Memo *memo = memo_new(&memory);
+    memo_put_short(memo, load_word(fewer), size, 1);
+    assert_int_not_equal(memo_find_short(memo, eight, 8) & MEMO_EIGHT, 0);
+    memo_put_short(memo, load_word(eight), 8, 5);
+    assert_int_equal(memo_find_short(memo, eight, 8), 5);
+    assert_int_not_equal(memo_find_short(memo, fewer, size) & MEMO_EIGHT, 0);
+    memo_free(&memory, memo);
+  }
 }
 
 static void larges_tell_pieces_apart(void **state) {
@@ -103,9 +184,13 @@ static void larges_tell_pieces_apart(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(sets_tell_pieces_apart),
+    cmocka_unit_test(sets_keep_the_last_four),
+    cmocka_unit_test(sets_find_no_other_piece_that_begins_alike),
     cmocka_unit_test(lines_tell_pieces_apart),
     cmocka_unit_test(lines_keep_the_last_two),
     cmocka_unit_test(shorts_tell_pieces_apart),
+    cmocka_unit_test(shorts_say_what_they_cannot_tell_apart),
     cmocka_unit_test(larges_tell_pieces_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

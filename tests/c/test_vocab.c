@@ -269,21 +269,14 @@ static void tells_pieces_from_shorter_tokens(void **state) {
   buffer_free(&image);
 }
 
-/* More pieces than the memo of counts has places for. */
-static void counts_many_pieces_as_it_encodes_them(void **state) {
-  (void)state;
+/* Counts the text twice, the second time with all in the memo that it has room for. */
+static void check_counts(const char *text, size_t size) {
   static Plain plain;
-  static char text[400000];
   Memory memory = memory_system();
   VocabSource source = hand_made(&plain);
   Buffer image, ids;
   Tokenizer *tokenizer;
-  uint64_t tokens, seed = test_seed();
-  size_t size = 0;
-  while (size < sizeof text - 16) {
-    text[size++] = ' ';
-    for (uint64_t n = 3 + test_random(&seed) % 9; n > 0; n--) text[size++] = "abcd"[test_random(&seed) % 4];
-  }
+  uint64_t tokens;
   Vocab *vocab = build(&memory, &source, &image);
   assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
   buffer_init(&ids, memory);
@@ -296,6 +289,100 @@ static void counts_many_pieces_as_it_encodes_them(void **state) {
   tokenizer_free(tokenizer);
   buffer_free(&ids);
   buffer_free(&image);
+}
+
+static void add_token(Plain *plain, const char *bytes) {
+  plain->sizes[plain->count] = (uint32_t)strlen(bytes);
+  memcpy(plain->bytes[plain->count++], bytes, strlen(bytes));
+}
+
+/* A token between walls is one part only if it is merged before what is merged at both of them, and if merging makes it
+   at all. Walls here are borders across which nothing is merged before token 300. */
+static void takes_words_only_for_what_merging_makes_of_them(void **state) {
+  (void)state;
+  static Plain plain;
+  Memory memory = memory_system();
+  Buffer image;
+  Tokenizer *tokenizer;
+  plain.count = 256;
+  for (uint32_t i = 0; i < 256; i++) plain.bytes[i][0] = (char)i, plain.sizes[i] = 1;
+  add_token(&plain, "bc");
+  add_token(&plain, "cd");
+  add_token(&plain, "ab");
+  add_token(&plain, "abcd");             /* never made: "bc" comes first */
+  add_token(&plain, "ef");
+  add_token(&plain, "fg");
+  for (uint32_t i = 0; plain.count < 301; i++) add_token(&plain, (char[]){'0', (char)('0' + i), '\0'});
+  add_token(&plain, "gh");               /* before "efg", to its right */
+  add_token(&plain, "de");               /* before "efg", to its left */
+  add_token(&plain, "efg");
+  VocabSource source = source_of(&plain, false);
+  Vocab *vocab = build(&memory, &source, &image);
+  assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
+  vocab_release(vocab);
+  static const char *const texts[] = {"zzzabcdzzz", "zzzefgzzz", "zzzefghzzz", "zzzdefgzzz", "zzzdefghzzz"};
+  for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {   /* twice: nothing stays of a text that is gone */
+    const char *text = texts[i % (sizeof texts / sizeof *texts)];
+    check_text(&plain, tokenizer, text, (uint32_t)strlen(text));
+  }
+  tokenizer_free(tokenizer);
+  buffer_free(&image);
+}
+
+/* More pieces than the memo of counts has places for. */
+static void counts_many_pieces_as_it_encodes_them(void **state) {
+  (void)state;
+  static char text[400000];
+  uint64_t seed = test_seed();
+  size_t size = 0;
+  while (size < sizeof text - 16) {
+    text[size++] = ' ';
+    for (uint64_t n = 3 + test_random(&seed) % 9; n > 0; n--) text[size++] = "abcd"[test_random(&seed) % 4];
+  }
+  check_counts(text, size);
+}
+
+/* Pieces of all sizes, most of which come again: at once, while they wait to be merged, and much later. */
+static void counts_names_that_come_again_as_it_encodes_them(void **state) {
+  (void)state;
+  enum { NAMES = 3000, LONGEST = 150 };
+  static char text[400000], names[NAMES][LONGEST];
+  static size_t sizes[NAMES];
+  uint64_t seed = test_seed();
+  size_t size = 0;
+  for (size_t i = 0; i < NAMES; i++) {
+    sizes[i] = 1 + test_random(&seed) % (test_random(&seed) % 2 == 0 ? 12 : LONGEST);
+    for (size_t k = 0; k < sizes[i]; k++) names[i][k] = "abcd"[test_random(&seed) % 4];
+  }
+  for (size_t from = 0; size < sizeof text - LONGEST - 1; from += test_random(&seed) % 4) {
+    size_t name = (from + test_random(&seed) % 8) % NAMES;
+    text[size++] = ' ';
+    memcpy(text + size, names[name], sizes[name]);
+    size += sizes[name];
+  }
+  check_counts(text, size);
+}
+
+/* Eight bytes, no UTF-8, that the memo's keys cannot tell from fewer. */
+static void counts_bytes_that_look_like_shorter_pieces(void **state) {
+  (void)state;
+  static char text[60000];
+  uint64_t seed = test_seed();
+  size_t size = 0;
+  while (size < sizeof text - 32) {
+    size_t fewer = 1 + test_random(&seed) % 7;
+    char eight[8] = {0};
+    for (size_t i = 0; i < fewer; i++) eight[i] = "!?.;"[test_random(&seed) % 4];
+    text[size++] = 'a';
+    memcpy(text + size, eight, fewer);
+    size += fewer;
+    if (test_random(&seed) % 4 != 0) continue;
+    text[size++] = 'a';
+    eight[7] = (char)(0xF7 + fewer);
+    memcpy(text + size, eight, 8);
+    size += 8;
+  }
+  check_counts(text, size);
 }
 
 static void stops_counting_above_the_limit(void **state) {
@@ -584,7 +671,10 @@ int main(void) {
     cmocka_unit_test(random_vocabularies_encode_as_plain_merging_does),
     cmocka_unit_test(counts_escaped_texts_as_what_they_stand_for),
     cmocka_unit_test(tells_pieces_from_shorter_tokens),
+    cmocka_unit_test(takes_words_only_for_what_merging_makes_of_them),
     cmocka_unit_test(counts_many_pieces_as_it_encodes_them),
+    cmocka_unit_test(counts_names_that_come_again_as_it_encodes_them),
+    cmocka_unit_test(counts_bytes_that_look_like_shorter_pieces),
     cmocka_unit_test(stops_counting_above_the_limit),
     cmocka_unit_test(refuses_ids_that_are_no_tokens),
     cmocka_unit_test(refuses_what_it_could_not_encode_exactly),
