@@ -54,16 +54,16 @@ static Status refuse_problem(Making *m, Status status, const VocabProblem *probl
 
 static Status check_regex(Making *m, const Memory *memory) {
   RegexCut *cut = NULL;
-  RegexError error;
+  RegexCutError error;
   if (m->source.pattern != PIECES_REGEX) return STATUS_OK;
   Status status = regex_cut_new(memory, m->source.regex, &cut, &error);
   regex_cut_free(cut);
   if (status == STATUS_ARGUMENT) {
     snprintf(m->message, sizeof m->message, "%s: expression %u, byte %zu: %s", m->file, error.stage + 1,
-             error.offset + 1, error.message);
+             error.regex.offset + 1, error.regex.message);
   } else if (status == STATUS_LIMIT) {
     snprintf(m->message, sizeof m->message, "%s: expected at most %d expressions of %d bytes", m->file,
-             REGEX_STAGES_MAX, REGEX_BYTES_MAX);
+             REGEX_STAGES_MAX, REGEX_PATTERN_MAX);
   }
   return status;
 }

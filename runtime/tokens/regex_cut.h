@@ -6,7 +6,7 @@
 ** match's start and end; the second cuts what came out, piece by piece, seeing
 ** nothing around it; and so on.
 **
-** PCRE2's memory is the caller's, but for the code that it compiles.
+** Memory is the caller's, but for machine code and its stack (base/regex.h).
 */
 #ifndef EBB_TOKENS_REGEX_CUT_H
 #define EBB_TOKENS_REGEX_CUT_H
@@ -14,22 +14,22 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/regex.h"
 #include "tokens/piece.h"
 
-enum { REGEX_STAGES_MAX = 8, REGEX_BYTES_MAX = 64 * 1024 };
+enum { REGEX_STAGES_MAX = 8 };
 
 typedef struct RegexCut RegexCut;
 
-typedef struct RegexError {
+typedef struct RegexCutError {
   unsigned stage;            /* from 0 */
-  size_t offset;             /* in its expression */
-  char message[160];
-} RegexError;
+  RegexError regex;
+} RegexCutError;
 
 /* `stages`: expressions, each ended by NUL, the last by two; read only during the
    call. STATUS_ARGUMENT: one is no expression, *error says why; STATUS_LIMIT: too
    many; STATUS_MEMORY. */
-Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **cut, RegexError *error);
+Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **cut, RegexCutError *error);
 void   regex_cut_free(RegexCut *cut);      /* NULL is allowed */
 
 /* Cuts all of `bytes`: *ends borrows the exclusive ends of its pieces until the

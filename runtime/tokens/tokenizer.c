@@ -40,7 +40,7 @@ struct Tokenizer {
 };
 
 static Status open_regex(Tokenizer *t) {
-  RegexError error;
+  RegexCutError error;
   if (vocab_pattern(t->vocab) != PIECES_REGEX) return STATUS_OK;
   return regex_cut_new(&t->memory, vocab_regex(t->vocab), &t->regex, &error);
 }
