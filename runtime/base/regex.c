@@ -17,7 +17,7 @@
 
 /* The shares of REGEX_TIME_MS: fast finds, the last of them, and what a clock watches. */
 #define FAST_NS (5 * MS)
-#define WATCHED_NS ((REGEX_TIME_MS - 20) * MS)
+#define WATCHED_NS ((REGEX_TIME_MS - 12) * MS)
 
 /* A fast find takes at most about so many steps of a nanosecond or two. */
 #define FAST_STEPS 6000000u
@@ -276,11 +276,10 @@ static Status compile_given(Regex *regex, const char *pattern, size_t size, Rege
   if (status == STATUS_OK && written.size > 0) {
     regex->pattern = memory_new(&regex->engine->memory, written.size);
     if (regex->pattern == NULL) status = STATUS_MEMORY;
-    else memcpy(regex->pattern, written.bytes, written.size);
+    else memcpy(regex->pattern, written.bytes, regex->size = written.size);
   }
   buffer_free(&written);
   if (status != STATUS_OK) return status;
-  regex->size = regex->pattern == NULL ? 0 : written.size;
   status = compile(regex, false, &regex->plain, &regex->plain_jit, error);
   if (status == STATUS_ARGUMENT && !as_is) error->offset = regex_pattern_offset(pattern, size, error->offset);
   return status;

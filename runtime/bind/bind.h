@@ -319,6 +319,7 @@ void  bind_open_vocab(lua_State *L);       /* pushes the table core.vocab */
 void  bind_open_tokenizer(lua_State *L);   /* and core.tokenizer into the table on top */
 void  bind_open_encoding(lua_State *L);    /* base64, data_uri, sha256 into the table on top */
 void  bind_open_root(lua_State *L);        /* root into the table on top: for trusted code only */
+void  bind_open_regex(lua_State *L);        /* pushes the table core.regex */
 void  bind_open_folder(lua_State *L);      /* list_folder, make_folder into the table on top */
 void  bind_open_check(lua_State *L);       /* and repair into the table on top */
 void  bind_open_replay(lua_State *L);      /* like, common into the table on top */

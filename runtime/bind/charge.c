@@ -55,7 +55,8 @@ static const struct {
    "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
    "core.counter.text core.data_uri core.sha256 ebb.json.decode ebb.json.encode ebb.parse "},
   {CHARGE_NEVER,
-   "Conversation:save Root:close Root:read core.root core.vocab.build core.vocab.describe core.vocab.home "
+   "Conversation:save Regex:matches RegexSet:add RegexSet:apply RegexSet:begin RegexSet:count Root:close Root:read "
+   "core.regex.compile core.regex.set core.root core.vocab.build core.vocab.describe core.vocab.home "
    "core.vocab.verify ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
 };
 

@@ -64,6 +64,8 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_folder(L);
   bind_open_vocab(L);
   lua_setfield(L, -2, "vocab");
+  bind_open_regex(L);
+  lua_setfield(L, -2, "regex");
   bind_open_json(L);
   lua_setfield(L, -2, "json");
   push_method_tables(L);

@@ -1,0 +1,61 @@
+--- Is a preset message meant for this model?
+--
+-- Patterns are regular expressions, without case, searched in the model's id, in
+-- what follows its profile ("openai:gpt-4o"), and in the last segment of that.
+-- With mode `any` one side that is given must match, model or profile; with `all`
+-- each that is given. A side without patterns has no say: what names patterns of
+-- models only is for those models only.
+
+local core = require "ebb.support.core"
+
+local model_match = {}
+
+--- The forms of a model's id in which patterns are searched.
+local function forms(id)
+  local plain = id:match "^[^:]*:(.+)$" or id
+  return { id, plain, plain:match "([^/]+)$" or plain }
+end
+
+--- Does one of the patterns match one of the texts?
+local function any_matches(patterns, texts, report)
+  for _, pattern in ipairs(patterns) do
+    local regex, why = core.regex.compile(pattern, "i")
+    if not regex then report(pattern, why) end
+    for _, text in ipairs(regex and texts or {}) do
+      local matches, gave_up = regex:matches(text)
+      if matches == nil then report(pattern, gave_up) end
+      if matches then return true end
+    end
+  end
+  return false
+end
+
+--- What each side says, of those that are given.
+local function sides(match, model, profile, report)
+  local texts, said = forms(model or ""), {}
+  if match.matchProfileName and profile then texts[#texts + 1] = profile end
+  if #match.patterns > 0 then said[#said + 1] = any_matches(match.patterns, texts, report) end
+  if #match.profilePatterns > 0 then
+    said[#said + 1] = any_matches(match.profilePatterns, { profile }, report)
+  end
+  return said
+end
+
+---@param match table        checked: enabled, mode, exclude, patterns, profilePatterns, matchProfileName
+---@param model string?      its id
+---@param profile string?    the name of the profile that it is reached by
+---@param report fun(pattern: string, why: string)   of patterns that are bad or take too long; they match nothing
+---@return boolean
+function model_match.matches(match, model, profile, report)
+  if not match.enabled then return true end
+  local said = sides(match, model, profile, report)
+  if #said == 0 then return true end
+  local first, second = said[1], said[2]
+  local matched = first
+  if second ~= nil then
+    if match.mode == "all" then matched = first and second else matched = first or second end
+  end
+  return matched ~= match.exclude
+end
+
+return model_match

@@ -1,0 +1,322 @@
+--- Regex rules: what people write to rewrite texts before a model, or a reader,
+-- sees them.
+--
+--     local set, problems = rules.compile { global = {...}, agent = {...}, user = {...} }
+--     local report = set:apply(messages, { stage = "request", log = log })
+--
+-- Rules run one after the other, each on what the one before has made: by their
+-- preset's priority, then by their own order, then as they stand; global ones
+-- before those of the agent, and those before the user's. All matching and
+-- replacing is one call into the core per text.
+--
+-- A bad rule is a problem, and left out. A rule that takes too long on a message
+-- leaves that message as it is; the log says so.
+
+local core = require "ebb.support.core"
+local fields = require "ebb.support.fields"
+local refuse = require "ebb.support.refuse"
+local schema = require "ebb.rules.schema"
+local sillytavern = require "ebb.rules.sillytavern"
+local substitution = require "ebb.rules.substitution"
+
+local rules = { parse = schema.parse, from_sillytavern = sillytavern.rule }
+
+local LEVELS = { "global", "agent", "user" }
+local KINDS = schema.KINDS
+local TEXT_PARTS = { text = true, input_text = true, output_text = true }
+
+---@class ebb.RuleProblem
+---@field rule string        what to call it, such as "rule 'quotes'"
+---@field preset string?
+---@field message string     one line that names both and the field
+
+---@class ebb.RuleReport
+---@field rules integer      that were there for this stage
+---@field messages integer   that changed
+---@field replacements integer
+---@field counts { rule: string, messages: integer, replacements: integer, failures: integer }[]   where not all is 0
+---@field failures { rule: string?, message: integer, reason: string }[]   message: its place in the list, from 1
+
+---@class ebb.RuleSet
+local RuleSet = {}
+RuleSet.__index = RuleSet
+
+-- ---- compiling ----
+
+--- Sorts in place, equal ones as they stood.
+local function stable_sort(list, keys_of)
+  local place, keys = {}, {}
+  for i, item in ipairs(list) do
+    place[item], keys[item] = i, { keys_of(item) }
+  end
+  table.sort(list, function(a, b)
+    for i, key in ipairs(keys[a]) do
+      if key ~= keys[b][i] then return key < keys[b][i] end
+    end
+    return place[a] < place[b]
+  end)
+end
+
+local function preset_title(preset, place)
+  local id = type(preset) == "table" and (preset.name or preset.id)
+  return type(id) == "string" and ("preset '%s'"):format(id) or ("preset %d"):format(place)
+end
+
+local function add_problem(problems, preset, rule, problem)
+  local where = rule and ("%s, %s"):format(preset, rule) or preset
+  problems[#problems + 1] = { rule = rule, preset = preset, message = ("%s: %s"):format(where, fields.say(problem)) }
+end
+
+--- What is wrong with the rule's pattern or flags; nil if nothing is, or if that shows
+--- only with its macros expanded.
+local function pattern_problem(rule)
+  local bad = rule.flags:match "[^gimsuy]"
+  if bad then return { field = "flags", message = ("'%s' is none of gimsuy"):format(bad) } end
+  local twice = rule.flags:match "(.).*%1"
+  if twice then return { field = "flags", message = ("'%s' stands twice"):format(twice) } end
+  if rule.mode ~= "NONE" and substitution.wanted(rule) then return nil end
+  local _, why = core.regex.compile(rule.pattern, rule.flags)
+  return why and { field = "regex", message = why } or nil
+end
+
+local function read_rule(given)
+  if sillytavern.is_script(given) then given = sillytavern.rule(given) end
+  local rule, problem = schema.rule(given)
+  if not rule then return nil, problem end
+  problem = pattern_problem(rule)
+  if problem then return nil, problem end
+  return rule
+end
+
+--- Adds the rules of one preset that can run.
+local function read_rules(list, preset, title, problems)
+  for place, given in ipairs(preset.rules) do
+    local rule, problem = read_rule(given)
+    if not rule then
+      add_problem(problems, title, schema.title(given, place), problem)
+    elseif rule.enabled and preset.enabled then
+      rule.title, rule.preset, rule.priority = schema.title(rule, place), title, preset.priority
+      list[#list + 1] = rule
+    end
+  end
+end
+
+--- Adds the rules of one level: of its presets by their order.
+local function read_level(list, level, problems)
+  local presets = {}
+  for place, given in ipairs(level.presets or level) do
+    local title = preset_title(given, place)
+    local preset, problem = schema.preset(given)
+    if preset then
+      preset.title = title
+      presets[#presets + 1] = preset
+    else
+      add_problem(problems, title, nil, problem)
+    end
+  end
+  stable_sort(presets, function(preset) return preset.order end)
+  for _, preset in ipairs(presets) do
+    read_rules(list, preset, preset.title, problems)
+  end
+end
+
+--- The set of all rules that can run.
+---@param presets table      a list of presets; or { global =, agent =, user = } of such lists, or of { presets = list }
+---@return ebb.RuleSet
+---@return ebb.RuleProblem[] problems
+function rules.compile(presets)
+  if type(presets) ~= "table" then refuse("argument", "rules: expected a list of presets, got " .. tostring(presets)) end
+  local list, problems = {}, {}
+  if presets.global or presets.agent or presets.user then
+    for _, level in ipairs(LEVELS) do
+      read_level(list, presets[level] or {}, problems)
+    end
+  else
+    read_level(list, presets, problems)
+  end
+  stable_sort(list, function(rule) return rule.priority, rule.order end)
+  return setmetatable({ list = list, made = {} }, RuleSet), problems
+end
+
+-- ---- the core's set for a stage ----
+
+--- The rules of a stage as the core takes them; `key` tells whether an earlier set will do.
+local function rules_for(list, stage, options)
+  local chosen, key = {}, { stage }
+  for _, rule in ipairs(list) do
+    if rule[stage] and (rule.streaming or not options.streaming) then
+      local pattern, replacement = rule.pattern, rule.replacement
+      if options.expand and substitution.wanted(rule) then
+        pattern, replacement = substitution.apply(rule, options.expand)
+      end
+      chosen[#chosen + 1] = { rule = rule, pattern = pattern, replacement = replacement }
+      key[#key + 1] = pattern
+      key[#key + 1] = replacement
+    end
+  end
+  return chosen, table.concat(key, "\0")
+end
+
+--- A set of the core, and for each of its rules the one that it was made from.
+local function make_set(chosen, log)
+  local set, made_from = core.regex.set(), {}
+  for _, item in ipairs(chosen) do
+    local rule = item.rule
+    local index, why = set:add {
+      pattern = item.pattern, replacement = item.replacement, flags = rule.flags, trims = rule.trims,
+      kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
+    }
+    if index then made_from[index] = rule
+    else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, why), { rule = rule.title }) end
+  end
+  return set, made_from
+end
+
+function RuleSet:_set_for(options, log)
+  local chosen, key = rules_for(self.list, options.stage or "request", options)
+  local slot = (options.stage or "request") .. (options.streaming and " streaming" or "")
+  local made = self.made[slot]
+  if not made or made.key ~= key then
+    local set, made_from = make_set(chosen, log)
+    made = { key = key, set = set, made_from = made_from }
+    self.made[slot] = made
+  end
+  made.set:begin()
+  return made.set, made.made_from
+end
+
+-- ---- applying ----
+
+local function note_failures(run, message, failures)
+  if type(failures) == "string" then     -- nil, message, code
+    run.failures[#run.failures + 1] = { message = message, reason = failures }
+    run.log("warn", ("regex rules: message %d: %s; it is left as it is"):format(message, failures))
+    return
+  end
+  for _, failure in ipairs(failures) do
+    local rule = run.made_from[failure.rule]
+    run.failures[#run.failures + 1] = { rule = rule.title, message = message, reason = failure.reason }
+    local more = failure.given_up and ", and so are all that follow: it failed too often" or ""
+    run.log("warn", ("%s, %s: message %d: %s; the message is left as it is%s"):format(
+      rule.preset, rule.title, message, failure.reason, more), { rule = rule.title, message = message })
+  end
+end
+
+--- Rewrites the text parts; true if any changed. A changed part is a new table: others may hold the old one.
+local function apply_parts(run, index, parts, kind, depth)
+  local changed = false
+  for i, part in ipairs(parts) do
+    if type(part) == "table" and TEXT_PARTS[part.type] and type(part.text) == "string" then
+      local text, failures = run.set:apply(part.text, kind, depth)
+      if failures then note_failures(run, index, failures) end
+      if text then
+        local copy = {}
+        for key, value in pairs(part) do
+          copy[key] = value
+        end
+        copy.text = text
+        parts[i], changed = copy, true
+      end
+    end
+  end
+  return changed
+end
+
+local function apply_message(run, index, message, kind, depth)
+  local content = message.content
+  if type(content) == "table" then return apply_parts(run, index, content, kind, depth) end
+  if type(content) ~= "string" then return false end
+  local text, failures = run.set:apply(content, kind, depth)
+  if failures then note_failures(run, index, failures) end
+  if text then message.content = text end
+  return text ~= nil
+end
+
+local function report_of(run, count)
+  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = {}, failures = run.failures }
+  for i, rule in ipairs(run.made_from) do
+    local messages, replacements, failures = run.set:count(i)
+    report.replacements = report.replacements + replacements
+    if messages + failures > 0 then
+      report.counts[#report.counts + 1] =
+        { rule = rule.title, messages = messages, replacements = replacements, failures = failures }
+    end
+  end
+  return report
+end
+
+--- The kinds of text that the run may touch, as bits.
+local function allowed_kinds(roles)
+  if not roles then return 0xF end
+  local kinds = 0
+  for _, role in ipairs(roles) do
+    if not KINDS[role] then refuse("role", ("rules: unknown role '%s'"):format(tostring(role))) end
+    kinds = kinds | KINDS[role]
+  end
+  return kinds
+end
+
+local function no_log() end
+
+local OPTIONS = { stage = true, streaming = true, roles = true, depth = true, expand = true, log = true }
+
+local function check_options(options)
+  for name in pairs(options) do
+    if not OPTIONS[name] then refuse("unknown_name", ("rules: unknown option '%s'"):format(tostring(name))) end
+  end
+  local stage = options.stage or "request"
+  if stage ~= "request" and stage ~= "render" then
+    refuse("argument", ("rules: stage is 'request' or 'render', not '%s'"):format(tostring(stage)))
+  end
+end
+
+--- Rewrites messages in place. Windows are left alone. A message that changes is no
+--- longer that of the store: it loses its `seq`.
+---@param messages ebb.WorkingMessage[]
+---@param options? { stage: "request"|"render"?, streaming: boolean?, roles: string[]?, depth: integer?,
+---  expand: (fun(text: string): string)?, log: (fun(level: string, message: string, details: table?))? }
+---  `roles`: no others are touched; `depth`: of the last message, 0 unless given
+---@return ebb.RuleReport
+function RuleSet:apply(messages, options)
+  options = options or {}
+  check_options(options)
+  local log = options.log or no_log
+  local set, made_from = self:_set_for(options, log)
+  local run = { set = set, made_from = made_from, log = log, failures = {} }
+  local allowed, last, changed = allowed_kinds(options.roles), #messages + (options.depth or 0), 0
+  if #made_from == 0 then return report_of(run, 0) end
+  for i, message in ipairs(messages) do
+    local kind = (KINDS[message.role] or 0) & allowed
+    if kind ~= 0 and message.source ~= "window" and apply_message(run, i, message, kind, last - i) then
+      message.seq, changed = nil, changed + 1
+    end
+  end
+  return report_of(run, changed)
+end
+
+-- ---- trying a rule ----
+
+--- What a rule makes of a text, by default its own `testInput`, whatever its roles,
+--- depths, stages and whether it is enabled.
+---@param given table        a rule as it stands in a file
+---@param options? { input: string?, expand: (fun(text: string): string)? }
+---@return string? output    nil: the rule is bad or was given up
+---@return string? why
+---@return integer? replacements
+function rules.test(given, options)
+  options = options or {}
+  local rule, problem = read_rule(given)
+  if not rule then return nil, fields.say(problem) end
+  local input = options.input or rule.test_input
+  if not input then return nil, "testInput: the rule has none, and no input is given" end
+  local pattern, replacement = rule.pattern, rule.replacement
+  if options.expand then pattern, replacement = substitution.apply(rule, options.expand) end
+  local set = core.regex.set()
+  local index, why = set:add { pattern = pattern, replacement = replacement, flags = rule.flags, trims = rule.trims }
+  if not index then return nil, "regex: " .. why end
+  local text, failures = set:apply(input, 1, 0)
+  if failures then return nil, type(failures) == "string" and failures or failures[1].reason end
+  return text or input, nil, (select(2, set:count(1)))
+end
+
+return rules

@@ -1,0 +1,78 @@
+--- Rules of SillyTavern ("regex scripts"), as it exports them.
+
+local core = require "ebb.support.core"
+local schema = require "ebb.rules.schema"
+
+local sillytavern = {}
+
+--- Where a script applies, by its numbers. 3 is slash commands, which are none of ours.
+local ROLES = {
+  [0] = { "system", "user", "assistant" },
+  [1] = { "user" }, [2] = { "assistant" }, [3] = {}, [5] = { "system" }, [6] = { "assistant" },
+}
+local ALL = { "system", "user", "assistant" }
+local MODES = { [0] = "NONE", [1] = "RAW", [2] = "ESCAPED" }
+
+--- A value that is there: not nil, not null.
+local function present(value)
+  if value == core.json.null then return nil end
+  return value
+end
+
+---@return boolean
+function sillytavern.is_script(value)
+  return type(value) == "table" and value.findRegex ~= nil
+end
+
+local function roles_of(placement)
+  local wanted, roles = {}, {}
+  for _, number in ipairs(present(placement) or {}) do
+    for _, role in ipairs(ROLES[number] or {}) do
+      wanted[role] = true
+    end
+  end
+  for _, role in ipairs(ALL) do
+    if wanted[role] then roles[#roles + 1] = role end
+  end
+  return #roles > 0 and roles or { table.unpack(ALL) }
+end
+
+local function depth_of(value)
+  value = present(value)
+  return type(value) == "number" and value >= 0 and value or nil
+end
+
+--- Its two words for the whole match are one of ours.
+local function replacement_of(text)
+  return ((text or ""):gsub("{{match}}", "$&"):gsub("%$0", "$&"))
+end
+
+--- A rule as it stands in our files. It is checked like all others.
+---@param script table      of SillyTavern
+---@param options? { unnamed: string? }     what a script without a name is called
+---@return table rule
+function sillytavern.rule(script, options)
+  local pattern, flags = schema.parse(present(script.findRegex) or "")
+  local sliced = pattern ~= script.findRegex
+  local name = present(script.scriptName) or ""
+  local min, max = depth_of(script.minDepth), depth_of(script.maxDepth)
+  local trims = present(script.trimStrings)
+  return {
+    id = present(script.id),
+    name = name ~= "" and name or options and options.unnamed or "unnamed rule",
+    enabled = script.disabled ~= true,
+    regex = pattern,
+    -- Between slashes, no flags means the first match; a bare pattern has the usual ones.
+    flags = flags or (sliced and "u" or "gm"),
+    replacement = replacement_of(present(script.replaceString)),
+    applyTo = { render = script.promptOnly ~= true or script.markdownOnly == true,
+                request = script.markdownOnly ~= true or script.promptOnly == true },
+    targetRoles = roles_of(script.placement),
+    depthRange = (min or max) and { min = min, max = max } or nil,
+    substitutionMode = MODES[present(script.substituteRegex) or 0],
+    trimStrings = trims and #trims > 0 and trims or nil,
+    order = 0,
+  }
+end
+
+return sillytavern

@@ -1,0 +1,223 @@
+/*
+** Regular expressions and sets of rules. All of a state share one engine, which
+** lives as long as the state: what it makes is finalised before it.
+*/
+#include "base/regex_set.h"
+#include "bind/bind.h"
+
+static const BindType ENGINE = {"RegexEngine"}, REGEX = {"Regex"}, SET = {"RegexSet"};
+
+typedef struct Handle {
+  union {
+    RegexEngine *engine;
+    Regex *regex;
+    RegexSet *set;
+  };
+} Handle;
+
+static int l_free_engine(lua_State *L) {
+  Handle *handle = lua_touserdata(L, 1);
+  regex_engine_free(handle->engine);
+  handle->engine = NULL;
+  return 0;
+}
+
+static int l_free_regex(lua_State *L) {
+  Handle *handle = lua_touserdata(L, 1);
+  regex_free(handle->regex);
+  handle->regex = NULL;
+  return 0;
+}
+
+static int l_free_set(lua_State *L) {
+  Handle *handle = lua_touserdata(L, 1);
+  regex_set_free(handle->set);
+  handle->set = NULL;
+  return 0;
+}
+
+/* The engine of this state, made on first use. */
+static RegexEngine *engine_of(lua_State *L) {
+  static const char PLACE;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &PLACE) == LUA_TNIL) {
+    Handle *handle = bind_new(L, &ENGINE, sizeof *handle, 0);
+    Memory memory = bind_memory(L);
+    Status status = regex_engine_new(&memory, &handle->engine);
+    if (status != STATUS_OK) bind_raise_status(L, status, "regex");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &PLACE);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &PLACE);
+  }
+  Handle *found = lua_touserdata(L, -1);
+  lua_pop(L, 2);             /* what was there before, and it */
+  return found->engine;
+}
+
+/* nil, "byte 3: missing closing parenthesis", "syntax" */
+static int refuse(lua_State *L, Status status, const RegexError *error) {
+  if (status == STATUS_MEMORY) return bind_raise_status(L, status, "regex");
+  if (error->message[0] == '\0') {
+    return bind_refuse(L, status_code(status), status == STATUS_LIMIT ? "replacement or trim string: too long or too many"
+                                                                     : "replacement or trim string: not valid UTF-8");
+  }
+  lua_pushfstring(L, "byte %I: %s", (lua_Integer)error->offset + 1, error->message);
+  return bind_refuse(L, status == STATUS_ARGUMENT ? "syntax" : status_code(status), lua_tostring(L, -1));
+}
+
+/* The flags at `index`, letters such as "gi"; raises for others. */
+static unsigned check_flags(lua_State *L, int index) {
+  unsigned flags = 0;
+  char bad = '\0';
+  size_t size;
+  const char *letters = luaL_optlstring(L, index, "", &size);
+  if (!regex_flags(letters, size, &flags, &bad)) {
+    bind_raise(L, "argument", "flags are letters of \"gimsuy\", each once", "flag '%c' is unknown or stands twice", bad);
+  }
+  return flags;
+}
+
+/* ---- one expression ---- */
+
+/* compile(pattern, flags) -> Regex | nil, message, code */
+static int l_compile(lua_State *L) {
+  Text pattern = bind_text(L, 1);
+  unsigned flags = check_flags(L, 2);
+  RegexEngine *engine = engine_of(L);
+  Handle *handle = bind_new(L, &REGEX, sizeof *handle, 0);
+  RegexError error;
+  Status status = regex_new(engine, pattern.bytes, pattern.size, flags | REGEX_ONCE, &handle->regex, &error);
+  return status == STATUS_OK ? 1 : refuse(L, status, &error);
+}
+
+/* regex:matches(text) -> boolean | nil, reason, "limit" */
+static int l_matches(lua_State *L) {
+  Regex *regex = ((Handle *)bind_check(L, 1, &REGEX))->regex;
+  Text text = bind_text(L, 2);
+  const size_t *ends;
+  if (utf8_check(text.bytes, text.size) < text.size) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
+  regex_start(regex_engine(regex));
+  Status status = regex_find(regex, text.bytes, text.size, 0, &ends);
+  if (status == STATUS_LIMIT) {
+    return bind_refuse(L, "limit", regex_reason_words(regex_engine_reason(regex_engine(regex))));
+  }
+  if (status != STATUS_OK) return bind_raise_status(L, status, "matches");
+  lua_pushboolean(L, ends != NULL);
+  return 1;
+}
+
+/* ---- sets ---- */
+
+static RegexSet *check_set(lua_State *L) { return ((Handle *)bind_check(L, 1, &SET))->set; }
+
+/* set() -> RegexSet */
+static int l_set(lua_State *L) {
+  RegexEngine *engine = engine_of(L);
+  Handle *handle = bind_new(L, &SET, sizeof *handle, 0);
+  Status status = regex_set_new(engine, &handle->set);
+  return status == STATUS_OK ? 1 : bind_raise_status(L, status, "regex");
+}
+
+static Text text_field(lua_State *L, const char *name) {
+  if (!bind_field(L, 2, name)) return text_plain("", 0);
+  return bind_text(L, -1);   /* left on the stack, which holds it */
+}
+
+/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1 | nil, message, code */
+static int l_add(lua_State *L) {
+  static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
+                                      "depth_last", NULL};
+  RegexSet *set = check_set(L);
+  bind_check_names(L, 2, "add", names);
+  RegexRule rule = {.depth_last = UINT32_MAX, .kinds = UINT32_MAX};
+  rule.pattern = text_field(L, "pattern");
+  rule.replacement = text_field(L, "replacement");
+  lua_getfield(L, 2, "flags");
+  rule.flags = check_flags(L, -1);
+  TextList trims = bind_text_list(L, 2, "trims");
+  rule.trims = trims.texts;
+  rule.trim_count = trims.count;
+  bind_count_field(L, 2, "kinds", &rule.kinds);
+  bind_count_field(L, 2, "depth_first", &rule.depth_first);
+  bind_count_field(L, 2, "depth_last", &rule.depth_last);
+  RegexError error;
+  Status status = regex_set_add(set, &rule, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_pushinteger(L, regex_set_size(set));
+  return 1;
+}
+
+/* set:begin(): a new run, counts from 0 */
+static int l_begin(lua_State *L) {
+  regex_set_begin(check_set(L));
+  return 0;
+}
+
+/* Pushes {{rule, reason, given_up}, ...}, or nil if there is none. */
+static void push_failures(lua_State *L, const RegexResult *result) {
+  if (result->failure_count == 0) {
+    lua_pushnil(L);
+    return;
+  }
+  lua_createtable(L, (int)result->failure_count, 0);
+  for (uint32_t i = 0; i < result->failure_count; i++) {
+    const RegexFailure *failure = &result->failures[i];
+    lua_createtable(L, 0, 3);
+    bind_set_integer(L, "rule", (lua_Integer)failure->rule + 1);
+    lua_pushstring(L, regex_reason_words(failure->reason));
+    lua_setfield(L, -2, "reason");
+    lua_pushboolean(L, failure->given_up);
+    lua_setfield(L, -2, "given_up");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, message, code for what is not UTF-8 */
+static int l_apply(lua_State *L) {
+  RegexSet *set = check_set(L);
+  Text text = bind_text(L, 2);
+  uint32_t kind = (uint32_t)bind_integer(L, 3, "kind", 0, UINT32_MAX);
+  uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX);
+  RegexResult result;
+  Status status = regex_set_apply(set, text, kind, depth, &result);
+  if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
+  if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
+  if (result.changed) lua_pushlstring(L, result.text.bytes, result.text.size);
+  else lua_pushnil(L);
+  push_failures(L, &result);
+  return 2;
+}
+
+/* set:count(rule) -> texts changed, replacements, failures */
+static int l_count(lua_State *L) {
+  RegexSet *set = check_set(L);
+  uint32_t rule = (uint32_t)bind_integer(L, 2, "rule", 1, regex_set_size(set));
+  RegexCount count = regex_set_count(set, rule - 1);
+  lua_pushinteger(L, count.texts);
+  lua_pushinteger(L, count.replacements);
+  lua_pushinteger(L, count.failures);
+  return 3;
+}
+
+static int l_size(lua_State *L) {
+  lua_pushinteger(L, regex_set_size(check_set(L)));
+  return 1;
+}
+
+static int l_index_regex(lua_State *L) { return bind_index_method(L, &REGEX); }
+static int l_index_set(lua_State *L) { return bind_index_method(L, &SET); }
+
+void bind_open_regex(lua_State *L) {
+  static const BindMethod of_regex[] = {{"matches", l_matches, "text"}, {NULL, NULL, NULL}};
+  static const BindMethod of_set[] = {
+    {"add", l_add, "rule"},     {"apply", l_apply, "text kind depth"}, {"begin", l_begin, ""},
+    {"count", l_count, "rule"}, {NULL, NULL, NULL},
+  };
+  static const BindMethod functions[] = {
+    {"compile", l_compile, "pattern flags"}, {"set", l_set, ""}, {NULL, NULL, NULL}};
+  bind_type(L, &ENGINE, NULL, NULL, l_free_engine);
+  bind_type(L, &REGEX, l_index_regex, NULL, l_free_regex);
+  bind_type(L, &SET, l_index_set, l_size, l_free_set);
+  bind_methods(L, &REGEX, of_regex);
+  bind_methods(L, &SET, of_set);
+  lua_newtable(L);
+  bind_functions(L, "core.regex", functions);
+}
