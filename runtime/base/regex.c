@@ -234,7 +234,7 @@ bool regex_flags(const char *letters, size_t size, unsigned *flags, char *bad) {
 static uint32_t options_of(unsigned flags, bool watched) {
   uint32_t options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY;
   if ((flags & REGEX_VOCABULARY) != 0) return options | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF;
-  options |= PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF;
+  options |= PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALT_CIRCUMFLEX;
   if ((flags & REGEX_CASELESS) != 0) options |= PCRE2_CASELESS;
   if ((flags & REGEX_MULTILINE) != 0) options |= PCRE2_MULTILINE;
   if ((flags & REGEX_DOTALL) != 0) options |= PCRE2_DOTALL;
@@ -251,8 +251,8 @@ static Status compile(const Regex *regex, bool watched, pcre2_code **made, bool 
   }
   int code = 0;
   PCRE2_SIZE offset = 0;
-  *made = pcre2_compile((PCRE2_SPTR)regex->pattern, regex->size, options_of(regex->flags, watched), &code, &offset,
-                        context);
+  PCRE2_SPTR pattern = (PCRE2_SPTR)(regex->pattern != NULL ? regex->pattern : "");
+  *made = pcre2_compile(pattern, regex->size, options_of(regex->flags, watched), &code, &offset, context);
   pcre2_compile_context_free(context);
   if (*made == NULL && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)) return STATUS_MEMORY;
   if (*made == NULL) {
@@ -265,6 +265,18 @@ static Status compile(const Regex *regex, bool watched, pcre2_code **made, bool 
   if ((regex->flags & REGEX_ONCE) == 0) *jit = pcre2_jit_compile(*made, PCRE2_JIT_COMPLETE) == 0;
 #endif
   return STATUS_OK;
+}
+
+/* With its callbacks a pattern is several times as large, and must still be within
+   PCRE2's bounds. Short ones are, unless they repeat by numbers. */
+static bool may_be_too_large(const char *pattern, size_t size) {
+  return size > 500 || memchr(pattern, '{', size) != NULL;
+}
+
+static Status compile_both(Regex *regex, const char *pattern, size_t size, RegexError *error) {
+  Status status = compile(regex, false, &regex->plain, &regex->plain_jit, error);
+  if (status != STATUS_OK || !may_be_too_large(pattern, size)) return status;
+  return compile(regex, true, &regex->watched, &regex->watched_jit, error);
 }
 
 /* The pattern as PCRE2 is to read it, and errors at their places in the given one. */
@@ -280,8 +292,9 @@ static Status compile_given(Regex *regex, const char *pattern, size_t size, Rege
   }
   buffer_free(&written);
   if (status != STATUS_OK) return status;
-  status = compile(regex, false, &regex->plain, &regex->plain_jit, error);
-  if (status == STATUS_ARGUMENT && !as_is) error->offset = regex_pattern_offset(pattern, size, error->offset);
+  if (as_is) return compile(regex, false, &regex->plain, &regex->plain_jit, error);
+  status = compile_both(regex, pattern, size, error);
+  if (status == STATUS_ARGUMENT) error->offset = regex_pattern_offset(pattern, size, error->offset);
   return status;
 }
 
@@ -383,7 +396,7 @@ static Status find_watched(Regex *regex, const char *text, size_t size, size_t f
   if (regex->watched == NULL) {
     RegexError error;
     Status status = compile(regex, true, &regex->watched, &regex->watched_jit, &error);
-    /* Only as much larger as its callbacks are: then it does not fit into PCRE2's bounds. */
+    /* It compiled without its callbacks, and was small enough to do so with them. */
     if (status != STATUS_OK) return status == STATUS_MEMORY ? status : regex_engine_limit(engine, REGEX_STEPS);
   }
   engine->interval = engine->countdown = LOOK_BYTES / ((uint32_t)(size - from) / 2 + 200) + 1;

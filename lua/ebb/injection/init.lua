@@ -17,11 +17,9 @@
 --
 -- A place inside of a unit gives way to the one before that unit.
 
-local fields = require "ebb.support.fields"
 local model_match = require "ebb.injection.model_match"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.injection.schema"
-local suggest = require "ebb.support.suggest"
 local units = require "ebb.injection.units"
 
 local injection = { points = schema.points, matches = model_match.matches }
@@ -33,44 +31,291 @@ local TEMPLATES = { [HISTORY] = false, user_profile = true }
 local NO_TEMPLATE = { ["用户档案"] = true, user_profile = true, ["User Profile"] = true }
 
 local TOOLS = {
-  id = "auto-tool-macro", title = "the tools", type = "message", role = "system", kind = "anchor",
-  target = HISTORY, side = "before", order = -100, content = "{{tools}}\n{{tool_usage}}\n{{tool_context}}",
+  id = "auto-tool-macro", title = "the tools' macros", type = "message", role = "system", enabled = true,
+  kind = "anchor", target = HISTORY, side = "before", order = -100,
+  content = "{{tools}}\n{{tool_usage}}\n{{tool_context}}",
 }
 
--- ---- reading ----
+local POINTS_MAX = 100   -- of one depthConfig: more are no pattern that a person wrote
 
-local function title_of(given, place)
-  local id = type(given) == "table" and given.id
-  return type(id) == "string" and id ~= "" and ("preset message '%s'"):format(id) or ("preset message %d"):format(place)
+local OPTIONS = {
+  model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true,
+}
+
+---@class ebb.InjectionOptions
+---@field model string?              id of the model that the request is for
+---@field profile string?            name of the profile that it is reached by
+---@field expand (fun(text: string): string)?    macros; called once per message, in preset order
+---@field log (fun(level: string, message: string, details: table?))?
+---@field templates table<string, boolean>?   anchors besides chat_history and user_profile: has it a template?
+---@field tools_if_missing boolean?   put the tools' macros before the history where no preset has one
+
+-- ---- which messages, and what they say ----
+
+local function anchors_of(templates)
+  local anchors = {}
+  for name, has in pairs(TEMPLATES) do
+    anchors[name] = has
+  end
+  for name, has in pairs(templates or {}) do
+    anchors[name] = has
+  end
+  return anchors
 end
 
 --- The preset messages that can be used, and what is wrong with the others.
 ---@param presets table[]    as they stand in files
----@param templates? table<string, boolean>   anchors besides the two that are known: has it a template?
+---@param templates? table<string, boolean>
 ---@return table[] messages
----@return { message: string }[] problems     one line each, naming message and field
+---@return { place: integer, message: string }[] problems     one line each, naming message and field
 function injection.read(presets, templates)
   if type(presets) ~= "table" then
     refuse("argument", "injection: expected a list of preset messages, got " .. tostring(presets))
   end
-  local anchors, messages, problems = setmetatable(templates or {}, { __index = TEMPLATES }), {}, {}
+  local anchors, messages, problems = anchors_of(templates), {}, {}
   for place, given in ipairs(presets) do
-    local title = title_of(given, place)
-    local message, problem = schema.message(given)
-    if message and message.type ~= "message" and anchors[message.type] == nil then
-      local names = suggest.names(TEMPLATES)
-      table.move(suggest.names(templates or {}), 1, 100, #names + 1, names)
-      names[#names + 1] = "message"
-      problem = { field = "type", message = ("no anchor '%s'"):format(message.type), hint = suggest.hint(message.type, names) }
-      message = nil
-    end
+    local message, problem = schema.message(given, anchors)
+    local title = schema.title(given, place)
     if message then
-      message.title = title
+      message.title, message.place = title, place
       messages[#messages + 1] = message
     else
-      problems[#problems + 1] = { message = ("%s: %s"):format(title, fields.say(problem)) }
+      problems[#problems + 1] = { place = place, message = ("%s: %s"):format(title, schema.say(problem)) }
     end
   end
   return messages, problems
 end
+
+--- Those that are enabled and meant for this model.
+local function active_ones(messages, options, log)
+  local active = {}
+  for _, message in ipairs(messages) do
+    local function report(pattern, why)
+      log("warn", ("%s: modelMatch: pattern '%s': %s"):format(message.title, pattern, why))
+    end
+    local meant = not message.match or model_match.matches(message.match, options.model, options.profile, report)
+    if message.enabled and meant then active[#active + 1] = message end
+  end
+  return active
+end
+
+local function map_texts(content, change)
+  if type(content) == "string" then return change(content) end
+  local parts = {}
+  for i, part in ipairs(content) do
+    local copy = part
+    if type(part) == "table" then
+      copy = {}
+      for key, value in pairs(part) do
+        copy[key] = value
+      end
+      if type(part.text) == "string" then copy.text = change(part.text) end
+    end
+    parts[i] = copy
+  end
+  return parts
+end
+
+local function unchanged(text) return text end
+
+local function is_blank(content)
+  return type(content) == "string" and not content:find "%S" or type(content) == "table" and #content == 0
+end
+
+local function mentions_tools(messages)
+  for _, message in ipairs(messages) do
+    local found = false
+    map_texts(message.content, function(text)
+      found = found or text:find "{{%s*tools%s*}}" ~= nil or text:find "{{%s*tool_usage%s*}}" ~= nil
+        or text:find "{{%s*tool_context%s*}}" ~= nil
+      return text
+    end)
+    if found then return true end
+  end
+  return false
+end
+
+--- Does the message say anything itself? An anchor does only if it is a template.
+local function has_content(message, anchors)
+  if message.type == "message" then return true end
+  return anchors[message.type] and not NO_TEMPLATE[message.content]
+end
+
+--- The contents with their macros expanded, by message; one that comes out blank is not put in.
+local function contents_of(active, anchors, expand, log)
+  local contents = {}
+  for _, message in ipairs(active) do
+    if has_content(message, anchors) then
+      local content = map_texts(message.content, expand)
+      if not is_blank(content) then contents[message] = content
+      elseif message.type == "message" then log("info", message.title .. ": blank, so not put in") end
+    end
+  end
+  return contents
+end
+
+-- ---- where they go ----
+
+local function by_order(list)
+  table.sort(list, function(a, b)
+    for _, key in ipairs { "at", "depth", "order" } do
+      if a[key] ~= b[key] then
+        if key == "depth" then return a.depth > b.depth end    -- deeper is further from the newest
+        return a[key] < b[key]
+      end
+    end
+    return a.index < b.index
+  end)
+  return list
+end
+
+--- The depths of a depthConfig within a history of `count` messages; deeper ones are left out.
+local function depths_of(message, count, log)
+  local points, junk = schema.points(message.points)
+  for _, word in ipairs(junk) do
+    log("warn", ("%s: depthConfig: '%s' is neither N nor S~I"):format(message.title, word))
+  end
+  if #points > POINTS_MAX then
+    log("warn", ("%s: depthConfig: only the first %d of %d are used"):format(message.title, POINTS_MAX, #points))
+  end
+  local depths = {}
+  for i = 1, math.min(#points, POINTS_MAX) do
+    local first, step = points[i].first, points[i].step
+    for depth = first, step > 0 and count or math.min(first, count), math.max(step, 1) do
+      depths[#depths + 1] = depth
+    end
+  end
+  return depths
+end
+
+--- All that goes between the messages of the history, in order: { at, message }. `at`
+--- counts the messages before it.
+local function depth_injections(active, history, log)
+  local places, list = nil, {}
+  for index, message in ipairs(active) do
+    local depths = message.kind == "depth" and { message.depth }
+      or message.kind == "advanced_depth" and depths_of(message, #history, log) or {}
+    local taken = {}
+    for _, depth in ipairs(message.type == "message" and depths or {}) do
+      places = places or units.places(history)
+      local at = places[math.max(0, #history - depth)]
+      if not taken[at] then
+        list[#list + 1] = { at = at, depth = depth, order = message.order, index = index, message = message }
+        taken[at] = true
+      end
+    end
+  end
+  return by_order(list)
+end
+
+--- What is anchored: groups[anchor].before and .after, each in order.
+local function anchor_groups(active, anchors, log)
+  local present, groups = { [HISTORY] = true }, {}
+  for _, message in ipairs(active) do
+    present[message.type] = true
+  end
+  for index, message in ipairs(active) do
+    local target = message.kind == "anchor" and message.type == "message" and message.target
+    if target and not (anchors[target] ~= nil and present[target]) then
+      local why = anchors[target] ~= nil and "is not among the presets" or "is unknown"
+      log("warn", ("%s: anchorTarget: '%s' %s; it is not put in"):format(message.title, target, why))
+    elseif target then
+      local group = groups[target] or { before = {}, after = {} }
+      groups[target] = group
+      table.insert(group[message.side], { at = 0, depth = 0, order = message.order, index = index, message = message })
+    end
+  end
+  for _, group in pairs(groups) do
+    by_order(group.before)
+    by_order(group.after)
+  end
+  return groups
+end
+
+-- ---- putting together ----
+
+--- Adds one message, unless it has nothing to say.
+local function put(out, message, source)
+  local content = out.contents[message]
+  if content == nil then return end
+  out.list[#out.list + 1] = {
+    role = message.role, content = map_texts(content, unchanged), source = source,
+    source_id = message.id or message.place,
+  }
+end
+
+local function put_group(out, anchor, side)
+  for _, item in ipairs(out.groups[anchor] and out.groups[anchor][side] or {}) do
+    put(out, item.message, "anchor")
+  end
+end
+
+local function put_history(out, history, injections)
+  put_group(out, HISTORY, "before")
+  local next_one = 1
+  for at = 0, #history do
+    if at > 0 then out.list[#out.list + 1] = history[at] end
+    while injections[next_one] and injections[next_one].at == at do
+      put(out, injections[next_one].message, "depth")
+      next_one = next_one + 1
+    end
+  end
+  put_group(out, HISTORY, "after")
+end
+
+--- An anchor comes once: of a second one nothing is put in.
+local function put_anchor(out, message, log)
+  if out.anchored[message.type] then
+    log("warn", ("%s: the anchor '%s' stands twice; the first counts"):format(message.title, message.type))
+    return
+  end
+  out.anchored[message.type] = true
+  put_group(out, message.type, "before")
+  put(out, message, "preset")
+  put_group(out, message.type, "after")
+end
+
+local function put_all(out, active, history, injections, log)
+  local done = false
+  for _, message in ipairs(active) do
+    if message.type == HISTORY and not done then
+      put_history(out, history, injections)
+      done = true
+      out.anchored[HISTORY] = true
+    elseif message.type ~= "message" then
+      put_anchor(out, message, log)
+    elseif message.kind == "default" then
+      put(out, message, "preset")
+    end
+  end
+  if not done then put_history(out, history, injections) end
+end
+
+local function no_log() end
+
+---@param history ebb.WorkingMessage[]      is not changed; its messages come back as they are
+---@param presets table[]                   preset messages as they stand in files
+---@param options? ebb.InjectionOptions
+---@return ebb.WorkingMessage[] messages    a new list
+---@return { place: integer, message: string }[] problems   presets that are wrong, and so left out; logged too
+function injection.assemble(history, presets, options)
+  options = options or {}
+  for name in pairs(options) do
+    if not OPTIONS[name] then refuse("unknown_name", ("injection: unknown option '%s'"):format(tostring(name))) end
+  end
+  local log, anchors = options.log or no_log, anchors_of(options.templates)
+  local messages, problems = injection.read(presets, options.templates)
+  for _, problem in ipairs(problems) do
+    log("warn", problem.message .. "; it is left out")
+  end
+  local active = active_ones(messages, options, log)
+  if options.tools_if_missing and #active > 0 and not mentions_tools(active) then active[#active + 1] = TOOLS end
+  local out = {
+    list = {}, anchored = {}, groups = anchor_groups(active, anchors, log),
+    contents = contents_of(active, anchors, options.expand or unchanged, log),
+  }
+  put_all(out, active, history, depth_injections(active, history, log), log)
+  return out.list, problems
+end
+
 return injection

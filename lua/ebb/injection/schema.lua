@@ -3,8 +3,9 @@
 --- side, order, title}.
 
 local fields = require "ebb.support.fields"
+local suggest = require "ebb.support.suggest"
 
-local schema = {}
+local schema = { say = fields.say }
 
 schema.STRATEGY = {
   { "type", fields.choice("default", "depth", "advanced_depth", "anchor") },
@@ -77,14 +78,30 @@ function schema.points(text)
   return points, junk
 end
 
+--- What to call a preset message where something is wrong with it.
+function schema.title(given, place)
+  local id = type(given) == "table" and given.id
+  return type(id) == "string" and id ~= "" and ("preset message '%s'"):format(id) or ("preset message %d"):format(place)
+end
+
+--- What is wrong with the type, which is "message" or an anchor; nil if nothing.
+local function type_problem(record, anchors)
+  if record.type == "message" or anchors[record.type] ~= nil then return nil end
+  local names = suggest.names(anchors)
+  names[#names + 1] = "message"
+  return { field = "type", message = ("no anchor '%s'"):format(record.type), hint = suggest.hint(record.type, names) }
+end
+
 --- A checked preset message, or nil and what is wrong: {field, message, hint}.
 ---@param given any
+---@param anchors table<string, boolean>     the anchors that there are: has it a template?
 ---@return table? message
 ---@return table? problem
-function schema.message(given)
+function schema.message(given, anchors)
   if type(given) ~= "table" then return nil, { field = "message", message = "expected an object" } end
   local record, problem = fields.read(given, schema.MESSAGE, CARRIED)
-  if not record then return nil, problem end
+  problem = problem or type_problem(record, anchors)
+  if problem then return nil, problem end
   local strategy = record.injectionStrategy or { order = 100, anchorPosition = "after" }
   local kind = kind_of(strategy)
   problem = missing(kind, strategy)

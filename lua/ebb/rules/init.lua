@@ -162,10 +162,15 @@ local function make_set(chosen, log)
   local set, made_from = core.regex.set(), {}
   for _, item in ipairs(chosen) do
     local rule = item.rule
-    local index, why = set:add {
-      pattern = item.pattern, replacement = item.replacement, flags = rule.flags, trims = rule.trims,
-      kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
-    }
+    local index, why
+    if item.pattern == "" then     -- it would match everywhere, which nobody meant
+      why = "nothing is left of it with its macros expanded"
+    else
+      index, why = set:add {
+        pattern = item.pattern, replacement = item.replacement, flags = rule.flags, trims = rule.trims,
+        kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
+      }
+    end
     if index then made_from[index] = rule
     else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, why), { rule = rule.title }) end
   end
@@ -202,7 +207,8 @@ local function note_failures(run, message, failures)
   end
 end
 
---- Rewrites the text parts; true if any changed. A changed part is a new table: others may hold the old one.
+--- Rewrites the text parts; true if any changed. A changed part is a new table, since
+--- others may hold the old one.
 local function apply_parts(run, index, parts, kind, depth)
   local changed = false
   for i, part in ipairs(parts) do

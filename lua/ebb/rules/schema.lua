@@ -14,6 +14,14 @@ schema.KINDS = { system = 1, developer = 1, user = 2, assistant = 4, tool = 8, [
 local DEFAULT_KINDS = schema.KINDS.system | schema.KINDS.user | schema.KINDS.assistant
 local DEPTH_MAX = 0xFFFFFFFF
 
+local TRIMS_MAX = 64   -- the core's bound
+
+local function trims(value)
+  local list, expected = fields.list(fields.text)(value)
+  if list and #list > TRIMS_MAX then return nil, ("at most %d texts"):format(TRIMS_MAX) end
+  return list, expected
+end
+
 local function role(value)
   return schema.KINDS[value] and value or nil, "a role: system, user, assistant or tool"
 end
@@ -34,7 +42,7 @@ schema.RULE = {
   { "depthRange", fields.record(schema.DEPTH_RANGE) },
   { "order", fields.number, 0 },
   { "substitutionMode", fields.choice("NONE", "RAW", "ESCAPED"), "NONE" },
-  { "trimStrings", fields.list(fields.text), {} },
+  { "trimStrings", trims, {} },
   { "testInput", fields.text },
 }
 

@@ -55,7 +55,7 @@ function substitution.escaped(value)
 end
 
 local function dollars_doubled(value)
-  return (value:gsub("%$", "$$$$"))
+  return (value:gsub("%$", "$$"))
 end
 
 --- Does the rule have macros that count?

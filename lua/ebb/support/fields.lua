@@ -23,7 +23,7 @@ end
 -- ---- readers ----
 
 function fields.text(value)
-  return type(value) == "string" and value or nil, "a text"
+  return type(value) == "string" and utf8.len(value) and value or nil, "a text in UTF-8"
 end
 
 function fields.boolean(value)

@@ -1,0 +1,49 @@
+--- Rewrites the texts of the history by the rules of the agent, of the user and of
+--- this processor's own configuration (the global ones).
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local rules = require "ebb.rules"
+
+--- A failure of one rule is told, and no failure of the request.
+local function log_problems(context, problems)
+  for _, problem in ipairs(problems) do
+    context:log("warn", problem.message .. "; the rule is left out", problem)
+  end
+end
+
+--- The global rules: a list of presets, or its JSON as it comes from a command line.
+local function global_rules(value)
+  if type(value) ~= "string" then return value or {} end
+  local list, why = core.json.decode(value)
+  if type(list) == "table" then return list end
+  refuse("argument", "regex-processor.rules: expected a list of presets: " .. (why or value))
+end
+
+---@type ebb.Processor
+return {
+  id = "regex-processor",
+  name = "Regex processor",
+  description = "applies regex rules to the texts of the history",
+  priority = 200,
+  is_core = true,
+  config_fields = {
+    { key = "rules", type = "text", label = "Global rules", placeholder = "JSON: a list of presets" },
+  },
+
+  execute = function(context, config)
+    local user = context.user_profile
+    local set, problems = rules.compile {
+      global = global_rules(config.rules), agent = context.agent_config.rules or {}, user = user and user.rules or {},
+    }
+    log_problems(context, problems)
+    local report = set:apply(context.messages, {
+      stage = "request",
+      expand = function(text) return context:expand(text) end,
+      log = function(level, message, details) context:log(level, message, details) end,
+    })
+    local words = report.rules == 0 and "no rules for requests"
+      or ("%d rules: %d replacements in %d messages"):format(report.rules, report.replacements, report.messages)
+    context:log("info", words, report)
+  end,
+}
