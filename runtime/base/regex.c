@@ -14,6 +14,7 @@
 #define STACK_MAX (512 * 1024)
 #define HEAP_KIB 16384               /* of the interpreter, within one search */
 #define VOCABULARY_LIMIT 10000000
+#define WIDTH_MAX 8000000            /* code points of ranges without case: PCRE2 takes 25 ms for them */
 
 /* The shares of REGEX_TIME_MS: fast finds, the last of them, and what a clock watches. */
 #define FAST_NS (5 * MS)
@@ -50,7 +51,8 @@ struct Regex {
   unsigned flags;
   pcre2_code *plain;         /* NULL: always watched */
   pcre2_code *watched;       /* calls back; NULL: not needed so far */
-  bool plain_jit, watched_jit;
+  bool plain_jit, watched_jit;       /* has machine code */
+  bool plain_tried;                  /* to make it: on the first search, since most rules of a set never search */
   char *pattern;             /* as PCRE2 reads it */
   size_t size, given_size;
 };
@@ -242,7 +244,17 @@ static uint32_t options_of(unsigned flags, bool watched) {
   return watched ? options | PCRE2_AUTO_CALLOUT : options;
 }
 
-static Status compile(const Regex *regex, bool watched, pcre2_code **made, bool *jit, RegexError *error) {
+/* Where a system forbids machine code, or none is left, the interpreter does it. */
+static bool make_machine_code(const Regex *regex, pcre2_code *code) {
+#ifndef EBB_NO_JIT
+  if ((regex->flags & REGEX_ONCE) == 0) return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
+#endif
+  (void)regex;
+  (void)code;
+  return false;
+}
+
+static Status compile(const Regex *regex, bool watched, pcre2_code **made, RegexError *error) {
   pcre2_compile_context *context = pcre2_compile_context_create(regex->engine->general);
   if (context == NULL) return STATUS_MEMORY;
   if ((regex->flags & REGEX_VOCABULARY) == 0) {
@@ -260,11 +272,13 @@ static Status compile(const Regex *regex, bool watched, pcre2_code **made, bool 
     pcre2_get_error_message(code, (PCRE2_UCHAR *)error->message, sizeof error->message);
     return STATUS_ARGUMENT;
   }
-#ifndef EBB_NO_JIT
-  /* Where a system forbids machine code, or none is left, the interpreter does it. */
-  if ((regex->flags & REGEX_ONCE) == 0) *jit = pcre2_jit_compile(*made, PCRE2_JIT_COMPLETE) == 0;
-#endif
   return STATUS_OK;
+}
+
+static Status refuse(RegexError *error, Status status, size_t offset, const char *why) {
+  error->offset = offset;
+  memcpy(error->message, why, strlen(why) + 1);
+  return status;
 }
 
 /* With its callbacks a pattern is several times as large, and must still be within
@@ -273,10 +287,17 @@ static bool may_be_too_large(const char *pattern, size_t size) {
   return size > 500 || memchr(pattern, '{', size) != NULL;
 }
 
+static bool is_too_wide(const Regex *regex) {
+  bool caseless = (regex->flags & REGEX_CASELESS) != 0 || regex_pattern_is_caseless(regex->pattern, regex->size);
+  return caseless && regex_pattern_width(regex->pattern, regex->size) > WIDTH_MAX;
+}
+
 static Status compile_both(Regex *regex, const char *pattern, size_t size, RegexError *error) {
-  Status status = compile(regex, false, &regex->plain, &regex->plain_jit, error);
+  Status status = compile(regex, false, &regex->plain, error);
   if (status != STATUS_OK || !may_be_too_large(pattern, size)) return status;
-  return compile(regex, true, &regex->watched, &regex->watched_jit, error);
+  status = compile(regex, true, &regex->watched, error);
+  if (status == STATUS_OK) regex->watched_jit = make_machine_code(regex, regex->watched);
+  return status;
 }
 
 /* The pattern as PCRE2 is to read it, and errors at their places in the given one. */
@@ -292,15 +313,10 @@ static Status compile_given(Regex *regex, const char *pattern, size_t size, Rege
   }
   buffer_free(&written);
   if (status != STATUS_OK) return status;
-  if (as_is) return compile(regex, false, &regex->plain, &regex->plain_jit, error);
+  if (as_is) return compile(regex, false, &regex->plain, error);
+  if (is_too_wide(regex)) return refuse(error, STATUS_LIMIT, 0, "its ranges have too many characters to be without case");
   status = compile_both(regex, pattern, size, error);
   if (status == STATUS_ARGUMENT) error->offset = regex_pattern_offset(pattern, size, error->offset);
-  return status;
-}
-
-static Status refuse(RegexError *error, Status status, size_t offset, const char *why) {
-  error->offset = offset;
-  memcpy(error->message, why, strlen(why) + 1);
   return status;
 }
 
@@ -368,11 +384,17 @@ static int match(Regex *regex, const pcre2_code *code, bool jit, const char *tex
   return answer;
 }
 
+static bool has_machine_code(Regex *regex) {
+  if (!regex->plain_tried) regex->plain_jit = make_machine_code(regex, regex->plain);
+  regex->plain_tried = true;
+  return regex->plain_jit;
+}
+
 /* The match limit with which a fast find is short whatever the pattern: from each of
    `size` starts, each step may pass over the whole text, some of them several times.
    0: too low for any use. */
 static uint32_t fast_limit(const Regex *regex, size_t size) {
-  if (!regex->plain_jit || (regex->flags & REGEX_VOCABULARY) != 0 || size > 4096) return 0;
+  if (size > 4096) return 0;
   uint64_t bytes = size < 64 ? 64 : size;
   uint64_t limit = FAST_STEPS / (bytes * bytes * (1 + regex->given_size / 32));
   if (limit < FAST_LIMIT_MIN) return 0;
@@ -381,13 +403,12 @@ static uint32_t fast_limit(const Regex *regex, size_t size) {
 
 static bool find_fast(Regex *regex, const char *text, size_t size, size_t from, int *answer) {
   uint32_t limit = fast_limit(regex, size - from);
-  if (limit == 0 || !may_be_fast(regex->engine)) return false;
+  if (limit == 0 || !has_machine_code(regex) || !may_be_fast(regex->engine)) return false;
   pcre2_set_match_limit(regex->engine->limits, limit);
   pcre2_set_callout(regex->engine->limits, NULL, NULL);
   PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
   regex->engine->work += size - from;
-  *answer = pcre2_match(regex->plain, bytes, size, from, PCRE2_NO_UTF_CHECK, regex->engine->found,
-                        regex->engine->limits);
+  *answer = pcre2_jit_match(regex->plain, bytes, size, from, 0, regex->engine->found, regex->engine->limits);
   return *answer >= 0 || *answer == PCRE2_ERROR_NOMATCH;
 }
 
@@ -395,9 +416,10 @@ static Status find_watched(Regex *regex, const char *text, size_t size, size_t f
   RegexEngine *engine = regex->engine;
   if (regex->watched == NULL) {
     RegexError error;
-    Status status = compile(regex, true, &regex->watched, &regex->watched_jit, &error);
+    Status status = compile(regex, true, &regex->watched, &error);
     /* It compiled without its callbacks, and was small enough to do so with them. */
     if (status != STATUS_OK) return status == STATUS_MEMORY ? status : regex_engine_limit(engine, REGEX_STEPS);
+    regex->watched_jit = make_machine_code(regex, regex->watched);
   }
   engine->interval = engine->countdown = LOOK_BYTES / ((uint32_t)(size - from) / 2 + 200) + 1;
   if (!watch(engine)) return regex_engine_limit(engine, REGEX_TIME);
@@ -424,7 +446,7 @@ Status regex_find(Regex *regex, const char *text, size_t size, size_t from, cons
   *ends = NULL;
   if ((regex->flags & REGEX_VOCABULARY) != 0) {
     pcre2_set_match_limit(engine->limits, VOCABULARY_LIMIT);
-    answer = match(regex, regex->plain, regex->plain_jit, text, size, from);
+    answer = match(regex, regex->plain, has_machine_code(regex), text, size, from);
   } else if (!find_fast(regex, text, size, from, &answer)) {
     Status status = find_watched(regex, text, size, from, &answer);
     if (status != STATUS_OK) return status;

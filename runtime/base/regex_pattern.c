@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* ---- writing for PCRE2 ---- */
 
 /* Besides ASCII's, in the form that a class takes; and all that is not among them. */
@@ -56,6 +58,30 @@ static Status put_point(Written *out, int32_t point) {
   return put_string(out, text);
 }
 
+/* The bytes of a reference to a group, "\\1" or "\\k<name>", that is repeated; or 0. */
+static size_t repeated_reference(const char *at, const char *end) {
+  const char *stop = at + 2;
+  if (at[1] >= '1' && at[1] <= '9') {
+    while (stop < end && *stop >= '0' && *stop <= '9') stop++;
+  } else if ((at[1] == 'k' || at[1] == 'g') && stop < end && strchr("<{'", *stop) != NULL && *stop != '\0') {
+    char close = *stop == '<' ? '>' : *stop == '{' ? '}' : '\'';
+    stop = memchr(stop + 1, close, (size_t)(end - stop - 1));
+    if (stop == NULL) return 0;
+    stop++;
+  } else {
+    return 0;
+  }
+  return stop < end && *stop != '\0' && strchr("*+?{", *stop) != NULL ? (size_t)(stop - at) : 0;
+}
+
+/* PCRE2's machine code (10.42) lets a repeated reference to a group that is not set
+   fail, where its interpreter matches nothing: not so if a group of its own repeats. */
+static Status put_reference(Written *out, const char *at, size_t size) {
+  Status status = put_string(out, "(?:");
+  if (status == STATUS_OK) status = put(out, at, size);
+  return status == STATUS_OK ? put_string(out, ")") : status;
+}
+
 /* Writes the escape at `at`; *taken: how many bytes of the pattern it was. */
 static Status put_escape(Written *out, const char *at, const char *end, bool in_class, size_t *taken) {
   *taken = end - at < 2 ? 1 : 2;
@@ -65,9 +91,14 @@ static Status put_escape(Written *out, const char *at, const char *end, bool in_
   if (c == 'S') return put_string(out, in_class ? NO_SPACES : "[^" SPACES "]");
   if (c == 'v') return put_string(out, "\\x0b");
   if (c == 'Q' || c == 'E') return put(out, at + 1, 1);      /* letters: nothing is quoted */
-  if (pair < 0) return put(out, at, *taken);
-  *taken = 12;
-  return put_point(out, pair);
+  if (pair >= 0) {
+    *taken = 12;
+    return put_point(out, pair);
+  }
+  size_t reference = *taken == 2 && !in_class ? repeated_reference(at, end) : 0;
+  if (reference == 0) return put(out, at, *taken);
+  *taken = reference;
+  return put_reference(out, at, reference);
 }
 
 /* "[:alpha:]" within a class: its bytes, or 0. */
@@ -75,6 +106,12 @@ static size_t posix_size(const char *at, const char *end) {
   if (end - at < 4 || at[1] != ':') return 0;
   const char *close = memchr(at, ']', (size_t)(end - at));
   return close != NULL && close[-1] == ':' && close > at + 2 ? (size_t)(close - at) + 1 : 0;
+}
+
+/* "[\\s\\S]", which people write for any character: its bytes, or 0. */
+static size_t any_size(const char *at, const char *end) {
+  bool is_any = end - at >= 6 && (memcmp(at, "[\\s\\S]", 6) == 0 || memcmp(at, "[\\S\\s]", 6) == 0);
+  return is_any ? 6 : 0;
 }
 
 /* Writes what stands before `stop`; answers how many bytes of the pattern those were. */
@@ -86,6 +123,9 @@ static size_t write(const char *pattern, size_t size, Written *out, size_t stop,
     size_t taken = 1;
     if (*at == '\\') {
       *status = put_escape(out, at, end, in_class, &taken);
+    } else if (!in_class && any_size(at, end) > 0) {
+      taken = any_size(at, end);
+      *status = put_string(out, "[^]");      /* without its long lists, which cost time without case */
     } else {
       size_t posix = in_class && *at == '[' ? posix_size(at, end) : 0;
       if (posix > 0) taken = posix;
@@ -111,6 +151,49 @@ size_t regex_pattern_offset(const char *pattern, size_t size, size_t offset) {
   return write(pattern, size, &written, offset, &status);
 }
 
+/* ---- how wide ranges are ---- */
+
+/* The code point that is written at *at, which moves behind it. What is none counts as
+   0; forms that might be any, as the last one. */
+static uint32_t read_point(const char **at, const char *end) {
+  const char *from = *at;
+  uint32_t point = 0;
+  if (*from != '\\' || end - from < 2) {
+    size_t size = utf8_decode(from, end, &point);
+    *at += size > 0 ? size : 1;
+    return point;
+  }
+  int32_t four = from[1] == 'u' ? hex(from + 2, end, 4) : from[1] == 'x' ? hex(from + 2, end, 2) : -1;
+  *at += four < 0 ? 2 : from[1] == 'u' ? 6 : 4;
+  if (four >= 0) return (uint32_t)four;
+  bool any = from[1] == 'u' || from[1] == 'N' || from[1] == 'o' || (from[1] >= '0' && from[1] <= '9');
+  return any ? 0x10FFFF : 0;
+}
+
+uint64_t regex_pattern_width(const char *pattern, size_t size) {
+  const char *at = pattern, *end = pattern + size;
+  uint64_t width = 0;
+  for (uint32_t before = 0; at < end;) {
+    bool is_range = *at == '-' && at > pattern && at + 1 < end;
+    if (is_range) at++;
+    uint32_t point = read_point(&at, end);
+    /* "\\u{1}-": what stands before the dash may be the end of such a form, so from 0. */
+    if (is_range && (point > before || before == '}')) width += point;
+    before = point;
+  }
+  return width;
+}
+
+bool regex_pattern_is_caseless(const char *pattern, size_t size) {
+  for (size_t i = 0; i + 2 < size; i++) {
+    if (pattern[i] != '(' || pattern[i + 1] != '?') continue;
+    for (size_t k = i + 2; k < size && pattern[k] != ':' && pattern[k] != ')' && k < i + 16; k++) {
+      if (pattern[k] == 'i') return true;
+    }
+  }
+  return false;
+}
+
 /*
 ** The longest run of plain characters that every match contains.
 **
@@ -124,13 +207,21 @@ size_t regex_pattern_offset(const char *pattern, size_t size, size_t offset) {
 typedef struct Walk {
   const char *at, *end;
   bool caseless, failed;
+  char mark;
   char run[RUN_MAX], best[RUN_MAX];
   size_t size, last, best_size;      /* last: bytes of the run's last character */
 } Walk;
 
 static char fold(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
+static bool is_mark(char c) {
+  return c > ' ' && c < 0x7F && !((c >= '0' && c <= '9') || (fold(c) >= 'a' && fold(c) <= 'z'));
+}
+
 static void end_run(Walk *walk) {
+  for (size_t i = 0; i < walk->size; i++) {
+    if (is_mark(walk->run[i])) walk->mark = walk->run[i];
+  }
   if (walk->size > walk->best_size) {
     memcpy(walk->best, walk->run, walk->size);
     walk->best_size = walk->size;
@@ -168,7 +259,7 @@ static void walk_escape(Walk *walk) {
     walk->at += 2;
   } else if (c == 'n' || c == 't' || c == 'r') {
     add(walk, c == 'n' ? "\n" : c == 't' ? "\t" : "\r", 1);
-  } else if (c > ' ' && c < 0x7F && !((c >= '0' && c <= '9') || (fold(c) >= 'a' && fold(c) <= 'z'))) {
+  } else if (is_mark(c)) {
     add(walk, &c, 1);
   } else {
     walk->failed = true;
@@ -265,6 +356,7 @@ RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless) {
   end_run(&walk);
   RegexLiteral literal = {0};
   if (walk.failed) return literal;
+  literal.mark = walk.mark;
   for (size_t i = 1; i < walk.best_size; i++) {
     literal.pairs[literal.count++] = (uint16_t)pair((unsigned char)walk.best[i - 1], (unsigned char)walk.best[i]);
   }

@@ -98,6 +98,7 @@ static Status add_piece(RegexTemplate *made, Piece piece) {
 }
 
 static Status read_pieces(RegexTemplate *made, const Regex *regex) {
+  if (made->text_size == 0) return STATUS_OK;
   const char *end = made->bytes + made->text_size;
   const char *plain = made->bytes;           /* where the literal in progress begins */
   Status status = STATUS_OK;

@@ -98,6 +98,7 @@ static bool concerns(const Rule *rule, uint32_t kind, uint32_t depth) {
 
 /* Does the text have what the rule's literal needs? */
 static bool may_match(RegexSet *set, const Rule *rule, Text text) {
+  if (rule->literal.mark != '\0' && memchr(text.bytes, rule->literal.mark, text.size) == NULL) return false;
   if (rule->literal.count == 0) return true;
   if (!set->pairs_known) regex_pairs_of(&set->pairs, text.bytes, text.size);
   set->pairs_known = true;

@@ -92,6 +92,28 @@ static void errors_stand_where_the_given_pattern_is_wrong(void **state) {
   free(large);
 }
 
+/* Each of these would take PCRE2 seconds to compile. */
+static void wide_ranges_without_case_are_refused(void **state) {
+  World *world = *state;
+  static const char *const ranges[] = {"\\u{1}-\\u{10ffff}", "\x01-\xF4\x8F\xBF\xBF", "\\u0001-\\uffff", "\\x01-\\N{U+10ffff}",
+                                       "\\S"};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    char pattern[8192] = "(?i)[";
+    for (int k = 0; k < 200; k++) strcat(pattern, ranges[i]);
+    strcat(pattern, "]");
+    Regex *regex = NULL;
+    RegexError error;
+    assert_int_equal(regex_new(world->engine, pattern, strlen(pattern), 0, &regex, &error), STATUS_LIMIT);
+    assert_int_equal(regex_new(world->engine, pattern + 4, strlen(pattern) - 4, REGEX_CASELESS, &regex, &error),
+                     STATUS_LIMIT);
+    assert_non_null(strstr(error.message, "without case"));
+    assert_int_equal(regex_new(world->engine, pattern + 4, strlen(pattern) - 4, 0, &regex, &error), STATUS_OK);
+    regex_free(regex);
+  }
+  assert_int_equal(find(world, "[\\u4e00-\\u9fff\\u3400-\\u4dbf]+[^\\S\\n]\\d-\\d", REGEX_CASELESS, "x"), -1);
+  assert_int_equal(find(world, "(?:[\\S]-){9}", 0, "x"), -1);
+}
+
 static void groups_have_numbers_and_names(void **state) {
   World *world = *state;
   Regex *regex = made(world, "(?<year>\\d+)-(?<month>\\d+)(x)?", 0);
@@ -332,6 +354,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(flags_are_letters_each_once),
     cmocka_unit_test_setup_teardown(errors_stand_where_the_given_pattern_is_wrong, open_world, close_world),
+    cmocka_unit_test_setup_teardown(wide_ranges_without_case_are_refused, open_world, close_world),
     cmocka_unit_test_setup_teardown(groups_have_numbers_and_names, open_world, close_world),
     cmocka_unit_test_setup_teardown(all_of_unicodes_spaces_are_spaces, open_world, close_world),
     cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_rule_slow, open_world, close_world),

@@ -377,6 +377,22 @@ for name, file in pairs { ["tokenizer"] = vocab, ["tokenizer of an expression"] 
   end)
 end
 
+---- Rules ----
+
+call("regex rules", function()
+  local set = core.regex.set()
+  for _, rule in ipairs { { pattern = "(a+)(b)?\\s", replacement = "<$1$2>", trims = { "a" } }, { pattern = "x|y" } } do
+    assert(set:add(rule))
+  end
+  set:begin()
+  local text = set:apply(("aab x "):rep(300), 1, 0)
+  return { #text, set:count(1), #set, core.regex.set():add { pattern = "(" } }
+end)
+call("a regex", function()
+  local regex = assert(core.regex.compile("b+(?<x>c)", "i"))
+  return regex:matches "aBBc" and not regex:matches "a"
+end)
+
 ---- Queries ----
 
 call("where", function(world) return world.chat:where { role = "user", matches = "%?$" } end)

@@ -24,8 +24,8 @@ settings() {
   case $1 in
     fuzz_edits) echo -max_len=200 ;;
     fuzz_sandbox) echo -max_len=400 -timeout=20 ;;
-    # Lua keeps its state between inputs, which looks like a leak to every one of them.
     fuzz_regex) echo -max_len=400 tests/fuzz/seeds/regex ;;
+    # Lua keeps its state between inputs, which looks like a leak to every one of them.
     fuzz_operations) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/operations tests/golden ;;
     *)
       echo -max_len=4096 tests/fuzz/seeds/documents "$cut"

@@ -19,8 +19,8 @@ local DIFFERENT = {
   },
   ["regex trimStrings ignored by the processor"] = {
     line = "Rule {id, name, enabled, regex (`/x/flags` or bare), flags, replacement ($1, ${name}, $<name>, $&), applyTo"
-      .. "{render, request},\n  targetRoles, depthRange{min,max} (0 = newest), order, substitutionMode NONE | RAW | ESCAPED"
-      .. " (macros in the pattern), trimStrings, testInput}",
+      .. "{render, request},\n  targetRoles, depthRange{min,max} (0 = newest), order, substitutionMode NONE | RAW | "
+      .. "ESCAPED (macros in the pattern), trimStrings, testInput}",
     expected = function(messages) messages[1].content = "<hi>" end,
   },
   ["inject modelMatch bad regex"] = {

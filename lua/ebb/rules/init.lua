@@ -125,7 +125,9 @@ end
 ---@return ebb.RuleSet
 ---@return ebb.RuleProblem[] problems
 function rules.compile(presets)
-  if type(presets) ~= "table" then refuse("argument", "rules: expected a list of presets, got " .. tostring(presets)) end
+  if type(presets) ~= "table" then
+    refuse("argument", "rules: expected a list of presets, got " .. tostring(presets))
+  end
   local list, problems = {}, {}
   if presets.global or presets.agent or presets.user then
     for _, level in ipairs(LEVELS) do
