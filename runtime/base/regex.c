@@ -288,6 +288,7 @@ static bool may_be_too_large(const char *pattern, size_t size) {
 }
 
 static bool is_too_wide(const Regex *regex) {
+  if (regex->size == 0) return false;
   bool caseless = (regex->flags & REGEX_CASELESS) != 0 || regex_pattern_is_caseless(regex->pattern, regex->size);
   return caseless && regex_pattern_width(regex->pattern, regex->size) > WIDTH_MAX;
 }
