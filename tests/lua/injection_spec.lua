@@ -150,6 +150,7 @@ local PLACES = {
   { "c2(x,y) r3(x) r4(y) a5",    { depth = 2 },                    "M c2(x,y) r3(x) r4(y) a5" },
   { "u1 c2(x) u3 r4(x)",         { depth = 2 },                    "u1 M c2(x) u3 r4(x)" },
   { "c1(x) r2(x) c3(x) r4(x)",   { depth = 2 },                    "c1(x) r2(x) M c3(x) r4(x)" },
+  { "c1(x) c2(x) r3(x) u4",      { depth = 2 },                    "c1(x) M c2(x) r3(x) u4" },   -- ids come again
   { "u1 c2(x)",                  { depth = 0 },                    "u1 c2(x) M" },
   { "u1 r2(x) a3",               { depth = 1 },                    "u1 r2(x) M a3" },
   { "u1 c2(x) r3(x) a4",         { depthConfig = "1~1" },          "M u1 M c2(x) r3(x) M a4" },
