@@ -315,7 +315,9 @@ static Status compile_given(Regex *regex, const char *pattern, size_t size, Rege
   buffer_free(&written);
   if (status != STATUS_OK) return status;
   if (as_is) return compile(regex, false, &regex->plain, error);
-  if (is_too_wide(regex)) return refuse(error, STATUS_LIMIT, 0, "its ranges have too many characters to be without case");
+  if (is_too_wide(regex)) {
+    return refuse(error, STATUS_LIMIT, 0, "its ranges have too many characters to be without case");
+  }
   status = compile_both(regex, pattern, size, error);
   if (status == STATUS_ARGUMENT) error->offset = regex_pattern_offset(pattern, size, error->offset);
   return status;

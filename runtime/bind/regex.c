@@ -56,8 +56,9 @@ static RegexEngine *engine_of(lua_State *L) {
 static int refuse(lua_State *L, Status status, const RegexError *error) {
   if (status == STATUS_MEMORY) return bind_raise_status(L, status, "regex");
   if (error->message[0] == '\0') {
-    return bind_refuse(L, status_code(status), status == STATUS_LIMIT ? "replacement or trim string: too long or too many"
-                                                                     : "replacement or trim string: not valid UTF-8");
+    return bind_refuse(L, status_code(status),
+                       status == STATUS_LIMIT ? "replacement or trim string: too long or too many"
+                                              : "replacement or trim string: not valid UTF-8");
   }
   lua_pushfstring(L, "byte %I: %s", (lua_Integer)error->offset + 1, error->message);
   return bind_refuse(L, status == STATUS_ARGUMENT ? "syntax" : status_code(status), lua_tostring(L, -1));
@@ -70,7 +71,8 @@ static unsigned check_flags(lua_State *L, int index) {
   size_t size;
   const char *letters = luaL_optlstring(L, index, "", &size);
   if (!regex_flags(letters, size, &flags, &bad)) {
-    bind_raise(L, "argument", "flags are letters of \"gimsuy\", each once", "flag '%c' is unknown or stands twice", bad);
+    bind_raise(L, "argument", "flags are letters of \"gimsuy\", each once", "flag '%c' is unknown or stands twice",
+               bad);
   }
   return flags;
 }
