@@ -10,6 +10,7 @@ local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
+local pipeline = require "ebb.pipeline"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
 local replay = require "ebb.policies.replay"
@@ -78,6 +79,13 @@ end
 ---@return string? code
 function ebb.replay(chat, options)
   return replay.run(chat, options)
+end
+
+--- A pipeline: what makes the body of a request from a conversation.
+---@param options? ebb.PipelineOptions
+---@return ebb.Pipeline
+function ebb.pipeline(options)
+  return pipeline.new(options)
 end
 
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.

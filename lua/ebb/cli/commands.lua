@@ -11,6 +11,7 @@ commands.list = {
   { name = "filter", summary = "Keep, drop or rewrite messages by a Lua file." },
   { name = "apply", summary = "Run operations from a JSON file: append, insert, replace, truncate and more." },
   { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
+  { name = "pipeline", summary = "Make the body of a request from a conversation and an agent." },
   { name = "count", summary = "Count tokens." },
   { name = "check", summary = "List what a provider would refuse." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
@@ -18,6 +19,7 @@ commands.list = {
   { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },
   { name = "vocab", summary = "List, import or verify the vocabularies of exact counts." },
   { name = "policies", summary = "List trim policies, or the options of one." },
+  { name = "processors", summary = "List the processors of a pipeline, or the settings of one." },
   { name = "models", summary = "List models: windows, encodings, how they are counted." },
   { name = "help", summary = "Explain a command." },
 }

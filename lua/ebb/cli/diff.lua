@@ -143,6 +143,18 @@ local function as_text(given, found)
   return table.concat(page.lines, "\n") .. "\n"
 end
 
+--- The differences alone, for standard error.
+---@param found ebb.Difference[]
+---@return string
+function diff.lines(found)
+  local page = { lines = {}, width = terminal.columns() }
+  page.paint = function(kind, line) return terminal.colour(COLOURS[kind], line) end
+  for _, entry in ipairs(found) do
+    WRITE[entry.kind](page, entry)
+  end
+  return table.concat(page.lines, "\n") .. "\n"
+end
+
 ---- As JSON ----
 
 local function exact(message)

@@ -18,7 +18,7 @@ failure.MENDED, failure.lenient = 3, false
 local BY_CODE = {
   cannot_fit = failure.CANNOT_FIT,
   over_budget = failure.SCRIPT, policy = failure.SCRIPT, filter = failure.SCRIPT, script = failure.SCRIPT,
-  node = failure.SCRIPT, host = failure.SCRIPT,
+  processor = failure.SCRIPT, node = failure.SCRIPT, host = failure.SCRIPT,
   io = failure.IO, model = failure.IO, memory = failure.IO, absent = failure.IO, conflict = failure.IO,
 }
 

@@ -1,0 +1,101 @@
+--- ebb pipeline: from a conversation and an agent to the body of a request.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local options = require "ebb.cli.options"
+local script_file = require "ebb.support.script_file"
+local terminal = require "ebb.cli.terminal"
+
+local command = {}
+
+local function instant(word)
+  local ms = word:find "^%d+$" and math.tointeger(tonumber(word))
+  if ms then return ms end
+  return nil, ("--now: expected ms since 1970, got '%s'"):format(word)
+end
+
+function command.declare(parser)
+  options.input(parser)
+  parser:option("--agent", "The agent: presets, rules, settings; JSON or Lua."):argname("<file>")
+  parser:option("--model-config", "The model: its name, abilities, settings; JSON or Lua."):argname("<file>")
+  parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
+  parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
+  parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
+    :convert(options.integer "--budget")
+  parser:option("--processor --plugin", "A processor of yours: a Lua file, or a folder of them. Repeatable.")
+    :argname("<file>"):count("*"):target("plugins")
+  parser:option("--on-error", "When a processor fails: stop (default), or skip it."):choices { "stop", "skip" }
+    :argname("<way>")
+  parser:option("--now", "The time for macros, in ms since 1970; default: the clock."):argname("<ms>"):convert(instant)
+  parser:option("--seed", "For dice; default: made from the conversation."):argname("<n>")
+    :convert(options.integer "--seed")
+  parser:flag("--preview", "Show what the request would be made of, and write no request.")
+  parser:flag("--show-config", "Show the merged settings, and where each came from.")
+  parser:flag("--trace", "Show on standard error what each processor changed.")
+  options.output(parser)
+  options.json(parser, ": with --preview or --show-config")
+  options.reading(parser)
+end
+
+--- How far local time is ahead of UTC now, in minutes.
+local function zone()
+  local sign, hours, minutes = os.date "%z":match "^([+-])(%d%d)(%d%d)$"
+  if not sign then return 0 end
+  return (sign == "-" and -1 or 1) * (hours * 60 + minutes)
+end
+
+local function set_of(given)
+  local set = table.move(given.set, 1, #given.set, 1, {})
+  if given.budget then set[#set + 1] = ("token-limiter.budget=%d"):format(given.budget) end
+  return set
+end
+
+--- The file of an agent, a model or a user: its mistakes are bad input.
+local function check_readable(given)
+  for _, path in ipairs { given.agent or false, given.model_config or false, given.user_profile or false } do
+    if path and script_file.is_path(path) then failure.check(core.read_file(path, math.maxinteger)) end
+  end
+end
+
+local function pipeline_of(given)
+  check_readable(given)
+  return ebb.pipeline {
+    agent = given.agent, model_config = given.model_config, user_profile = given.user_profile,
+    model = given.model, encoding = given.encoding, set = set_of(given), processors = given.plugins,
+    on_error = given.on_error, now = given.now, zone = zone(), seed = given.seed,
+    role_map = options.of_conversation(given).role_map, max_message = given.max_message, max_file = given.max_file,
+  }
+end
+
+--- Warnings and errors of the log, one line each.
+local function tell(logs)
+  for _, entry in ipairs(logs or {}) do
+    if entry.level ~= "info" then
+      terminal.say(("%s: %s: %s"):format(entry.processor, entry.level, entry.message))
+    end
+  end
+end
+
+local function write(given, result)
+  if given.preview then
+    local preview = require "ebb.cli.preview"
+    return terminal.result(given.json and preview.json(result) or preview.table(result), given.output)
+  end
+  terminal.result(result.body, given.output)
+end
+
+function command.run(given)
+  local pipeline = pipeline_of(given)
+  if given.show_config then
+    return terminal.result(require("ebb.cli.processors").config(pipeline, given.json), given.output)
+  end
+  local chat = options.load(given.file, given)
+  options.tell_stand_in(chat, given)
+  local trace = given.trace and require("ebb.cli.trace").new() or nil
+  local result, message, code, partial = pipeline:run(chat, { preview = given.preview, trace = trace })
+  tell((result or partial or {}).logs)
+  write(given, failure.check(result, message, code))
+end
+
+return command

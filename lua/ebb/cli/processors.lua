@@ -1,0 +1,150 @@
+--- ebb processors: the stages of a pipeline, and what each can be told.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local options = require "ebb.cli.options"
+local settings = require "ebb.pipeline.settings"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local command = {}
+
+function command.declare(parser)
+  parser:argument("id", "A processor's id."):args("?")
+  parser:option("--processor --plugin", "A processor of yours: a Lua file, or a folder of them. Repeatable.")
+    :argname("<file>"):count("*"):target("plugins")
+  options.output(parser)
+  options.json(parser)
+end
+
+---- All of them ----
+
+local LIST = {
+  { title = "priority", right = true }, { title = "id" }, { title = "runs" }, { title = "what it does" },
+}
+
+local function list(pipeline)
+  local rows = {}
+  for i, each in ipairs(pipeline:order()) do
+    rows[i] = { tostring(each.setting.priority), each.processor.id, each.setting.enabled and "yes" or "no",
+      each.processor.description or each.processor.name }
+  end
+  return grid.render(LIST, rows, terminal.room())
+end
+
+---- One of them ----
+
+local FIELDS = {
+  { title = "setting" }, { title = "type" }, { title = "default" }, { title = "values", min = 12 },
+  { title = "meaning" },
+}
+
+local function shown(value)
+  if value == nil then return "" end
+  return type(value) == "string" and core.json.encode(value) or tostring(value)
+end
+
+local function describe(each)
+  local processor, rows = each.processor, {}
+  for i, field in ipairs(processor.config_fields or {}) do
+    local choices = settings.choices(field)
+    for n, choice in ipairs(choices) do
+      choices[n] = tostring(choice)
+    end
+    rows[i] = { field.key, field.type or "text", shown(field.default), table.concat(choices, " | "), field.label or "" }
+  end
+  local head = ("%s (%s): %s\npriority %s, %s\n"):format(processor.id, processor.name, processor.description or "",
+    tostring(each.setting.priority), each.setting.enabled and "runs by default" or "off by default")
+  if #rows == 0 then return head .. "It has no settings of its own.\n" end
+  local example = ("\n--set %s.%s=...\n"):format(processor.id, rows[1][1])
+  return ("%s\n%s%s"):format(head, grid.render(FIELDS, rows, terminal.room()), example)
+end
+
+local function find(pipeline, id)
+  failure.typed(pipeline.registry.entry, pipeline.registry, id)
+  for _, each in ipairs(pipeline:order()) do
+    if each.processor.id == id then return each end
+  end
+end
+
+local function field_data(field)
+  local choices = core.json.array(settings.choices(field))
+  return { key = field.key, label = field.label, type = field.type or "text", default = field.default,
+    placeholder = field.placeholder, options = #choices > 0 and choices or nil }
+end
+
+local function as_data(each)
+  local fields = core.json.array {}
+  for i, field in ipairs(each.processor.config_fields or {}) do
+    fields[i] = field_data(field)
+  end
+  return {
+    id = each.processor.id, name = each.processor.name, description = each.processor.description,
+    icon = each.processor.icon, priority = each.setting.priority, enabled = each.setting.enabled, isCore = each.is_core,
+    configFields = fields,
+  }
+end
+
+function command.run(given)
+  local pipeline = failure.typed(ebb.pipeline, { processors = given.plugins })
+  local chosen = given.id and { find(pipeline, given.id) } or pipeline:order()
+  local out
+  if given.json then
+    local data = core.json.array {}
+    for i, each in ipairs(chosen) do
+      data[i] = as_data(each)
+    end
+    out = core.json.encode(given.id and data[1] or data, { indent = 2 }) .. "\n"
+  else
+    out = given.id and describe(chosen[1]) or list(pipeline)
+  end
+  terminal.result(given.json and out or text.printable(out, true), given.output)
+end
+
+---- The merged settings of a pipeline, for `ebb pipeline --show-config` ----
+
+local CONFIG = {
+  { title = "priority", right = true }, { title = "processor" }, { title = "setting" }, { title = "value", max = 48 },
+  { title = "from" },
+}
+
+local function config_rows(each)
+  local setting, id = each.setting, each.processor.id
+  local rows = { { tostring(setting.priority), id, "enabled", tostring(setting.enabled), setting.origins.enabled } }
+  if setting.origins.priority ~= "default" then
+    rows[2] = { "", "", "priority", tostring(setting.priority), setting.origins.priority }
+  end
+  for _, field in ipairs(each.processor.config_fields or {}) do
+    rows[#rows + 1] = { "", "", field.key, shown(setting.values[field.key]), setting.origins[field.key] }
+  end
+  return rows
+end
+
+local function config_data(each)
+  local found = { id = each.processor.id, enabled = each.setting.enabled, priority = each.setting.priority,
+    settings = {}, origins = each.setting.origins }
+  for key, value in pairs(each.setting.values) do
+    found.settings[key] = value
+  end
+  return found
+end
+
+--- What `ebb pipeline --show-config` writes.
+---@param pipeline ebb.Pipeline
+---@param as_json? boolean
+---@return string
+function command.config(pipeline, as_json)
+  local rows, data = {}, core.json.array {}
+  for i, each in ipairs(pipeline:order()) do
+    data[i] = config_data(each)
+    for _, row in ipairs(config_rows(each)) do
+      rows[#rows + 1] = row
+    end
+  end
+  if as_json then return core.json.encode(data, { indent = 2 }) .. "\n" end
+  return text.printable(grid.render(CONFIG, rows, terminal.room()), true)
+end
+
+return command

@@ -1,0 +1,196 @@
+--- What flows through a pipeline: the messages, what they are made for, a blackboard, a log.
+--
+--     stored conversation --copies--> context.messages --processors--> request body
+--
+-- Messages are working copies, plain tables that processors change in place. What
+-- the run is made for (session, agent, user, abilities, time) can be read only.
+-- Whatever a processor needs of the world it asks for here: macros (`expand`),
+-- weights (`weigh`), the host (`call`); so a run under a fixed clock and seed is
+-- the same run every time.
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local values = require "ebb.support.values"
+
+---@class ebb.WorkingMessage    A working copy; every other field of the message is there too
+---@field role string            as it is spelled in the message: developer, function
+---@field content? string|table[]   a text, or parts: {type = "text", text =}, {type = "image_url", ...},
+---                              {type = "asset", attachment =}
+---@field attachments? ebb.Attachment[]   not yet resolved
+---@field source string          history | preset | depth | anchor | window | input | merged | placeholder | plugin
+---@field source_id? string|integer   of the preset, or of the message
+---@field seq? integer           of the stored message; nil once it stands for several or for none
+---@field origin? integer        seq of the stored message that it was once, for its marks
+---@field trusted? boolean       macros may be expanded in it
+
+---@class ebb.Attachment
+---@field id? string
+---@field name? string
+---@field path? string           beneath the allowed root
+---@field data? string           a data URI
+---@field mime? string
+---@field kind? "text"|"image"|"audio"|"video"|"document"|"file"
+---@field placeholder? string    text that its transcript replaces; else that follows after a newline
+
+---@class ebb.Processor
+---@field id string
+---@field name string
+---@field description? string
+---@field priority? number       a lower one runs earlier; default 900
+---@field icon? string
+---@field is_core? boolean       can be disabled, not removed
+---@field default_enabled? boolean   default true
+---@field config_fields? ebb.ConfigField[]
+---@field execute fun(context: ebb.Context, config: table)
+
+---@class ebb.ConfigField
+---@field key string
+---@field label? string
+---@field type? "text"|"number"|"boolean"|"select"
+---@field default? any
+---@field placeholder? string    what a form shows in the empty field
+---@field options? any[]         of a select: values, or {label =, value =}
+
+---@class ebb.LogEntry
+---@field processor string
+---@field level "info"|"warn"|"error"
+---@field message string
+---@field details? any
+
+---@class ebb.Context
+---@field messages ebb.WorkingMessage[]
+---@field session table          {id, name, variables}
+---@field user_profile? table    {name, description, ...}
+---@field agent_config table     the agent's file, in snake_case
+---@field capabilities table     {dialect, model, provider, vision, audio, video, document}
+---@field timestamp integer      ms
+---@field shared_data table      from one processor to a later one
+---@field logs ebb.LogEntry[]
+---@field preview boolean        nothing outside this context may change
+local Context = {}
+
+local context = {}
+
+local LEVELS = { info = true, warn = true, error = true }
+
+--- Adds a line to the log, under the name of the processor that runs.
+---@param level "info"|"warn"|"error"
+---@param message string
+---@param details? any
+function Context:log(level, message, details)
+  if not LEVELS[level] then
+    refuse("argument", ("log: the level is info, warn or error, not %s"):format(tostring(level)),
+      'context:log("info", "what happened")')
+  end
+  local run = self.run
+  run.logs[#run.logs + 1] = { processor = run.current, level = level, message = tostring(message), details = details }
+end
+
+--- Expands macros in text of the agent's or the user's own. What was reported lands in the log.
+---@param text string
+---@param options? { values?: table }
+---@return string
+function Context:expand(text, options)
+  return self.run.macros:expand(self, text, options)
+end
+
+--- Asks the host: `transcribe`, `asset`, `retrieve`. Within a run the same question
+--- has one answer, so that a stage that is tried twice does not ask twice.
+---@param service string
+---@param request table
+---@return any answer
+---@return string? why        there is none
+function Context:call(service, request)
+  local run = self.run
+  local key = service .. " " .. core.json.encode(request)
+  local known = run.answers[key]
+  if not known then
+    known = table.pack(run.ask(service, request))
+    run.answers[key] = known
+  end
+  return values.copy(known[1]), known[2]
+end
+
+--- Tokens of a request with these messages, framing and tools included.
+---@param messages ebb.WorkingMessage[]
+---@return integer tokens
+---@return ebb.Conversation chat   the request as a conversation of its own
+function Context:weigh(messages)
+  local chat = self.run.request:chat(messages)
+  return chat:tokens(), chat
+end
+
+--- The visible history as working copies, freshly made.
+---@return ebb.WorkingMessage[]
+function Context:history()
+  return self.run.request:history()
+end
+
+--- These messages as a conversation of its own, with the marks of the stored ones:
+--- something to trim. Its seqs are their places in the list.
+---@param messages ebb.WorkingMessage[]
+---@return ebb.Conversation
+function Context:history_chat(messages)
+  return self.run.request:history_chat(messages)
+end
+
+--- Do only built-in processors follow the one that runs?
+---@return boolean
+function Context:only_core_follows()
+  return self.run.only_core_follows()
+end
+
+--- What the request would weigh if the processors after this one had these messages; nil
+--- if one of them failed. They work on copies.
+---@param messages ebb.WorkingMessage[]
+---@return integer? tokens
+function Context:forecast(messages)
+  return self.run.forecast(self, messages)
+end
+
+local READ_ONLY = { session = true, user_profile = true, agent_config = true, capabilities = true, timestamp = true,
+  preview = true, logs = true }
+
+local OWN = { messages = true, shared_data = true }
+
+---@class ebb.ContextFields
+---@field messages? ebb.WorkingMessage[]
+---@field shared_data? table
+---@field run table              the engine's: logs, macros, answers, ask, request, forecast
+---@field session table
+---@field user_profile? table
+---@field agent_config table
+---@field capabilities table
+---@field timestamp integer
+---@field preview boolean
+
+---@param fields ebb.ContextFields
+---@return ebb.Context
+function context.new(fields)
+  local own = { messages = fields.messages or {}, shared_data = fields.shared_data or {} }
+  local read = { run = fields.run, logs = fields.run.logs }
+  for name in pairs(READ_ONLY) do
+    read[name] = read[name] or fields[name]
+  end
+  return setmetatable({}, {
+    __index = function(_, name)
+      local value = own[name]
+      if value == nil then value = read[name] end
+      if value == nil then value = Context[name] end
+      return value
+    end,
+    __newindex = function(_, name, value)
+      if not OWN[name] then
+        refuse("argument", ("context.%s can be read only"):format(tostring(name)),
+          "processors change messages and shared_data")
+      end
+      if type(value) ~= "table" then refuse("shape", ("context.%s is a table"):format(name)) end
+      own[name] = value
+    end,
+    __name = "Context",
+  })
+end
+
+context.methods = Context
+
+return context

@@ -1,0 +1,140 @@
+--- Runs processors in order.
+--
+--     messages --1--> --2--> --3--> ... --> request body
+--                 |
+--                 fails: the log names it; the messages are as they were before it;
+--                 the run stops, or under on_error = "skip" goes on with the next
+--
+-- Each processor runs in a coroutine of its own: it may ask the host and wait, and
+-- one that is not built in has fuel, so that it cannot run for ever.
+
+local blame = require "ebb.support.blame"
+local context_of = require "ebb.pipeline.context"
+local core = require "ebb.support.core"
+local request = require "ebb.pipeline.request"
+local values = require "ebb.support.values"
+
+local engine = {}
+
+local HOOK_STEP = 10000   -- instructions between two looks at the fuel
+
+---@class ebb.engine.Step
+---@field processor ebb.Processor
+---@field values table          its settings
+---@field is_core boolean
+
+---@class ebb.engine.Run
+---@field request ebb.Request
+---@field steps ebb.engine.Step[]
+---@field current? string       the id of the processor that runs
+---@field place integer         its place in steps
+---@field logs ebb.LogEntry[]
+---@field answers table         of the host, by question
+---@field fuel integer          instructions that a processor of others may take
+---@field on_error "stop"|"skip"
+---@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
+
+--- Stops the coroutine once its fuel is spent; from then on each instruction raises
+--- again, so that no pcall of its own can go on.
+local function burn(thread, fuel)
+  local left = fuel
+  debug.sethook(thread, function()
+    left = left - HOOK_STEP
+    if left > 0 then return end
+    debug.sethook(thread, function() error("out of fuel", 0) end, "", 1)
+    error(("out of fuel after %d instructions: does it loop?"):format(fuel), 0)
+  end, "", HOOK_STEP)
+end
+
+--- Runs a step to its end, handing what it asks of the host up to whoever runs us.
+---@return boolean ok
+---@return string? message
+---@return string? code
+local function run_step(run, step, context)
+  local execute = step.processor.execute
+  local thread = coroutine.create(function()
+    return blame.call(execute, execute, context, values.copy(step.values))
+  end)
+  if not step.is_core then burn(thread, run.fuel) end
+  local answer = table.pack()
+  while true do
+    local results = table.pack(coroutine.resume(thread, table.unpack(answer, 1, answer.n)))
+    if not results[1] then return false, tostring(results[2]) end
+    if coroutine.status(thread) == "dead" then return results[2], results[3], results[4] end
+    answer = table.pack()
+    if coroutine.isyieldable() then answer = table.pack(coroutine.yield(table.unpack(results, 2, results.n))) end
+  end
+end
+
+--- Runs a step and looks at what it left.
+local function attempt(run, step, context)
+  local ok, message, code = run_step(run, step, context)
+  if not ok then return nil, message, code or not step.is_core and "processor" or nil end
+  if step.is_core then return true end
+  local fine, problem = pcall(request.check, context.messages)
+  if fine then return true end
+  return nil, "it left " .. (core.is_error(problem) and problem.message or tostring(problem)), "processor"
+end
+
+local function state_of(run, context)
+  if run.on_error ~= "skip" then return nil end
+  return { messages = values.copy(context.messages), shared_data = values.copy(context.shared_data) }
+end
+
+local function restore(context, state)
+  if not state then return end
+  context.messages, context.shared_data = state.messages, state.shared_data
+end
+
+--- Runs the steps from number `first` on.
+---@param run ebb.engine.Run
+---@param context ebb.Context
+---@param first integer
+---@return true? done
+---@return string? message      names the processor
+---@return string? code
+function engine.run(run, context, first)
+  for place = first, #run.steps do
+    local step = run.steps[place]
+    run.current, run.place = step.processor.id, place
+    local before = state_of(run, context)
+    local ok, message, code = attempt(run, step, context)
+    if not ok then
+      context:log("error", message)
+      restore(context, before)
+      if run.on_error ~= "skip" then
+        return nil, ("processor '%s': %s"):format(step.processor.id, message), code or "processor"
+      end
+    end
+    if run.trace then run.trace(step, context.messages, message, run.request:chat(context.messages)) end
+  end
+  run.current = nil
+  return true
+end
+
+--- A run of the later steps on copies, whose logs and changes go with it.
+---@param run ebb.engine.Run
+---@param fields ebb.ContextFields
+---@param messages ebb.WorkingMessage[]
+---@param finish fun(messages: ebb.WorkingMessage[]): ebb.Conversation
+---@return integer? tokens
+function engine.forecast(run, fields, context, messages, finish)
+  local copy = {}
+  for name, value in pairs(run) do
+    copy[name] = value
+  end
+  copy.logs, copy.trace, copy.macros = {}, nil, run.macros:fork()
+  copy.forecast = function(from, list) return engine.forecast(copy, fields, from, list, finish) end
+  local trial = {}
+  for name, value in pairs(fields) do
+    trial[name] = value
+  end
+  trial.run, trial.preview = copy, true
+  trial.messages, trial.shared_data = values.copy(messages), values.copy(context.shared_data)
+  local made = context_of.new(trial)
+  if not engine.run(copy, made, run.place + 1) then return nil end
+  local ok, chat = pcall(finish, made.messages)
+  return ok and chat:tokens() or nil
+end
+
+return engine

@@ -1,0 +1,95 @@
+--- Macros of a run: one environment, made from whatever the run is made for.
+--
+-- Processors expand through the context. Variables that they set live in the
+-- environment, never in the session: the result of a run says what they have become,
+-- and whoever keeps sessions keeps them.
+
+local core = require "ebb.support.core"
+local found, macros = pcall(require, "ebb.macros")
+
+local expansion = {}
+
+---@class ebb.Expansion
+---@field environment? ebb.MacroEnvironment
+---@field reported table<string, boolean>     each unknown name is told once
+local Expansion = {}
+Expansion.__index = Expansion
+
+--- Texts of the visible history, for {{lastMessage}} and its like.
+local function history_of(chat)
+  return function(kind)
+    local role = kind ~= "last" and kind or nil
+    for i = #chat, 1, -1 do
+      local message = chat[i]
+      if (message.role == "user" or message.role == "assistant") and (not role or message.role == role) then
+        return message.text
+      end
+    end
+  end
+end
+
+local function values_of(made)
+  local agent, user, abilities = made.agent_config, made.user_profile or {}, made.capabilities
+  return {
+    user = user.name, persona = user.description, char = agent.name, agent = agent.name,
+    description = agent.description, personality = agent.personality, scenario = agent.scenario,
+    agent_version = agent.version, model = abilities.model, model_id = abilities.model,
+    model_name = abilities.model_name, provider = abilities.provider,
+    profile_id = abilities.profile, profile_name = abilities.profile, input = made.input,
+  }
+end
+
+---@param made table    the fields of the context, and chat, variables, seed, zone, input
+---@return ebb.Expansion
+function expansion.new(made)
+  local environment = found and macros.environment {
+    values = values_of(made), variables = made.variables, now = made.timestamp, zone = made.zone, seed = made.seed,
+    session_id = made.session.id, history = history_of(made.chat),
+  } or nil
+  return setmetatable({ environment = environment, reported = {} }, Expansion)
+end
+
+--- What is expanded in a fork is not known outside.
+---@return ebb.Expansion
+function Expansion:fork()
+  local environment = self.environment and self.environment:fork()
+  return setmetatable({ environment = environment, reported = {} }, Expansion)
+end
+
+local function tell(self, context, report)
+  for _, each in ipairs(report.unknown) do
+    if not self.reported[each.name] then
+      self.reported[each.name] = true
+      context:log("warn", ("unknown macro {{%s}} stays as it is"):format(each.name))
+    end
+  end
+  for _, problem in ipairs(report.errors) do
+    local message = type(problem) == "table" and (problem.message or core.json.encode(problem)) or problem
+    context:log("warn", tostring(message))
+  end
+end
+
+---@param context ebb.Context
+---@param text string
+---@param options? { values?: table }
+---@return string
+function Expansion:expand(context, text, options)
+  if not self.environment or not text:find("{{", 1, true) then return text end
+  local environment, before = self.environment, self.environment.values
+  if options and options.values then
+    environment.values = setmetatable(options.values, { __index = before })
+  end
+  local ok, expanded, report = pcall(macros.expand, text, environment)
+  environment.values = before
+  if not ok then error(expanded, 0) end
+  tell(self, context, report)
+  return expanded
+end
+
+--- The variables as they are now.
+---@return { local: table, global: table }
+function Expansion:variables()
+  return self.environment and self.environment.variables or { ["local"] = {}, global = {} }
+end
+
+return expansion

@@ -1,0 +1,294 @@
+--- From a stored conversation to the body of a request.
+--
+--     local pipeline = ebb.pipeline { agent = "agent.json", set = { "token-limiter.budget=4000" } }
+--     local result, message, code = pipeline:run(chat)
+--     print(result.body, result.tokens)
+--
+-- Processors run in order of their priority on copies of the visible history. The
+-- conversation is only read. A preview is the same run: the same clock, the same
+-- dice, the same bytes.
+
+local budgets = require "ebb.processors.token_limiter"
+local context = require "ebb.pipeline.context"
+local core = require "ebb.support.core"
+local engine = require "ebb.pipeline.engine"
+local expansion = require "ebb.pipeline.expansion"
+local files = require "ebb.pipeline.files"
+local options = require "ebb.support.options"
+local plugins = require "ebb.pipeline.plugins"
+local processors = require "ebb.processors"
+local refuse = require "ebb.support.refuse"
+local registry = require "ebb.pipeline.registry"
+local request = require "ebb.pipeline.request"
+local settings = require "ebb.pipeline.settings"
+local shares = require "ebb.pipeline.shares"
+local target = require "ebb.pipeline.target"
+local values = require "ebb.support.values"
+
+local pipeline = {}
+
+local FUEL = 200000000   -- instructions of a processor that is not built in: a second or two
+
+local NAMES = {
+  "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "fuel",
+  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
+}
+
+---@class ebb.Pipeline
+---@field registry ebb.Registry
+---@field given table
+---@field agent table
+---@field model_file? table
+---@field user? table
+---@field set ebb.SettingGiven[]
+local Pipeline = {}
+Pipeline.__index = Pipeline
+
+---- Making one ----
+
+local function set_of(made_registry, given)
+  local set = {}
+  for i, word in ipairs(given or {}) do
+    if type(word) ~= "string" then refuse("argument", 'set is a list of texts: { "token-limiter.budget=4000" }') end
+    set[i] = settings.parse(made_registry, word)
+  end
+  return set
+end
+
+local function check_given(given)
+  options.names(given, NAMES, "pipeline")
+  local on_error = given.on_error or "stop"
+  if on_error ~= "stop" and on_error ~= "skip" then
+    refuse("argument", ("on_error is 'stop' or 'skip', not '%s'"):format(tostring(on_error)))
+  end
+  local fuel = given.fuel or FUEL
+  if math.type(fuel) ~= "integer" or fuel < 1 then refuse("argument", "fuel is a number of instructions, 1 or more") end
+end
+
+---@param given? ebb.PipelineOptions
+---@return ebb.Pipeline
+function pipeline.new(given)
+  given = given or {}
+  if type(given) ~= "table" then refuse("argument", 'pipeline takes a table: ebb.pipeline { agent = "agent.json" }') end
+  check_given(given)
+  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()) }, Pipeline)
+  for _, each in ipairs(given.processors or {}) do
+    for _, processor in ipairs(plugins.load(each)) do
+      made.registry:register(processor)
+    end
+  end
+  made.agent, made.agent_path = files.read("agent", given.agent or {})
+  if given.model_config then made.model_file = files.read("model", given.model_config) end
+  if given.user_profile then made.user = files.read("user", given.user_profile) end
+  made.set = set_of(made.registry, given.set)
+  made:settings()   -- mistakes are told now
+  return made
+end
+
+--- All settings by id, with where they came from.
+---@return table<string, ebb.Setting>
+function Pipeline:settings()
+  local of_model = self.model_file and self.model_file.processors
+  return settings.merge(self.registry, of_model, self.agent.processors, self.set)
+end
+
+--- What runs, in order; also what is disabled.
+---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean }[]
+function Pipeline:order()
+  local found, order = self:settings(), {}
+  local list = self.registry:list(function(entry) return found[entry.processor.id].priority end)
+  for i, entry in ipairs(list) do
+    order[i] = { processor = entry.processor, setting = found[entry.processor.id], is_core = entry.is_core }
+  end
+  return order
+end
+
+---- One run ----
+
+local function steps_of(self)
+  local steps, skipped = {}, {}
+  for _, each in ipairs(self:order()) do
+    if each.setting.enabled then
+      steps[#steps + 1] = { processor = each.processor, values = each.setting.values, is_core = each.is_core }
+    else
+      skipped[#skipped + 1] = each.processor.id
+    end
+  end
+  return steps, skipped
+end
+
+--- An integer from a text, the same one everywhere.
+local function seed_from(text)
+  return tonumber(core.vocab.sha256(text):sub(1, 15), 16)
+end
+
+local function session_of(self, chat)
+  local session = values.copy(self.given.session or {})
+  local first = chat:all()[1]
+  session.id = session.id or core.vocab.sha256(first and first.json or ""):sub(1, 16)
+  return session
+end
+
+local function variables_of(self, session)
+  local found = { ["local"] = {}, global = {} }
+  for _, source in ipairs { self.user or {}, self.agent, session } do   -- the last one decides
+    for group, variables in pairs(source.variables or {}) do
+      for name, value in pairs(variables) do
+        found[group][name] = value
+      end
+    end
+  end
+  return found
+end
+
+local function fields_of(self, chat, preview)
+  local session = session_of(self, chat)
+  local newest = chat[#chat]
+  local made = {
+    chat = chat, preview = preview or false, session = session, timestamp = self.given.now or os.time() * 1000,
+    agent_config = values.copy(self.agent), user_profile = self.user, zone = self.given.zone,
+    capabilities = target.capabilities(self, chat), variables = variables_of(self, session),
+    seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
+  }
+  made.run = { macros = expansion.new(made) }
+  made.session = values.read_only(session, "session")
+  made.user_profile = values.read_only(self.user, "user_profile")
+  made.capabilities = values.read_only(made.capabilities, "capabilities")
+  return made
+end
+
+--- Answers of the host; in a task, whoever steps it may answer too.
+local function ask_of(self, in_task)
+  local host = self.given.host or {}
+  return function(service, asked)
+    if host[service] then return host[service](asked) end
+    if in_task then return coroutine.yield { service = service, request = asked } end
+    return nil, ("the host does not answer '%s'"):format(service)
+  end
+end
+
+--- The request as it is sent: checked, and mended where a provider would refuse it.
+local function finish(run, messages)
+  local chat = run.request:chat(messages)
+  local violations, dialect = chat:check()
+  if #violations == 0 then return chat end
+  local copy, report = run.repaired(chat, { dialect = dialect })
+  return copy, report
+end
+
+local function only_core_follows(run)
+  return function()
+    for place = run.place + 1, #run.steps do
+      if not run.steps[place].is_core then return false end
+    end
+    return true
+  end
+end
+
+local function prepare(self, chat, asked)
+  local made = fields_of(self, chat, asked.preview)
+  local run = made.run
+  run.steps, run.skipped = steps_of(self)
+  run.logs, run.answers, run.fuel = {}, {}, self.given.fuel or FUEL
+  run.on_error, run.trace = self.given.on_error or "stop", asked.trace
+  run.ask = ask_of(self, asked.in_task)
+  run.request = request.open(chat, target.members(self), target.parse_options(self, chat))
+  run.repaired = require("ebb.support.repair").run
+  run.only_core_follows = only_core_follows(run)
+  run.forecast = function(from, messages)
+    return engine.forecast(run, made, from, messages, function(list) return (finish(run, list)) end)
+  end
+  return run, context.new(made)
+end
+
+--- Attachments that no stage took do not travel; nobody should have to guess that.
+local function tell_left(from, messages)
+  for i, message in ipairs(messages) do
+    if message.attachments and #message.attachments > 0 then
+      local text = "messages[%d]: %d attachments are not sent: nothing resolved them"
+      from:log("warn", text:format(i, #message.attachments))
+    end
+  end
+end
+
+local function tell_repair(from, report)
+  if not report then return end
+  for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
+    from:log("warn", ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason))
+  end
+  for _, violation in ipairs(report.left) do
+    from:log("warn", ("%s would refuse message %d: %s: %s"):format(report.dialect, violation.index, violation.code,
+      violation.text))
+  end
+end
+
+local function budget_of(run, made)
+  for _, step in ipairs(run.steps) do
+    if step.processor.id == "token-limiter" then return budgets.budget(made.capabilities, step.values) end
+  end
+end
+
+---@class ebb.PipelineResult
+---@field body string               the request, as JSON
+---@field chat ebb.Conversation     the same as a conversation, counted
+---@field tokens integer
+---@field trust string
+---@field budget? integer
+---@field messages ebb.WorkingMessage[]   before they were mended
+---@field logs ebb.LogEntry[]
+---@field repair? ebb.RepairReport
+---@field shared_data table
+---@field skipped string[]          processors that are disabled
+---@field parts { role: string, source: string, tokens: integer, text: string }[]   the messages that are sent
+---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
+---@field variables table           {local, global}, as the macros left them
+
+--- The result, or nil, message, code and what is known all the same.
+local function conclude(run, made)
+  run.current = "request"
+  tell_left(made, made.messages)
+  local ok, chat, report = pcall(finish, run, made.messages)
+  if not ok then
+    return nil, core.is_error(chat) and chat.message or tostring(chat), core.is_error(chat) and chat.code or "processor"
+  end
+  tell_repair(made, report)
+  local tokens, trust = chat:tokens()
+  local result = {
+    body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, made),
+    messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,
+    skipped = run.skipped, variables = run.macros:variables(),
+  }
+  result.parts = shares.parts(chat, made.messages)
+  result.shares = shares.by_source(result.parts, tokens)
+  if result.budget and tokens > result.budget then
+    return nil, ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget), "cannot_fit",
+      result
+  end
+  return result
+end
+
+--- Runs all processors. `trace(step, messages, failure)` is called after each.
+---@param chat ebb.Conversation
+---@param asked? { preview?: boolean, trace?: function }
+---@return ebb.PipelineResult? result
+---@return string? message
+---@return string? code
+---@return table? partial         logs of what was done
+function Pipeline:run(chat, asked)
+  asked = asked or {}
+  local run, made = prepare(self, chat, asked)
+  local ok, message, code = engine.run(run, made, 1)
+  if not ok then return nil, message, code, { logs = run.logs, skipped = run.skipped } end
+  return conclude(run, made)
+end
+
+--- The same without effects outside.
+function Pipeline:preview(chat, asked)
+  local copy = { preview = true }
+  for name, value in pairs(asked or {}) do
+    copy[name] = value
+  end
+  return self:run(chat, copy)
+end
+
+return pipeline

@@ -1,0 +1,54 @@
+--- Processors of others: a Lua file or a folder of them, or a table as it is.
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.support.script_file"
+
+local plugins = {}
+
+--- One processor, or a list of them.
+local function as_list(value, where)
+  if type(value) ~= "table" then
+    refuse("shape", ("%s: expected a processor or a list of them, the file returned %s"):format(where, type(value)),
+      'return { id = "my-step", name = "My step", execute = function(context, config) ... end }')
+  end
+  if value.execute ~= nil or value.id ~= nil then return { value } end
+  return value
+end
+
+local function from_file(path)
+  local value, message, code = script_file.load(path)
+  if message then refuse(code == "script" and "processor" or code, message) end
+  return as_list(value, path)
+end
+
+local function from_folder(folder)
+  local entries = core.list_folder(folder)
+  if not entries then return nil end
+  table.sort(entries)
+  local list = {}
+  for _, entry in ipairs(entries) do
+    if entry:find "%.lua$" then
+      for _, processor in ipairs(from_file(("%s/%s"):format(folder, entry))) do
+        list[#list + 1] = processor
+      end
+    end
+  end
+  if #list == 0 then refuse("absent", folder .. ": there is no Lua file in this folder") end
+  return list
+end
+
+--- The processors that are meant.
+---@param given string|ebb.Processor    a file, a folder, or one as it is
+---@return ebb.Processor[]
+function plugins.load(given)
+  if type(given) == "table" then return as_list(given, "processor") end
+  if type(given) ~= "string" then refuse("argument", "a processor is a table, a Lua file or a folder of them") end
+  if not given:find "%.lua$" then
+    local list = from_folder((given:gsub("/+$", "")))
+    if list then return list end
+  end
+  return from_file(given)
+end
+
+return plugins

@@ -1,0 +1,169 @@
+--- Which processors there are, in which order they run.
+--
+-- A lower priority runs earlier; equal ones in the order in which their ids were
+-- first registered. Registering an id again replaces it in its place. Core
+-- processors can be disabled, not removed.
+
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local settings = require "ebb.pipeline.settings"
+local suggest = require "ebb.support.suggest"
+
+local registry = {}
+
+local PLUGIN_PRIORITY = 900
+local STEP = 100   -- between the priorities that a reordering gives
+
+local FIELDS = { "id", "name", "description", "priority", "icon", "is_core", "default_enabled", "config_fields",
+  "execute" }
+
+--- Ids that stand for several.
+registry.groups = {
+  ["message-formatters"] = { "merge-system", "merge-roles", "convert-system", "alternate-roles" },
+}
+
+---@class ebb.RegistryEntry
+---@field processor ebb.Processor
+---@field priority number
+---@field enabled boolean
+---@field place integer        of registration
+
+---@class ebb.Registry
+---@field entries table<string, ebb.RegistryEntry>
+local Registry = {}
+Registry.__index = Registry
+
+local TYPES = {
+  id = "string", name = "string", description = "string", priority = "number", icon = "string", is_core = "boolean",
+  default_enabled = "boolean", execute = "function",
+}
+
+--- A processor, or a refusal that says what it lacks.
+local function check(processor)
+  if type(processor) ~= "table" then
+    refuse("shape", "a processor is a table, not " .. type(processor),
+      '{ id = "my-step", name = "My step", execute = function(context, config) ... end }')
+  end
+  local where = ("processor '%s'"):format(tostring(processor.id))
+  for field in pairs(processor) do
+    if not options.contains(FIELDS, field) then
+      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
+    end
+  end
+  for _, field in ipairs { "id", "name", "execute" } do
+    if processor[field] == nil then refuse("shape", ("%s: %s is missing"):format(where, field)) end
+  end
+  for field, kind in pairs(TYPES) do
+    local value = processor[field]
+    if value ~= nil and type(value) ~= kind then
+      refuse("shape", ("%s: %s is a %s, not %s"):format(where, field, kind, type(value)))
+    end
+  end
+  if not processor.id:find "^[%w_%-:]+$" then
+    refuse("shape", where .. ": an id has letters, digits, - and _ only")   -- a dot begins the key of a setting
+  end
+  if registry.groups[processor.id] then refuse("shape", where .. " is the name of a group") end
+  settings.declare(processor.config_fields, where)
+  return processor
+end
+
+--- Takes a processor in. One that is known is replaced, and stays core if it was.
+---@param processor ebb.Processor
+---@return ebb.Processor? replaced
+function Registry:register(processor)
+  check(processor)
+  local known = self.entries[processor.id]
+  if not known then self.count = self.count + 1 end
+  self.entries[processor.id] = {
+    processor = processor,
+    priority = processor.priority or PLUGIN_PRIORITY,
+    enabled = processor.default_enabled ~= false,
+    is_core = processor.is_core or known and known.is_core or false,
+    place = known and known.place or self.count,
+  }
+  return known and known.processor
+end
+
+--- The entry of an id; an unknown one is refused.
+---@param id string
+---@return ebb.RegistryEntry
+function Registry:entry(id)
+  local entry = self.entries[id]
+  if entry then return entry end
+  return refuse("unknown_name", ("there is no processor '%s'"):format(tostring(id)),
+    suggest.nearest(tostring(id), suggest.names(self.entries)) and suggest.hint(id, suggest.names(self.entries))
+      or "`ebb processors` lists them")
+end
+
+---@param id string
+function Registry:remove(id)
+  if self:entry(id).is_core then
+    refuse("argument", ("'%s' is a core processor: it cannot be removed"):format(id), "disable it")
+  end
+  self.entries[id] = nil
+end
+
+---@param id string
+---@param enabled? boolean     default true
+function Registry:enable(id, enabled)
+  self:entry(id).enabled = enabled ~= false
+end
+
+---@param id string
+function Registry:disable(id) self:enable(id, false) end
+
+--- The entries in the order in which they run. `priority_of(entry)` may say otherwise
+--- than the registration.
+---@param priority_of? fun(entry: ebb.RegistryEntry): number
+---@return ebb.RegistryEntry[]
+function Registry:list(priority_of)
+  priority_of = priority_of or function(entry) return entry.priority end
+  local list = {}
+  for _, entry in pairs(self.entries) do
+    list[#list + 1] = entry
+  end
+  table.sort(list, function(a, b)
+    local first, second = priority_of(a), priority_of(b)
+    if first ~= second then return first < second end
+    return a.place < b.place
+  end)
+  return list
+end
+
+--- Gives the ids the priorities 100, 200, 300 ...; those that are not named follow in their old order.
+---@param ids string[]
+function Registry:reorder(ids)
+  local order, named = {}, {}
+  for _, id in ipairs(ids) do
+    if named[id] then refuse("argument", ("reorder: '%s' stands twice in the list"):format(id)) end
+    order[#order + 1], named[id] = self:entry(id), true
+  end
+  for _, entry in ipairs(self:list()) do
+    if not named[entry.processor.id] then order[#order + 1] = entry end
+  end
+  for i, entry in ipairs(order) do
+    entry.priority = i * STEP
+  end
+end
+
+--- The ids that a word of a configuration means: a group, or one processor.
+---@param word string
+---@return string[]
+function Registry:ids_of(word)
+  local group = registry.groups[word]
+  if group then return group end
+  self:entry(word)
+  return { word }
+end
+
+---@param processors? ebb.Processor[]
+---@return ebb.Registry
+function registry.new(processors)
+  local made = setmetatable({ entries = {}, count = 0 }, Registry)
+  for _, processor in ipairs(processors or {}) do
+    made:register(processor)
+  end
+  return made
+end
+
+return registry

@@ -1,0 +1,294 @@
+--- What processors can be told: declared by their config_fields, checked here.
+--
+--     defaults  <-  the model's entry  <-  the agent's entry  <-  single settings
+--                   (an entry replaces the one before it whole)   (one key each)
+--
+-- An entry is {enabled?, priority?, and keys of the config_fields}. Every value
+-- keeps where it came from, for --show-config.
+
+local core = require "ebb.support.core"
+local names_of = require "ebb.support.names"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+
+local settings = {}
+
+local FIELD = { "key", "label", "type", "default", "placeholder", "options", "help" }
+local TYPES = { text = true, number = true, boolean = true, select = true }
+
+--- What every processor can be told.
+local COMMON = {
+  { key = "enabled", type = "boolean", label = "Does it run at all?" },
+  { key = "priority", type = "number", label = "Its place in the order: a lower one runs earlier" },
+}
+
+local function shown(value)
+  if type(value) == "string" then return ("'%s'"):format(value) end
+  return type(value) == "table" and "a table" or tostring(value)
+end
+
+--- The values of a select.
+---@param field ebb.ConfigField
+---@return any[]
+function settings.choices(field)
+  local choices = {}
+  for i, option in ipairs(field.options or {}) do
+    choices[i] = type(option) == "table" and option.value or option
+  end
+  return choices
+end
+
+local function is_number(value)
+  return type(value) == "number" and value == value and math.abs(value) ~= math.huge
+end
+
+local EXPECTED = {
+  text = function(value) return type(value) == "string", "a text" end,
+  number = function(value) return is_number(value), "a number" end,
+  boolean = function(value) return type(value) == "boolean", "true or false" end,
+  select = function(value, field)
+    local choices, words = settings.choices(field), {}
+    for i, choice in ipairs(choices) do
+      words[i] = tostring(choice)
+    end
+    return options.contains(choices, value), "one of " .. table.concat(words, ", "), words
+  end,
+}
+
+--- Refuses a value that is none of the field's.
+local function check_value(field, value, where)
+  local fits, expected, words = EXPECTED[field.type or "text"](value, field)
+  if fits then return value end
+  local nearest = words and suggest.nearest(tostring(value), words)
+  refuse("argument", ("%s: expected %s, got %s"):format(where, expected, shown(value)),
+    nearest and ("did you mean '%s'?"):format(nearest))
+end
+
+local function declare_one(field, where, seen)
+  if type(field) ~= "table" or type(field.key) ~= "string" or not field.key:find "^%l[%w_]*$" then
+    refuse("shape", where .. ": a config field has a key in snake_case", '{ key = "budget", type = "number" }')
+  end
+  where = ("%s, field '%s'"):format(where, field.key)
+  for name in pairs(field) do
+    if not options.contains(FIELD, name) then
+      refuse("shape", ("%s: unknown '%s'"):format(where, tostring(name)), suggest.hint(name, FIELD))
+    end
+  end
+  if seen[field.key] or field.key == "enabled" or field.key == "priority" then
+    refuse("shape", where .. " is there already")
+  end
+  seen[field.key] = true
+  if not TYPES[field.type or "text"] then
+    local hint = suggest.hint(field.type, suggest.names(TYPES))
+    refuse("shape", ("%s: unknown type %s"):format(where, shown(field.type)), hint)
+  end
+  if field.type == "select" and (type(field.options) ~= "table" or #field.options == 0) then
+    refuse("shape", where .. ": a select needs options = { ... }")
+  end
+  if field.default ~= nil then check_value(field, field.default, where .. ": its default") end
+end
+
+--- Checks declarations: a mistake of whoever wrote the processor.
+---@param fields? ebb.ConfigField[]
+---@param where string
+function settings.declare(fields, where)
+  if fields == nil then return end
+  if type(fields) ~= "table" then refuse("shape", where .. ": config_fields is a list") end
+  local seen = {}
+  for _, field in ipairs(fields) do
+    declare_one(field, where, seen)
+  end
+end
+
+--- The field of a key, in either spelling.
+---@param processor ebb.Processor
+---@param key string
+---@return ebb.ConfigField?
+function settings.field(processor, key)
+  key = names_of.snake(key)
+  for _, list in ipairs { processor.config_fields or {}, COMMON } do
+    for _, field in ipairs(list) do
+      if field.key == key then return field end
+    end
+  end
+end
+
+local function known_keys(processors)
+  local keys = { "enabled", "priority" }
+  for _, processor in ipairs(processors) do
+    for _, field in ipairs(processor.config_fields or {}) do
+      keys[#keys + 1] = field.key
+    end
+  end
+  return keys
+end
+
+--- Reads one key for those of the processors that have it; nobody: refused.
+local function spread(processors, word, key, read, put)
+  local found = false
+  for _, processor in ipairs(processors) do
+    local field = settings.field(processor, key)
+    if field then
+      found = true
+      put(processor.id, field, read(field))
+    end
+  end
+  if not found then
+    refuse("unknown_name", ("processor '%s' has no setting '%s'"):format(word, key),
+      suggest.hint(key, known_keys(processors)))
+  end
+end
+
+---@class ebb.Setting
+---@field enabled boolean
+---@field priority number
+---@field values table<string, any>      what execute gets
+---@field origins table<string, "default"|"model"|"agent"|"set">
+
+local function default_of(entry)
+  local setting = { enabled = entry.enabled, priority = entry.priority, values = {},
+    origins = { enabled = "default", priority = "default" } }
+  for _, field in ipairs(entry.processor.config_fields or {}) do
+    setting.values[field.key], setting.origins[field.key] = field.default, "default"
+  end
+  return setting
+end
+
+local function put_value(setting, key, value, origin)
+  if key == "enabled" or key == "priority" then setting[key] = value else setting.values[key] = value end
+  setting.origins[key] = origin
+end
+
+local function processors_of(registry, word)
+  local processors = {}
+  for i, id in ipairs(registry:ids_of(word)) do
+    processors[i] = registry:entry(id).processor
+  end
+  return processors
+end
+
+--- Lays the entries of one source over what is there. What an entry does not name is the default again.
+local function lay_one(found, registry, entry, origin)
+  local processors = processors_of(registry, entry.id)
+  for _, processor in ipairs(processors) do
+    found[processor.id] = default_of(registry:entry(processor.id))
+    put_value(found[processor.id], "enabled", entry.enabled ~= false, origin)   -- who configures it wants it to run
+  end
+  for key, value in pairs(entry.values) do
+    local where = ("%s.%s of the %s"):format(entry.id, key, origin)
+    spread(processors, entry.id, key, function(field) return check_value(field, value, where) end,
+      function(id, field, read) put_value(found[id], field.key, read, origin) end)
+  end
+end
+
+--- Groups come first, so that an entry for one of theirs has the last word.
+local function lay(found, registry, entries, origin)
+  for _, groups in ipairs { true, false } do
+    for _, entry in ipairs(entries) do
+      if (#registry:ids_of(entry.id) > 1) == groups then lay_one(found, registry, entry, origin) end
+    end
+  end
+end
+
+---@class ebb.ProcessorEntry     of a model or an agent
+---@field id string
+---@field enabled? boolean
+---@field values table<string, any>
+
+---@class ebb.SettingGiven       one key
+---@field id string
+---@field key string
+---@field value any
+
+--- All settings, merged.
+---@param registry ebb.Registry
+---@param model? ebb.ProcessorEntry[]
+---@param agent? ebb.ProcessorEntry[]
+---@param given? ebb.SettingGiven[]
+---@return table<string, ebb.Setting>   by id
+function settings.merge(registry, model, agent, given)
+  local found = {}
+  for id, entry in pairs(registry.entries) do
+    found[id] = default_of(entry)
+  end
+  lay(found, registry, model or {}, "model")
+  lay(found, registry, agent or {}, "agent")
+  for _, each in ipairs(given or {}) do
+    local where = ("%s.%s"):format(each.id, each.key)
+    spread(processors_of(registry, each.id), each.id, each.key,
+      function(field) return check_value(field, each.value, where) end,
+      function(id, field, read) put_value(found[id], field.key, read, "set") end)
+  end
+  return found
+end
+
+local FROM_TEXT = {
+  text = function(text) return text end,
+  number = function(text) return math.tointeger(tonumber(text)) or tonumber(text) end,
+  boolean = function(text)
+    local known = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false, ["0"] = false }
+    return known[text:lower()]
+  end,
+  select = function(text, field)
+    for _, choice in ipairs(settings.choices(field)) do
+      if tostring(choice) == text then return choice end
+    end
+    return text
+  end,
+}
+
+--- Reads "id.key=value" as it stands on a command line.
+---@param registry ebb.Registry
+---@param word string
+---@return ebb.SettingGiven
+function settings.parse(registry, word)
+  local id, key, text = word:match "^([^.=]+)%.([%w_]+)=(.*)$"
+  if not id then
+    refuse("argument", ("expected id.key=value, got '%s'"):format(word), "token-limiter.budget=4000")
+  end
+  local value
+  spread(processors_of(registry, id), id, key, function(field)
+    local read = FROM_TEXT[field.type or "text"](text, field)
+    if read == nil then read = text end   -- the check says what was expected
+    return check_value(field, read, ("%s.%s"):format(id, key))
+  end, function(_, _, read) value = read end)
+  return { id = id, key = key, value = value }
+end
+
+--- The entries of a configuration in either form:
+---     {"token-limiter": {"budget": 4000}}     [{"id": "token-limiter", "budget": 4000}, "merge-roles"]
+---@param given any
+---@param fail fun(message: string, path: any[])    raises
+---@return ebb.ProcessorEntry[]
+function settings.entries(given, fail)
+  local entries, seen = {}, {}
+  local function add(id, fields, path)
+    if type(id) ~= "string" then fail("expected the id of a processor", path) end
+    if seen[id] then fail(("'%s' stands there twice"):format(id), path) end
+    seen[id] = true
+    local entry = { id = id, values = {} }
+    for key, value in pairs(fields) do
+      if key == "enabled" then
+        if type(value) ~= "boolean" then fail("expected true or false", { path[1], key }) end
+        entry.enabled = value
+      elseif not (path.list and (key == "id" or key == "type")) then
+        entry.values[key] = value
+      end
+    end
+    entries[#entries + 1] = entry
+  end
+  if type(given) ~= "table" then fail("expected settings by the ids of processors", {}) end
+  local is_list = given[1] ~= nil
+  for key, fields in pairs(given) do
+    local path = { key, list = is_list }
+    if is_list and type(fields) == "string" then fields = { id = fields } end
+    if type(fields) == "boolean" and not is_list then fields = { enabled = fields } end
+    if type(fields) ~= "table" or fields == core.json.null then fail("expected an object of settings", path) end
+    add(is_list and (fields.id or fields.type) or key, fields, path)
+  end
+  table.sort(entries, function(a, b) return a.id < b.id end)
+  return entries
+end
+
+return settings

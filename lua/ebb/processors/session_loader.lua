@@ -1,0 +1,82 @@
+--- Processor: the visible history as working copies.
+--
+-- Everything after it works on copies: the stored conversation is never touched.
+-- Attachments stay references until the last stage. What has nothing to say (a
+-- blank text without calls, attachments or anything else) is left out.
+
+local core = require "ebb.support.core"
+
+local null = core.json.null
+
+--- Fields that say something where the content says nothing.
+local SPEAKS = { "tool_calls", "function_call", "tool_call_id", "refusal", "audio", "attachments" }
+
+local REASONING = { "reasoning_content", "reasoning", "reasoning_details" }
+
+local REASONING_PARTS = { reasoning = true, thinking = true, redacted_thinking = true }
+
+local function is_blank(message)
+  for _, field in ipairs(SPEAKS) do
+    if message[field] ~= nil and message[field] ~= null then return false end
+  end
+  local content = message.content
+  if type(content) == "string" then return not content:find "%S" end
+  if type(content) ~= "table" then return true end
+  for _, part in ipairs(content) do
+    if part.type ~= "text" or type(part.text) ~= "string" or part.text:find "%S" then return false end
+  end
+  return true
+end
+
+--- Results become what the user says, and nothing calls for them any more.
+local function without_tools(message)
+  if message.role == "tool" or message.role == "function" then
+    message.role, message.tool_call_id, message.name = "user", nil, nil
+  end
+  message.tool_calls, message.function_call = nil, nil
+  if message.content == nil or message.content == null then message.content = "" end
+end
+
+local function drop_reasoning(message)
+  for _, field in ipairs(REASONING) do
+    message[field] = nil
+  end
+  if type(message.content) ~= "table" then return end
+  for i = #message.content, 1, -1 do
+    local kind = message.content[i].type
+    if REASONING_PARTS[kind] then table.remove(message.content, i) end
+  end
+end
+
+local function keeps_reasoning(message, which)
+  if which == "with_calls" then return message.tool_calls ~= nil or message.function_call ~= nil end
+  return which == "all"
+end
+
+---@type ebb.Processor
+return {
+  id = "session-loader",
+  name = "Session loader",
+  description = "loads the visible history, as copies; attachments stay references",
+  priority = 100,
+  is_core = true,
+  config_fields = {
+    { key = "skip_blank", type = "boolean", default = true, label = "Leave out messages that say nothing" },
+    { key = "tool_to_user", type = "boolean", default = false,
+      label = "Tool results become user messages, and calls go: for models without tools" },
+    { key = "reasoning", type = "select", default = "all", options = { "all", "with_calls", "none" },
+      label = "Whose reasoning is sent: all, messages with tool calls, none" },
+  },
+
+  execute = function(context, config)
+    local loaded, blank = {}, 0
+    for _, message in ipairs(context:history()) do
+      if config.reasoning ~= "all" and not keeps_reasoning(message, config.reasoning) then drop_reasoning(message) end
+      if config.tool_to_user then without_tools(message) end
+      if config.skip_blank and is_blank(message) then blank = blank + 1 else loaded[#loaded + 1] = message end
+    end
+    context.messages = loaded
+    context:log("info", ("%d messages loaded"):format(#loaded))
+    if blank > 0 then context:log("info", ("%d blank messages left out"):format(blank)) end
+  end,
+}

@@ -1,0 +1,309 @@
+--- Processor: keeps the request within its budget, by dropping history.
+--
+--     budget = fixed part + history + what later stages add (growth)
+--
+-- Only history is trimmed, by a policy of ebb.policies, on which guards hold and
+-- which tears no unit. Everything else (presets, injections, framing, tools) is the
+-- fixed part. What later stages add or save is not guessed: they are tried on
+-- copies (`forecast`), and the history is cut again by as much as they made of it.
+--
+-- Invariant: what leaves here fits once the later stages have run, or it is refused.
+
+local core = require "ebb.support.core"
+local policies = require "ebb.policies"
+local refuse = require "ebb.support.refuse"
+local trim = require "ebb.policies.trim"
+local values = require "ebb.support.values"
+
+local ATTEMPTS = 6            -- until the growth is found; it hardly changes after the second
+local SLACK = 16              -- tokens that are not worth another attempt
+local GROWTH_MAX = 64         -- per message, by the stages of ours: then nobody needs to look
+local ATTACHMENT_MAX = 4096   -- per attachment
+
+local limiter = {}
+
+---- The history by itself ----
+
+---@class ebb.limiter.Parts
+---@field history ebb.WorkingMessage[]
+---@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history stand before it
+
+local function parts_of(messages)
+  local parts = { history = {}, fixed = {} }
+  for _, message in ipairs(messages) do
+    if message.source == "history" then
+      parts.history[#parts.history + 1] = message
+    else
+      parts.fixed[#parts.fixed + 1] = { message = message, rank = #parts.history }
+    end
+  end
+  return parts
+end
+
+--- The fixed part and what is left of the history, in their old order. An item of
+--- `kept` is {message, place in the history before}.
+local function woven(parts, kept)
+  local messages, next_fixed = {}, 1
+  local function add_fixed(place)
+    while parts.fixed[next_fixed] and parts.fixed[next_fixed].rank < place do
+      messages[#messages + 1] = parts.fixed[next_fixed].message
+      next_fixed = next_fixed + 1
+    end
+  end
+  for _, each in ipairs(kept) do
+    add_fixed(each.place)
+    messages[#messages + 1] = each.message
+  end
+  add_fixed(math.huge)
+  return messages
+end
+
+--- What a policy wrote, as a working copy: the fields of the message, the rest as it was.
+local function rewritten(handle, before)
+  local copy = core.json.decode(handle.json)
+  copy.source, copy.source_id = "history", before and before.source_id
+  copy.origin, copy.attachments = before and before.origin, before and before.attachments
+  return copy
+end
+
+--- What stands in the list that was trimmed; its first messages have their places as seq.
+local function kept_of(chat, parts, ledger)
+  local place_of, kept, last = {}, {}, 0
+  for _, entry in ipairs(ledger) do
+    if entry.replacement then place_of[entry.replacement] = place_of[entry.seq] or entry.seq end
+  end
+  for i, handle in ipairs(chat) do
+    local place = handle.seq <= #parts.history and handle.seq or place_of[handle.seq]
+    local before = place and parts.history[place]
+    local message = handle.seq <= #parts.history and before or rewritten(handle, before)
+    last = place or last
+    kept[i] = { message = message, place = last }
+  end
+  return kept
+end
+
+---- One cut ----
+
+---@class ebb.limiter.Cut
+---@field messages ebb.WorkingMessage[]
+---@field tokens integer           before later stages
+---@field report ebb.TrimReport
+
+---@class ebb.limiter.Plan
+---@field context ebb.Context
+---@field config table
+---@field budget integer
+---@field parts ebb.limiter.Parts
+---@field fixed integer            tokens of the fixed part
+
+local function history_chat(plan)
+  return plan.context:history_chat(plan.parts.history)
+end
+
+--- The newest message that went, cut short, if it alone made its unit and now fits.
+local function cut_short(plan, report, room)
+  local count = math.tointeger(plan.config.retained_characters) or 0
+  if count <= 0 then return nil end
+  local place = 0
+  for _, entry in ipairs(report.ledger) do
+    if entry.action == "dropped" then place = math.max(place, entry.seq) end
+  end
+  local message = plan.parts.history[place]
+  local whole = message and type(message.content) == "string" and not message.tool_calls and not message.tool_call_id
+  if not whole then return nil end
+  local stop = utf8.offset(message.content, count + 1)
+  local copy = values.copy(message)
+  copy.content = message.content:sub(1, (stop or #message.content + 1) - 1) .. plan.config.retained_note
+  copy.seq, copy.attachments, copy.reasoning_content, copy.reasoning = nil, nil, nil, nil
+  local cost = plan.context:weigh { copy } - plan.context:weigh {}
+  if cost <= room then return { message = copy, place = place }, cost end
+end
+
+local function add_short(kept, short)
+  local at = 1
+  while kept[at] and kept[at].place < short.place do
+    at = at + 1
+  end
+  table.insert(kept, at, short)
+end
+
+--- Trims the history so that everything weighs `budget` at most.
+---@param plan ebb.limiter.Plan
+---@param growth integer
+---@return ebb.limiter.Cut?
+---@return string? message
+---@return string? code
+local function cut(plan, growth)
+  local chat = history_chat(plan)
+  local reserve = plan.fixed + growth
+  local report, message, code = trim.run(chat, {
+    budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
+    policy = plan.policy, guards = plan.config.guards,
+  })
+  if not report then return nil, message, code end
+  local kept = kept_of(chat, plan.parts, report.ledger)
+  local tokens = report.after + plan.fixed
+  local short, cost = cut_short(plan, report, report.budget - report.after)
+  if short then
+    add_short(kept, short)
+    tokens = tokens + cost
+  end
+  return { messages = woven(plan.parts, kept), tokens = tokens, report = report, short = short ~= nil }
+end
+
+--- The least that guards allow.
+local function least(plan)
+  local chat = history_chat(plan)
+  local draft = chat:draft { guards = plan.config.guards }
+  local guarded = core.draft.info(draft).guarded_tokens
+  core.draft.discard(draft)
+  return cut(plan, plan.budget - guarded - plan.fixed)
+end
+
+local function none(plan)
+  local kept = {}
+  local messages = woven(plan.parts, kept)
+  return { messages = messages, tokens = plan.fixed + plan.context:weigh {}, all = true }
+end
+
+---- The search for what later stages make of it ----
+
+local function final_tokens(plan, found)
+  found.final = plan.context:forecast(found.messages) or found.tokens
+  return found.final
+end
+
+--- Refused for good: in the words of the trim, with what later stages add.
+local function cannot_fit(plan, found, message)
+  if not found then refuse("cannot_fit", message) end
+  refuse("cannot_fit", ("cannot fit: what may not be dropped makes a request of %d tokens; the budget is %d")
+    :format(found.final, plan.budget), "a budget of so many tokens, fewer presets, or when_full = drop_history")
+end
+
+--- When the guarded history alone is too much.
+local function give_up(plan, message)
+  local smallest = least(plan)
+  if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end
+  if plan.config.when_full == "drop_history" then
+    smallest = none(plan)
+    if final_tokens(plan, smallest) <= plan.budget then
+      plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
+      return smallest
+    end
+  end
+  return cannot_fit(plan, smallest, message)
+end
+
+--- The cut that leaves most and still fits in the end.
+local function search(plan, growth)
+  local best
+  for _ = 1, ATTEMPTS do
+    local found, message, code = cut(plan, growth)
+    if not found and code ~= "cannot_fit" then refuse(code, message) end
+    if not found then return best or give_up(plan, message) end
+    local final = final_tokens(plan, found)
+    local seen = final - found.tokens
+    if final <= plan.budget then
+      if not best or found.tokens > best.tokens then best = found end
+      if plan.budget - final <= SLACK or seen >= growth then return best end
+      growth = seen
+    else
+      growth = math.max(seen, growth + final - plan.budget)
+      if best then return best end
+    end
+  end
+  return best or give_up(plan, "cannot fit: the later stages add more than can be dropped")
+end
+
+--- Does nothing that may follow make it too long? Then nobody needs to try.
+local function fits_for_sure(plan, whole, messages)
+  if not plan.context:only_core_follows() then return false end
+  local attachments = 0
+  for _, message in ipairs(messages) do
+    attachments = attachments + (message.attachments and #message.attachments or 0)
+  end
+  return whole + GROWTH_MAX * #messages + ATTACHMENT_MAX * attachments <= plan.budget
+end
+
+---- The processor ----
+
+local function policy_of(config)
+  local steps = {}
+  for word in (config.policy .. ";"):gmatch "%s*(.-)%s*;" do
+    if word ~= "" then steps[#steps + 1] = policies.parse(word) end
+  end
+  return steps[1] and steps or nil
+end
+
+--- The tokens that the request may have; nil where nobody set a limit.
+---@param capabilities table
+---@param config table
+---@return integer?
+function limiter.budget(capabilities, config)
+  local budget = config.budget
+  if budget == nil then
+    if not capabilities.window then return nil end
+    budget = capabilities.window - capabilities.output
+  end
+  local tokens = math.tointeger(budget)
+  if not tokens or tokens < 0 then
+    refuse("argument", ("token-limiter.budget: expected 0 or more tokens, got %s"):format(tostring(budget)))
+  end
+  return math.max(0, tokens - (math.tointeger(config.reserve) or 0))
+end
+
+local function tell(context, plan, before, found)
+  local dropped = #context.messages - #found.messages
+  context.shared_data.token_limiter = {
+    budget = plan.budget, before = before, after = found.tokens, final = found.final, fixed = plan.fixed,
+    dropped = dropped, ledger = found.report and core.json.decode(found.report.ledger:json()),
+  }
+  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped"):format(before, found.final, plan.budget,
+    dropped))
+end
+
+local function execute(context, config)
+  local budget = limiter.budget(context.capabilities, config)
+  if not budget then return context:log("info", "no budget: nothing is known of the model, and none was given") end
+  local messages = context.messages
+  local whole = context:weigh(messages)
+  local parts = parts_of(messages)
+  local plan = { context = context, config = config, budget = budget, parts = parts, policy = policy_of(config) }
+  local unchanged = { messages = messages, tokens = whole, final = whole }
+  plan.fixed = whole - context:weigh(parts.history)
+  if not fits_for_sure(plan, whole, messages) then
+    local final = final_tokens(plan, unchanged)
+    if final > budget then
+      local found = search(plan, final - whole)
+      tell(context, plan, whole, found)
+      context.messages = found.messages
+      return
+    end
+  end
+  tell(context, plan, whole, unchanged)
+end
+
+limiter.processor = {
+  id = "token-limiter",
+  name = "Token limiter",
+  description = "drops history until the request is within its budget",
+  priority = 400,
+  is_core = true,
+  config_fields = {
+    { key = "budget", type = "number",
+      label = "Tokens of the whole request; default: the model's window less its output" },
+    { key = "reserve", type = "number", default = 0, label = "Tokens of the budget to leave free" },
+    { key = "policy", type = "text", default = "keep_recent",
+      label = "The policy that trims, as for `ebb trim`; several with ; between" },
+    { key = "guards", type = "boolean", default = true,
+      label = "Keep system and pinned messages, pending calls and the last user message" },
+    { key = "when_full", type = "select", default = "refuse", options = { "refuse", "drop_history" },
+      label = "If even the guarded history does not fit: refuse, or drop all history" },
+    { key = "retained_characters", type = "number", default = 0,
+      label = "Of the newest message that goes, keep so many characters, if they fit" },
+    { key = "retained_note", type = "text", default = "\n...(truncated)", label = "What stands after them" },
+  },
+  execute = execute,
+}
+
+return limiter

@@ -1,0 +1,102 @@
+--- Where in a JSON text a value stands: for errors that name file, line and byte.
+--
+-- Walks the text along one path, and only when it is asked; the text was decoded
+-- before, so it is valid.
+
+local core = require "ebb.support.core"
+
+local json_places = {}
+
+--- The byte after the string whose first quote stands at `at`.
+local function string_end(text, at)
+  at = at + 1
+  while true do
+    local stop = text:find('["\\]', at)
+    if text:byte(stop) == 34 then return stop + 1 end
+    at = stop + 2   -- what a backslash escapes is no end
+  end
+end
+
+--- The byte after the value that begins at `at` of valid JSON.
+local function value_end(text, at)
+  local first = text:sub(at, at)
+  if first == '"' then return string_end(text, at) end
+  if first ~= "[" and first ~= "{" then return text:find("[%s,%]}]", at) end
+  local depth = 0
+  repeat
+    at = text:find('["%[%]{}]', at)
+    local byte = text:sub(at, at)
+    if byte == '"' then
+      at = string_end(text, at)
+    else
+      depth = depth + ((byte == "[" or byte == "{") and 1 or -1)
+      at = at + 1
+    end
+  until depth == 0
+  return at
+end
+
+---@class ebb.JsonMember
+---@field key string
+---@field first integer        where its value begins
+---@field past integer         the byte after it
+
+--- The members of the object that begins at `at`.
+---@param text string         valid JSON
+---@param at? integer          default: the beginning
+---@return ebb.JsonMember[]
+function json_places.members(text, at)
+  local members = {}
+  at = text:match("^%s*{()", at or 1)
+  while true do
+    local key = text:match('^[%s,]*()"', at)
+    if not key then return members end
+    local key_end = string_end(text, key)
+    local first = text:match("^%s*:%s*()", key_end)
+    at = value_end(text, first)
+    members[#members + 1] = { key = core.json.decode(text:sub(key, key_end - 1)), first = first, past = at }
+  end
+end
+
+--- The places where the elements of the list at `at` begin, up to number `count`.
+local function element(text, at, count)
+  at = text:match("^%s*%[%s*()", at)
+  for _ = 2, count do
+    at = text:match("^%s*,%s*()", value_end(text, at))
+  end
+  return at
+end
+
+--- Where the value at a path begins; of a path that leads nowhere, as far as it leads.
+---@param text string
+---@param path any[]           keys, and positions from 1
+---@return integer at
+local function find(text, path)
+  local at = text:match "^%s*()"
+  for _, step in ipairs(path) do
+    local found
+    if math.type(step) == "integer" then
+      found = element(text, at, step)
+    else
+      for _, member in ipairs(json_places.members(text, at)) do
+        if member.key == step then found = member.first end
+      end
+    end
+    if not found then return at end
+    at = found
+  end
+  return at
+end
+
+--- "line:byte" of the value at a path.
+---@param text string
+---@param path any[]
+---@return string
+function json_places.place(text, path)
+  local at = find(text, path)
+  local before = text:sub(1, at - 1)
+  local _, lines = before:gsub("\n", "")
+  return ("%d:%d"):format(lines + 1, at - #(before:match "^.*\n" or ""))
+end
+
+return json_places
