@@ -185,11 +185,10 @@ local function give_up(plan, message)
   local smallest = least(plan)
   if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end
   if plan.config.when_full == "drop_history" then
+    plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
     smallest = none(plan)
-    if final_tokens(plan, smallest) <= plan.budget then
-      plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
-      return smallest
-    end
+    final_tokens(plan, smallest)
+    return smallest   -- what is too long even so, the pipeline does not send
   end
   return cannot_fit(plan, smallest, message)
 end
