@@ -6,6 +6,7 @@
 
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
+local input = require "ebb.pipeline.input"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
@@ -132,6 +133,11 @@ function Conversation.fork(chat)
   models.assign(fork, models.of(chat))
   memory.inherit(chat, fork)
   return fork
+end
+
+--- What the user has just said: macros expanded, files attached, appended.
+function Conversation.input(chat, text, options)
+  return input.run(chat, text, options)
 end
 
 function Conversation.trim(chat, options)

@@ -82,7 +82,8 @@ describe("session-loader, as in AIO Hub:", function()
     it(case.name, function()
       local options, chat, seen = case.options, ebb.conversation(), {}
       local keep_tools = options.agent.toolCallConfig and options.agent.toolCallConfig.convertToolRoleToUser == false
-      for _, node in ipairs(visible(branch(case.input, options.shared.contextPreviewTargetNodeId or options.activeLeafId))) do
+      local leaf = options.shared.contextPreviewTargetNodeId or options.activeLeafId
+      for _, node in ipairs(visible(branch(case.input, leaf))) do
         chat:append(message_of(node))
       end
 

@@ -129,9 +129,10 @@ end
 --- These messages as a conversation of its own, with the marks of the stored ones:
 --- something to trim. Its seqs are their places in the list.
 ---@param messages ebb.WorkingMessage[]
+---@param counter? fun(message: ebb.Message): integer   weighs them, in the place of the request's own counter
 ---@return ebb.Conversation
-function Context:history_chat(messages)
-  return self.run.request:history_chat(messages)
+function Context:history_chat(messages, counter)
+  return self.run.request:history_chat(messages, counter)
 end
 
 --- Do only built-in processors follow the one that runs?

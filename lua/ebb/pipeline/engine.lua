@@ -38,11 +38,12 @@ local HOOK_STEP = 10000   -- instructions between two looks at the fuel
 --- again, so that no pcall of its own can go on.
 local function burn(thread, fuel)
   local left = fuel
+  local function stop() error(("out of fuel after %d instructions: does it loop?"):format(fuel), 0) end
   debug.sethook(thread, function()
     left = left - HOOK_STEP
     if left > 0 then return end
-    debug.sethook(thread, function() error("out of fuel", 0) end, "", 1)
-    error(("out of fuel after %d instructions: does it loop?"):format(fuel), 0)
+    debug.sethook(thread, stop, "", 1)
+    stop()
   end, "", HOOK_STEP)
 end
 
@@ -69,7 +70,7 @@ end
 --- Runs a step and looks at what it left.
 local function attempt(run, step, context)
   local ok, message, code = run_step(run, step, context)
-  if not ok then return nil, message, code or not step.is_core and "processor" or nil end
+  if not ok then return nil, message, code ~= "memory" and not step.is_core and "processor" or code end
   if step.is_core then return true end
   local fine, problem = pcall(request.check, context.messages)
   if fine then return true end

@@ -141,6 +141,12 @@ local function variables_of(self, session)
   return found
 end
 
+--- What the user said last.
+local function newest_input(chat)
+  local message = chat:recent("user", 1)[1]
+  return message and message.text
+end
+
 local function fields_of(self, chat, preview)
   local session = session_of(self, chat)
   local newest = chat[#chat]
@@ -148,6 +154,7 @@ local function fields_of(self, chat, preview)
     chat = chat, preview = preview or false, session = session, timestamp = self.given.now or os.time() * 1000,
     agent_config = values.copy(self.agent), user_profile = self.user, zone = self.given.zone,
     capabilities = target.capabilities(self, chat), variables = variables_of(self, session),
+    input = newest_input(chat),
     seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   made.run = { macros = expansion.new(made) }
@@ -289,6 +296,60 @@ function Pipeline:preview(chat, asked)
     copy[name] = value
   end
   return self:run(chat, copy)
+end
+
+--- A run that may wait: what no function of the host answers, whoever steps it answers.
+--
+--     local task = pipeline:task(chat)
+--     local asked = task:step()
+--     while asked do asked = task:step(answer(asked.service, asked.request)) end
+--     print(task.result.body)
+---@class ebb.PipelineTask
+---@field done boolean
+---@field result? ebb.PipelineResult
+---@field message? string
+---@field code? string
+---@field partial? table
+local Task = {}
+Task.__index = Task
+
+--- Goes on, with the answer to what was asked; nil and why, if there is none.
+---@param answer? any
+---@param why? string
+---@return { service: string, request: table }? asked   nil: it is done
+function Task:step(answer, why)
+  if self.done then refuse("closed", "the task is done: task.result, or task.message") end
+  local results = table.pack(coroutine.resume(self.thread, answer, why))
+  if not results[1] then
+    self.done = true
+    error(results[2], 0)
+  end
+  if coroutine.status(self.thread) ~= "dead" then return results[2] end
+  self.done, self.result, self.message, self.code, self.partial = true, table.unpack(results, 2, 5)
+end
+
+---@param chat ebb.Conversation
+---@param asked? { preview?: boolean, trace?: function }
+---@return ebb.PipelineTask
+function Pipeline:task(chat, asked)
+  local given = { in_task = true }
+  for name, value in pairs(asked or {}) do
+    given[name] = value
+  end
+  local thread = coroutine.create(function() return self:run(chat, given) end)
+  return setmetatable({ thread = thread, done = false }, Task)
+end
+
+--- A text of the user's own with its macros expanded, as a run would do it now.
+---@param chat ebb.Conversation
+---@param text string
+---@return string
+---@return { local: table, global: table } variables
+function Pipeline:expand(chat, text)
+  local run, made = prepare(self, chat, {})
+  run.current = "input"
+  local expanded = made:expand(text, { values = { input = text } })
+  return expanded, run.macros:variables()
 end
 
 return pipeline

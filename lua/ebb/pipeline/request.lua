@@ -157,19 +157,26 @@ end
 
 --- The body as a conversation of its own, counted.
 ---@param messages ebb.WorkingMessage[]
+---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
-function Request:chat(messages)
+function Request:chat(messages, counter)
   request.check(messages)
-  local chat, message, code = core.parse(self:text(messages), self.parse_options)
+  local asked = self.parse_options
+  if counter then
+    asked = values.copy(asked)
+    asked.counter, asked.encoding, asked.tokenizer, asked.image = counter, nil, nil, nil
+  end
+  local chat, message, code = core.parse(self:text(messages), asked)
   if not chat then refuse(code, "the request: " .. message) end
   return chat
 end
 
 --- These messages as a conversation with the marks of the stored ones.
 ---@param messages ebb.WorkingMessage[]
+---@param counter? fun(message: ebb.Message): integer
 ---@return ebb.Conversation
-function Request:history_chat(messages)
-  local chat, place_of = self:chat(messages), {}
+function Request:history_chat(messages, counter)
+  local chat, place_of = self:chat(messages, counter), {}
   for i, copy in ipairs(messages) do
     if copy.origin then place_of[copy.origin] = i end
   end

@@ -11,7 +11,7 @@ function shares.parts(chat, messages)
   for i, handle in ipairs(chat) do
     local copy = messages[handle.seq]
     parts[i] = {
-      role = handle.spelling, source = copy and copy.source or "repair", source_id = copy and copy.source_id,
+      role = handle.spelling, source = copy and (copy.source or "plugin") or "repair", source_id = copy and copy.source_id,
       seq = copy and copy.seq, tokens = handle.tokens, text = handle.text,
     }
   end

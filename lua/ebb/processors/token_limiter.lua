@@ -6,6 +6,7 @@
 -- which tears no unit. Everything else (presets, injections, framing, tools) is the
 -- fixed part. What later stages add or save is not guessed: they are tried on
 -- copies (`forecast`), and the history is cut again by as much as they made of it.
+-- So is what each message's attachments will weigh once they are resolved.
 --
 -- Invariant: what leaves here fits once the later stages have run, or it is refused.
 
@@ -15,10 +16,9 @@ local refuse = require "ebb.support.refuse"
 local trim = require "ebb.policies.trim"
 local values = require "ebb.support.values"
 
-local ATTEMPTS = 6            -- until the growth is found; it hardly changes after the second
-local SLACK = 16              -- tokens that are not worth another attempt
-local GROWTH_MAX = 64         -- per message, by the stages of ours: then nobody needs to look
-local ATTACHMENT_MAX = 4096   -- per attachment
+local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second
+local SLACK = 16        -- tokens that are not worth another attempt
+local GROWTH_MAX = 64   -- per message, by the stages of ours: then nobody needs to look
 
 local limiter = {}
 
@@ -89,15 +89,51 @@ end
 ---@field tokens integer           before later stages
 ---@field report ebb.TrimReport
 
+--- Per message with attachments, the tokens that they come to in the end. Equal ones are
+--- tried once.
+---@return table<ebb.WorkingMessage, integer> extra
+---@return integer total
+local function attachments_of(context, messages)
+  local extra, known, total = {}, {}, 0
+  for _, message in ipairs(messages) do
+    if message.attachments and message.attachments[1] then
+      local key = core.json.encode { message.attachments, message.content or "" }
+      if not known[key] then
+        local bare = values.copy(message)
+        bare.attachments = nil
+        local with, without = context:forecast { message }, context:forecast { bare }
+        known[key] = with and without and math.max(0, with - without) or 0
+      end
+      extra[message], total = known[key], total + known[key]
+    end
+  end
+  return extra, total
+end
+
 ---@class ebb.limiter.Plan
 ---@field context ebb.Context
 ---@field config table
 ---@field budget integer
 ---@field parts ebb.limiter.Parts
----@field fixed integer            tokens of the fixed part
+---@field fixed integer            tokens of the fixed part, where nothing else is said: framing and tools too
+---@field extra table<ebb.WorkingMessage, integer>   tokens of attachments
+---@field counter? fun(message: ebb.Message): integer   where there are attachments
+
+--- Weighs a message as the request does, its attachments included.
+local function counter_of(plan)
+  local context, history = plan.context, plan.parts.history
+  local nothing = context:weigh {}
+  local _, plain = context:weigh(history)
+  return function(handle)
+    local before = history[handle.seq]
+    if before then return plain[handle.seq].tokens + (plan.extra[before] or 0) end
+    return context:weigh { rewritten(handle) } - nothing   -- what a policy wrote
+  end
+end
 
 local function history_chat(plan)
-  return plan.context:history_chat(plan.parts.history)
+  if next(plan.extra) and not plan.counter then plan.counter = counter_of(plan) end
+  return plan.context:history_chat(plan.parts.history, plan.counter)
 end
 
 --- The newest message that went, cut short, if it alone made its unit and now fits.
@@ -148,7 +184,7 @@ local function cut(plan, growth)
     add_short(kept, short)
     tokens = tokens + cost
   end
-  return { messages = woven(plan.parts, kept), tokens = tokens, report = report, short = short ~= nil }
+  return { messages = woven(plan.parts, kept), tokens = tokens, report = report }
 end
 
 --- The least that guards allow.
@@ -162,8 +198,8 @@ end
 
 local function none(plan)
   local kept = {}
-  local messages = woven(plan.parts, kept)
-  return { messages = messages, tokens = plan.fixed + plan.context:weigh {}, all = true }
+  local nothing = plan.counter and 0 or plan.context:weigh {}   -- framing is in one of the two
+  return { messages = woven(plan.parts, kept), tokens = plan.fixed + nothing }
 end
 
 ---- The search for what later stages make of it ----
@@ -217,11 +253,7 @@ end
 --- Does nothing that may follow make it too long? Then nobody needs to try.
 local function fits_for_sure(plan, whole, messages)
   if not plan.context:only_core_follows() then return false end
-  local attachments = 0
-  for _, message in ipairs(messages) do
-    attachments = attachments + (message.attachments and #message.attachments or 0)
-  end
-  return whole + GROWTH_MAX * #messages + ATTACHMENT_MAX * attachments <= plan.budget
+  return whole + GROWTH_MAX * #messages <= plan.budget
 end
 
 ---- The processor ----
@@ -265,11 +297,13 @@ local function execute(context, config)
   local budget = limiter.budget(context.capabilities, config)
   if not budget then return context:log("info", "no budget: nothing is known of the model, and none was given") end
   local messages = context.messages
-  local whole = context:weigh(messages)
-  local parts = parts_of(messages)
-  local plan = { context = context, config = config, budget = budget, parts = parts, policy = policy_of(config) }
+  local plan = { context = context, config = config, budget = budget, parts = parts_of(messages),
+    policy = policy_of(config) }
+  local attachments
+  plan.extra, attachments = attachments_of(context, messages)
+  local whole = context:weigh(messages) + attachments
   local unchanged = { messages = messages, tokens = whole, final = whole }
-  plan.fixed = whole - context:weigh(parts.history)
+  plan.fixed = whole - history_chat(plan):tokens()
   if not fits_for_sure(plan, whole, messages) then
     local final = final_tokens(plan, unchanged)
     if final > budget then
