@@ -122,6 +122,7 @@ void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* valid
 /* Adds the value at index as JSON; raises {code = "argument"} for what has none. */
 void  bind_encode(lua_State *L, int index, Buffer *out);
 void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys in a message's usual order */
+bool  bind_is_json_list(lua_State *L, int index);                       /* a table that is marked as a list */
 void  bind_open_json(lua_State *L);          /* pushes the table ebb.json */
 
 /* ---- owners and views (view.c) ---- */
@@ -323,6 +324,7 @@ void  bind_open_regex(lua_State *L);        /* pushes the table core.regex */
 void  bind_open_folder(lua_State *L);      /* list_folder, make_folder into the table on top */
 void  bind_open_check(lua_State *L);       /* and repair into the table on top */
 void  bind_open_replay(lua_State *L);      /* like, common into the table on top */
+void  bind_open_working(lua_State *L);     /* pushes the table core.working */
 void  bind_open_load(lua_State *L);        /* load, parse, read_file, write_file into the table on top */
 
 int   luaopen_ebb_core(lua_State *L);

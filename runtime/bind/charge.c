@@ -54,6 +54,7 @@ static const struct {
   {CHARGE_TEXT,
    "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
    "core.counter.text core.data_uri core.sha256 ebb.json.decode ebb.json.encode ebb.parse "},
+  {CHARGE_NEVER, "core.working.copies core.working.text "},
   {CHARGE_NEVER,
    "Conversation:save Regex:matches RegexSet:add RegexSet:apply RegexSet:begin RegexSet:count Root:close Root:read "
    "core.regex.compile core.regex.set core.root core.vocab.build core.vocab.describe core.vocab.home "

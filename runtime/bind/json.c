@@ -38,6 +38,8 @@ static void push_raw(lua_State *L, const char *bytes, size_t size) {
   mark(L, &RAW_METATABLE);
 }
 
+bool bind_is_json_list(lua_State *L, int index) { return is_marked(L, index, &ARRAY_METATABLE); }
+
 /* ---- decoding ---- */
 
 typedef struct Decoder {

@@ -66,6 +66,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "vocab");
   bind_open_regex(L);
   lua_setfield(L, -2, "regex");
+  bind_open_working(L);
+  lua_setfield(L, -2, "working");
   bind_open_json(L);
   lua_setfield(L, -2, "json");
   push_method_tables(L);

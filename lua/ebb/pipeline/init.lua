@@ -176,6 +176,7 @@ end
 
 --- The request as it is sent: checked, and mended where a provider would refuse it.
 local function finish(run, messages)
+  request.check(messages)
   local chat = run.request:chat(messages)
   local violations, dialect = chat:check()
   if #violations == 0 then return chat end
@@ -246,7 +247,8 @@ end
 ---@field repair? ebb.RepairReport
 ---@field shared_data table
 ---@field skipped string[]          processors that are disabled
----@field parts { role: string, source: string, tokens: integer, text: string }[]   the messages that are sent
+---@field parts { role: string, source: string, tokens: integer, text: string }[]   the messages that are sent; made
+---                                 when it is asked for, as shares are
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
 ---@field variables table           {local, global}, as the macros left them
 
@@ -265,8 +267,7 @@ local function conclude(run, made)
     messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,
     skipped = run.skipped, variables = run.macros:variables(),
   }
-  result.parts = shares.parts(chat, made.messages)
-  result.shares = shares.by_source(result.parts, tokens)
+  setmetatable(result, { __index = shares.of })
   if result.budget and tokens > result.budget then
     return nil, ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget), "cannot_fit",
       result

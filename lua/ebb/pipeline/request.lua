@@ -2,8 +2,7 @@
 --
 -- A working copy knows the stored message that it came from (`seq`). As long as it
 -- still says the same, the stored bytes are written; whether it does is looked at
--- here, and nobody is trusted to have said so. What a message itself calls
--- `source`, `seq` ... waits in `own` until it is written.
+-- (bind/working.c), and nobody is trusted to have said so.
 
 local core = require "ebb.support.core"
 local envelope = require "ebb.pipeline.envelope"
@@ -12,19 +11,12 @@ local values = require "ebb.support.values"
 
 local request = {}
 
-local json = core.json
-
---- Fields of a working copy that are no fields of a message.
-local INTERNAL = { attachments = true, source = true, source_id = true, seq = true, origin = true, trusted = true,
-  own = true }
-
 local ROLES = { system = true, developer = true, user = true, assistant = true, tool = true, ["function"] = true }
 
 ---@class ebb.Request
 ---@field original ebb.Conversation
 ---@field envelope ebb.Envelope
 ---@field parse_options table       for core.parse: the counter, the caps
----@field stored table<integer, { json: string, message: table }>   by seq
 local Request = {}
 Request.__index = Request
 
@@ -38,69 +30,18 @@ local function attachments_of(message)
   return list
 end
 
-local function working_copy(handle, message)
-  local copy = values.copy(message)
-  local own
-  for name in pairs(INTERNAL) do
-    if copy[name] ~= nil then
-      own = own or {}
-      own[name], copy[name] = copy[name], nil
-    end
-  end
-  copy.attachments = own and attachments_of(own) and own.attachments or nil
-  if copy.attachments then own.attachments = nil end
-  copy.own = own and next(own) and own or nil
-  copy.source, copy.source_id, copy.seq = "history", handle.id, handle.seq
-  copy.origin = handle.seq
-  return copy
-end
-
 --- The visible history as working copies.
 ---@return ebb.WorkingMessage[]
 function Request:history()
-  local copies = {}
-  for i, handle in ipairs(self.original) do
-    local bytes = handle.json
-    local message = json.decode(bytes)
-    self.stored[handle.seq] = { json = bytes, message = message }
-    copies[i] = working_copy(handle, message)
+  local copies = core.working.copies(self.original)
+  for _, copy in ipairs(copies) do
+    local own = copy.own
+    if own and attachments_of(own) then
+      copy.attachments, own.attachments = own.attachments, nil
+      if next(own) == nil then copy.own = nil end
+    end
   end
   return copies
-end
-
---- The bytes of the stored message that a copy still is; nil if it says something else.
-local function stored_bytes(self, copy)
-  local stored = copy.seq and self.stored[copy.seq]
-  if not stored or copy.attachments or copy.own and copy.own.attachments then return nil end
-  local message, own = stored.message, copy.own
-  for name, value in next, copy do
-    if not INTERNAL[name] and not values.same(value, message[name]) then return nil end
-  end
-  for name in next, message do
-    if copy[name] == nil and not (own and own[name] ~= nil) then return nil end
-  end
-  return stored.json
-end
-
---- Is a working copy still the stored message, byte for byte?
----@param copy ebb.WorkingMessage
----@return boolean
-function Request:is_stored(copy)
-  return stored_bytes(self, copy) ~= nil
-end
-
---- The message as JSON; role and content come first.
-local function encode(copy)
-  local rest, pieces = {}, { ('"role": %s'):format(json.encode(copy.role)) }
-  for name, value in pairs(copy) do
-    if not INTERNAL[name] and name ~= "role" and name ~= "content" then rest[name] = value end
-  end
-  for name, value in pairs(copy.own or {}) do
-    rest[name] = value
-  end
-  if copy.content ~= nil then pieces[2] = ('"content": %s'):format(json.encode(copy.content)) end
-  if next(rest) ~= nil then pieces[#pieces + 1] = json.encode(rest):sub(2, -2) end
-  return "{" .. table.concat(pieces, ", ") .. "}"
 end
 
 local function wrong(i, what)
@@ -131,8 +72,9 @@ function request.check(messages)
       check_parts(i, content)
     elseif type(content) ~= "string" then
       local speaks = message.tool_calls or message.function_call or message.refusal or message.audio
-      if not speaks or content ~= nil and content ~= json.null then
-        wrong(i, ("content is %s: expected a text or parts"):format(content == json.null and "null" or type(content)))
+      if not speaks or content ~= nil and content ~= core.json.null then
+        local found = content == core.json.null and "null" or type(content)
+        wrong(i, ("content is %s: expected a text or parts"):format(found))
       end
     end
   end
@@ -147,12 +89,7 @@ end
 ---@param messages ebb.WorkingMessage[]
 ---@return string
 function Request:text(messages)
-  local lines = {}
-  for i, copy in ipairs(messages) do
-    lines[i] = stored_bytes(self, copy) or encode(copy)
-  end
-  local list = #lines > 0 and "\n  " .. table.concat(lines, ",\n  ") .. "\n" or ""
-  return self.envelope.before .. list .. self.envelope.after
+  return (core.working.text(self.original, messages, self.envelope.before, self.envelope.after))
 end
 
 --- The body as a conversation of its own, counted.
@@ -160,7 +97,6 @@ end
 ---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
 function Request:chat(messages, counter)
-  request.check(messages)
   local asked = self.parse_options
   if counter then
     asked = values.copy(asked)
@@ -195,7 +131,7 @@ end
 ---@return ebb.Request
 function request.open(original, fields, parse_options)
   return setmetatable({
-    original = original, envelope = envelope.of(original, fields), parse_options = parse_options, stored = {},
+    original = original, envelope = envelope.of(original, fields), parse_options = parse_options,
   }, Request)
 end
 

@@ -6,13 +6,13 @@ local shares = {}
 --- The messages that are sent. What mending put in has no working copy.
 ---@param chat ebb.Conversation         the request
 ---@param messages ebb.WorkingMessage[] its seqs are places in this list
-function shares.parts(chat, messages)
+local function parts_of(chat, messages)
   local parts = {}
   for i, handle in ipairs(chat) do
     local copy = messages[handle.seq]
     parts[i] = {
-      role = handle.spelling, source = copy and (copy.source or "plugin") or "repair", source_id = copy and copy.source_id,
-      seq = copy and copy.seq, tokens = handle.tokens, text = handle.text,
+      role = handle.spelling, source = copy and (copy.source or "plugin") or "repair", tokens = handle.tokens,
+      source_id = copy and copy.source_id, seq = copy and copy.seq, text = handle.text,
     }
   end
   return parts
@@ -20,7 +20,7 @@ end
 
 ---@param parts table[]
 ---@param total integer
-function shares.by_source(parts, total)
+local function by_source(parts, total)
   local list, by_name, left = {}, {}, total
   for _, part in ipairs(parts) do
     local share = by_name[part.source]
@@ -37,6 +37,19 @@ function shares.by_source(parts, total)
     share.share = total > 0 and share.tokens / total or 0
   end
   return list
+end
+
+--- Makes `parts` and `shares` of a result when somebody asks for them.
+---@param result ebb.PipelineResult
+---@param name string
+function shares.of(result, name)
+  if name == "parts" then
+    result.parts = parts_of(result.chat, result.messages)
+    return result.parts
+  elseif name == "shares" then
+    result.shares = by_source(result.parts, result.tokens)
+    return result.shares
+  end
 end
 
 return shares

@@ -18,6 +18,7 @@ local values = require "ebb.support.values"
 
 local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second
 local SLACK = 16        -- tokens that are not worth another attempt
+local SAVING_MAX = 8    -- tokens per message that merging may save: beyond it nobody needs to look
 local GROWTH_MAX = 64   -- per message, by the stages of ours: then nobody needs to look
 
 local limiter = {}
@@ -91,10 +92,9 @@ end
 
 --- Per message with attachments, the tokens that they come to in the end. Equal ones are
 --- tried once.
----@return table<ebb.WorkingMessage, integer> extra
----@return integer total
+---@return table<ebb.WorkingMessage, integer>
 local function attachments_of(context, messages)
-  local extra, known, total = {}, {}, 0
+  local extra, known = {}, {}
   for _, message in ipairs(messages) do
     if message.attachments and message.attachments[1] then
       local key = core.json.encode { message.attachments, message.content or "" }
@@ -104,10 +104,10 @@ local function attachments_of(context, messages)
         local with, without = context:forecast { message }, context:forecast { bare }
         known[key] = with and without and math.max(0, with - without) or 0
       end
-      extra[message], total = known[key], total + known[key]
+      extra[message] = known[key]
     end
   end
-  return extra, total
+  return extra
 end
 
 ---@class ebb.limiter.Plan
@@ -117,13 +117,14 @@ end
 ---@field parts ebb.limiter.Parts
 ---@field fixed integer            tokens of the fixed part, where nothing else is said: framing and tools too
 ---@field extra table<ebb.WorkingMessage, integer>   tokens of attachments
+---@field chat ebb.Conversation     the history
+---@field whole integer            tokens before anything is cut
 ---@field counter? fun(message: ebb.Message): integer   where there are attachments
 
 --- Weighs a message as the request does, its attachments included.
-local function counter_of(plan)
+local function counter_of(plan, plain)
   local context, history = plan.context, plan.parts.history
   local nothing = context:weigh {}
-  local _, plain = context:weigh(history)
   return function(handle)
     local before = history[handle.seq]
     if before then return plain[handle.seq].tokens + (plan.extra[before] or 0) end
@@ -131,9 +132,12 @@ local function counter_of(plan)
   end
 end
 
-local function history_chat(plan)
-  if next(plan.extra) and not plan.counter then plan.counter = counter_of(plan) end
-  return plan.context:history_chat(plan.parts.history, plan.counter)
+--- The history as a conversation; each cut takes a fork of it.
+local function history_chat(context, plan)
+  local chat = context:history_chat(plan.parts.history)
+  if not next(plan.extra) then return chat end
+  plan.counter = counter_of(plan, chat)
+  return context:history_chat(plan.parts.history, plan.counter)
 end
 
 --- The newest message that went, cut short, if it alone made its unit and now fits.
@@ -170,7 +174,7 @@ end
 ---@return string? message
 ---@return string? code
 local function cut(plan, growth)
-  local chat = history_chat(plan)
+  local chat = plan.chat:fork()
   local reserve = plan.fixed + growth
   local report, message, code = trim.run(chat, {
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
@@ -189,7 +193,7 @@ end
 
 --- The least that guards allow.
 local function least(plan)
-  local chat = history_chat(plan)
+  local chat = plan.chat:fork()
   local draft = chat:draft { guards = plan.config.guards }
   local guarded = core.draft.info(draft).guarded_tokens
   core.draft.discard(draft)
@@ -293,27 +297,41 @@ local function tell(context, plan, before, found)
     dropped))
 end
 
+--- What is known before anything is cut. Weights add up: framing is counted once.
+local function plan_of(context, config, budget)
+  local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
+    policy = policy_of(config) }
+  plan.extra = attachments_of(context, context.messages)
+  local fixed, nothing = {}, context:weigh {}
+  for i, each in ipairs(plan.parts.fixed) do
+    fixed[i] = each.message
+  end
+  local weight, history = context:weigh(fixed), history_chat(context, plan)
+  plan.chat = history
+  plan.whole = plan.counter and weight + history:tokens() or weight - nothing + history:tokens()
+  for _, each in ipairs(fixed) do
+    plan.whole = plan.whole + (plan.extra[each] or 0)
+  end
+  plan.fixed = plan.whole - history:tokens()
+  return plan
+end
+
 local function execute(context, config)
   local budget = limiter.budget(context.capabilities, config)
   if not budget then return context:log("info", "no budget: nothing is known of the model, and none was given") end
-  local messages = context.messages
-  local plan = { context = context, config = config, budget = budget, parts = parts_of(messages),
-    policy = policy_of(config) }
-  local attachments
-  plan.extra, attachments = attachments_of(context, messages)
-  local whole = context:weigh(messages) + attachments
-  local unchanged = { messages = messages, tokens = whole, final = whole }
-  plan.fixed = whole - history_chat(plan):tokens()
-  if not fits_for_sure(plan, whole, messages) then
-    local final = final_tokens(plan, unchanged)
-    if final > budget then
-      local found = search(plan, final - whole)
-      tell(context, plan, whole, found)
+  local messages, plan = context.messages, plan_of(context, config, budget)
+  local unchanged = { messages = messages, tokens = plan.whole, final = plan.whole }
+  if not fits_for_sure(plan, plan.whole, messages) then
+    local growth = 0
+    if plan.whole - budget <= SAVING_MAX * #messages then growth = final_tokens(plan, unchanged) - plan.whole end
+    if plan.whole + growth > budget then
+      local found = search(plan, growth)
+      tell(context, plan, plan.whole, found)
       context.messages = found.messages
       return
     end
   end
-  tell(context, plan, whole, unchanged)
+  tell(context, plan, plan.whole, unchanged)
 end
 
 limiter.processor = {

@@ -1,0 +1,280 @@
+/*
+** Working copies: what a pipeline changes in the place of messages.
+**
+**     stored message --copies--> {role, content, ..., source, seq} --text--> JSON
+**
+** A copy is a plain table: the members of the message, and a few of the
+** pipeline's own. What the message itself calls by such a name waits in `own`. As
+** long as a copy says what its message says, the message's bytes are written, so
+** that nobody has to be trusted to say what was edited.
+*/
+#include "bind/bind.h"
+
+/* The pipeline's own members; seeing one is a comparison of addresses, for Lua
+   keeps short strings once. */
+static const char *const OWN_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id", "trusted"};
+#define OWN_COUNT (sizeof OWN_NAMES / sizeof *OWN_NAMES)
+
+typedef struct OwnNames {
+  int first;                 /* stack index of the strings */
+  const char *names[OWN_COUNT];
+} OwnNames;
+
+static OwnNames push_own_names(lua_State *L) {
+  OwnNames own = {.first = lua_gettop(L) + 1};
+  luaL_checkstack(L, OWN_COUNT + 16, "working copies");
+  for (size_t i = 0; i < OWN_COUNT; i++) own.names[i] = lua_pushstring(L, OWN_NAMES[i]);
+  return own;
+}
+
+/* The number of the own name at `index`, or -1. */
+static int own_name(lua_State *L, const OwnNames *own, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return -1;
+  const char *name = lua_tostring(L, index);
+  for (size_t i = 0; i < OWN_COUNT; i++) {
+    if (name == own->names[i]) return (int)i;
+  }
+  return -1;
+}
+
+/* ---- copies ---- */
+
+static bool has_own_name(lua_State *L, const OwnNames *own, int copy) {
+  bool any = false;
+  for (size_t i = 0; i < OWN_COUNT; i++) {
+    lua_pushvalue(L, own->first + (int)i);
+    any = lua_rawget(L, copy) != LUA_TNIL || any;
+    lua_pop(L, 1);
+  }
+  return any;
+}
+
+/* Moves members of the message at the top that have names of ours to its `own`. */
+static void set_aside(lua_State *L, const OwnNames *own) {
+  int copy = lua_gettop(L);
+  if (!has_own_name(L, own, copy)) return;
+  lua_newtable(L);
+  for (size_t i = 0; i < OWN_COUNT; i++) {
+    int name = own->first + (int)i;
+    lua_pushvalue(L, name);
+    lua_pushvalue(L, name);
+    lua_rawget(L, copy);                     /* copy aside name value */
+    lua_rawset(L, copy + 1);                 /* nil sets nothing */
+    lua_pushvalue(L, name);
+    lua_pushnil(L);
+    lua_rawset(L, copy);
+  }
+  lua_setfield(L, copy, "own");
+}
+
+static void push_copy(lua_State *L, const OwnNames *own, const Message *message, MessageId id) {
+  Text raw = message_raw(message);
+  bind_push_json(L, raw.bytes, raw.size);
+  set_aside(L, own);
+  lua_pushliteral(L, "history");
+  lua_setfield(L, -2, "source");
+  lua_getfield(L, -1, "id");
+  lua_setfield(L, -2, "source_id");
+  bind_set_integer(L, "seq", id);
+  bind_set_integer(L, "origin", id);
+}
+
+/* copies(conversation) -> the visible messages as working copies */
+static int l_copies(lua_State *L) {
+  Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  const Sequence *list = conversation_list(conversation);
+  uint32_t count = sequence_count(list);
+  OwnNames own = push_own_names(L);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    MessageId id = sequence_at(list, i);
+    push_copy(L, &own, store_message(conversation_store(conversation), id), id);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* ---- does a copy say what its message says? ---- */
+
+static bool same_value(lua_State *L, Json *json);
+
+/* The table at the top and the array at the cursor. */
+static bool same_list(lua_State *L, Json *json) {
+  lua_Integer count = (lua_Integer)lua_rawlen(L, -1), i = 0;
+  if (!json_enter(json)) return false;
+  while (json_next_element(json)) {
+    if (++i > count) return false;
+    lua_rawgeti(L, -1, i);
+    bool same = same_value(L, json);
+    lua_pop(L, 1);
+    if (!same) return false;
+  }
+  return i == count && (count > 0 || bind_is_json_list(L, -1));
+}
+
+/* How many members the table at the top has, those of ours not counted. */
+static lua_Integer members_of(lua_State *L, const OwnNames *own) {
+  lua_Integer count = 0;
+  int table = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) count += own == NULL || own_name(L, own, -2) < 0;
+  return count;
+}
+
+/* Pushes the member of the table at `table` whose name is at the top, which it
+   pops. Names of ours are looked for in `own`. */
+static void push_member(lua_State *L, const OwnNames *own, int table) {
+  if (own != NULL && own_name(L, own, -1) >= 0) {
+    if (lua_getfield(L, table, "own") == LUA_TTABLE) {
+      lua_insert(L, -2);
+      lua_rawget(L, -2);
+      lua_remove(L, -2);
+      return;
+    }
+    lua_pop(L, 2);
+    lua_pushnil(L);
+    return;
+  }
+  lua_rawget(L, table);
+}
+
+/* The table at the top and the object at the cursor; `own` for a whole message. */
+static bool same_object(lua_State *L, Json *json, const OwnNames *own) {
+  int table = lua_gettop(L);
+  lua_Integer members = 0, aside = 0;
+  Text key;
+  if (!json_enter(json)) return false;
+  while (json_next_member(json, &key)) {
+    bind_push_text(L, key);
+    aside += own != NULL && own_name(L, own, -1) >= 0;
+    push_member(L, own, table);
+    bool same = same_value(L, json);
+    lua_pop(L, 1);
+    if (!same) return false;
+    members++;
+  }
+  if (members == 0 && bind_is_json_list(L, table)) return false;
+  return members_of(L, own) == members - aside;
+}
+
+static bool same_text(lua_State *L, const JsonValue *value) {
+  return lua_type(L, -1) == LUA_TSTRING && text_equal(bind_text(L, -1), json_text(value));
+}
+
+/* Numbers that Lua has none for come as tables that hold their text. */
+static bool same_number(lua_State *L, const JsonValue *value) {
+  bool same;
+  bind_push_json(L, value->bytes, value->size);
+  if (lua_istable(L, -1) && lua_istable(L, -2)) {
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -3, 1);
+    same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+  } else {
+    same = lua_rawequal(L, -1, -2) && lua_isinteger(L, -1) == lua_isinteger(L, -2);
+  }
+  lua_pop(L, 1);
+  return same;
+}
+
+/* The value at the top and the one at the cursor, which it steps over. */
+static bool same_value(lua_State *L, Json *json) {
+  JsonKind kind;
+  JsonValue value;
+  luaL_checkstack(L, 8, "JSON is nested too deeply");
+  if (!json_peek(json, &kind)) return false;
+  if (kind == JSON_ARRAY) return lua_istable(L, -1) && same_list(L, json);
+  if (kind == JSON_OBJECT) return lua_istable(L, -1) && same_object(L, json, NULL);
+  if (!json_value(json, &value)) return false;
+  if (kind == JSON_STRING) return same_text(L, &value);
+  if (kind == JSON_NUMBER) return same_number(L, &value);
+  if (kind == JSON_NULL) return lua_islightuserdata(L, -1) && lua_touserdata(L, -1) == NULL;
+  return lua_isboolean(L, -1) && lua_toboolean(L, -1) == (kind == JSON_TRUE);
+}
+
+/* The message that the copy at the top still is, or NULL. */
+static const Message *stored_message(lua_State *L, const OwnNames *own, const Store *store) {
+  lua_getfield(L, -1, "seq");
+  lua_Integer seq = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
+  lua_pop(L, 1);
+  if (seq < 1 || seq > store_count(store)) return NULL;
+  const Message *message = store_message(store, (MessageId)seq);
+  Text raw = message_raw(message);
+  Json json;
+  json_open(&json, raw.bytes, raw.size);
+  return same_object(L, &json, own) ? message : NULL;
+}
+
+/* ---- text ---- */
+
+/* Pushes the message that the copy at the top is: without what is ours, and with
+   what was set aside. */
+static void push_plain(lua_State *L, const OwnNames *own) {
+  int copy = lua_gettop(L);
+  lua_newtable(L);
+  if (lua_getfield(L, copy, "own") == LUA_TTABLE) {
+    for (lua_pushnil(L); lua_next(L, copy + 2) != 0;) {
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_rawset(L, copy + 1);
+    }
+  }
+  lua_settop(L, copy + 1);
+  for (lua_pushnil(L); lua_next(L, copy) != 0;) {
+    if (own_name(L, own, -2) >= 0) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, copy + 1);
+  }
+}
+
+static void add(lua_State *L, Buffer *out, const char *bytes, size_t size) {
+  Status status = buffer_add(out, bytes, size);
+  if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
+}
+
+/* Adds the copy at the top; is it still the stored message? */
+static bool add_message(lua_State *L, const OwnNames *own, const Store *store, Buffer *out) {
+  const Message *message = stored_message(L, own, store);
+  if (message != NULL) {
+    add(L, out, message_raw(message).bytes, message_raw(message).size);
+    return true;
+  }
+  push_plain(L, own);
+  bind_encode_message(L, -1, out);
+  lua_pop(L, 1);
+  return false;
+}
+
+/* text(conversation, copies, before, after) -> text, edited: the copies as a list
+   of JSON between the two texts, and how many of them are not the stored bytes */
+static int l_text(lua_State *L) {
+  const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  Text before = bind_text(L, 3), after = bind_text(L, 4);
+  lua_settop(L, 4);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, 2), edited = 0;
+  Buffer *out = bind_buffer(L);
+  OwnNames own = push_own_names(L);
+  add(L, out, before.bytes, before.size);
+  for (lua_Integer i = 1; i <= count; i++) {
+    add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is no table", i);
+    edited += !add_message(L, &own, store, out);
+    lua_pop(L, 1);
+  }
+  if (count > 0) add(L, out, "\n", 1);
+  add(L, out, after.bytes, after.size);
+  lua_pushlstring(L, out->bytes, out->size);
+  lua_pushinteger(L, edited);
+  return 2;
+}
+
+void bind_open_working(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"copies", l_copies, "conversation"}, {"text", l_text, "conversation copies before after"}, {NULL, NULL, NULL}};
+  lua_newtable(L);
+  bind_functions(L, "core.working", functions);
+}
