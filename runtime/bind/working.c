@@ -12,7 +12,8 @@
 
 /* The pipeline's own members; seeing one is a comparison of addresses, for Lua
    keeps short strings once. */
-static const char *const OWN_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id", "trusted"};
+static const char *const OWN_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id",
+                                        "sources",     "trusted"};
 #define OWN_COUNT (sizeof OWN_NAMES / sizeof *OWN_NAMES)
 
 typedef struct OwnNames {

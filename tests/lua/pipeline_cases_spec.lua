@@ -140,7 +140,7 @@ describe("token-limiter, as in AIO Hub:", function()
       local options, seen = case.options, {}
       local pipeline = ebb.pipeline {
         counter = utf16_4, processors = { input(case.input), capture(401, seen) },
-        agent = { processors = { ["token-limiter"] = {
+        agent = { processors = { ["message-formatters"] = false, ["token-limiter"] = {
           enabled = options.enabled, budget = options.maxContextTokens, guards = false, when_full = "drop_history",
           retained_characters = options.retainedCharacters or 0, retained_note = "\n...(已截断)",
         } } },

@@ -19,6 +19,7 @@ local values = require "ebb.support.values"
 ---@field attachments? ebb.Attachment[]   not yet resolved
 ---@field source string          history | preset | depth | anchor | window | input | merged | placeholder | plugin
 ---@field source_id? string|integer   of the preset, or of the message
+---@field sources? table[]       of a merged one: {source, source_id, seq} of each
 ---@field seq? integer           of the stored message; nil once it stands for several or for none
 ---@field origin? integer        seq of the stored message that it was once, for its marks
 ---@field trusted? boolean       macros may be expanded in it

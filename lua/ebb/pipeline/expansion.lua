@@ -5,12 +5,12 @@
 -- and whoever keeps sessions keeps them.
 
 local core = require "ebb.support.core"
-local found, macros = pcall(require, "ebb.macros")
+local macros = require "ebb.macros"
 
 local expansion = {}
 
 ---@class ebb.Expansion
----@field environment? ebb.MacroEnvironment
+---@field environment ebb.MacroEnvironment
 ---@field reported table<string, boolean>     each unknown name is told once
 local Expansion = {}
 Expansion.__index = Expansion
@@ -42,18 +42,17 @@ end
 ---@param made table    the fields of the context, and chat, variables, seed, zone, input
 ---@return ebb.Expansion
 function expansion.new(made)
-  local environment = found and macros.environment {
+  local environment = macros.environment {
     values = values_of(made), variables = made.variables, now = made.timestamp, zone = made.zone, seed = made.seed,
     session_id = made.session.id, history = history_of(made.chat),
-  } or nil
+  }
   return setmetatable({ environment = environment, reported = {} }, Expansion)
 end
 
 --- What is expanded in a fork is not known outside.
 ---@return ebb.Expansion
 function Expansion:fork()
-  local environment = self.environment and self.environment:fork()
-  return setmetatable({ environment = environment, reported = {} }, Expansion)
+  return setmetatable({ environment = self.environment:fork(), reported = {} }, Expansion)
 end
 
 local function tell(self, context, report)
@@ -74,14 +73,8 @@ end
 ---@param options? { values?: table }
 ---@return string
 function Expansion:expand(context, text, options)
-  if not self.environment or not text:find("{{", 1, true) then return text end
-  local environment, before = self.environment, self.environment.values
-  if options and options.values then
-    environment.values = setmetatable(options.values, { __index = before })
-  end
-  local ok, expanded, report = pcall(macros.expand, text, environment)
-  environment.values = before
-  if not ok then error(expanded, 0) end
+  if not text:find("{{", 1, true) then return text end
+  local expanded, report = macros.expand(text, self.environment, options)
   tell(self, context, report)
   return expanded
 end
@@ -89,7 +82,7 @@ end
 --- The variables as they are now.
 ---@return { local: table, global: table }
 function Expansion:variables()
-  return self.environment and self.environment.variables or { ["local"] = {}, global = {} }
+  return self.environment.variables
 end
 
 return expansion

@@ -116,6 +116,16 @@ function KIND.capabilities(source, value, path)
   return value
 end
 
+--- Switches: {"enabled": true, "autoInjectIfMacroMissing": true}.
+function KIND.flags(source, value, path)
+  expect(is_object(value), source, path, "an object of switches", value)
+  local found = {}
+  for name, item in pairs(value) do
+    found[names.snake(name)] = KIND.flag(source, item, { path[1], name })
+  end
+  return found
+end
+
 --- Members of the request body, in its own spelling: {"temperature": 0.7, "maxTokens": 500}.
 function KIND.parameters(source, value, path)
   expect(is_object(value), source, path, "an object of members of the request", value)
@@ -138,7 +148,8 @@ local FORMS = {
     fields = {
       id = "text", name = "text", description = "text", version = "text", model = "text", provider = "text",
       personality = "text", scenario = "text", presets = "list", rules = "table", processors = "processors",
-      variables = "variables", asset_root = "text", parameters = "parameters", templates = "table", icon = "text",
+      variables = "variables", asset_root = "text", parameters = "parameters", anchors = "table", icon = "text",
+      tool_call_config = "flags",
     },
     aliases = { presetMessages = "presets", regexConfig = "rules", modelId = "model" },
   },

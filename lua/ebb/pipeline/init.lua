@@ -119,13 +119,13 @@ end
 
 --- An integer from a text, the same one everywhere.
 local function seed_from(text)
-  return tonumber(core.vocab.sha256(text):sub(1, 15), 16)
+  return tonumber(core.sha256(text):sub(1, 15), 16)
 end
 
 local function session_of(self, chat)
   local session = values.copy(self.given.session or {})
   local first = chat:all()[1]
-  session.id = session.id or core.vocab.sha256(first and first.json or ""):sub(1, 16)
+  session.id = session.id or core.sha256(first and first.json or ""):sub(1, 16)
   return session
 end
 
@@ -152,14 +152,13 @@ local function fields_of(self, chat, preview)
   local newest = chat[#chat]
   local made = {
     chat = chat, preview = preview or false, session = session, timestamp = self.given.now or os.time() * 1000,
-    agent_config = values.copy(self.agent), user_profile = self.user, zone = self.given.zone,
+    agent_config = values.copy(self.agent), user_profile = values.copy(self.user), zone = self.given.zone,
     capabilities = target.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),
     seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   made.run = { macros = expansion.new(made) }
   made.session = values.read_only(session, "session")
-  made.user_profile = values.read_only(self.user, "user_profile")
   made.capabilities = values.read_only(made.capabilities, "capabilities")
   return made
 end

@@ -7,8 +7,15 @@ local processors = {}
 function processors.built_in()
   return {
     require "ebb.processors.session_loader",
+    require "ebb.processors.transcription_processor",
     require("ebb.processors.token_limiter").processor,
+    require "ebb.processors.merge_system",
+    require "ebb.processors.merge_roles",
+    require "ebb.processors.convert_system",
+    require "ebb.processors.alternate_roles",
+    (require "ebb.processors.asset_resolver"),   -- alone: require has a second result
   }
+
 end
 
 return processors
