@@ -86,7 +86,10 @@ local function declare_one(field, where, seen)
   if field.type == "select" and (type(field.options) ~= "table" or #field.options == 0) then
     refuse("shape", where .. ": a select needs options = { ... }")
   end
-  if field.default ~= nil then check_value(field, field.default, where .. ": its default") end
+  if field.default ~= nil and not EXPECTED[field.type or "text"](field.default, field) then
+    local _, expected = EXPECTED[field.type or "text"](field.default, field)
+    refuse("shape", ("%s: its default: expected %s, got %s"):format(where, expected, shown(field.default)))
+  end
 end
 
 --- Checks declarations: a mistake of whoever wrote the processor.
