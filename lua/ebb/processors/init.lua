@@ -7,7 +7,9 @@ local processors = {}
 function processors.built_in()
   return {
     require "ebb.processors.session_loader",
+    require "ebb.processors.regex_processor",
     require "ebb.processors.transcription_processor",
+    require "ebb.processors.injection_assembler",
     require("ebb.processors.token_limiter").processor,
     require "ebb.processors.merge_system",
     require "ebb.processors.merge_roles",
