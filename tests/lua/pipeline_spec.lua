@@ -102,21 +102,22 @@ describe("the registry", function()
     assert.same(expected, found)
   end)
 
+  local function with_field(field) return processor("a", { config_fields = { field } }) end
+  local twice = { { key = "k" }, { key = "k" } }
   local wrong = {
-    -- what is wrong                    processor                                                    what is said
-    { "no table",                       "a",                                                         "is a table, not string" },
-    { "no execute",                     { id = "a", name = "A" },                                    "execute is missing" },
-    { "an unknown field",               processor("a", { prioritty = 3 }),                           "unknown field 'prioritty'" },
-    { "a priority that is a text",      processor("a", { priority = "3" }),                          "priority is a number" },
-    { "an id with a dot",               processor "a.b",                                             "letters, digits" },
-    { "the name of a group",            processor "message-formatters",                              "name of a group" },
-    { "a field without key",            processor("a", { config_fields = { {} } }),                  "has a key" },
-    { "a field of an unknown type",     processor("a", { config_fields = { { key = "k", type = "txt" } } }), "unknown type 'txt'" },
-    { "a select without options",       processor("a", { config_fields = { { key = "k", type = "select" } } }), "needs options" },
-    { "a default of another type",      processor("a", { config_fields = { { key = "k", type = "number", default = "3" } } }),
-      "expected a number" },
-    { "a field that all have",          processor("a", { config_fields = { { key = "enabled" } } }), "is there already" },
-    { "a field that stands there twice", processor("a", { config_fields = { { key = "k" }, { key = "k" } } }), "is there already" },
+    -- what is wrong                     processor                                        what is said
+    { "no table",                        "a",                                             "is a table, not string" },
+    { "no execute",                      { id = "a", name = "A" },                        "execute is missing" },
+    { "an unknown field",                processor("a", { prioritty = 3 }),               "unknown field 'prioritty'" },
+    { "a priority that is a text",       processor("a", { priority = "3" }),              "priority is a number" },
+    { "an id with a dot",                processor "a.b",                                 "letters, digits" },
+    { "the name of a group",             processor "message-formatters",                  "name of a group" },
+    { "a field without key",             with_field {},                                   "has a key" },
+    { "a field of an unknown type",      with_field { key = "k", type = "txt" },          "unknown type 'txt'" },
+    { "a select without options",        with_field { key = "k", type = "select" },       "needs options" },
+    { "a default of another type",       with_field { key = "k", type = "number", default = "3" }, "expected a number" },
+    { "a field that all have",           with_field { key = "enabled" },                  "is there already" },
+    { "a field that stands there twice", processor("a", { config_fields = twice }),       "is there already" },
   }
   for _, case in ipairs(wrong) do
     it("refuses " .. case[1], function()
@@ -151,7 +152,8 @@ describe("configuration", function()
   end)
 
   it("takes the model's entry, and the agent's in its place, whole", function()
-    local model = { { id = "one", values = { size = 2, word = "model" } }, { id = "two", enabled = false, values = {} } }
+    local model = { { id = "one", values = { size = 2, word = "model" } },
+      { id = "two", enabled = false, values = {} } }
     local agent = { { id = "one", values = { flag = true } } }
 
     local found = merged(model, agent)
@@ -232,7 +234,8 @@ describe("the context", function()
     chat:truncate { remove_first = 1 }
     local seen
 
-    assert(run(chat, { processor("look", { priority = 150, execute = function(context) seen = context.messages end }) }))
+    local look = { priority = 150, execute = function(context) seen = context.messages end }
+    assert(run(chat, { processor("look", look) }))
 
     assert.equal(3, #seen)
     assert.equal("history", seen[1].source)

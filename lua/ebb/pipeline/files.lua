@@ -215,18 +215,24 @@ local function from_lua(kind, path)
   return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, snake = true })
 end
 
+--- Files of an agent's own lie beside it: its folder is relative to that of its file.
+local function place_assets(fields, path)
+  local folder = path:match "^(.*)/[^/]*$"
+  local root = fields.asset_root
+  if root and folder and root:sub(1, 1) ~= "/" then fields.asset_root = ("%s/%s"):format(folder, root) end
+  return fields
+end
+
 --- Reads an agent, a model or a user: the name of a file, or a table as it would stand in a Lua file.
 ---@param kind "agent"|"model"|"user"
 ---@param given string|table
 ---@return table fields       in snake_case
----@return string? path       of the file
 function files.read(kind, given)
   if type(given) == "table" then
     return check(FORMS[kind], given, { noun = NOUNS[kind], name = kind, snake = true })
   end
   if type(given) ~= "string" then refuse("argument", ("%s is a table or the name of a file"):format(kind)) end
-  if given:find "%.lua$" then return from_lua(kind, given), given end
-  return from_json(kind, given), given
+  return place_assets(given:find "%.lua$" and from_lua(kind, given) or from_json(kind, given), given)
 end
 
 return files

@@ -77,7 +77,7 @@ function pipeline.new(given)
       made.registry:register(processor)
     end
   end
-  made.agent, made.agent_path = files.read("agent", given.agent or {})
+  made.agent = files.read("agent", given.agent or {})
   if given.model_config then made.model_file = files.read("model", given.model_config) end
   if given.user_profile then made.user = files.read("user", given.user_profile) end
   made.set = set_of(made.registry, given.set)

@@ -188,7 +188,8 @@ local function cut(plan, growth)
     add_short(kept, short)
     tokens = tokens + cost
   end
-  return { messages = woven(plan.parts, kept), tokens = tokens, report = report }
+  return { messages = woven(plan.parts, kept), tokens = tokens, report = report,
+    short = short ~= nil }
 end
 
 --- The least that guards allow.
@@ -288,13 +289,14 @@ function limiter.budget(capabilities, config)
 end
 
 local function tell(context, plan, before, found)
-  local dropped = #context.messages - #found.messages
+  local dropped, report = #context.messages - #found.messages, found.report
+  local changed = report and report.replaced + report.inserted + (found.short and 1 or 0) or 0
   context.shared_data.token_limiter = {
     budget = plan.budget, before = before, after = found.tokens, final = found.final, fixed = plan.fixed,
     dropped = dropped, ledger = found.report and core.json.decode(found.report.ledger:json()),
   }
-  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped"):format(before, found.final, plan.budget,
-    dropped))
+  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, found.final,
+    plan.budget, dropped, changed))
 end
 
 --- What is known before anything is cut. Weights add up: framing is counted once.
