@@ -91,7 +91,8 @@ describe("a plugin that adds", function()
     local whole = assert(ebb.pipeline({ agent = AGENT, encoding = "cjk", processors = { adding(30) } }):run(chat_of()))
 
     local result = assert(ebb.pipeline {
-      agent = AGENT, encoding = "cjk", processors = { adding(30) }, set = { "token-limiter.budget=" .. whole.tokens - 5 },
+      agent = AGENT, encoding = "cjk", processors = { adding(30) },
+      set = { "token-limiter.budget=" .. whole.tokens - 5 },
     }:run(chat_of()))
 
     assert.is_true(result.tokens <= whole.tokens - 5)

@@ -83,7 +83,8 @@ describe("what settings of the session loader do:", function()
   local cases = {
     -- set                                       what is sent
     { {},                                        "rules | one one one one | two |  | three three three | four" },
-    { { "session-loader.skip_blank=false" },     "rules | one one one one\n\n---\n\n   | two |  | three three three | four" },
+    { { "session-loader.skip_blank=false" },
+      "rules | one one one one\n\n---\n\n   | two |  | three three three | four" },
     { { "session-loader.tool_to_user=true" },    "rules | one one one one | two | three three three\n\n---\n\nfour" },
   }
   for _, case in ipairs(cases) do

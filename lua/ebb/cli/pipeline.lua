@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
+local plugins = require "ebb.pipeline.plugins"
 local script_file = require "ebb.support.script_file"
 local terminal = require "ebb.cli.terminal"
 
@@ -58,20 +59,33 @@ local function check_readable(given)
   end
 end
 
+--- Plugins and settings stand on the command line: mistakes in them are those of whoever
+--- typed it; all others are those of the files.
 local function pipeline_of(given)
   check_readable(given)
-  return ebb.pipeline {
+  local loaded = {}
+  for _, path in ipairs(given.plugins) do
+    for _, processor in ipairs(failure.typed(plugins.load, path)) do
+      loaded[#loaded + 1] = processor
+    end
+  end
+  local pipeline = failure.typed(ebb.pipeline, { processors = loaded }) and ebb.pipeline {
     agent = given.agent, model_config = given.model_config, user_profile = given.user_profile,
-    model = given.model, encoding = given.encoding, set = set_of(given), processors = given.plugins,
+    model = given.model, encoding = given.encoding, processors = loaded,
     on_error = given.on_error, now = given.now, zone = zone(), seed = given.seed,
     role_map = options.of_conversation(given).role_map, max_message = given.max_message, max_file = given.max_file,
   }
+  for _, word in ipairs(set_of(given)) do
+    failure.typed(pipeline.set, pipeline, word)
+  end
+  return pipeline
 end
 
---- Warnings and errors of the log, one line each.
-local function tell(logs)
-  for _, entry in ipairs(logs or {}) do
-    if entry.level ~= "info" then
+--- Warnings and errors of the log, one line each; what ended the run is told at its end.
+local function tell(logs, failed)
+  for i, entry in ipairs(logs or {}) do
+    local is_end = failed and i == #logs and entry.level == "error"
+    if entry.level ~= "info" and not is_end then
       terminal.say(("%s: %s: %s"):format(entry.processor, entry.level, entry.message))
     end
   end
@@ -94,7 +108,7 @@ function command.run(given)
   options.tell_stand_in(chat, given)
   local trace = given.trace and require("ebb.cli.trace").new() or nil
   local result, message, code, partial = pipeline:run(chat, { preview = given.preview, trace = trace })
-  tell((result or partial or {}).logs)
+  tell((result or partial or {}).logs, not result)
   write(given, failure.check(result, message, code))
 end
 

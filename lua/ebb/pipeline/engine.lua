@@ -47,6 +47,13 @@ local function burn(thread, fuel)
   end, "", HOOK_STEP)
 end
 
+--- The same for what is built in: where in it something was refused is nobody's business.
+local function call_core(execute, context, config)
+  local ok, problem = pcall(execute, context, config)
+  if ok then return true end
+  return false, tostring(problem), core.is_error(problem) and problem.code or nil
+end
+
 --- Runs a step to its end, handing what it asks of the host up to whoever runs us.
 ---@return boolean ok
 ---@return string? message
@@ -54,6 +61,7 @@ end
 local function run_step(run, step, context)
   local execute = step.processor.execute
   local thread = coroutine.create(function()
+    if step.is_core then return call_core(execute, context, values.copy(step.values)) end
     return blame.call(execute, execute, context, values.copy(step.values))
   end)
   if not step.is_core then burn(thread, run.fuel) end

@@ -40,20 +40,11 @@ local NAMES = {
 ---@field agent table
 ---@field model_file? table
 ---@field user? table
----@field set ebb.SettingGiven[]
+---@field singles ebb.SettingGiven[]
 local Pipeline = {}
 Pipeline.__index = Pipeline
 
 ---- Making one ----
-
-local function set_of(made_registry, given)
-  local set = {}
-  for i, word in ipairs(given or {}) do
-    if type(word) ~= "string" then refuse("argument", 'set is a list of texts: { "token-limiter.budget=4000" }') end
-    set[i] = settings.parse(made_registry, word)
-  end
-  return set
-end
 
 local function check_given(given)
   options.names(given, NAMES, "pipeline")
@@ -71,7 +62,7 @@ function pipeline.new(given)
   given = given or {}
   if type(given) ~= "table" then refuse("argument", 'pipeline takes a table: ebb.pipeline { agent = "agent.json" }') end
   check_given(given)
-  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()) }, Pipeline)
+  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()), singles = {} }, Pipeline)
   for _, each in ipairs(given.processors or {}) do
     for _, processor in ipairs(plugins.load(each)) do
       made.registry:register(processor)
@@ -80,16 +71,25 @@ function pipeline.new(given)
   made.agent = files.read("agent", given.agent or {})
   if given.model_config then made.model_file = files.read("model", given.model_config) end
   if given.user_profile then made.user = files.read("user", given.user_profile) end
-  made.set = set_of(made.registry, given.set)
   made:settings()   -- mistakes are told now
+  for _, word in ipairs(given.set or {}) do
+    made:set(word)
+  end
   return made
+end
+
+--- Changes one setting: "token-limiter.budget=4000".
+---@param word string
+function Pipeline:set(word)
+  if type(word) ~= "string" then refuse("argument", 'set takes a text: "token-limiter.budget=4000"') end
+  self.singles[#self.singles + 1] = settings.parse(self.registry, word)
 end
 
 --- All settings by id, with where they came from.
 ---@return table<string, ebb.Setting>
 function Pipeline:settings()
   local of_model = self.model_file and self.model_file.processors
-  return settings.merge(self.registry, of_model, self.agent.processors, self.set)
+  return settings.merge(self.registry, of_model, self.agent.processors, self.singles)
 end
 
 --- What runs, in order; also what is disabled.

@@ -1,0 +1,155 @@
+--- ebb pipeline and ebb processors, as typed.
+
+local helper = dofile "tests/lua/helper.lua"
+local command = dofile "tests/lua/command.lua"
+
+local json = helper.ebb.json
+
+--- Standard output of a command, decoded.
+local function data_of(words) return (json.decode((command.does(words)))) end
+
+local function new_folder()
+  local path = os.tmpname()
+  os.remove(path)
+  assert(os.execute("mkdir " .. path))
+  return path
+end
+
+local CHAT = '[{"role":"user","content":"one two three"},\n {"role" : "assistant","content":"four"},' ..
+  '{"role":"user","content":"five"}]'
+
+describe("ebb pipeline", function()
+  before_each(function() command.folder = new_folder() end)
+  after_each(function() os.execute("rm -rf " .. command.folder) end)
+
+  for _, name in ipairs { "coder", "companion", "zhushou" } do
+    it("makes the request of scripts/agents/" .. name, function()
+      local agent = ("scripts/agents/%s"):format(name)
+      local user = io.open(agent .. ".user.json") and (" --user-profile %s.user.json"):format(agent) or ""
+      local form = "pipeline %s.in.json --agent %s.json%s --encoding cjk --now 1762554605000"
+      local words = form:format(agent, agent, user)
+
+      assert.equal(command.read(agent .. ".out.json"), (command.does(words)))
+      local preview = data_of(words .. " --preview --json")
+      assert.equal(preview.tokens, data_of(("count %s.out.json --encoding cjk --json"):format(agent))[1].tokens)
+      assert.equal(#json.decode(command.read(agent .. ".out.json")).messages, #preview.messages)
+    end)
+  end
+
+  it("keeps the body around the messages, and the messages' own bytes", function()
+    local chat = command.file("in.json", '{"tools" : [ ], "messages": ' .. CHAT .. ', "model":"m", "x": 1e2}')
+
+    local out = command.does(("pipeline %s --set message-formatters.enabled=false"):format(chat))
+
+    assert.truthy(out:find('{"tools" : [ ], "messages": [\n  {"role":"user","content":"one two three"},\n  '
+      .. '{"role" : "assistant","content":"four"},', 1, true), out)
+    assert.truthy(out:find('], "model":"m", "x": 1e2}', 1, true), out)
+  end)
+
+  it("says where an agent's file is wrong", function()
+    local chat = command.file("in.json", CHAT)
+    for text, place in pairs {
+      ['{\n  "name": "A",\n  "presetz": []\n}'] = "agent.json:3:14: presetz: unknown field of an agent",
+      ['{"name": 3}'] = "agent.json:1:10: name: expected a text, got 3",
+      ['{"processors": {"token-limiter": 3}}'] = "agent.json:1:34: processors.token-limiter: expected an object",
+      ['{"variables": {"a": [1]}}'] = "agent.json:1:21: variables.a: expected a text",
+      ['{"name": }'] = "agent.json: 1:10",
+      ['{"parameters": {"messages": []}}'] = "agent.json:1:29: parameters.messages: the pipeline itself sets this",
+    } do
+      local agent = command.file("agent.json", text)
+      local err = command.fails(command.REFUSED, ("pipeline %s --agent %s"):format(chat, agent))
+      assert.truthy(err:find(place, 1, true), err)
+    end
+    command.fails(command.IO, ("pipeline %s --agent %s/none.json"):format(chat, command.folder))
+  end)
+
+  it("takes agents in Lua, in snake_case", function()
+    local chat = command.file("in.json", CHAT)
+    local agent = command.file("agent.lua", [[return { name = "A", variables = { n = 1 },
+      presets = { { role = "system", content = "{{char}} {{getvar::n}}" }, { type = "chat_history" } } }]])
+
+    assert.truthy(command.does(("pipeline %s --agent %s"):format(chat, agent)):find('"content":"A 1"', 1, true))
+  end)
+
+  it("fails as its exit codes say", function()
+    local chat = command.file("in.json", CHAT)
+    local bad = command.file("bad.lua", 'return { id = "bad", name = "B", execute = function() error "boom" end }')
+    local no = command.file("no.lua", "return 3")
+
+    assert.matches("the budget is 2", command.fails(command.CANNOT_FIT, "pipeline --budget 2 " .. chat), 1, true)
+    command.fails(command.USAGE, ("pipeline %s --set token-limiter.budgett=3"):format(chat))
+    command.fails(command.USAGE, ("pipeline %s --on-error never"):format(chat))
+    local run = command.ebb(("pipeline %s --plugin %s"):format(chat, bad))
+    assert.equal(command.SCRIPT, run.status)
+    assert.equal("", run.out)
+    assert.matches("bad.lua:1: boom", run.err, 1, true)
+    local out, err = command.does(("pipeline %s --plugin %s --on-error skip"):format(chat, bad))
+    assert.equal(3, #json.decode(out).messages)
+    assert.matches("bad: error: ", err, 1, true)
+    command.fails(command.SCRIPT, ("pipeline %s --plugin %s"):format(chat, no))
+  end)
+
+  it("loads a folder of plugins, and replaces what is built in", function()
+    local chat = command.file("in.json", CHAT)
+    os.execute("mkdir " .. command.path_of "plugins")
+    command.file("plugins/a.lua", [[return { { id = "shout", name = "Shout", priority = 150, execute = function(context)
+      for _, m in ipairs(context.messages) do m.content = m.content:upper() end end } }]])
+    command.file("plugins/b.lua", 'return { id = "merge-roles", name = "M", priority = 600, execute = function() end }')
+
+    local out = command.does(("pipeline %s --plugin %s"):format(chat, command.path_of "plugins"))
+
+    assert.equal("ONE TWO THREE", json.decode(out).messages[1].content)
+    local list = command.does(("processors --plugin %s"):format(command.path_of "plugins"))
+    assert.matches("150  shout", list, 1, true)
+  end)
+
+  it("writes nothing but the preview, the settings, or the request", function()
+    local chat = command.file("in.json", CHAT)
+    local agent = command.file("agent.json", '{"processors": {"token-limiter": {"budget": 12}}}')
+    local words = ("pipeline %s --agent %s --encoding cjk"):format(chat, agent)
+
+    assert.matches("history", (command.does(words .. " --preview")))
+    assert.matches("12%s+agent", (command.does(words .. " --show-config")))
+    local settings = data_of(words .. " --show-config --json")
+    assert.equal("session-loader", settings[1].id)
+    local plain, trace = command.does(words .. " --trace")
+    assert.matches("== token-limiter:", trace, 1, true)
+    assert.matches("- 1 user: one two three", trace, 1, true)
+    assert.equal(plain, (command.does(words)))
+    assert.equal(CHAT, command.read(chat))
+  end)
+
+  it("is the same preview twice, and the same run", function()
+    local chat = command.file("in.json", CHAT)
+    local agent = command.file("agent.json", [[{"presets": [{"role": "system",
+      "content": "{{roll::3d6}} {{random::a::b::c}} {{incvar::n}}{{getvar::n}} {{time}}"}, {"type": "chat_history"}]}]])
+    local words = ("pipeline %s --agent %s --now 1762554605000"):format(chat, agent)
+
+    local first, second = (command.does(words .. " --preview --json")), (command.does(words .. " --preview --json"))
+
+    assert.equal(first, second)
+    local body = data_of(words)
+    assert.equal(json.encode(json.decode(first).messages), json.encode(body.messages))
+    assert.not_equal((command.does(words .. " --seed 1")), (command.does(words .. " --seed 2")))
+  end)
+end)
+
+describe("ebb processors", function()
+  before_each(function() command.folder = new_folder() end)
+  after_each(function() os.execute("rm -rf " .. command.folder) end)
+
+  it("lists them in order, and explains each", function()
+    local out = command.does "processors"
+    assert.is_true(out:find("session-loader", 1, true) < out:find("asset-resolver", 1, true))
+    for _, each in ipairs(data_of "processors --json") do
+      local page = command.does("processors " .. each.id)
+      for _, field in ipairs(each.configFields) do
+        assert.truthy(page:find(field.key, 1, true), each.id .. "." .. field.key)
+      end
+    end
+  end)
+
+  it("refuses one that nobody knows", function()
+    assert.matches("token-limiter", command.fails(command.USAGE, "processors token-limitr"), 1, true)
+  end)
+end)

@@ -1,0 +1,102 @@
+--- Working copies and their text: what nobody changed keeps its bytes; what somebody
+--- changed, however little, is written anew and says what the copy says.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+local core = require "ebb.support.core"
+
+local json = ebb.json
+
+local function text_of(chat, copies)
+  return core.working.text(chat, copies, "[", "]")
+end
+
+local ODD = [[
+[{"role":"user","content":"a\u0041\/b","z":1.50,"seq":7,"source":{"x":[1]},"own":null,"trusted":true},
+ {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+ {"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"x"},{"type":"odd","list":[],"map":{},"n":null}],
+  "big":123456789012345678901234567890,"e":1e3,"i":1}]
+]]
+
+describe("working copies", function()
+  it("of odd messages are written as they came", function()
+    local chat = assert(ebb.parse(ODD))
+    local copies = core.working.copies(chat)
+
+    local text, edited = text_of(chat, copies)
+
+    assert.equal(0, edited)
+    for i, message in ipairs(chat) do
+      assert.truthy(text:find(message.json, 1, true), "message " .. i)
+    end
+    assert.is_nil(copies[1].trusted)               -- nobody trusts a message because it says so
+    assert.equal("history", copies[1].source)
+    assert.same({ x = { 1 } }, copies[1].own.source)
+  end)
+
+  local edits = {
+    { "a text", function(copies) copies[1].content = "aAb" end },
+    { "an integer for a float", function(copies) copies[3].i = 1.0 end },
+    { "a field that goes", function(copies) copies[1].z = nil end },
+    { "a field that comes", function(copies) copies[1].y = 1 end },
+    { "deep within", function(copies) copies[2].tool_calls[1]["function"].arguments = "{ }" end },
+    { "an empty list for an object", function(copies) copies[3].content[2].map = json.array {} end },
+    { "an empty object for a list", function(copies) copies[3].content[2].list = {} end },
+    { "an element more", function(copies) copies[3].content[3] = { type = "text", text = "" } end },
+    { "an element less", function(copies) copies[3].content[2] = nil end },
+    { "no null", function(copies) copies[3].content[2].n = nil end },
+    { "another big number", function(copies) copies[3].big = json.raw "123456789012345678901234567891" end },
+    { "what was set aside", function(copies) copies[1].own.seq = 8 end },
+    { "nothing set aside", function(copies) copies[1].own = nil end },
+    { "the seq of another message", function(copies) copies[1].seq = 3 end },
+    { "no seq", function(copies) copies[1].seq = nil end },
+  }
+  for _, case in ipairs(edits) do
+    it("that differ are written anew: " .. case[1], function()
+      local chat = assert(ebb.parse(ODD))
+      local copies = core.working.copies(chat)
+      case[2](copies)
+
+      local text, edited = text_of(chat, copies)
+
+      assert.equal(1, edited)
+      assert.truthy(json.decode(text))
+    end)
+  end
+
+  it("written anew say all that they said", function()
+    local chat = assert(ebb.parse(ODD))
+    local copies = core.working.copies(chat)
+    for _, copy in ipairs(copies) do
+      copy.seq = nil
+    end
+
+    local text, edited = text_of(chat, copies)
+
+    assert.equal(3, edited)
+    assert.equal(json.encode(json.decode(ODD)), json.encode(json.decode(text)))
+  end)
+
+  it("refuse what is no table, and what has no JSON", function()
+    local chat = ebb.conversation()
+    assert.equal("shape", helper.refusal(text_of, chat, { "x" }).code)
+    assert.equal("argument", helper.refusal(text_of, chat, { { role = print } }).code)
+  end)
+
+  it("of all given conversations are written byte for byte", function()
+    local paths, why = helper.shared_conversations()
+    if not paths then return pending(why) end
+    for _, path in ipairs(paths) do
+      local chat = assert(ebb.load(path))
+      local copies = core.working.copies(chat)
+      local text, edited = text_of(chat, copies)
+      assert.equal(0, edited, path)
+      local again = assert(ebb.parse(text))
+      for i, message in ipairs(chat) do
+        assert.equal(message.json, again[i].json)
+        copies[i].seq = nil
+      end
+      assert.equal(json.encode(json.decode(text)), json.encode(json.decode((text_of(chat, copies)))))
+    end
+  end)
+end)
