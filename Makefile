@@ -128,6 +128,7 @@ bench: deps   ## measure, beside the peers
 	tests/bench/operations.sh
 	lua5.4 tests/bench/policies.lua
 	lua5.4 tests/bench/rules.lua
+	lua5.4 tests/bench/pipeline.lua
 	lua5.4 tests/bench/macros.lua
 	tests/bench/tokens.sh
 	build/bench/patterns

@@ -307,6 +307,14 @@ function Conversation:over_limit() end
 ---@param operations string|table
 ---@return { operation: string, affected_batch_index: integer }[]
 function Conversation:apply(operations) end
+---@class ebb.Input: ebb.PipelineOptions   of these: agent, user_profile, model, session, now, zone, seed
+---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
+--- What the user has just said: macros expanded, files attached by reference, appended.
+---@param text string
+---@param options? ebb.Input    a list alone is the attachments
+---@return integer batch
+---@return { local: table, global: table } variables   as the macros left them
+function Conversation:input(text, options) end
 --- Everything as the seeds' state table (camelCase, positions from 0).
 ---@return table
 function Conversation:state() end
@@ -622,6 +630,74 @@ function ebb.tokenizer(encoding) end
 ---@return string? message
 ---@return string? code        "policy": one of them failed
 function ebb.replay(chat, options) end
+
+--- What makes the body of a request from a conversation; lua/ebb/pipeline/context.lua
+--- describes what processors get.
+---@class ebb.PipelineOptions
+---@field agent? string|table      a file (JSON in camelCase, or Lua), or a table in snake_case: name, presets, rules,
+---                                processors, variables, parameters, asset_root ...
+---@field model_config? string|table   model, provider, capabilities, processors, parameters
+---@field user_profile? string|table   name, description, rules, variables
+---@field model? string            the model's name; default: the model's file, the agent, the body
+---@field encoding? string
+---@field counter? fun(message: ebb.Message): integer
+---@field set? string[]            single settings: { "token-limiter.budget=4000" }
+---@field processors? (string|table)[]   processors, Lua files that return some, folders of these
+---@field on_error? "stop"|"skip"  when a processor fails; default: stop
+---@field fuel? integer            VM instructions that a processor which is not built in may take
+---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }
+---@field host? table<string, fun(request: table): any, string?>   answers transcribe, asset, retrieve ...
+---@field now? integer             ms since 1970; default: the clock
+---@field zone? integer            minutes east of UTC; default: 0
+---@field seed? integer            for dice; default: made from the conversation
+---@field role_map? table<string, ebb.Role>
+---@field max_message? integer
+---@field max_file? integer
+---@class ebb.PipelineResult
+---@field body string              the request, as JSON
+---@field chat ebb.Conversation    the same, as a conversation of its own
+---@field tokens integer
+---@field trust string
+---@field budget? integer
+---@field logs { processor: string, level: "info"|"warn"|"error", message: string, details?: any }[]
+---@field parts { role: string, source: string, tokens: integer, text: string }[]
+---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
+---@field repair? ebb.RepairReport   what was mended before it was written
+---@field skipped string[]         processors that are disabled
+---@field shared_data table
+---@field variables { local: table, global: table }   as the macros left them
+---@class ebb.Pipeline
+local Pipeline = {}
+--- Runs all processors on copies of the visible history; the conversation is only read.
+---@param chat ebb.Conversation
+---@param asked? { preview?: boolean, trace?: function }
+---@return ebb.PipelineResult? result
+---@return string? message     names the processor that failed
+---@return string? code        "cannot_fit", "processor", "absent" ...
+---@return { logs: table[] }? partial
+function Pipeline:run(chat, asked) end
+--- The same run, without effects outside of it.
+---@param chat ebb.Conversation
+---@param asked? { trace?: function }
+---@return ebb.PipelineResult? result
+---@return string? message
+---@return string? code
+function Pipeline:preview(chat, asked) end
+--- A run that waits where the host is asked and has no function for it: task:step(answer)
+--- gives the next {service, request}, or nil once task.done.
+---@param chat ebb.Conversation
+---@param asked? { preview?: boolean }
+---@return { done: boolean, result?: ebb.PipelineResult, message?: string, code?: string }
+function Pipeline:task(chat, asked) end
+--- Changes one setting: "token-limiter.budget=4000".
+---@param word string
+function Pipeline:set(word) end
+--- The processors in the order in which they run, disabled ones too, with their settings.
+---@return { processor: table, setting: table, is_core: boolean }[]
+function Pipeline:order() end
+---@param options? ebb.PipelineOptions
+---@return ebb.Pipeline
+function ebb.pipeline(options) end
 
 ---@class ebb.json
 ---@field null lightuserdata   JSON's null

@@ -6,12 +6,10 @@
 
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
-local input = require "ebb.pipeline.input"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
-local pipeline = require "ebb.pipeline"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
 local replay = require "ebb.policies.replay"
@@ -86,7 +84,7 @@ end
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options)
-  return pipeline.new(options)
+  return require("ebb.pipeline").new(options)   -- and with it macros, rules, LPeg: who needs none waits for none
 end
 
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.
@@ -137,7 +135,7 @@ end
 
 --- What the user has just said: macros expanded, files attached, appended.
 function Conversation.input(chat, text, options)
-  return input.run(chat, text, options)
+  return require("ebb.pipeline.input").run(chat, text, options)
 end
 
 function Conversation.trim(chat, options)

@@ -350,6 +350,12 @@ call("vocab.build", function() return build "cl100k" end)
 call("vocab.describe, verify, home", function()
   return core.vocab.describe(vocab_of_regex), core.vocab.verify(vocab), core.vocab.home()
 end)
+call("working copies, their text", function(world)
+  local copies = core.working.copies(world.chat)
+  copies[1].content = "Be long."
+  return core.working.text(world.chat, copies, "[", "]")
+end)
+
 call("base64, data_uri, sha256", function()
   local bytes, long = ("some bytes "):rep(100), "data:text/plain;charset=utf-8,two%20words"
   local text = core.base64.encode(bytes)

@@ -47,6 +47,7 @@ local function registered(name)
     end
     return value
   end
+  if owner == "Pipeline" then return require("ebb.pipeline").methods[method], true end
   local methods = core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
   return methods[method], true
 end

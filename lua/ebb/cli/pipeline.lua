@@ -69,7 +69,8 @@ local function pipeline_of(given)
       loaded[#loaded + 1] = processor
     end
   end
-  local pipeline = failure.typed(ebb.pipeline, { processors = loaded }) and ebb.pipeline {
+  failure.typed(ebb.pipeline, { processors = loaded })   -- are they any?
+  local pipeline = ebb.pipeline {
     agent = given.agent, model_config = given.model_config, user_profile = given.user_profile,
     model = given.model, encoding = given.encoding, processors = loaded,
     on_error = given.on_error, now = given.now, zone = zone(), seed = given.seed,

@@ -51,6 +51,7 @@ end
 local function call_core(execute, context, config)
   local ok, problem = pcall(execute, context, config)
   if ok then return true end
+  if problem == "not enough memory" then return false, problem, "memory" end
   return false, tostring(problem), core.is_error(problem) and problem.code or nil
 end
 

@@ -26,6 +26,7 @@ local target = require "ebb.pipeline.target"
 local values = require "ebb.support.values"
 
 local pipeline = {}
+local MEMORY = "not enough memory"
 
 local FUEL = 200000000   -- instructions of a processor that is not built in: a second or two
 
@@ -43,6 +44,7 @@ local NAMES = {
 ---@field singles ebb.SettingGiven[]
 local Pipeline = {}
 Pipeline.__index = Pipeline
+pipeline.methods = Pipeline
 
 ---- Making one ----
 
@@ -256,9 +258,8 @@ local function conclude(run, made)
   run.current = "request"
   tell_left(made, made.messages)
   local ok, chat, report = pcall(finish, run, made.messages)
-  if not ok then
-    return nil, core.is_error(chat) and chat.message or tostring(chat), core.is_error(chat) and chat.code or "processor"
-  end
+  if not ok and core.is_error(chat) then return nil, chat.message, chat.code end
+  if not ok then return nil, tostring(chat), chat == MEMORY and "memory" or "processor" end
   tell_repair(made, report)
   local tokens, trust = chat:tokens()
   local result = {
