@@ -7,6 +7,7 @@ local ebb = require "ebb"
 local core = require "ebb.support.core"
 local memory = require "ebb.policies.memory"
 local vocabularies = require "ebb.support.vocabularies"
+require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
 
 local function call_of(id)
   return { { id = id, type = "function", ["function"] = { name = "look", arguments = "{}" } } }
@@ -354,6 +355,10 @@ call("working copies, their text", function(world)
   local copies = core.working.copies(world.chat)
   copies[1].content = "Be long."
   return core.working.text(world.chat, copies, "[", "]")
+end)
+
+call("input", function(world)
+  return world.chat:input("What next?", { attachments = { "plan.png" }, now = 1700000000000 })
 end)
 
 call("base64, data_uri, sha256", function()
