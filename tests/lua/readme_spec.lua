@@ -60,6 +60,13 @@ describe("README", function()
     assert.equal("!", chat[2].text)
   end)
 
+  it("shows a processor that a pipeline runs", function()
+    local chat = ebb.conversation { encoding = "bytes4" }
+    chat:append { role = "user", content = "Hello" }
+    local result = assert(ebb.pipeline { processors = { run(lua[4]) }, set = { "shout.mark=?!" } }:run(chat))
+    assert.equal("Hello?!", result.chat[1].content)
+  end)
+
   it("names files that are there, and targets that make has", function()
     for path in helper.read("README.md"):gmatch "%]%(([%w_/%.]+)%)" do
       local is_there = os.rename(path, path)

@@ -13,7 +13,7 @@ end
 
 local ODD = [[
 [{"role":"user","content":"a\u0041\/b","z":1.50,"seq":7,"source":{"x":[1]},"own":null,"trusted":true},
- {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+ {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]},
  {"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"x"},{"type":"odd","list":[],"map":{},"n":null}],
   "big":123456789012345678901234567890,"e":1e3,"i":1}]
 ]]
