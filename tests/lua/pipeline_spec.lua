@@ -464,6 +464,29 @@ describe("a run", function()
   end)
 end)
 
+describe("the body around the messages", function()
+  it("keeps its bytes, but for what is set", function()
+    local text = '{"model" : "m","x":"[{\\\\"'
+      .. ',"messages":[],"temperature" : 1, "tools":[{"messages":[]}]}'
+    local chat = assert(ebb.parse(text))
+    local agent = { model = "a longer name", parameters = { temperature = 0.25, top_p = 1 } }
+
+    local result = assert(ebb.pipeline({ agent = agent }):run(chat))
+
+    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\","messages":[],"temperature" : 0.25, '
+      .. '"tools":[{"messages":[]}]}', result.body)
+  end)
+
+  it("is made where there was none", function()
+    local chat = assert(ebb.parse '{"role":"user","content":"x"}\n{"role":"assistant","content":"","refusal":"no"}\n')
+
+    local result = assert(ebb.pipeline({ agent = { model = "gpt-4o" } }):run(chat))
+
+    assert.equal('{"model": "gpt-4o", "messages": [\n  {"role":"user","content":"x"},\n  '
+      .. '{"role":"assistant","content":"","refusal":"no"}\n]}\n', result.body)
+  end)
+end)
+
 describe("chat:input", function()
   it("expands macros, attaches, appends", function()
     local chat = ebb.conversation()
