@@ -466,14 +466,14 @@ end)
 
 describe("the body around the messages", function()
   it("keeps its bytes, but for what is set", function()
-    local text = '{"model" : "m","x":"[{\\\\"'
+    local text = '{"model" : "m","x":"[{\\\\\\""'
       .. ',"messages":[],"temperature" : 1, "tools":[{"messages":[]}]}'
     local chat = assert(ebb.parse(text))
     local agent = { model = "a longer name", parameters = { temperature = 0.25, top_p = 1 } }
 
     local result = assert(ebb.pipeline({ agent = agent }):run(chat))
 
-    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\","messages":[],"temperature" : 0.25, '
+    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\\\"","messages":[],"temperature" : 0.25, '
       .. '"tools":[{"messages":[]}]}', result.body)
   end)
 
