@@ -13,6 +13,7 @@ local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
 local replay = require "ebb.policies.replay"
+local run = require "ebb.policies.run"
 local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
@@ -121,8 +122,8 @@ function Conversation.recount(chat, options)
 end
 
 --- Conditions go to the core; functions and files are run here.
-function Conversation.filter(chat, filter, options)
-  return filters.run(chat, filter, options, core_filter)
+function Conversation.filter(chat, filter, options, loading)
+  return filters.run(chat, filter, options, loading, core_filter)
 end
 
 --- What Lua keeps beside a conversation goes with its forks.
@@ -155,11 +156,11 @@ function Conversation.repaired(chat, options)
 end
 
 function Draft.run(draft, policy, options)
-  trim.hand_on(draft, policy, options)
+  run.hand_on(draft, policy, options)
 end
 
 function Draft.summarize(draft, first, last, options)
-  return trim.summarize(draft, first, last, options)
+  return run.summarize(draft, first, last, options)
 end
 
 return ebb

@@ -21,6 +21,7 @@
 #include "core/operation.h"
 #include "format/document.h"
 #include "format/edit.h"
+#include "sandbox/sandbox.h"
 #include "tokens/tokenizer.h"
 
 #define EBB_VERSION "0.1.0"
@@ -32,7 +33,7 @@ typedef struct BindType {
 } BindType;
 
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_SELECTION, BIND_UNIT, BIND_TURN,
-  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER;
+  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER, BIND_SANDBOX;
 
 /* A function and the names of its parameters, separated by spaces: what users
    read in ebb.d.lua is held against these. */
@@ -85,6 +86,8 @@ int   bind_raise_status(lua_State *L, Status status, const char *what);
 int   bind_refuse(lua_State *L, const char *code, const char *message);
 /* Among the names (NULL at the end), the one that was probably meant, or NULL. */
 const char *bind_suggest(const char *name, const char *const *names);
+bool  bind_is_error(lua_State *L, int index);      /* needs no memory */
+void  bind_mark_error(lua_State *L);         /* the table on top becomes an error object */
 void  bind_open_errors(lua_State *L);        /* core.error, core.is_error into the table on top */
 
 /* ---- arguments (argument.c) ---- */
@@ -123,6 +126,9 @@ void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* valid
 void  bind_encode(lua_State *L, int index, Buffer *out);
 void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys in a message's usual order */
 bool  bind_is_json_list(lua_State *L, int index);                       /* a table that is marked as a list */
+/* 0: a plain table, or no table; else how it is marked (a list, raw). Needs no memory. */
+int   bind_json_mark(lua_State *L, int index);
+void  bind_set_json_mark(lua_State *L, int mark);    /* of the table on top */
 void  bind_open_json(lua_State *L);          /* pushes the table ebb.json */
 
 /* ---- owners and views (view.c) ---- */
@@ -138,8 +144,11 @@ typedef struct Callbacks {
   Conversation *sole;        /* while a transaction runs: its copy, which alone may be edited */
 } Callbacks;
 
+typedef struct Loan Loan;
+
 typedef struct ConversationHandle {
   Conversation *conversation;
+  Loan *loan;                /* lent to a sandbox by another state, which owns all of it; NULL: our own */
   Document document;
   DocumentWarnings warnings;
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
@@ -154,6 +163,7 @@ typedef struct BatchHandle {
 
 typedef struct DraftHandle {
   Draft *draft;
+  bool lent;                 /* as its conversation */
   uint32_t refused;          /* edits that it answered with false */
 } DraftHandle;
 
@@ -250,6 +260,79 @@ typedef struct TokenizerHandle {
 Vocab **bind_hold_vocab(lua_State *L);
 /* nil, message, code for one that could not be opened. */
 int   bind_refuse_vocab(lua_State *L, Status status, const char *path);
+
+/* ---- sandboxes (sandbox.c, cross.c, loan.c) ----
+**
+**     state of the program                  state of the sandbox
+**     proxy(draft, options, function)  ->   script's function(lent draft, copy, callback)
+**                                      <-   results: copies
+**
+** Only one of the two states is written to at a time, within a protected call of
+** its own; what is read of the other needs no memory there and cannot raise.
+*/
+
+#define CROSS_DEPTH   64     /* of tables in tables */
+#define LOAN_DRAFT    0      /* places in a loan's list; functions stand from 1 */
+#define LOAN_HOST     (-1)
+#define LOAN_BOX      (-2)
+#define DRAFT_REFUSAL 3      /* user value of a draft: the first refusal as text */
+
+/* What one call hands into a sandbox; it ends with the call. */
+struct Loan {
+  lua_State *lender;         /* runs a C function of ours, whose frame stays as it is */
+  int base;                  /* top of that frame */
+  int conversation;          /* where the draft's conversation stands there; 0: no draft is lent */
+  const DraftHandle *home;   /* the lender's handle of the draft */
+  DraftHandle *draft;        /* the sandbox's, and that of its conversation; NULL until it has crossed */
+  ConversationHandle *owner;
+  lua_Integer functions;     /* so many have crossed */
+  uint64_t number;           /* of the call: callbacks of earlier ones are over */
+};
+
+typedef struct SandboxHandle {
+  Sandbox *sandbox;
+  Loan *loan;                /* NULL: nothing runs in it */
+  uint64_t calls;
+  SandboxLimits limits;
+  bool goes_on;              /* the next call stands within the limits of the last one */
+  lua_Hook lender_hook;      /* as the call found it */
+} SandboxHandle;
+
+typedef struct Crossing {
+  lua_State *from, *to;
+  SandboxHandle *sandbox;    /* NULL: nothing is lent, nothing is a proxy */
+  bool inward;               /* `to` is the sandbox's */
+  bool lends;                /* inward: these are the arguments of a call, whose functions were noted */
+  uint32_t values;           /* so far */
+  size_t bytes, bytes_max;
+} Crossing;
+
+/* Pushes on `to` what the value at `index` of `from` is there: cross.c has the table.
+   Raises in `to` for what cannot cross. */
+void  bind_cross(Crossing *crossing, int index);
+/* Raises in L what lies on top of the other state; it stays there. */
+int   bind_carry_error(lua_State *L, lua_State *other);
+
+/* Proxies of a sandbox's functions (sandbox.c). */
+bool  bind_is_proxy(lua_State *L, int index);
+bool  bind_push_proxy(Crossing *crossing, int index);         /* false: it may not leave */
+bool  bind_push_original(Crossing *crossing, int index);      /* of a proxy that comes home; false: it is none */
+
+/* Lends the arguments from `first` to the top, and the host's function, to the
+   sandbox at 1. May raise; then there is no loan. */
+void  bind_begin_loan(lua_State *L, Loan *loan, SandboxHandle *sandbox, int first);
+/* Copies the first results on the sandbox's stack to L's and takes everything back.
+   LUA_OK, or a status with the error on top of L. */
+int   bind_end_loan(lua_State *L, SandboxHandle *sandbox, int results);
+void  bind_lend_draft(Crossing *crossing, int index);
+bool  bind_push_partner(Crossing *crossing, int index);
+bool  bind_push_callback(Crossing *crossing, int index);      /* false: it was not lent */
+bool  bind_push_lent(Crossing *crossing, int index);          /* the original of a callback */
+void  bind_push_host(lua_State *L, SandboxHandle *sandbox);
+/* bind_enter, bind_raise_edit for a conversation that is lent. */
+ConversationHandle *bind_enter_lent(lua_State *L, ConversationHandle *handle);
+int   bind_raise_lent(lua_State *L, ConversationHandle *handle);
+void  bind_open_sandbox(lua_State *L);       /* pushes the table core.sandbox */
 
 /* ---- the other types ---- */
 

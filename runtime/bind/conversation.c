@@ -46,6 +46,7 @@ Clock bind_clock(Callbacks *callbacks) {
 int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
   if (status != STATUS_HOST) return bind_raise_status(L, status, what);
   ConversationHandle *handle = lua_touserdata(L, conversation);
+  if (handle->loan != NULL) return bind_raise_lent(L, handle);
   lua_settop(L, handle->callbacks->failed);
   return lua_error(L);
 }
@@ -67,6 +68,7 @@ ConversationHandle *bind_enter(lua_State *L, int index) {
   if (handle->callbacks->sole != NULL && handle->callbacks->sole != handle->conversation) {
     bind_raise(L, "busy", "edit the copy", "only the copy may be edited while several edits are made as one");
   }
+  if (handle->loan != NULL) return bind_enter_lent(L, handle);
   bind_ask_clock(L, index, handle->callbacks);
   handle->callbacks->L = L;
   handle->callbacks->self = index;
@@ -75,6 +77,7 @@ ConversationHandle *bind_enter(lua_State *L, int index) {
 
 static int l_free(lua_State *L) {
   ConversationHandle *handle = lua_touserdata(L, 1);
+  if (handle->loan != NULL) return 0;
   conversation_free(handle->conversation);
   if (handle->warnings.list != NULL) {
     memory_free(&handle->warnings.memory, handle->warnings.list, handle->warnings.room * sizeof *handle->warnings.list);

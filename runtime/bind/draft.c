@@ -8,16 +8,29 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "sandbox/guard.h"
 
 #define CONVERSATION 1
 #define MEMORY 2
-#define REFUSAL 3
+#define REFUSAL DRAFT_REFUSAL
 
 int bind_free_draft(lua_State *L) {
   DraftHandle *handle = lua_touserdata(L, 1);
-  draft_free(handle->draft);
+  if (!handle->lent) draft_free(handle->draft);
   handle->draft = NULL;
   return 0;
+}
+
+/* Only who made a draft ends it. */
+static void check_own(lua_State *L) {
+  const DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
+  if (handle->lent) bind_raise(L, "sandbox", NULL, "a draft that was lent to a sandbox ends outside of it");
+}
+
+/* Bytes that an edit keeps in the memory of the one who lent the draft. */
+static void hold_bytes(lua_State *L, size_t bytes) {
+  const DraftHandle *handle = lua_touserdata(L, 1);
+  if (handle->lent) guard_hold(L, bytes);
 }
 
 /* The draft at 1. What is called next must not run a script's code, which could end it. */
@@ -72,7 +85,10 @@ static int l_draft(lua_State *L) {
 /* ---- what an edit is about ---- */
 
 static Text reason_at(lua_State *L, int index, const char *otherwise) {
-  return lua_isnoneornil(L, index) ? text_of(otherwise) : bind_text(L, index);
+  if (lua_isnoneornil(L, index)) return text_of(otherwise);
+  Text reason = bind_text(L, index);
+  hold_bytes(L, reason.size);
+  return reason;
 }
 
 /* The messages that the value at 2 stands for, in a block left on the stack. */
@@ -170,7 +186,7 @@ static int l_drop_oldest(lua_State *L) {
   bind_get_field(L, 2, "to");
   lua_Integer to = bind_integer(L, -1, "to", 0, INT64_MAX);
   bind_count_field(L, 2, "keep", &keep);
-  if (bind_field(L, 2, "reason")) reason = bind_text(L, -1);
+  if (bind_field(L, 2, "reason")) reason = reason_at(L, -1, "");
   Status status = draft_drop_oldest(draft, (uint64_t)to, keep, reason, &messages, &freed);
   if (status != STATUS_OK) return bind_raise_status(L, status, "drop_oldest");
   lua_pushinteger(L, messages);
@@ -270,6 +286,7 @@ static int l_replace(lua_State *L) {
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
   Status status = edit_members(message_raw(message), edits, count, out);
   if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
+  hold_bytes(L, out->size);
   Reader reader;
   Text raw;
   MessageShape shape;
@@ -310,6 +327,7 @@ static int l_insert(lua_State *L) {
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   if (!more) return bind_raise(L, "argument", NULL, "insert: no message");
   Text reason = reason_at(L, 4, "inserted");
+  hold_bytes(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
   status = draft_insert(draft, position, raw, &shape, reason, &made);
   if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
@@ -340,7 +358,9 @@ static int l_cost(lua_State *L) {
 /* draft:note(text) */
 static int l_note(lua_State *L) {
   Draft *draft = check(L);
-  Status status = ledger_note(draft_ledger(draft), draft_by(draft), bind_text(L, 2));
+  Text text = bind_text(L, 2);
+  hold_bytes(L, text.size);
+  Status status = ledger_note(draft_ledger(draft), draft_by(draft), text);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "note");
 }
 
@@ -416,6 +436,7 @@ static int l_commit(lua_State *L) {
   static const char *const names[] = {"operation", "description", NULL};
   BatchKind kind;
   uint32_t batch;
+  check_own(L);
   lua_settop(L, 2);
   bind_check_names(L, 2, "commit", names);
   bind_get_field(L, 2, "operation");
@@ -437,7 +458,7 @@ static int l_commit(lua_State *L) {
 
 /* discard(draft) */
 static int l_discard(lua_State *L) {
-  bind_check(L, 1, &BIND_DRAFT);
+  check_own(L);
   lua_getiuservalue(L, 1, CONVERSATION);
   ConversationHandle *handle = bind_check(L, -1, &BIND_CONVERSATION);
   if (handle->callbacks != NULL && handle->callbacks->busy) {

@@ -16,8 +16,7 @@ void bind_push_error(lua_State *L, const char *code, const char *message, const 
     lua_pushstring(L, hint);
     lua_setfield(L, -2, "hint");
   }
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
-  lua_setmetatable(L, -2);
+  bind_mark_error(L);
 }
 
 int bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...) {
@@ -125,14 +124,22 @@ static int l_error(lua_State *L) {
   return 1;
 }
 
+bool bind_is_error(lua_State *L, int index) {
+  if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
+  bool same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same;
+}
+
+void bind_mark_error(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
+  lua_setmetatable(L, -2);
+}
+
 /* is_error(value) -> boolean */
 static int l_is_error(lua_State *L) {
-  bool same = false;
-  if (lua_istable(L, 1) && lua_getmetatable(L, 1)) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &ERROR_METATABLE);
-    same = lua_rawequal(L, -1, -2);
-  }
-  lua_pushboolean(L, same);
+  lua_pushboolean(L, bind_is_error(L, 1));
   return 1;
 }
 

@@ -40,6 +40,14 @@ static void push_raw(lua_State *L, const char *bytes, size_t size) {
 
 bool bind_is_json_list(lua_State *L, int index) { return is_marked(L, index, &ARRAY_METATABLE); }
 
+int bind_json_mark(lua_State *L, int index) {
+  return is_marked(L, index, &ARRAY_METATABLE) ? 1 : is_marked(L, index, &RAW_METATABLE) ? 2 : 0;
+}
+
+void bind_set_json_mark(lua_State *L, int kind) {
+  if (kind != 0) mark(L, kind == 1 ? &ARRAY_METATABLE : &RAW_METATABLE);
+}
+
 /* ---- decoding ---- */
 
 typedef struct Decoder {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bind/bind.h"
+#include "sandbox/guard.h"
 
 /* list:tokens() -> tokens of the request, trust */
 static int l_tokens(lua_State *L) {
@@ -243,7 +244,7 @@ static uint32_t *push_candidates(lua_State *L, const View *view, const Condition
   uint32_t count = sequence_count(view->list);
   uint32_t room =
       conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked) : count;
-  uint32_t *positions = lua_newuserdatauv(L, room * sizeof *positions + 1, 0);
+  uint32_t *positions = guard_userdata(L, room * sizeof *positions + 1, 0);
   *found = 0;
   if (conditions->has_marked) {
     *found = find_marked(view, conditions->marked, positions);

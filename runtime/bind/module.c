@@ -3,6 +3,7 @@
 ** is the library above.
 */
 #include "bind/bind.h"
+#include "sandbox/sandbox.h"
 
 /* type(value) -> "Conversation", "Message" ... | nil */
 static int l_type(lua_State *L) {
@@ -70,6 +71,10 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "working");
   bind_open_json(L);
   lua_setfield(L, -2, "json");
+  if (sandbox_of(L) == NULL) {                /* sandboxes do not stand in each other */
+    bind_open_sandbox(L);
+    lua_setfield(L, -2, "sandbox");
+  }
   push_method_tables(L);
   lua_setfield(L, -2, "methods");
   bind_push_parameters(L);

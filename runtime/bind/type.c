@@ -1,10 +1,12 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "sandbox/guard.h"
 
 const BindType BIND_CONVERSATION = {"Conversation"}, BIND_BATCH = {"Batch"}, BIND_DRAFT = {"Draft"},
                BIND_MESSAGE = {"Message"}, BIND_SELECTION = {"Selection"}, BIND_UNIT = {"Unit"}, BIND_TURN = {"Turn"},
-               BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"};
+               BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"},
+               BIND_SANDBOX = {"Sandbox"};
 
 /* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. */
 static const char PARAMETERS;
@@ -86,7 +88,7 @@ void bind_methods(lua_State *L, const BindType *type, const BindMethod *methods)
 }
 
 void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values) {
-  void *made = lua_newuserdatauv(L, size, user_values);
+  void *made = guard_userdata(L, size, user_values);
   memset(made, 0, size);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
   lua_setmetatable(L, -2);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "sandbox/guard.h"
 
 typedef enum WalkKind { WALK_MESSAGES, WALK_UNITS, WALK_TURNS } WalkKind;
 
@@ -117,7 +118,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   bool newest = luaL_checkoption(L, -1, "oldest", ends) == 1;
   bool droppable = bind_flag_field(L, 2, "droppable", false);
   lua_settop(L, 2);
-  Walk *walk = lua_newuserdatauv(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
+  Walk *walk = guard_userdata(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
   *walk = (Walk){.kind = kind, .conditions = conditions, .newest = newest, .droppable = droppable};
   walk->all = conditions.roles == 0xF && !conditions.has_marked && !conditions.has_matches && !conditions.has_kind &&
               !conditions.has_calls;

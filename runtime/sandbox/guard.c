@@ -205,6 +205,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->slice_over = sandbox->slicing = false;
   sandbox->slice_fuel = sandbox->slice_microseconds = 0;
   sandbox->closing = 0;
+  sandbox->wide = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;
 }
@@ -213,6 +214,8 @@ void guard_end(Sandbox *sandbox) {
   settle(sandbox);
   sandbox->shown = sandbox->used;
   sandbox->current = NULL;
+  sandbox->memory_used -= sandbox->held;
+  sandbox->held = 0;
   lua_sethook(sandbox->L, NULL, 0, 0);       /* threads of tasks keep theirs: they run in steps only */
   sandbox->killed = SANDBOX_OK;
   sandbox->armed = sandbox->slicing = sandbox->slice_over = false;
@@ -242,8 +245,9 @@ static void note_string(Sandbox *sandbox, size_t size, int change) {
   if (sooner && sandbox->current != NULL && !sandbox->armed) set_hook(sandbox->current, sandbox->hook_count);
 }
 
-static void *refuse(Sandbox *sandbox) {
-  sandbox->wide = false;
+static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
+  sandbox->refused_by_host = by_host;
+  sandbox->refused_size = size;
   if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
     sandbox->credit -= FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64);
     if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
@@ -299,21 +303,40 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (new_size == 0) return release(sandbox, block, old_size);
   if (new_size > old_size) {
     size_t more = new_size - old_size;
-    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) return refuse(sandbox);
-    if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) return refuse(sandbox);
+    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) {
+      return refuse(sandbox, new_size, false);
+    }
+    if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) {
+      return refuse(sandbox, new_size, false);
+    }
   }
   charge_memory(sandbox, new_size);
   void *made = resize(sandbox, block, old_size, new_size, kind);
-  if (made == NULL) return refuse(sandbox);
+  if (made == NULL) return refuse(sandbox, new_size, true);
   sandbox->memory_used += new_size - old_size;
   if (kind == LUA_TSTRING && new_size >= STRING_BIG) note_string(sandbox, new_size, 1);
   return made;
 }
 
-void *guard_scratch(lua_State *L, size_t size) {
+void *guard_userdata(lua_State *L, size_t size, int user_values) {
   Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL || size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
   sandbox->wide = true;
-  void *scratch = lua_newuserdatauv(L, size, 0);
+  void *made = lua_newuserdatauv(L, size, user_values);
   sandbox->wide = false;
-  return scratch;
+  return made;
+}
+
+void *guard_scratch(lua_State *L, size_t size) {
+  return guard_userdata(L, size, 0);
+}
+
+void guard_hold(lua_State *L, size_t bytes) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL || sandbox->current == NULL) return;
+  guard_charge_bytes(L, bytes);
+  size_t room = sandbox->memory_limit > sandbox->memory_used ? sandbox->memory_limit - sandbox->memory_used : 0;
+  if (bytes > room) luaL_error(L, "not enough memory: %d KiB are allowed", (int)(sandbox->memory_limit >> 10));
+  sandbox->memory_used += bytes;
+  sandbox->held += bytes;
 }

@@ -21,4 +21,11 @@ void guard_charge_bytes(lua_State *L, size_t bytes);
    collector know of it by a step. */
 void guard_weigh(lua_State *L, size_t bytes);
 
+/* Bytes elsewhere that stay until the call is over: they count against the limit of
+   memory till then. Raises, before anything is made, where that is reached. */
+void guard_hold(lua_State *L, size_t bytes);
+
+/* A userdata for our own work, which the biggest block does not bound. */
+void *guard_userdata(lua_State *L, size_t size, int user_values);
+
 #endif

@@ -74,6 +74,9 @@ struct Sandbox {
   lua_State *L;
   Memory memory;
   size_t memory_limit, block_limit, memory_used;
+  size_t held;               /* of memory_used: bytes elsewhere, until the call is over */
+  size_t refused_size;       /* of the block that was refused last */
+  bool refused_by_host;      /* it was the host's allocator */
   SandboxConfig config;
   atomic_bool cancelled;
 

@@ -173,13 +173,24 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
 }
 
+static void describe_memory(const Sandbox *sandbox, char *text, size_t size) {
+  if (sandbox->refused_by_host) {
+    snprintf(text, size, "not enough memory");
+  } else if (sandbox->refused_size > sandbox->block_limit) {
+    snprintf(text, size, "not enough memory: one block of %zu bytes; %zu are allowed", sandbox->refused_size,
+             sandbox->block_limit);
+  } else {
+    snprintf(text, size, "not enough memory: %zu of %zu bytes were in use", sandbox->memory_used,
+             sandbox->memory_limit);
+  }
+}
+
 SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status) {
   char text[96];
   SandboxEnd end = sandbox->killed;
   sandbox->current = NULL;                   /* from here on the host has the word */
   if (end == SANDBOX_OK && status == LUA_ERRMEM) {
-    snprintf(text, sizeof text, "not enough memory: %zu of %zu bytes were in use", sandbox->memory_used,
-             sandbox->memory_limit);
+    describe_memory(sandbox, text, sizeof text);
     end = guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);
   } else if (end == SANDBOX_OK) {
     note_value(sandbox, L);
@@ -239,13 +250,14 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
   return SANDBOX_SYNTAX;
 }
 
-SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
+static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits,
+                       const SandboxLimits *used) {
   lua_State *L = sandbox->L;
   if (sandbox->current != NULL) {
     lua_pop(L, arguments + 1);
     return refuse_busy(sandbox);
   }
-  guard_begin(sandbox, limits != NULL ? limits : &sandbox->config.limits, NULL);
+  guard_begin(sandbox, limits != NULL ? limits : &sandbox->config.limits, used);
   sandbox->current = L;
   guard_enter(sandbox, L);
   int status = lua_pcall(L, arguments, results, 0);
@@ -253,6 +265,27 @@ SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const Sand
   if (status != LUA_OK) end = guard_note(sandbox, L, status);
   guard_end(sandbox);
   return end;
+}
+
+SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
+  return call(sandbox, arguments, results, limits, NULL);
+}
+
+SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
+  SandboxLimits used = sandbox->shown;
+  return call(sandbox, arguments, results, limits, &used);
+}
+
+bool sandbox_refused_by_host(const Sandbox *sandbox) {
+  return sandbox->refused_by_host;
+}
+
+size_t sandbox_memory_limit(const Sandbox *sandbox) {
+  return sandbox->memory_limit;
+}
+
+void sandbox_limit_memory(Sandbox *sandbox, size_t bytes) {
+  sandbox->memory_limit = bytes != 0 ? bytes : SANDBOX_MEMORY;
 }
 
 SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {

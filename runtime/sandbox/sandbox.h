@@ -24,11 +24,9 @@
 ** Not promised: safety from bugs in the Lua VM.
 **
 ** The binding opens in a sandbox (luaopen_ebb_core within sandbox_run): its
-** functions are charged there, and those that reach files refuse. Policies from
-** files and texts still run in the state of the program that loaded them. To
-** run them here, a draft of that program's has to be lent: a userdata of this
-** state over the same C Draft, taken back when the call ends; options, notes and
-** draft.memory cross as plain data; its counter's callbacks stay in their state.
+** functions are charged there, and those that reach files refuse. The other way
+** round, a program's Lua runs scripts of strangers in sandboxes of its own and
+** lends them its drafts: bind/sandbox.c.
 */
 #ifndef EBB_SANDBOX_SANDBOX_H
 #define EBB_SANDBOX_SANDBOX_H
@@ -107,6 +105,11 @@ const char *sandbox_code(const Sandbox *sandbox);
 /* Used by the last call, or by the last step's whole task. */
 SandboxLimits sandbox_used(const Sandbox *sandbox);
 size_t sandbox_memory_used(const Sandbox *sandbox);
+/* After SANDBOX_MEMORY_OUT: it was not the limit, the host's allocator had no more. */
+bool sandbox_refused_by_host(const Sandbox *sandbox);
+size_t sandbox_memory_limit(const Sandbox *sandbox);
+/* From now on; 0: SANDBOX_MEMORY. Less than is in use: nothing more is given. */
+void sandbox_limit_memory(Sandbox *sandbox, size_t bytes);
 
 /* Text, never bytecode; a first line that begins with # is skipped. Pushes the
    chunk; when it fails it pushes nothing. `name` as Lua wants it: "@file.lua". */
@@ -116,6 +119,9 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
    values (or LUA_MULTRET) pushed; nothing is pushed on failure. limits == NULL:
    those of the config. */
 SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits);
+
+/* The same, but what the last call used counts too: several calls within one limit. */
+SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits);
 
 /* Runs the host's own C function on the main thread, protected, without fuel or
    deadline (memory stays limited): its argument is `user` as light userdata. Its

@@ -17,8 +17,8 @@ local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local sandbox_file = require "ebb.support.sandbox_file"
 local script_file = require "ebb.support.script_file"
-local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 
 local filter = {}
@@ -56,28 +56,33 @@ local function made_of(value, name)
   return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
 end
 
-local function from_file(path)
-  local value, name = script_file.read(path, KIND)
+local function from_file(path, loading)
+  local value, name = sandbox_file.read(path, KIND, loading)
   return made_of(check_table(value, path), name)
 end
 
+local function from_source(text, loading)
+  return made_of(sandbox_file.read_source(text, KIND, loading))
+end
+
 --- A file, the text of one, or a name in the filter path.
-local function from_word(word)
-  if script_file.is_source(word) then return made_of(script_file.read_source(word, KIND)) end
+local function from_word(word, loading)
+  if script_file.is_source(word) then return from_source(word, loading) end
   script_file.refuse_without_return(word, "filter")
-  if script_file.is_path(word) then return from_file(word) end
-  local path = script_path.find(word, script_path.filters)
-  return from_file(path or word)   -- a plain name is still a file of the working directory
+  if script_file.is_path(word) then return from_file(word, loading) end
+  local path = sandbox_file.find(word, "filters")
+  return from_file(path or word, loading)   -- a plain name is still a file of the working directory
 end
 
 --- A filter to run, or nil if `given` is a table of conditions.
 ---@param given any
+---@param loading? ebb.Loading    how files and texts are run
 ---@return ebb.FilterFile?
-function filter.find(given)
+function filter.find(given, loading)
   if type(given) == "function" then return { name = "function", filter = given } end
-  if type(given) == "string" then return from_word(given) end
+  if type(given) == "string" then return from_word(given, loading) end
   if type(given) ~= "table" then return nil end
-  if given.source ~= nil then return made_of(script_file.read_source(given.source, KIND)) end
+  if given.source ~= nil then return from_source(given.source, loading) end
   if given.filter ~= nil then
     return made_of(check_table(given, "filter " .. tostring(given.name or "?")), "filter")
   end
@@ -90,21 +95,47 @@ local function complain(found, index, text, hint)
   return refuse("filter", ("%s, message %d: %s"):format(who, index, text), hint)
 end
 
+local ANSWERS = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
+
 --- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
 local function verdict(found, message, answer)
   if answer == nil or answer == true then return nil end
   if answer == false then return false end
   if core.type(answer) == "Message" then answer = { answer } end
   if type(answer) ~= "table" then
-    local hint = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
-    return complain(found, message.index, ("it returned a %s"):format(type(answer)), hint)
+    return complain(found, message.index, ("it returned a %s"):format(type(answer)), ANSWERS)
   end
   if answer[1] == nil and next(answer) ~= nil then return { answer } end
   return #answer == 0 and false or answer
 end
 
+--- Asks a filter in a sandbox, so many messages at a time: their answers stand there
+--- until they have crossed.
+local CHUNK = 4096
+
+local function ask_sandboxed(found, draft, values, limits)
+  local answers = {}
+  sandbox_file.begin(found.filter, limits, #draft)
+  for first = 1, #draft, CHUNK do
+    local some, at, message, kind = sandbox_file.use(found.filter, "ebb.policies.within", "filter", draft, values, first,
+      math.min(first + CHUNK - 1, #draft))
+    if message then complain(found, at, message) end
+    if kind then complain(found, at, ("it returned a %s"):format(kind), ANSWERS) end
+    for i, answer in pairs(some) do
+      answers[i] = verdict(found, draft[i], answer)
+    end
+  end
+  return answers
+end
+
 --- The answers by position; positions that are kept are left out.
-local function ask(found, draft, values)
+local function ask(found, draft, values, limits)
+  if sandbox_file.holds(found.filter) then
+    local ok, answers = blame.call(found.filter, ask_sandboxed, found, draft, values, limits)
+    if ok then return answers end
+    if answers:find "^filter%f[^%w_]" then refuse("filter", answers) end
+    return refuse("filter", ("filter %s: %s"):format(found.name, answers))
+  end
   local answers = {}
   for i, message in ipairs(draft) do
     local ok, answer = blame.call(found.filter, found.filter, message, values)
@@ -239,13 +270,14 @@ end
 ---@param chat ebb.Conversation
 ---@param found ebb.FilterFile
 ---@param given? table                options
+---@param limits? ebb.Limits
 ---@return integer batch
-local function run_one(chat, found, given)
+local function run_one(chat, found, given, limits)
   local values = options.check(found.options, given, "filter " .. found.name)
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, found.name)
-    edit(found, draft, ask(found, draft, values))
+    edit(found, draft, ask(found, draft, values, limits))
     return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
   end)
   if ok then return result end
@@ -257,11 +289,13 @@ end
 ---@param chat ebb.Conversation
 ---@param given any
 ---@param values? table       options
+---@param loading? ebb.Loading
 ---@param filter_conditions fun(chat: ebb.Conversation, conditions: ebb.Filter): integer
 ---@return integer batch
-function filter.run(chat, given, values, filter_conditions)
-  local found = filter.find(given)
-  if found then return run_one(chat, found, values) end
+function filter.run(chat, given, values, loading, filter_conditions)
+  sandbox_file.check_limits(loading and loading.limits)
+  local found = filter.find(given, loading)
+  if found then return run_one(chat, found, values, loading and loading.limits) end
   if values ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
   return filter_conditions(chat, given)
 end

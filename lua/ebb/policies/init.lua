@@ -10,12 +10,13 @@
 --     { "shrink_tools.lua", "keep_recent" }  a list: run in order until it fits
 --
 -- `resolve` turns any of them into a list of steps {policy, options}, all names
--- and options checked, before anything runs.
+-- and options checked, before anything runs. Files and texts are loaded into sandboxes
+-- of their own, unless they are trusted; a function is as trusted as who gave it.
 
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local sandbox_file = require "ebb.support.sandbox_file"
 local script_file = require "ebb.support.script_file"
-local script_path = require "ebb.support.script_path"
 local suggest = require "ebb.support.suggest"
 
 local policies = {}
@@ -65,23 +66,23 @@ local KIND = {
   other = { noun = "filter", verb = "filter", hint = "run it with chat:filter or `ebb filter`" },
 }
 
-local function from_file(path)
-  local value, name = script_file.read(path, KIND)
+local function from_file(path, loading)
+  local value, name = sandbox_file.read(path, KIND, loading)
   return named(check_policy(value, path), name)
 end
 
-local function from_source(text)
-  local value, name = script_file.read_source(text, KIND)
+local function from_source(text, loading)
+  local value, name = sandbox_file.read_source(text, KIND, loading)
   return named(check_policy(value, name), name)
 end
 
-local function from_name(name)
-  if script_file.is_source(name) then return from_source(name) end
+local function from_name(name, loading)
+  if script_file.is_source(name) then return from_source(name, loading) end
   script_file.refuse_without_return(name, "policy")
-  if script_file.is_path(name) then return from_file(name) end
+  if script_file.is_path(name) then return from_file(name, loading) end
   if options.contains(policies.names, name) then return require("ebb.policies." .. name) end
-  local path = script_path.find(name, script_path.policies)
-  if path then return from_file(path) end
+  local path = sandbox_file.find(name, "policies")
+  if path then return from_file(path, loading) end
   local hint = suggest.nearest(name, policies.names)
   return refuse("unknown_name", ("unknown policy '%s'"):format(name),
     hint and ("did you mean '%s'?"):format(hint) or "`ebb policies` lists them; a file needs a / or .lua in its name")
@@ -89,17 +90,18 @@ end
 
 --- One policy, without options.
 ---@param spec any
+---@param loading? ebb.Loading   how files and texts are run
 ---@return ebb.Policy
-function policies.find(spec)
-  if type(spec) == "string" then return from_name(spec) end
+function policies.find(spec, loading)
+  if type(spec) == "string" then return from_name(spec, loading) end
   if type(spec) == "function" then return { name = "function", trim = spec } end
-  if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source) end
+  if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source, loading) end
   if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
   return refuse("argument", "a policy is a name, a file, a text, a function or a table, not " .. type(spec))
 end
 
-local function step(spec, given)
-  local policy = policies.find(spec)
+local function step(spec, given, loading)
+  local policy = policies.find(spec, loading)
   return { policy = policy, options = options.check(policy.options, given, "policy " .. policy.name) }
 end
 
@@ -112,9 +114,9 @@ local function split(spec)
   return spec[1], given
 end
 
-local function add_steps(steps, spec)
+local function add_steps(steps, spec, loading)
   if type(spec) ~= "table" or spec.trim ~= nil or spec.source ~= nil then
-    steps[#steps + 1] = step(spec)
+    steps[#steps + 1] = step(spec, nil, loading)
     return
   end
   local first, given = split(spec)
@@ -123,23 +125,24 @@ local function add_steps(steps, spec)
   end
   if next(given) == nil then
     for _, each in ipairs(spec) do
-      add_steps(steps, each)
+      add_steps(steps, each, loading)
     end
   elseif #spec > 1 then
     refuse("argument", "options stand in a list of several policies", '{ { "a", option = 1 }, "b" }')
   else
-    steps[#steps + 1] = step(first, given)
+    steps[#steps + 1] = step(first, given, loading)
   end
 end
 
 ---@param spec any             nil: the default policy
 ---@param given? table         options for a single policy, beside those in the spec
+---@param loading? ebb.Loading
 ---@return ebb.PolicyStep[]
-function policies.resolve(spec, given)
+function policies.resolve(spec, given, loading)
   if spec == nil then spec = policies.default end
-  if given ~= nil then return { step(spec, given) } end
+  if given ~= nil then return { step(spec, given, loading) } end
   local steps = {}
-  add_steps(steps, spec)
+  add_steps(steps, spec, loading)
   return steps
 end
 
@@ -167,11 +170,12 @@ end
 --- A policy as it stands on the command line: "keep_recent" or
 --- "keep_recent:keep=3", the values read by the declared types.
 ---@param text string
+---@param loading? ebb.Loading
 ---@return table spec          for `resolve` and chat:trim
-function policies.parse(text)
+function policies.parse(text, loading)
   local name, rest = nil, nil
   if not script_file.is_source(text) then name, rest = text:match "^(.-):([%w_%-]+=.*)$" end
-  local policy = policies.find(name or text)
+  local policy = policies.find(name or text, loading)
   local spec = rest and options.parse(policy.options, rest, "policy " .. policy.name) or {}
   spec[1] = policy
   return spec

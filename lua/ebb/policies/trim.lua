@@ -15,25 +15,18 @@ local models = require "ebb.models"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
-local summary = require "ebb.policies.summary"
+local running = require "ebb.policies.run"
+local sandbox_file = require "ebb.support.sandbox_file"
 
 local trim = {}
 
-local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "encoding" }
+local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "encoding", "limits", "trusted" }
 
----@class ebb.Run              One trim under way; found by its draft, for draft:run
----@field draft ebb.Draft
----@field given integer     the budget as the caller gave it
----@field reserve integer   of these
----@field asked integer     the rest
----@field budget integer    that in the draft's weights
+---@class ebb.TrimRun: ebb.Run   With what the caller asked for
+---@field given integer        the budget as the caller gave it
+---@field reserve integer      of these
+---@field asked integer        the rest
 ---@field measure { weight: function, total: function }
----@field memories table<string, table>   by policy name
----@field model? fun(request: table): any, string?
----@field no_answer? string              why the model gave none that could be used, the last time
-
----@type table<ebb.Draft, ebb.Run>
-local runs = setmetatable({}, { __mode = "k" })
 
 ---- Arguments ----
 
@@ -80,13 +73,14 @@ local function read_options(chat, given)
     guards = flag(given.guards, "guards", true),
     dry_run = flag(given.dry_run, "dry_run", false),
     policy = given.policy, model = not is_name and given.model or nil, counter = counter,
+    loading = { trusted = flag(given.trusted, "trusted", false), limits = sandbox_file.check_limits(given.limits) },
   }
 end
 
 --- The policies, or nil, message, code where a file is at fault, which the
 --- world is to blame for, and not the caller.
-local function resolve(spec)
-  local ok, steps = pcall(policies.resolve, spec)
+local function resolve(spec, loading)
+  local ok, steps = pcall(policies.resolve, spec, nil, loading)
   if ok then return steps end
   local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
   if not is_file then error(steps, 0) end
@@ -108,71 +102,13 @@ end
 
 ---- Running ----
 
---- Puts the draft in the hands of a policy; the value gives it back when closed,
---- also when the policy raises and another one catches that.
-local function hand_over(run, name)
-  local draft = run.draft
-  local outer_name, outer_memory = core.draft.by(draft, name), draft.memory
-  run.memories[name] = run.memories[name] or {}
-  draft.memory = run.memories[name]
-  return setmetatable({}, { __close = function()
-    run.memories[name] = draft.memory   -- the policy may have put another table there
-    draft.memory = outer_memory
-    core.draft.by(draft, outer_name)
-  end })
-end
-
-local function run_step(run, step)
-  local _ <close> = hand_over(run, step.policy.name)
-  step.policy.trim(run.draft, run.budget, step.options)
-  return true
-end
-
---- The same; nil, message, code when the policy failed.
+--- One policy; nil, message, code when it failed.
 local function attempt_step(run, step)
   run.no_answer = nil
-  local ok, message, code = blame.call(step.policy.trim, run_step, run, step)
+  local ok, message, code = blame.call(step.policy.trim, running.step, run, step)
   if ok then return true end
   if code ~= "memory" then code = run.no_answer and "model" or "policy" end
   return nil, policies.says(step.policy, message), code
-end
-
---- The first one always runs, later ones only while the draft is over budget.
-local function run_steps(run, steps, run_one)
-  for i, step in ipairs(steps) do
-    if i == 1 or run.draft:tokens() > run.budget then
-      local ok, message, code = run_one(run, step)
-      if not ok then return nil, message, code end
-    end
-  end
-  return true
-end
-
---- draft:run(policy, options): hands on to another policy, within the same trim.
----@param draft ebb.Draft
----@param policy string|function|table
----@param given? table
-function trim.hand_on(draft, policy, given)
-  local run = runs[draft]
-  if not run then refuse("closed", "run works inside a trim only") end
-  if policy == nil then refuse("argument", "run needs a policy", 'draft:run("keep_recent")') end
-  run_steps(run, policies.resolve(policy, given), run_step)
-end
-
---- draft:summarize(first, last, options): one message in the place of several.
----@param draft ebb.Draft
----@param first integer|ebb.Message
----@param last integer|ebb.Message
----@param given? ebb.Summarize
----@return integer|false tokens    freed
----@return string? why
----@return string? code
-function trim.summarize(draft, first, last, given)
-  local run = runs[draft]
-  if not run then refuse("closed", "summarize works inside a trim only") end
-  local freed, why, code = summary.run(draft, first, last, given, run.model)
-  run.no_answer = code and why or nil
-  return freed, why, code
 end
 
 ---- Verdicts ----
@@ -216,7 +152,7 @@ local function shape(run, steps)
   if info.guarded_tokens > run.budget then
     return nil, cannot_fit(run, info), "cannot_fit"
   end
-  local ok, message, code = run_steps(run, steps, attempt_step)
+  local ok, message, code = running.steps(run, steps, attempt_step)
   if not ok then return nil, message, code end
   local left = run.draft:tokens()
   if left > run.budget then return nil, over_budget(run, left, steps), "over_budget" end
@@ -273,15 +209,14 @@ end
 ---@return string? code
 function trim.run(chat, given)
   local asked = read_options(chat, given)
-  local steps, why, what = resolve(asked.policy)
+  local steps, why, what = resolve(asked.policy, asked.loading)
   if not steps then return nil, why, what end
   local draft = chat:draft { guards = asked.guards, by = asked.counter }
   local measure = measure_of(chat, asked)
-  local run = {
-    draft = draft, given = asked.given, reserve = asked.reserve, asked = asked.budget,
+  local run = running.open {
+    draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
     budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
   }
-  runs[draft] = run
 
   local raised, report, message, code = finish(chat, run, steps, asked)
   if not report or asked.dry_run then core.draft.discard(draft) end

@@ -1,4 +1,6 @@
---- Reads Lua files that return something: policies, filters, lists of nodes.
+--- Reads Lua files that return something, in the state of the program itself: lists of
+--- nodes, steps of workflows, and policies and filters that are trusted. What comes
+--- from strangers goes through sandbox_file.lua.
 --
 -- The file gets the globals of the program that asked for it, except that its
 -- `print` goes to the log and its own globals stay its own.
@@ -10,7 +12,7 @@ local refuse = require "ebb.support.refuse"
 
 local script_file = {}
 
-local FILE_MAX = 1024 * 1024   -- bytes; no script that a person wrote is longer
+script_file.MAX = 1024 * 1024   -- bytes; no script that a person wrote is longer
 
 --- Is this word the path of a Lua file, rather than the name of something built in?
 ---@param word string
@@ -43,7 +45,13 @@ function script_file.refuse_without_return(word, noun)
     ("'return %s'"):format(word:match "^%s*(.*)$"))
 end
 
-local function run(text, chunk_name)
+--- What a text returns.
+---@param text string
+---@param chunk_name string    "@file.lua"
+---@return any value           nil when it failed, or when the text returned nothing
+---@return string? message
+---@return string? code        "syntax" or "script"
+function script_file.run(text, chunk_name)
   local environment = setmetatable({ print = log.print }, { __index = _G })
   local chunk, problem = load(text, chunk_name, "t", environment)
   if not chunk then return nil, problem, "syntax" end
@@ -58,9 +66,9 @@ end
 ---@return string? message     with file:line where there is one
 ---@return string? code        "absent", "io", "limit", "syntax" or "script"
 function script_file.load(path)
-  local text, message, code = core.read_file(path, FILE_MAX)
+  local text, message, code = core.read_file(path, script_file.MAX)
   if not text then return nil, message, code end
-  return run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
+  return script_file.run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
 end
 
 ---@class ebb.ScriptKind      What a file should return: a function, or a table with one
@@ -70,7 +78,13 @@ end
 ---@field other { noun: string, verb: string, hint: string }   what it is taken for most easily
 
 --- What was loaded as a table, a bare function put into one. Raises what is wrong.
-local function as_table(where, kind, value, message, code)
+---@param where string         the file
+---@param kind ebb.ScriptKind
+---@param value any
+---@param message? string      why nothing was loaded
+---@param code? string
+---@return table
+function script_file.shaped(where, kind, value, message, code)
   local other = kind.other
   if message then return refuse(code == "script" and kind.noun or code, message) end
   if type(value) == "function" then return { [kind.verb] = value } end
@@ -89,7 +103,16 @@ end
 ---@return table value
 ---@return string name         of the file
 function script_file.read(path, kind)
-  return as_table(path, kind, script_file.load(path)), script_file.name(path)
+  return script_file.shaped(path, kind, script_file.load(path)), script_file.name(path)
+end
+
+--- What stands for the file where a script is a text.
+---@param text string
+---@param kind ebb.ScriptKind
+---@return string
+function script_file.source_name(text, kind)
+  if type(text) ~= "string" then refuse("argument", "source is the text of a script") end
+  return kind.noun .. " text"
 end
 
 --- The same for the text of a script.
@@ -98,9 +121,8 @@ end
 ---@return table value
 ---@return string name         which also stands before lines in errors
 function script_file.read_source(text, kind)
-  local name = kind.noun .. " text"
-  if type(text) ~= "string" then refuse("argument", "source is the text of a script") end
-  return as_table(name, kind, run(text, "=" .. name)), name
+  local name = script_file.source_name(text, kind)
+  return script_file.shaped(name, kind, script_file.run(text, "=" .. name)), name
 end
 
 return script_file

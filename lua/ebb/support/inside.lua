@@ -1,0 +1,108 @@
+--- What stands beside a script in its sandbox, in globals of its own: the entries
+--- through which the program reaches it (runtime/bind/sandbox.c).
+--
+-- An entry answers true and its results, or false, message with file:line, code.
+-- Here `_G` is what the script sees; `host(what, word)` asks the program, which
+-- answers from sandbox_file.lua; `functions` lists what may leave the sandbox.
+--
+-- Nothing here has more rights than the script, but for what `host` answers.
+
+local blame = require "ebb.support.blame"
+local core = require "ebb.support.core"
+
+local inside = {}
+
+local host, script = host, _G
+local own_require = require
+
+---- What the script finds ----
+
+--- Modules of ours that are meant for policies, and what is made of them.
+local OURS = {
+  ebb = function() return { json = core.json, null = core.json.null, version = core.version } end,
+  ["ebb.policies.parts"] = function() return own_require "ebb.policies.parts" end,
+}
+
+local loaded = { _G = script }
+for _, name in ipairs { "string", "table", "math", "utf8", "coroutine" } do
+  loaded[name] = script[name]
+end
+
+local function load_module(name)
+  if OURS[name] then return OURS[name]() end
+  local text, path = host("module", name)
+  if not text then error(path, 3) end
+  local chunk, problem = load(text, "@" .. path, "t", script)
+  if not chunk then error(problem, 0) end
+  return chunk(name)
+end
+
+--- Files beside the script's own or on its path, by names without folders above them.
+function script.require(name)
+  if type(name) ~= "string" or not (name .. "."):find "^[%w_%-.]+$" or ("." .. name .. "."):find("..", 1, true) then
+    error(("'%s' is no module name: words with dots between"):format(tostring(name)), 2)
+  end
+  if loaded[name] == false then error(("module '%s' requires itself, or failed before"):format(name), 2) end
+  if loaded[name] == nil then
+    loaded[name] = false
+    local value = load_module(name)
+    loaded[name] = value == nil and true or value
+  end
+  return loaded[name]
+end
+
+function script.print(...)
+  local words = table.pack(...)
+  for i = 1, words.n do
+    words[i] = tostring(words[i])
+  end
+  host("print", table.concat(words, "\t"))
+end
+
+---- Entries ----
+
+--- Notes the functions in what a script gives away: they may leave as proxies.
+local function register(value, seen)
+  if type(value) == "function" and not functions[value] then
+    functions[#functions + 1] = value
+    functions[value] = #functions
+  elseif type(value) == "table" and not seen[value] then
+    seen[value] = true
+    for _, item in next, value do
+      register(item, seen)
+    end
+  end
+end
+
+local function finish(ok, ...)
+  if ok then register((...), {}) end
+  if ok then return true, (...) end
+  return false, (...), select(2, ...) == "memory" and "memory" or "script"
+end
+
+--- Runs the text of a script; its first value is the result.
+function inside.load(text, name)
+  local chunk, problem = load(text, name, "t", script)
+  if not chunk then return false, problem, "syntax" end
+  return finish(blame.call(chunk, chunk))
+end
+
+--- Calls a function of the script's.
+function inside.call(call, ...)
+  return blame.call(call, call, ...)
+end
+
+--- Calls a function of the script's and gives back, before its results, what it has made
+--- of its first argument.
+function inside.edit(call, value, ...)
+  local results = table.pack(blame.call(call, call, value, ...))
+  if not results[1] then return table.unpack(results, 1, results.n) end
+  return true, value, table.unpack(results, 2, results.n)
+end
+
+--- Calls a function of a module of ours, which is an entry like these.
+function inside.use(module, name, ...)
+  return own_require(module)[name](...)
+end
+
+return inside

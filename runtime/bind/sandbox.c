@@ -1,0 +1,353 @@
+/*
+** Sandboxes that a program's Lua makes, for scripts of strangers.
+**
+**     box = core.sandbox.new(host)               host(what, word) answers what is asked from within
+**     core.sandbox.limit(box, fuel, microseconds, memory)
+**     ... = core.sandbox.enter(box, entry, ...)  a function of ours within, such as the one that loads
+**     ... = proxy(...)                           a function of the script's that came out of it
+**
+** Beside the script stands a library of ours (lua/ebb/support/inside.lua and what
+** it requires) in globals of its own, copied before the script could change any:
+** it calls the script's functions, says where in them something failed, and gives
+** drafts their methods that are Lua. What it asks of the program goes through
+** `host`.
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <time.h>
+
+#include <lualib.h>
+
+#include "bind/bind.h"
+#include "sandbox/guard.h"
+
+#define LIMITS_HINT "limits = { fuel, deadline, memory } allow more"
+
+/* Their addresses are keys of the sandbox's registry: the library's entries, its globals
+   and modules; and {function = place, function, function ...} of the script's functions
+   that may leave, which `inside` fills. */
+static const char ENTRIES, GLOBALS, MODULES, FUNCTIONS;
+
+/* ---- within: the library ---- */
+
+/* require(name) of the library: modules come as bytecode, from the host only. */
+static int l_require(lua_State *L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
+  lua_pushvalue(L, 1);
+  if (lua_rawget(L, 2) != LUA_TNIL) return 1;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushliteral(L, "library");
+  lua_pushvalue(L, 1);
+  lua_call(L, 2, 1);
+  size_t size;
+  const char *bytes = luaL_checklstring(L, -1, &size);
+  if (luaL_loadbufferx(L, bytes, size, lua_tostring(L, 1), "b") != LUA_OK) return lua_error(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
+  lua_setupvalue(L, -2, 1);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 2);
+  return 1;
+}
+
+/* Pushes a copy of the table on top; of tables in it too, where `deep`. */
+static void push_copy(lua_State *L, bool deep) {
+  int from = lua_gettop(L);
+  lua_createtable(L, 0, 32);
+  for (lua_pushnil(L); lua_next(L, from) != 0;) {      /* from copy name value */
+    if (deep && lua_istable(L, -1)) {
+      push_copy(L, false);
+      lua_remove(L, -2);
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, from + 1);
+  }
+}
+
+static int l_nothing(lua_State *L) {
+  (void)L;
+  return 0;
+}
+
+/* Pushes {name = function on top}. */
+static void push_in_table(lua_State *L, const char *name) {
+  lua_createtable(L, 0, 1);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, name);
+}
+
+/* The globals of the library: the sandbox's own, host and require, debug.getinfo, an
+   os that knows nothing. */
+static void open_own_globals(lua_State *L, SandboxHandle *sandbox) {
+  lua_pushglobaltable(L);
+  lua_pushnil(L);
+  lua_setfield(L, -2, "_G");                 /* it would be copied as deep as all */
+  push_copy(L, true);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -3, "_G");
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "_G");                 /* the script's */
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_setfield(L, -2, "functions");
+  bind_push_host(L, sandbox);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "host");
+  lua_pushcclosure(L, l_require, 1);
+  lua_setfield(L, -2, "require");
+  lua_pushcfunction(L, l_nothing);
+  push_in_table(L, "getenv");
+  lua_setfield(L, -2, "os");
+  lua_pushcfunction(L, luaopen_debug);
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "getinfo");
+  lua_remove(L, -2);
+  push_in_table(L, "getinfo");
+  lua_setfield(L, -2, "debug");
+  lua_pop(L, 2);
+}
+
+/* (handle): before anything of the script is there */
+static int open_inside(lua_State *L) {
+  SandboxHandle *sandbox = lua_touserdata(L, 1);
+  open_own_globals(L, sandbox);
+  lua_createtable(L, 0, 16);
+  lua_pushcfunction(L, luaopen_ebb_core);
+  lua_call(L, 0, 1);
+  lua_setfield(L, -2, "ebb.core");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
+  lua_getfield(L, -1, "require");
+  lua_pushliteral(L, "ebb.support.inside");
+  lua_call(L, 1, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &ENTRIES);
+  return 0;
+}
+
+/* ---- proxies ---- */
+
+static int l_proxy(lua_State *L);
+
+bool bind_is_proxy(lua_State *L, int index) { return lua_tocfunction(L, index) == l_proxy; }
+
+bool bind_push_original(Crossing *crossing, int index) {
+  lua_State *from = crossing->from, *to = crossing->to;
+  if (!crossing->inward || !bind_is_proxy(from, index)) return false;
+  lua_getupvalue(from, index, 1);
+  lua_getupvalue(from, index, 2);
+  bool home = lua_touserdata(from, -2) == crossing->sandbox;
+  lua_Integer place = lua_tointeger(from, -1);
+  lua_pop(from, 2);
+  if (!home) bind_raise(to, "argument", NULL, "a function of one sandbox cannot enter another");
+  lua_rawgetp(to, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_rawgeti(to, -1, place);
+  lua_remove(to, -2);
+  return true;
+}
+
+bool bind_push_proxy(Crossing *crossing, int index) {
+  lua_State *from = crossing->from, *to = crossing->to;
+  if (crossing->inward || crossing->sandbox == NULL) return false;
+  lua_pushvalue(from, index);
+  lua_rawgetp(from, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_insert(from, -2);
+  bool known = lua_rawget(from, -2) == LUA_TNUMBER;
+  lua_Integer place = lua_tointeger(from, -1);
+  lua_pop(from, 2);
+  if (!known) return false;
+  lua_rawgetp(to, LUA_REGISTRYINDEX, crossing->sandbox);
+  lua_rawgeti(to, -1, LOAN_BOX);
+  lua_remove(to, -2);
+  lua_pushinteger(to, place);
+  lua_pushcclosure(to, l_proxy, 2);
+  return true;
+}
+
+/* ---- calls ---- */
+
+typedef struct Entry {
+  SandboxHandle *sandbox;
+  lua_State *from;
+  int first, last;           /* arguments there: the entry's name or a proxy, and what it gets */
+} Entry;
+
+/* (entry) -> what the function answers; in the sandbox, within its limits */
+static int run_entry(lua_State *L) {
+  Entry *entry = lua_touserdata(L, 1);
+  Crossing crossing = {.from = entry->from, .to = L, .sandbox = entry->sandbox, .inward = true, .lends = true};
+  lua_settop(L, 0);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ENTRIES);
+  if (lua_type(entry->from, entry->first) == LUA_TSTRING) {
+    bind_cross(&crossing, entry->first);
+    lua_rawget(L, 1);
+  } else {
+    lua_getfield(L, 1, "call");
+    bind_cross(&crossing, entry->first);
+  }
+  for (int i = entry->first + 1; i <= entry->last; i++) bind_cross(&crossing, i);
+  lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  return lua_gettop(L) - 1;
+}
+
+static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
+  if (sandbox_refused_by_host(sandbox->sandbox)) {
+    lua_pushliteral(L, "not enough memory");
+    return lua_error(L);
+  }
+  return bind_raise(L, "limit", LIMITS_HINT, "stopped: it needs more memory than the %I KiB that are allowed",
+                    (lua_Integer)(sandbox_memory_limit(sandbox->sandbox) / 1024));
+}
+
+static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end) {
+  const char *message = sandbox_message(sandbox->sandbox);
+  switch (end) {
+    case SANDBOX_MEMORY_OUT: return raise_memory(L, sandbox);
+    case SANDBOX_FUEL_OUT:
+    case SANDBOX_DEADLINE_OVER: return bind_raise(L, "limit", LIMITS_HINT, "%s", message);
+    case SANDBOX_CANCELLED: return bind_raise(L, "cancelled", NULL, "%s", message);
+    default: return bind_raise(L, sandbox_code(sandbox->sandbox), NULL, "%s", message);
+  }
+}
+
+/* What an entry answered: true and its results, or false, message, code. */
+static int finish(lua_State *L, const SandboxHandle *sandbox, int first) {
+  if (lua_toboolean(L, first)) return lua_gettop(L) - first;
+  lua_settop(L, first + 2);
+  const char *code = lua_tostring(L, first + 2);
+  if (code != NULL && strcmp(code, "memory") == 0) return raise_memory(L, sandbox);
+  if (code != NULL) return bind_raise(L, code, NULL, "%s", luaL_checkstring(L, first + 1));
+  lua_pop(L, 1);
+  return lua_error(L);
+}
+
+/* The sandbox stands at 1, the entry and its arguments behind it. */
+static int enter(lua_State *L, SandboxHandle *sandbox) {
+  Loan loan;
+  Entry entry = {.sandbox = sandbox, .from = L, .first = 2, .last = lua_gettop(L)};
+  if (sandbox->loan != NULL) return bind_raise(L, "busy", NULL, "a script of this sandbox is running");
+  bind_begin_loan(L, &loan, sandbox, 2);
+  lua_State *within = sandbox_state(sandbox->sandbox);
+  int room = lua_checkstack(within, 20);
+  SandboxEnd end = SANDBOX_MEMORY_OUT;
+  sandbox->lender_hook = lua_gethook(L);
+  if (room) {
+    lua_pushcfunction(within, run_entry);
+    lua_pushlightuserdata(within, &entry);
+    if (sandbox->goes_on) end = sandbox_go_on(sandbox->sandbox, 1, LUA_MULTRET, &sandbox->limits);
+    else end = sandbox_call(sandbox->sandbox, 1, LUA_MULTRET, &sandbox->limits);
+  }
+  sandbox_uncancel(sandbox->sandbox);
+  sandbox->goes_on = true;
+  int status = bind_end_loan(L, sandbox, end == SANDBOX_OK ? lua_gettop(within) : 0);
+  if (status != LUA_OK) return lua_error(L);
+  if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
+  return finish(L, sandbox, loan.base + 1);
+}
+
+/* A proxy stands for itself as the entry. Upvalues: the sandbox, the function's place. */
+static int l_proxy(lua_State *L) {
+  SandboxHandle *sandbox = lua_touserdata(L, lua_upvalueindex(1));
+  if (sandbox->sandbox == NULL) return bind_raise(L, "closed", NULL, "the sandbox is closed");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushcclosure(L, l_proxy, 2);
+  lua_insert(L, 2);
+  sandbox->goes_on = false;
+  return enter(L, sandbox);
+}
+
+/* ---- for the library: core.sandbox ---- */
+
+/* A hook that was set on the waiting state since the call began wants to end it. */
+static int64_t now(void *user) {
+  const SandboxHandle *sandbox = user;
+  struct timespec time;
+  if (sandbox->loan != NULL && lua_gethook(sandbox->loan->lender) != sandbox->lender_hook) {
+    sandbox_cancel(sandbox->sandbox);
+  }
+  if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0;
+  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+static int l_free(lua_State *L) {
+  SandboxHandle *sandbox = lua_touserdata(L, 1);
+  sandbox_free(sandbox->sandbox);
+  sandbox->sandbox = NULL;
+  return 0;
+}
+
+/* new(host) -> Sandbox */
+static int l_new(lua_State *L) {
+  Loan loan;
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  SandboxHandle *sandbox = bind_new(L, &BIND_SANDBOX, sizeof *sandbox, 1);
+  lua_insert(L, 1);
+  lua_setiuservalue(L, 1, 1);
+  SandboxConfig config = {.memory = bind_memory(L), .user = sandbox, .now = now};
+  sandbox->sandbox = sandbox_new(&config);
+  if (sandbox->sandbox == NULL) return bind_raise_status(L, STATUS_MEMORY, "sandbox");
+  sandbox->limits = (SandboxLimits){.fuel = SANDBOX_FUEL, .microseconds = SANDBOX_DEADLINE};
+  bind_begin_loan(L, &loan, sandbox, 2);
+  SandboxEnd end = sandbox_run(sandbox->sandbox, open_inside, sandbox);
+  int status = bind_end_loan(L, sandbox, 0);
+  if (status != LUA_OK) return lua_error(L);
+  if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
+  lua_settop(L, 1);
+  lua_gc(L, LUA_GCSTEP, (int)(sandbox_memory_used(sandbox->sandbox) / 1024));      /* the collector knows nothing of it */
+  return 1;
+}
+
+static SandboxHandle *check(lua_State *L) { return bind_check(L, 1, &BIND_SANDBOX); }
+
+/* limit(box, fuel, microseconds, memory): for all calls until the next limit; 0: none, of memory 64 MiB */
+static int l_limit(lua_State *L) {
+  SandboxHandle *sandbox = check(L);
+  sandbox->limits.fuel = (uint64_t)bind_integer(L, 2, "fuel", 0, INT64_MAX);
+  sandbox->limits.microseconds = (uint64_t)bind_integer(L, 3, "deadline", 0, INT64_MAX);
+  sandbox_limit_memory(sandbox->sandbox, (size_t)bind_integer(L, 4, "memory", 0, INT64_MAX));
+  sandbox->goes_on = false;
+  return 0;
+}
+
+/* used(box) -> fuel, microseconds, bytes */
+static int l_used(lua_State *L) {
+  const SandboxHandle *sandbox = check(L);
+  SandboxLimits used = sandbox_used(sandbox->sandbox);
+  lua_pushinteger(L, (lua_Integer)used.fuel);
+  lua_pushinteger(L, (lua_Integer)used.microseconds);
+  lua_pushinteger(L, (lua_Integer)sandbox_memory_used(sandbox->sandbox));
+  return 3;
+}
+
+/* enter(box, entry, ...) -> ...; `entry` is a name or a proxy */
+static int l_enter(lua_State *L) {
+  return enter(L, check(L));
+}
+
+/* box_of(proxy) -> Sandbox | nil */
+static int l_box_of(lua_State *L) {
+  if (!bind_is_proxy(L, 1)) lua_pushnil(L);
+  else lua_getupvalue(L, 1, 1);
+  return 1;
+}
+
+void bind_open_sandbox(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"new", l_new, "host"}, {"limit", l_limit, "box fuel microseconds memory"}, {"used", l_used, "box"},
+    {"enter", l_enter, "box entry ..."}, {"box_of", l_box_of, "proxy"}, {NULL, NULL, NULL},
+  };
+  bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);
+  lua_newtable(L);
+  bind_functions(L, "core.sandbox", functions);
+}
