@@ -258,7 +258,8 @@ function Conversation:clear(options) end
 ---@param filter ebb.Filter|function|string
 ---@param options? table
 ---@return integer batch
-function Conversation:filter(filter, options) end
+---@param loading? ebb.Loading   how a file or text is run
+function Conversation:filter(filter, options, loading) end
 --- Makes a batch current, in its latest state, or in the state when it had `length` messages.
 ---@param batch integer|string     number, or a checkpoint's name
 ---@param length? integer
@@ -376,6 +377,8 @@ function Conversation:calibration() end
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded
 ---@field dry_run? boolean
+---@field limits? ebb.Limits   of each policy that is a file or a text
+---@field trusted? boolean     runs those in the program's own state, with all that it may do and without limits
 ---@field encoding? string     counts by this encoding, in this trim only
 ---@field model? string|fun(request: ebb.ModelRequest): (string|table)?, string?  a name: counts for this model, in
 ---this trim only, and gives the default budget; a function: answers requests for summaries: a text,
@@ -522,6 +525,15 @@ function Draft:note(text) end
 ---@field options? table<string, ebb.OptionDeclaration>
 ---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
 
+---@class ebb.Limits         Of one run of a file's or text's functions; 0: no such limit
+---@field fuel? integer      VM instructions, and other work in their measure; default: 200 million and 2000 per message
+---@field deadline? number   milliseconds; default: 2000 and 0.02 per message
+---@field memory? integer    bytes, 1 MiB or more; default: 64 MiB and 64 per message
+
+---@class ebb.Loading        How files and texts are run
+---@field trusted? boolean   in the program's own state, with all that it may do and without limits
+---@field limits? ebb.Limits
+
 ---@class ebb.FilterFile
 ---@field name? string
 ---@field summary? string
@@ -606,6 +618,8 @@ function ebb.tokenizer(encoding) end
 ---@field budget? integer      tokens of each request; default: the model's window less its output
 ---@field reserve? integer
 ---@field guards? boolean
+---@field limits? ebb.Limits   as in chat:trim
+---@field trusted? boolean
 ---@class ebb.ReplayResult
 ---@field policy string
 ---@field budget integer       less the reserve

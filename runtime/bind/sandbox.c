@@ -21,7 +21,7 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
-#define LIMITS_HINT "limits = { fuel, deadline, memory } allow more"
+#define LIMITS_HINT "limits = { deadline, fuel, memory }, or --deadline, --fuel and --memory, allow more"
 
 /* Their addresses are keys of the sandbox's registry: the library's entries, its globals
    and modules; and {function = place, function, function ...} of the script's functions

@@ -14,6 +14,7 @@ function filter.declare(parser)
     "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...")
     :args("+"):argname("<filter>")
   options.filter_path(parser)
+  options.sandbox(parser)
   options.input_option(parser)
   outgoing.declare(parser)
   options.output(parser)
@@ -21,10 +22,10 @@ function filter.declare(parser)
 end
 
 --- "file.lua:key=value" taken apart, the file loaded, its options read.
-local function find(word)
+local function find(word, loading)
   local path, rest = nil, nil
   if not script_file.is_source(word) then path, rest = word:match "^(.-):([%w_%-]+=.*)$" end
-  local found = filters.find(path or word)
+  local found = filters.find(path or word, loading)
   return { filter = found, options = option_texts.parse(found.options, rest or "", "filter " .. found.name) }
 end
 
@@ -39,16 +40,16 @@ local function refuse_conversation(word)
 end
 
 function filter.run(given)
-  local found = {}
+  local found, loading = {}, options.loading(given)
   options.use_filter_path(given)
   for i, word in ipairs(given.filters) do
     refuse_conversation(word)
-    found[i] = failure.typed(find, word)
+    found[i] = failure.typed(find, word, loading)
   end
   local chat = options.load(given.file, given)
   local rules = outgoing.rules(chat, given)
   for _, each in ipairs(found) do
-    failure.typed(chat.filter, chat, each.filter, each.options)
+    failure.typed(chat.filter, chat, each.filter, each.options, loading)
   end
   outgoing.save(chat, given, rules)
 end

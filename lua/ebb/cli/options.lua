@@ -5,6 +5,7 @@ local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
+local sandbox_file = require "ebb.support.sandbox_file"
 local script_path = require "ebb.support.script_path"
 local terminal = require "ebb.cli.terminal"
 
@@ -76,6 +77,28 @@ end
 
 function options.policy_path(parser) add_folders(parser, "--policy-path", "policies") end
 function options.filter_path(parser) add_folders(parser, "--filter-path", "filters") end
+
+--- How policies and filters from files and texts are run.
+function options.sandbox(parser)
+  parser:option("--deadline", "Milliseconds that a file or text may run (default 2000 and 0.02 per message; 0: no end).")
+    :argname("<ms>"):convert(options.integer "--deadline")
+  parser:option("--fuel", "Lua instructions that it may take (default 200 million and 2000 per message; 0: no end).")
+    :argname("<n>"):convert(options.integer "--fuel")
+  parser:option("--memory", "Memory that it may use (default 64M and 64 per message)."):argname("<bytes>")
+    :convert(options.bytes "--memory")
+  parser:flag("--trusted", "Run it outside of the sandbox: with all of Lua, files and processes too, and without limits.")
+end
+
+--- What was said about that.
+---@param given table       as parsed
+---@return ebb.Loading
+function options.loading(given)
+  local limits = { deadline = given.deadline, fuel = given.fuel, memory = given.memory }
+  if given.trusted and next(limits) then
+    failure.usage("--trusted has no limits", "leave out --deadline, --fuel and --memory, or --trusted")
+  end
+  return { trusted = given.trusted or false, limits = failure.typed(sandbox_file.check_limits, limits) }
+end
 
 --- How tokens are counted, and how much is read.
 function options.reading(parser)

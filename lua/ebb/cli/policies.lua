@@ -49,8 +49,9 @@ end
 --- by its name, and says so where it was a file's own.
 ---@param call function
 ---@param word string
-function command.named(call, word)
-  local ok, result = pcall(call, word)
+---@param loading? ebb.Loading
+function command.named(call, word, loading)
+  local ok, result = pcall(call, word, loading)
   if ok then return result end
   local name = word:match "^[^:]*"
   local path = core.is_error(result) and result.code == "unknown_name"

@@ -74,11 +74,13 @@ end
 ---@param given table           as parsed for trim
 ---@param specs table[]         one policy each
 ---@param words string[]        how they stand on the command line
-function replay.run(given, specs, words)
+---@param loading ebb.Loading
+function replay.run(given, specs, words, loading)
   check(given)
   local chat = options.load(given.file, given)
   local results = failure.check(failure.typed(ebb.replay, chat, {
     policies = specs, budget = given.budget, reserve = given.reserve, guards = not given.unguarded,
+    limits = loading.limits, trusted = loading.trusted,
   }))
   local budget = results[1].budget
   terminal.result((given.json and as_json or as_text)(results, words, budget), given.output)

@@ -17,6 +17,7 @@ function trim.declare(parser)
   parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as :key=value,... "
     .. "Several run in order until it fits."):argname("<policy>"):count("*")
   options.policy_path(parser)
+  options.sandbox(parser)
   model_command.declare(parser)
   parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
     :convert(options.integer "--reserve")
@@ -33,18 +34,18 @@ function trim.declare(parser)
 end
 
 ---@return table? spec      for chat:trim; nil is the default policy
-local function policy_of(words)
+local function policy_of(words, loading)
   local specs = {}
   for i, word in ipairs(words) do
-    specs[i] = failure.typed(require("ebb.cli.policies").named, policies.parse, word)
+    specs[i] = failure.typed(require("ebb.cli.policies").named, policies.parse, word, loading)
   end
   return specs[1] and specs
 end
 
 --- Each policy by itself, where a trim would run them in order.
-local function replay_all(given)
+local function replay_all(given, loading)
   local words = given.policy[1] and given.policy or { policies.default }
-  return require("ebb.cli.replay").run(given, policy_of(words), words)
+  return require("ebb.cli.replay").run(given, policy_of(words, loading), words, loading)
 end
 
 ---@class ebb.cli.Trimmed
@@ -124,13 +125,13 @@ end
 ---@param chat ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return ebb.cli.Trimmed
-local function trim_to_fit(chat, given, policy, rules)
+local function trim_to_fit(chat, given, policy, rules, loading)
   local start, length, reserve = chat:stats().current_batch_index, #chat, given.reserve or 0
   local aim
   while true do
     local report = check_fit(given, failure.typed(chat.trim, chat, {
       budget = given.budget, reserve = reserve, policy = policy, guards = not given.unguarded,
-      model = model_command.of(given),
+      model = model_command.of(given), limits = loading.limits, trusted = loading.trusted,
     }))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
@@ -146,13 +147,14 @@ function trim.run(given)
     failure.usage("a budget is needed", "--budget 8000, or --model with a model's name")
   end
   options.use_policy_path(given)
-  if given.replay then return replay_all(given) end
-  local policy = policy_of(given.policy)
+  local loading = options.loading(given)
+  if given.replay then return replay_all(given, loading) end
+  local policy = policy_of(given.policy, loading)
   local loaded = options.load(given.file, given)
   options.tell_stand_in(loaded, given)
   local chat, rules, repair = outgoing.prepare(loaded, given)
   local before = given.explain and require("ebb.cli.explain").before(loaded, not given.unguarded) or nil
-  local trimmed = trim_to_fit(chat, given, policy, rules)
+  local trimmed = trim_to_fit(chat, given, policy, rules, loading)
   trimmed.repair = repair
 
   tell(given, before, trimmed)

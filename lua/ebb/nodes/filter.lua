@@ -7,14 +7,15 @@ local filter = require "ebb.policies.filter"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 
-local NAMES = { "type", "id", "name", "filter", "options" }
+local NAMES = { "type", "id", "name", "filter", "options", "limits", "trusted" }
 
 ---@param node table
 ---@return fun(chat: ebb.Conversation): any
 return function(node)
   options.names(node, NAMES, "a filter node")
   if node.filter == nil then refuse("argument", "a filter node needs filter = conditions, a function or a file") end
-  local found = filter.find(node.filter)
+  local loading = { limits = node.limits, trusted = node.trusted }
+  local found = filter.find(node.filter, loading)
   if found then options.check(found.options, node.options, "filter " .. found.name) end
-  return function(chat) return chat:filter(found or node.filter, node.options) end
+  return function(chat) return chat:filter(found or node.filter, node.options, loading) end
 end

@@ -66,6 +66,8 @@ local KIND = {
   other = { noun = "filter", verb = "filter", hint = "run it with chat:filter or `ebb filter`" },
 }
 
+local TEXT = script_file.source_name("", KIND)
+
 local function from_file(path, loading)
   local value, name = sandbox_file.read(path, KIND, loading)
   return named(check_policy(value, path), name)
@@ -164,6 +166,7 @@ end
 ---@return string
 function policies.says(policy, message)
   if message:sub(1, #policy.name + 1) == policy.name .. ":" then return message end
+  if policy.name == TEXT then return ("%s: %s"):format(TEXT, message) end
   return ("policy %s: %s"):format(policy.name, message)
 end
 

@@ -19,10 +19,11 @@ local models = require "ebb.models"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
+local sandbox_file = require "ebb.support.sandbox_file"
 
 local replay = {}
 
-local NAMES = { "policies", "budget", "reserve", "guards" }
+local NAMES = { "policies", "budget", "reserve", "guards", "limits", "trusted" }
 
 local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at again
 
@@ -55,7 +56,8 @@ local function start(recording, steps, asked)
   models.assign(chat, models.of(recording))
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
-    trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps) },
+    trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps),
+      limits = asked.loading.limits, trusted = asked.loading.trusted },
     result = {
       policy = policies.label(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
       requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
@@ -181,7 +183,8 @@ local function read_options(recording, given)
   if given.policies ~= nil and type(given.policies) ~= "table" then
     refuse("argument", "policies is a list; each is played by itself", '{ policies = { "keep_recent", "mine.lua" } }')
   end
-  return { budget = budget, reserve = given.reserve, guards = given.guards }
+  local loading = { limits = sandbox_file.check_limits(given.limits), trusted = given.trusted }
+  return { budget = budget, reserve = given.reserve, guards = given.guards, loading = loading }
 end
 
 ---@param recording ebb.Conversation
@@ -194,7 +197,7 @@ function replay.run(recording, given)
   local specs = given and given.policies or { policies.default }
   local lives, results = {}, {}
   for i, spec in ipairs(specs) do
-    lives[i] = policies.resolve(spec)
+    lives[i] = policies.resolve(spec, nil, asked.loading)
   end
   for i, steps in ipairs(lives) do
     local result, why, code = play(recording, steps, asked)
