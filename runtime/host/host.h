@@ -31,6 +31,15 @@ int host_interruptible(lua_State *L);
    command with input on its standard input. It is ended when its time is over. */
 int host_converse(lua_State *L);
 
+/* isolate({milliseconds, memory, file_size, read = {path ...}, write = {path ...}})
+   -> in the child: "child", or "failed" and what could not be held; in the parent, when
+   the child has ended: "exit", "signal" or "deadline", a number, and what was captured.
+   Whatever was not written yet is written twice: flush before. */
+int host_isolate(lua_State *L);
+
+/* capture(): in the child, standard output goes to its parent from here on. */
+int host_capture(lua_State *L);
+
 /* editor(history_path | nil, complete) -> Editor: the line editor of a prompt;
    nil where there is none to be had. complete(text) -> what to insert, what to
    list. From then on Ctrl-C is for lines and interruptible calls only. */

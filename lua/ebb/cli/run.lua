@@ -2,9 +2,11 @@
 --
 -- The script is the user's own: it has all of Lua, its arguments in `arg` and
 -- `...`, and standard output to itself. If it returns nodes, they are run on
--- the input, and the conversation that comes out is the result.
+-- the input, and the conversation that comes out is the result. With --isolate all
+-- of that happens in a child process that the kernel holds (isolate.lua).
 
 local failure = require "ebb.cli.failure"
+local isolate = require "ebb.cli.isolate"
 local nodes = require "ebb.nodes"
 local options = require "ebb.cli.options"
 
@@ -17,6 +19,7 @@ function run.declare(parser)
     :argname("<argument>")
   options.input_option(parser)
   options.output(parser)
+  isolate.declare(parser)
   options.reading(parser)
 end
 
@@ -45,7 +48,9 @@ local function call(chunk, words)
   failure.raise(failure.SCRIPT, result.message, result.hint)
 end
 
-function run.run(given)
+---@param given table
+---@param save fun(chat: ebb.Conversation)
+local function run_script(given, save)
   local chunk = compile(given.script)
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.arg = table.move(given.arguments, 1, #given.arguments, 1, { [0] = given.script })
@@ -60,7 +65,13 @@ function run.run(given)
   nodes.check(result)   -- before a conversation is waited for
   local chat = options.load(given.file, given)
   failure.check(nodes.run(chat, result))
-  options.save(chat, given)
+  save(chat)
+end
+
+function run.run(given)
+  if given.isolate then return isolate.run(given, run_script) end
+  isolate.check_unused(given)
+  run_script(given, function(chat) options.save(chat, given) end)
 end
 
 return run

@@ -1,0 +1,119 @@
+--- ebb run --isolate: the script in a child process with limits, which reaches only
+--- the files that it is allowed (runtime/host/isolate.c says how).
+--
+--     reads     its own folder, the input, policies, filters and vocabularies, --allow-read
+--     writes    --allow-write; standard output and error
+--     no        other files, programs, processes, network
+--
+-- The result of nodes goes back to the parent, which alone writes -o FILE.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
+local model_file = require "ebb.cli.model_file"
+local options = require "ebb.cli.options"
+local script_path = require "ebb.support.script_path"
+local terminal = require "ebb.cli.terminal"
+local vocabularies = require "ebb.support.vocabularies"
+
+local isolate = {}
+
+local MIB = 1024 * 1024
+local DEFAULT = { deadline = 60000, memory = 1024 * MIB, file_size = 256 * MIB }
+local SMALLEST = { deadline = 1, memory = 64 * MIB, file_size = 1 }
+
+function isolate.declare(parser)
+  parser:flag("--isolate", "Run in a child process without network, processes and files but those below.")
+  parser:option("--deadline", "Isolated: milliseconds that it may run, also as CPU time in seconds (default 60000).")
+    :argname("<ms>"):convert(options.integer "--deadline")
+  parser:option("--memory", "Isolated: address space of the child, 64M or more (default 1024M).")
+    :argname("<bytes>"):convert(options.bytes "--memory")
+  parser:option("--file-size", "Isolated: the largest file that it may write (default 256M).")
+    :argname("<bytes>"):convert(options.bytes "--file-size")
+  parser:option("--allow-read", "Isolated: a file or folder that it may read. Repeatable."):argname("<path>"):count("*")
+  parser:option("--allow-write", "Isolated: a file or folder that it may read and write. Repeatable.")
+    :argname("<path>"):count("*")
+end
+
+--- Refuses its options where there is no child to hold.
+function isolate.check_unused(given)
+  for _, name in ipairs { "deadline", "memory", "file_size", "allow_read", "allow_write" } do
+    local value = given[name]
+    if value and (type(value) ~= "table" or value[1]) then
+      failure.usage(("--%s goes with --isolate"):format((name:gsub("_", "-"))), "ebb run --isolate SCRIPT")
+    end
+  end
+end
+
+local function bounds_of(given)
+  local bounds = {}
+  for name, default in pairs(DEFAULT) do
+    bounds[name] = given[name] or default
+    if bounds[name] < SMALLEST[name] then
+      failure.usage(("--%s is %d or more"):format((name:gsub("_", "-")), SMALLEST[name]))
+    end
+  end
+  return bounds
+end
+
+--- What a script needs without being asked for it.
+local function readable(given)
+  local list = { given.script:match "^(.*/)" or "./" }
+  if given.file and given.file ~= "-" then list[2] = given.file end
+  for _, more in ipairs { script_path.policies, script_path.filters, vocabularies.folders(), given.allow_read } do
+    table.move(more, 1, #more, #list + 1, list)
+  end
+  return list
+end
+
+local function check_paths(given)
+  for _, name in ipairs { "allow_read", "allow_write" } do
+    for _, path in ipairs(given[name]) do
+      local file, why = io.open(path, "rb")
+      if not file then failure.raise(failure.IO, ("--%s: %s"):format((name:gsub("_", "-")), why)) end
+      file:close()
+    end
+  end
+end
+
+--- The child's side: all of the command, but that the result goes to the parent.
+local function run_child(given, run_script)
+  run_script(given, function(chat)
+    io.stdout:flush()
+    if given.output then host.capture() end
+    failure.check(chat:save "-")
+  end)
+  return failure.lenient and failure.MENDED or 0
+end
+
+--- Something that could not be held: nothing has run.
+local function refuse_child(problem)
+  failure.raise(failure.IO, "--isolate: " .. problem, "without it the script has all that you have")
+end
+
+---@param given table       as parsed
+---@param run_script fun(given: table, save: fun(chat: ebb.Conversation))
+---@return integer? exit_code
+function isolate.run(given, run_script)
+  local bounds = bounds_of(given)
+  check_paths(given)
+  model_file.load()
+  io.stdout:flush()
+  local role, number, result = host.isolate {
+    milliseconds = bounds.deadline, memory = bounds.memory, file_size = bounds.file_size,
+    read = readable(given), write = given.allow_write,
+  }
+  if role == "failed" then refuse_child(number) end
+  if role == "child" then return run_child(given, run_script) end
+  if role == "deadline" then
+    failure.raise(failure.SCRIPT, ("stopped: it ran longer than %d ms"):format(bounds.deadline), "--deadline allows more")
+  elseif role == "signal" then
+    failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
+  end
+  local done = number == 0 or number == failure.MENDED
+  if done and given.output then failure.check(core.write_file(given.output, result)) end
+  if done and given.output and #result == 0 then terminal.say("nothing was written: the script gave no conversation") end
+  return number
+end
+
+return isolate
