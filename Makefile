@@ -99,15 +99,16 @@ test-build: deps-test
 	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=threads build/threads/tests/test_api_threads
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads
 	@if tests/fuzz/can.sh 2>/dev/null; then $(MAKE) --no-print-directory $(PARALLEL) fuzzers; fi
 
-check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer
+check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's
 	STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/bench/tokens build/bench/tokens_portable
 	tests/peers/tokens/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
+	tests/fuzz/run.sh $(or $(SANDBOX_SECONDS),600) fuzz_sandbox
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
 	@$(MAKE) --no-print-directory $(PARALLEL) all fuzzers
@@ -130,6 +131,7 @@ bench: deps   ## measure, beside the peers
 	lua5.4 tests/bench/rules.lua
 	lua5.4 tests/bench/pipeline.lua
 	lua5.4 tests/bench/macros.lua
+	lua5.4 tests/bench/sandbox.lua
 	tests/bench/tokens.sh
 	build/bench/patterns
 

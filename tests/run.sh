@@ -72,7 +72,7 @@ for source in tests/c/test_*.c; do
 done
 # Trees once more, with nodes as large as they are installed.
 for name in test_sequence test_model; do cmocka "build/sanitize/tests/$name"; done
-cmocka build/threads/tests/test_api_threads
+for name in test_api_threads test_sandbox_threads; do cmocka "build/threads/tests/$name"; done
 for spec in tests/lua/*_spec.lua; do busted "$spec"; done
 sanitized_busted
 for flow in tests/golden/*.sh tests/faults/*.sh; do

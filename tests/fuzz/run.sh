@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzzer for SECONDS (an argument), all at once, and says how many
-# inputs each has tried. What they breed stays in build/fuzz/*.corpus for the next
+# run.sh SECONDS [NAME...]: runs these fuzzers, or every one, all at once, and says how
+# many inputs each has tried. What they breed stays in build/fuzz/*.corpus for the next
 # run; an input that ends badly is named and stays beside it.
 #
 # Seeds are ours in tests/fuzz/seeds, and, where they are at hand, pieces of real
@@ -9,6 +9,8 @@ set -u
 cd "$(dirname "$0")/../.."
 
 seconds=$1
+shift
+wanted=" $* "
 shared=${EBB_SHARED:-../shared}
 build=build/fuzz
 
@@ -39,6 +41,7 @@ names=()
 declare -A process
 for source in tests/fuzz/fuzz_*.c; do
   name=$(basename "$source" .c)
+  if [ $# -gt 0 ] && [ "${wanted#* "$name" }" = "$wanted" ]; then continue; fi
   names+=("$name")
   mkdir -p "$build/$name.corpus"
   # shellcheck disable=SC2046
