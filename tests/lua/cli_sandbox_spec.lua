@@ -1,0 +1,174 @@
+--- The command against scripts of strangers: policies and filters that run away, and
+--- `ebb run --isolate`.
+
+local command = dofile "tests/lua/command.lua"
+local path_of, file = command.path_of, command.file
+local fails, does, contains = command.fails, command.does, command.contains
+
+local SANITIZED = command.EBB:find "sanitize" ~= nil   -- whose memory cannot be bounded from outside
+
+local function now()
+  local pipe = io.popen "date +%s%N"
+  local time = pipe:read "n"
+  pipe:close()
+  return time / 1e6
+end
+
+describe("a policy file that runs away", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local DEADLINE = 500   -- milliseconds; stopped within twice that
+
+  local runaways = {
+    loop = "while true do end",
+    pcall_loop = "while true do pcall(function() while true do end end) end",
+    coroutine_loop = "while true do coroutine.wrap(function() while true do end end)() end",
+    pattern_bomb = "local _ = ('a'):rep(50000):find('.-.-.-.-b')",
+    memory_bomb = "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end",
+    handler_loop = "xpcall(function() while true do end end, function() while true do end end)",
+    edits = "while true do draft:note('x') end",
+    files = "io.open('planted', 'w')",
+    programs = "os.execute('touch planted')",
+    module = "require('ebb.host').converse('touch planted', '', 1)",
+  }
+  for name, body in pairs(runaways) do
+    it("is stopped, and nothing is written: " .. name, function()
+      local path = file(name .. ".lua", "return function(draft, budget)\n" .. body .. "\nend")
+      local before = command.read(path_of "small.json")
+      local start = now()
+      local err = fails(command.SCRIPT, ("trim %s --budget 16 --policy %s --deadline %d --fuel 0 -o %s")
+        :format(path_of "small.json", path, DEADLINE, path_of "small.json"))
+      assert.truthy(now() - start < 2 * DEADLINE, "it took too long")
+      contains("policy " .. name, (err:gsub("[^ ]*/(" .. name .. ")%.lua", "policy %1")))
+      assert.equal(before, command.read(path_of "small.json"))
+      assert.is_nil(io.open "planted")
+    end)
+  end
+
+  it("is told which limit it was, and what allows more", function()
+    local path = file("slow.lua", "return function(draft, budget) for i = 1, 1e6 do local _ = #draft end "
+      .. "draft:drop_oldest { to = budget } end")
+    local words = ("trim %s --budget 16 --policy %s "):format(path_of "small.json", path)
+    contains("slow.lua:1: stopped: it used up its fuel of 100000", fails(command.SCRIPT, words .. "--fuel 100000"))
+    contains("--fuel", fails(command.SCRIPT, words .. "--fuel 100000"))
+    does(words)
+    does(words .. "--trusted")
+    contains("memory is 1048576 or more", fails(command.USAGE, words .. "--memory 10"))
+    contains("--trusted has no limits", fails(command.USAGE, words .. "--trusted --fuel 5"))
+  end)
+
+  it("may have all of Lua with --trusted", function()
+    local path = file("reads.lua", "return function(draft, budget) draft:note(io.open(os.getenv 'EBB_TEST'):read 'l') "
+      .. "draft:drop_oldest { to = budget } end")
+    local told = file("told.txt", "read from a file\n")
+    local words = ("trim %s --budget 16 --policy %s --trusted --dry-run"):format(path_of "small.json", path)
+    assert(os.execute(("EBB_TEST=%s %s %s 2>%s >/dev/null"):format(told, command.EBB, words, path_of "err")))
+    contains("read from a file", command.read(path_of "err"))
+  end)
+
+  it("is stopped in a replay, and a filter too", function()
+    local loop = "return function() while true do end end"
+    contains("ran longer than 100.0 ms", fails(command.SCRIPT, ("trim --replay %s --budget 16 --deadline 100 --policy '%s'")
+      :format(path_of "small.json", loop)))
+    contains("ran longer than 100.0 ms", fails(command.SCRIPT, ("filter --input %s --deadline 100 '%s'")
+      :format(path_of "small.json", loop)))
+    contains("global 'io'", fails(command.SCRIPT, ("filter --input %s 'return function() io.read() end'")
+      :format(path_of "small.json")))
+    does(("filter --input %s --trusted 'return function() io.stderr:write() end'"):format(path_of "small.json"))
+  end)
+
+  it("is ended by Ctrl-C, without limits too", function()
+    local path = file("loop.lua", "return function() while true do end end")
+    local line = "timeout -s INT 0.5 %s trim %s --budget 16 --policy %s --deadline 0 --fuel 0 >%s 2>&1"
+    local start = now()
+    os.execute(line:format(command.EBB, path_of "small.json", path, path_of "out"))
+    assert.truthy(now() - start < 5000)
+  end)
+end)
+
+describe("ebb run --isolate", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local function script(text) return file("script.lua", text) end
+
+  local unreachable = {
+    { "other files",      "assert(io.open(arg[1]))",                        "Permission denied" },
+    { "files to write",   "assert(io.open(arg[1], 'w'))",                   "Permission denied" },
+    { "files to remove",  "assert(os.remove(arg[1]))",                      "Permission denied" },
+    { "files to rename",  "assert(os.rename(arg[1], arg[1] .. 'x'))",       "Permission denied" },
+    { "its own folder to write", "assert(io.open(arg[0] .. 'x', 'w'))",     "Permission denied" },
+    { "the system's files", "assert(io.open '/proc/self/environ')",         "Permission denied" },
+    { "temporary files",  "assert(io.tmpfile())",                           "Permission denied" },
+    { "programs",         "assert(os.execute 'true')",                      "Operation not permitted" },
+    { "pipes",            "assert(io.popen 'true')",                        "script.lua:1: true: " },
+    { "the host's child", "assert(require 'ebb.host'.converse('true', '', 1))", "Operation not permitted" },
+    { "native code",      "assert(package.loadlib(arg[2], '*'))",           "cannot open shared object" },
+    { "the environment",  "assert(os.getenv 'PATH')",                       "assertion failed" },
+  }
+  for _, case in ipairs(unreachable) do
+    it("keeps from the script: " .. case[1], function()
+      local other = os.tmpname()   -- outside of the script's folder
+      finally(function() os.remove(other) end)
+      contains(case[3], fails(command.SCRIPT, ("run --isolate %s %s %s/lua/ebb/core.so")
+        :format(script(case[2]), other, command.EBB:match "^(.*)/")))
+    end)
+  end
+
+  it("lets it read its own folder, and what is allowed", function()
+    file("words.lua", "return 'from beside'")
+    os.execute("mkdir " .. path_of "sub" .. " " .. path_of "sub/out")
+    file("sub/main.lua", "print(io.open(arg[1]):read 'a') print(io.open(arg[2] .. '/made', 'w'):write 'x' ~= nil) "
+      .. "print(dofile(arg[0]:match '^(.*/)' .. 'beside.lua'))")
+    file("sub/beside.lua", "return 'from beside'")
+    local words = ("run --isolate --allow-read %s --allow-write %s %s %s %s"):format(path_of "words.lua", path_of "sub/out",
+      path_of "sub/main.lua", path_of "words.lua", path_of "sub/out")
+    assert.equal("return 'from beside'\ntrue\nfrom beside\n", (does(words)))
+    assert.equal("x", command.read(path_of "sub/out/made"))
+    contains("No such file", fails(command.IO, "run --isolate --allow-read /no/such x.lua"))
+  end)
+
+  it("ends it at its deadline, in processor time or not", function()
+    for _, body in ipairs { "while true do end", "io.read 'a'" } do
+      local start = now()
+      assert(os.execute("mkfifo " .. path_of "silent" .. " 2>/dev/null || true"))
+      local line = "(exec 3<>%s; %s run --isolate --deadline 400 %s <&3 2>%s)"
+      local _, _, status = os.execute(line:format(path_of "silent", command.EBB, script(body), path_of "err"))
+      assert.equal(command.SCRIPT, status)
+      contains("stopped: it ran longer than 400 ms", command.read(path_of "err"))
+      assert.truthy(now() - start < 4000)
+    end
+  end)
+
+  it("bounds its memory and what it writes", function()
+    if SANITIZED then return pending "memory cannot be bounded under a sanitizer" end
+    contains("not enough memory", fails(command.IO,
+      "run --isolate --memory 100M " .. script "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end"))
+    os.execute("mkdir " .. path_of "out")
+    contains("File too large", fails(command.SCRIPT, ("run --isolate --file-size 1000 --allow-write %s %s")
+      :format(path_of "out", script(("local f = io.open(%q, 'w') f:setvbuf 'no' assert(f:write(('x'):rep(5000)))")
+        :format(path_of "out/big")))))
+  end)
+
+  it("answers as the script does, with the same result", function()
+    assert.equal("hello 1\n", (does("run --isolate " .. script "print('hello', ...)" .. " 1"):gsub("\t", " ")))
+    contains("script.lua:1: boom", fails(command.SCRIPT, "run --isolate " .. script "error 'boom'"))
+    assert.equal(3, command.ebb("run --isolate " .. script "os.exit(3)").status)
+    contains("No such file", fails(command.IO, "run --isolate " .. path_of "absent.lua"))
+    local nodes = script "print 'on the way' return { { type = 'trim', budget = 16 } }"
+    local input = path_of "small.json"
+    local plain = does(("run %s --input %s"):format(nodes, input))
+    assert.equal(plain, (does(("run --isolate %s --input %s"):format(nodes, input))))
+    assert.equal("on the way\n", (does(("run --isolate %s --input %s -o %s"):format(nodes, input, path_of "out.json"))))
+    assert.equal(plain, "on the way\n" .. command.read(path_of "out.json"))
+    fails(command.CANNOT_FIT, ("run --isolate %s --input %s -o %s"):format(script "return { { type = 'trim', budget = 1 } }",
+      input, path_of "other.json"))
+    assert.is_nil(command.read(path_of "other.json"))
+  end)
+
+  it("is what its options go with", function()
+    contains("--isolate", fails(command.USAGE, "run --deadline 5 " .. script ""))
+    contains("67108864 or more", fails(command.USAGE, "run --isolate --memory 5 " .. script ""))
+  end)
+end)
