@@ -167,6 +167,10 @@ Status draft_list(Draft *draft, const Sequence **list) {
   return status;
 }
 
+bool draft_is_settled(const Draft *draft) {
+  return draft->settled;
+}
+
 /* ---- the ledger ---- */
 
 Status draft_cause(Draft *draft, Text reason, Cause *cause) {

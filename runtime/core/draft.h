@@ -42,6 +42,7 @@ Text     draft_by(const Draft *draft);
 
 /* The list as it is now; borrowed until the next edit. O(slots) after edits. */
 Status   draft_list(Draft *draft, const Sequence **list);
+bool     draft_is_settled(const Draft *draft);       /* no edit since: the list costs nothing */
 uint32_t draft_count(const Draft *draft);            /* messages now */
 uint32_t draft_untouched(const Draft *draft);        /* of those it began with: neither dropped nor replaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request now */

@@ -69,8 +69,8 @@ describe("a policy file that runs away", function()
 
   it("is stopped in a replay, and a filter too", function()
     local loop = "return function() while true do end end"
-    contains("ran longer than 100.0 ms", fails(command.SCRIPT, ("trim --replay %s --budget 16 --deadline 100 --policy '%s'")
-      :format(path_of "small.json", loop)))
+    contains("ran longer than 100.0 ms", fails(command.SCRIPT,
+      ("trim --replay %s --budget 16 --deadline 100 --policy '%s'"):format(path_of "small.json", loop)))
     contains("ran longer than 100.0 ms", fails(command.SCRIPT, ("filter --input %s --deadline 100 '%s'")
       :format(path_of "small.json", loop)))
     contains("global 'io'", fails(command.SCRIPT, ("filter --input %s 'return function() io.read() end'")
@@ -122,8 +122,8 @@ describe("ebb run --isolate", function()
     file("sub/main.lua", "print(io.open(arg[1]):read 'a') print(io.open(arg[2] .. '/made', 'w'):write 'x' ~= nil) "
       .. "print(dofile(arg[0]:match '^(.*/)' .. 'beside.lua'))")
     file("sub/beside.lua", "return 'from beside'")
-    local words = ("run --isolate --allow-read %s --allow-write %s %s %s %s"):format(path_of "words.lua", path_of "sub/out",
-      path_of "sub/main.lua", path_of "words.lua", path_of "sub/out")
+    local words = ("run --isolate --allow-read %s --allow-write %s %s %s %s"):format(path_of "words.lua",
+      path_of "sub/out", path_of "sub/main.lua", path_of "words.lua", path_of "sub/out")
     assert.equal("return 'from beside'\ntrue\nfrom beside\n", (does(words)))
     assert.equal("x", command.read(path_of "sub/out/made"))
     contains("No such file", fails(command.IO, "run --isolate --allow-read /no/such x.lua"))
@@ -162,8 +162,8 @@ describe("ebb run --isolate", function()
     assert.equal(plain, (does(("run --isolate %s --input %s"):format(nodes, input))))
     assert.equal("on the way\n", (does(("run --isolate %s --input %s -o %s"):format(nodes, input, path_of "out.json"))))
     assert.equal(plain, "on the way\n" .. command.read(path_of "out.json"))
-    fails(command.CANNOT_FIT, ("run --isolate %s --input %s -o %s"):format(script "return { { type = 'trim', budget = 1 } }",
-      input, path_of "other.json"))
+    fails(command.CANNOT_FIT, ("run --isolate %s --input %s -o %s")
+      :format(script "return { { type = 'trim', budget = 1 } }", input, path_of "other.json"))
     assert.is_nil(command.read(path_of "other.json"))
   end)
 

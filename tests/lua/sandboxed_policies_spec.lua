@@ -40,29 +40,31 @@ local CHAT = "u20 a20 u5 a5 u5"
 describe("a policy in its sandbox", function()
   --- Each must be stopped, or refused what it reaches for.
   local runaways = {
-    { "a loop",              "while true do end",                                                  "ran longer" },
-    { "a pcall loop",        "while true do pcall(function() while true do end end) end",          "ran longer" },
-    { "a coroutine loop",    "while true do coroutine.wrap(function() while true do end end)() end", "ran longer" },
-    { "a coroutine bomb",    "while true do coroutine.wrap(function() end)() end",                 "ran longer" },
-    { "a pattern bomb",      "local _ = ('a'):rep(20000):find('.-.-.-.-b')",                       "ran longer" },
-    { "a matches bomb",      "draft:replace(draft[2], { content = ('a'):rep(9000) }) "
+    { "a loop", "while true do end", "ran longer" },
+    { "a pcall loop", "while true do pcall(function() while true do end end) end", "ran longer" },
+    { "a coroutine loop", "while true do coroutine.wrap(function() while true do end end)() end", "ran longer" },
+    { "a coroutine bomb", "while true do coroutine.wrap(function() end)() end", "ran longer" },
+    { "a pattern bomb", "local _ = ('a'):rep(20000):find('.-.-.-.-b')", "ran longer" },
+    { "a matches bomb", "draft:replace(draft[2], { content = ('a'):rep(9000) }) "
       .. "for _ in draft:messages { matches = ('.-'):rep(9) .. 'b$' } do end", "ran longer" },
-    { "a handler's loop",    "xpcall(function() while true do end end, function() while true do end end)", "ran longer" },
-    { "a loop of edits",     "while true do draft:note('x') pcall(draft.drop, draft, 1) end",      "" },
-    { "a loop of inserts",   "while true do draft:insert(1, { role = 'user', content = 'x' }) end", "" },
-    { "a memory bomb",       "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "memory" },
-    { "a bomb of inserts",   "local s = ('x'):rep(1 << 20) while true do draft:insert(1, { role = 'user', content = s }) end",
+    { "a handler's loop",
+      "xpcall(function() while true do end end, function() while true do end end)", "ran longer" },
+    { "a loop of edits", "while true do draft:note('x') pcall(draft.drop, draft, 1) end", "" },
+    { "a loop of inserts", "while true do draft:insert(1, { role = 'user', content = 'x' }) end", "" },
+    { "a memory bomb", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "memory" },
+    { "a bomb of inserts",
+      "local s = ('x'):rep(1 << 20) while true do draft:insert(1, { role = 'user', content = s }) end",
       "memory" },
-    { "a bomb of notes",     "local s = ('x'):rep(1 << 20) while true do draft:note(s) end",       "memory" },
-    { "a bomb of reasons",   "local s = ('x'):rep(1 << 20) for i = 1, 1e9 do draft:keep(1, s .. i) end", "memory" },
-    { "files",               "io.open('/etc/passwd')",                                             "global 'io'" },
-    { "the system",          "os.execute('true')",                                                 "global 'os'" },
-    { "other modules",       "require 'os'",                                                       "module 'os' not found" },
-    { "the core",            "require 'ebb.core'",                                                 "not found" },
-    { "a path",              "require '../secret'",                                                "no module name" },
-    { "a policy elsewhere",  "draft:run('/etc/passwd.lua')",                                       "neither beside" },
-    { "bytecode",            "error((select(2, load('\\27Lua'))))",                                "binary" },
-    { "a metatable",         "getmetatable(draft).__index = nil",                                  "index a boolean" },
+    { "a bomb of notes", "local s = ('x'):rep(1 << 20) while true do draft:note(s) end", "memory" },
+    { "a bomb of reasons", "local s = ('x'):rep(1 << 20) for i = 1, 1e9 do draft:keep(1, s .. i) end", "memory" },
+    { "files", "io.open('/etc/passwd')", "global 'io'" },
+    { "the system", "os.execute('true')", "global 'os'" },
+    { "other modules", "require 'os'", "module 'os' not found" },
+    { "the core", "require 'ebb.core'", "not found" },
+    { "a path", "require '../secret'", "no module name" },
+    { "a policy elsewhere", "draft:run('/etc/passwd.lua')", "neither beside" },
+    { "bytecode", "error((select(2, load('\\27Lua'))))", "binary" },
+    { "a metatable", "getmetatable(draft).__index = nil", "index a boolean" },
   }
   for _, case in ipairs(runaways) do
     it("is stopped by its limits: " .. case[1], function()
@@ -95,8 +97,10 @@ describe("a policy in its sandbox", function()
     end
     assert.truthy(why_of("while true do end", { fuel = 200000 })
       :find("policy text:2: stopped: it used up its fuel of 200000", 1, true))
-    assert.truthy(why_of("while true do end", { deadline = 30 }):find("policy text:2: stopped: it ran longer than 30.0 ms", 1, true))
-    assert.truthy(why_of("local t = {} while true do t[#t + 1] = {} end", { memory = 1 << 20 }):find("the 1024 KiB that are allowed", 1, true))
+    assert.truthy(why_of("while true do end", { deadline = 30 })
+      :find("policy text:2: stopped: it ran longer than 30.0 ms", 1, true))
+    assert.truthy(why_of("local t = {} while true do t[#t + 1] = {} end", { memory = 1 << 20 })
+      :find("the 1024 KiB that are allowed", 1, true))
     assert.truthy(why_of("while true do end", { fuel = 200000 }):find("--fuel", 1, true))
   end)
 
@@ -194,12 +198,13 @@ describe("a policy in its sandbox", function()
       return 1700000000000
     end })
     raising, ticks = 1, 0
-    _, why = trim(ticking, source)
+    why = select(2, trim(ticking, source))
     assert.truthy(why:find "the clock stands still", why)
   end)
 
   it("tells refused edits with their place", function()
-    local report = assert(trim(conversation "s5 u20 a20 u5", "return function(draft, budget)\n draft:drop(1)\n draft:drop(4)\n"
+    local report = assert(trim(conversation "s5 u20 a20 u5", "return function(draft, budget)\n"
+      .. " draft:drop(1)\n draft:drop(4)\n"
       .. "draft:drop_oldest { to = budget }\nend"))
     assert.equal(2, report.refused)
     assert.truthy(report.refusals:find "policy text:2: guarded: message 1 is a system message", report.refusals)
@@ -227,7 +232,8 @@ describe("a policy in its sandbox", function()
     assert.same({ "inner: inner 1", "inner: inner 2", "function: own" }, notes)
     assert.equal("a5 u5", texts(chat))
     chat = conversation(CHAT)
-    local _, why = chat:trim { budget = 5 + overhead, policy = { folder .. "/given.lua", next = { "other/inner.lua" } } }
+    local _, why = chat:trim {
+      budget = 5 + overhead, policy = { folder .. "/given.lua", next = { "other/inner.lua" } } }
     assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
     assert(chat:trim { budget = 5 + overhead, policy = { folder .. "/given.lua", next = { function(draft, budget)
       assert(io.open)
@@ -238,8 +244,9 @@ describe("a policy in its sandbox", function()
 
   it("is run by a trusted one, which may catch its failure", function()
     local chat = conversation(CHAT)
-    assert(chat:trim { budget = 10 + overhead, limits = { fuel = 100000 }, policy = function(draft, budget)
-      local ok, problem = pcall(draft.run, draft, { source = "return function(draft) draft.memory.seen = 1 while true do end end" })
+    assert(chat:trim { budget = 10 + overhead, limits = { fuel = 100000 }, policy = function(draft)
+      local ok, problem = pcall(draft.run, draft, {
+        source = "return function(draft) draft.memory.seen = 1 while true do end end" })
       assert(not ok and problem.code == "limit")
       draft:run { source = "return function(draft, budget) draft:drop_oldest { to = budget } end" }
     end })
@@ -260,7 +267,8 @@ describe("a policy in its sandbox", function()
     assert.truthy(why:find "a function cannot leave a sandbox", why)
     _, why = trim(chat, "return function(draft) draft.memory.loop = draft.memory end")
     assert.truthy(why:find "nested so deep", why)
-    _, why = trim(chat, "return function(draft) local t = {} for i = 1, 22 do t = { t, t } end draft.memory.bomb = t end")
+    _, why = trim(chat, "return function(draft) local t = {} for i = 1, 22 do t = { t, t } end "
+      .. "draft.memory.bomb = t end")
     assert.truthy(why:find "so much at once", why)
   end)
 
@@ -271,7 +279,8 @@ describe("a policy in its sandbox", function()
       budget = 60 + overhead, model = function(request) asked = request return "in short" end }))
     assert.equal("summarize", asked.purpose)
     assert.truthy(chat[1].content:find "in short$")
-    local _, why, code = trim(conversation "u50 a50 u5", "return function(draft) local _, why = draft:summarize(1, 2) error(why) end", {
+    local _, why, code = trim(conversation "u50 a50 u5", "return function(draft) "
+      .. "local _, why = draft:summarize(1, 2) error(why) end", {
       model = function() return nil, "it sleeps" end })
     assert.equal("model", code)
     assert.truthy(why:find "it sleeps", why)
@@ -283,7 +292,8 @@ describe("a policy in its sandbox", function()
 
   it("prints to the log", function()
     local lines = logged(function()
-      assert(trim(conversation(CHAT), "return function(draft, budget) print('seen', #draft, nil) draft:drop_oldest { to = budget } end"))
+      assert(trim(conversation(CHAT), "return function(draft, budget) print('seen', #draft, nil) "
+        .. "draft:drop_oldest { to = budget } end"))
     end)
     assert.same({ "seen\t5\tnil" }, lines)
   end)
@@ -294,14 +304,15 @@ describe("a policy in its sandbox", function()
     local chat = conversation(CHAT)
     assert(chat:trim { budget = 10 + overhead, policy = {
       { source = "string.format, planted_here = nil, 1 return function() assert(planted == nil) end" },
-      { source = "return function(draft, budget) assert(planted_here == nil and string.format) draft:drop_oldest { to = budget } end" } } })
+      { source = "return function(draft, budget) assert(planted_here == nil and string.format) "
+        .. "draft:drop_oldest { to = budget } end" } } })
     assert.truthy(string.format)
   end)
 
   it("may be trusted instead", function()
     local chat = conversation(CHAT)
-    assert(trim(chat, "return function(draft, budget) assert(io.open and os.getenv) draft:drop_oldest { to = budget } end",
-      { trusted = true }))
+    assert(trim(chat, "return function(draft, budget) assert(io.open and os.getenv) "
+      .. "draft:drop_oldest { to = budget } end", { trusted = true }))
     assert.equal("a5 u5", texts(chat))
   end)
 end)
@@ -328,13 +339,14 @@ describe("a filter in its sandbox", function()
   end)
 
   local failures = {
-    { "a loop",         "return function() while true do end end",                         "filter text:1: .*ran longer" },
-    { "a memory bomb",  "return function() local t = {} while true do t[#t + 1] = {} end end", "memory" },
-    { "an error",       "return function(m) if m.index == 2 then error 'odd' end end",     "message 2: filter text:1: odd" },
-    { "a number",       "return function() return 5 end",                                  "message 1: it returned a number" },
-    { "a function",     "return function() return print end",                              "message 1: it returned a function" },
-    { "files",          "return function() io.open('x') end",                              "global 'io'" },
-    { "a table with functions", "return function() return { role = 'user', content = print } end", "a function cannot leave" },
+    { "a loop", "return function() while true do end end", "filter text:1: .*ran longer" },
+    { "a memory bomb", "return function() local t = {} while true do t[#t + 1] = {} end end", "memory" },
+    { "an error", "return function(m) if m.index == 2 then error 'odd' end end", "message 2: filter text:1: odd" },
+    { "a number", "return function() return 5 end", "message 1: it returned a number" },
+    { "a function", "return function() return print end", "message 1: it returned a function" },
+    { "files", "return function() io.open('x') end", "global 'io'" },
+    { "a table with functions", "return function() return { role = 'user', content = print } end",
+      "a function cannot leave" },
   }
   for _, case in ipairs(failures) do
     it("fails as a whole: " .. case[1], function()

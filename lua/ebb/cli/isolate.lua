@@ -106,13 +106,16 @@ function isolate.run(given, run_script)
   if role == "failed" then refuse_child(number) end
   if role == "child" then return run_child(given, run_script) end
   if role == "deadline" then
-    failure.raise(failure.SCRIPT, ("stopped: it ran longer than %d ms"):format(bounds.deadline), "--deadline allows more")
+    failure.raise(failure.SCRIPT, ("stopped: it ran longer than %d ms"):format(bounds.deadline),
+      "--deadline allows more")
   elseif role == "signal" then
     failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
   end
   local done = number == 0 or number == failure.MENDED
   if done and given.output then failure.check(core.write_file(given.output, result)) end
-  if done and given.output and #result == 0 then terminal.say("nothing was written: the script gave no conversation") end
+  if done and given.output and #result == 0 then
+    terminal.say("nothing was written: the script gave no conversation")
+  end
   return number
 end
 

@@ -80,13 +80,13 @@ function options.filter_path(parser) add_folders(parser, "--filter-path", "filte
 
 --- How policies and filters from files and texts are run.
 function options.sandbox(parser)
-  parser:option("--deadline", "Milliseconds that a file or text may run (default 2000 and 0.02 per message; 0: no end).")
+  parser:option("--deadline", "Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end).")
     :argname("<ms>"):convert(options.integer "--deadline")
-  parser:option("--fuel", "Lua instructions that it may take (default 200 million and 2000 per message; 0: no end).")
+  parser:option("--fuel", "Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end).")
     :argname("<n>"):convert(options.integer "--fuel")
-  parser:option("--memory", "Memory that it may use (default 64M and 64 per message)."):argname("<bytes>")
+  parser:option("--memory", "Memory that it may use (default 64M, and 64 a message)."):argname("<bytes>")
     :convert(options.bytes "--memory")
-  parser:flag("--trusted", "Run it outside of the sandbox: with all of Lua, files and processes too, and without limits.")
+  parser:flag("--trusted", "Run it outside of the sandbox: with all of Lua, files and processes too, without limits.")
 end
 
 --- What was said about that.

@@ -117,8 +117,8 @@ local function ask_sandboxed(found, draft, values, limits)
   local answers = {}
   sandbox_file.begin(found.filter, limits, #draft)
   for first = 1, #draft, CHUNK do
-    local some, at, message, kind = sandbox_file.use(found.filter, "ebb.policies.within", "filter", draft, values, first,
-      math.min(first + CHUNK - 1, #draft))
+    local some, at, message, kind = sandbox_file.use(found.filter, "ebb.policies.within", "filter", draft, values,
+      first, math.min(first + CHUNK - 1, #draft))
     if message then complain(found, at, message) end
     if kind then complain(found, at, ("it returned a %s"):format(kind), ANSWERS) end
     for i, answer in pairs(some) do

@@ -37,7 +37,8 @@ function within.trim(trim, draft, name, budget, options, host)
   local record = run.open {
     draft = draft, budget = budget, memories = memories_of(host.recall), model = host.model, answered = host.answered,
   }
-  local ok, message, code = blame.call(trim, run.step, record, { policy = { name = name, trim = trim }, options = options })
+  local step = { policy = { name = name, trim = trim }, options = options }
+  local ok, message, code = blame.call(trim, run.step, record, step)
   if not ok then return false, message, code end
   return true, record.memories
 end

@@ -17,19 +17,16 @@ local own_require = require
 
 ---- What the script finds ----
 
---- Modules of ours that are meant for policies, and what is made of them.
-local OURS = {
-  ebb = function() return { json = core.json, null = core.json.null, version = core.version } end,
-  ["ebb.policies.parts"] = function() return own_require "ebb.policies.parts" end,
-}
+--- A module of ours that is meant for policies.
+local FOR_POLICIES = { ["ebb.policies.parts"] = true }
 
-local loaded = { _G = script }
+local loaded = { _G = script, ebb = { json = core.json, null = core.json.null, version = core.version } }
 for _, name in ipairs { "string", "table", "math", "utf8", "coroutine" } do
   loaded[name] = script[name]
 end
 
 local function load_module(name)
-  if OURS[name] then return OURS[name]() end
+  if FOR_POLICIES[name] then return own_require(name) end
   local text, path = host("module", name)
   if not text then error(path, 3) end
   local chunk, problem = load(text, "@" .. path, "t", script)
