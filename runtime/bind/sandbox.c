@@ -198,7 +198,7 @@ static int run_entry(lua_State *L) {
 }
 
 static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
-  if (sandbox_refused_by_host(sandbox->sandbox)) {
+  if (!sandbox_reached_memory(sandbox->sandbox)) {
     lua_pushliteral(L, "not enough memory");
     return lua_error(L);
   }
@@ -320,16 +320,6 @@ static int l_limit(lua_State *L) {
   return 0;
 }
 
-/* used(box) -> fuel, microseconds, bytes */
-static int l_used(lua_State *L) {
-  const SandboxHandle *sandbox = check(L);
-  SandboxLimits used = sandbox_used(sandbox->sandbox);
-  lua_pushinteger(L, (lua_Integer)used.fuel);
-  lua_pushinteger(L, (lua_Integer)used.microseconds);
-  lua_pushinteger(L, (lua_Integer)sandbox_memory_used(sandbox->sandbox));
-  return 3;
-}
-
 /* enter(box, entry, ...) -> ...; `entry` is a name or a proxy */
 static int l_enter(lua_State *L) {
   return enter(L, check(L));
@@ -344,7 +334,7 @@ static int l_box_of(lua_State *L) {
 
 void bind_open_sandbox(lua_State *L) {
   static const BindMethod functions[] = {
-    {"new", l_new, "host"}, {"limit", l_limit, "box fuel microseconds memory"}, {"used", l_used, "box"},
+    {"new", l_new, "host"}, {"limit", l_limit, "box fuel microseconds memory"},
     {"enter", l_enter, "box entry ..."}, {"box_of", l_box_of, "proxy"}, {NULL, NULL, NULL},
   };
   bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);

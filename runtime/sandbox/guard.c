@@ -205,7 +205,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->slice_over = sandbox->slicing = false;
   sandbox->slice_fuel = sandbox->slice_microseconds = 0;
   sandbox->closing = 0;
-  sandbox->wide = false;
+  sandbox->wide = sandbox->reached_memory = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;
 }
@@ -246,7 +246,7 @@ static void note_string(Sandbox *sandbox, size_t size, int change) {
 }
 
 static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
-  sandbox->refused_by_host = by_host;
+  sandbox->reached_memory = !by_host;
   sandbox->refused_size = size;
   if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
     sandbox->credit -= FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64);
@@ -336,6 +336,7 @@ void guard_hold(lua_State *L, size_t bytes) {
   if (sandbox == NULL || sandbox->current == NULL) return;
   guard_charge_bytes(L, bytes);
   size_t room = sandbox->memory_limit > sandbox->memory_used ? sandbox->memory_limit - sandbox->memory_used : 0;
+  if (bytes > room) sandbox->reached_memory = true;
   if (bytes > room) luaL_error(L, "not enough memory: %d KiB are allowed", (int)(sandbox->memory_limit >> 10));
   sandbox->memory_used += bytes;
   sandbox->held += bytes;

@@ -76,7 +76,7 @@ struct Sandbox {
   size_t memory_limit, block_limit, memory_used;
   size_t held;               /* of memory_used: bytes elsewhere, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
-  bool refused_by_host;      /* it was the host's allocator */
+  bool reached_memory;       /* in this call: it was the limit, not the host's allocator, that refused it */
   SandboxConfig config;
   atomic_bool cancelled;
 

@@ -174,7 +174,7 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
 }
 
 static void describe_memory(const Sandbox *sandbox, char *text, size_t size) {
-  if (sandbox->refused_by_host) {
+  if (!sandbox->reached_memory) {
     snprintf(text, size, "not enough memory");
   } else if (sandbox->refused_size > sandbox->block_limit) {
     snprintf(text, size, "not enough memory: one block of %zu bytes; %zu are allowed", sandbox->refused_size,
@@ -276,8 +276,8 @@ SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const San
   return call(sandbox, arguments, results, limits, &used);
 }
 
-bool sandbox_refused_by_host(const Sandbox *sandbox) {
-  return sandbox->refused_by_host;
+bool sandbox_reached_memory(const Sandbox *sandbox) {
+  return sandbox->reached_memory;
 }
 
 size_t sandbox_memory_limit(const Sandbox *sandbox) {

@@ -105,8 +105,8 @@ const char *sandbox_code(const Sandbox *sandbox);
 /* Used by the last call, or by the last step's whole task. */
 SandboxLimits sandbox_used(const Sandbox *sandbox);
 size_t sandbox_memory_used(const Sandbox *sandbox);
-/* After SANDBOX_MEMORY_OUT: it was not the limit, the host's allocator had no more. */
-bool sandbox_refused_by_host(const Sandbox *sandbox);
+/* Did the last call run into its limit of memory? Else it is the host's that ran out. */
+bool sandbox_reached_memory(const Sandbox *sandbox);
 size_t sandbox_memory_limit(const Sandbox *sandbox);
 /* From now on; 0: SANDBOX_MEMORY. Less than is in use: nothing more is given. */
 void sandbox_limit_memory(Sandbox *sandbox, size_t bytes);

@@ -149,9 +149,12 @@ static void note_digests(World *world, const char *name) {
 
 /* Answers how many could be made to fail. */
 static size_t sweep(World *world, const char *name, bool once) {
-  size_t k = 1;
-  while (sweep_step(world, name, k, once)) k++;
-  return k - 1;
+  size_t k = 1, count = 0;
+  lua_getfield(world->L, CALL, "stride");    /* calls that allocate thousands of times are sampled */
+  size_t stride = (size_t)luaL_optinteger(world->L, -1, 1);
+  lua_pop(world->L, 1);
+  for (; sweep_step(world, name, k, once); k += stride) count++;
+  return count;
 }
 
 /* Prints in lines how many allocations of a call were made to fail. */

@@ -45,9 +45,11 @@ local calls = {}
 ---@field name string
 ---@field make fun(): table          the world; `chat` is what must stay
 ---@field run fun(world: table): any  what is tried; nil, message, code is a refusal
+---@field stride? integer            every so-manieth allocation is made to fail
 
-local function call(name, run, make)
-  calls[#calls + 1] = { name = name, run = run, make = make or function() return { chat = make_chat() } end }
+local function call(name, run, make, stride)
+  make = make or function() return { chat = make_chat() } end
+  calls[#calls + 1] = { name = name, run = run, make = make, stride = stride }
 end
 
 local function counted() return { chat = make_chat { clock = clock, counter = count } } end
@@ -211,6 +213,31 @@ call("trim by function", function(world)
     draft:note "done"
   end }
 end)
+
+-- The sandbox and its script are made before; what making it needs is swept by samples.
+local POLICY = [[return function(draft, budget)
+  draft.memory.seen = #draft
+  draft:replace(draft[2], { content = "What?" })
+  draft:insert(3, { role = "user", content = "And?" })
+  draft:drop(draft[1])
+  draft:run(function(inner) inner:drop_oldest { to = budget } end)
+end]]
+local FILTER = "return function(message) return message.role ~= 'tool' and "
+  .. "(message.role == 'user' and { role = 'user', content = 'x' } or { message }) end"
+
+call("trim in a sandbox", function(world)
+  return world.chat:trim { budget = 100, policy = world.policy }
+end, function()
+  local world = counted()
+  world.policy = require("ebb.policies").find { source = POLICY }
+  return world
+end, 7)
+call("filter in a sandbox", function(world) return world.chat:filter(world.filter) end, function()
+  local world = counted()
+  world.filter = require("ebb.policies.filter").find { source = FILTER }
+  return world
+end, 7)
+call("making a sandbox", function() return require("ebb.policies").find { source = POLICY } ~= nil end, nil, 101)
 call("trim by summarize", function(world)
   local function model() return "Rain, sun." end
   return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 }, model = model }
