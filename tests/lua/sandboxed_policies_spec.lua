@@ -51,12 +51,14 @@ describe("a policy in its sandbox", function()
       "xpcall(function() while true do end end, function() while true do end end)", "ran longer" },
     { "a loop of edits", "while true do draft:note('x') pcall(draft.drop, draft, 1) end", "" },
     { "a loop of inserts", "while true do draft:insert(1, { role = 'user', content = 'x' }) end", "" },
-    { "a memory bomb", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "memory" },
+    { "a memory bomb", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "more memory than" },
     { "a bomb of inserts",
       "local s = ('x'):rep(1 << 20) while true do draft:insert(1, { role = 'user', content = s }) end",
-      "memory" },
-    { "a bomb of notes", "local s = ('x'):rep(1 << 20) while true do draft:note(s) end", "memory" },
-    { "a bomb of reasons", "local s = ('x'):rep(1 << 20) for i = 1, 1e9 do draft:keep(1, s .. i) end", "memory" },
+      "more memory than the 8192 KiB" },
+    { "a bomb of notes", "local s = ('x'):rep(1 << 20) while true do draft:note(s) end",
+      "not enough memory: 8192 KiB" },
+    { "a bomb of reasons", "local s = ('x'):rep(1 << 20) for i = 1, 1e9 do draft:keep(1, s .. i) end",
+      "not enough memory: 8192 KiB" },
     { "files", "io.open('/etc/passwd')", "global 'io'" },
     { "the system", "os.execute('true')", "global 'os'" },
     { "other modules", "require 'os'", "module 'os' not found" },
@@ -240,6 +242,11 @@ describe("a policy in its sandbox", function()
       draft:drop_oldest { to = budget }
     end } } })
     assert.equal("u5", texts(chat))
+    file = assert(io.open(folder .. "/lib/up.lua", "wb"))
+    file:write "return function(draft) draft:run('../inner.lua') end"
+    file:close()
+    why = select(2, conversation(CHAT):trim { budget = 5 + overhead, policy = folder .. "/lib/up.lua" })
+    assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
   end)
 
   it("is run by a trusted one, which may catch its failure", function()
@@ -340,7 +347,7 @@ describe("a filter in its sandbox", function()
 
   local failures = {
     { "a loop", "return function() while true do end end", "filter text:1: .*ran longer" },
-    { "a memory bomb", "return function() local t = {} while true do t[#t + 1] = {} end end", "memory" },
+    { "a memory bomb", "return function() local t = {} while true do t[#t + 1] = {} end end", "more memory than" },
     { "an error", "return function(m) if m.index == 2 then error 'odd' end end", "message 2: filter text:1: odd" },
     { "a number", "return function() return 5 end", "message 1: it returned a number" },
     { "a function", "return function() return print end", "message 1: it returned a function" },
@@ -366,7 +373,9 @@ describe("any file in a sandbox", function()
   it("gives a table whose functions run there", function()
     local path = helper.lua_file [[
       local calls = 0
-      return { id = "upper", priority = 5, list = { 1, { "two" } }, execute = function(context, config)
+      local kept
+      return { keep = function(f) if f then kept = f else return kept() end end,
+        id = "upper", priority = 5, list = { 1, { "two" } }, execute = function(context, config)
         calls = calls + 1
         context.log("call " .. calls .. " of " .. config.name)
         for _, message in ipairs(context.messages) do message.content = message.content:upper() end
@@ -388,6 +397,10 @@ describe("any file in a sandbox", function()
     assert.equal(1, calls)
     assert.equal(2, (value.execute(context, { name = "y" })))
     assert.same({ "call 1 of x", "call 2 of y" }, lines)
+    value.keep(note)
+    local over, late = pcall(value.keep)
+    assert.is_false(over)
+    assert.equal("closed", late.code)
     assert.is_false((pcall(value.fail)))
     local ok, problem = pcall(value.refuse, function() error("from outside", 0) end)
     assert.is_false(ok)

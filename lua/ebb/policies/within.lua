@@ -56,14 +56,14 @@ end
 ---@param options table
 ---@param first integer
 ---@param last integer
----@return true ok
----@return table<integer, any> answers    by position
+---@return boolean ok
+---@return table<integer, any>|string answers    by position; or why there are none
 ---@return integer? at         where it failed or gave no answer
 ---@return string? message     how it failed
 ---@return string? kind        what it answered instead
 function within.filter(filter, draft, options, first, last)
   local answers, at, kind = {}, first, nil
-  local ok, message = blame.call(filter, function()
+  local ok, message, code = blame.call(filter, function()
     for i = first, last do
       at = i
       local answer = filter(draft[i], options)
@@ -73,6 +73,7 @@ function within.filter(filter, draft, options, first, last)
     end
   end)
   if ok and not kind then return true, answers end
+  if code == "memory" then return false, message, code end   -- whose limit it was, the sandbox says
   return true, answers, at, not ok and message or nil, kind
 end
 
