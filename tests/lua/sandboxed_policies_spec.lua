@@ -221,7 +221,7 @@ describe("a policy in its sandbox", function()
       ["given.lua"] = "return { options = { next = { type = 'table' } }, trim = function(draft, _, options) "
         .. "draft:run(options.next[1]) end }",
     }
-    assert(os.execute("mkdir " .. folder .. "/lib"))
+    assert(os.execute("mkdir -p " .. folder .. "/lib/up"))
     local file = assert(io.open(folder .. "/lib/words.lua", "wb"))
     file:write "return { word = 'inner ' }"
     file:close()
@@ -243,7 +243,7 @@ describe("a policy in its sandbox", function()
     end } } })
     assert.equal("u5", texts(chat))
     file = assert(io.open(folder .. "/lib/up.lua", "wb"))
-    file:write "return function(draft) draft:run('../inner.lua') end"
+    file:write "return function(draft) draft:run('up/../../inner.lua') end"
     file:close()
     why = select(2, conversation(CHAT):trim { budget = 5 + overhead, policy = folder .. "/lib/up.lua" })
     assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
