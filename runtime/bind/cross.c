@@ -21,7 +21,8 @@
 static void copy(Crossing *crossing, int index, int depth);
 
 static int refuse(Crossing *crossing, const char *what) {
-  return bind_raise(crossing->to, "argument", NULL, "%s cannot %s a sandbox", what, crossing->inward ? "enter" : "leave");
+  const char *way = crossing->inward ? "enter" : "leave";
+  return bind_raise(crossing->to, "argument", NULL, "%s cannot %s a sandbox", what, way);
 }
 
 static void copy_key(Crossing *crossing) {
@@ -70,7 +71,8 @@ static void copy_userdata(Crossing *crossing, int index) {
 }
 
 static void copy_function(Crossing *crossing, int index) {
-  bool known = bind_push_original(crossing, index) || bind_push_lent(crossing, index) || bind_push_proxy(crossing, index);
+  bool known =
+      bind_push_original(crossing, index) || bind_push_lent(crossing, index) || bind_push_proxy(crossing, index);
   if (!known && !(crossing->lends && bind_push_callback(crossing, index))) refuse(crossing, "a function");
 }
 

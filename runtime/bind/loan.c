@@ -157,7 +157,8 @@ bool bind_push_lent(Crossing *crossing, int index) {
   if (crossing->inward || lua_tocfunction(from, index) != l_callback) return false;
   lua_getupvalue(from, index, 2);
   lua_getupvalue(from, index, 3);
-  bool living = crossing->sandbox != NULL && crossing->sandbox->loan != NULL && lua_tointeger(from, -2) == (lua_Integer)crossing->sandbox->loan->number;
+  const Loan *loan = crossing->sandbox != NULL ? crossing->sandbox->loan : NULL;
+  bool living = loan != NULL && lua_tointeger(from, -2) == (lua_Integer)loan->number;
   lua_Integer place = lua_tointeger(from, -1);
   lua_pop(from, 2);
   if (!living) return false;

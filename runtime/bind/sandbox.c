@@ -304,7 +304,7 @@ static int l_new(lua_State *L) {
   if (status != LUA_OK) return lua_error(L);
   if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
   lua_settop(L, 1);
-  lua_gc(L, LUA_GCSTEP, (int)(sandbox_memory_used(sandbox->sandbox) / 1024));      /* the collector knows nothing of it */
+  lua_gc(L, LUA_GCSTEP, (int)(sandbox_memory_used(sandbox->sandbox) / 1024));   /* it knows nothing of that memory */
   return 1;
 }
 

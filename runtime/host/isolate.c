@@ -52,7 +52,8 @@ typedef struct Bounds {
 static bool limit(int resource, rlim_t value) {
   struct rlimit both = {.rlim_cur = value, .rlim_max = value};
   struct rlimit now;
-  if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < value) both.rlim_cur = both.rlim_max = now.rlim_max;
+  bool less = getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < value;
+  if (less) both.rlim_cur = both.rlim_max = now.rlim_max;
   return setrlimit((__rlimit_resource_t)resource, &both) == 0;
 }
 
@@ -60,7 +61,7 @@ static bool set_limits(const Bounds *bounds) {
   rlim_t seconds = (rlim_t)(bounds->milliseconds + 999) / 1000;
   bool done = limit(RLIMIT_CPU, seconds) && limit(RLIMIT_FSIZE, (rlim_t)bounds->file_size) &&
               limit(RLIMIT_NOFILE, OPEN_FILES) && limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)      /* whose shadows are as large as all there is */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)   /* their shadows need all there is */
   done = done && limit(RLIMIT_AS, (rlim_t)bounds->memory);
 #endif
   return done;
@@ -84,7 +85,9 @@ static bool allow(int rules, const char *path, uint64_t access) {
   int fd = open(path, O_PATH | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;        /* what is not there needs no rule */
   bool done = fstat(fd, &about) == 0;
-  if (done && !S_ISDIR(about.st_mode)) access &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE;
+  if (done && !S_ISDIR(about.st_mode)) {
+    access &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE;
+  }
   struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = fd};
   done = done && syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
   close(fd);
@@ -151,7 +154,9 @@ static const char *confine_calls(void) {
   return NULL;
 }
 #else
-static const char *confine_calls(void) { return "processes and network cannot be kept from the script on this processor"; }
+static const char *confine_calls(void) {
+  return "processes and network cannot be kept from the script on this processor";
+}
 #endif
 
 /* ---- the child ---- */

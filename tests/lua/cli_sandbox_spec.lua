@@ -7,7 +7,7 @@ local fails, does, contains = command.fails, command.does, command.contains
 
 local BUILD = command.EBB:match "^(.*)/"
 local SANITIZED = BUILD:find "sanitize" ~= nil   -- whose memory cannot be bounded from outside
-if SANITIZED then command.EBB = "env ASAN_OPTIONS=detect_leaks=0 " .. command.EBB end   -- that needs a process of its own
+if SANITIZED then command.EBB = "env ASAN_OPTIONS=detect_leaks=0 " .. command.EBB end   -- leaks need a process
 
 local function now()
   local pipe = io.popen "date +%s%N"
