@@ -70,7 +70,7 @@ TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_
 FUZZ_CC    = clang -std=c11 -g -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
 fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-C_FILES    = $(sort $(shell find runtime tests/c tests/faults -name '*.c'))
+C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults scripts/hosts -name '*.c'))
 
 DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev
 DEPS_test = libcmocka-dev lua-busted
@@ -137,7 +137,7 @@ bench: deps   ## measure, beside the peers
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \
-	  $$cc -fsyntax-only -std=c11 -Iruntime -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $$file || exit 1; \
+	  $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $$file || exit 1; \
 	done; done
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua

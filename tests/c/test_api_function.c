@@ -27,6 +27,7 @@ static ebb_status mirror(void *user, const char *arguments, size_t size, ebb_sin
   ++*calls;
   assert_int_equal(strlen(arguments), size);
   if (strstr(arguments, "nothing") != NULL) return EBB_OK;
+  if (strstr(arguments, "no value") != NULL) return ebb_sink_add(result, "null", 4);
   if (strstr(arguments, "broken") != NULL) return ebb_sink_add(result, "{", 1);
   if (strstr(arguments, "refuse") != NULL) {
     ebb_sink_add(result, "the door is shut", 16);
@@ -51,6 +52,7 @@ static void json_goes_in_and_comes_out(void **state) {
     {"return mirror { name = 'Ida' }", "[{\"name\":\"Ida\"}]"},
     {"return host.mirror(false)[1]", "false"},
     {"return type(mirror 'nothing')", "\"nil\""},
+    {"return type(mirror 'no value')", "\"nil\""},
     {"return {pcall(mirror, print)}", "an argument that has no JSON form"},
     {"local ok, e = pcall(mirror, 'refuse') return {ok, e.code, e.message}",
      "[false,\"conflict\",\"the door is shut\"]"},
@@ -74,7 +76,7 @@ static void json_goes_in_and_comes_out(void **state) {
     if (no_form ? strstr(result, "function") == NULL : strcmp(result, cases[i].result) != 0)
       fail_msg("%s\n  gave %s\n  not  %s", cases[i].source, result, cases[i].result);
   }
-  assert_int_equal(calls, 10);               /* not the one whose argument has no JSON form */
+  assert_int_equal(calls, 11);               /* not the one whose argument has no JSON form */
   host_close(&host, runtime);
 }
 
@@ -103,6 +105,12 @@ static void names_are_checked_and_may_be_given_anew(void **state) {
   host_close(&host, runtime);
 }
 
+static int count_up(const ebb_lua *lua, ebb_lua_state *L, void *user) {
+  lua->settop(L, 0);
+  ++*(int *)user;
+  return 0;
+}
+
 /* Policies call them too, and what they cost is fuel. */
 static void a_call_costs_what_was_said(void **state) {
   (void)state;
@@ -123,6 +131,10 @@ static void a_call_costs_what_was_said(void **state) {
   must(load_policy(runtime, "asks", "return function(draft, budget) for i = 1, 20 do pcall(dear, i) end end"));
   refused(trim(chat, "asks", "{\"budget\":10000}", NULL), EBB_FUEL, "fuel");
   assert_in_range(calls, 25, 30);
+  calls = 0;
+  must(ebb_lua_register(runtime, "dear", count_up, &calls, 100000));
+  refused(trim(chat, "asks", "{\"budget\":10000}", NULL), EBB_FUEL, "fuel");
+  assert_in_range(calls, 5, 10);
   host_close(&host, runtime);
 }
 

@@ -79,6 +79,7 @@ static uint64_t tokens_of(ebb_runtime *runtime, const char *text) {
     must(append(chat, json));
     tokens[i] = ebb_chat_tokens(chat);
     ebb_chat_free(chat);
+    must(ebb_collect(runtime, 0, NULL));
   }
   return tokens[1] - tokens[0] + 1;
 }

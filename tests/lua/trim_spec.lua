@@ -370,6 +370,18 @@ describe("draft.memory", function()
     assert.same({ 1, 2, 2, 2 }, seen)
   end)
 
+  it("of a fork and of its original go their own ways", function()
+    local chat, seen = conversation "u1 u2 u3 u4 u5 u6", {}
+    local policy = counting(seen)
+    assert(chat:trim { budget = 100, policy = policy })
+    local fork = chat:fork()
+    assert(fork:trim { budget = 100, policy = policy })      -- its batch 2, with a memory
+    chat:truncate { keep_last = 4 }                          -- its batch 2, without one
+    assert(chat:trim { budget = 100, policy = policy })
+    assert(fork:trim { budget = 100, policy = policy })
+    assert.same({ 1, 2, 2, 3 }, seen)
+  end)
+
   it("is each policy's own, also when one hands on to another", function()
     local chat, seen = conversation "u1 u2 u3", {}
     local inner = { name = "inner", trim = function(draft) draft.memory.who = "inner" end }
