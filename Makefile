@@ -134,6 +134,7 @@ bench: deps   ## measure, beside the peers
 	lua5.4 tests/bench/sandbox.lua
 	tests/bench/tokens.sh
 	build/bench/patterns
+	FRAMES=10000 tests/golden/game.sh
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
 	@for cc in gcc clang; do for file in $(C_FILES); do \

@@ -29,6 +29,8 @@ cd "$top/game" || exit 1
 ok "it builds by its Makefile, without a warning" \
   "$(make -s CC="${CC:-cc}" CFLAGS="-std=c11 -O2 -Wall -Wextra -pedantic" EBB_FLAGS="$flags" 2>&1)" ""
 
+# Figures, where somebody asked for them.
+show() { if [ "$frames" -ge 10000 ]; then sed 's/^/swept: /' <<<"$1"; fi; }
 game() { ./game "$@" 2>&1; }
 digest() { sed -n 's/^digest //p' <<<"$1"; }
 # The number that stands before some words of a report.
@@ -37,7 +39,7 @@ number() { grep -oE "[0-9.]+ $2" <<<"$1" | head -1 | grep -oE '^[0-9.]+'; }
 # ---- frames ----
 
 report=$(game --frames "$frames")
-echo "$report" | sed 's/^/swept: /'
+show "$report"
 ok "all frames were played" "$(number "$report" frames)" "$frames"
 ok "no task failed" "$(number "$report" failed)" 0
 holds "people talk" "$(number "$report" talks) > $frames / 6"
@@ -53,7 +55,7 @@ if [ "$frames" -ge 10000 ]; then holds "frames of 1,000 above 1.2 ms" "$(slow "$
 bad=(--policy Mara-innkeeper=trials/slow.lua --policy Odo-guard=trials/runaway.lua --policy Tilda-bard=trials/broken.lua)
 long=$((frames < 4000 ? 4000 : frames))
 report=$(game --frames $long --deterministic "${bad[@]}")
-echo "$report" | sed 's/^/swept: /'
+show "$report"
 holds "a policy that needs 50 ms takes frames" "$(grep -oE 'took [0-9]+' <<<"$report" | grep -oE '[0-9]+') >= 50"
 ok "and ends" "$(grep -oE 'of Mara-innkeeper$' <<<"$report" | head -1)" "of Mara-innkeeper"
 ok "one that never ends fails, once" "$(number "$report" failed)" 1
@@ -61,7 +63,7 @@ ok "one that is none is refused" "$(number "$report" refused)" 1
 ok "no frame is lost to them" "$(lost "$report")" 0
 if [ "$frames" -ge 10000 ]; then
   report=$(game --frames "$frames" "${bad[@]}")
-  echo "$report" | sed 's/^/swept: /'
+  show "$report"
   holds "frames of 1,000 above 1.2 ms, with bad policies" "$(slow "$report") <= $frames / 1000"
 fi
 
