@@ -181,7 +181,9 @@ void regex_engine_free(RegexEngine *engine) {
   if (engine == NULL) return;
   pcre2_match_data_free(engine->found);
   pcre2_match_context_free(engine->limits);
+#ifndef EBB_NO_JIT
   pcre2_jit_stack_free(engine->stack);
+#endif
   pcre2_general_context_free(engine->general);
   Memory memory = engine->memory;
   memory_free(&memory, engine, sizeof *engine);
@@ -405,6 +407,11 @@ static uint32_t fast_limit(const Regex *regex, size_t size) {
 }
 
 static bool find_fast(Regex *regex, const char *text, size_t size, size_t from, int *answer) {
+#ifdef EBB_NO_JIT
+  (void)regex, (void)text, (void)size, (void)from, (void)answer, (void)fast_limit, (void)has_machine_code;
+  (void)may_be_fast;
+  return false;
+#else
   uint32_t limit = fast_limit(regex, size - from);
   if (limit == 0 || !has_machine_code(regex) || !may_be_fast(regex->engine)) return false;
   pcre2_set_match_limit(regex->engine->limits, limit);
@@ -413,6 +420,7 @@ static bool find_fast(Regex *regex, const char *text, size_t size, size_t from, 
   regex->engine->work += size - from;
   *answer = pcre2_jit_match(regex->plain, bytes, size, from, 0, regex->engine->found, regex->engine->limits);
   return *answer >= 0 || *answer == PCRE2_ERROR_NOMATCH;
+#endif
 }
 
 static Status find_watched(Regex *regex, const char *text, size_t size, size_t from, int *answer) {
