@@ -61,7 +61,9 @@ ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end) {
   const char *code = sandbox_code(runtime->sandbox);
   ebb_status status = end == SANDBOX_ERROR ? api_status_of_code(code) : api_status_of_code(sandbox_end_code(end));
   if (end == SANDBOX_ERROR && strcmp(code, "error") == 0) code = "script";
-  return api_fail(runtime, status, code, "%s", sandbox_message(runtime->sandbox));
+  api_fail(runtime, status, code, "%s", sandbox_message(runtime->sandbox));
+  if (status == EBB_MEMORY) api_collect_all(runtime);    /* what filled the memory may be dead by now */
+  return status;
 }
 
 const ebb_error *ebb_last_error(const ebb_runtime *runtime) {

@@ -1,9 +1,12 @@
 /*
 ** The Lua library inside of a sandbox's state: trusted, with globals of its own.
 **
-**     _G of scripts        guarded libraries, request
-**     globals of ours      the same values; and a require of the modules that are
+**     _G of the state      guarded libraries, request
+**     globals of a script  copies of them, and the host's functions
+**     globals of ours      copies too; and a require of the modules that are
 **                          compiled in, debug.getinfo, an os that knows nothing
+**
+** So nothing that a script changes is seen by another, or by the library.
 **
 ** A module of ours sees the state's guarded pcall and string as scripts do, so a
 ** limit that is reached in the middle of it falls through it too. What reads
@@ -184,14 +187,12 @@ static void push_getinfo(lua_State *L) {
 }
 
 static void open_globals(lua_State *L) {
-  lua_newtable(L);
-  lua_pushglobaltable(L);
-  for (lua_pushnil(L); lua_next(L, -2) != 0;) {      /* ours, guarded, name, value */
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, -5);
+  static const char *const theirs[] = {"_G", "load", NULL};   /* what is loaded by name or from a text is no module of ours */
+  sandbox_push_globals(L);
+  for (int i = 0; theirs[i] != NULL; i++) {
+    lua_getglobal(L, theirs[i]);
+    lua_setfield(L, -2, theirs[i]);
   }
-  lua_setfield(L, -2, "_G");                 /* where scripts look for names */
   lua_pushcfunction(L, l_require);
   lua_setfield(L, -2, "require");
   push_table_of(L, "getenv", l_nothing);
@@ -222,6 +223,12 @@ static void open_request(lua_State *L) {
   lua_setglobal(L, "request");
 }
 
+/* new_globals() -> globals of one script */
+static int l_new_globals(lua_State *L) {
+  sandbox_push_globals(L);
+  return 1;
+}
+
 static int l_open(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, 1);
   open_globals(L);
@@ -235,6 +242,8 @@ static int l_open(lua_State *L) {
   lua_call(L, 1, 1);
   push_closure(L, runtime, l_clock);
   lua_setfield(L, -2, "clock");
+  lua_pushcfunction(L, l_new_globals);
+  lua_setfield(L, -2, "new_globals");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
   lua_pushboolean(L, 0);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD);

@@ -29,9 +29,9 @@
 ** common. The library makes no threads. The C stack of a thread that uses it needs
 ** 1 MiB, say 2.
 **
-** Scripts: those of one runtime share the tables of the libraries and of the host's
-** functions, and may change them for each other; what does not trust each other
-** belongs into runtimes of its own. None reaches beyond its runtime.
+** Scripts: each has globals of its own, with libraries, modules and the host's
+** functions; what it changes there no other script sees, nor the library. Memory
+** and random numbers are the runtime's, for all its scripts.
 **
 ** Memory: all of it comes from the allocator of the config, Lua's own included.
 ** (PCRE2, where a vocabulary brings expressions of its own, takes it too.)

@@ -150,7 +150,8 @@ const char *library_text(lua_State *L, int index, size_t *size);
 void library_open(lua_State *L);             /* opens all into the globals */
 void library_basic(lua_State *L);
 void library_order(lua_State *L);            /* next, pairs */
-void library_load(lua_State *L);             /* load, require */
+void library_load(lua_State *L);             /* load, require: of the globals on top, which their chunks get */
+void library_loaded(lua_State *L);           /* what luaL_requiref finds: the globals on top */
 void library_coroutine(lua_State *L);
 void library_match(lua_State *L);            /* find, match, gmatch, gsub */
 void library_string(lua_State *L, int stock);

@@ -157,7 +157,41 @@ void library_open(lua_State *L) {
   open_own(L, "table", library_table);
   open_own(L, "coroutine", library_coroutine);
   library_load(L);
+  library_loaded(L);
   lua_pushvalue(L, -1);
   lua_setfield(L, -2, "_G");
   lua_pop(L, 1);
+}
+
+/* Pushes a copy of the table at index. */
+static void push_copy(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0;) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+void sandbox_push_globals(lua_State *L) {
+  lua_pushglobaltable(L);
+  push_copy(L, -1);
+  lua_replace(L, -2);                          /* globals */
+  lua_pushnil(L);
+  lua_setfield(L, -2, "_G");
+  for (lua_pushnil(L); lua_next(L, -2) != 0;) {      /* fields that are there already may be set */
+    if (lua_istable(L, -1)) {
+      push_copy(L, -1);
+      lua_replace(L, -2);
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_rawset(L, -4);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -2, "_G");
+  library_load(L);
 }

@@ -80,9 +80,16 @@ static void read_pieces(lua_State *L) {
   luaL_pushresult(&b);
 }
 
-/* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t" */
+/* Of the chunk on top. */
+static void set_globals(lua_State *L, int index) {
+  lua_pushvalue(L, index);
+  if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
+}
+
+/* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t".
+   Upvalue 1: the globals of whoever calls, which the chunk gets without env. */
 static int l_load(lua_State *L) {
-  bool has_environment = !lua_isnone(L, 4);
+  int environment = lua_isnone(L, 4) ? lua_upvalueindex(1) : 4;
   const char *mode = luaL_optstring(L, 3, "bt");
   mode = strchr(mode, 't') != NULL ? "t" : "b";
   if (lua_type(L, 1) == LUA_TSTRING) {
@@ -101,10 +108,7 @@ static int l_load(lua_State *L) {
     lua_insert(L, -2);
     return 2;
   }
-  if (has_environment) {
-    lua_pushvalue(L, 4);
-    if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
-  }
+  set_globals(L, environment);
   return 1;
 }
 
@@ -122,12 +126,23 @@ static bool is_module_name(const char *name, size_t size) {
   return true;
 }
 
+/* Raises {code, message}: whoever catches it can tell it from a script's own. */
+static int raise_memory(lua_State *L, const char *name) {
+  lua_createtable(L, 0, 2);
+  lua_pushstring(L, status_code(STATUS_MEMORY));
+  lua_setfield(L, -2, "code");
+  lua_pushfstring(L, "module '%s': not enough memory", name);
+  lua_setfield(L, -2, "message");
+  return lua_error(L);
+}
+
 /* Loads the module named at 1 from the host; pushes its chunk. */
 static void load_module(lua_State *L, const char *name) {
   const SandboxConfig *config = &sandbox_of(L)->config;
   const char *text = NULL;
   size_t size = 0;
   Status status = config->module != NULL ? config->module(config->user, name, &text, &size) : STATUS_ABSENT;
+  if (status == STATUS_MEMORY) raise_memory(L, name);
   if (status == STATUS_ABSENT) luaL_error(L, "module '%s' not found: the host has none of this name", name);
   if (status != STATUS_OK) luaL_error(L, "module '%s' cannot be read: %s", name, status_code(status));
   lua_pushfstring(L, "@%s", name);
@@ -135,7 +150,8 @@ static void load_module(lua_State *L, const char *name) {
   lua_remove(L, -2);
 }
 
-/* Upvalue 1: what was loaded, by name; false while a module runs. */
+/* Upvalue 1: what was loaded, by name; false while a module runs. 2: the globals of
+   whoever calls, which modules get too. */
 static int l_require(lua_State *L) {
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);
@@ -147,6 +163,7 @@ static int l_require(lua_State *L) {
     return luaL_error(L, "module '%s' requires itself, or failed before", name);
   }
   load_module(L, name);
+  set_globals(L, lua_upvalueindex(2));
   lua_pushvalue(L, 1);
   lua_pushboolean(L, 0);
   lua_rawset(L, lua_upvalueindex(1));
@@ -162,8 +179,7 @@ static int l_require(lua_State *L) {
   return 1;
 }
 
-/* The globals are on top: the libraries in them can be required too. Lua's own
-   functions for libraries (luaL_requiref) look for the same table. */
+/* Pushes the libraries of the globals on top, by name: they can be required too. */
 static void push_loaded(lua_State *L) {
   static const char *const names[] = {"string", "table", "math", "utf8", "coroutine"};
   lua_newtable(L);
@@ -173,14 +189,20 @@ static void push_loaded(lua_State *L) {
   }
   lua_pushvalue(L, -2);
   lua_setfield(L, -2, "_G");
-  lua_pushvalue(L, -1);
-  lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 
 void library_load(lua_State *L) {
-  static const Guarded functions[] = {{"load", l_load}, {NULL, NULL}};
-  library_set(L, functions);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, l_load, 1);
+  lua_setfield(L, -2, "load");
   push_loaded(L);
-  lua_pushcclosure(L, l_require, 1);
+  lua_pushvalue(L, -2);
+  lua_pushcclosure(L, l_require, 2);
   lua_setfield(L, -2, "require");
+}
+
+/* Lua's own functions for libraries (luaL_requiref) look for this table. */
+void library_loaded(lua_State *L) {
+  push_loaded(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }

@@ -128,6 +128,11 @@ SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const San
    results are dropped, but it may leave values in the registry or in globals. */
 SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user);
 
+/* Pushes a set of globals for one of several scripts that do not trust each
+   other: libraries, load and require of its own, with the values that the state's
+   globals have now. May raise, for want of memory. */
+void sandbox_push_globals(lua_State *L);
+
 /* Stops what runs, and what runs next until sandbox_uncancel. From any thread. */
 void sandbox_cancel(Sandbox *sandbox);
 void sandbox_uncancel(Sandbox *sandbox);

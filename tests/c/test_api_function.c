@@ -359,10 +359,50 @@ static void objects_are_known_by_their_type(void **state) {
   assert_int_equal(finished, 10 + 200);      /* the runtime's end finishes what is left, once */
 }
 
+/* What one script does to its globals, libraries, modules and the host's functions,
+   by whatever way, is seen neither by the next nor by the library. */
+static void scripts_do_not_reach_each_other(void **state) {
+  (void)state;
+  static const char *const ways[] = {
+    "string.format = evil string.rep = evil table.concat = evil math.floor = evil",
+    "_G.string.format = evil _G.pcall = evil _G.error = evil _G.type = evil",
+    "load 'string.format = function() return 666 end pcall, error, type = print, print, print' ()",
+    "require('string').format = evil require('_G').pcall = evil require('table').concat = evil",
+    "require('my.tools').limit = evil",
+    "host.mirror = evil mirror = evil",
+    "rawset(host, 'mirror', evil) rawset(_G, 'mirror', evil) rawset(_G, 'host', {})",
+    "evil_global = 666",
+  };
+  static const char look[] = "local tools = require 'my.tools'\n"
+    "return {evil_global == nil, string.format('%d', 1), ('%d'):format(2), table.concat {3}, math.floor(4.5),\n"
+    "pcall(function() return 1 end), type(''), load 'return string.rep(\"x\", 3)' (), require('string') == string,\n"
+    "tools.limit(), mirror(7)[1], host.mirror(8)[1]}";
+  static const char expected[] = "[true,\"1\",\"2\",\"3\",4,true,\"string\",\"xxx\",true,3,7,8]";
+  Host host = {.now = 1};
+  int calls = 0;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_config config = host_config(&host);
+  char source[1000];
+  must(ebb_runtime_new(&config, &runtime));
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 9);
+  must(ebb_register(runtime, "mirror", mirror, &calls, 0));
+  must(ebb_register(runtime, "host.mirror", mirror, &calls, 0));
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    snprintf(source, sizeof source, "local evil = function() return 666 end %s return 'done'", ways[i]);
+    assert_string_equal(run(runtime, chat, source), "\"done\"");
+    assert_string_equal(run(runtime, chat, look), expected);
+    must(ebb_chat_trim(chat, NULL, "{\"budget\":150,\"dryRun\":true}", 28, NULL));
+  }
+  host_close(&host, runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(json_goes_in_and_comes_out), cmocka_unit_test(names_are_checked_and_may_be_given_anew),
     cmocka_unit_test(a_call_costs_what_was_said), cmocka_unit_test(the_runtime_is_not_entered_again),
-    cmocka_unit_test(the_stack_does_what_luas_does), cmocka_unit_test(objects_are_known_by_their_type)};
+    cmocka_unit_test(the_stack_does_what_luas_does), cmocka_unit_test(objects_are_known_by_their_type),
+    cmocka_unit_test(scripts_do_not_reach_each_other)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,20 @@ local functions = {}
 local json = core.json
 
 --- What the host put there, by name: functions, and tables of them.
-local placed, tables = {}, {}
+local placed = {}
+
+--- How one script sees them, as __index of its globals: later ones too, and none
+--- that another script has changed.
+---@return fun(globals: table, name: string): any
+function functions.view()
+  local tables = {}
+  return function(_, name)
+    local value = placed[name]
+    if type(value) ~= "table" then return value end
+    tables[name] = tables[name] or setmetatable({}, { __index = value, __metatable = false })
+    return tables[name]
+  end
+end
 
 --- "dice.roll" -> "dice", "roll"; "roll" -> nil, "roll"
 local function split(name)
@@ -21,24 +34,22 @@ local function split(name)
   return table_name, last
 end
 
---- Whatever fails, scripts see what they saw before: their own table changes last.
+--- Whatever fails, scripts see what they saw before.
 ---@param name string
 ---@param run function
 function functions.register(name, run)
   local table_name, last = split(name)
   local first = table_name or last
-  local known = table_name and tables[first] or not table_name and placed[first]
-  if _G[first] ~= nil and not known then
+  local known = placed[first]
+  if _G[first] ~= nil or known and (type(known) == "table") ~= (table_name ~= nil) then
     refuse("argument", ("'%s' is a name that scripts have already"):format(first))
   end
   if not table_name then
-    placed[last] = true
-    _G[last] = run
+    placed[last] = run
     return
   end
-  tables[table_name] = known or {}
-  tables[table_name][last] = run
-  _G[table_name] = tables[table_name]
+  placed[table_name] = known or {}
+  placed[table_name][last] = run
 end
 
 local function as_list(...)

@@ -3,8 +3,7 @@
 --
 -- The library runs in the state of the sandbox, but not in the sandbox: it has
 -- globals of its own (runtime/api/library.c), which no script sees. What comes
--- from outside (policies, scripts) is compiled here into an environment of its
--- own over the guarded globals.
+-- from outside (policies, scripts) is compiled here into globals of its own.
 
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
@@ -15,6 +14,7 @@ local memory = require "ebb.policies.memory"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.support.script_file"
 local suggest = require "ebb.support.suggest"
 local vocabularies = require "ebb.support.vocabularies"
 
@@ -156,10 +156,17 @@ end
 
 ---- Policies and scripts ----
 
---- Runs the text of a script in globals of its own, over those of the sandbox.
+--- What one script sees: libraries that no other script can change, and what the
+--- host gave. `api.new_globals` is the runtime's.
+local function globals_of_script()
+  return setmetatable(api.new_globals(), { __index = functions.view(), __metatable = false })
+end
+
+script_file.globals = globals_of_script   -- files that the host's `read` brings are scripts, too
+
+--- Compiles the text of a script.
 local function compile(name, source)
-  local environment = setmetatable({ print = print }, { __index = _G, __metatable = false })
-  local chunk, problem = load(source, "@" .. name, "t", environment)
+  local chunk, problem = load(source, "@" .. name, "t", globals_of_script())
   return chunk or refuse("syntax", problem)
 end
 

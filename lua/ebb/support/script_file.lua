@@ -45,6 +45,12 @@ function script_file.refuse_without_return(word, noun)
     ("'return %s'"):format(word:match "^%s*(.*)$"))
 end
 
+--- The globals of one file, over those of the program that asked for it.
+---@return table
+function script_file.globals()
+  return setmetatable({ print = log.print }, { __index = _G })
+end
+
 --- What a text returns.
 ---@param text string
 ---@param chunk_name string    "@file.lua"
@@ -52,8 +58,7 @@ end
 ---@return string? message
 ---@return string? code        "syntax" or "script"
 function script_file.run(text, chunk_name)
-  local environment = setmetatable({ print = log.print }, { __index = _G })
-  local chunk, problem = load(text, chunk_name, "t", environment)
+  local chunk, problem = load(text, chunk_name, "t", script_file.globals())
   if not chunk then return nil, problem, "syntax" end
   local ok, value = pcall(chunk)
   if not ok then return nil, blame.text(value), "script" end
