@@ -49,7 +49,8 @@ Status conversation_fork(Conversation *conversation, Conversation **made) {
                          .counter = conversation->counter, .scale = conversation->scale,
                          .first = conversation->first, .calibration = conversation->calibration,
                          .overhead = conversation->overhead, .overhead_guessed = conversation->overhead_guessed,
-                         .store = store_share(conversation->store)};
+                         .store = store_share(conversation->store),
+                         .windows = windows_share(conversation->windows)};
   Status status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
   if (status == STATUS_OK) status = marks_copy(conversation->marks, &fork->marks);
   if (status == STATUS_OK) status = history_fork(conversation->history, &fork->history);
@@ -64,6 +65,7 @@ void conversation_free(Conversation *conversation) {
   units_free(conversation->units);
   history_free(conversation->history);
   marks_free(conversation->marks);
+  windows_free(conversation->windows);
   store_release(conversation->store);
   memory_free(&memory, conversation->tools.bytes, conversation->tools.size);
   memory_free(&memory, conversation, sizeof *conversation);
@@ -83,6 +85,7 @@ const Memory *conversation_memory(const Conversation *conversation) { return &co
 Store *conversation_store(const Conversation *conversation) { return conversation->store; }
 History *conversation_history(const Conversation *conversation) { return conversation->history; }
 Marks *conversation_marks(const Conversation *conversation) { return conversation->marks; }
+const Windows *conversation_windows(const Conversation *conversation) { return conversation->windows; }
 const Counter *conversation_counter(const Conversation *conversation) { return &conversation->counter; }
 int64_t conversation_now(const Conversation *conversation) { return clock_now(&conversation->clock); }
 uint64_t conversation_version(const Conversation *conversation) { return conversation->version; }
@@ -131,6 +134,27 @@ void conversation_charge_as(Conversation *conversation, const Conversation *othe
 void conversation_take_marks(Conversation *conversation, Marks *marks) {
   marks_free(conversation->marks);
   conversation->marks = marks;
+}
+
+void conversation_take_windows(Conversation *conversation, Windows *windows) {
+  windows_free(conversation->windows);
+  conversation->windows = windows;
+}
+
+void conversation_share_windows(Conversation *conversation, const Conversation *other) {
+  Windows *shared = windows_share(other->windows);
+  conversation_take_windows(conversation, shared);
+  conversation_touch(conversation);
+}
+
+Status conversation_put_window(Conversation *conversation, const Window *fields) {
+  if (conversation->windows == NULL) {
+    Status status = windows_new(&conversation->memory, *store_hash_key(conversation->store), &conversation->windows);
+    if (status != STATUS_OK) return status;
+  }
+  Status status = windows_put(&conversation->windows, fields);
+  if (status == STATUS_OK) conversation_touch(conversation);
+  return status;
 }
 
 void conversation_take_history(Conversation *conversation, History *history) {

@@ -1,5 +1,5 @@
 /*
-** Conversation: store + history + marks + counter. Everything above talks to it;
+** Conversation: store + history + marks + windows + counter. Everything above talks to it;
 ** operation.h edits it, draft.h trims it.
 **
 ** Ownership: a fork shares the store; everything else is its own. All calls on
@@ -13,6 +13,7 @@
 #include "core/history.h"
 #include "core/mark.h"
 #include "core/unit.h"
+#include "core/window.h"
 
 typedef struct Conversation Conversation;
 
@@ -34,6 +35,11 @@ const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);
 History *conversation_history(const Conversation *conversation);
 Marks   *conversation_marks(const Conversation *conversation);
+/* NULL: it never had one. */
+const Windows *conversation_windows(const Conversation *conversation);
+/* Puts a window (core/window.h). Its messages stay as they are, but what their items show
+   may change, so drafts of the conversation no longer commit. STATUS_MEMORY, STATUS_LIMIT. */
+Status   conversation_put_window(Conversation *conversation, const Window *fields);
 const Counter *conversation_counter(const Conversation *conversation);
 int64_t  conversation_now(const Conversation *conversation);      /* ms, by the host's clock */
 const Message *conversation_message(const Conversation *conversation, MessageId id);
@@ -122,6 +128,10 @@ void     conversation_take_history(Conversation *conversation, History *history)
 /* Counts from now on as another does that shares the store; lists of both may be
    in its history. */
 void     conversation_take_counter(Conversation *conversation, const Conversation *other);
+/* The same for its windows; NULL: none. */
+void     conversation_take_windows(Conversation *conversation, Windows *windows);
+/* Has from now on the windows that another has. */
+void     conversation_share_windows(Conversation *conversation, const Conversation *other);
 void     conversation_take_calibration(Conversation *conversation, Calibration calibration);
 /* A message as it was stored once: its cost is counted, and nothing else looked for. `origin` is
    its own id, or an older message's that it stands for; `rank` NULL: where an appended one is. */

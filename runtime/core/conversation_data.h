@@ -22,6 +22,7 @@ struct Conversation {
   Store *store;
   History *history;
   Marks *marks;
+  Windows *windows;          /* NULL until there is one */
   ToolDescription tools;
   uint64_t overhead;
   bool overhead_guessed;

@@ -124,6 +124,7 @@ static void add_message(Tally *tally, const Message *message) {
 
 Status cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost) {
   *cost = (Cost){0};
+  if (message_is_window(message)) return STATUS_OK;      /* budgets add what it is rendered to */
   if (counter->given != NULL) return counter->given(counter->user, id, &cost->tokens);
   Tally tally = tally_start(counter);
   add_message(&tally, message);

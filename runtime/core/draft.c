@@ -26,6 +26,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
                    .began = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   Status status = sequence_share(conversation_list(conversation), &draft->list);
+  if (status == STATUS_OK) status = draft_windows_start(draft);
   if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
   if (status == STATUS_OK) {
     draft->scale = sequence_scale(draft->list);
@@ -69,6 +70,7 @@ void draft_free(Draft *draft) {
   Memory memory = draft->memory;
   sequence_release(draft->list);
   slots_free(&memory, &draft->slots);
+  draft_windows_free(draft);
   memory_free(&memory, draft->slot_of, draft->slot_of_room * sizeof *draft->slot_of);
   ledger_release(draft->ledger);
   rewind_store(draft);

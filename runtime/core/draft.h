@@ -6,6 +6,10 @@
 ** system messages, pinned ones, the pending units and the last user message are
 ** neither dropped nor replaced, and a dropped message takes its unit along.
 **
+** An item that names a window weighs what the window was rendered to, if it is the
+** one that is shown, and nothing if it is obsolete. Dropping the one that is shown
+** takes the obsolete ones along, or one of those would be shown in its place.
+**
 ** A draft numbers the messages it began with: slots. A slot keeps its number
 ** while its message is dropped or replaced; an insert numbers all slots anew.
 **
@@ -34,6 +38,11 @@ Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
    request carries besides, less the reply's priming. What it becomes weighs by the
    conversation's own. O(n); STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead);
+/* What the windows that are shown weigh, for a draft that nobody has edited: tokens[i] is for
+   windows_at(i); those of others are not looked at. STATUS_MEMORY. */
+Status   draft_weigh_windows(Draft *draft, const uint32_t *tokens);
+/* Is there an item of a window that this message is, and is it obsolete? */
+bool     draft_is_obsolete(const Draft *draft, MessageId id);
 void     draft_free(Draft *draft);      /* NULL is allowed; nothing of it remains */
 
 /* The name under which the next edits are recorded; copied. */
@@ -84,12 +93,12 @@ Status   draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text rea
 Status   draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed);
 
 /* Puts another message in the place of one; same role, calls and results, else
-   STATUS_ARGUMENT. */
+   STATUS_ARGUMENT. So for an item of a window, in whose place nothing comes. */
 Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
                        int64_t *freed, Hold *why);
 
 /* Inserts at a position of the list, position <= count. STATUS_GUARDED between
-   the messages of a unit. */
+   the messages of a unit, and for an item that names a window. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
                       MessageId *made);
 

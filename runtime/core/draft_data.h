@@ -15,6 +15,7 @@
 #ifndef EBB_CORE_DRAFT_DATA_H
 #define EBB_CORE_DRAFT_DATA_H
 
+#include "base/map.h"
 #include "core/draft.h"
 
 enum { SLOT_HOLD = 0x07, SLOT_GONE = 0x08, SLOT_SETTLED = 0x10, SLOT_CHANGED = 0x20 };
@@ -26,6 +27,14 @@ typedef struct Slots {
   Units *units;
   uint32_t *turns_after;     /* per slot; NULL until somebody asks */
 } Slots;
+
+/* The items of windows among the messages that the draft began with. None comes
+   later: a draft inserts no items, and replaces none. */
+typedef struct DraftWindows {
+  WindowItems items;
+  Map numbers;               /* id -> item */
+  uint32_t *tokens;          /* per item, what it is rendered to; NULL: nobody has said so */
+} DraftWindows;
 
 struct Draft {
   Memory memory;
@@ -40,6 +49,7 @@ struct Draft {
   const Scale *scale;        /* by which its messages weigh; NULL: by their own tokens */
   uint64_t overhead;
   Trust trust;
+  DraftWindows windows;
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;
@@ -62,6 +72,19 @@ Status   draft_reserve_ids(Draft *draft);
 /* Takes over a list and its slots, which have `count` messages more, at places of
    the list before (draft_insert.c). */
 void     draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count);
+
+/* ---- draft_windows.c ---- */
+
+Status   draft_windows_start(Draft *draft);
+void     draft_windows_free(Draft *draft);
+/* The item of a message, or NULL. */
+const WindowItem *draft_window_item(const Draft *draft, MessageId id);
+/* The next older item of the same window, or NULL. */
+const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item);
+uint32_t draft_window_tokens(const Draft *draft, MessageId id);
+/* Holds what windows are pinned by; and the item that is shown, where an older one of
+   its window is held: who drops that drops this too. */
+void     draft_windows_hold(const Draft *draft, const Sequence *list, Slots *slots);
 
 /* ---- draft.c ---- */
 

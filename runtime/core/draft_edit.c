@@ -9,7 +9,7 @@
 
 /* ---- dropping ---- */
 
-static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
+static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
   if (draft_slot_is_gone(draft, slot)) return STATUS_OK;
   Status status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
@@ -22,6 +22,17 @@ static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *free
   draft->tokens -= tokens;
   *freed += tokens;
   return STATUS_OK;
+}
+
+/* With what would come to light behind it: the obsolete items of its window. */
+static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
+  Status status = drop_one(draft, slot, cause, freed);
+  const WindowItem *item = draft_window_item(draft, draft->slots.ids[slot]);
+  if (item == NULL || item->obsolete) return status;
+  while (status == STATUS_OK && (item = draft_window_older(draft, item)) != NULL) {
+    status = drop_one(draft, draft_slot_of(draft, item->id), cause, freed);
+  }
+  return status;
 }
 
 static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *freed) {
@@ -239,6 +250,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
   *why = draft_slot_hold(draft, slot);
   if (*why != HOLD_NONE) return STATUS_GUARDED;
+  if (message_is_window(store_message(draft->store, draft->slots.ids[slot]))) return STATUS_ARGUMENT;
   Cause cause;
   status = draft_cause(draft, reason, &cause);
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
@@ -284,6 +296,14 @@ Status draft_keep(Draft *draft, MessageId id, Text reason) {
   if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
   uint32_t unit = draft->slots.units->of[slot];
   status = record_kept(draft, unit, reason);
-  if (status == STATUS_OK) slots_hold_unit(&draft->slots, unit, HOLD_KEPT);
-  return status;
+  if (status != STATUS_OK) return status;
+  slots_hold_unit(&draft->slots, unit, HOLD_KEPT);
+  const WindowItem *item = draft_window_item(draft, draft->slots.ids[slot]);
+  if (item == NULL || !item->obsolete) return STATUS_OK;
+  const WindowItem *shown = &draft->windows.items.list[item->newest];
+  uint32_t there = draft_slot_of(draft, shown->id);
+  if (!shown->obsolete && !draft_slot_is_gone(draft, there)) {
+    slots_hold_unit(&draft->slots, draft->slots.units->of[there], HOLD_KEPT);
+  }
+  return STATUS_OK;
 }

@@ -50,6 +50,7 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     MessageSource *source = insertion->source;
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
+    if (status == STATUS_OK && shape.role == ROLE_NONE) status = STATUS_GUARDED;
     if (status == STATUS_OK) {
       status = conversation_store_one(draft->conversation, *list, at, raw, source->adopted, &shape, 0, made);
     }

@@ -70,6 +70,7 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
   SequenceWalk walk = sequence_walk(list, 0, slots.count);
   while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
   if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
+  if (draft->guarded) draft_windows_hold(draft, list, &slots);
   *made = slots;
   return STATUS_OK;
 }
@@ -165,7 +166,10 @@ MessageId draft_slot_message(const Draft *draft, uint32_t slot) { return draft->
 bool draft_slot_is_gone(const Draft *draft, uint32_t slot) { return draft->slots.flags[slot] & SLOT_GONE; }
 Hold draft_slot_hold(const Draft *draft, uint32_t slot) { return (Hold)(draft->slots.flags[slot] & SLOT_HOLD); }
 
-uint32_t draft_weight(const Draft *draft, MessageId id) { return scale_weight(draft->scale, draft->store, id); }
+uint32_t draft_weight(const Draft *draft, MessageId id) {
+  bool window = message_is_window(store_message(draft->store, id));
+  return window ? draft_window_tokens(draft, id) : scale_weight(draft->scale, draft->store, id);
+}
 
 uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
   return draft_weight(draft, draft->slots.ids[slot]);

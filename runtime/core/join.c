@@ -10,7 +10,8 @@ typedef struct Join {
 JoinBase conversation_join_base(const Conversation *conversation) {
   const History *history = conversation_history(conversation);
   return (JoinBase){.batch = history_current(history), .length = sequence_count(conversation_list(conversation)),
-                    .batches = history_count(history)};
+                    .batches = history_count(history),
+                    .window_edits = windows_edits(conversation_windows(conversation))};
 }
 
 static bool has_tail(const Join *join) { return history_batch(join->ours, join->base.batch).count > join->base.length; }
@@ -98,7 +99,9 @@ uint32_t conversation_join_batch(const Conversation *conversation, const Convers
 Status conversation_join(Conversation *conversation, const Conversation *fork, JoinBase base, uint32_t *batch) {
   Join join = join_of(conversation, fork, base);
   Marks *marks;
-  if (!may_join(&join)) return STATUS_ARGUMENT;
+  bool put = windows_edits(conversation_windows(fork)) != base.window_edits;
+  bool both_put = put && windows_edits(conversation_windows(conversation)) != base.window_edits;
+  if (!may_join(&join) || both_put) return STATUS_ARGUMENT;
   Status status = marks_copy(conversation_marks(fork), &marks);
   if (status != STATUS_OK) return status;
   if (!fork_did_nothing(&join))
@@ -110,6 +113,7 @@ Status conversation_join(Conversation *conversation, const Conversation *fork, J
   }
   conversation_take_marks(conversation, marks);
   conversation_take_counter(conversation, fork);
+  if (put) conversation_share_windows(conversation, fork);
   if (join.made != NULL) conversation_take_history(conversation, join.made);
   *batch = history_current(conversation_history(conversation));
   return STATUS_OK;

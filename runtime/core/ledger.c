@@ -119,8 +119,10 @@ Status ledger_reserve(Ledger *ledger) {
   return STATUS_OK;
 }
 
-/* Only drops make long runs; what else happens is told one by one. */
+/* Only drops make long runs; what else happens is told one by one. So is what
+   became of a window item: what that weighed is written nowhere else. */
 static bool continues(const LedgerRun *run, const LedgerRun *entry) {
+  if (run->role == ROLE_NONE || entry->role == ROLE_NONE) return false;
   return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->cause.by == entry->cause.by &&
          run->cause.reason == entry->cause.reason && run->first + run->count == entry->first;
 }

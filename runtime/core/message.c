@@ -13,8 +13,8 @@ static const struct {
 };
 
 const char *role_name(Role role) {
-  assert(role < ROLE_COUNT);
-  return SPELLINGS[role].spelling;
+  assert(role <= ROLE_NONE);
+  return role == ROLE_NONE ? "window" : SPELLINGS[role].spelling;
 }
 
 bool role_parse(Text text, Role *role) {
@@ -33,7 +33,9 @@ const char *part_kind_name(PartKind kind) {
   return names[kind];
 }
 
-Role message_role(const Message *message) { return (Role)message->role; }
+bool message_is_window(const Message *message) { return message->content_kind == CONTENT_WINDOW; }
+
+Role message_role(const Message *message) { return message_is_window(message) ? ROLE_NONE : (Role)message->role; }
 
 Text message_raw(const Message *message) { return text_plain(message->raw, message->raw_size); }
 
@@ -41,7 +43,7 @@ uint32_t message_tokens(const Message *message) { return message->tokens; }
 
 Text message_role_text(const Message *message) {
   Text mapped;
-  if (!message->other_spelling) return text_of(role_name((Role)message->role));
+  if (!message->other_spelling) return text_of(role_name(message_role(message)));
   if (message_field(message, FIELD_SPELLING, &mapped)) return mapped;
   return text_of(message->role == ROLE_SYSTEM ? "developer" : "function");
 }

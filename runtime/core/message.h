@@ -22,17 +22,21 @@
 /* The seq of a message: 1, 2, 3 ... in its store. 0 is none. */
 typedef uint32_t MessageId;
 
-typedef enum Role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL } Role;
-#define ROLE_COUNT 4
+typedef enum Role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_NONE } Role;
+#define ROLE_COUNT 4     /* ROLE_NONE, of an item that names a window, is none */
+/* Sets of roles are bits, 1 << Role; ROLE_NONE has one too. */
+#define ROLES_ALL ((1u << (ROLE_COUNT + 1)) - 1)
 
-/* "system", "user", "assistant", "tool"; static. */
+/* "system", "user", "assistant", "tool", "window"; static. */
 const char *role_name(Role role);
 
 /* Reads a role by any of its spellings (`developer` is system, `function` is
    tool); false if it is none. */
 bool role_parse(Text text, Role *role);
 
-typedef enum ContentKind { CONTENT_NONE, CONTENT_STRING, CONTENT_PARTS } ContentKind;
+/* CONTENT_WINDOW: no message of anybody's, but an item that names a window
+   (core/window.h); the content is the window's id. */
+typedef enum ContentKind { CONTENT_NONE, CONTENT_STRING, CONTENT_PARTS, CONTENT_WINDOW } ContentKind;
 
 typedef enum PartKind {
   PART_TEXT, PART_IMAGE, PART_FILE, PART_AUDIO, PART_ASSET,
@@ -105,6 +109,7 @@ uint32_t    message_tokens(const Message *message);       /* as counted when it 
 Text        message_role_text(const Message *message);    /* as it is spelled there */
 ContentKind message_content_kind(const Message *message);
 Text        message_content(const Message *message);      /* size 0 if none */
+bool        message_is_window(const Message *message);    /* an item whose content is a window's id */
 bool        message_field(const Message *message, MessageField field, Text *value);
 bool        message_timestamp(const Message *message, int64_t *milliseconds);
 

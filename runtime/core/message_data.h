@@ -20,7 +20,7 @@ struct Message {
   uint32_t raw_size : 31;
   uint32_t starts_turn : 1;
   uint32_t tokens : 28;      /* at most MESSAGE_TOKENS_MAX */
-  uint32_t role : 2;
+  uint32_t role : 2;             /* of a window item 0, which says nothing */
   uint32_t content_kind : 2;
   uint32_t content_at : 31;
   uint32_t other_spelling : 1;   /* developer, function, or mapped */

@@ -54,7 +54,7 @@ static Search search_start(const Conversation *conversation, const Sequence *lis
 }
 
 bool oldest_can_search(const Conversation *conversation, const Sequence *list) {
-  if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0) return false;
+  if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0 || sequence_sum(list).windows > 0) return false;
   if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
   Search search = search_start(conversation, list);
   return search.links.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;

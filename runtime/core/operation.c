@@ -233,7 +233,7 @@ static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *
   SequenceWalk walk = sequence_walk(list, 0, count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      bool of_role = !truncate->has_role || (walk.marks[i] & MARK_ROLE) == truncate->role;
+      bool of_role = !truncate->has_role || mark_role(walk.marks[i]) == truncate->role;
       bool kept = of_role ? seen >= start && seen < end : truncate->within;
       seen += of_role;
       if (kept) set_bit(keep, walk.index + i);
@@ -347,7 +347,7 @@ static bool asks_messages(const Filter *filter) {
 }
 
 static Status mark_passing(Conversation *conversation, const Filter *filter, uint64_t *keep) {
-  unsigned roles = filter->roles != 0 ? filter->roles : (1u << ROLE_COUNT) - 1;
+  unsigned roles = filter->roles != 0 ? filter->roles : ROLES_ALL;
   bool asks = asks_messages(filter);
   Status status = STATUS_OK;
   Buffer scratch;
@@ -356,7 +356,7 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      bool kept = roles >> (walk.marks[i] & MARK_ROLE) & 1;
+      bool kept = roles >> mark_role(walk.marks[i]) & 1;
       if (kept && asks) status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
       if (status == STATUS_OK && kept) set_bit(keep, walk.index + i);
     }

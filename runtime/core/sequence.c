@@ -246,9 +246,10 @@ Status sequence_append(Sequence **s, MessageId id) { return sequence_insert(s, e
 
 /* Takes a message out of the sum; times stay. */
 static void sum_take(Sum *sum, const Slot *old) {
-  uint32_t role = old->marks & MARK_ROLE;
-  sum->count[role]--;
+  uint32_t role = old->marks & MARK_ROLE, window = (old->marks & MARK_WINDOW) != 0;
+  sum->count[role] -= 1 - window;
   sum->tokens[role] -= old->tokens;
+  sum->windows -= window;
   sum->turns -= (old->marks & MARK_TURN) != 0;
   sum->moved -= (old->marks & MARK_MOVED) != 0;
 }

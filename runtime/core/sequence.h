@@ -43,7 +43,7 @@ uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
 
 /* What a message must be, as far as the tree knows it. */
 typedef struct Wanted {
-  unsigned roles;            /* bit 1 << Role: one of these */
+  unsigned roles;            /* one of these: bits 1 << Role */
   bool timed;                /* with a timestamp from since to until, both included */
   int64_t since, until;
 } Wanted;
@@ -76,10 +76,12 @@ Status    sequence_remove(Sequence **s, uint32_t first, uint32_t end);
 Status    sequence_keep(Sequence **s, const uint64_t *keep);
 
 /* What a leaf knows of each message, so that walkers need not look at those that
-   are none of theirs. The role is in the lowest two bits. */
+   are none of theirs. The role is in the lowest two bits: ask mark_role. */
 typedef enum SequenceMark {
-  MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8, MARK_CALLS = 16, MARK_RESULTS = 32, MARK_MOVED = 64
+  MARK_ROLE = 3, MARK_TURN = 4, MARK_TIMED = 8, MARK_CALLS = 16, MARK_RESULTS = 32, MARK_MOVED = 64, MARK_WINDOW = 128
 } SequenceMark;
+
+static inline Role mark_role(uint8_t marks) { return marks & MARK_WINDOW ? ROLE_NONE : (Role)(marks & MARK_ROLE); }
 
 /* A walk over [first, end) in order, O(1) a step on average. Ids come a leaf at
    a time: `ids` has `count` of them from `index` on. The sequence must not be

@@ -84,7 +84,7 @@ void inner_place(Node *inner, uint32_t at, const Edge *edge) {
 Slot slot_of(const Sequence *s, MessageId id) {
   const Message *message = store_message(s->store, id);
   Slot slot = {.id = id, .tokens = sequence_weight(s, id), .time = 0};
-  uint32_t marks = message_role(message);
+  uint32_t marks = message_is_window(message) ? MARK_WINDOW : message_role(message);
   if (message_starts_turn(message)) marks |= MARK_TURN;
   if (message_timestamp(message, &slot.time)) marks |= MARK_TIMED;
   if (message_call_count(message) > 0) marks |= MARK_CALLS;

@@ -106,13 +106,14 @@ static inline Leaf *node_leaf(Node *leaf) { return (Leaf *)leaf; }
 
 static inline uint32_t edge_count(const Edge *edge) {
   const uint32_t *count = edge->sum.count;
-  return count[0] + count[1] + count[2] + count[3];
+  return count[0] + count[1] + count[2] + count[3] + edge->sum.windows;
 }
 
 /* sum_add for parts of one sequence: its whole sum was checked, so they fit. */
 static inline void sum_join(Sum *sum, const Sum *part) {
   for (int role = 0; role < ROLE_COUNT; role++) sum->count[role] += part->count[role];
   for (int role = 0; role < ROLE_COUNT; role++) sum->tokens[role] += part->tokens[role];
+  sum->windows += part->windows;
   sum->turns += part->turns;
   sum->moved += part->moved;
   if (part->earliest < sum->earliest) sum->earliest = part->earliest;
@@ -120,9 +121,10 @@ static inline void sum_join(Sum *sum, const Sum *part) {
 }
 
 static inline void sum_put(Sum *sum, const Slot *slot) {
-  uint32_t role = slot->marks & MARK_ROLE;
-  sum->count[role]++;
-  sum->tokens[role] += slot->tokens;
+  uint32_t role = slot->marks & MARK_ROLE, window = (slot->marks & MARK_WINDOW) != 0;
+  sum->count[role] += 1 - window;
+  sum->tokens[role] += slot->tokens;      /* a window item's: 0 */
+  sum->windows += window;
   sum->turns += (slot->marks & MARK_TURN) != 0;
   sum->moved += (slot->marks & MARK_MOVED) != 0;
   if (!(slot->marks & MARK_TIMED)) return;

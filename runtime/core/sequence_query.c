@@ -49,11 +49,12 @@ static uint32_t slot_measure(const Leaf *leaf, uint32_t at, Measure measure) {
   case MEASURE_COUNT: return 1;
   case MEASURE_TOKENS: return leaf->tokens[at];
   case MEASURE_TURNS: return (marks & MARK_TURN) != 0;
+  case MEASURE_WINDOWS: return (marks & MARK_WINDOW) != 0;
   default: break;
   }
   bool tokens = measure >= MEASURE_ROLE_TOKENS;
   uint32_t role = measure - (tokens ? MEASURE_ROLE_TOKENS : MEASURE_ROLE_COUNT);
-  if ((marks & MARK_ROLE) != role) return 0;
+  if (mark_role(marks) != role) return 0;
   return tokens ? leaf->tokens[at] : 1;
 }
 
@@ -77,13 +78,13 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
 
 /* May a message with this sum of many be wanted? */
 static bool may_have(const Sum *sum, const Wanted *wanted) {
-  uint32_t count = 0;
+  uint32_t count = wanted->roles >> ROLE_NONE & 1 ? sum->windows : 0;
   for (int role = 0; role < ROLE_COUNT; role++) count += wanted->roles >> role & 1 ? sum->count[role] : 0;
   return count > 0 && (!wanted->timed || (sum->earliest <= wanted->until && sum->latest >= wanted->since));
 }
 
 static bool is_wanted(const Slot *slot, const Wanted *wanted) {
-  if (!(wanted->roles >> (slot->marks & MARK_ROLE) & 1)) return false;
+  if (!(wanted->roles >> mark_role(slot->marks) & 1)) return false;
   if (!wanted->timed) return true;
   return slot->marks & MARK_TIMED && slot->time >= wanted->since && slot->time <= wanted->until;
 }
@@ -185,7 +186,7 @@ static void check_sum(const Sum *edge, const Sum *slots) {
     assert(edge->count[role] == slots->count[role]);
     assert(edge->tokens[role] == slots->tokens[role]);
   }
-  assert(edge->turns == slots->turns && edge->moved == slots->moved);
+  assert(edge->turns == slots->turns && edge->moved == slots->moved && edge->windows == slots->windows);
   assert(edge->earliest == slots->earliest && edge->latest == slots->latest);
   (void)edge, (void)slots;
 }
@@ -193,7 +194,8 @@ static void check_sum(const Sum *edge, const Sum *slots) {
 static void check_leaf(const Sequence *s, const Leaf *leaf) {
   for (uint32_t i = 0; i < leaf->node.used; i++) {
     assert(leaf->ids[i] >= 1 && leaf->ids[i] <= store_count(s->store));
-    assert((leaf->marks[i] & MARK_ROLE) == message_role(store_message(s->store, leaf->ids[i])));
+    assert(!(leaf->marks[i] & MARK_WINDOW) || leaf->tokens[i] == 0);
+    assert(mark_role(leaf->marks[i]) == message_role(store_message(s->store, leaf->ids[i])));
   }
   (void)s, (void)leaf;
 }

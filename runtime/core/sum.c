@@ -17,6 +17,7 @@ Status sum_add(Sum *sum, const Sum *other) {
   Sum both = *sum;
   bool fits = part_add(&both.turns, other->turns);
   fits &= part_add(&both.moved, other->moved);
+  fits &= part_add(&both.windows, other->windows);
   for (int role = 0; role < ROLE_COUNT; role++) {
     fits &= part_add(&both.count[role], other->count[role]);
     fits &= part_add(&both.tokens[role], other->tokens[role]);
@@ -31,8 +32,12 @@ Status sum_add(Sum *sum, const Sum *other) {
 Sum sum_of_message(const Message *message) {
   Sum sum = SUM_ZERO;
   Role role = message_role(message);
-  sum.count[role] = 1;
-  sum.tokens[role] = message_tokens(message);
+  if (role == ROLE_NONE) {
+    sum.windows = 1;
+  } else {
+    sum.count[role] = 1;
+    sum.tokens[role] = message_tokens(message);
+  }
   sum.turns = message_starts_turn(message);
   int64_t time;
   if (message_timestamp(message, &time)) sum.earliest = sum.latest = time;
@@ -47,9 +52,10 @@ static uint64_t total(const uint32_t parts[ROLE_COUNT]) {
 
 uint64_t sum_measure(const Sum *sum, Measure measure) {
   switch (measure) {
-  case MEASURE_COUNT: return total(sum->count);
+  case MEASURE_COUNT: return total(sum->count) + sum->windows;
   case MEASURE_TOKENS: return total(sum->tokens);
   case MEASURE_TURNS: return sum->turns;
+  case MEASURE_WINDOWS: return sum->windows;
   default: break;
   }
   assert(measure < MEASURE_ROLE_TOKENS + ROLE_COUNT);

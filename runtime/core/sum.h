@@ -16,6 +16,7 @@ typedef enum Measure {
   MEASURE_COUNT,                                        /* messages */
   MEASURE_TOKENS,
   MEASURE_TURNS,                                        /* messages that start a turn */
+  MEASURE_WINDOWS,                                      /* items that name a window */
   MEASURE_ROLE_COUNT,                                   /* + role */
   MEASURE_ROLE_TOKENS = MEASURE_ROLE_COUNT + ROLE_COUNT /* + role */
 } Measure;
@@ -23,6 +24,7 @@ typedef enum Measure {
 typedef struct Sum {
   uint32_t count[ROLE_COUNT];
   uint32_t tokens[ROLE_COUNT];
+  uint32_t windows;           /* items that name a window, which weigh nothing here */
   uint32_t turns;
   uint32_t moved;             /* replacements and inserted messages: those whose seq is not their rank (store.h) */
   int64_t earliest, latest;   /* of the messages with a timestamp; earliest > latest: none */

@@ -50,7 +50,7 @@ bool reader_string(Context *context, Span *span, const char *expected) {
 enum {
   SEEN_ROLE = 1, SEEN_CONTENT = 2, SEEN_ID = 4, SEEN_NAME = 8, SEEN_TIMESTAMP = 16, SEEN_METADATA = 32,
   SEEN_TOOL_CALLS = 64, SEEN_FUNCTION_CALL = 128, SEEN_TOOL_CALL_ID = 256, SEEN_REASONING = 512,
-  SEEN_REFUSAL = 1024, SEEN_AUDIO = 2048
+  SEEN_REFUSAL = 1024, SEEN_AUDIO = 2048, SEEN_WINDOW = 4096
 };
 
 static const struct {
@@ -63,6 +63,7 @@ static const struct {
   {WORD("timestamp"), SEEN_TIMESTAMP},            {WORD("metadata"), SEEN_METADATA},
   {WORD("reasoning_content"), SEEN_REASONING},    {WORD("function_call"), SEEN_FUNCTION_CALL},
   {WORD("refusal"), SEEN_REFUSAL},                {WORD("audio"), SEEN_AUDIO},
+  {WORD("window"), SEEN_WINDOW},
 };
 
 typedef struct Progress {
@@ -71,6 +72,7 @@ typedef struct Progress {
   unsigned seen;
   bool has_audio;
   Span tool_call_id;
+  Span window;               /* a string of this name, which other messages may have too */
 } Progress;
 
 static unsigned key_of(Text key) {
@@ -146,6 +148,14 @@ static bool read_audio(Progress *progress) {
   return true;
 }
 
+/* Of a message with a role it is an unknown field. */
+static bool read_window(Progress *progress) {
+  JsonValue value;
+  if (!json_value(progress->context.json, &value)) return false;
+  if (value.kind == JSON_STRING) progress->window = inside(&progress->context, &value);
+  return true;
+}
+
 static bool read_member(Progress *progress, unsigned key) {
   Context *context = &progress->context;
   Span *fields = progress->shape->fields;
@@ -163,6 +173,7 @@ static bool read_member(Progress *progress, unsigned key) {
   case SEEN_TIMESTAMP: return read_timestamp(progress);
   case SEEN_METADATA: return read_metadata(progress);
   case SEEN_AUDIO: return read_audio(progress);
+  case SEEN_WINDOW: return read_window(progress);
   default: return json_value(context->json, &value);
   }
 }
@@ -211,16 +222,35 @@ static bool settle_links(Progress *progress) {
   Reader *reader = progress->context.reader;
   MessageShape *shape = progress->shape;
   Span key = progress->tool_call_id;
+  if (shape->role == ROLE_NONE) reader->part_count = 0;
   if (shape->role != ROLE_ASSISTANT) reader->call_count = 0;
-  if (shape->role == ROLE_SYSTEM || shape->role == ROLE_ASSISTANT) reader->result_count = 0;
+  if (shape->role != ROLE_USER && shape->role != ROLE_TOOL) reader->result_count = 0;
   if (shape->role != ROLE_TOOL) return true;
   if (key.at == 0 && is_function(progress)) key = shape->fields[FIELD_NAME];
   return key.at == 0 || reader_add_result(&progress->context, (Result){.id = key});
 }
 
+/* Without a role, but with a window's name: {"type":"window","window":"todo"}. */
+static bool settle_window(Progress *progress, const char *start) {
+  MessageShape *shape = progress->shape;
+  if (progress->seen & SEEN_ROLE || progress->window.at == 0) return true;
+  const unsigned foreign = SEEN_CONTENT | SEEN_TOOL_CALLS | SEEN_FUNCTION_CALL | SEEN_TOOL_CALL_ID | SEEN_REASONING;
+  if (progress->seen & foreign) {
+    return json_fail(progress->context.json, STATUS_SHAPE, start, "a window's name alone, or a role");
+  }
+  if (progress->window.size == 0) {
+    return json_fail(progress->context.json, STATUS_SHAPE, start, "the id of a window, which is not empty");
+  }
+  shape->role = ROLE_NONE;
+  shape->content_kind = CONTENT_WINDOW;
+  shape->content = progress->window;
+  return true;
+}
+
 static bool check_content(Progress *progress, const char *start) {
   Json *json = progress->context.json;
   const MessageShape *shape = progress->shape;
+  if (shape->content_kind == CONTENT_WINDOW) return true;
   if (!(progress->seen & SEEN_ROLE)) return json_fail(json, STATUS_SHAPE, start, "a role in the message");
   bool excused =
     progress->context.reader->call_count > 0 || shape->fields[FIELD_REFUSAL].at != 0 || progress->has_audio;
@@ -244,7 +274,8 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   if (size > reader->message_bytes_max || size >= (size_t)1 << 31) {
     return json_fail(json, STATUS_LIMIT, start, OVER_CAP);
   }
-  if (!settle_links(&progress) || !check_content(&progress, start)) return false;
+  bool settled = settle_window(&progress, start) && settle_links(&progress) && check_content(&progress, start);
+  if (!settled) return false;
   shape->parts = reader->parts;
   shape->part_count = reader->part_count;
   shape->calls = reader->calls;

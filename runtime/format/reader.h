@@ -37,7 +37,7 @@ void reader_free(Reader *reader);
 
 /* The keys of ours, each of which may stand once in a message, are numbered from
    0. False if it is none; *name is static. */
-#define READER_KEYS 12
+#define READER_KEYS 13
 bool reader_key(Text key, uint32_t *number, Text *name);
 
 /* Reads the value that comes next. False on an error, which the cursor then

@@ -1,0 +1,171 @@
+--- Windows as the model reads them: a view in, one line of markup out.
+--
+--     <Window id="x"><Description>..</Description><Content>..</Content>
+--     <Actions><action id="add" params="text:string">label</action></Actions></Window>
+--     <Window id="x" compact="true">..</Window>
+--
+-- There is no white space between tags, so that all there is between them is
+-- content. Whatever the texts are, what comes out is well-formed and says the same
+-- when it is read back:
+--
+--   - `&`, `<`, `>` are escaped everywhere (`]]>` and `</Window>` are plain text),
+--     in attributes `"` too.
+--   - Control characters are references, `&#27;`: U+0000 to U+0008, U+000B to U+001F,
+--     U+007F to U+009F, U+FFFE and U+FFFF. XML 1.1 has them so, but for the first and the
+--     last two, which only our reader takes; XML 1.0 has no way to write them.
+--     Tab and newline stand as they are in text, as references in attributes.
+--   - What is no valid UTF-8 becomes U+FFFD, byte for byte.
+
+local markup = {}
+
+---@class ebb.WindowView        What is written of a window: plain data
+---@field id string
+---@field description? string
+---@field content? string|ebb.WindowNode[]|ebb.WindowNode
+---@field actions ebb.WindowAction[]
+---@field compact boolean
+---@field failed? string        why there is no content
+
+--- A string, number or boolean; {"name", attribute = value, child, ...}; or {view = ebb.WindowView}.
+---@alias ebb.WindowNode string|number|boolean|table
+
+local NAME = "^[%a_][%w_.-]*$"
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\t"] = "&#9;", ["\n"] = "&#10;" }
+
+---- Text ----
+
+local function reference(character)
+  return ("&#%d;"):format(utf8.codepoint(character))
+end
+
+--- The same with U+FFFD for each byte that is no part of a character.
+local function valid(text)
+  if utf8.len(text) then return text end
+  local pieces, from = {}, 1
+  while from <= #text do
+    local _, bad = utf8.len(text, from)
+    pieces[#pieces + 1] = text:sub(from, bad and bad - 1 or #text)
+    if not bad then break end
+    pieces[#pieces + 1] = "\u{FFFD}"
+    from = bad + 1
+  end
+  return table.concat(pieces)
+end
+
+--- Characters of two bytes and more that are controls: C1, U+FFFE and U+FFFF.
+local function refer_wide(text)
+  if text:find("\xC2", 1, true) then text = text:gsub("\xC2[\x80-\x9F]", reference) end
+  if text:find("\xEF\xBF", 1, true) then text = text:gsub("\xEF\xBF[\xBE\xBF]", reference) end
+  return text
+end
+
+local function escape(text)
+  text = valid(text):gsub("[&<>]", ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
+  return refer_wide(text)
+end
+
+local function escape_attribute(text)
+  text = valid(text):gsub('[&<>"\t\n]', ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
+  return refer_wide(text)
+end
+
+---- Elements ----
+
+--- May an element or attribute be called so?
+---@param name any
+---@return boolean
+function markup.is_name(name)
+  return type(name) == "string" and name:find(NAME) ~= nil
+end
+
+local function put(out, ...)
+  for i = 1, select("#", ...) do
+    out[#out + 1] = (select(i, ...))
+  end
+end
+
+--- `id` first, the others by name.
+local function put_attributes(out, element)
+  local names = {}
+  for name in pairs(element) do
+    if type(name) == "string" then names[#names + 1] = name end
+  end
+  table.sort(names, function(a, b)
+    if (a == "id") ~= (b == "id") then return a == "id" end
+    return a < b
+  end)
+  for _, name in ipairs(names) do
+    put(out, " ", name, '="', escape_attribute(tostring(element[name])), '"')
+  end
+end
+
+local put_window
+
+local function put_node(out, node)
+  if type(node) ~= "table" then return put(out, escape(tostring(node))) end
+  if node.view then return put_window(out, node.view) end
+  if type(node[1]) ~= "string" then
+    for _, child in ipairs(node) do
+      put_node(out, child)
+    end
+    return
+  end
+  put(out, "<", node[1])
+  put_attributes(out, node)
+  put(out, ">")
+  for i = 2, #node do
+    put_node(out, node[i])
+  end
+  put(out, "</", node[1], ">")
+end
+
+---- Windows ----
+
+local function put_content(out, view)
+  if view.failed then return put(out, "<Failed>", escape(view.failed), "</Failed>") end
+  if view.content ~= nil then put_node(out, view.content) end
+end
+
+local function put_action(out, action)
+  put(out, '<action id="', escape_attribute(action.id), '"')
+  if action.params and action.params ~= "" then put(out, ' params="', escape_attribute(action.params), '"') end
+  put(out, ">", escape(action.label or ""), "</action>")
+end
+
+local function put_full(out, view)
+  put(out, ">")
+  if view.description and view.description ~= "" then
+    put(out, "<Description>", escape(view.description), "</Description>")
+  end
+  put(out, "<Content>")
+  put_content(out, view)
+  put(out, "</Content>")
+  if #view.actions == 0 then return end
+  put(out, "<Actions>")
+  for _, action in ipairs(view.actions) do
+    put_action(out, action)
+  end
+  put(out, "</Actions>")
+end
+
+function put_window(out, view)
+  put(out, '<Window id="', escape_attribute(view.id), '"')
+  if view.compact then
+    put(out, ' compact="true">')
+    put_content(out, view)
+  else
+    put_full(out, view)
+  end
+  put(out, "</Window>")
+end
+
+--- The view as markup. Names in it are valid, as ebb.windows.elements checks them.
+---@param view ebb.WindowView
+---@return string
+function markup.write(view)
+  local out = {}
+  put_window(out, view)
+  return table.concat(out)
+end
+
+return markup

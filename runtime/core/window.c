@@ -1,0 +1,224 @@
+/*
+** The table of windows: records with owners, in order of their creation, and a
+** map from ids to the newest index of that hash; further ones of one hash, which
+** are rarer than anything, follow in `below`.
+**
+**     map      hash("todo") -> 2
+**     entries  [ log ][ x ][ todo ]      entry.below: an older entry of the same hash
+**
+** Items of a list are found from its end: the first of a name is the newest.
+*/
+#include "core/window.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+typedef struct Entry {
+  Window *window;
+  uint32_t below;
+} Entry;
+
+struct Windows {
+  Memory memory;
+  HashKey key;
+  uint32_t owners;
+  uint32_t count, room;
+  uint64_t edits;
+  Entry *entries;
+  Map by_hash;
+};
+
+/* ---- records: one block with the texts behind ---- */
+
+static size_t record_size(const Window *window) {
+  size_t size = sizeof *window;
+  for (int i = 0; i < WINDOW_TEXTS; i++) size += window->texts[i].size;
+  return size;
+}
+
+static void record_release(const Memory *memory, Window *window) {
+  if (--window->owners == 0) memory_free(memory, window, record_size(window));
+}
+
+static Status record_new(const Memory *memory, const Window *fields, Window **made) {
+  for (int i = 0; i < WINDOW_TEXTS; i++) {
+    if (fields->texts[i].size >= (size_t)1 << 31) return STATUS_LIMIT;
+  }
+  Window *window = memory_new(memory, record_size(fields));
+  if (window == NULL) return STATUS_MEMORY;
+  *window = *fields;
+  window->owners = 1;
+  char *at = (char *)(window + 1);
+  for (int i = 0; i < WINDOW_TEXTS; i++) {
+    size_t size = fields->texts[i].size;
+    if (size > 0) memcpy(at, fields->texts[i].bytes, size);
+    window->texts[i] = text_plain(at, size);
+    at += size;
+  }
+  *made = window;
+  return STATUS_OK;
+}
+
+/* ---- life ---- */
+
+Status windows_new(const Memory *memory, HashKey key, Windows **made) {
+  Windows *windows = memory_new(memory, sizeof *windows);
+  if (windows == NULL) return STATUS_MEMORY;
+  *windows = (Windows){.memory = *memory, .key = key, .owners = 1};
+  map_init(&windows->by_hash, *memory);
+  *made = windows;
+  return STATUS_OK;
+}
+
+Windows *windows_share(Windows *windows) {
+  if (windows != NULL) windows->owners++;
+  return windows;
+}
+
+void windows_free(Windows *windows) {
+  if (windows == NULL || --windows->owners > 0) return;
+  Memory memory = windows->memory;
+  for (uint32_t i = 0; i < windows->count; i++) record_release(&memory, windows->entries[i].window);
+  memory_free(&memory, windows->entries, windows->room * sizeof *windows->entries);
+  map_free(&windows->by_hash);
+  memory_free(&memory, windows, sizeof *windows);
+}
+
+/* Puts a record behind the last, and takes over the caller's share. */
+static Status add(Windows *windows, Window *window) {
+  if (windows->count == WINDOW_COUNT_MAX) return STATUS_LIMIT;
+  Entry *grown = memory_grow(&windows->memory, windows->entries, &windows->room, windows->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  windows->entries = grown;
+  uint64_t hash = hash_text(window->texts[WINDOW_ID], &windows->key);
+  const uint64_t *top = map_find(&windows->by_hash, hash);
+  uint32_t below = top == NULL ? WINDOW_NONE : (uint32_t)*top;
+  Status status = map_put(&windows->by_hash, hash, windows->count);
+  if (status == STATUS_OK) grown[windows->count++] = (Entry){.window = window, .below = below};
+  return status;
+}
+
+static Status copy(const Windows *windows, Windows **made) {
+  Status status = windows_new(&windows->memory, windows->key, made);
+  for (uint32_t i = 0; i < windows->count && status == STATUS_OK; i++) {
+    Window *window = windows->entries[i].window;
+    status = add(*made, window);
+    if (status == STATUS_OK) window->owners++;
+    else windows_free(*made);
+  }
+  if (status == STATUS_OK) (*made)->edits = windows->edits;
+  return status;
+}
+
+/* ---- looking ---- */
+
+uint32_t windows_count(const Windows *windows) { return windows == NULL ? 0 : windows->count; }
+
+uint64_t windows_edits(const Windows *windows) { return windows == NULL ? 0 : windows->edits; }
+
+const Window *windows_at(const Windows *windows, uint32_t index) { return windows->entries[index].window; }
+
+uint32_t windows_find(const Windows *windows, Text id) {
+  if (windows == NULL) return WINDOW_NONE;
+  const uint64_t *top = map_find(&windows->by_hash, hash_text(id, &windows->key));
+  uint32_t index = top == NULL ? WINDOW_NONE : (uint32_t)*top;
+  while (index != WINDOW_NONE && !text_equal(windows->entries[index].window->texts[WINDOW_ID], id)) {
+    index = windows->entries[index].below;
+  }
+  return index;
+}
+
+bool windows_is_sole(const Windows *windows, uint32_t index) {
+  return windows->owners == 1 && windows->entries[index].window->owners == 1;
+}
+
+/* ---- putting ---- */
+
+Status windows_put(Windows **windows, const Window *fields) {
+  Windows *target = *windows;
+  Window *window;
+  Status status = record_new(&target->memory, fields, &window);
+  if (status != STATUS_OK) return status;
+  if (target->owners > 1) status = copy(*windows, &target);
+  if (status != STATUS_OK) goto release;
+
+  uint32_t index = windows_find(target, window->texts[WINDOW_ID]);
+  if (index == WINDOW_NONE) {
+    status = add(target, window);
+  } else {
+    record_release(&target->memory, target->entries[index].window);
+    target->entries[index].window = window;
+  }
+  if (status == STATUS_OK) {
+    if (target != *windows) windows_free(*windows);
+    target->edits++;
+    *windows = target;
+    return STATUS_OK;
+  }
+  if (target != *windows) windows_free(target);
+release:
+  memory_free(&(*windows)->memory, window, record_size(window));
+  return status;
+}
+
+/* ---- items ---- */
+
+typedef struct Finder {
+  const Store *store;
+  const Windows *windows;
+  WindowItems *items;
+  Map newest;                /* hash of a name -> item; a name that meets another's hash tries the next number */
+  HashKey key;
+} Finder;
+
+static Text name_of(const Finder *finder, uint32_t item) {
+  return message_content(store_message(finder->store, finder->items->list[item].id));
+}
+
+/* What the list has of the item's name behind it, in whose place the item comes. */
+static Status meet(Finder *finder, uint32_t item) {
+  WindowItem *here = &finder->items->list[item];
+  Text name = name_of(finder, item);
+  uint64_t hash = hash_text(name, &finder->key);
+  uint64_t *found;
+  while ((found = map_find(&finder->newest, hash)) != NULL && !text_equal(name, name_of(finder, (uint32_t)*found))) hash++;
+  here->older = WINDOW_NONE;
+  here->newest = found == NULL ? item : finder->items->list[*found].newest;
+  here->window = found == NULL ? windows_find(finder->windows, name) : finder->items->list[*found].window;
+  bool closed = here->window != WINDOW_NONE && windows_at(finder->windows, here->window)->flags & WINDOW_CLOSED;
+  here->obsolete = found != NULL || closed;
+  if (found != NULL) {
+    finder->items->list[*found].older = item;
+    *found = item;
+    return STATUS_OK;
+  }
+  return map_put(&finder->newest, hash, item);
+}
+
+Status window_items(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list,
+                    WindowItems *items) {
+  uint32_t count = sequence_sum(list).windows;
+  *items = (WindowItems){.memory = *memory, .room = count};
+  if (count == 0) return STATUS_OK;
+  items->list = memory_new_array(memory, count, sizeof *items->list);
+  if (items->list == NULL) return STATUS_MEMORY;
+  items->count = count;
+  Finder finder = {.store = store, .windows = windows, .items = items, .key = *store_hash_key(store)};
+  map_init(&finder.newest, *memory);
+  Status status = STATUS_OK;
+  for (uint32_t i = count; i-- > 0 && status == STATUS_OK;) {
+    uint32_t position = sequence_find(list, MEASURE_WINDOWS, i);
+    items->list[i] = (WindowItem){.id = sequence_at(list, position), .position = position};
+    status = meet(&finder, i);
+  }
+  map_free(&finder.newest);
+  if (status != STATUS_OK) window_items_free(items);
+  return status;
+}
+
+void window_items_free(WindowItems *items) {
+  memory_free(&items->memory, items->list, items->room * sizeof *items->list);
+  items->list = NULL;
+  items->count = items->room = 0;
+}
