@@ -117,6 +117,12 @@ build = {
       ["ebb.support.values"] = "lua/ebb/support/values.lua",
       ["ebb.support.vocabularies"] = "lua/ebb/support/vocabularies.lua",
       ["ebb.support.whole"] = "lua/ebb/support/whole.lua",
+      ["ebb.windows.elements"] = "lua/ebb/windows/elements.lua",
+      ["ebb.windows.init"] = "lua/ebb/windows/init.lua",
+      ["ebb.windows.listing"] = "lua/ebb/windows/listing.lua",
+      ["ebb.windows.markup"] = "lua/ebb/windows/markup.lua",
+      ["ebb.windows.render"] = "lua/ebb/windows/render.lua",
+      ["ebb.windows.view"] = "lua/ebb/windows/view.lua",
     },
   },
 }

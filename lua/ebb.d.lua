@@ -14,7 +14,8 @@
 ---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
 
 ---@class ebb.MessageTable     A message as plain data; unknown fields survive
----@field role string          any spelling of a role
+---@field role? string         any spelling of a role; none in an item that names a window
+---@field window? string       without a role: the id of the window that it shows, {window = "todo"}
 ---@field content? string|table[]
 ---@field id? string
 ---@field name? string
@@ -37,8 +38,10 @@
 ---@class ebb.Message          A message of a list; the handle may be kept
 ---@field index? integer       position in its list now; nil when it is not visible
 ---@field seq integer          number in the store, never reused
----@field role ebb.Role
----@field spelling string      the role as written: "developer", "function" ...
+---@field role? ebb.Role       nil: an item that names a window
+---@field spelling? string     the role as written: "developer", "function" ...
+---@field window? string       the id of the window that it shows
+---@field obsolete boolean     an item: a later one of the list names the same window, or that is closed
 ---@field content string|table[]|nil   a string, parts as tables, or nothing
 ---@field text string          string content, text parts and tool arguments, joined by newlines
 ---@field parts table[]        {kind, text?, value} per part; a string content is one text part
@@ -89,6 +92,9 @@ function Message:totable() end
 ---@field matches? string      Lua pattern on the text
 ---@field name? string|string[]
 ---@field id? string|string[]
+---@field window? true|string  items of windows, or of the one with this id
+---@field obsolete? boolean    items of windows that are obsolete, or those that are not
+---@field important? boolean   items of windows that are important, or those that are not
 
 ---@class ebb.Selection        Messages chosen by a query, in order
 local Selection = {}
@@ -111,7 +117,8 @@ function Selection:positions() end
 
 ---@class ebb.List             The queries that conversations, batches and drafts share; #list, list[i] and ipairs(list) work too
 local List = {}
---- Tokens of the request: messages, framing, and what else the request carries. By
+--- Tokens of the request: messages, framing, and what else the request carries; of a
+--- conversation also the windows that it shows, which are rendered for it. By
 --- another encoding or model (conversations and batches only) each message is counted
 --- once, on first use; nothing else changes.
 ---@param options? { encoding?: string, model?: string }
@@ -416,6 +423,94 @@ function Conversation:json() end
 ---@return string? message
 ---@return string? code
 function Conversation:save(path, options) end
+---- Windows: live state in the context. A list names them, a request shows their latest state. ----
+---@class ebb.WindowAction     What the model may do with a window
+---@field id string            "close" is built in
+---@field label? string
+---@field params? string       "text:string, n:int?"
+---@field run? fun(params: table, window: ebb.Window): any   is not saved
+---@class ebb.WindowOptions
+---@field id? string           of 1 to 256 bytes; needed to open one
+---@field description? string
+---@field content? string|table|fun(window: ebb.Window): string|table|nil
+---                           text; elements: {"item", id = 1, "text", ...}, a list of these, {window = id} for a window
+---                           in it; or a function giving either, called once per rendering within limits: 5 million
+---                           instructions, 256 KiB of markup, 10,000 nodes. It is not saved
+---@field actions? ebb.WindowAction[]
+---@field closable? boolean    the model may close it; default true
+---@field pinned? boolean      guards keep it; default false
+---@field important? boolean   default true; keep_turns lets others go with old messages
+---@field render? "full"|"compact"     compact: neither description nor actions
+---@field refresh? "in_place"|"append" append: an update appends a new item
+---@field hidden? boolean      its items show nothing
+---@field item? boolean        append an item that shows it; default true (open_window only)
+---@class ebb.Window: ebb.WindowOptions   A window of a conversation; the handle may be kept. Content, actions and options are as they are now
+---@field closed boolean
+---@field summary string       that it was closed with, or ""
+---@field created integer      chat:current_seq() when it was opened
+---@field updated integer      and when it was changed last
+---@field version integer      1, 2, 3 ...
+---@field chat ebb.Conversation
+local Window = {}
+--- Sets the fields that are given; without any it only says that the state has changed.
+--- Raises {code = "closed"} for a closed window.
+---@param fields? ebb.WindowOptions
+---@return ebb.Window
+function Window:update(fields) end
+--- Closes it, whether the model could or not: its items are obsolete until it is opened anew.
+---@param summary? string
+---@return ebb.Window
+function Window:close(summary) end
+---@return ebb.Window
+function Window:hide() end
+---@return ebb.Window
+function Window:show() end
+---@param flag? boolean        default true
+---@return ebb.Window
+function Window:pin(flag) end
+--- What ebb.windows.markup writes of it now.
+---@return ebb.WindowView
+function Window:view() end
+--- What the model reads of it now. Always valid; a content that fails is a line that says so.
+---@return string
+function Window:markup() end
+--- The function that runs an action, if the script gave one.
+---@param action string
+---@return function?
+function Window:handler(action) end
+--- Opens a window, and appends an item that shows it: both or neither. Raises {code = "exists"} if
+--- a window of that id is open; a closed one is opened anew.
+---@param options ebb.WindowOptions
+---@return ebb.Window
+function Conversation:open_window(options) end
+---@param id string
+---@return ebb.Window?         also a closed one
+function Conversation:window(id) end
+---@return ebb.Window[]        in the order in which they were first opened, closed ones too
+function Conversation:windows() end
+--- The visible list without obsolete items.
+---@return ebb.Selection
+function Conversation:active() end
+--- The logical clock: seq of the newest message ever stored.
+---@return integer
+function Conversation:current_seq() end
+---@class ebb.Render
+---@field max_tokens? integer  what is rendered is trimmed to it by keep_turns; the conversation stays as it is
+---@field include_system? boolean      default true
+---@field include_obsolete? boolean    default false
+--- The messages as they are sent, as plain tables: items of windows are user messages with the
+--- state of now (and `window`, its id), behind the unit in which they stand. Nothing of a window
+--- that there is not, which the log says, or that is hidden.
+---@param options? ebb.Render
+---@return ebb.MessageTable[]? messages
+---@return string? message
+---@return string? code        "cannot_fit" or "over_budget"
+function Conversation:render(options) end
+---@return { total: integer, active: integer, obsolete: integer, windows: integer, estimated_tokens: integer }
+function Conversation:window_stats() end
+--- A line per visible message: "[✓] [0004] Window: todo", "[X]" where it is obsolete.
+---@return string
+function Conversation:listing() end
 --- What loading found odd, and what a lenient reading skipped, mended or let pass
 --- (lenient = true): {code, message, line, byte, lenient}.
 ---@return table[]
@@ -436,6 +531,9 @@ function Conversation:shape() end
 ---@field calls? string        a tool's name: the message calls it
 ---@field droppable? boolean   only what no guard holds
 ---@field skip_last? integer   leave out the newest n
+---@field window? true|string  items of windows, or of the one with this id
+---@field obsolete? boolean    items of windows that are obsolete, or those that are not
+---@field important? boolean   items of windows that are important, or those that are not
 
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
 ---@field memory table         kept with the batch and given to the next run

@@ -60,7 +60,7 @@ end
 -- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
 
 local LUA_RANK = ranks {
-  "support", "policies injection rules macros", "processors", "pipeline", "nodes", "workflow", "cli api",
+  "support", "windows", "policies injection rules macros", "processors", "pipeline", "nodes", "workflow", "cli api",
 }
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 

@@ -1,23 +1,26 @@
 --- The face of the library: `local ebb = require "ebb"`. ebb.d.lua describes all of it.
 --
 -- The core gives conversations their edits and queries; what makes choices is
--- Lua and is put in beside them here: trim, filter, apply, state, repaired, and a
--- draft's run.
+-- Lua and is put in beside them here: trim, filter, apply, state, repaired, windows,
+-- and a draft's run.
 
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
+local listing = require "ebb.windows.listing"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
+local render = require "ebb.windows.render"
 local replay = require "ebb.policies.replay"
 local run = require "ebb.policies.run"
 local script_path = require "ebb.support.script_path"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
 local vocabularies = require "ebb.support.vocabularies"
+local windows = require "ebb.windows"
 
 ---@class ebb
 local ebb = {
@@ -110,7 +113,20 @@ local function tokens(list, options)
   return core.counter.count(list, (models.counter(options)))
 end
 
-Conversation.tokens, Batch.tokens = tokens, tokens
+--- The windows that are shown count as what they read now.
+function Conversation.tokens(chat, options)
+  if core.window.count(chat) == 0 then return tokens(chat, options) end
+  if options == nil then return render.tokens(chat) end
+  option_check.names(options, { "encoding", "model" }, "tokens")
+  return render.tokens(chat, (models.counter(options)))
+end
+
+Batch.tokens = tokens
+
+function Conversation.over_limit(chat)
+  local limit = chat:limit()
+  return limit ~= nil and chat:tokens() > limit
+end
 
 --- From now on the conversation is counted by another encoding or for another model.
 function Conversation.recount(chat, options)
@@ -154,6 +170,45 @@ end
 function Conversation.repaired(chat, options)
   return repair.run(chat, options)
 end
+
+---- Windows ----
+
+function Conversation.open_window(chat, options)
+  return windows.open(chat, options)
+end
+
+function Conversation.window(chat, id)
+  return windows.get(chat, id)
+end
+
+function Conversation.windows(chat)
+  return windows.all(chat)
+end
+
+function Conversation.render(chat, options)
+  return render.run(chat, options, trim.look)
+end
+
+function Conversation.window_stats(chat)
+  return listing.stats(chat)
+end
+
+function Conversation.listing(chat)
+  return listing.of(chat)
+end
+
+local core_save, core_json = Conversation.save, Conversation.json
+
+--- What is not our own form has the windows' texts in the place of their items.
+function Conversation.save(chat, path, options)
+  return core_save(chat, path, options, render.written(chat))
+end
+
+function Conversation.json(chat)
+  return core_json(chat, render.written(chat))
+end
+
+---- Drafts ----
 
 function Draft.run(draft, policy, options)
   run.hand_on(draft, policy, options)

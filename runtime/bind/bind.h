@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "core/draft.h"
 #include "core/operation.h"
+#include "core/sent.h"
 #include "format/document.h"
 #include "format/edit.h"
 #include "sandbox/sandbox.h"
@@ -140,6 +141,7 @@ typedef struct Callbacks {
   int64_t now;
   bool has_clock, has_counter;
   bool busy;                 /* a callback runs: edits are refused */
+  lua_Integer sources;       /* tables of windows' functions that were ever noted (window.c) */
   int failed;                /* after STATUS_HOST: stack index of what a callback raised */
   Conversation *sole;        /* while a transaction runs: its copy, which alone may be edited */
 } Callbacks;
@@ -377,7 +379,9 @@ typedef struct Conditions {
   unsigned roles;
   bool has_since, has_before;
   int64_t since, before;
-  bool has_marked, has_matches, has_kind, has_calls;
+  bool has_marked, has_matches, has_kind, has_calls, has_obsolete, has_important;
+  bool windows, has_window, obsolete, important;   /* windows: items of windows only, */
+  Text window;                                     /* or only of this one */
   Text marked, calls;
   PartKind kind;
   TextList names, ids;
@@ -395,6 +399,13 @@ void  bind_open_batch(lua_State *L);
 int   bind_free_draft(lua_State *L);       /* the draft at 1 ends */
 void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
 void  bind_open_walk(lua_State *L);
+void  bind_open_window(lua_State *L);      /* pushes the table core.window */
+/* Is the message an item of a window in the view's list, and obsolete there? O(k log n) for k items. */
+bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
+/* The view's messages in the order in which they are sent, in a block left on the stack. */
+const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete);
+/* Of the positions, which rise, keeps those of items that are obsolete, or of those that are not; says how many. */
+uint32_t bind_keep_obsolete(lua_State *L, const View *view, bool obsolete, uint32_t *positions, uint32_t count);
 void  bind_open_message(lua_State *L);
 void  bind_open_selection(lua_State *L);
 void  bind_open_unit(lua_State *L);

@@ -19,8 +19,8 @@ static int l_tokens(lua_State *L) {
 static int l_count(lua_State *L) {
   View view = bind_view(L, 1);
   Sum sum = sequence_sum(view.list);
-  lua_Integer count = 0;
-  unsigned roles = lua_isnoneornil(L, 2) ? 0xF : bind_roles(L, 2);
+  unsigned roles = lua_isnoneornil(L, 2) ? ROLES_ALL : bind_roles(L, 2);
+  lua_Integer count = roles >> ROLE_NONE & 1 ? sum.windows : 0;
   for (unsigned role = 0; role < ROLE_COUNT; role++) {
     if (roles >> role & 1) count += sum.count[role];
   }
@@ -146,6 +146,20 @@ static bool calls_tool(const Message *message, Text name) {
   return false;
 }
 
+/* Windows and what they are: of items only. Which are obsolete the draft knows; of
+   other lists it is asked once for all (select_where). */
+static bool is_window(const View *view, const Conditions *conditions, MessageId id) {
+  const Message *message = conversation_message(view->conversation, id);
+  if (!message_is_window(message)) return false;
+  if (conditions->has_window && !text_equal(message_content(message), conditions->window)) return false;
+  if (conditions->has_obsolete && view->draft != NULL && draft_is_obsolete(view->draft, id) != conditions->obsolete) return false;
+  if (!conditions->has_important) return true;
+  const Windows *windows = conversation_windows(view->conversation);
+  uint32_t index = windows_find(windows, message_content(message));
+  bool important = index != WINDOW_NONE && windows_at(windows, index)->flags & WINDOW_IMPORTANT;
+  return important == conditions->important;
+}
+
 /* string.find(message.text, pattern) */
 static bool matches(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
   luaL_checkstack(L, 8, NULL);
@@ -167,6 +181,7 @@ bool bind_passes(lua_State *L, const View *view, const Conditions *conditions, M
   if (!field_is_among(message, FIELD_ID, conditions->ids)) return false;
   if (conditions->has_kind && !has_kind(message, conditions->kind)) return false;
   if (conditions->has_calls && !calls_tool(message, conditions->calls)) return false;
+  if (conditions->windows && !is_window(view, conditions, id)) return false;
   if (conditions->has_marked) {
     MessageId origin = store_origin(conversation_store(view->conversation), id);
     if (!marks_has(conversation_marks(view->conversation), conditions->marked, origin)) return false;
@@ -190,14 +205,35 @@ static bool read_text(lua_State *L, int index, const char *name, Text *text) {
   return true;
 }
 
+/* window = true or an id, obsolete and important = booleans: any of them asks for items of windows. */
+static void read_windows(lua_State *L, int index, Conditions *conditions) {
+  if (bind_field(L, index, "window")) {
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      conditions->has_window = true;
+      conditions->window = bind_text(L, -1);
+    } else if (!lua_isboolean(L, -1) || !lua_toboolean(L, -1)) {
+      bind_raise(L, "argument", NULL, "window: an id or true is expected, not %s", luaL_tolstring(L, -1, NULL));
+    }
+    conditions->windows = true;
+    lua_pop(L, 1);
+  }
+  conditions->has_obsolete = bind_get_field(L, index, "obsolete") != LUA_TNIL;
+  conditions->has_important = bind_get_field(L, index, "important") != LUA_TNIL;
+  lua_pop(L, 2);
+  conditions->obsolete = bind_flag_field(L, index, "obsolete", false);
+  conditions->important = bind_flag_field(L, index, "important", false);
+  conditions->windows |= conditions->has_obsolete || conditions->has_important;
+  if (conditions->windows) conditions->roles &= 1u << ROLE_NONE;
+}
+
 Conditions bind_conditions(lua_State *L, int index, const char *what, const char *const *names) {
-  Conditions conditions = {.table = lua_absindex(L, index), .roles = 0xF};
+  Conditions conditions = {.table = lua_absindex(L, index), .roles = ROLES_ALL};
   Text pattern;
   bind_check_names(L, index, what, names);
   index = conditions.table;
   if (bind_field(L, index, "role")) {
     conditions.roles = bind_roles(L, -1);
-    if (conditions.roles == 0) conditions.roles = 0xF;     /* an empty list is no condition */
+    if (conditions.roles == 0) conditions.roles = ROLES_ALL;     /* an empty list is no condition */
     lua_pop(L, 1);
   }
   conditions.has_since = read_time(L, index, "since", &conditions.since);
@@ -212,10 +248,11 @@ Conditions bind_conditions(lua_State *L, int index, const char *what, const char
   }
   conditions.names = bind_text_list(L, index, "name");
   conditions.ids = bind_text_list(L, index, "id");
+  read_windows(L, index, &conditions);
   return conditions;
 }
 
-static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name", "id", NULL};
+static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name", "id", "window", "obsolete", "important", NULL};
 
 static int by_position(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -256,6 +293,9 @@ static uint32_t *push_candidates(lua_State *L, const View *view, const Condition
 
 static int select_where(lua_State *L, const View *view, const Conditions *conditions) {
   uint32_t candidates, found = 0, *positions = push_candidates(L, view, conditions, &candidates);
+  if (conditions->has_obsolete && view->draft == NULL) {
+    candidates = bind_keep_obsolete(L, view, conditions->obsolete, positions, candidates);
+  }
   for (uint32_t i = 0; i < candidates; i++) {
     if (bind_passes(L, view, conditions, sequence_at(view->list, positions[i]))) positions[found++] = positions[i];
   }
@@ -279,7 +319,7 @@ static int l_where(lua_State *L) {
 static int l_marked(lua_State *L) {
   View view = bind_view(L, 1);
   luaL_checktype(L, 2, LUA_TSTRING);
-  Conditions conditions = {.roles = 0xF, .has_marked = true, .marked = bind_text(L, 2)};
+  Conditions conditions = {.roles = ROLES_ALL, .has_marked = true, .marked = bind_text(L, 2)};
   return select_where(L, &view, &conditions);
 }
 

@@ -252,12 +252,62 @@ static const char *const TOO_DEEP =
 
 static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
 
-/* conversation:json() -> text */
+/* By index of the window; the strings are held by a table of the stack. */
+typedef struct TextTable {
+  const Conversation *conversation;
+  const Text *texts;
+} TextTable;
+
+/* Runs below the core, so Lua is not asked. */
+static Text text_of_item(void *user, MessageId id) {
+  const TextTable *table = user;
+  Text name = message_content(conversation_message(table->conversation, id));
+  uint32_t index = windows_find(conversation_windows(table->conversation), name);
+  return index == WINDOW_NONE ? text_plain("", 0) : table->texts[index];
+}
+
+/* Texts from the table at `from`, in a block left on the stack. */
+static const Text *push_texts(lua_State *L, int from, const Windows *windows) {
+  uint32_t count = windows_count(windows);
+  Text *texts = lua_newuserdatauv(L, count * sizeof *texts + 1, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    bind_push_text(L, windows_at(windows, i)->texts[WINDOW_ID]);
+    texts[i] = lua_rawget(L, from) == LUA_TSTRING ? bind_text(L, -1) : text_plain("", 0);
+    lua_pop(L, 1);
+  }
+  return texts;
+}
+
+/* How a view is written, with what a table says of its windows (nil: it shows none). What
+   may raise comes first. */
+typedef struct ViewWriter {
+  const View *view;
+  TextTable table;
+  WindowTexts windows;
+  bool has;
+} ViewWriter;
+
+static void prepare_writer(lua_State *L, ViewWriter *writer, const View *view, int texts) {
+  *writer = (ViewWriter){.view = view, .has = lua_istable(L, texts)};
+  writer->table.conversation = view->conversation;
+  if (writer->has) writer->table.texts = push_texts(L, texts, conversation_windows(view->conversation));
+  writer->windows = (WindowTexts){.text = text_of_item, .user = &writer->table};
+}
+
+static Status write_view(const ViewWriter *writer, const Document *document, Sink sink) {
+  const View *view = writer->view;
+  return document_write_windows(document, view->conversation, view->list, writer->has ? &writer->windows : NULL, sink);
+}
+
+/* conversation:json(texts) -> text */
 static int l_json(lua_State *L) {
   View view = bind_view(L, 1);
+  lua_settop(L, 2);
   Buffer *out = bind_buffer(L);
   Sink sink = {.write = add_to_buffer, .user = out};
-  Status status = document_write(&view.handle->document, view.conversation, view.list, sink);
+  ViewWriter writer;
+  prepare_writer(L, &writer, &view, 2);
+  Status status = write_view(&writer, &view.handle->document, sink);
   if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "json: %s", TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "json");
   lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
@@ -291,19 +341,21 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
   return same ? handle->document : document_new(shape);
 }
 
-/* conversation:save(path, options) -> true | nil, message, code */
+/* conversation:save(path, options, texts) -> true | nil, message, code */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
   const char *path = luaL_checkstring(L, 2);
-  lua_settop(L, 3);
+  lua_settop(L, 4);
   Document document = document_of(L, view.handle);
   Memory memory = bind_memory(L);
-  FileWriter writer;
-  Status status = file_create(&writer, &memory, path);
+  ViewWriter writer;
+  FileWriter file;
+  prepare_writer(L, &writer, &view, 4);
+  Status status = file_create(&file, &memory, path);
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
-  Sink sink = {.write = add_to_file, .user = &writer};
-  status = document_write(&document, view.conversation, view.list, sink);
-  status = end_file(&writer, status);
+  Sink sink = {.write = add_to_file, .user = &file};
+  status = write_view(&writer, &document, sink);
+  status = end_file(&file, status);
   if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, TOO_DEEP));
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   lua_pushboolean(L, 1);
@@ -340,8 +392,10 @@ static int l_write_file(lua_State *L) {
 }
 
 void bind_open_load(lua_State *L) {
-  static const BindMethod methods[] = {
-      {"json", l_json, ""}, {"save", l_save, "path options"}, {"warnings", l_warnings, ""}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {{"json", l_json, "texts"},
+                                       {"save", l_save, "path options texts"},
+                                       {"warnings", l_warnings, ""},
+                                       {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"load", l_load, "path options"},        {"parse", l_parse, "text options"},
     {"read_file", l_read_file, "path cap"},  {"write_file", l_write_file, "path text"},

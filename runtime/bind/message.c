@@ -66,6 +66,7 @@ static void push_content(lua_State *L, const Message *message) {
   case CONTENT_NONE: lua_pushnil(L); return;
   case CONTENT_STRING: bind_push_text(L, content); return;
   case CONTENT_PARTS: bind_push_json(L, content.bytes, content.size); return;
+  case CONTENT_WINDOW: lua_pushnil(L); return;
   }
 }
 
@@ -230,12 +231,13 @@ static void push_unit(lua_State *L, Access *access) {
 typedef enum Field {
   FIELD_OF_INDEX, FIELD_OF_SEQ, FIELD_OF_ROLE, FIELD_OF_SPELLING, FIELD_OF_CONTENT, FIELD_OF_TEXT, FIELD_OF_PARTS,
   FIELD_OF_CALLS, FIELD_OF_CALL, FIELD_OF_TOKENS, FIELD_OF_AGE, FIELD_OF_MARKS, FIELD_OF_UNIT, FIELD_OF_ID,
-  FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON, FIELD_OF_COUNT
+  FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON, FIELD_OF_WINDOW,
+  FIELD_OF_OBSOLETE, FIELD_OF_COUNT
 } Field;
 
 static const char *const FIELD_NAMES[FIELD_OF_COUNT + 1] = {
   "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
-  "id", "name", "timestamp", "metadata", "reasoning", "json", NULL};
+  "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", NULL};
 
 static void push_field(lua_State *L, Access *access, Field field) {
   const Message *message = access->message;
@@ -244,8 +246,22 @@ static void push_field(lua_State *L, Access *access, Field field) {
   switch (field) {
   case FIELD_OF_INDEX: push_index(L, access); return;
   case FIELD_OF_SEQ: lua_pushinteger(L, access->handle->id); return;
-  case FIELD_OF_ROLE: lua_pushstring(L, role_name(message_role(message))); return;
-  case FIELD_OF_SPELLING: bind_push_text(L, message_role_text(message)); return;
+  case FIELD_OF_ROLE:
+    if (message_is_window(message)) lua_pushnil(L);
+    else lua_pushstring(L, role_name(message_role(message)));
+    return;
+  case FIELD_OF_SPELLING:
+    if (message_is_window(message)) lua_pushnil(L);
+    else bind_push_text(L, message_role_text(message));
+    return;
+  case FIELD_OF_WINDOW:
+    if (message_is_window(message)) bind_push_text(L, message_content(message));
+    else lua_pushnil(L);
+    return;
+  case FIELD_OF_OBSOLETE:
+    bind_view_list(L, &access->view);
+    lua_pushboolean(L, bind_is_obsolete(L, &access->view, access->handle->id));
+    return;
   case FIELD_OF_CONTENT: push_content(L, message); return;
   case FIELD_OF_TEXT: push_all_text(L, message); return;
   case FIELD_OF_PARTS: push_parts(L, message); return;

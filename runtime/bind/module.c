@@ -57,6 +57,8 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_check(L);
   bind_open_replay(L);
   bind_open_walk(L);
+  bind_open_window(L);
+  lua_setfield(L, -2, "window");
   bind_open_counter(L);
   lua_setfield(L, -2, "counter");
   bind_open_tokenizer(L);

@@ -85,7 +85,9 @@ static bool is_guarded(const UnitAccess *access) {
 
 static void push_role(lua_State *L, const UnitAccess *access) {
   MessageId first = bind_view_slot_message(&access->view, access->unit.first);
-  lua_pushstring(L, role_name(message_role(conversation_message(access->view.conversation, first))));
+  const Message *message = conversation_message(access->view.conversation, first);
+  if (message_is_window(message)) lua_pushnil(L);
+  else lua_pushstring(L, role_name(message_role(message)));
 }
 
 typedef enum UnitField {

@@ -29,8 +29,8 @@ typedef struct Walk {
   MessageId ids[];
 } Walk;
 
-static const char *const WALK_NAMES[] = {"from",  "role",      "marked",    "matches", "has",
-                                         "calls", "droppable", "skip_last", NULL};
+static const char *const WALK_NAMES[] = {"from",      "role",   "marked",   "matches",   "has", "calls", "droppable",
+                                         "skip_last", "window", "obsolete", "important", NULL};
 
 /* ---- what passes ---- */
 
@@ -120,7 +120,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   lua_settop(L, 2);
   Walk *walk = guard_userdata(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
   *walk = (Walk){.kind = kind, .conditions = conditions, .newest = newest, .droppable = droppable};
-  walk->all = conditions.roles == 0xF && !conditions.has_marked && !conditions.has_matches && !conditions.has_kind &&
+  walk->all = conditions.roles == ROLES_ALL && !conditions.has_marked && !conditions.has_matches && !conditions.has_kind &&
               !conditions.has_calls;
   note_ids(&view, walk);
   if (skip > 0) skip_last(L, &view, walk, skip);

@@ -123,9 +123,20 @@ typedef struct Sink {
   void *user;
 } Sink;
 
+/* What stands in the place of items that name windows. */
+typedef struct WindowTexts {
+  /* Its JSON as a message, valid until the writing is over; or none: size 0, and it is left out. */
+  Text (*text)(void *user, MessageId id);
+  void *user;
+} WindowTexts;
+
 /* Writes a list of the conversation's messages. Neighbours that lay together
-   are written with one call. STATUS_LIMIT, before the first call, if a message
-   would stand more than 256 levels deep. */
+   are written with one call; items of windows are left out. STATUS_LIMIT, before
+   the first call, if a message would stand more than 256 levels deep. */
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
+
+/* The same with texts in the place of items, in the order of core/sent.h. STATUS_MEMORY. */
+Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
+                              const WindowTexts *windows, Sink sink);
 
 #endif

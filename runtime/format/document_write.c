@@ -1,11 +1,13 @@
 #include <string.h>
 
+#include "core/sent.h"
 #include "format/document.h"
 
 /* Bytes that lie together are gathered and written once. */
 typedef struct Writer {
   const Document *document;
   const Conversation *conversation;
+  const WindowTexts *windows;      /* NULL: items are left out */
   Sink sink;
   const char *from, *to;     /* gathered */
   MessageId before;          /* written last; 0: none */
@@ -48,11 +50,15 @@ static Text gap_of(const Writer *writer, MessageId id) {
 
 static Status put_message(Writer *writer, MessageId id) {
   Status status = STATUS_OK;
+  Text raw = message_raw(conversation_message(writer->conversation, id));
+  if (message_is_window(conversation_message(writer->conversation, id))) {
+    raw = writer->windows == NULL ? text_plain("", 0) : writer->windows->text(writer->windows->user, id);
+    if (raw.size == 0) return STATUS_OK;
+  }
   if (writer->before != 0) {
     Text gap = gap_of(writer, id);
     status = put(writer, gap.bytes, gap.size);
   }
-  Text raw = message_raw(conversation_message(writer->conversation, id));
   writer->before = id;
   return status == STATUS_OK ? put(writer, raw.bytes, raw.size) : status;
 }
@@ -75,14 +81,36 @@ static bool all_fit(const Document *document, const Conversation *conversation, 
   return true;
 }
 
-Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink) {
-  Writer writer = {.document = document, .conversation = conversation, .sink = sink};
-  if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
-  Status status = put(&writer, document->before.bytes, document->before.size);
+static Status put_list(Writer *writer, const Sequence *list) {
+  Status status = STATUS_OK;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = put_message(&writer, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = put_message(writer, walk.ids[i]);
   }
+  return status;
+}
+
+static Status put_sent(Writer *writer, const Sequence *list) {
+  const Conversation *conversation = writer->conversation;
+  Sent sent;
+  Status status = sent_of(conversation_memory(conversation), conversation_windows(conversation),
+                          conversation_store(conversation), list, false, &sent);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = 0; i < sent.count && status == STATUS_OK; i++) status = put_message(writer, sent.ids[i]);
+  sent_free(&sent);
+  return status;
+}
+
+Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink) {
+  return document_write_windows(document, conversation, list, NULL, sink);
+}
+
+Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
+                              const WindowTexts *windows, Sink sink) {
+  Writer writer = {.document = document, .conversation = conversation, .windows = windows, .sink = sink};
+  if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
+  Status status = put(&writer, document->before.bytes, document->before.size);
+  if (status == STATUS_OK) status = windows == NULL ? put_list(&writer, list) : put_sent(&writer, list);
   /* JSONL without messages has no line to end. */
   bool ends = status == STATUS_OK && (document->shape != DOCUMENT_JSONL || writer.before != 0 || document->count == 0);
   if (ends) status = put(&writer, document->after.bytes, document->after.size);

@@ -7,6 +7,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
+local log = require "ebb.support.log"
 local ebb = helper.ebb
 
 local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
@@ -55,6 +56,7 @@ end
 local function new_world()
   current = nil
   local chat = helper.conversation(HISTORY, { clock = clock, counter = count })
+  local window = chat:open_window { id = "w", content = function() meddle() return "x" end }
   chat:checkpoint "begin"
   chat:truncate { remove_first = 1 }
   local discarded, committed = chat:draft(), chat:draft { guards = false }
@@ -62,9 +64,10 @@ local function new_world()
   core.draft.discard(discarded)
   committed:drop(1)
   core.draft.commit(committed, { operation = "trim", description = "" })
-  local draft = chat:draft { guards = false }
   local copy
   core.transaction(chat, function(inner) copy = inner end)
+  local windows = chat:open_window { id = "v", content = { { window = "w" }, { "item", id = 1 } } }
+  local draft = chat:draft { guards = false }
   local unit
   for found in draft:units {} do unit = found end
   local turn
@@ -74,6 +77,7 @@ local function new_world()
     copy = copy, empty = ebb.conversation(), parsed = ebb.parse "[]",
     batch = chat:batch(0), draft = draft, discarded = discarded, committed = committed,
     message = chat[1], drafted = draft[2], gone = gone, unit = unit, turn = turn,
+    window = window, windows = windows,
     selection = chat:where { role = "user" }, nothing = chat:recent("user", 0), ledger = core.draft.ledger(draft),
     tokenizer = tokenizer,
   }
@@ -84,7 +88,7 @@ end
 local function whole(chat)
   if core.type(chat) ~= "Conversation" or not pcall(chat.stats, chat) then return end
   local again = assert(ebb.parse(chat:json()))
-  assert(#again == #chat, "what was written has another length")
+  assert(#again == #chat:render(), "what was written has another length")
   for i = 1, #chat do
     assert(type(chat[i].text) == "string")
   end
@@ -114,6 +118,7 @@ local NAMES = {
   "has", "calls", "from", "skip_last", "droppable", "to", "keep", "reason", "guards", "budget", "reserve", "policy",
   "dry_run", "encoding", "counter", "clock", "limit", "on_limit", "tools", "tools_heading", "model",
   "max_message", "max_file", "indent", "raw",
+  "window", "obsolete", "important", "closable", "actions", "refresh", "render", "hidden", "item", "max_tokens",
   "dialect", "shape", "operation", "description", "name", "id", "tool_calls", "tool_call_id", "metadata", "text",
 }
 
@@ -234,7 +239,7 @@ local function all_functions()
   end
   for _, space in ipairs {
     { "ebb", core }, { "ebb", ebb }, { "ebb.json", core.json }, { "core.draft", core.draft },
-    { "core.vocab", core.vocab },
+    { "core.vocab", core.vocab }, { "core.window", core.window },
   } do
     for name, run in pairs(space[2]) do
       add(space[1] .. "." .. name, run, parameters_of(space[1], name))
@@ -258,7 +263,7 @@ local OWNERS = {
   Conversation = { "chat", "chat", "chat", "fork", "stolen", "copy", "empty", "parsed" }, Batch = { "batch" },
   Draft = { "draft", "draft", "draft", "discarded", "committed" }, Message = { "message", "drafted", "gone" },
   Selection = { "selection", "nothing" }, Unit = { "unit" }, Turn = { "turn" }, Ledger = { "ledger" },
-  Tokenizer = { "tokenizer" },
+  Tokenizer = { "tokenizer" }, Window = { "window", "windows" },
 }
 
 local MESSAGES = { "message", "drafted", "unit", "turn", "selection", "gone" }
@@ -332,7 +337,10 @@ end
 ---- The tests ----
 
 describe("wrong arguments (SEED=" .. seed .. ")", function()
+  local log_before
+
   setup(function()
+    log_before = log.to(function() end)   -- windows that there are not
     folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder))
@@ -346,7 +354,10 @@ describe("wrong arguments (SEED=" .. seed .. ")", function()
     tokenizer = assert(core.tokenizer(folder .. "/small.vocab"))
   end)
 
-  teardown(function() os.execute("rm -rf " .. folder) end)
+  teardown(function()
+    log.to(log_before)
+    os.execute("rm -rf " .. folder)
+  end)
 
   it("of every function are refused or borne", function()
     local worked, names = 0, {}   -- names: of what was called

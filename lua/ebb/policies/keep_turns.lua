@@ -1,7 +1,8 @@
 --- Trim policy: obsolete items go first, the last turns go last.
 --
 --     goes first   obsolete items                          the oldest first
---          |       units before the last `turns` turns     the oldest first
+--          |       units before the last `turns` turns, and
+--          |       unimportant windows among them          the oldest first
 --          |       active windows before them              the oldest first
 --     goes last    the last turns                          the oldest first
 --     never        what is guarded
@@ -22,10 +23,13 @@ local function border_of(draft, count)
   return border
 end
 
---- The positions of units with a mark, as a set.
-local function marked(draft, mark)
+--- The positions of units that pass one walk or the other, as a set.
+local function places_of(draft, walk, other)
   local set = {}
-  for unit in draft:units { marked = mark } do
+  for unit in draft:units(walk) do
+    set[unit.first] = true
+  end
+  for unit in draft:units(other) do
     set[unit.first] = true
   end
   return set
@@ -34,7 +38,8 @@ end
 --- Positions hold until the first drop, so all is sorted before it.
 local function sort_units(draft, options)
   local border = border_of(draft, options.turns)
-  local obsolete, windows = marked(draft, options.obsolete), marked(draft, options.window)
+  local obsolete = places_of(draft, { obsolete = true }, { marked = options.obsolete })
+  local windows = places_of(draft, { important = true }, { marked = options.window })
   local shelf = { obsolete = {}, old = {}, windows = {}, recent = {} }
   for unit in draft:units { droppable = true } do
     local at = unit.first
@@ -58,14 +63,15 @@ return {
   summary = "drop what is obsolete, then old turns; the last turns go last of all",
   options = {
     turns = { type = "integer", default = 3, min = 0, help = "newest turns that are protected" },
-    window = { type = "string", default = "window", help = "mark of items that show a window" },
-    obsolete = { type = "string", default = "obsolete", help = "mark of items that a newer one makes worthless" },
+    window = { type = "string", default = "window", help = "mark of messages that count as windows" },
+    obsolete = { type = "string", default = "obsolete", help = "mark of messages that count as obsolete" },
   },
   help = [[
 A turn runs from a user message to the next. What goes, in this order and no more
-than needed: obsolete items, wherever they stand; units before the last `turns`
-turns; active windows among those; and only then units of the last turns, so that a
-conversation with one user message (an agent at work) is trimmed too.
+than needed: obsolete items of windows, wherever they stand; units before the last
+`turns` turns, with windows that are not important; active windows among those; and
+only then units of the last turns, so that a conversation with one user message (an
+agent at work) is trimmed too.
 
 Kept whatever happens: what is guarded (system, pinned, a call without its
 results, the last user message).]],

@@ -1,5 +1,6 @@
 --- chat:trim: policies edit a draft until it fits; then it becomes one batch.
 --
+--     windows are rendered, so that they weigh what will be sent
 --     draft = a private fork on which guards hold
 --     guarded part > budget?      cannot_fit, nothing has run
 --     for each policy: run it     a later one only while over budget
@@ -15,6 +16,7 @@ local models = require "ebb.models"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
+local render = require "ebb.windows.render"
 local running = require "ebb.policies.run"
 local sandbox_file = require "ebb.support.sandbox_file"
 
@@ -202,6 +204,17 @@ local function finish(...)
   return nil, report, message, code
 end
 
+--- The draft of a trim, with the policies that shall edit it.
+local function start(chat, asked, texts)
+  local draft = chat:draft { guards = asked.guards, by = asked.counter }
+  render.weigh(draft, texts)
+  local measure = measure_of(chat, asked)
+  return running.open {
+    draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
+    budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
+  }
+end
+
 ---@param chat ebb.Conversation
 ---@param given? ebb.Trim
 ---@return ebb.TrimReport? report
@@ -211,17 +224,33 @@ function trim.run(chat, given)
   local asked = read_options(chat, given)
   local steps, why, what = resolve(asked.policy, asked.loading)
   if not steps then return nil, why, what end
-  local draft = chat:draft { guards = asked.guards, by = asked.counter }
-  local measure = measure_of(chat, asked)
-  local run = running.open {
-    draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
-    budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
-  }
+  local run = start(chat, asked, (render.texts(chat)))
+  local draft = run.draft
 
   local raised, report, message, code = finish(chat, run, steps, asked)
   if not report or asked.dry_run then core.draft.discard(draft) end
   if raised then error(raised, 0) end
   return report, message, code
+end
+
+--- Runs policies until it fits, lets `use` look at the draft, and changes nothing.
+---@param chat ebb.Conversation
+---@param given ebb.Trim
+---@param texts? table<string, string>    of the windows, as they were rendered
+---@param use fun(draft: ebb.Draft)
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function trim.look(chat, given, texts, use)
+  local asked = read_options(chat, given)
+  local run = start(chat, asked, texts)
+  local ok, done, message, code = pcall(shape, run, (resolve(asked.policy, asked.loading)))
+  local used, problem = true, nil
+  if ok and done then used, problem = pcall(use, run.draft) end
+  core.draft.discard(run.draft)
+  if not ok then error(done, 0) end
+  if not used then error(problem, 0) end
+  return done, message, code
 end
 
 return trim

@@ -1,0 +1,276 @@
+--- Windows of a conversation, as scripts have them.
+--
+-- A window lives beside the batches: it is opened, updated, hidden, closed, and a
+-- rollback does none of that. What shows it are items of the list, messages that
+-- name it; `open_window` appends one, and so does an update of a window whose
+-- refresh is "append". All state is the core's; a Window is a name for it.
+
+local core = require "ebb.support.core"
+local elements = require "ebb.windows.elements"
+local option_check = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local views = require "ebb.windows.view"
+local whole = require "ebb.support.whole"
+
+local windows = {}
+
+windows.ID_MAX = 256         -- bytes
+windows.ACTIONS_MAX = 256    -- of one window
+
+---- What a caller gives, as the core keeps it ----
+
+local OPTIONS = {
+  "id", "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden", "item",
+}
+local UPDATES = { "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden" }
+local ACTION_FIELDS = { "id", "label", "params", "run" }
+local FLAGS = { "closable", "pinned", "important", "hidden" }
+
+local function expect(value, wanted, name)
+  if type(value) ~= wanted then refuse("argument", ("%s: a %s is expected, not %s"):format(name, wanted, type(value))) end
+  return value
+end
+
+local function check_id(id)
+  expect(id, "string", "id")
+  if id == "" or #id > windows.ID_MAX then
+    refuse("argument", ("id: 1 to %d bytes are expected, not %d"):format(windows.ID_MAX, #id))
+  end
+  return id
+end
+
+local function put_content(fields, content)
+  local kind = type(content)
+  fields.functions = fields.functions or {}
+  fields.functions.content = nil
+  if kind == "string" then
+    fields.kind, fields.content = content == "" and "empty" or "text", content
+  elseif kind == "table" then
+    fields.kind, fields.content = "elements", elements.encode(elements.copy(content))
+  elseif kind == "function" then
+    fields.kind, fields.content, fields.functions.content = "source", nil, content
+  else
+    refuse("argument", "content: text, elements or a function is expected, not " .. kind)
+  end
+end
+
+local function check_action(action, seen)
+  option_check.names(expect(action, "table", "action"), ACTION_FIELDS, "action")
+  local id = expect(action.id, "string", "action id")
+  if id == "" or seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
+  if id:lower() == "close" then refuse("argument", "action id 'close' is built in", "closable = true lists it") end
+  if action.label ~= nil then expect(action.label, "string", "label of action " .. id) end
+  if action.params ~= nil then expect(action.params, "string", "params of action " .. id) end
+  if action.run ~= nil then expect(action.run, "function", "run of action " .. id) end
+  seen[id] = true
+  return { id = id, label = action.label, params = action.params }
+end
+
+local function put_actions(fields, actions)
+  local list, runs, seen = core.json.array {}, {}, {}
+  if #expect(actions, "table", "actions") > windows.ACTIONS_MAX then
+    refuse("limit", ("actions: more than %d"):format(windows.ACTIONS_MAX))
+  end
+  for i, action in ipairs(actions) do
+    list[i] = check_action(action, seen)
+    runs[list[i].id] = action.run
+  end
+  fields.actions = core.json.encode(list)
+  fields.functions = fields.functions or {}
+  fields.functions.actions = runs
+end
+
+local function put_choice(fields, given, name, field, choices)
+  local value = given[name]
+  if value == nil then return end
+  if value ~= choices[1] and value ~= choices[2] then
+    refuse("argument", ("%s is '%s' or '%s', not %s"):format(name, choices[1], choices[2], tostring(value)))
+  end
+  fields[field] = value == choices[2]
+end
+
+--- Puts what is given over the fields as they are.
+local function merge(fields, given)
+  if given.description ~= nil then fields.description = expect(given.description, "string", "description") end
+  if given.content ~= nil then put_content(fields, given.content) end
+  if given.actions ~= nil then put_actions(fields, given.actions) end
+  for _, flag in ipairs(FLAGS) do
+    if given[flag] ~= nil then fields[flag] = expect(given[flag], "boolean", flag) end
+  end
+  put_choice(fields, given, "render", "compact", { "full", "compact" })
+  put_choice(fields, given, "refresh", "append", { "in_place", "append" })
+  return fields
+end
+
+--- Functions are in tables of their own, which another version of the window may have too.
+local function copy_functions(functions)
+  if not functions then return nil end
+  return { content = functions.content, actions = functions.actions }
+end
+
+local function state_of(chat, id)
+  local state = core.window.get(chat, id)
+  if state then state.functions = copy_functions(state.functions) end
+  return state
+end
+
+--- What put takes: all but what the core says itself.
+local function put(chat, state)
+  state.created, state.updated, state.version = nil, nil, nil
+  local functions = state.functions
+  if functions and not functions.content and not next(functions.actions or {}) then state.functions = nil end
+  core.window.put(chat, state)
+end
+
+---- Windows ----
+
+---@class ebb.Window
+local Window = {}
+
+local FIELDS = {
+  id = true, description = true, pinned = true, important = true, closable = true, hidden = true, closed = true,
+  created = true, updated = true, version = true, summary = true,
+}
+
+local DERIVED = {
+  content = function(state)
+    if state.kind == "source" then return state.functions and state.functions.content end
+    if state.kind == "elements" then return elements.decode(state.content) end
+    return state.content
+  end,
+  actions = function(state)
+    return state.actions ~= "" and core.json.decode(state.actions) or {}
+  end,
+  render = function(state) return state.compact and "compact" or "full" end,
+  refresh = function(state) return state.append and "append" or "in_place" end,
+}
+
+local meta = { __metatable = false, __name = "Window" }
+
+function meta.__index(window, key)
+  if Window[key] then return Window[key] end
+  local state = core.window.get(rawget(window, "chat"), rawget(window, "name"))
+  if FIELDS[key] then return state[key] end
+  if DERIVED[key] then return DERIVED[key](state) end
+  return refuse("unknown_name", ("a Window has no field '%s'"):format(tostring(key)))
+end
+
+function meta.__newindex(_, key)
+  refuse("argument", ("the field '%s' is not set so"):format(tostring(key)), "window:update { ... }")
+end
+
+function meta.__eq(a, b)
+  return rawget(a, "chat") == rawget(b, "chat") and rawget(a, "name") == rawget(b, "name")
+end
+
+function meta.__tostring(window)
+  return ("window '%s'%s"):format(window.id, window.closed and " (closed)" or "")
+end
+
+local function handle(chat, id)
+  return setmetatable({ chat = chat, name = id }, meta)
+end
+
+--- Where windows and their items change together, all of it happens or nothing.
+local function with_item(chat, id, run)
+  whole(chat, function(copy)
+    run(copy)
+    copy:append { type = "window", window = id }
+  end)
+end
+
+function Window.update(window, fields)
+  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  local state = state_of(chat, id)
+  if state.closed then refuse("closed", ("window '%s' is closed"):format(id), "chat:open_window { id = ... } opens it anew") end
+  if fields ~= nil then
+    option_check.names(expect(fields, "table", "update"), UPDATES, "update")
+    merge(state, fields)
+  end
+  if state.append then
+    with_item(chat, id, function(copy) put(copy, state) end)
+  else
+    put(chat, state)
+  end
+  return window
+end
+
+local function set(window, name, value)
+  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  local state = state_of(chat, id)
+  if state[name] ~= value then
+    state[name] = value
+    put(chat, state)
+  end
+  return window
+end
+
+function Window.close(window, summary)
+  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  if summary ~= nil then expect(summary, "string", "summary") end
+  local state = state_of(chat, id)
+  if state.closed then return window end
+  state.closed, state.summary = true, summary
+  put(chat, state)
+  return window
+end
+
+function Window.hide(window) return set(window, "hidden", true) end
+
+function Window.show(window) return set(window, "hidden", false) end
+
+function Window.pin(window, flag)
+  if flag ~= nil then expect(flag, "boolean", "pin") end
+  return set(window, "pinned", flag ~= false)
+end
+
+function Window.view(window)
+  return views.of(views.pass(rawget(window, "chat")), rawget(window, "name"))
+end
+
+function Window.markup(window)
+  return views.markup(views.pass(rawget(window, "chat")), rawget(window, "name"))
+end
+
+function Window.handler(window, action)
+  local state = core.window.get(rawget(window, "chat"), rawget(window, "name"))
+  local runs = state.functions and state.functions.actions
+  return runs and runs[action] or nil
+end
+
+core.methods.Window = Window
+
+---- Of a conversation ----
+
+--- Opens a window, and appends an item that shows it.
+function windows.open(chat, given)
+  option_check.names(expect(given, "table", "open_window"), OPTIONS, "open_window")
+  local id = check_id(given.id)
+  if given.item ~= nil then expect(given.item, "boolean", "item") end
+  local before = core.window.get(chat, id)
+  if before and not before.closed then
+    refuse("exists", ("there is a window '%s'"):format(id), "chat:window(id):update { ... }")
+  end
+  local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, given)
+  if given.item == false then
+    put(chat, state)
+  else
+    with_item(chat, id, function(copy) put(copy, state) end)
+  end
+  return handle(chat, id)
+end
+
+function windows.get(chat, id)
+  if not core.window.get(chat, id) then return nil end
+  return handle(chat, id)
+end
+
+function windows.all(chat)
+  local list = core.window.ids(chat)
+  for i, id in ipairs(list) do
+    list[i] = handle(chat, id)
+  end
+  return list
+end
+
+return windows

@@ -1,0 +1,127 @@
+--- Lists as they are sent: items of windows become user messages with their state.
+--
+--     texts   what each window that is shown reads now; made once, so that what
+--             is counted is what is sent
+--     weights what these cost in a draft, put there before anything is trimmed
+--     list    the messages, with the texts in the place of items; what stands
+--             between a call and its results comes behind them
+--
+-- An item of a window that there is not is left out, with a line in the log.
+
+local core = require "ebb.support.core"
+local log = require "ebb.support.log"
+local option_check = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local views = require "ebb.windows.view"
+
+local render = {}
+
+--- The markup of each window that an item of the list shows; nil where there are no items.
+---@param chat ebb.Conversation
+---@param all? boolean              also of obsolete items and closed windows
+---@return table<string, string|false>?
+---@return { position: integer, window: string }[] missing      the items of windows that there are not
+function render.texts(chat, all)
+  local missing = {}
+  if core.window.count(chat) == 0 then return nil, missing end
+  local texts, pass = {}, views.pass(chat)
+  for _, item in ipairs(core.window.items(chat)) do
+    local id = item.window
+    if item.missing then
+      missing[#missing + 1] = item
+    elseif texts[id] == nil and (all or not item.obsolete) then
+      texts[id] = not core.window.get(chat, id).hidden and views.markup(pass, id)
+    end
+  end
+  return texts, missing
+end
+
+local function tell(missing)
+  for _, item in ipairs(missing) do
+    log.write(("ebb: message %d names window '%s', which there is not: it is left out"):format(item.position, item.window))
+  end
+end
+
+--- Says in a draft what the windows weigh. Their markup counts as the user message that it becomes.
+---@param draft ebb.Draft
+---@param texts? table<string, string>
+function render.weigh(draft, texts)
+  if not texts then return end
+  local tokens = {}
+  for id, text in pairs(texts) do
+    if text then tokens[id] = draft:cost { role = "user", content = text } end
+  end
+  core.window.weigh(draft, tokens)
+end
+
+--- Tokens of the request with its windows, by a counter of options or the chat's own.
+---@param chat ebb.Conversation
+---@param counter? table
+---@return integer tokens
+---@return string trust
+function render.tokens(chat, counter)
+  local texts = (render.texts(chat))
+  local draft = chat:draft { guards = false, by = counter }
+  render.weigh(draft, texts)
+  local tokens, trust = draft:tokens()
+  core.draft.discard(draft)
+  return counter and tokens or core.counter.calibrated(chat, tokens), trust
+end
+
+---- chat:render ----
+
+local NAMES = { "max_tokens", "include_system", "include_obsolete" }
+
+local function flag(value, name, default)
+  if value == nil then return default end
+  if type(value) ~= "boolean" then refuse("argument", ("%s is true or false, not %s"):format(name, tostring(value))) end
+  return value
+end
+
+local function system_tokens(chat)
+  return chat:where({ role = "system" }):tokens()
+end
+
+--- The messages as they are sent. `shrink` runs a policy in a draft until it fits, and
+--- calls its last argument with it: what is rendered stays as it is.
+---@param chat ebb.Conversation
+---@param options? { max_tokens?: integer, include_system?: boolean, include_obsolete?: boolean }
+---@param shrink fun(chat: ebb.Conversation, options: table, texts: table?, use: fun(draft: ebb.Draft))
+---@return table[]? messages
+---@return string? message
+---@return string? code
+function render.run(chat, options, shrink)
+  options = options or {}
+  option_check.names(options, NAMES, "render")
+  local system = flag(options.include_system, "include_system", true)
+  local obsolete = flag(options.include_obsolete, "include_obsolete", false)
+  local texts, missing = render.texts(chat, obsolete)
+  tell(missing)
+  if options.max_tokens == nil then return core.window.messages(chat, texts or {}, system, obsolete) end
+  local max = math.tointeger(options.max_tokens)
+  if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
+  local list
+  local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are not sent
+  local report, why, code = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
+    list = core.window.messages(draft, texts or {}, system, obsolete)
+  end)
+  if not report then return nil, why, code end
+  return list
+end
+
+--- The JSON of what an item becomes in a file of another dialect than ours, by the ids of
+--- windows; nil where there are no items.
+---@param chat ebb.Conversation
+---@return table<string, string>?
+function render.written(chat)
+  local texts, missing = render.texts(chat)
+  if not texts then return nil end
+  tell(missing)
+  local written = {}
+  for id, text in pairs(texts) do
+    written[id] = text and ('{"role":"user","content":%s}'):format(core.json.encode(text)) or nil
+  end
+  return written
+end
+
+return render

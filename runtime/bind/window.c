@@ -1,0 +1,395 @@
+/*
+** Windows: the table of a conversation, and the items of a list. What a window
+** is made of and how it is shown, the library decides (lua/ebb/windows); here
+** stands what must be exact: which item is obsolete, and the list in its order.
+**
+** Functions that a caller gives (a content, what actions run) are held in tables
+** by number, in `windows` beside the caller's other functions, which forks share.
+** A window names its table by the number; no number is used twice, for a fork may
+** still have the window as it was.
+*/
+#include <string.h>
+
+#include "bind/bind.h"
+#include "sandbox/guard.h"
+#include "sandbox/sandbox.h"
+
+/* ---- functions ---- */
+
+/* Pushes the table of tables. */
+static void push_sources(lua_State *L, int conversation) {
+  lua_getiuservalue(L, conversation, BIND_FUNCTIONS);
+  if (bind_get_field(L, -1, "windows") == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "windows");
+  }
+  lua_remove(L, -2);
+}
+
+/* Notes the table at `index` under a new number; 0 for nil. */
+static uint64_t note_source(lua_State *L, int index, Callbacks *callbacks) {
+  if (lua_isnil(L, index)) return 0;
+  luaL_checktype(L, index, LUA_TTABLE);
+  push_sources(L, 1);
+  lua_pushvalue(L, index);
+  lua_rawseti(L, -2, ++callbacks->sources);
+  lua_pop(L, 1);
+  return (uint64_t)callbacks->sources;
+}
+
+/* Needs no memory. */
+static void drop_source(lua_State *L, uint64_t source) {
+  if (source == 0) return;
+  push_sources(L, 1);
+  lua_pushnil(L);
+  lua_rawseti(L, -2, (lua_Integer)source);
+  lua_pop(L, 1);
+}
+
+/* ---- putting and getting ---- */
+
+static const struct {
+  const char *name;
+  WindowFlag flag;
+} FLAGS[] = {
+  {"closable", WINDOW_CLOSABLE}, {"pinned", WINDOW_PINNED}, {"important", WINDOW_IMPORTANT}, {"compact", WINDOW_COMPACT},
+  {"append", WINDOW_APPEND},     {"hidden", WINDOW_HIDDEN}, {"closed", WINDOW_CLOSED},
+};
+#define FLAG_COUNT (sizeof FLAGS / sizeof *FLAGS)
+
+static const char *const TEXTS[WINDOW_TEXTS] = {"id", "description", "content", "actions", "summary"};
+static const char *const KINDS[] = {"empty", "text", "elements", "source", NULL};
+
+/* The fields of the table at 2; texts are held by it. */
+static void read_window(lua_State *L, Window *window) {
+  for (int i = 0; i < WINDOW_TEXTS; i++) {
+    window->texts[i] = text_plain("", 0);
+    if (!bind_field(L, 2, TEXTS[i])) continue;
+    luaL_checktype(L, -1, LUA_TSTRING);
+    Text text = window->texts[i] = bind_text(L, -1);
+    size_t valid = utf8_check(text.bytes, text.size);
+    if (valid < text.size) {
+      bind_raise(L, status_code(STATUS_ENCODING), NULL, "%s: byte %I: expected UTF-8", TEXTS[i], (lua_Integer)valid + 1);
+    }
+    lua_pop(L, 1);
+  }
+  for (size_t i = 0; i < FLAG_COUNT; i++) {
+    if (bind_flag_field(L, 2, FLAGS[i].name, false)) window->flags |= FLAGS[i].flag;
+  }
+  bind_get_field(L, 2, "kind");
+  window->content = (WindowContent)luaL_checkoption(L, -1, "empty", KINDS);
+  lua_pop(L, 1);
+}
+
+/* put(conversation, {id, kind, content, .., opened, functions}): makes a window or
+   takes its place; opened: its life begins now */
+static int l_put(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  lua_settop(L, 2);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const Windows *windows = conversation_windows(handle->conversation);
+  Window window = {.version = 1};
+  read_window(L, &window);
+  uint32_t index = windows_find(windows, window.texts[WINDOW_ID]);
+  const Window *before = index == WINDOW_NONE ? NULL : windows_at(windows, index);
+  uint64_t released = before != NULL && windows_is_sole(windows, index) ? before->source : 0;
+  window.updated = window.created = store_count(conversation_store(handle->conversation));
+  if (before != NULL) window.version = before->version + 1;
+  if (before != NULL && !bind_flag_field(L, 2, "opened", false)) window.created = before->created;
+  bind_get_field(L, 2, "functions");
+  window.source = note_source(L, 3, handle->callbacks);
+  Status status = conversation_put_window(handle->conversation, &window);
+  drop_source(L, status == STATUS_OK ? released : window.source);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "window");
+}
+
+/* get(conversation, id) -> {id, kind, content, .., functions} | nil */
+static int l_get(lua_State *L) {
+  const ConversationHandle *handle = bind_check_conversation(L, 1);
+  const Windows *windows = conversation_windows(handle->conversation);
+  luaL_checktype(L, 2, LUA_TSTRING);
+  uint32_t index = windows_find(windows, bind_text(L, 2));
+  if (index == WINDOW_NONE) return 0;
+  const Window *window = windows_at(windows, index);
+  guard_charge_bytes(L, window->texts[WINDOW_CONTENT].size + window->texts[WINDOW_ACTIONS].size);
+  lua_createtable(L, 0, 20);
+  for (int i = 0; i < WINDOW_TEXTS; i++) bind_set_text(L, TEXTS[i], window->texts[i]);
+  for (size_t i = 0; i < FLAG_COUNT; i++) {
+    lua_pushboolean(L, (window->flags & FLAGS[i].flag) != 0);
+    lua_setfield(L, -2, FLAGS[i].name);
+  }
+  bind_set_text(L, "kind", text_of(KINDS[window->content]));
+  bind_set_integer(L, "created", window->created);
+  bind_set_integer(L, "updated", window->updated);
+  bind_set_integer(L, "version", window->version);
+  if (window->source == 0) return 1;
+  push_sources(L, 1);
+  lua_rawgeti(L, -1, (lua_Integer)window->source);
+  lua_setfield(L, -3, "functions");
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* ids(conversation) -> list, in order of their creation */
+static int l_ids(lua_State *L) {
+  const Windows *windows = conversation_windows(bind_check_conversation(L, 1)->conversation);
+  uint32_t count = windows_count(windows);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    bind_push_text(L, windows_at(windows, i)->texts[WINDOW_ID]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* ---- items ---- */
+
+static const BindType ITEMS = {"WindowItems"};
+
+static int l_free_items(lua_State *L) {
+  WindowItems *items = lua_touserdata(L, 1);
+  if (items->list != NULL) window_items_free(items);
+  return 0;
+}
+
+/* The items of a view's list, in a block left on the stack. */
+static const WindowItems *push_items(lua_State *L, const View *view) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ITEMS) == LUA_TNIL) bind_type(L, &ITEMS, NULL, NULL, l_free_items);
+  lua_pop(L, 1);
+  WindowItems *items = bind_new(L, &ITEMS, sizeof *items, 0);
+  guard_charge(L, (uint64_t)sequence_sum(view->list).windows * 8);
+  Status status = window_items(conversation_memory(view->conversation), conversation_windows(view->conversation),
+                               conversation_store(view->conversation), view->list, items);
+  if (status != STATUS_OK) bind_raise_status(L, status, "windows");
+  return items;
+}
+
+bool bind_is_obsolete(lua_State *L, const View *view, MessageId id) {
+  if (!message_is_window(conversation_message(view->conversation, id))) return false;
+  if (view->draft != NULL) return draft_is_obsolete(view->draft, id);
+  const WindowItems *items = push_items(L, view);
+  bool obsolete = false;
+  for (uint32_t i = 0; i < items->count; i++) obsolete |= items->list[i].id == id && items->list[i].obsolete;
+  lua_pop(L, 1);
+  return obsolete;
+}
+
+uint32_t bind_keep_obsolete(lua_State *L, const View *view, bool obsolete, uint32_t *positions, uint32_t count) {
+  const WindowItems *items = push_items(L, view);
+  uint32_t kept = 0, item = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    while (item < items->count && items->list[item].position < positions[i]) item++;
+    bool is_item = item < items->count && items->list[item].position == positions[i];
+    if (is_item && items->list[item].obsolete == obsolete) positions[kept++] = positions[i];
+  }
+  lua_pop(L, 1);
+  return kept;
+}
+
+/* items(list) -> list of {position, window, obsolete, missing}, one per item of a window */
+static int l_items(lua_State *L) {
+  View view = bind_view(L, 1);
+  const WindowItems *items = push_items(L, &view);
+  lua_createtable(L, (int)items->count, 0);
+  for (uint32_t i = 0; i < items->count; i++) {
+    const WindowItem *item = &items->list[i];
+    lua_createtable(L, 0, 4);
+    bind_set_integer(L, "position", (lua_Integer)item->position + 1);
+    bind_set_text(L, "window", message_content(conversation_message(view.conversation, item->id)));
+    lua_pushboolean(L, item->obsolete);
+    lua_setfield(L, -2, "obsolete");
+    lua_pushboolean(L, item->window == WINDOW_NONE);
+    lua_setfield(L, -2, "missing");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* count(list) -> items of windows in it, in O(1) */
+static int l_count(lua_State *L) {
+  lua_pushinteger(L, sequence_sum(bind_view(L, 1).list).windows);
+  return 1;
+}
+
+/* conversation:active() -> Selection of what is not obsolete */
+static int l_active(lua_State *L) {
+  View view = bind_view(L, 1);
+  const WindowItems *items = push_items(L, &view);
+  uint32_t count = sequence_count(view.list), next = 0;
+  Selection *selection = bind_new_selection(L, 1, count);
+  SequenceWalk walk = sequence_walk(view.list, 0, count);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      bool item = next < items->count && items->list[next].position == walk.index + i;
+      if (item && items->list[next++].obsolete) continue;
+      selection->items[selection->count++] = (Selected){.id = walk.ids[i], .position = walk.index + i};
+    }
+  }
+  return 1;
+}
+
+/* conversation:current_seq() -> seq of the newest message of the store; 0: none */
+static int l_current_seq(lua_State *L) {
+  lua_pushinteger(L, store_count(conversation_store(bind_check_conversation(L, 1)->conversation)));
+  return 1;
+}
+
+/* ---- lists as they are sent ---- */
+
+static const BindType SENT = {"Sent"};
+
+static int l_free_sent(lua_State *L) {
+  Sent *sent = lua_touserdata(L, 1);
+  if (sent->ids != NULL) sent_free(sent);
+  return 0;
+}
+
+const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SENT) == LUA_TNIL) bind_type(L, &SENT, NULL, NULL, l_free_sent);
+  lua_pop(L, 1);
+  Sent *sent = bind_new(L, &SENT, sizeof *sent, 0);
+  Status status = sent_of(conversation_memory(view->conversation), conversation_windows(view->conversation),
+                          conversation_store(view->conversation), view->list, obsolete, sent);
+  if (status != STATUS_OK) bind_raise_status(L, status, "windows");
+  return sent;
+}
+
+/* As a table; most messages have nothing but a role and a content. */
+static void push_table(lua_State *L, const Message *message) {
+  Text raw = message_raw(message);
+  size_t known = message_content(message).size + message_role_text(message).size + strlen("{'role':'','content':''}");
+  if (message_content_kind(message) != CONTENT_STRING || raw.size > known + 4) {      /* and some spaces */
+    bind_push_json(L, raw.bytes, raw.size);
+    return;
+  }
+  lua_createtable(L, 0, 2);
+  bind_set_text(L, "role", message_role_text(message));
+  bind_set_text(L, "content", message_content(message));
+}
+
+/* Pushes what an item becomes, by the table of texts; false, and nothing, if that has none. */
+static bool push_item(lua_State *L, int texts, const Message *message) {
+  bind_push_text(L, message_content(message));
+  if (lua_rawget(L, texts) != LUA_TSTRING) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_createtable(L, 0, 3);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "content");
+  bind_set_text(L, "role", text_of("user"));
+  bind_set_text(L, "window", message_content(message));
+  return true;
+}
+
+/* messages(list, texts, include_system, include_obsolete) -> list of tables, as they are
+   sent; texts by window, and items without one are left out */
+static int l_messages(lua_State *L) {
+  lua_settop(L, 4);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  bool system = lua_toboolean(L, 3), obsolete = lua_toboolean(L, 4);
+  View view = bind_view(L, 1);
+  const Sent *sent = bind_push_sent(L, &view, obsolete);
+  lua_Integer count = 0;
+  lua_createtable(L, (int)sent->count, 0);
+  for (uint32_t i = 0; i < sent->count; i++) {
+    const Message *message = conversation_message(view.conversation, sent->ids[i]);
+    if (message_is_window(message)) {
+      if (!push_item(L, 2, message)) continue;
+    } else {
+      if (!system && message_role(message) == ROLE_SYSTEM) continue;
+      push_table(L, message);
+    }
+    lua_rawseti(L, -2, ++count);
+  }
+  return 1;
+}
+
+/* ---- functions of the host's ---- */
+
+#define HOOK_EVERY 1000      /* instructions */
+
+/* Where the hook of the one call that runs stands: the registry names it under this
+   address. */
+static const char CALL;
+
+typedef struct HostCall {
+  lua_Hook hook;             /* what was there before */
+  int mask, count;
+  lua_Integer left;          /* instructions */
+} HostCall;
+
+static void on_count(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);
+  HostCall *call = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  if (call == NULL) return;
+  call->left -= HOOK_EVERY;
+  if (call->left > 0) return;
+  lua_sethook(L, on_count, LUA_MASKCOUNT, 1);      /* whatever catches this goes no further either */
+  luaL_error(L, "it takes too long");
+}
+
+/* call(f, limit, argument) -> true, result, instructions left | false, error, left. In a
+   sandbox the sandbox's own limits hold, and count for all. */
+static int l_call(lua_State *L) {
+  lua_settop(L, 3);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  HostCall *call = lua_newuserdatauv(L, sizeof *call, 0);
+  *call = (HostCall){.hook = lua_gethook(L), .mask = lua_gethookmask(L), .count = lua_gethookcount(L),
+                     .left = luaL_checkinteger(L, 2)};
+  bool counted = sandbox_of(L) == NULL;
+  if (counted) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);      /* f limit argument call outer */
+    lua_pushvalue(L, 4);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
+    lua_sethook(L, on_count, LUA_MASKCOUNT, call->left < HOOK_EVERY ? 1 : HOOK_EVERY);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 3);
+  bool done = lua_pcall(L, 1, 1, 0) == LUA_OK;
+  if (counted) {
+    /* One that came meanwhile (Ctrl-C) stays. */
+    if (lua_gethook(L) == on_count) lua_sethook(L, call->hook, call->mask, call->count);
+    lua_pushvalue(L, 5);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
+  }
+  lua_pushboolean(L, done);
+  lua_insert(L, -2);
+  lua_pushinteger(L, call->left < 0 ? 0 : call->left);
+  return 3;
+}
+
+/* weigh(draft, tokens by window) */
+static int l_weigh(lua_State *L) {
+  DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  View view = bind_look(L, 1);
+  const Windows *windows = conversation_windows(view.conversation);
+  uint32_t count = windows_count(windows);
+  uint32_t *tokens = lua_newuserdatauv(L, count * sizeof *tokens + 1, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    tokens[i] = 0;
+    bind_push_text(L, windows_at(windows, i)->texts[WINDOW_ID]);
+    if (lua_rawget(L, 2) != LUA_TNIL) tokens[i] = (uint32_t)bind_integer(L, -1, "tokens", 0, MESSAGE_TOKENS_MAX);
+    lua_pop(L, 1);
+  }
+  Status status = draft_weigh_windows(handle->draft, tokens);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "windows");
+}
+
+void bind_open_window(lua_State *L) {
+  static const BindMethod methods[] = {{"active", l_active, ""}, {"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {
+    {"call", l_call, "f limit argument"},
+    {"put", l_put, "conversation fields"}, {"get", l_get, "conversation id"}, {"ids", l_ids, "conversation"},
+    {"items", l_items, "list"},            {"count", l_count, "list"},        {"weigh", l_weigh, "draft tokens"},
+    {"messages", l_messages, "list texts include_system include_obsolete"},   {NULL, NULL, NULL},
+  };
+  bind_methods(L, &BIND_CONVERSATION, methods);
+  lua_newtable(L);
+  bind_functions(L, "core.window", functions);
+}

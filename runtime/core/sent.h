@@ -1,0 +1,27 @@
+/*
+** Sent: the messages of a list in the order in which a request has them.
+**
+** That is the list's own, but for items of windows: they become messages, and no
+** message may stand between a call and its results. So an item inside a unit
+** comes behind it, and obsolete items do not come at all:
+**
+**     list    calls   {todo}   result   {log}   user
+**     sent    calls   result   {todo}   {log}   user
+*/
+#ifndef EBB_CORE_SENT_H
+#define EBB_CORE_SENT_H
+
+#include "core/window.h"
+
+typedef struct Sent {
+  Memory memory;
+  uint32_t count, room;
+  MessageId *ids;
+} Sent;
+
+/* `obsolete`: obsolete items come too. O(n). STATUS_MEMORY. */
+Status sent_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
+               Sent *sent);
+void   sent_free(Sent *sent);
+
+#endif
