@@ -85,6 +85,8 @@ void windows_free(Windows *windows) {
   memory_free(&memory, windows, sizeof *windows);
 }
 
+Memory windows_memory(const Windows *windows) { return windows->memory; }
+
 /* Puts a record behind the last, and takes over the caller's share. */
 static Status add(Windows *windows, Window *window) {
   if (windows->count == WINDOW_COUNT_MAX) return STATUS_LIMIT;

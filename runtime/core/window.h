@@ -63,6 +63,8 @@ Status   windows_new(const Memory *memory, HashKey key, Windows **windows);
 Windows *windows_share(Windows *windows);
 void     windows_free(Windows *windows);               /* NULL is allowed */
 
+Memory   windows_memory(const Windows *windows);       /* its allocator */
+
 /* Of all these, NULL stands for a table without windows. */
 uint32_t windows_count(const Windows *windows);
 const Window *windows_at(const Windows *windows, uint32_t index);     /* in order of their creation; index < count */

@@ -12,6 +12,7 @@
 **      "current": 3,
 **      "checkpoints": [[name, batch, length], ..],
 **      "marks": {"pinned": [origin, ..]},
+**      "windows": [{..}, ..],                   state_windows.h; not there: it never had one
 **      "calibration": [reported, counted],
 **      "memory": {..}}                          what policies remember; the caller's
 **

@@ -6,9 +6,11 @@
 **                     -> batches, each from its parent's state -> checkpoints
 */
 #include "format/state_read.h"
+#include "format/state_windows.h"
 
 static const char *const FIELDS[] = {"ebb", "options", "messages", "origins", "moved", "answers",
-                                     "batches", "current", "checkpoints", "marks", "calibration", "memory"};
+                                     "batches", "current", "checkpoints", "marks", "calibration", "memory",
+                                     "windows"};
 
 bool state_fail(StateError *error, Status status, size_t offset, const char *expected) {
   *error = (StateError){.status = status, .offset = offset, .expected = expected};
@@ -49,7 +51,7 @@ static bool find_fields(StateLoader *l, const char *bytes, size_t size) {
     if (!read) break;
   }
   if (!json_end(&json)) return state_fail_json(l, &json, "the end");
-  for (int i = 0; i < STATE_FIELDS; i++) {
+  for (int i = 0; i < STATE_WINDOWS; i++) {
     if (l->fields[i].bytes == NULL)
       return state_fail(l->error, STATUS_SHAPE, size, "all fields of a saved conversation");
   }
@@ -161,6 +163,20 @@ static bool read_marks(StateLoader *l) {
   return json.status == STATUS_OK ? true : state_fail_json(l, &json, "a mark");
 }
 
+/* ---- windows ---- */
+
+static bool read_windows(StateLoader *l) {
+  Json json;
+  const char *at, *expected;
+  const JsonValue *field = &l->fields[STATE_WINDOWS];
+  if (field->bytes == NULL) return true;
+  Status status = windows_new(conversation_memory(l->conversation), *store_hash_key(l->store), &l->windows);
+  if (status != STATUS_OK) return state_fail_memory(l);
+  json_open(&json, field->bytes, field->size);
+  status = state_read_windows(&json, store_count(l->store), &l->windows, &at, &expected);
+  return status == STATUS_OK ? true : state_fail(l->error, status, (size_t)(at - l->bytes), expected);
+}
+
 /* ---- calibration ---- */
 
 static bool read_calibration(StateLoader *l, Calibration *calibration) {
@@ -185,14 +201,16 @@ Status state_read(Conversation *conversation, const char *bytes, size_t size, St
   bool good = open_fields(&l, bytes, size);
   if (good) store_rewind(l.store, (StoreMark){0});     /* a tool description; its history goes below */
   Calibration calibration;
-  good =
-      good && state_read_messages(&l) && read_marks(&l) && state_read_history(&l) && read_calibration(&l, &calibration);
+  good = good && state_read_messages(&l) && read_marks(&l) && read_windows(&l) && state_read_history(&l) &&
+         read_calibration(&l, &calibration);
   if (good) {
     conversation_take_calibration(conversation, calibration);
     conversation_take_marks(conversation, l.marks);
+    conversation_take_windows(conversation, l.windows);
     conversation_take_history(conversation, l.history);
   } else {
     marks_free(l.marks);
+    windows_free(l.windows);
     history_free(l.history);
   }
   if (l.seen != NULL) memory_free(memory, l.seen, l.words * sizeof *l.seen);

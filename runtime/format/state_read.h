@@ -2,7 +2,7 @@
 ** What the files that read a state share: the loader with what it has so far, and
 ** the cursor's steps, each of which says what was expected when it fails.
 **
-**     state_read.c              fields, marks, calibration; all of it together
+**     state_read.c              fields, marks, windows, calibration; all of it together
 **     state_read_messages.c     messages, with what is said of each
 **     state_read_history.c      batches, each from its parent's state; checkpoints
 **     state_read_ledger.c       what a batch did, and why
@@ -26,6 +26,7 @@ typedef enum StateField {
   STATE_MARKS,
   STATE_CALIBRATION,
   STATE_MEMORY,
+  STATE_WINDOWS,             /* may be missing */
   STATE_FIELDS
 } StateField;
 
@@ -37,6 +38,7 @@ typedef struct StateLoader {
   StateError *error;
   History *history;          /* being made */
   Marks *marks;
+  Windows *windows;          /* NULL: none */
   uint64_t *seen;            /* a bit per message */
   size_t words;
   Buffer scratch;            /* decoded texts */

@@ -6,7 +6,7 @@
 static bool read_role(StateLoader *l, Json *json, Role *role) {
   Text label;
   if (!state_text(l, json, &label)) return false;
-  for (int i = 0; i < ROLE_COUNT; i++) {
+  for (int i = 0; i <= ROLE_NONE; i++) {
     *role = (Role)i;
     if (text_equal(label, text_of(role_name(*role)))) return true;
   }

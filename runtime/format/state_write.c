@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/state.h"
+#include "format/state_windows.h"
 
 typedef struct Writer {
   const Conversation *conversation;
@@ -333,6 +334,14 @@ static void write_marks(Writer *w) {
   close_bracket(w, "}");
 }
 
+static void write_windows(Writer *w) {
+  const Windows *windows = conversation_windows(w->conversation);
+  if (windows_count(windows) == 0) return;
+  open_field(w, "windows", "");
+  if (w->status == STATUS_OK) w->status = state_write_windows(windows, w->out);
+  w->fresh = false;
+}
+
 static void write_calibration(Writer *w) {
   Calibration calibration = conversation_calibration(w->conversation);
   open_field(w, "calibration", "[");
@@ -357,6 +366,7 @@ Status state_write(const Conversation *conversation, const StateExtra *extra, Bu
   write_answers(&w);
   write_history(&w);
   write_marks(&w);
+  write_windows(&w);
   write_calibration(&w);
   given(&w, "memory", extra->memory);
   word(&w, "}\n");

@@ -87,6 +87,8 @@ end
 --- Callbacks may have put other values in its place.
 local function whole(chat)
   if core.type(chat) ~= "Conversation" or not pcall(chat.stats, chat) then return end
+  local world = current
+  current = nil   -- contents of windows do not meddle now
   local again = assert(ebb.parse(chat:json()))
   assert(#again == #chat:render(), "what was written has another length")
   for i = 1, #chat do
@@ -94,6 +96,7 @@ local function whole(chat)
   end
   chat:state()
   chat:check "openai"
+  current = world
 end
 
 ---- Values ----
