@@ -122,6 +122,7 @@ build = {
       ["ebb.windows.listing"] = "lua/ebb/windows/listing.lua",
       ["ebb.windows.markup"] = "lua/ebb/windows/markup.lua",
       ["ebb.windows.render"] = "lua/ebb/windows/render.lua",
+      ["ebb.windows.settle"] = "lua/ebb/windows/settle.lua",
       ["ebb.windows.view"] = "lua/ebb/windows/view.lua",
     },
   },

@@ -17,6 +17,7 @@ local render = require "ebb.windows.render"
 local replay = require "ebb.policies.replay"
 local run = require "ebb.policies.run"
 local script_path = require "ebb.support.script_path"
+local settle = require "ebb.windows.settle"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
 local vocabularies = require "ebb.support.vocabularies"
@@ -168,7 +169,15 @@ function Conversation.state(chat)
 end
 
 function Conversation.repaired(chat, options)
-  return repair.run(chat, options)
+  return repair.run(chat, options, settle.fork)
+end
+
+local core_check = Conversation.check
+
+--- The windows that are shown are checked as the messages that they become.
+function Conversation.check(chat, dialect)
+  if core.window.count(chat) == 0 then return core_check(chat, dialect) end
+  return settle.check(chat, core_check, dialect)
 end
 
 ---- Windows ----

@@ -256,6 +256,18 @@ const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete) {
   return sent;
 }
 
+/* sent(list) -> positions of its messages in the order in which they are sent, without obsolete items */
+static int l_sent(lua_State *L) {
+  View view = bind_view(L, 1);
+  const Sent *sent = bind_push_sent(L, &view, false);
+  lua_createtable(L, (int)sent->count, 0);
+  for (uint32_t i = 0; i < sent->count; i++) {
+    lua_pushinteger(L, (lua_Integer)sequence_index_of(view.list, sent->ids[i], i) + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 /* As a table; most messages have nothing but a role and a content. */
 static void push_table(lua_State *L, const Message *message) {
   Text raw = message_raw(message);
@@ -387,7 +399,7 @@ void bind_open_window(lua_State *L) {
     {"call", l_call, "f limit argument"},
     {"put", l_put, "conversation fields"}, {"get", l_get, "conversation id"}, {"ids", l_ids, "conversation"},
     {"items", l_items, "list"},            {"count", l_count, "list"},        {"weigh", l_weigh, "draft tokens"},
-    {"messages", l_messages, "list texts include_system include_obsolete"},   {NULL, NULL, NULL},
+    {"messages", l_messages, "list texts include_system include_obsolete"}, {"sent", l_sent, "list"}, {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
   lua_newtable(L);

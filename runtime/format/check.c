@@ -250,16 +250,28 @@ void check_report_free(CheckReport *report) {
   report->count = report->room = 0;
 }
 
+/* Numbers of messages become positions, where items of windows stand between them. */
+static void find_places(CheckReport *report, const Sequence *list) {
+  for (uint32_t i = 0; i < report->count; i++) {
+    report->list[i].index = sequence_index_of(list, report->list[i].id, report->list[i].index);
+  }
+}
+
 Status check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report) {
   uint32_t count = sequence_count(list);
   if (count == 0) return STATUS_OK;
   MessageId *ids = memory_new_array(&report->memory, count, sizeof *ids);
   if (ids == NULL) return STATUS_MEMORY;
+  Checker checker = {.store = store, .ids = ids, .report = report};
   SequenceWalk walk = sequence_walk(list, 0, count);
-  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
-  Checker checker = {.store = store, .ids = ids, .count = count, .report = report};
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (!(walk.marks[i] & MARK_WINDOW)) ids[checker.count++] = walk.ids[i];
+    }
+  }
   calls_init(&checker.calls, report->memory);
   Status status = RULE_SETS[dialect].run(&checker);
+  if (checker.count < count) find_places(report, list);
   calls_free(&checker.calls);
   memory_free(&report->memory, ids, count * sizeof *ids);
   return status;

@@ -73,7 +73,8 @@ typedef struct CheckReport {
 void        check_report_free(CheckReport *report);
 
 /* Fills `report`, which needs only its memory; the list is the caller's to free
-   also after STATUS_MEMORY, the only failure. O(messages and their parts). */
+   also after STATUS_MEMORY, the only failure. Items of windows are passed over: who
+   sends them checks what they become. O(messages and their parts). */
 Status      check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report);
 
 #endif

@@ -245,6 +245,7 @@ static Status has_work(Conversation *conversation, const RepairOptions *options,
 Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger) {
   bool work;
   *ledger = NULL;
+  if (sequence_sum(conversation_list(conversation)).windows > 0) return STATUS_ARGUMENT;
   Status status = has_work(conversation, options, &work);
   if (status != STATUS_OK || !work) return status;
   Plan plan = {.memory = *conversation_memory(conversation), .options = options,

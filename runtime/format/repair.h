@@ -28,7 +28,8 @@ typedef struct RepairOptions {
 } RepairOptions;
 
 /* Edits the conversation. *ledger gets a share of what was done, the caller's to
-   release, or NULL if there was nothing to mend and no batch was made.
+   release, or NULL if there was nothing to mend and no batch was made. STATUS_ARGUMENT if
+   the list has items of windows: what is sent has messages in their place.
    STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger);
 
