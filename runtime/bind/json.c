@@ -381,6 +381,17 @@ static bool is_message_key(Text key) {
   return false;
 }
 
+#define WINDOW_TYPE "\"type\":\"window\""
+
+/* {window = "todo"} is short for {type = "window", window = "todo"}. */
+static bool names_window(lua_State *L, int index) {
+  int top = lua_gettop(L);
+  bool names = bind_get_field(L, index, "window") == LUA_TSTRING && bind_get_field(L, index, "role") == LUA_TNIL &&
+               bind_get_field(L, index, "type") == LUA_TNIL;
+  lua_settop(L, top);
+  return names;
+}
+
 void bind_encode_message(lua_State *L, int index, Buffer *out) {
   Encoder encoder = {.L = L, .out = out};
   bool first = true;
@@ -391,6 +402,10 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
   }
   put(&encoder, "{", 1);
   encoder.depth++;
+  if (names_window(L, index)) {
+    put(&encoder, WINDOW_TYPE, strlen(WINDOW_TYPE));
+    first = false;
+  }
   for (size_t i = 0; i < MESSAGE_KEY_COUNT; i++) {
     lua_pushstring(L, MESSAGE_KEYS[i]);
     lua_pushvalue(L, -1);

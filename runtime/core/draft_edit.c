@@ -97,12 +97,26 @@ static uint32_t first_kept_unit(const Draft *draft, uint32_t keep) {
   return unit;
 }
 
+/* Obsolete items of windows go before all others: they are worth nothing. */
+static Status drop_obsolete(Draft *draft, uint32_t end, Cause cause, uint64_t *freed) {
+  const WindowItems *items = &draft->windows.items;
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < items->count && status == STATUS_OK; i++) {
+    uint32_t slot = draft_slot_of(draft, items->list[i].id);
+    if (!items->list[i].obsolete || slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) continue;
+    uint32_t unit = draft->slots.units->of[slot];
+    if (unit < end && draft_slot_hold(draft, slot) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
+  }
+  return status;
+}
+
 static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
   Status status = draft_number(draft);
   if (status != STATUS_OK) return status;
   const Units *units = draft->slots.units;
   uint32_t end = first_kept_unit(draft, keep);
   LedgerMark mark = ledger_mark(draft->ledger);
+  if (draft->tokens > to) status = drop_obsolete(draft, end, cause, freed);
   for (uint32_t unit = 0; unit < end && draft->tokens > to && status == STATUS_OK; unit++) {
     if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }

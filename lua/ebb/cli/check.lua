@@ -6,6 +6,7 @@ local grid = require "ebb.cli.grid"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local check = {}
 
@@ -49,7 +50,7 @@ local function as_text(chat, found, dialect)
   if #found == 0 then return ("%d messages, nothing that %s would refuse\n"):format(#chat, dialect) end
   local rows = {}
   for i, violation in ipairs(found) do
-    local role = chat[violation.index].spelling
+    local role = text.kind(chat[violation.index])
     rows[i] = { tostring(violation.index), tostring(violation.seq), role, violation.code, violation.text }
   end
   local figures = ("%d violations in %d messages, by the rules of %s"):format(#found, #chat, dialect)

@@ -47,7 +47,7 @@ end
 local function messages_of(chat)
   local messages = core.json.array {}
   for i, message in ipairs(chat) do
-    messages[i] = { index = i, seq = message.seq, role = message.spelling, tokens = message.tokens }
+    messages[i] = { index = i, seq = message.seq, role = text.kind(message), tokens = message.tokens }
   end
   return messages
 end

@@ -98,23 +98,27 @@ end
 
 --- What one line can say of a message: its text, or what it has instead.
 local function gist(message)
-  local words = message.text
+  local words = message.window or message.text
   return text.head(words ~= "" and words or message.json, TEXT_READ)
+end
+
+local function kind(message)
+  return message.role or "window"
 end
 
 local WRITE = {
   removed = function(page, entry)
-    add(page, "removed", ("- %d %s: "):format(entry.a, entry.before.role), gist(entry.before))
+    add(page, "removed", ("- %d %s: "):format(entry.a, kind(entry.before)), gist(entry.before))
   end,
 
   added = function(page, entry)
-    add(page, "added", ("+ %d %s: "):format(entry.b, entry.after.role), gist(entry.after))
+    add(page, "added", ("+ %d %s: "):format(entry.b, kind(entry.after)), gist(entry.after))
   end,
 
   changed = function(page, entry)
     local what = table.concat(entry.fields, ", ")
     if entry.moved then what = what == "" and "moved" or "moved, " .. what end
-    add(page, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, entry.after.role), what)
+    add(page, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind(entry.after)), what)
     add_text(page, entry.before.text, entry.after.text)
   end,
 }

@@ -122,7 +122,7 @@ local function row_of(position, message, fate, kept)
   local tokens = tostring(message.tokens)
   if fate and fate.action == "replaced" then tokens = ("%s -> %d"):format(tokens, fate.left) end
   return {
-    tostring(position), tostring(message.seq), message.spelling, tokens,
+    tostring(position), tostring(message.seq), text.kind(message), tokens,
     fate and fate.action or "kept", (fate or kept).by, (fate or kept).why,
     text.head(message.text, TEXT_READ), colour = fate and fate.action or "kept",
   }

@@ -31,10 +31,10 @@ end
 local function message_data(position, message)
   local answered = message.call
   return {
-    index = position, seq = message.seq, role = message.spelling, tokens = message.tokens,
+    index = position, seq = message.seq, role = text.kind(message), tokens = message.tokens,
     id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message),
     answers = answered and (answered.id or answered.name) or nil,
-    text = text.head(message.text, TEXT_READ),
+    window = message.window, text = text.head(message.window or message.text, TEXT_READ),
   }
 end
 
@@ -62,10 +62,26 @@ local function structure(chat)
   return found
 end
 
+--- Which there are, and how they are shown.
+local function windows_of(chat)
+  local list = core.json.array {}
+  for i, window in ipairs(chat:windows()) do
+    list[i] = {
+      id = window.id, description = window.description, closed = window.closed, hidden = window.hidden,
+      pinned = window.pinned, important = window.important, version = window.version, created = window.created,
+      updated = window.updated,
+    }
+  end
+  return list
+end
+
 local function data_of(chat)
   local messages, warnings = core.json.array {}, core.json.array {}
   for position, message in ipairs(chat) do
     messages[position] = message_data(position, message)
+  end
+  for _, item in ipairs(core.window.items(chat)) do
+    messages[item.position].obsolete = item.obsolete
   end
   for i, warning in ipairs(chat:warnings()) do
     warnings[i] = warning
@@ -75,7 +91,7 @@ local function data_of(chat)
   return {
     shape = chat:shape(), messages = messages, warnings = warnings,
     tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead,
-    roles = by_role(chat),
+    roles = by_role(chat), windows = windows_of(chat),
     units = found.units, openUnits = found.open, turns = found.turns,
   }
 end
@@ -89,6 +105,7 @@ local COLUMNS = {
 }
 
 local function calls_of(message)
+  if message.window then return message.obsolete and "obsolete" or "" end
   if message.answers then return "answers " .. message.answers end
   return table.concat(message.calls, " ")
 end
@@ -104,6 +121,20 @@ local function listing(data)
   return grid.render(COLUMNS, rows, terminal.columns(true))
 end
 
+local function add_windows(lines, data)
+  local items, obsolete = 0, 0
+  for _, message in ipairs(data.messages) do
+    if message.window then items = items + 1 end
+    if message.obsolete then obsolete = obsolete + 1 end
+  end
+  if items > 0 then lines[#lines + 1] = ("  %-10s %6d items, of these %d obsolete"):format("windows", items, obsolete) end
+  for _, window in ipairs(data.windows) do
+    local state = window.closed and "closed" or window.hidden and "hidden" or "open"
+    lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(text.printable(window.id), state, window.version,
+      window.updated)
+  end
+end
+
 local function figures(data)
   local lines = {
     ("%d messages, %d tokens (%s), of these %d guarded"):format(#data.messages, data.tokens, data.trust,
@@ -115,6 +146,7 @@ local function figures(data)
       lines[#lines + 1] = ("  %-10s %6d messages %8d tokens"):format(role, figure.messages, figure.tokens)
     end
   end
+  add_windows(lines, data)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")

@@ -42,6 +42,13 @@ local function columns_of(point)
   return within(WIDE, point) and 2 or 1
 end
 
+--- What stands in a column of roles.
+---@param message ebb.Message
+---@return string
+function text.kind(message)
+  return message.spelling or "window"
+end
+
 --- The character at byte `at`: what to show, its columns, and where the next begins.
 local function shown(bytes, at)
   local character = bytes:match("^[\0-\x7F\xC2-\xF4][\x80-\xBF]*", at)

@@ -159,7 +159,7 @@ local FIXED = { "role", "id", "tool_call_id" }
 
 --- What cannot become a message is told by what the filter answered, not by the edit that fails.
 local function check_answer(found, index, wanted)
-  if core.type(wanted) ~= "Message" and wanted.role == nil then
+  if core.type(wanted) ~= "Message" and wanted.role == nil and wanted.window == nil then
     complain(found, index, "the table lacks role", "message:totable() gives all fields, to be changed and returned")
   end
 end

@@ -197,7 +197,8 @@ local function prune_unit(view, unit, options)
     local lighter = item and prune_reasoning(item, options.reasoning)
     local framed = item and prune_tools(view, item, names)
     if framed then drop_lone_reasoning(item) end
-    local emptied = parts.is_empty(whole) and (options.empty_messages == "remove" or whole.content == nil)
+    local emptied = not message.window and parts.is_empty(whole)
+      and (options.empty_messages == "remove" or whole.content == nil)
     if not emptied then result.messages[#result.messages + 1] = whole end
     if lighter then
       local fields = { content = whole.content, reasoning_content = message.reasoning and core.json.null }

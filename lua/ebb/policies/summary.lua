@@ -76,13 +76,14 @@ local function add_unit(plan, unit, tokens, heading)
   end
 end
 
---- A unit belongs to the range with its first message.
+--- A unit belongs to the range with its first message. Windows are left where they
+--- are: what they show is no past.
 local function plan_of(draft, first, last, heading)
   local plan = { units = {}, lines = {}, tokens = 0 }
   for unit, tokens in draft:units { droppable = true } do
     local at = unit.first
     if at > last then break end
-    if at >= first then add_unit(plan, unit, tokens, heading) end
+    if at >= first and not draft[at].window then add_unit(plan, unit, tokens, heading) end
   end
   return plan
 end

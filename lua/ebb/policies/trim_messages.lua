@@ -34,13 +34,18 @@ end
 ---@field first_role string
 ---@field last_role string
 
+--- A window is read as a user's.
+local function role_of(message)
+  return message.role or "user"
+end
+
 --- The units that are there, in the order in which they are looked at.
 local function list_units(draft, from)
   local list = {}
   for unit, tokens in draft:units { from = from } do
     local messages = unit.messages
-    list[#list + 1] = { unit = unit, tokens = tokens, guarded = unit.guarded, first_role = messages[1].role,
-      last_role = messages[#messages].role }
+    list[#list + 1] = { unit = unit, tokens = tokens, guarded = unit.guarded, first_role = role_of(messages[1]),
+      last_role = role_of(messages[#messages]) }
   end
   return list
 end

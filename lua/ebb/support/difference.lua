@@ -91,7 +91,7 @@ local function roles_of(side, places, by_id, mark)
   local roles = {}
   for n, i in ipairs(places) do
     local message = side.messages[i]
-    roles[n] = by_id and message.id and mark .. n or message.role
+    roles[n] = by_id and message.id and mark .. n or message.role or "window"
   end
   return roles
 end
