@@ -6,22 +6,18 @@
 
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
-local listing = require "ebb.windows.listing"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
 local repair = require "ebb.support.repair"
-local render = require "ebb.windows.render"
 local replay = require "ebb.policies.replay"
 local run = require "ebb.policies.run"
 local script_path = require "ebb.support.script_path"
-local settle = require "ebb.windows.settle"
 local state = require "ebb.support.state"
 local trim = require "ebb.policies.trim"
 local vocabularies = require "ebb.support.vocabularies"
-local windows = require "ebb.windows"
 
 ---@class ebb
 local ebb = {
@@ -101,6 +97,12 @@ end
 
 ---- Methods in Lua ----
 
+--- What is for windows only is loaded where there are any: a runtime without stays small.
+local function windows() return require "ebb.windows" end
+local function listing() return require "ebb.windows.listing" end
+local function render() return require "ebb.windows.render" end
+local function settle() return require "ebb.windows.settle" end
+
 local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
@@ -117,9 +119,9 @@ end
 --- The windows that are shown count as what they read now.
 function Conversation.tokens(chat, options)
   if core.window.count(chat) == 0 then return tokens(chat, options) end
-  if options == nil then return render.tokens(chat) end
+  if options == nil then return render().tokens(chat) end
   option_check.names(options, { "encoding", "model" }, "tokens")
-  return render.tokens(chat, (models.counter(options)))
+  return render().tokens(chat, (models.counter(options)))
 end
 
 Batch.tokens = tokens
@@ -169,7 +171,7 @@ function Conversation.state(chat)
 end
 
 function Conversation.repaired(chat, options)
-  return repair.run(chat, options, settle.fork)
+  return repair.run(chat, options, core.window.count(chat) > 0 and settle().fork or chat.fork)
 end
 
 local core_check = Conversation.check
@@ -177,44 +179,48 @@ local core_check = Conversation.check
 --- The windows that are shown are checked as the messages that they become.
 function Conversation.check(chat, dialect)
   if core.window.count(chat) == 0 then return core_check(chat, dialect) end
-  return settle.check(chat, core_check, dialect)
+  return settle().check(chat, core_check, dialect)
 end
 
 ---- Windows ----
 
 function Conversation.open_window(chat, options)
-  return windows.open(chat, options)
+  return windows().open(chat, options)
 end
 
 function Conversation.window(chat, id)
-  return windows.get(chat, id)
+  return windows().get(chat, id)
 end
 
 function Conversation.windows(chat)
-  return windows.all(chat)
+  return windows().all(chat)
 end
 
 function Conversation.render(chat, options)
-  return render.run(chat, options, trim.look)
+  return render().run(chat, options, trim.look)
 end
 
 function Conversation.window_stats(chat)
-  return listing.stats(chat)
+  return listing().stats(chat)
 end
 
 function Conversation.listing(chat)
-  return listing.of(chat)
+  return listing().of(chat)
 end
 
 local core_save, core_json = Conversation.save, Conversation.json
 
+local function written(chat)
+  return core.window.count(chat) > 0 and render().written(chat) or nil
+end
+
 --- What is not our own form has the windows' texts in the place of their items.
 function Conversation.save(chat, path, options)
-  return core_save(chat, path, options, render.written(chat))
+  return core_save(chat, path, options, written(chat))
 end
 
 function Conversation.json(chat)
-  return core_json(chat, render.written(chat))
+  return core_json(chat, written(chat))
 end
 
 ---- Drafts ----

@@ -6,6 +6,7 @@
 local ebb = require "ebb"
 local core = require "ebb.support.core"
 local memory = require "ebb.policies.memory"
+require "ebb.windows"      -- loaded on first use
 local vocabularies = require "ebb.support.vocabularies"
 require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
 
@@ -474,6 +475,60 @@ call("message", function(world)
   return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
 end)
 
+---- Windows ----
+
+local function windowed()
+  local chat = make_chat()
+  chat:open_window { id = "todo", description = "To do", refresh = "append", content = { { "item", id = 1, "buy" } },
+    actions = { { id = "add", params = "text:string", label = "Add", run = print } } }
+  chat:open_window { id = "log", content = function() return "now" end }
+  chat:open_window { id = "old", content = "gone" }:close "done"
+  chat:append { { window = "todo" }, { window = "absent" } }
+  return { chat = chat }
+end
+
+call("open_window", function(world)
+  return world.chat:open_window { id = "new", content = { "text", { "b", { window = "todo" } } },
+    actions = { { id = "go", run = print } } }
+end, windowed)
+call("open_window anew", function(world) return world.chat:open_window { id = "old", content = "again" } end, windowed)
+call("open_window of a fork", function(world) return world.fork:open_window { id = "new" } end, function()
+  local world = windowed()
+  world.fork = world.chat:fork()
+  world.first = world.chat:fork()
+  return world
+end)
+call("window:update", function(world) return world.chat:window("log"):update { content = "text" } end, windowed)
+call("window:update, appended", function(world)
+  return world.chat:window("todo"):update { content = { { "item", id = 2, "sell" } } }
+end, windowed)
+call("window:hide, show, pin", function(world)
+  local window = world.chat:window "log"
+  return window:hide()
+end, windowed)
+call("window:show", function(world) return world.chat:window("todo"):show() end, windowed)
+call("window:pin", function(world) return world.chat:window("todo"):pin() end, windowed)
+call("window:close", function(world) return world.chat:window("todo"):close "done" end, windowed)
+call("window's fields", function(world)
+  local window = world.chat:window "todo"
+  return { window.content, window.actions, window:view(), window:markup(), window:handler "add", window.created }
+end, windowed)
+call("windows", function(world)
+  local chat = world.chat
+  return { chat:windows(), chat:active(), chat:current_seq(), chat:window_stats(), chat:listing(), chat:tokens() }
+end, windowed)
+call("render", function(world) return world.chat:render { include_obsolete = true } end, windowed)
+call("render, trimmed", function(world) return world.chat:render { max_tokens = 170, include_system = false } end, windowed)
+call("trim of windows", function(world) return world.chat:trim { budget = 120, policy = "keep_turns" } end, windowed)
+call("json of windows", function(world) return world.chat:json() end, windowed)
+call("check of windows", function(world) return world.chat:check "anthropic" end, windowed)
+call("where, windows", function(world)
+  return { world.chat:where { obsolete = true }, world.chat:where { important = true }, world.chat[#world.chat - 1].obsolete }
+end, windowed)
+call("window.call", function()
+  return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }
+end)
+
 ---- Copies ----
 
 --- A list with something of every kind to mend. What a copy stores stays in the store that it
@@ -505,7 +560,7 @@ local function digest_of_draft(draft)
   return table.concat(words, "\n")
 end
 
---- The state as text: what is visible, every batch, every message, marks, what policies remember.
+--- The state as text: what is visible, every batch, every message, marks, windows, what policies remember.
 local function digest(world)
   local chat, words = world.chat, {}
   words[1] = chat:json()
@@ -519,6 +574,11 @@ local function digest(world)
   end
   for _, name in ipairs { "pinned", "important" } do
     words[#words + 1] = table.concat(chat:marked(name):positions(), " ")
+  end
+  for _, id in ipairs(core.window.ids(chat)) do
+    local window = core.window.get(chat, id)
+    window.functions = window.functions and (window.functions.content and 1 or 2) or 0
+    words[#words + 1] = ebb.json.encode(window)
   end
   words[#words + 1] = #chat:fork()
   words[#words + 1] = ebb.json.encode(memory.recall(chat))

@@ -3,6 +3,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
+require "ebb.windows"      -- loaded on first use
 
 --- Methods that the library uses itself and users are not told of.
 local PRIVATE = { ["Conversation:draft"] = true }

@@ -8,6 +8,7 @@
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
+require "ebb.windows"      -- loaded on first use
 local ebb = helper.ebb
 
 local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()

@@ -16,7 +16,6 @@ local models = require "ebb.models"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
-local render = require "ebb.windows.render"
 local running = require "ebb.policies.run"
 local sandbox_file = require "ebb.support.sandbox_file"
 
@@ -204,10 +203,16 @@ local function finish(...)
   return nil, report, message, code
 end
 
+--- What the windows read, where the list shows any.
+local function texts_of(chat)
+  if core.window.count(chat) == 0 then return nil end
+  return (require("ebb.windows.render").texts(chat))
+end
+
 --- The draft of a trim, with the policies that shall edit it.
 local function start(chat, asked, texts)
   local draft = chat:draft { guards = asked.guards, by = asked.counter }
-  render.weigh(draft, texts)
+  if texts then require("ebb.windows.render").weigh(draft, texts) end
   local measure = measure_of(chat, asked)
   return running.open {
     draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
@@ -224,7 +229,7 @@ function trim.run(chat, given)
   local asked = read_options(chat, given)
   local steps, why, what = resolve(asked.policy, asked.loading)
   if not steps then return nil, why, what end
-  local run = start(chat, asked, (render.texts(chat)))
+  local run = start(chat, asked, texts_of(chat))
   local draft = run.draft
 
   local raised, report, message, code = finish(chat, run, steps, asked)

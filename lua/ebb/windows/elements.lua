@@ -108,9 +108,11 @@ local function pack(node)
   return list
 end
 
+--- What was not written by `pack` (a state may be damaged) is no content.
 local function unpack_node(node)
-  if type(node) ~= "table" or node.window then return node end
+  if type(node) ~= "table" or type(node.window) == "string" then return node end
   local is_list = node[1] == core.json.null
+  if not is_list and type(node[2]) ~= "table" then refuse("shape", "content: no elements") end
   local out = {}
   if not is_list then
     out[1] = node[1]
@@ -136,9 +138,7 @@ end
 function elements.decode(text)
   local value, problem = core.json.decode(text)
   if problem then refuse("shape", "content: " .. problem) end
-  local ok, content = pcall(unpack_node, value)
-  if not ok then refuse("shape", "content: no elements") end
-  return content
+  return unpack_node(value)
 end
 
 return elements

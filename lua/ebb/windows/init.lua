@@ -252,12 +252,13 @@ function windows.open(chat, given)
     refuse("exists", ("there is a window '%s'"):format(id), "chat:window(id):update { ... }")
   end
   local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, given)
+  local window = handle(chat, id)   -- nothing may fail once it is open
   if given.item == false then
     put(chat, state)
   else
     with_item(chat, id, function(copy) put(copy, state) end)
   end
-  return handle(chat, id)
+  return window
 end
 
 function windows.get(chat, id)

@@ -40,7 +40,7 @@ end
 ---@return ebb.Conversation
 function settle.fork(chat)
   local copy = chat:fork()
-  if core.window.count(chat) > 0 then settle.run(copy, (render.texts(chat))) end
+  settle.run(copy, (render.texts(chat)))
   return copy
 end
 

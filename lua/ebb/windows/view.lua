@@ -39,6 +39,12 @@ end
 
 ---- Contents ----
 
+--- Memory that ran out is nobody's line: it goes on to who asked for the rendering.
+local function pass_memory(problem)
+  local code = core.is_error(problem) and problem.code
+  if code == "memory" or problem == "not enough memory" then error(problem, 0) end
+end
+
 local function reason(problem)
   local text = core.is_error(problem) and problem.message or problem
   if type(text) ~= "string" then text = "an error that is no text (" .. type(text) .. ")" end
@@ -50,8 +56,9 @@ local function checked(content)
   if type(content) == "number" or type(content) == "boolean" then return { tostring(content) } end
   if type(content) ~= "table" then return { failed = "content is " .. type(content) .. ", not text or elements" } end
   local ok, copy = pcall(elements.copy, content)
-  if not ok then return { failed = reason(copy) } end
-  return { copy }
+  if ok then return { copy } end
+  pass_memory(copy)
+  return { failed = reason(copy) }
 end
 
 local function call(pass, state, handle)
@@ -61,8 +68,9 @@ local function call(pass, state, handle)
   local limit = math.min(pass.left, views.CALL_LIMIT)
   local ok, result, left = core.window.call(run, limit, handle)
   pass.left = pass.left - (limit - left)
-  if not ok then return { failed = "content failed: " .. reason(result) } end
-  return checked(result)
+  if ok then return checked(result) end
+  pass_memory(result)
+  return { failed = "content failed: " .. reason(result) }
 end
 
 --- The content of a window as text or elements, made at most once per pass.
@@ -148,7 +156,8 @@ function views.of(pass, id)
   local state = core.window.get(pass.chat, id)
   local ok, result = pcall(shown, pass, state, 1, { nodes = 0 }, 0)
   if ok then return result end
-  if not core.is_error(result) then error(result, 0) end   -- memory, or a limit of the sandbox
+  pass_memory(result)
+  if not core.is_error(result) then error(result, 0) end   -- a limit of the sandbox
   return failed(id, reason(result), state)
 end
 
