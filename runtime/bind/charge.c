@@ -65,6 +65,7 @@ static const struct {
 /* Is the word one of the names? */
 static bool is_listed(const char *names, const char *word) {
   size_t size = strlen(word);
+  if (size == 0) return false;
   for (const char *at = names; (at = strstr(at, word)) != NULL; at += size) {
     if ((at == names || at[-1] == ' ') && at[size] == ' ') return true;
   }

@@ -1,0 +1,510 @@
+--- Windows: what the model reads of them, when they count, and who lets them go.
+
+local helper = dofile "tests/lua/helper.lua"
+local core = require "ebb.support.core"
+local ebb = helper.ebb
+local log = require "ebb.support.log"
+local markup = require "ebb.windows.markup"
+local views = require "ebb.windows.view"
+
+local function new_chat()
+  return ebb.conversation { encoding = "bytes4" }
+end
+
+local function say(chat, role, content)
+  chat:append { role = role, content = content }
+end
+
+--- The messages that show windows, as "id=content".
+local function shown(chat, options)
+  local list = {}
+  for _, message in ipairs(assert(chat:render(options))) do
+    if message.window then
+      list[#list + 1] = message.window .. "=" .. message.content:match "<Content>(.*)</Content>"
+    end
+  end
+  return table.concat(list, " ")
+end
+
+---- Seed 001 ----
+
+describe("the seed's conversation", function()
+  local function make()
+    local chat = new_chat()
+    say(chat, "system", "You are a helper with windows.")
+    say(chat, "user", "Make me a to-do list")
+    say(chat, "assistant", "Here it is.")
+    chat:open_window {
+      id = "todo_12345", description = "To-do application",
+      content = { { "item", id = 1, "buy food" }, { "item", id = 2, "write code" } },
+      actions = {
+        { id = "add", params = "text:string", label = "Add an entry" },
+        { id = "delete", params = "index:int", label = "Delete an entry" },
+      },
+    }
+    return chat
+  end
+
+  it("shows the window with its items and actions, close among them, as a user's message", function()
+    local message = make():render()[4]
+
+    assert.equal("user", message.role)
+    assert.equal('<Window id="todo_12345"><Description>To-do application</Description><Content>'
+      .. '<item id="1">buy food</item><item id="2">write code</item></Content><Actions>'
+      .. '<action id="add" params="text:string">Add an entry</action>'
+      .. '<action id="delete" params="index:int">Delete an entry</action>'
+      .. '<action id="close" params="summary:string?">Close</action></Actions></Window>', message.content)
+  end)
+
+  it("is listed a line per message, obsolete ones with X, contents cut at 50 characters", function()
+    local chat = make()
+    chat:open_window { id = "temp_67890" }:close()
+    say(chat, "user", ("é"):rep(60) .. "\n")
+
+    assert.equal("[✓] [0001] System: You are a helper with windows.\n[✓] [0002] User: Make me a to-do list\n"
+      .. "[✓] [0003] Assistant: Here it is.\n[✓] [0004] Window: todo_12345\n[X] [0005] Window: temp_67890\n"
+      .. "[✓] [0006] User: " .. ("é"):rep(50) .. "...\n", chat:listing())
+    local stats = chat:window_stats()
+    assert.same({ total = 6, active = 5, obsolete = 1, windows = 2, estimated_tokens = (chat:tokens()) }, stats)
+  end)
+
+  it("reads the newest state wherever the window is named, and nothing of a closed one", function()
+    local chat = make()
+    say(chat, "user", "Add milk")
+    chat:window("todo_12345"):update { content = "milk" }
+    assert.equal("todo_12345=milk", shown(chat))
+
+    chat:window("todo_12345"):close()
+    assert.equal("", shown(chat))
+    assert.equal(4, #chat:active())
+  end)
+
+  it("leaves system messages out where they are not wanted, and shows obsolete items where they are", function()
+    local chat = make()
+    chat:append { window = "todo_12345" }
+    assert.equal("user", chat:render({ include_system = false })[1].role)
+    assert.equal(1, select(2, shown(chat):gsub("todo_12345=", "")))
+    assert.equal(2, select(2, shown(chat, { include_obsolete = true }):gsub("todo_12345=", "")))
+  end)
+end)
+
+---- Lives ----
+
+describe("a window", function()
+  it("has the clock of the store: opening ticks for its item, an update in place does not", function()
+    local chat = new_chat()
+    say(chat, "user", "x")
+    local window = chat:open_window { id = "w" }
+    assert.same({ 1, 1, 1, 2 }, { window.created, window.updated, window.version, chat:current_seq() })
+
+    window:update { content = "y" }
+    assert.same({ 1, 2, 2, 2 }, { window.created, window.updated, window.version, chat:current_seq() })
+  end)
+
+  it("that appends has a new item per update; one in place is never shown twice", function()
+    local chat = new_chat()
+    chat:open_window { id = "a", refresh = "append" }:update { content = "2" }
+    chat:open_window { id = "b", content = "1" }:update { content = "2" }
+    chat:append { window = "b" }
+    assert.equal("a=2 b=2", shown(chat))
+    assert.equal(4, #chat)
+  end)
+
+  it("stays closed when its item comes back by a rollback, and is shown when it is opened anew", function()
+    local chat = new_chat()
+    chat:open_window { id = "w", content = "1" }
+    chat:clear {}
+    chat:window("w"):close "done"
+    chat:rollback(0)
+    assert.equal("", shown(chat))
+    assert.equal("done", chat:window("w").summary)
+
+    chat:open_window { id = "w", content = "2", item = false }
+    assert.equal("w=2", shown(chat))
+    assert.equal(3, chat:window("w").version)
+  end)
+
+  it("of a fork is the fork's own, its functions too", function()
+    local chat = new_chat()
+    chat:open_window { id = "w", content = function() return "first" end }
+    local fork = chat:fork()
+    chat:window("w"):update { content = function() return "second" end }
+    fork:window("w"):pin()
+    fork:open_window { id = "x" }
+    assert.equal("w=second", shown(chat))
+    assert.equal("w=first x=", shown(fork))
+    assert.is_nil(chat:window "x")
+    assert.is_false(chat:window("w").pinned)
+  end)
+
+  it("that is hidden shows nothing and is not obsolete", function()
+    local chat = new_chat()
+    local window = chat:open_window({ id = "w", content = "1" }):hide()
+    assert.equal("", shown(chat))
+    assert.is_false(chat[1].obsolete)
+    assert.equal("w=1", shown(window:show().chat))
+  end)
+
+  it("that there is not is left out, and the log says so", function()
+    local chat, lines = new_chat(), {}
+    chat:append { window = "absent" }
+    local before = log.to(function(line) lines[#lines + 1] = line end)
+    assert.equal("", shown(chat))
+    log.to(before)
+    assert.equal(1, #lines)
+    assert.truthy(lines[1]:find("absent", 1, true))
+  end)
+
+  it("is written behind the unit in which its item stands", function()
+    local chat = helper.conversation "u1 c1(x)"
+    chat:open_window { id = "w", content = "state" }
+    chat:append { role = "tool", tool_call_id = chat[2].calls[1].id, content = "done" }
+    local roles = {}
+    for i, message in ipairs(chat:render()) do
+      roles[i] = message.role
+    end
+    assert.equal("user assistant tool user", table.concat(roles, " "))
+    assert.same({}, (chat:check "openai"))
+    assert.equal(4, chat:current_seq())   -- looking leaves nothing in the store
+    assert.same({}, (chat:repaired({ dialect = "openai" }):check "openai"))
+    local written = assert(ebb.parse(chat:json()))
+    assert.equal("tool", written[3].role)
+    assert.truthy(written[4].content:find("state", 1, true))
+  end)
+
+  it("is refused what no window is", function()
+    local chat = new_chat()
+    chat:open_window { id = "w" }
+    for _, case in ipairs {
+      { "exists", { id = "w" } }, { "argument", { id = "" } }, { "argument", { id = ("x"):rep(257) } },
+      { "argument", { id = "v", content = 5 } }, { "argument", { id = "v", content = { { "a b" } } } },
+      { "argument", { id = "v", content = { { "a", { x = 1 } } } } }, { "argument", { id = "v", render = "loud" } },
+      { "argument", { id = "v", actions = { { id = "Close" } } } }, { "unknown_name", { id = "v", colour = "red" } },
+      { "argument", { id = "v", actions = { { id = "a" }, { id = "a" } } } }, { "encoding", { id = "v", content = "\xFF" } },
+      { "argument", { id = "v", content = { { "Window" } } } },
+    } do
+      assert.equal(case[1], helper.refusal(chat.open_window, chat, case[2]).code)
+    end
+    assert.equal(1, #chat)
+    assert.equal("closed", helper.refusal(chat:window("w"):close().update, chat:window "w", {}).code)
+  end)
+end)
+
+---- Contents that fail ----
+
+describe("a content", function()
+  local function read(content)
+    local chat = new_chat()
+    chat:open_window { id = "before", content = "here" }
+    local window = chat:open_window { id = "w", content = content }
+    assert.truthy(shown(chat):find("before=here", 1, true))
+    return window:markup():match "<Failed>(.*)</Failed>"
+  end
+
+  it("that raises is a line that says so, without the folders of the place", function()
+    assert.equal("content failed: windows_spec.lua:7: no", read(function() error("/a/b/windows_spec.lua:7: no", 0) end))
+  end)
+
+  it("that loops is stopped, also if it catches that", function()
+    assert.equal("content failed: it takes too long", read(function() while true do end end))
+    local started = os.clock()
+    assert.truthy(read(function() while true do pcall(function() while true do end end) end end))
+    assert.truthy(read(function() coroutine.wrap(function() while true do end end)() end))
+    assert.is_true(os.clock() - started < 5)
+  end)
+
+  it("that gives a megabyte is a line that says so", function()
+    assert.truthy(read(function() return ("x"):rep(2 ^ 20) end):find "more than the limit of 262144")
+  end)
+
+  it("that includes itself ends at depth 16", function()
+    assert.equal("windows stand in one another 16 deep, the last is 'w'", read { { window = "w" } })
+    assert.truthy(read { { window = "w" }, { window = "w" }, { window = "w" } })
+  end)
+
+  it("that gives what is no content is a line that says so", function()
+    assert.truthy(read(function() return print end))
+    assert.truthy(read(function() return { { "a", [0.5] = 1 } } end))
+    local deep = {}
+    for _ = 1, 100 do deep = { "x", deep } end
+    assert.truthy(read(function() return deep end):find "levels deep")
+    local wide = {}
+    for i = 1, 20000 do wide[i] = "x" end
+    assert.truthy(read(function() return { wide } end):find "10000 nodes")
+  end)
+
+  it("is asked for once in a rendering, and all of them get no more than their time", function()
+    local chat, calls = new_chat(), 0
+    chat:open_window { id = "f", content = function() calls = calls + 1 return "x" end }
+    chat:open_window { id = "g", content = { { window = "f" }, { window = "f" } } }
+    assert.equal(2, select(2, chat:render()[2].content:gsub('id="f"', "")))
+    assert.equal(1, calls)
+    for i = 1, 12 do
+      chat:open_window { id = "slow" .. i, content = function() while true do end end }
+    end
+    local list = chat:render()
+    assert.truthy(list[#list].content:find("used up the time", 1, true))
+  end)
+end)
+
+---- Markup ----
+
+describe("markup of random text", function()
+  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+  local random = helper.random and helper.random(seed) or (function()
+    math.randomseed(seed)
+    return math.random
+  end)()
+  local pieces = {
+    "]]>", "</Window>", "<", ">", "&", "&amp;", '"', "'", "\0", "\27", "\r\n", "\t", "\127", "\u{85}", "\u{FFFE}",
+    "\u{FFFF}", "\u{1F600}", "\u{10FFFF}", "字", "x", " ", "<![CDATA[", "<!--", "&#27;",
+  }
+
+  local function text()
+    local out = {}
+    for i = 1, random(0, 12) do
+      out[i] = pieces[random(#pieces)]
+    end
+    return table.concat(out)
+  end
+
+  --- Entities and references undone.
+  local function plain(escaped)
+    local names = { amp = "&", lt = "<", gt = ">", quot = '"' }
+    return (escaped:gsub("&(#?)(%w+);", function(number, word)
+      return number == "#" and utf8.char(tonumber(word)) or names[word]
+    end))
+  end
+
+  it("reads back equal and holds no control characters (SEED=" .. seed .. ")", function()
+    for _ = 1, 3000 do
+      local content, attribute = text(), text()
+      local written = markup.write { id = attribute, content = content, actions = {}, compact = false }
+      local id, inside = written:match '^<Window id="([^"<>]*)"><Content>([^<>]*)</Content></Window>$'
+      assert.equal(attribute, plain(id))
+      assert.equal(content, plain(inside))
+      assert.is_nil(written:find "[\0-\8\11-\31\127]")
+    end
+  end)
+
+  it("puts U+FFFD in the place of what is no UTF-8", function()
+    local written = markup.write { id = "x", content = "a\xFFb\xED\xA0\x80c", actions = {}, compact = true }
+    assert.equal('<Window id="x" compact="true">a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}c</Window>', written)
+  end)
+end)
+
+---- Trimming ----
+
+describe("a trim", function()
+  local function long_chat(turns)
+    local chat = new_chat()
+    say(chat, "system", "S")
+    for i = 1, turns do
+      say(chat, "user", ("question %d "):format(i):rep(4))
+      say(chat, "assistant", ("answer %d "):format(i):rep(4))
+    end
+    return chat
+  end
+
+  it("counts what the windows read now, and the result is within the budget", function()
+    local chat = long_chat(10)
+    local size = 10
+    chat:open_window { id = "w", content = function() return ("x"):rep(size) end }
+    say(chat, "user", "go on")
+    local before = chat:tokens()
+    assert(chat:trim { budget = before, policy = "keep_turns" })
+    size = 1000
+    assert.is_true(chat:tokens() > before)
+
+    local report = assert(chat:trim { budget = before, policy = "keep_turns" })
+
+    assert.is_true(chat:tokens() <= before)
+    assert.equal(chat:tokens(), report.after)
+    local sum = 0
+    for _, entry in ipairs(report.ledger) do
+      sum = sum + entry.tokens
+    end
+    assert.equal(report.before - report.after, sum)
+  end)
+
+  it("is refused where a pinned window has grown too large", function()
+    local chat, size = long_chat(3), 10
+    chat:open_window { id = "w", pinned = true, content = function() return ("x"):rep(size) end }
+    say(chat, "user", "go on")
+    size = 20000
+    for _, policy in ipairs { "keep_turns", "keep_recent", "trim_messages", "stable_prefix" } do
+      local _, _, code = chat:trim { budget = 300, policy = policy }
+      assert.equal("cannot_fit", code)
+    end
+    assert.equal(9, #chat)
+  end)
+
+  it("by keep_turns lets go: obsolete, old and unimportant, old windows, recent", function()
+    local chat = new_chat()
+    chat:open_window { id = "w", content = ("w"):rep(40) }
+    chat:append { window = "w" }
+    chat:open_window { id = "minor", important = false, content = ("m"):rep(40) }
+    say(chat, "user", ("1"):rep(40))
+    for i = 2, 4 do
+      say(chat, "user", ("%d"):format(i))
+    end
+    local order = {}
+    local report = assert(chat:trim { budget = 3, policy = "keep_turns", guards = false })
+    for i, entry in ipairs(report.ledger) do
+      order[i] = entry.seq .. " " .. entry.reason
+    end
+    assert.equal("1 obsolete, 3 old turn, 4 old turn, 2 window of an old turn, 5 recent turn, 6 recent turn, 7 recent turn",
+      table.concat(order, ", "))
+  end)
+
+  it("takes the obsolete items of a window along with the one that is shown", function()
+    local chat = new_chat()
+    chat:open_window { id = "w", content = ("w"):rep(400) }
+    chat:append { { window = "w" }, { role = "user", content = "x" } }
+    local draft = chat:draft()
+    core.window.weigh(draft, { w = 100 })
+    assert.equal(100, draft[2].tokens)
+    assert.equal(0, draft[1].tokens)
+    assert.equal(100, draft:drop(2))
+    assert.equal(1, #draft)
+    assert.is_false((draft:insert(1, { window = "w" })))
+    core.draft.discard(draft)
+
+    chat:mark(1, "pinned")
+    local held = chat:draft()
+    assert.is_false((held:drop(2)))
+    core.draft.discard(held)
+  end)
+
+  it("of what is rendered leaves the conversation as it is", function()
+    local chat = long_chat(10)
+    chat:open_window { id = "w", content = "here" }
+    local state = core.json.encode(chat:state())
+    local whole, less = chat:render(), assert(chat:render { max_tokens = 80 })
+    assert.is_true(#less < #whole)
+    assert.equal(state, core.json.encode(chat:state()))
+    local _, _, code = chat:render { max_tokens = 1 }
+    assert.equal("cannot_fit", code)
+  end)
+
+  it("by every policy is within the budget or refused, with the items that are left in order", function()
+    for _, name in ipairs { "keep_recent", "keep_turns", "trim_messages", "prune_messages", "clear_tool_uses", "quota",
+      "supersede", "stable_prefix" } do
+      local policy = { name, messages = name == "quota" and { user = 3 } or nil }
+      for budget = 20, 400, 40 do
+        local chat = helper.conversation("s5 u10 a10 c9(x,y) r5(x) r6(y) u7 a8 u5", { encoding = "bytes4" })
+        chat:open_window { id = "a", content = ("x"):rep(100), refresh = "append" }:update { content = "y" }
+        chat:append { { window = "a" }, { window = "absent" } }
+        local report, why, code = chat:trim { budget = budget, policy = policy }
+        if report then
+          assert.is_true(chat:tokens() <= budget, name)
+          assert.equal(report.after, (chat:tokens()))
+        else
+          assert.truthy(code == "cannot_fit" or code == "over_budget", tostring(why))
+        end
+        assert.same({}, (chat:check "openai"))
+      end
+    end
+  end)
+end)
+
+---- Random lives ----
+
+describe("random lives of windows", function()
+  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+
+  --- What a plain model shows of its list: the last item of each open window.
+  local function model_shows(side)
+    local last, out = {}, {}
+    for i, id in ipairs(side.list) do last[id] = i end
+    for i, id in ipairs(side.list) do
+      local window = side.windows[id]
+      local open = window and not window.closed
+      if open and last[id] == i and not window.hidden then out[#out + 1] = id .. "=" .. window.content end
+    end
+    return table.concat(out, " ")
+  end
+
+  local function copy(side)
+    local other = { chat = side.chat:fork(), list = table.move(side.list, 1, #side.list, 1, {}), windows = {}, states = {} }
+    for id, window in pairs(side.windows) do
+      other.windows[id] = { content = window.content, closed = window.closed, hidden = window.hidden }
+    end
+    for batch, list in pairs(side.states) do other.states[batch] = list end
+    return other
+  end
+
+  local steps = {
+    function(side, id, text)
+      local window = side.windows[id]
+      if window and not window.closed then return end
+      side.windows[id] = { content = text }
+      side.chat:open_window { id = id, content = function() return text end }
+      side.list[#side.list + 1] = id
+    end,
+    function(side, id, text)
+      local window = side.windows[id]
+      if not window or window.closed then return end
+      window.content = text
+      side.chat:window(id):update { content = text }
+    end,
+    function(side, id)
+      local window = side.windows[id]
+      if not window then return end
+      window.closed = true
+      side.chat:window(id):close()
+    end,
+    function(side, id)
+      local window = side.windows[id]
+      if not window then return end
+      window.hidden = not window.hidden
+      local handle = side.chat:window(id)
+      handle[window.hidden and "hide" or "show"](handle)
+    end,
+    function(side, id)
+      side.chat:append { window = id }
+      side.list[#side.list + 1] = id
+    end,
+    function(side, _, _, n)
+      if #side.list == 0 then return end
+      side.states[side.chat:stats().current_batch_index] = table.move(side.list, 1, #side.list, 1, {})
+      local keep = n % #side.list + 1
+      side.chat:truncate { keep_last = keep }
+      side.list = table.move(side.list, #side.list - keep + 1, #side.list, 1, {})
+    end,
+    function(side, _, _, n)
+      local batch = n % side.chat:stats().total_batches
+      if not side.states[batch] then return end
+      side.states[side.chat:stats().current_batch_index] = side.list
+      side.chat:rollback(batch)
+      side.list = table.move(side.states[batch], 1, #side.states[batch], 1, {})
+    end,
+    function(side)   -- a trim that lets obsolete items go
+      side.states[side.chat:stats().current_batch_index] = table.move(side.list, 1, #side.list, 1, {})
+      local budget = side.chat:tokens() - 1
+      if budget < 3 then return end   -- the framing of a request
+      assert(side.chat:trim { budget = budget, policy = "keep_turns", guards = false })
+      side.list = {}
+      for i, message in ipairs(side.chat) do side.list[i] = message.window end
+    end,
+  }
+
+  it("agree with a plain model (SEED=" .. seed .. ")", function()
+    math.randomseed(seed)
+    local before = log.to(function() end)
+    for _ = 1, 20 do
+      local sides = { { chat = new_chat(), list = {}, windows = {}, states = {} } }
+      for step = 1, 60 do
+        local side = sides[math.random(#sides)]
+        if math.random(20) == 1 and #sides < 4 then sides[#sides + 1] = copy(side) end
+        local id = ("w%d"):format(math.random(4))
+        steps[math.random(#steps)](side, id, ("t%d"):format(step), math.random(0, 1000))
+        for _, each in ipairs(sides) do
+          assert.equal(model_shows(each), shown(each.chat))
+          assert.equal(#each.list, #each.chat)
+        end
+      end
+    end
+    log.to(before)
+  end)
+end)
