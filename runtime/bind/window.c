@@ -207,6 +207,33 @@ static int l_items(lua_State *L) {
   return 1;
 }
 
+/* shown(list, all) -> ids of windows that items show, each once, in order of their newest
+   items; positions of items of windows that there are not, and what these name. all:
+   also windows of which every item is obsolete */
+static int l_shown(lua_State *L) {
+  View view = bind_view(L, 1);
+  bool all = lua_toboolean(L, 2);
+  lua_Integer shown = 0, missing = 0;
+  lua_settop(L, 1);
+  const WindowItems *items = push_items(L, &view);
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_newtable(L);           /* list items ids positions names */
+  for (uint32_t i = 0; i < items->count; i++) {
+    const WindowItem *item = &items->list[i];
+    if (item->window != WINDOW_NONE && (item->newest != i || (item->obsolete && !all))) continue;
+    bind_push_text(L, message_content(conversation_message(view.conversation, item->id)));
+    if (item->window != WINDOW_NONE) {
+      lua_rawseti(L, 3, ++shown);
+    } else {
+      lua_rawseti(L, 5, ++missing);
+      lua_pushinteger(L, (lua_Integer)item->position + 1);
+      lua_rawseti(L, 4, missing);
+    }
+  }
+  return 3;
+}
+
 /* count(list) -> items of windows in it, in O(1) */
 static int l_count(lua_State *L) {
   lua_pushinteger(L, sequence_sum(bind_view(L, 1).list).windows);
@@ -398,7 +425,7 @@ void bind_open_window(lua_State *L) {
   static const BindMethod functions[] = {
     {"call", l_call, "f limit argument"},
     {"put", l_put, "conversation fields"}, {"get", l_get, "conversation id"}, {"ids", l_ids, "conversation"},
-    {"items", l_items, "list"},            {"count", l_count, "list"},        {"weigh", l_weigh, "draft tokens"},
+    {"items", l_items, "list"}, {"shown", l_shown, "list all"},            {"count", l_count, "list"},        {"weigh", l_weigh, "draft tokens"},
     {"messages", l_messages, "list texts include_system include_obsolete"}, {"sent", l_sent, "list"}, {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

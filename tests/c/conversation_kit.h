@@ -8,6 +8,7 @@
 **     s4  system       a4    assistant                    f4(x)  legacy function_call of x
 **     u4  user         a4(xy)  ... with calls x and y     g4(x)  legacy function's answer
 **     t4(x)  tool, answers x                              U4(xy)  user, two tool results
+**     w0(x)  item of window x
 */
 #ifndef EBB_TESTS_CONVERSATION_KIT_H
 #define EBB_TESTS_CONVERSATION_KIT_H
@@ -58,6 +59,7 @@ static UNUSED Role word_role(const Word *word) {
   case 'U': return ROLE_USER;
   case 'a':
   case 'f': return ROLE_ASSISTANT;
+  case 'w': return ROLE_NONE;
   default: return ROLE_TOOL;
   }
 }
@@ -80,6 +82,10 @@ static void word_json(const Word *word, char out[JSON_ROOM]) {
   char text[512] = "";
   assert_true(word->size < sizeof text);
   memset(text, word->fill, word->size);
+  if (word->kind == 'w') {
+    sprintf(out, "{\"type\":\"window\",\"window\":\"%s\"}", word->ids);
+    return;
+  }
   size_t at = (size_t)sprintf(out, "{\"role\":\"%s\",", word->kind == 'g' ? "function" : role_name(word_role(word)));
   if (word->kind == 't') at += (size_t)sprintf(out + at, "\"tool_call_id\":\"%c\",", word->ids[0]);
   if (word->kind == 'g') at += (size_t)sprintf(out + at, "\"name\":\"%c\",", word->ids[0]);

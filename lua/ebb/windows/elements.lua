@@ -41,11 +41,15 @@ local function copy_attributes(element, out)
   end
 end
 
+local function is_element(name)
+  return markup.is_name(name) and name ~= "Window"
+end
+
 local copy_node
 
 local function copy_element(element, state, depth)
   local name = element[1]
-  if not markup.is_name(name) or name == "Window" then bad("'%s' is no name of an element", name) end
+  if not is_element(name) then bad("'%s' is no name of an element", name) end
   local out = { name }
   copy_attributes(element, out)
   for i = 2, rawlen(element) do
@@ -110,14 +114,16 @@ end
 
 --- What was not written by `pack` (a state may be damaged) is no content.
 local function unpack_node(node)
-  if type(node) ~= "table" or type(node.window) == "string" then return node end
+  if type(node) ~= "table" then return check_scalar(node, "a node") end
+  if type(node.window) == "string" then return { window = node.window } end
   local is_list = node[1] == core.json.null
-  if not is_list and type(node[2]) ~= "table" then refuse("shape", "content: no elements") end
   local out = {}
   if not is_list then
+    if not is_element(node[1]) or type(node[2]) ~= "table" then bad("no elements") end
     out[1] = node[1]
-    for name, value in pairs(node[2]) do
-      out[name] = value
+    for name, value in next, node[2] do
+      if not markup.is_name(name) then bad("'%s' is no name of an attribute", name) end
+      out[name] = check_scalar(value, "attribute " .. name)
     end
   end
   for i = is_list and 2 or 3, #node do
@@ -133,6 +139,7 @@ function elements.encode(content)
   return core.json.encode(pack(content))
 end
 
+--- The content again; raises where it is none.
 ---@param text string       of elements.encode
 ---@return table
 function elements.decode(text)

@@ -59,12 +59,17 @@ local function refer_wide(text)
   return text
 end
 
+-- Most texts have nothing to be escaped; this finds whatever might have to be.
+local UNSAFE = "[^ !#-%%'-;=?-~]"
+
 local function escape(text)
+  if not text:find(UNSAFE) then return text end
   text = valid(text):gsub("[&<>]", ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
   return refer_wide(text)
 end
 
 local function escape_attribute(text)
+  if not text:find(UNSAFE) then return text end
   text = valid(text):gsub('[&<>"\t\n]', ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
   return refer_wide(text)
 end
@@ -78,25 +83,27 @@ function markup.is_name(name)
   return type(name) == "string" and name:find(NAME) ~= nil
 end
 
-local function put(out, ...)
-  for i = 1, select("#", ...) do
-    out[#out + 1] = (select(i, ...))
-  end
+local function put(out, text)
+  out[#out + 1] = text
 end
 
---- `id` first, the others by name.
-local function put_attributes(out, element)
+local function by_name(a, b)
+  if (a == "id") ~= (b == "id") then return a == "id" end
+  return a < b
+end
+
+--- The opening tag; of its attributes `id` first, the others by name.
+local function put_open(out, element)
   local names = {}
-  for name in pairs(element) do
+  for name in next, element do
     if type(name) == "string" then names[#names + 1] = name end
   end
-  table.sort(names, function(a, b)
-    if (a == "id") ~= (b == "id") then return a == "id" end
-    return a < b
-  end)
+  if #names > 1 then table.sort(names, by_name) end
+  local tag = "<" .. element[1]
   for _, name in ipairs(names) do
-    put(out, " ", name, '="', escape_attribute(tostring(element[name])), '"')
+    tag = ('%s %s="%s"'):format(tag, name, escape_attribute(tostring(element[name])))
   end
+  put(out, tag .. ">")
 end
 
 local put_window
@@ -104,38 +111,31 @@ local put_window
 local function put_node(out, node)
   if type(node) ~= "table" then return put(out, escape(tostring(node))) end
   if node.view then return put_window(out, node.view) end
-  if type(node[1]) ~= "string" then
-    for _, child in ipairs(node) do
-      put_node(out, child)
-    end
-    return
-  end
-  put(out, "<", node[1])
-  put_attributes(out, node)
-  put(out, ">")
-  for i = 2, #node do
+  local is_element = type(node[1]) == "string"
+  if is_element then put_open(out, node) end
+  for i = is_element and 2 or 1, #node do
     put_node(out, node[i])
   end
-  put(out, "</", node[1], ">")
+  if is_element then put(out, "</" .. node[1] .. ">") end
 end
 
 ---- Windows ----
 
 local function put_content(out, view)
-  if view.failed then return put(out, "<Failed>", escape(view.failed), "</Failed>") end
+  if view.failed then return put(out, "<Failed>" .. escape(view.failed) .. "</Failed>") end
   if view.content ~= nil then put_node(out, view.content) end
 end
 
 local function put_action(out, action)
-  put(out, '<action id="', escape_attribute(action.id), '"')
-  if action.params and action.params ~= "" then put(out, ' params="', escape_attribute(action.params), '"') end
-  put(out, ">", escape(action.label or ""), "</action>")
+  local tag = '<action id="' .. escape_attribute(action.id) .. '"'
+  if action.params and action.params ~= "" then tag = tag .. ' params="' .. escape_attribute(action.params) .. '"' end
+  put(out, tag .. ">" .. escape(action.label or "") .. "</action>")
 end
 
 local function put_full(out, view)
   put(out, ">")
   if view.description and view.description ~= "" then
-    put(out, "<Description>", escape(view.description), "</Description>")
+    put(out, "<Description>" .. escape(view.description) .. "</Description>")
   end
   put(out, "<Content>")
   put_content(out, view)
@@ -149,7 +149,7 @@ local function put_full(out, view)
 end
 
 function put_window(out, view)
-  put(out, '<Window id="', escape_attribute(view.id), '"')
+  put(out, '<Window id="' .. escape_attribute(view.id) .. '"')
   if view.compact then
     put(out, ' compact="true">')
     put_content(out, view)

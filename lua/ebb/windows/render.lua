@@ -16,29 +16,44 @@ local views = require "ebb.windows.view"
 
 local render = {}
 
+--- Markup of windows that say all themselves, by conversation and window; good for one version.
+---@type table<ebb.Conversation, table<string, { version: integer, text: string }>>
+local kept = setmetatable({}, { __mode = "k" })
+
+--- The markup of a window. What is made by a function, or shows others, is made each time.
+local function text_of(chat, pass, id)
+  local known = kept[chat] and kept[chat][id]
+  local state = core.window.get(chat, id)
+  if state.hidden then return false end
+  if known and known.version == state.version then return known.text end
+  pass.nested = false
+  local text = views.markup(pass, id, state)
+  if state.kind ~= "source" and not pass.nested then
+    kept[chat] = kept[chat] or {}
+    kept[chat][id] = { version = state.version, text = text }
+  end
+  return text
+end
+
 --- The markup of each window that an item of the list shows; nil where there are no items.
 ---@param chat ebb.Conversation
 ---@param all? boolean              also of obsolete items and closed windows
----@return table<string, string|false>?
----@return { position: integer, window: string }[] missing      the items of windows that there are not
+---@return table<string, string|false>? texts
+---@return integer[] positions      of items of windows that there are not
+---@return string[] names           of these
 function render.texts(chat, all)
-  local missing = {}
-  if core.window.count(chat) == 0 then return nil, missing end
+  if core.window.count(chat) == 0 then return nil, {}, {} end
   local texts, pass = {}, views.pass(chat)
-  for _, item in ipairs(core.window.items(chat)) do
-    local id = item.window
-    if item.missing then
-      missing[#missing + 1] = item
-    elseif texts[id] == nil and (all or not item.obsolete) then
-      texts[id] = not core.window.get(chat, id).hidden and views.markup(pass, id)
-    end
+  local ids, positions, names = core.window.shown(chat, all)
+  for _, id in ipairs(ids) do
+    texts[id] = text_of(chat, pass, id)
   end
-  return texts, missing
+  return texts, positions, names
 end
 
-local function tell(missing)
-  for _, item in ipairs(missing) do
-    log.write(("ebb: message %d names window '%s', which there is not: it is left out"):format(item.position, item.window))
+local function tell(positions, names)
+  for i, position in ipairs(positions) do
+    log.write(("ebb: message %d names window '%s', which there is not: it is left out"):format(position, names[i]))
   end
 end
 
@@ -95,8 +110,8 @@ function render.run(chat, options, shrink)
   option_check.names(options, NAMES, "render")
   local system = flag(options.include_system, "include_system", true)
   local obsolete = flag(options.include_obsolete, "include_obsolete", false)
-  local texts, missing = render.texts(chat, obsolete)
-  tell(missing)
+  local texts, positions, names = render.texts(chat, obsolete)
+  tell(positions, names)
   if options.max_tokens == nil then return core.window.messages(chat, texts or {}, system, obsolete) end
   local max = math.tointeger(options.max_tokens)
   if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
@@ -114,9 +129,9 @@ end
 ---@param chat ebb.Conversation
 ---@return table<string, string>?
 function render.written(chat)
-  local texts, missing = render.texts(chat)
+  local texts, positions, names = render.texts(chat)
   if not texts then return nil end
-  tell(missing)
+  tell(positions, names)
   local written = {}
   for id, text in pairs(texts) do
     written[id] = text and ('{"role":"user","content":%s}'):format(core.json.encode(text)) or nil

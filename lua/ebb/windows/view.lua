@@ -30,6 +30,7 @@ views.DEPTH_MAX = 64                 -- of tags, as readers of markup take it
 ---@field chat ebb.Conversation
 ---@field left integer             instructions for content functions
 ---@field contents table<string, table>   by window: {content} or {failed = why}
+---@field nested? boolean          a window stood in the one that was looked at last
 
 ---@param chat ebb.Conversation
 ---@return ebb.WindowPass
@@ -79,7 +80,7 @@ local function content_of(pass, state)
   if known then return known end
   local made
   if state.kind == "source" then made = call(pass, state, pass.chat:window(state.id))
-  elseif state.kind == "elements" then made = checked(elements.decode(state.content))
+  elseif state.kind == "elements" then made = { elements.decode(state.content) }
   else made = { state.kind == "text" and state.content or nil } end
   pass.contents[state.id] = made
   return made
@@ -103,7 +104,10 @@ local function resolve(pass, node, inside, count, depth)
   if node.window and inside >= views.NESTING_MAX then
     refuse("limit", ("windows stand in one another %d deep, the last is '%s'"):format(inside, node.window))
   end
-  if node.window then return { view = build(pass, node.window, inside + 1, count, depth) } end
+  if node.window then
+    pass.nested = true
+    return { view = build(pass, node.window, inside + 1, count, depth) }
+  end
   if type(node[1]) == "string" then depth = depth + 1 end
   if depth > views.DEPTH_MAX then refuse("limit", ("the markup is more than %d levels deep"):format(views.DEPTH_MAX)) end
   local out = {}
@@ -151,9 +155,10 @@ end
 --- The view of a window that there is; also of a closed one.
 ---@param pass ebb.WindowPass
 ---@param id string
+---@param state? table       of core.window.get, if it is at hand
 ---@return ebb.WindowView
-function views.of(pass, id)
-  local state = core.window.get(pass.chat, id)
+function views.of(pass, id, state)
+  state = state or core.window.get(pass.chat, id)
   local ok, result = pcall(shown, pass, state, 1, { nodes = 0 }, 0)
   if ok then return result end
   pass_memory(result)
@@ -164,9 +169,10 @@ end
 --- The markup of a window that there is.
 ---@param pass ebb.WindowPass
 ---@param id string
+---@param state? table       of core.window.get, if it is at hand
 ---@return string
-function views.markup(pass, id)
-  local text = markup.write(views.of(pass, id))
+function views.markup(pass, id, state)
+  local text = markup.write(views.of(pass, id, state))
   if #text <= views.BYTES_MAX then return text end
   local why = ("the window has %d bytes of markup, more than the limit of %d"):format(#text, views.BYTES_MAX)
   local short = markup.write(failed(id, why, core.window.get(pass.chat, id)))
