@@ -35,14 +35,17 @@ static const struct {
    "Conversation:dialect Conversation:encoding Conversation:limit Conversation:model Conversation:over_limit "
    "Conversation:report_usage Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:dialect "
    "Draft:last Draft:note Draft:tokens Ledger:keeps Selection:count Selection:first Selection:last "
-   "core.counter.calibrated core.counter.plain core.window.call core.window.count core.window.get Conversation:current_seq core.draft.by core.draft.info core.draft.refusals "
+   "core.counter.calibrated core.counter.plain core.window.call core.window.count core.window.get "
+    "Conversation:current_seq core.draft.by core.draft.info core.draft.refusals "
    "ebb.conversation ebb.json.array ebb.json.raw "},
   {CHARGE_PATH,
    "Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork Conversation:mark "
    "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
    "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "},
   {CHARGE_LIST,
-   "Conversation:active core.window.items core.window.messages core.window.sent core.window.shown core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all Conversation:append "
+   "Conversation:active core.window.items core.window.messages core.window.sent core.window.shown "
+    "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
+    "Conversation:append "
    "Conversation:batches Conversation:check Conversation:diff Conversation:explain Conversation:filter "
    "Conversation:forget Conversation:insert Conversation:json Conversation:ledger Conversation:marked "
    "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "

@@ -152,7 +152,8 @@ static bool is_window(const View *view, const Conditions *conditions, MessageId 
   const Message *message = conversation_message(view->conversation, id);
   if (!message_is_window(message)) return false;
   if (conditions->has_window && !text_equal(message_content(message), conditions->window)) return false;
-  if (conditions->has_obsolete && view->draft != NULL && draft_is_obsolete(view->draft, id) != conditions->obsolete) return false;
+  bool asked = conditions->has_obsolete && view->draft != NULL;
+  if (asked && draft_is_obsolete(view->draft, id) != conditions->obsolete) return false;
   if (!conditions->has_important) return true;
   const Windows *windows = conversation_windows(view->conversation);
   uint32_t index = windows_find(windows, message_content(message));
@@ -252,7 +253,8 @@ Conditions bind_conditions(lua_State *L, int index, const char *what, const char
   return conditions;
 }
 
-static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name", "id", "window", "obsolete", "important", NULL};
+static const char *const WHERE_NAMES[] = {"role", "since", "before", "marked", "matches", "name",
+                                          "id", "window", "obsolete", "important", NULL};
 
 static int by_position(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

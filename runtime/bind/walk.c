@@ -120,8 +120,8 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   lua_settop(L, 2);
   Walk *walk = guard_userdata(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
   *walk = (Walk){.kind = kind, .conditions = conditions, .newest = newest, .droppable = droppable};
-  walk->all = conditions.roles == ROLES_ALL && !conditions.has_marked && !conditions.has_matches && !conditions.has_kind &&
-              !conditions.has_calls;
+  walk->all = conditions.roles == ROLES_ALL && !conditions.has_marked && !conditions.has_matches &&
+              !conditions.has_kind && !conditions.has_calls;
   note_ids(&view, walk);
   if (skip > 0) skip_last(L, &view, walk, skip);
   return walk;

@@ -54,8 +54,9 @@ static const struct {
   const char *name;
   WindowFlag flag;
 } FLAGS[] = {
-  {"closable", WINDOW_CLOSABLE}, {"pinned", WINDOW_PINNED}, {"important", WINDOW_IMPORTANT}, {"compact", WINDOW_COMPACT},
-  {"append", WINDOW_APPEND},     {"hidden", WINDOW_HIDDEN}, {"closed", WINDOW_CLOSED},
+  {"closable", WINDOW_CLOSABLE}, {"pinned", WINDOW_PINNED}, {"important", WINDOW_IMPORTANT},
+  {"compact", WINDOW_COMPACT},   {"append", WINDOW_APPEND}, {"hidden", WINDOW_HIDDEN},
+  {"closed", WINDOW_CLOSED},
 };
 #define FLAG_COUNT (sizeof FLAGS / sizeof *FLAGS)
 
@@ -71,7 +72,8 @@ static void read_window(lua_State *L, Window *window) {
     Text text = window->texts[i] = bind_text(L, -1);
     size_t valid = utf8_check(text.bytes, text.size);
     if (valid < text.size) {
-      bind_raise(L, status_code(STATUS_ENCODING), NULL, "%s: byte %I: expected UTF-8", TEXTS[i], (lua_Integer)valid + 1);
+      lua_Integer byte = (lua_Integer)valid + 1;
+      bind_raise(L, status_code(STATUS_ENCODING), NULL, "%s: byte %I: expected UTF-8", TEXTS[i], byte);
     }
     lua_pop(L, 1);
   }
@@ -421,12 +423,20 @@ static int l_weigh(lua_State *L) {
 }
 
 void bind_open_window(lua_State *L) {
-  static const BindMethod methods[] = {{"active", l_active, ""}, {"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"active", l_active, ""}, {"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"call", l_call, "f limit argument"},
-    {"put", l_put, "conversation fields"}, {"get", l_get, "conversation id"}, {"ids", l_ids, "conversation"},
-    {"items", l_items, "list"}, {"shown", l_shown, "list all"},            {"count", l_count, "list"},        {"weigh", l_weigh, "draft tokens"},
-    {"messages", l_messages, "list texts include_system include_obsolete"}, {"sent", l_sent, "list"}, {NULL, NULL, NULL},
+    {"put", l_put, "conversation fields"},
+    {"get", l_get, "conversation id"},
+    {"ids", l_ids, "conversation"},
+    {"items", l_items, "list"},
+    {"shown", l_shown, "list all"},
+    {"count", l_count, "list"},
+    {"weigh", l_weigh, "draft tokens"},
+    {"sent", l_sent, "list"},
+    {"messages", l_messages, "list texts include_system include_obsolete"},
+    {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
   lua_newtable(L);

@@ -26,7 +26,8 @@ JoinBase conversation_join_base(const Conversation *conversation);
 
 /* Takes over batches, checkpoints, marks, windows and the counter of the fork. STATUS_ARGUMENT, and
    nothing changes, if the conversation was edited otherwise than by appending to
-   the batch of the base, or if windows of both have changed; STATUS_MEMORY, STATUS_LIMIT. *batch gets the current one. */
+   the batch of the base, or if windows of both have changed; STATUS_MEMORY, STATUS_LIMIT.
+   *batch gets the current one. */
 Status conversation_join(Conversation *conversation, const Conversation *fork, JoinBase base, uint32_t *batch);
 
 /* The number that the current batch of the fork will have then. */

@@ -183,8 +183,10 @@ static Status meet(Finder *finder, uint32_t item) {
   WindowItem *here = &finder->items->list[item];
   Text name = name_of(finder, item);
   uint64_t hash = hash_text(name, &finder->key);
-  uint64_t *found;
-  while ((found = map_find(&finder->newest, hash)) != NULL && !text_equal(name, name_of(finder, (uint32_t)*found))) hash++;
+  uint64_t *found = map_find(&finder->newest, hash);
+  while (found != NULL && !text_equal(name, name_of(finder, (uint32_t)*found))) {
+    found = map_find(&finder->newest, ++hash);
+  }
   here->older = WINDOW_NONE;
   here->newest = found == NULL ? item : finder->items->list[*found].newest;
   here->window = found == NULL ? windows_find(finder->windows, name) : finder->items->list[*found].window;

@@ -46,7 +46,8 @@ static void check_items(const Conversation *chat) {
   Memory memory = memory_system();
   const Sequence *list = conversation_list(chat);
   sequence_check(list);
-  assert_int_equal(window_items(&memory, conversation_windows(chat), conversation_store(chat), list, &items), STATUS_OK);
+  const Store *store = conversation_store(chat);
+  assert_int_equal(window_items(&memory, conversation_windows(chat), store, list, &items), STATUS_OK);
   uint32_t next = 0;
   for (uint32_t i = 0; i < sequence_count(list); i++) {
     char name = name_at(chat, i);

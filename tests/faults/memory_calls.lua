@@ -518,12 +518,15 @@ call("windows", function(world)
   return { chat:windows(), chat:active(), chat:current_seq(), chat:window_stats(), chat:listing(), chat:tokens() }
 end, windowed)
 call("render", function(world) return world.chat:render { include_obsolete = true } end, windowed)
-call("render, trimmed", function(world) return world.chat:render { max_tokens = 170, include_system = false } end, windowed)
+call("render, trimmed", function(world)
+  return world.chat:render { max_tokens = 170, include_system = false }
+end, windowed)
 call("trim of windows", function(world) return world.chat:trim { budget = 120, policy = "keep_turns" } end, windowed)
 call("json of windows", function(world) return world.chat:json() end, windowed)
 call("check of windows", function(world) return world.chat:check "anthropic" end, windowed)
 call("where, windows", function(world)
-  return { world.chat:where { obsolete = true }, world.chat:where { important = true }, world.chat[#world.chat - 1].obsolete }
+  local chat = world.chat
+  return { chat:where { obsolete = true }, chat:where { important = true }, chat[#chat - 1].obsolete }
 end, windowed)
 call("window.call", function()
   return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }

@@ -5,7 +5,6 @@ local core = require "ebb.support.core"
 local ebb = helper.ebb
 local log = require "ebb.support.log"
 local markup = require "ebb.windows.markup"
-local views = require "ebb.windows.view"
 
 local function new_chat()
   return ebb.conversation { encoding = "bytes4" }
@@ -180,8 +179,8 @@ describe("a window", function()
       { "argument", { id = "v", content = 5 } }, { "argument", { id = "v", content = { { "a b" } } } },
       { "argument", { id = "v", content = { { "a", { x = 1 } } } } }, { "argument", { id = "v", render = "loud" } },
       { "argument", { id = "v", actions = { { id = "Close" } } } }, { "unknown_name", { id = "v", colour = "red" } },
-      { "argument", { id = "v", actions = { { id = "a" }, { id = "a" } } } }, { "encoding", { id = "v", content = "\xFF" } },
-      { "argument", { id = "v", content = { { "Window" } } } },
+      { "argument", { id = "v", actions = { { id = "a" }, { id = "a" } } } },
+      { "encoding", { id = "v", content = "\xFF" } }, { "argument", { id = "v", content = { { "Window" } } } },
     } do
       assert.equal(case[1], helper.refusal(chat.open_window, chat, case[2]).code)
     end
@@ -360,8 +359,8 @@ describe("a trim", function()
     for i, entry in ipairs(report.ledger) do
       order[i] = entry.seq .. " " .. entry.reason
     end
-    assert.equal("1 obsolete, 3 old turn, 4 old turn, 2 window of an old turn, 5 recent turn, 6 recent turn, 7 recent turn",
-      table.concat(order, ", "))
+    local expected = "1 obsolete, 3 old turn, 4 old turn, 2 window of an old turn, "
+    assert.equal(expected .. "5 recent turn, 6 recent turn, 7 recent turn", table.concat(order, ", "))
   end)
 
   it("takes the obsolete items of a window along with the one that is shown", function()
@@ -433,11 +432,12 @@ describe("random lives of windows", function()
   end
 
   local function copy(side)
-    local other = { chat = side.chat:fork(), list = table.move(side.list, 1, #side.list, 1, {}), windows = {}, states = {} }
+    local list = table.move(side.list, 1, #side.list, 1, {})
+    local other = { chat = side.chat:fork(), list = list, windows = {}, states = {} }
     for id, window in pairs(side.windows) do
       other.windows[id] = { content = window.content, closed = window.closed, hidden = window.hidden }
     end
-    for batch, list in pairs(side.states) do other.states[batch] = list end
+    for batch, state in pairs(side.states) do other.states[batch] = state end
     return other
   end
 

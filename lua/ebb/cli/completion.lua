@@ -14,7 +14,8 @@ local completion = {}
 --- What ebb.d.lua calls fields; methods are in core.methods.
 completion.fields = {
   Message = {
-    "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit", "window", "obsolete",
+    "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
+    "window", "obsolete",
     "id", "name", "timestamp", "metadata", "reasoning", "json",
   },
   Unit = { "messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age" },

@@ -102,23 +102,23 @@ local function gist(message)
   return text.head(words ~= "" and words or message.json, TEXT_READ)
 end
 
-local function kind(message)
+local function kind_of(message)
   return message.role or "window"
 end
 
 local WRITE = {
   removed = function(page, entry)
-    add(page, "removed", ("- %d %s: "):format(entry.a, kind(entry.before)), gist(entry.before))
+    add(page, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), gist(entry.before))
   end,
 
   added = function(page, entry)
-    add(page, "added", ("+ %d %s: "):format(entry.b, kind(entry.after)), gist(entry.after))
+    add(page, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), gist(entry.after))
   end,
 
   changed = function(page, entry)
     local what = table.concat(entry.fields, ", ")
     if entry.moved then what = what == "" and "moved" or "moved, " .. what end
-    add(page, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind(entry.after)), what)
+    add(page, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind_of(entry.after)), what)
     add_text(page, entry.before.text, entry.after.text)
   end,
 }

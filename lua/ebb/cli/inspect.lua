@@ -127,7 +127,8 @@ local function add_windows(lines, data)
     if message.window then items = items + 1 end
     if message.obsolete then obsolete = obsolete + 1 end
   end
-  if items > 0 then lines[#lines + 1] = ("  %-10s %6d items, of these %d obsolete"):format("windows", items, obsolete) end
+  local line = "  %-10s %6d items, of these %d obsolete"
+  if items > 0 then lines[#lines + 1] = line:format("windows", items, obsolete) end
   for _, window in ipairs(data.windows) do
     local state = window.closed and "closed" or window.hidden and "hidden" or "open"
     lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(text.printable(window.id), state, window.version,

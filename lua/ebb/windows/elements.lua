@@ -61,7 +61,8 @@ end
 local function copy_list(list, state, depth)
   local out = {}
   for key in next, list do
-    if math.type(key) ~= "integer" or key < 1 or key > rawlen(list) then bad("a list has no field '%s'", tostring(key)) end
+    local is_place = math.type(key) == "integer" and key >= 1 and key <= rawlen(list)
+    if not is_place then bad("a list has no field '%s'", tostring(key)) end
   end
   for i = 1, rawlen(list) do
     out[i] = copy_node(rawget(list, i), state, depth + 1)
@@ -76,7 +77,8 @@ function copy_node(node, state, depth)
   if depth > elements.DEPTH_MAX then bad("more than %d levels deep", elements.DEPTH_MAX) end
   local window = rawget(node, "window")
   if window ~= nil and rawget(node, 1) == nil then
-    if type(window) ~= "string" or next(node, next(node)) ~= nil then bad("{ window = id } names a window, and nothing else") end
+    local alone = type(window) == "string" and next(node, next(node)) == nil
+    if not alone then bad("{ window = id } names a window, and nothing else") end
     return { window = window }
   end
   if type(rawget(node, 1)) == "string" then return copy_element(node, state, depth) end

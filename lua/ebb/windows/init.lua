@@ -22,13 +22,15 @@ windows.ACTIONS_MAX = 256    -- of one window
 local OPTIONS = {
   "id", "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden", "item",
 }
-local UPDATES = { "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden" }
+local UPDATES = {
+  "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden",
+}
 local ACTION_FIELDS = { "id", "label", "params", "run" }
 local FLAGS = { "closable", "pinned", "important", "hidden" }
 
 local function expect(value, wanted, name)
-  if type(value) ~= wanted then refuse("argument", ("%s: a %s is expected, not %s"):format(name, wanted, type(value))) end
-  return value
+  if type(value) == wanted then return value end
+  return refuse("argument", ("%s: a %s is expected, not %s"):format(name, wanted, type(value)))
 end
 
 local function check_id(id)
@@ -182,7 +184,9 @@ end
 function Window.update(window, fields)
   local chat, id = rawget(window, "chat"), rawget(window, "name")
   local state = state_of(chat, id)
-  if state.closed then refuse("closed", ("window '%s' is closed"):format(id), "chat:open_window { id = ... } opens it anew") end
+  if state.closed then
+    refuse("closed", ("window '%s' is closed"):format(id), "chat:open_window { id = ... } opens it anew")
+  end
   if fields ~= nil then
     option_check.names(expect(fields, "table", "update"), UPDATES, "update")
     merge(state, fields)

@@ -30,7 +30,9 @@ local markup = {}
 ---@alias ebb.WindowNode string|number|boolean|table
 
 local NAME = "^[%a_][%w_.-]*$"
-local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\t"] = "&#9;", ["\n"] = "&#10;" }
+local ENTITIES = {
+  ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\t"] = "&#9;", ["\n"] = "&#10;",
+}
 
 ---- Text ----
 

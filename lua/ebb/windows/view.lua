@@ -109,7 +109,9 @@ local function resolve(pass, node, inside, count, depth)
     return { view = build(pass, node.window, inside + 1, count, depth) }
   end
   if type(node[1]) == "string" then depth = depth + 1 end
-  if depth > views.DEPTH_MAX then refuse("limit", ("the markup is more than %d levels deep"):format(views.DEPTH_MAX)) end
+  if depth > views.DEPTH_MAX then
+    refuse("limit", ("the markup is more than %d levels deep"):format(views.DEPTH_MAX))
+  end
   local out = {}
   for key, value in pairs(node) do
     local is_child = type(key) == "number" and not (key == 1 and type(value) == "string")
