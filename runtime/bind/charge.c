@@ -44,8 +44,8 @@ static const struct {
    "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "},
   {CHARGE_LIST,
    "Conversation:active core.window.items core.window.messages core.window.sent core.window.shown "
-    "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
-    "Conversation:append "
+   "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
+   "Conversation:append "
    "Conversation:batches Conversation:check Conversation:diff Conversation:explain Conversation:filter "
    "Conversation:forget Conversation:insert Conversation:json Conversation:ledger Conversation:marked "
    "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "

@@ -158,6 +158,11 @@ static void check_saved(Conversation *chat, Fail *fail) {
   assert_int_equal(saved.size, again.size);
   assert_memory_equal(saved.bytes, again.bytes, saved.size);
   check_items(loaded);
+  for (uint32_t i = 0; i < windows_count(conversation_windows(chat)); i++) {
+    const Window *a = windows_at(conversation_windows(chat), i), *b = windows_at(conversation_windows(loaded), i);
+    assert_int_equal(a->flags, b->flags);
+    assert_true(a->updated == b->updated && text_equal(a->texts[WINDOW_CONTENT], b->texts[WINDOW_CONTENT]));
+  }
   for (int i = 0; i < 4; i++) {      /* a damaged one is refused, or is another state */
     Conversation *other = chat_of(fail, "");
     saved.bytes[below((uint32_t)saved.size)] ^= (char)(1 << below(8));

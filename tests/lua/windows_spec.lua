@@ -281,6 +281,7 @@ describe("markup of random text", function()
       assert.equal(attribute, plain(id))
       assert.equal(content, plain(inside))
       assert.is_nil(written:find "[\0-\8\11-\31\127]")
+      assert.is_nil(written:find "\xC2[\x80-\x9F]")
     end
   end)
 
