@@ -131,7 +131,7 @@ static void random_step(Conversation *chat) {
     if (count > 0) assert_int_equal(put(chat, WORDS_REPLACE, below(count), words[below(10)]), STATUS_OK);
     return;
   case 3: {
-    Truncate cut = {.has_range = true, .start = below(3), .end = count + 3 - below(3)};
+    Truncate cut = {.has_range = true, .start = below(3), .end = count + 4 - below(2)};
     if (one_in(4)) assert_int_equal(operation_truncate(chat, &cut), STATUS_OK);
     return;
   }
