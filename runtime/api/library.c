@@ -187,7 +187,7 @@ static void push_getinfo(lua_State *L) {
 }
 
 static void open_globals(lua_State *L) {
-  static const char *const theirs[] = {"_G", "load", NULL};   /* what is loaded by name or from a text is no module of ours */
+  static const char *const theirs[] = {"_G", "load", NULL};   /* a text that is loaded is no module of ours */
   sandbox_push_globals(L);
   for (int i = 0; theirs[i] != NULL; i++) {
     lua_getglobal(L, theirs[i]);

@@ -62,6 +62,16 @@ function vocabularies.list()
   return found
 end
 
+local ENOENT, ENOTDIR = 2, 20
+
+--- Is there something under this path? What cannot be looked at is there: whoever
+--- opens it says why not.
+local function is_there(path)
+  local file, _, number = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil or number ~= ENOENT and number ~= ENOTDIR
+end
+
 --- The path of an encoding's image, or nil.
 ---@param encoding string
 ---@return string?
@@ -69,11 +79,7 @@ function vocabularies.find(encoding)
   if encoding:find "/" then return nil end
   for _, folder in ipairs(vocabularies.folders()) do
     local path = folder .. "/" .. encoding .. SUFFIX
-    local file = io.open(path, "rb")
-    if file then
-      file:close()
-      return path
-    end
+    if is_there(path) then return path end
   end
 end
 
