@@ -64,12 +64,13 @@ end
 
 local ENOENT, ENOTDIR = 2, 20
 
---- Is there something under this path? What cannot be looked at is there: whoever
---- opens it says why not.
-local function is_there(path)
+--- Is there a file? One that cannot be read is there, and whoever opens it says why;
+--- but nothing is in a folder that cannot be looked into, such as another's home.
+local function is_there(folder, path)
   local file, _, number = io.open(path, "rb")
   if file then file:close() end
-  return file ~= nil or number ~= ENOENT and number ~= ENOTDIR
+  if file or number == ENOENT or number == ENOTDIR then return file ~= nil end
+  return core.list_folder(folder) ~= nil
 end
 
 --- The path of an encoding's image, or nil.
@@ -79,7 +80,7 @@ function vocabularies.find(encoding)
   if encoding:find "/" then return nil end
   for _, folder in ipairs(vocabularies.folders()) do
     local path = folder .. "/" .. encoding .. SUFFIX
-    if is_there(path) then return path end
+    if is_there(folder, path) then return path end
   end
 end
 
@@ -100,13 +101,12 @@ local function hint_for(encoding)
     or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
 end
 
---- The tokenizer of an image; nil where there is none, raises what is wrong with one.
+--- The tokenizer of an image that `find` has found; raises why it cannot be used.
 ---@param path string
----@return ebb.Tokenizer?
+---@return ebb.Tokenizer
 function vocabularies.open(path)
   local tokenizer, message, code = core.tokenizer(path)
-  if tokenizer or code == "absent" then return tokenizer end
-  return refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
+  return tokenizer or refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
