@@ -11,6 +11,7 @@ local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
 local policies = require "ebb.policies"
+local refuse = require "ebb.support.refuse"
 local repair = require "ebb.support.repair"
 local replay = require "ebb.policies.replay"
 local run = require "ebb.policies.run"
@@ -93,6 +94,24 @@ end
 ---@return ebb.Tokenizer
 function ebb.tokenizer(encoding)
   return vocabularies.tokenizer(encoding)
+end
+
+--- What a model's text calls, without performing it.
+---@param text string
+---@return ebb.WindowCall[] calls
+---@return integer quoted
+function ebb.read_calls(text)
+  return require("ebb.windows.calls").parse(text)
+end
+
+--- Reads the markup of one window.
+---@param text string
+---@param options? { indented?: boolean }
+---@return ebb.WindowView? view
+---@return string? message
+---@return string? code
+function ebb.read_window(text, options)
+  return require("ebb.windows.markup_read").read(text, options)
 end
 
 ---- Methods in Lua ----
@@ -206,6 +225,22 @@ end
 
 function Conversation.listing(chat)
   return listing().of(chat)
+end
+
+--- LPeg is loaded by those who need it.
+function Conversation.act(chat, calls, options)
+  return require("ebb.windows.act").run(chat, calls, options)
+end
+
+function Conversation.on_event(chat, listener)
+  if listener ~= nil and type(listener) ~= "function" then
+    refuse("argument", "on_event: a function or nil is expected, not a " .. type(listener))
+  end
+  require("ebb.windows.events").listen(chat, "host", listener)
+end
+
+function Conversation.log_activity(chat, options)
+  return require("ebb.windows.activity").open(chat, options)
 end
 
 local core_save, core_json = Conversation.save, Conversation.json

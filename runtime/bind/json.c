@@ -167,21 +167,41 @@ void bind_push_json(lua_State *L, const char *bytes, size_t size) {
   push_value(&decoder);
 }
 
-/* decode(text, {raw = {key = true}}) -> value | nil, message, code */
+/* The byte, from 0, at which the one value begins that is asked for; false: all of the text is one. */
+static bool starts_within(lua_State *L, Text text, size_t *start) {
+  uint32_t from;
+  if (!bind_count_field(L, 2, "from", &from)) return false;
+  if (from < 1 || from - 1 > text.size) {
+    bind_raise(L, "out_of_range", NULL, "json.decode: from is %I, the text has %I bytes", (lua_Integer)from,
+               (lua_Integer)text.size);
+  }
+  *start = from - 1;
+  return true;
+}
+
+/* decode(text, {raw = {key = true}, from = position}) -> value | nil, message, code; with from
+   the value that begins there, whatever follows, and the position behind it */
 static int l_decode(lua_State *L) {
-  static const char *const names[] = {"raw", NULL};
+  static const char *const names[] = {"raw", "from", NULL};
   Text text = bind_text(L, 1);
   Decoder decoder = {.L = L};
+  size_t start = 0;
+  bool within = false;
   lua_settop(L, 2);
-  if (!lua_isnoneornil(L, 2)) {
+  if (!lua_isnil(L, 2)) {
     bind_check_names(L, 2, "json.decode", names);
+    within = starts_within(L, text, &start);
     if (bind_field(L, 2, "raw")) {
       luaL_checktype(L, -1, LUA_TTABLE);
       decoder.raw_keys = lua_gettop(L);
     }
   }
-  json_open(&decoder.json, text.bytes, text.size);
-  if (push_value(&decoder) && json_end(&decoder.json)) return 1;
+  json_open(&decoder.json, text.bytes + start, text.size - start);
+  if (push_value(&decoder) && (within || json_end(&decoder.json))) {
+    if (!within) return 1;
+    lua_pushinteger(L, decoder.json.at - text.bytes + 1);
+    return 2;
+  }
   Place place = place_of(text.bytes, text.size, (size_t)(decoder.json.error - text.bytes));
   lua_pushnil(L);
   lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte, decoder.json.expected);

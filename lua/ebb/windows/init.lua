@@ -7,7 +7,9 @@
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
+local events = require "ebb.windows.events"
 local option_check = require "ebb.support.options"
+local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
 local views = require "ebb.windows.view"
 local whole = require "ebb.support.whole"
@@ -56,13 +58,21 @@ local function put_content(fields, content)
   end
 end
 
+local function check_params(params, id)
+  if params == nil then return end
+  local ok, problem = pcall(parameters.parse, expect(params, "string", "params of action " .. id))
+  if ok then return end
+  if not core.is_error(problem) then error(problem, 0) end
+  refuse(problem.code, ("action '%s': %s"):format(id, problem.message), problem.hint)
+end
+
 local function check_action(action, seen)
   option_check.names(expect(action, "table", "action"), ACTION_FIELDS, "action")
   local id = expect(action.id, "string", "action id")
   if id == "" or seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
   if id:lower() == "close" then refuse("argument", "action id 'close' is built in", "closable = true lists it") end
   if action.label ~= nil then expect(action.label, "string", "label of action " .. id) end
-  if action.params ~= nil then expect(action.params, "string", "params of action " .. id) end
+  check_params(action.params, id)
   if action.run ~= nil then expect(action.run, "function", "run of action " .. id) end
   seen[id] = true
   return { id = id, label = action.label, params = action.params }
@@ -196,6 +206,7 @@ function Window.update(window, fields)
   else
     put(chat, state)
   end
+  events.emit(chat, "updated", id)
   return window
 end
 
@@ -205,6 +216,7 @@ local function set(window, name, value)
   if state[name] ~= value then
     state[name] = value
     put(chat, state)
+    events.emit(chat, "updated", id)
   end
   return window
 end
@@ -216,6 +228,7 @@ function Window.close(window, summary)
   if state.closed then return window end
   state.closed, state.summary = true, summary
   put(chat, state)
+  events.emit(chat, "closed", id, summary)
   return window
 end
 
@@ -262,6 +275,7 @@ function windows.open(chat, given)
   else
     with_item(chat, id, function(copy) put(copy, state) end)
   end
+  events.emit(chat, "opened", id)
   return window
 end
 

@@ -41,7 +41,9 @@ local function reference(character)
 end
 
 --- The same with U+FFFD for each byte that is no part of a character.
-local function valid(text)
+---@param text string
+---@return string
+function markup.valid(text)
   if utf8.len(text) then return text end
   local pieces, from = {}, 1
   while from <= #text do
@@ -66,13 +68,13 @@ local UNSAFE = "[^ !#-%%'-;=?-~]"
 
 local function escape(text)
   if not text:find(UNSAFE) then return text end
-  text = valid(text):gsub("[&<>]", ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
+  text = markup.valid(text):gsub("[&<>]", ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
   return refer_wide(text)
 end
 
 local function escape_attribute(text)
   if not text:find(UNSAFE) then return text end
-  text = valid(text):gsub('[&<>"\t\n]', ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
+  text = markup.valid(text):gsub('[&<>"\t\n]', ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
   return refer_wide(text)
 end
 

@@ -104,6 +104,9 @@ local function resolve(pass, node, inside, count, depth)
   if node.window and inside >= views.NESTING_MAX then
     refuse("limit", ("windows stand in one another %d deep, the last is '%s'"):format(inside, node.window))
   end
+  if node.window and depth + 3 > views.DEPTH_MAX then   -- itself, its Actions, an action
+    refuse("limit", ("a window in it is more than %d levels deep"):format(views.DEPTH_MAX - 3))
+  end
   if node.window then
     pass.nested = true
     return { view = build(pass, node.window, inside + 1, count, depth) }

@@ -1,0 +1,328 @@
+--- Performs the calls that a model wrote: finds the window, checks the parameters,
+--- runs the action, and says for each call what became of it.
+--
+--     text -> calls.parse -> find -> parameters.check -> run -> result
+--                 \            \            \             \
+--                  problem     refused      refused       failed: it raised, looped
+--                                                         or said no
+--
+-- Whatever is wrong with one call, the others are performed and the answer is a
+-- value with a text for the model. Which window is meant:
+--
+--     window_id and action_id     that action of that window
+--     name = "todo.add"           the same
+--     name = "add"                the one open window that has such an action
+--
+-- Hidden windows answer too: a host may hide one that holds what the system prompt
+-- tells of. `close` is built in where the window is closable, in any case of its letters.
+--
+-- An action that is done has changed something: its window is updated, unless it did
+-- that itself. What an action did before it failed stays done.
+
+local calls = require "ebb.windows.calls"
+local core = require "ebb.support.core"
+local events = require "ebb.windows.events"
+local option_check = require "ebb.support.options"
+local parameters = require "ebb.windows.parameters"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+local words = require "ebb.windows.words"
+
+local act = {}
+
+act.INSTRUCTIONS = 50000000     -- for all actions of one text, about half a second
+act.ANSWER_MAX = 64 * 1024      -- bytes of what one action answers
+local NAME_MAX = 1024           -- bytes; no window and action have a longer one
+local CANDIDATES_MAX = 8        -- listed in a message
+local NAMES_MAX = 500           -- among which the nearest is looked for
+
+---@class ebb.ActionResult      What became of a call
+---@field ok boolean
+---@field text string           for the model
+---@field code? string          "syntax" "shape" "limit" "unknown_name" "ambiguous" "closed" "argument" "absent" "failed" "refused"
+---@field window? string        whose action it was
+---@field action? string
+---@field name? string          as the model wrote it
+---@field params? table         as they were checked; as given where they were refused
+---@field id? string            of the call
+
+---@class ebb.FoundAction
+---@field window ebb.Window
+---@field id string
+---@field params? string
+---@field closes? boolean       the built-in one
+
+---- Finding ----
+
+local CLOSE_PARAMS = "summary:string?"
+
+local function is_close(id)
+  local lower = id:lower()
+  return lower == "close" or lower == "system.close"
+end
+
+--- The action of a window that is open, or nil.
+---@return ebb.FoundAction?
+local function action_of(window, id)
+  if is_close(id) then
+    return window.closable and { window = window, id = "close", params = CLOSE_PARAMS, closes = true } or nil
+  end
+  for _, action in ipairs(window.actions) do
+    if action.id == id then return { window = window, id = id, params = action.params } end
+  end
+end
+
+local function open_windows(chat)
+  local list = {}
+  for _, window in ipairs(chat:windows()) do
+    if not window.closed then list[#list + 1] = window end
+  end
+  return list
+end
+
+local function with_hint(message, name, names)
+  local hint = suggest.hint(name, names)
+  return hint and ("%s (%s)"):format(message, hint) or message
+end
+
+local function action_names(window)
+  local names = {}
+  for i, action in ipairs(window.actions) do
+    names[i] = action.id
+  end
+  if window.closable then names[#names + 1] = "close" end
+  return names
+end
+
+local function shown(name)
+  return words.line(name, 100)
+end
+
+--- By window and action: what is found, or nil, a message and its code.
+local function find_exact(chat, id, action)
+  local window = chat:window(id)
+  if not window then
+    local names = {}
+    for i, open in ipairs(open_windows(chat)) do
+      names[i] = i <= NAMES_MAX and open.id or nil
+    end
+    return nil, with_hint(("window '%s' does not exist"):format(shown(id)), id, names), "unknown_name"
+  end
+  if window.closed then return nil, ("window '%s' is closed"):format(id), "closed" end
+  local found = action_of(window, action)
+  if found then return found end
+  if is_close(action) then return nil, ("window '%s' cannot be closed"):format(id), "refused" end
+  return nil, with_hint(("action '%s' does not exist on window '%s'"):format(shown(action), id), action,
+    action_names(window)), "unknown_name"
+end
+
+--- Every way in which the name is a window's id, a dot and its action.
+local function split_candidates(chat, name, list)
+  for dot in name:gmatch "()%." do
+    local window = chat:window(name:sub(1, dot - 1))
+    local action = name:sub(dot + 1)
+    local found = window and not window.closed and action ~= "" and action_of(window, action)
+    if found then list[#list + 1] = found end
+  end
+end
+
+local function candidate_names(list)
+  local names = {}
+  for i = 1, math.min(#list, CANDIDATES_MAX) do
+    names[i] = list[i].window.id .. "." .. list[i].id
+  end
+  if #list > CANDIDATES_MAX then names[#names + 1] = ("and %d more"):format(#list - CANDIDATES_MAX) end
+  return table.concat(names, ", ")
+end
+
+local function all_names(windows)
+  local names = {}
+  for _, window in ipairs(windows) do
+    for _, action in ipairs(action_names(window)) do
+      if #names >= NAMES_MAX then return names end
+      names[#names + 1] = window.id .. "." .. action
+      names[#names + 1] = action
+    end
+  end
+  return names
+end
+
+--- "todo.add" that there is not, where there is a window "todo": that window knows best what was meant.
+local function say_unknown(chat, name, windows)
+  local id, action = name:match "^(.+)%.([^.]+)$"
+  if id and chat:window(id) then return find_exact(chat, id, action) end
+  return nil, with_hint(("there is no action '%s'"):format(shown(name)), name, all_names(windows)), "unknown_name"
+end
+
+local function find_by_name(chat, name)
+  if #name > NAME_MAX then return nil, ("a name of %d bytes"):format(#name), "unknown_name" end
+  local list, windows = {}, open_windows(chat)
+  split_candidates(chat, name, list)
+  for _, window in ipairs(windows) do
+    local found = action_of(window, name)
+    if found then list[#list + 1] = found end
+  end
+  if #list == 1 then return list[1] end
+  if #list == 0 then return say_unknown(chat, name, windows) end
+  return nil, ("ambiguous action '%s'; candidates: %s"):format(shown(name), candidate_names(list)), "ambiguous"
+end
+
+---- Running ----
+
+--- What an action gave back, as a text for the model: ok, text, code.
+local function answer_of(results)
+  local first, why = results[1], results[2]
+  if first == nil and why == nil or first == true then return true, "done" end
+  if first == nil or first == false then
+    return false, type(why) == "string" and words.cut(why, act.ANSWER_MAX) or "the action refused", "refused"
+  end
+  if type(first) == "string" then return true, words.cut(first, act.ANSWER_MAX) end
+  if type(first) == "number" then return true, tostring(first) end
+  local ok, json = pcall(core.json.encode, first)
+  if ok then return true, words.cut(json, act.ANSWER_MAX) end
+  return true, ("done; what it answered is no text (%s)"):format(type(first))
+end
+
+local function close(found, params)
+  found.window:close(params.summary)
+  return true, "closed"
+end
+
+---@class ebb.ActRun
+---@field chat ebb.Conversation
+---@field left integer        instructions
+---@field results ebb.ActionResult[]
+
+--- Runs the action under limits: ok, text, code.
+local function perform(run, found, params)
+  if found.closes then return close(found, params) end
+  local window = found.window
+  local handler = window:handler(found.id)
+  if not handler then return false, ("action '%s' has no function here"):format(found.id), "absent" end
+  if run.left <= 0 then return false, "the actions before it have used up the time", "limit" end
+  local version, limit, results = window.version, run.left, nil
+  local ok, problem, left = core.window.call(function()
+    results = table.pack(handler(params, window))
+  end, limit)
+  run.left = left
+  if not ok then return false, words.reason(problem), left <= 0 and "limit" or "failed" end
+  local good, text, code = answer_of(results)
+  if good and not window.closed and window.version == version then
+    local updated, why = pcall(window.update, window)
+    if not updated then return false, "done, but the window was not refreshed: " .. words.reason(why), "failed" end
+  end
+  return good, text, code
+end
+
+--- The whole name of a call, for texts.
+local function name_of(call, found)
+  if found then return found.window.id .. "." .. found.id end
+  if call.name then return shown(call.name) end
+  return call.window and shown(call.window .. "." .. call.action) or "call"
+end
+
+local function note(run, call, found, kind, outcome)
+  local result = {
+    ok = outcome.ok, code = outcome.code, params = outcome.params or call.params, id = call.id, name = call.name,
+    window = found and found.window.id or call.window, action = found and found.id or call.action,
+  }
+  result.text = outcome.ok and ("%s: %s"):format(name_of(call, found), outcome.text)
+    or ("%s: error: %s"):format(name_of(call, found), outcome.text)
+  run.results[#run.results + 1] = result
+  events.tell(run.chat, {
+    type = kind, window = result.window, action = result.action, name = result.name, params = result.params,
+    ok = result.ok, code = result.code, text = outcome.text,
+  })
+end
+
+local function refused(run, call, found, message, code)
+  note(run, call, found, "refused", { ok = false, text = message, code = code })
+end
+
+local function dispatch(run, call)
+  if call.problem then return refused(run, call, nil, call.problem, call.code) end
+  local found, message, code
+  if call.name then found, message, code = find_by_name(run.chat, call.name)
+  else found, message, code = find_exact(run.chat, call.window, call.action) end
+  if not found then return refused(run, call, nil, message, code) end
+  local readable, declared = pcall(parameters.parse, found.params)   -- a saved one was never checked
+  if not readable then return refused(run, call, found, words.reason(declared), "absent") end
+  local params, wrong = parameters.check(declared, call.params)
+  if not params then return refused(run, call, found, wrong, "argument") end
+  local ok, text, problem = perform(run, found, params)
+  note(run, call, found, "action", { ok = ok, text = text, code = problem, params = params })
+end
+
+---- The face ----
+
+local FIELDS = { "name", "window", "action", "params", "id" }
+
+local function check_call(call, i)
+  local where = ("call %d"):format(i)
+  if type(call) ~= "table" then refuse("argument", ("%s is a table, not a %s"):format(where, type(call))) end
+  option_check.names(call, FIELDS, where)
+  local has_name, has_action = type(call.name) == "string", type(call.window) == "string" and type(call.action) == "string"
+  if has_name == has_action then
+    refuse("argument", where .. ": expected name, or window and action", '{ window = "todo", action = "add", params = {} }')
+  end
+  return { name = call.name, window = call.window, action = call.action, params = call.params, id = call.id }
+end
+
+local function calls_of(given)
+  if type(given) == "string" then return calls.parse(given) end
+  if type(given) ~= "table" then
+    refuse("argument", "act: the text of a model or a list of calls is expected, not a " .. type(given))
+  end
+  local list = {}
+  for i = 1, rawlen(given) do
+    list[i] = check_call(rawget(given, i), i)
+  end
+  if next(given) ~= nil and #list == 0 then list[1] = check_call(given, 1) end
+  return list, 0
+end
+
+local function instructions_of(options)
+  option_check.names(options, { "instructions" }, "act")
+  if options.instructions == nil then return act.INSTRUCTIONS end
+  local count = math.tointeger(options.instructions)
+  if not count or count < 1 then refuse("argument", "instructions is a whole number, 1 or more") end
+  return count
+end
+
+local function texts_of(results)
+  local lines = {}
+  for i, result in ipairs(results) do
+    lines[i] = result.text
+  end
+  return table.concat(lines, "\n")
+end
+
+local running = setmetatable({}, { __mode = "k" })   -- conversations
+
+local function run_all(chat, list, instructions)
+  local run = { chat = chat, left = instructions, results = {} }
+  for _, call in ipairs(list) do
+    dispatch(run, call)
+  end
+  run.results.text = texts_of(run.results)
+  return run.results
+end
+
+--- Performs the calls of a text, or those of a list.
+---@param chat ebb.Conversation
+---@param given string|table
+---@param options? { instructions?: integer }
+---@return ebb.ActionResult[] results
+---@return integer quoted
+function act.run(chat, given, options)
+  local instructions = instructions_of(options or {})
+  if running[chat] then refuse("busy", "an action of this conversation runs: act is not called within it") end
+  local list, quoted = calls_of(given)
+  running[chat] = true
+  local ok, results = pcall(run_all, chat, list, instructions)
+  running[chat] = nil
+  if not ok then error(results, 0) end   -- memory, or a limit of the sandbox
+  return results, quoted
+end
+
+return act

@@ -1,0 +1,89 @@
+--- The activity log: a window that lists what happened to the others.
+--
+--     <Window id="activity" compact="true">[3] opened todo
+--     [5] action todo.add -> ok (added)
+--     [7] action todo.delete -> failed (there is no item 9)</Window>
+--
+-- The number is the clock. It keeps the newest lines only. The lines are the window's
+-- text, so they are saved with the conversation; after loading it, `open` goes on
+-- where they end.
+
+local events = require "ebb.windows.events"
+local option_check = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local words = require "ebb.windows.words"
+
+local activity = {}
+
+activity.LINE_MAX = 160      -- bytes of one line
+local LINES_MAX = 1000
+local OPTIONS = { "id", "lines", "item" }
+
+local function in_brackets(text)
+  return text and text ~= "" and (" (%s)"):format(words.line(text, activity.LINE_MAX)) or ""
+end
+
+--- The line of an event, or nil: updates come with actions, and what was refused has not happened.
+---@param event ebb.WindowEvent
+---@return string?
+local function line_of(event)
+  if event.type == "opened" or event.type == "closed" then
+    return ("[%d] %s %s%s"):format(event.seq, event.type, event.window, in_brackets(event.summary))
+  elseif event.type == "action" then
+    return ("[%d] action %s.%s -> %s%s"):format(event.seq, event.window, event.action,
+      event.ok and "ok" or "failed", in_brackets(event.text))
+  end
+end
+
+--- The text with one more line, and the oldest ones gone.
+---@param text string
+---@param line string
+---@param max integer
+---@return string
+local function add_line(text, line, max)
+  local lines = {}
+  for old in text:gmatch "[^\n]+" do
+    lines[#lines + 1] = old
+  end
+  lines[#lines + 1] = words.line(line, activity.LINE_MAX)
+  return table.concat(lines, "\n", math.max(1, #lines - max + 1))
+end
+
+local function listener(chat, id, max)
+  return function(event)
+    local window = chat:window(id)
+    if event.window == id or not window or window.closed then return end
+    local line = line_of(event)
+    local text = window.content
+    if line then window:update { content = add_line(type(text) == "string" and text or "", line, max) } end
+  end
+end
+
+local function check(options)
+  option_check.names(options, OPTIONS, "log_activity")
+  local lines = options.lines == nil and 20 or math.tointeger(options.lines)
+  if not lines or lines < 1 or lines > LINES_MAX then
+    refuse("argument", ("lines: 1 to %d are expected, not %s"):format(LINES_MAX, tostring(options.lines)))
+  end
+  return lines
+end
+
+--- Opens the log's window, or goes on with the one that is open, and writes to it from now on.
+---@param chat ebb.Conversation
+---@param options? { id?: string, lines?: integer, item?: boolean }
+---@return ebb.Window
+function activity.open(chat, options)
+  options = options or {}
+  local lines = check(options)
+  local id = options.id == nil and "activity" or options.id
+  local window = type(id) == "string" and chat:window(id)
+  if not window or window.closed then
+    window = chat:open_window {
+      id = id, closable = false, important = false, render = "compact", item = options.item,
+    }
+  end
+  events.listen(chat, "log", listener(chat, id, lines))
+  return window
+end
+
+return activity

@@ -1,0 +1,247 @@
+--- The calls in what a model wrote.
+--
+--     <tool_call>{"name": "todo.add", "arguments": {"text": "tea"}}</tool_call>
+--     <action_call>{"calls": [{"window_id": "todo", "action_id": "add", "params": {"text": "tea"}}]}</action_call>
+--
+-- Both tags take either form, one call or a list of them. What stands in a tag is
+-- read by the grammar of JSON, never searched for its end: `</tool_call>`, tags
+-- and code fences in an argument are text.
+--
+--   - A tag is one batch: if one of its calls is malformed, none of it is performed.
+--   - Where the JSON itself is broken, nobody knows where the call ends. What
+--     follows may be its arguments, and they may be a stranger's text: nothing
+--     behind it is read, and the model is told so.
+--   - A model that shows a call does not make one: tags in a fenced block of code
+--     (``` or ~~~, to its closing fence or the end of the text) and directly behind
+--     a backtick are quoted. They are counted, so that a host can ask what was meant.
+--   - The closing tag may be missing at the end of the text: hosts have models stop there.
+
+local core = require "ebb.support.core"
+local lpeg = require "lpeg"
+local parameters = require "ebb.windows.parameters"
+local suggest = require "ebb.support.suggest"
+
+local Cc, Cp, C, P, S = lpeg.Cc, lpeg.Cp, lpeg.C, lpeg.P, lpeg.S
+
+local calls = {}
+
+calls.COUNT_MAX = 100                  -- in one text
+calls.TEXT_MAX = 16 * 1024 * 1024      -- bytes; no message is longer
+
+---@class ebb.WindowCall     A call as the model wrote it, or what was wrong with it
+---@field name? string        of the first form: "window.action", or an action that one window has
+---@field window? string      of the second form
+---@field action? string
+---@field params? table       JSON object; absent where there is none
+---@field id? string          as the model gave it
+---@field position? integer   of its tag in the text, in bytes
+---@field problem? string     for the model; then there is no call
+---@field code? string        "syntax", "shape" or "limit"
+
+---- Finding tags ----
+
+local tag = "<" * C(P "tool_call" + "action_call") * ">"
+local line_end = #P "\n" + -P(1)
+local indent = P " " ^ -3
+local fence = indent * (C(P "`" ^ 3) * (1 - S "`\n") ^ 0 * line_end + C(P "~" ^ 3) * (1 - P "\n") ^ 0)
+local fence_line = P "\n" * fence
+
+--- Flat, and each byte is looked at a fixed number of times: what kind comes next, where,
+--- its word, and the position behind it.
+local plain = (1 - S "\n<") ^ 1 + (P "\n" - fence_line) + (P "<" - tag)
+local NEXT = plain ^ 0 * Cp() * (Cc "fence" * fence_line + Cc "tag" * tag) * Cp()
+local FIRST_LINE = fence * Cp()
+
+local function closing(mark)
+  local line = P "\n" * indent * C(P(mark) ^ 3) * S " \t" ^ 0 * line_end
+  return ((1 - P "\n") ^ 1 + (P "\n" - line)) ^ 0 * line * Cp()
+end
+
+local CLOSING = { ["`"] = closing "`", ["~"] = closing "~" }
+
+--- The position behind the block that the fence opens.
+local function skip_fence(text, mark, at)
+  local pattern = CLOSING[mark:sub(1, 1)]
+  while true do
+    local closed, after = pattern:match(text, at)
+    if not closed then return #text + 1 end
+    if #closed >= #mark then return after end
+    at = after
+  end
+end
+
+local ANY_TAG = ((1 - P "<") ^ 1 + (P "<" - tag)) ^ 0 * tag * Cp()
+
+local function count_tags(text)
+  local count, at = 0, 1
+  while true do
+    local _, after = ANY_TAG:match(text, at)
+    if not after then return count end
+    count, at = count + 1, after
+  end
+end
+
+---- Calls of a tag ----
+
+local FIELDS = {
+  tool = { "name", "arguments", "id" },
+  action = { "window_id", "action_id", "params", "id" },
+}
+
+local function text_field(value, name)
+  local field = value[name]
+  if type(field) == "string" and field ~= "" then return field end
+  return nil, ("%s: a name is expected, not %s"):format(name, field == nil and "nothing" or parameters.shown(field))
+end
+
+--- The object of parameters; some models write it as a string with JSON in it.
+local function object_field(value, name)
+  local field = value[name]
+  if field == nil or field == core.json.null then return nil end
+  local decoded = field
+  if type(field) == "string" then decoded = core.json.decode(field) end
+  if parameters.is_object(decoded) then return decoded end
+  return nil, ("%s: an object is expected, not %s"):format(name, parameters.shown(field))
+end
+
+local function unknown_field(value, names)
+  for _, name in ipairs(suggest.names(value)) do
+    local known = false
+    for _, other in ipairs(names) do
+      known = known or other == name
+    end
+    if not known then
+      local hint = suggest.hint(name, names)
+      return ("a call has no field '%s'%s"):format(name:sub(1, 64), hint and " (" .. hint .. ")" or "")
+    end
+  end
+end
+
+--- One call of an object, or nil and what is wrong with it.
+---@param value any
+---@return ebb.WindowCall?
+---@return string? problem
+function calls.read(value)
+  if not parameters.is_object(value) then return nil, "an object is expected, not " .. parameters.shown(value) end
+  local is_tool = value.name ~= nil
+  local problem = unknown_field(value, is_tool and FIELDS.tool or FIELDS.action)
+  if problem then return nil, problem end
+  local call = { id = type(value.id) == "string" and value.id or nil }
+  call.params, problem = object_field(value, is_tool and "arguments" or "params")
+  if problem then return nil, problem end
+  if is_tool then
+    call.name, problem = text_field(value, "name")
+    return call.name and call, problem
+  end
+  call.window, problem = text_field(value, "window_id")
+  if problem then return nil, problem end
+  call.action, problem = text_field(value, "action_id")
+  return call.action and call, problem
+end
+
+--- All calls of what stands in a tag, or nil and what is wrong with one of them.
+local function read_batch(value)
+  local list = value
+  if parameters.is_object(value) then
+    if value.calls == nil then list = { value }
+    else
+      local problem = unknown_field(value, { "calls" })
+      if problem then return nil, problem end
+      list = value.calls
+    end
+  end
+  if type(list) ~= "table" or #list == 0 then return nil, "calls: a list of calls is expected, not " .. parameters.shown(list) end
+  local batch = {}
+  for i, item in ipairs(list) do
+    local call, problem = calls.read(item)
+    if not call then return nil, #list > 1 and ("call %d: %s"):format(i, problem) or problem end
+    batch[i] = call
+  end
+  return batch
+end
+
+---- Texts ----
+
+---@class ebb.CallReader
+---@field text string
+---@field list ebb.WindowCall[]
+---@field quoted integer
+
+local function complain(reader, position, code, problem)
+  reader.list[#reader.list + 1] = { position = position, code = code, problem = problem }
+end
+
+--- Reads the tag whose inside begins at `from`; the position behind it, or nil: no more is read.
+local function read_tag(reader, position, name, from)
+  local text, list = reader.text, reader.list
+  local value, after, code = core.json.decode(text, { from = from })
+  if code then
+    complain(reader, position, code, ("<%s>: no JSON at %s; nothing behind it was read"):format(name, after))
+    return nil
+  end
+  local behind = text:match("^%s*()", after)
+  local close = "</" .. name .. ">"
+  if text:sub(behind, behind + #close - 1) == close then
+    behind = behind + #close
+  elseif behind <= #text then
+    complain(reader, position, "syntax",
+      ("<%s>: expected %s behind the JSON, at byte %d; nothing behind it was read"):format(name, close, behind))
+    return nil
+  end
+  local batch, problem = read_batch(value)
+  if not batch then
+    complain(reader, position, "shape", ("<%s>: %s"):format(name, problem))
+    return behind
+  end
+  if #list + #batch > calls.COUNT_MAX then
+    complain(reader, position, "limit", ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
+    return nil
+  end
+  for _, call in ipairs(batch) do
+    call.position = position
+    list[#list + 1] = call
+  end
+  return behind
+end
+
+local function skip_block(reader, mark, at)
+  local after = skip_fence(reader.text, mark, at)
+  reader.quoted = reader.quoted + count_tags(reader.text:sub(at, after - 1))
+  return after
+end
+
+--- The position from which reading goes on, or nil.
+local function step(reader, at)
+  local position, kind, word, after = NEXT:match(reader.text, at)
+  if not position then return nil end
+  if kind == "fence" then return skip_block(reader, word, after) end
+  if reader.text:byte(position - 1) == 96 then   -- a backtick: `<tool_call>` is spoken of
+    reader.quoted = reader.quoted + 1
+    return after
+  end
+  if #reader.list >= calls.COUNT_MAX then
+    complain(reader, position, "limit", ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
+    return nil
+  end
+  return read_tag(reader, position, word, after)
+end
+
+--- The calls of a text in order, broken ones among them. Linear in the text.
+---@param text string
+---@return ebb.WindowCall[] list
+---@return integer quoted       tags that were not read because they are quoted
+function calls.parse(text)
+  local reader = { text = text, list = {}, quoted = 0 }
+  if #text > calls.TEXT_MAX then
+    complain(reader, 1, "limit", ("the text has more than %d bytes; it was not read"):format(calls.TEXT_MAX))
+    return reader.list, 0
+  end
+  local mark, at = FIRST_LINE:match(text)
+  at = mark and skip_block(reader, mark, at) or 1
+  while at do
+    at = step(reader, at)
+  end
+  return reader.list, reader.quoted
+end
+
+return calls

@@ -1,0 +1,97 @@
+--- What happens to the windows of a conversation, told to who listens: the activity
+--- log first, then the host.
+--
+--     {type = "opened" | "updated" | "closed", window, summary?}
+--     {type = "action" | "refused", window?, action?, name?, params?, ok, text, code?}
+--
+-- and in all of them `seq`, the clock. "action": it was run, well or badly; "refused":
+-- it was not. A listener comes when all is done and can undo nothing; if it fails, the
+-- log of the library says so. What a listener causes is told when it has returned,
+-- and FOLLOW_MAX times at most: two that answer each other would never end.
+--
+-- Listeners belong to one conversation; forks and copies tell nobody.
+
+local log = require "ebb.support.log"
+local words = require "ebb.windows.words"
+
+local events = {}
+
+local FOLLOW_MAX = 100
+
+---@class ebb.WindowEvent
+---@field type "opened"|"updated"|"closed"|"action"|"refused"
+---@field seq integer          chat:current_seq()
+---@field window? string
+---@field summary? string      of "closed"
+---@field action? string
+---@field name? string         as the model wrote it
+---@field params? table
+---@field ok? boolean
+---@field text? string         what the model is told
+---@field code? string         why it failed
+
+---@class ebb.WindowListeners
+---@field host? fun(event: ebb.WindowEvent)
+---@field log? fun(event: ebb.WindowEvent)
+---@field queue? ebb.WindowEvent[]     while one of them runs
+
+local listeners = setmetatable({}, { __mode = "k" })
+
+--- Puts a listener in its place, or takes it away.
+---@param chat ebb.Conversation
+---@param kind "host"|"log"
+---@param listener? fun(event: ebb.WindowEvent)
+function events.listen(chat, kind, listener)
+  listeners[chat] = listeners[chat] or {}
+  listeners[chat][kind] = listener
+end
+
+local function tell(listener, kind, event)
+  if not listener then return end
+  local ok, problem = pcall(listener, event)
+  if not ok then log.write(("ebb: the %s's listener to windows failed: %s"):format(kind, words.reason(problem))) end
+end
+
+local function publish(chat, known, event)
+  event.seq = chat:current_seq()
+  if known.queue then
+    known.queue[#known.queue + 1] = event
+    return
+  end
+  known.queue = { event }
+  for i = 1, FOLLOW_MAX do
+    if not known.queue[i] then break end
+    tell(known.log, "log", known.queue[i])
+    tell(known.host, "host", known.queue[i])
+  end
+  local left = #known.queue - FOLLOW_MAX
+  known.queue = nil
+  if left > 0 then log.write(("ebb: %d events of windows were not told: listeners go on causing more"):format(left)) end
+end
+
+--- Tells of a call: an event of type "action" or "refused", without seq.
+---@param chat ebb.Conversation
+---@param event ebb.WindowEvent
+function events.tell(chat, event)
+  local known = listeners[chat]
+  if known and (known.host or known.log) then publish(chat, known, event) end
+end
+
+local function emit(chat, known, kind, id, summary)
+  publish(chat, known, { type = kind, window = id, summary = summary })
+end
+
+--- Tells what has happened to a window. It has: whatever fails here, does so in the log, and
+--- where nobody listens, nothing needs memory.
+---@param chat ebb.Conversation
+---@param kind "opened"|"updated"|"closed"
+---@param id string
+---@param summary? string
+function events.emit(chat, kind, id, summary)
+  local known = listeners[chat]
+  if not known or not (known.host or known.log) then return end
+  local ok, problem = pcall(emit, chat, known, kind, id, summary)
+  if not ok then log.write("ebb: an event of windows was lost: " .. words.reason(problem)) end
+end
+
+return events
