@@ -208,6 +208,7 @@ describe("is refused with its place:", function()
     { "a surrogate",             window "&#xD800;",                        "1:25", "&#N;" },
     { "beyond Unicode",          window "&#1114112;",                      "1:25", "&#N;" },
     { "a number without end",    window("&#" .. ("9"):rep(400) .. ";"),    "1:25", "&#N;" },
+    { "one that wraps",          window "&#x10000000000000041;",           "1:25", "&#N;" },
     { "a control character",     window "a\27b",                           "1:26", "&#27;" },
     { "one of two bytes",        window "\u{85}",                          "1:25", "&#133;" },
     { "no UTF-8",                window "ab\xff",                          "1:27", "UTF-8" },

@@ -36,13 +36,13 @@ markup_read.ACTIONS_MAX = 1000            -- of one window
 local ENTITIES = { amp = "&", lt = "<", gt = ">", quot = '"', apos = "'" }
 
 local function is_character(code)
-  return code ~= nil and code <= 0x10FFFF and not (code >= 0xD800 and code <= 0xDFFF)
+  return code <= 0x10FFFF and not (code >= 0xD800 and code <= 0xDFFF)
 end
 
 --- A reference by number. To nothing it fails, so that the text ends there and the error has
 --- its place; the check gives back no value, of which a match can have but some thousands.
 local function number_after(prefix, digits, base)
-  local written = prefix * C(digits ^ 1) * ";"
+  local written = prefix * C(digits * digits ^ -9) * ";"   -- ten digits: tonumber lets longer ones wrap
   local check = Cmt(written, function(_, _, word) return is_character(tonumber(word, base)) end)
   return #check * (written / function(word) return utf8.char(tonumber(word, base)) end)
 end

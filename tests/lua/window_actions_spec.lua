@@ -1,0 +1,528 @@
+--- Actions: what they declare, what a model gives, what becomes of a call.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb, refusal = helper.ebb, helper.refusal
+local log = require "ebb.support.log"
+local parameters = require "ebb.windows.parameters"
+
+local function call(name, arguments)
+  return ("<tool_call>%s</tool_call>"):format(ebb.json.encode { name = name, arguments = arguments })
+end
+
+describe("the notation of parameters", function()
+  local function written(text)
+    local words = {}
+    for i, parameter in ipairs(parameters.parse(text)) do
+      words[i] = ("%s:%s%s"):format(parameter.name, parameter.written, parameter.optional and "?" or "")
+    end
+    return table.concat(words, ", ")
+  end
+
+  local cases = {
+    { "text:string, n:int?", "text:string, n:int?" }, { "", "" }, { "  ", "" }, { nil, "" },
+    { " a : bool ,b:number", "a:bool, b:number" }, { "a:integer,b:boolean", "a:integer, b:boolean" },
+    { "k:enum(a|b c|d)?", "k:enum(a|b c|d)?" }, { "l:string[]", "l:string[]" }, { "m:int[][]?", "m:int[][]?" },
+    { "e:enum(x|y)[]", "e:enum(x|y)[]" }, { "文本:string, a-b_2:int", "文本:string, a-b_2:int" },
+  }
+  for _, case in ipairs(cases) do
+    it(("reads %q"):format(tostring(case[1])), function() assert.equal(case[2], written(case[1])) end)
+  end
+
+  local refused = {
+    { "text", "byte 5: expected : and a type behind 'text'" }, { "text:", "byte 6: expected a type" },
+    { "text:strng", "byte 6: expected a type", "did you mean 'string'?" }, { "a:int b:int", "byte 7: expected a comma" },
+    { "a:int,", "byte 7: expected a parameter's name" }, { ",a:int", "byte 1: expected a parameter's name" },
+    { "a:int, a:bool", "byte 8: expected a name other than 'a'" }, { "a?:int", "byte 2: expected :" },
+    { "a:enum", "byte 7: expected (one|other)" }, { "a:enum()", "words that differ" }, { "a:enum(x|)", "words that differ" },
+    { "a:enum(x|x)", "words that differ" }, { "a:int??", "byte 7: expected a comma" }, { "a:int?[]", "byte 7" },
+    { "a:int[][][][][]", "at most 4 lists" },
+  }
+  for _, case in ipairs(refused) do
+    it(("refuses %q"):format(case[1]), function()
+      local problem = refusal(parameters.parse, case[1])
+      assert.truthy(problem.message:find(case[2], 1, true), problem.message)
+      if case[3] then assert.equal(case[3], problem.hint) end
+    end)
+  end
+
+  it("refuses more than 64", function()
+    local list = {}
+    for i = 1, 65 do
+      list[i] = ("a%d:int"):format(i)
+    end
+    assert.equal("limit", refusal(parameters.parse, table.concat(list, ",")).code)
+    assert.equal(64, #parameters.parse(table.concat(list, ",", 1, 64)))
+  end)
+
+  it("is checked when a window is made, and the action named", function()
+    local chat = ebb.conversation()
+    local problem = refusal(chat.open_window, chat, { id = "w", actions = { { id = "add", params = "text:strng" } } })
+    assert.equal("action 'add': params, byte 6: expected a type", problem.message)
+    assert.equal("did you mean 'string'?", problem.hint)
+    assert.is_nil(chat:window "w")
+
+    local window = chat:open_window { id = "w" }
+    assert.equal("syntax", refusal(window.update, window, { actions = { { id = "a", params = ":" } } }).code)
+  end)
+end)
+
+describe("what a model gives", function()
+  local DECLARED = "text:string, n:int?, x:number?, on:bool?, kind:enum(red|green)?, tags:string[]?, grid:int[][]?"
+  local declared = parameters.parse(DECLARED)
+
+  local function check(json) return parameters.check(declared, (ebb.json.decode(json))) end
+
+  local good = {
+    { '{"text":"a"}', { text = "a" } }, { '{"text":"","n":3}', { text = "", n = 3 } },
+    { '{"text":"a","n":3.0}', { text = "a", n = 3 } }, { '{"text":"a","n":null}', { text = "a" } },
+    { '{"text":"a","x":1,"on":false}', { text = "a", x = 1, on = false } },
+    { '{"text":"a","kind":"red"}', { text = "a", kind = "red" } },
+    { '{"text":"a","tags":[]}', { text = "a", tags = {} } },
+    { '{"text":"a","tags":["x","y"],"grid":[[1],[],[2,3]]}', { text = "a", tags = { "x", "y" }, grid = { { 1 }, {}, { 2, 3 } } } },
+  }
+  for _, case in ipairs(good) do
+    it("is taken: " .. case[1], function() assert.same(case[2], (check(case[1]))) end)
+  end
+
+  it("3.0 has become an integer", function()
+    assert.equal("integer", math.type(check('{"text":"a","n":3.0}').n))
+  end)
+
+  local bad = {
+    { "{}", "params.text is required: expected string" }, { '{"text":null}', "params.text is required: expected string" },
+    { '{"text":7}', "params.text must be string, not 7" }, { '{"text":{}}', "params.text must be string, not an object" },
+    { '{"text":"a","n":"3"}', 'params.n must be int, not "3"' }, { '{"text":"a","n":1.5}', "params.n must be int, not 1.5" },
+    { '{"text":"a","n":12345678901234567890}', "params.n must be int, not a number too large" },
+    { '{"text":"a","x":1e999}', "params.x must be number, not a number too large" },
+    { '{"text":"a","on":"true"}', 'params.on must be bool, not "true"' },
+    { '{"text":"a","on":0}', "params.on must be bool, not 0" },
+    { '{"text":"a","kind":"blue"}', 'params.kind must be one of red, green, not "blue"' },
+    { '{"text":"a","tags":"x"}', 'params.tags must be string[], not "x"' },
+    { '{"text":"a","tags":{"a":1}}', "params.tags must be string[], not an object" },
+    { '{"text":"a","tags":["x",1]}', "params.tags[1] must be string, not 1" },
+    { '{"text":"a","tags":[null]}', "params.tags[0] must be string, not null" },
+    { '{"text":"a","grid":[[1],[1,"x"]]}', 'params.grid[1][1] must be int, not "x"' },
+    { '{"txt":"a"}', "params.text is required: expected string; params.txt is not allowed (did you mean 'text'?)" },
+    { '{"text":"a","colour_of_it":1}', "params.colour_of_it is not allowed (one of: text, n, x, on, kind, tags, grid)" },
+    { '[1]', "params must be an object, not a list" }, { "[]", nil },
+    { '"x"', 'params must be an object, not "x"' }, { "7", "params must be an object, not 7" },
+    { ('{"text":{"%s":1}}'):format(("x"):rep(99)), "params.text must be string, not an object" },
+    { ('{"text":"a","n":"%s"}'):format(("x"):rep(99)), "params.n must be int, not a string of 99 bytes" },
+  }
+  for _, case in ipairs(bad) do
+    it("is refused: " .. case[1], function()
+      local values, message = check(case[1])
+      assert.is_nil(values)
+      if case[2] then assert.equal(case[2], message) end
+    end)
+  end
+
+  it("is not repeated at length: a message has eight problems", function()
+    local _, message = parameters.check(declared, { tags = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 } })
+    assert.truthy(message:find("; and more$"))
+    assert.is_true(#message < 500)
+    local many = {}
+    for i = 1, 1000 do
+      many["unknown" .. i] = i
+    end
+    _, message = parameters.check({}, many)
+    assert.truthy(message:find "there are no parameters")
+    assert.is_true(#message < 800)
+  end)
+end)
+
+--- A conversation with a list of things, and what its actions were called with.
+local function todo_chat()
+  local chat, seen = ebb.conversation(), {}
+  local items = {}
+  chat:open_window {
+    id = "todo", description = "Things to do",
+    content = function()
+      local list = {}
+      for i, text in ipairs(items) do
+        list[i] = { "item", id = i, text }
+      end
+      return list
+    end,
+    actions = {
+      { id = "add", label = "Add", params = "text:string", run = function(params, window)
+        seen[#seen + 1] = { params, window.id }
+        items[#items + 1] = params.text
+        return "added " .. params.text
+      end },
+      { id = "delete", params = "index:int", run = function(params)
+        if not items[params.index] then return nil, "there is no item " .. params.index end
+        table.remove(items, params.index)
+      end },
+      { id = "raise", run = function() error "boom" end },
+      { id = "refuse", run = function() error(setmetatable({}, { __tostring = function() error "no" end })) end },
+      { id = "loop", run = function() while true do items[1] = items[1] end end },
+      { id = "loop_inside", run = function() while true do pcall(function() while true do items[1] = items[1] end end) end end },
+      { id = "junk", run = function() return function() end end },
+      { id = "table", run = function() return { n = 1 } end },
+      { id = "bytes", run = function() return "a\xffb" end },
+      { id = "huge", run = function() return ("é"):rep(1 << 20) end },
+      { id = "false", run = function() return false end },
+      { id = "number", run = function() return 7 end },
+      { id = "again", run = function() return chat:act(call "todo.number") end },
+      { id = "bare" },
+    },
+  }
+  return chat, items, seen
+end
+
+describe("chat:act", function()
+  local chat, items, seen
+  before_each(function() chat, items, seen = todo_chat() end)
+
+  it("runs an action with its parameters and its window", function()
+    local results, quoted = chat:act("Sure. " .. call("todo.add", { text = "tea" }))
+
+    assert.same({ { { text = "tea" }, "todo" } }, seen)
+    assert.same({ { ok = true, text = "todo.add: added tea", name = "todo.add", window = "todo", action = "add",
+      params = { text = "tea" } }, text = "todo.add: added tea" }, results)
+    assert.equal(0, quoted)
+    assert.truthy(chat:window("todo"):markup():find('<item id="1">tea</item>', 1, true))
+  end)
+
+  it("runs all calls in order, whatever is wrong with some", function()
+    local results = chat:act(call("add", { text = "a" }) .. call("nope") .. call("add", {}) .. call("add", { text = "b" })
+      .. '<action_call>{"calls":[{"window_id":"todo","action_id":"delete","params":{"index":1}}]}</action_call>')
+
+    assert.same({ "b" }, items)
+    assert.equal("todo.add: added a\nnope: error: there is no action 'nope'\n"
+      .. "todo.add: error: params.text is required: expected string\ntodo.add: added b\ntodo.delete: done", results.text)
+  end)
+
+  it("takes a list of calls, or one", function()
+    local results = chat:act { { name = "add", params = { text = "a" } }, { window = "todo", action = "add", params = { text = "b" }, id = "c7" } }
+    assert.same({ "a", "b" }, items)
+    assert.equal("c7", results[2].id)
+
+    chat:act { window = "todo", action = "delete", params = { index = 1 } }
+    assert.same({ "b" }, items)
+    assert.equal(0, #chat:act {})
+  end)
+
+  it("refuses what is no text and no calls", function()
+    for _, given in ipairs { 7, { 7 }, { {} }, { { name = "a", window = "w", action = "x" } }, { { window = "w" } } } do
+      assert.equal("argument", refusal(chat.act, chat, given).code)
+    end
+    assert.equal("unknown_name", refusal(chat.act, chat, { { nam = "a" } }).code)
+    assert.equal("unknown_name", refusal(chat.act, chat, "", { limit = 7 }).code)
+    assert.equal("argument", refusal(chat.act, chat, "", { instructions = 0 }).code)
+  end)
+
+  it("counts what was quoted", function()
+    local results, quoted = chat:act("```\n" .. call("add", { text = "a" }) .. "\n```")
+    assert.same({ 0, 1, "" }, { #results, quoted, results.text })
+    assert.same({}, items)
+  end)
+
+  describe("answers with what the action gave back:", function()
+    local cases = {
+      { "todo.number", true, "7" }, { "todo.table", true, '{"n":1}' }, { "todo.false", false, "the action refused", "refused" },
+      { "todo.junk", true, "done; what it answered is no text (function)" }, { "todo.bytes", true, "a\u{FFFD}b" },
+      { "todo.bare", false, "action 'bare' has no function here", "absent" },
+    }
+    for _, case in ipairs(cases) do
+      it(case[1], function()
+        local result = chat:act(call(case[1]))[1]
+        assert.equal(case[1] .. (case[2] and ": " or ": error: ") .. case[3], result.text)
+        assert.same({ case[2], case[4] }, { result.ok, result.code })
+      end)
+    end
+
+    it("no and why", function()
+      local result = chat:act(call("todo.delete", { index = 3 }))[1]
+      assert.same({ false, "refused", "todo.delete: error: there is no item 3" }, { result.ok, result.code, result.text })
+    end)
+
+    it("a megabyte, cut at a character", function()
+      local text = chat:act(call "todo.huge")[1].text
+      assert.is_true(#text < 66 * 1024)
+      assert.truthy(utf8.len(text))
+      assert.equal("é...", text:sub(-5))
+    end)
+  end)
+
+  describe("stops what goes wrong:", function()
+    it("an action that raises", function()
+      local result = chat:act(call "todo.raise")[1]
+      assert.same({ false, "failed" }, { result.ok, result.code })
+      assert.truthy(result.text:find "^todo%.raise: error: window_actions_spec%.lua:%d+: boom$", result.text)
+    end)
+
+    it("one that raises what cannot be read", function()
+      assert.equal("todo.refuse: error: an error that is no text (table)", chat:act(call "todo.refuse")[1].text)
+    end)
+
+    for _, name in ipairs { "todo.loop", "todo.loop_inside" } do
+      it("one that loops: " .. name, function()
+        local start = os.clock()
+        local results = chat:act(call(name) .. call "todo.number", { instructions = 200000 })
+        assert.same({ "limit", "limit" }, { results[1].code, results[2].code })
+        assert.truthy(results[1].text:find "it takes too long", results[1].text)
+        assert.is_true(os.clock() - start < 2)
+        assert.is_true(chat:act(call "todo.number")[1].ok)   -- each text has its own time
+      end)
+    end
+
+    it("one that acts itself", function()
+      local result = chat:act(call "todo.again")[1]
+      assert.same({ false, true }, { result.ok, result.text:find("act is not called within it", 1, true) ~= nil })
+    end)
+
+    it("one that was saved without its function", function()
+      local copy = assert(ebb.parse('[{"role":"user","content":"x"}]'))
+      copy:open_window { id = "w", actions = { { id = "x" } } }
+      assert.equal("absent", copy:act(call "w.x")[1].code)
+    end)
+  end)
+
+  describe("finds the window:", function()
+    before_each(function()
+      chat:open_window { id = "notes", actions = { { id = "add", run = function() return "noted" end } } }
+      chat:open_window { id = "a.b", closable = false, actions = { { id = "c", run = function() return "a.b c" end } } }
+      chat:open_window { id = "a", closable = false, actions = { { id = "b.c", run = function() return "a b.c" end } } }
+      chat:open_window { id = "old", actions = { { id = "past" } } }:close()
+    end)
+
+    local cases = {
+      { "one of two", "add", "error: ambiguous action 'add'; candidates: todo.add, notes.add", "ambiguous" },
+      { "by its name", "notes.add", "noted" },
+      { "alone with such an action", "delete", "error: params.index is required: expected int", "argument" },
+      { "with dots, two ways", "a.b.c", "error: ambiguous action 'a.b.c'; candidates: a.b.c, a.b.c", "ambiguous" },
+      { "with a dot in the action", "b.c", "a b.c" },
+      { "that is closed", "old.past", "error: window 'old' is closed", "closed" },
+      { "none with such an action", "past", "error: there is no action 'past'", "unknown_name" },
+      { "but not the action", "notes.ad", "error: action 'ad' does not exist on window 'notes' (did you mean 'add'?)", "unknown_name" },
+      { "none", "todoo.delete", "error: there is no action 'todoo.delete' (did you mean 'todo.delete'?)", "unknown_name" },
+      { "that cannot be closed", "a.close", "error: window 'a' cannot be closed", "refused" },
+      { "of many that can be closed", "close", "error: ambiguous action 'close'; candidates: todo.close, notes.close", "ambiguous" },
+      { "by a name without end", ("x."):rep(600), "error: a name of 1200 bytes", "unknown_name" },
+    }
+    for _, case in ipairs(cases) do
+      it(case[1], function()
+        local result = chat:act(call(case[2]))[1]
+        assert.equal(case[3], result.text:match ": (.*)$" and result.text:gsub("^.-: ", "", 1))
+        assert.same({ case[4] == nil, case[4] }, { result.ok, result.code })
+      end)
+    end
+
+    local function act(window, action, params)
+      return chat:act { window = window, action = action, params = params }[1]
+    end
+
+    it("by its id", function()
+      assert.equal("a.b.c: a.b c", act("a.b", "c").text)
+      assert.equal("a.b.c: a b.c", act("a", "b.c").text)
+      assert.equal("todoo.add: error: window 'todoo' does not exist (did you mean 'todo'?)", act("todoo", "add").text)
+      assert.equal("closed", act("old", "past").code)
+    end)
+
+    it("that is hidden", function()
+      chat:window("notes"):hide()
+      assert.is_true(act("notes", "add").ok)
+    end)
+
+    it("within a name that a model made long", function()
+      local text = act(("y"):rep(100000), "x\n\xff").text
+      assert.is_true(#text < 500 and utf8.len(text) ~= nil)
+    end)
+  end)
+
+  describe("closes", function()
+    local function close(window, action, params)
+      return chat:act { window = window, action = action or "close", params = params }[1]
+    end
+
+    it("with a summary or without one", function()
+      assert.equal("todo.close: closed", close("todo", nil, { summary = "all done" }).text)
+      assert.same({ true, "all done" }, { chat:window("todo").closed, chat:window("todo").summary })
+      assert.equal("closed", close("todo").code)
+    end)
+
+    it("by any spelling of close", function()
+      for i, word in ipairs { "Close", "CLOSE", "system.close" } do
+        chat:open_window { id = "w" .. i }
+        assert.is_true(close("w" .. i, word).ok)
+        assert.is_true(chat:window("w" .. i).closed)
+      end
+      chat:window("todo"):close()
+      chat:open_window { id = "last" }
+      assert.equal("last.close: closed", chat:act(call "close")[1].text)
+    end)
+
+    it("not what the host keeps open, nor with wrong parameters", function()
+      chat:window("todo"):update { closable = false }
+      assert.equal("todo.close: error: window 'todo' cannot be closed", close("todo").text)
+      chat:window("todo"):update { closable = true }
+      assert.equal("todo.close: error: params.summary must be string, not 7", close("todo", nil, { summary = 7 }).text)
+      assert.is_false(chat:window("todo").closed)
+    end)
+  end)
+
+  describe("refreshes the window", function()
+    it("once, and not when the action did or failed", function()
+      local window = chat:open_window { id = "w", refresh = "append", actions = {
+        { id = "nothing", run = function() end }, { id = "update", run = function(_, self) self:update() end },
+        { id = "fail", run = function() return nil, "no" end }, { id = "close_it", run = function(_, self) self:close() end },
+      } }
+      local function grown(name)
+        local version, count = window.version, #chat
+        chat:act(call("w." .. name))
+        return { window.version - version, #chat - count }
+      end
+      assert.same({ 1, 1 }, grown "nothing")
+      assert.same({ 1, 1 }, grown "update")
+      assert.same({ 0, 0 }, grown "fail")
+      assert.same({ 1, 0 }, grown "close_it")
+      assert.same({ false, true, true }, { chat:window("todo").closed, chat[2].obsolete, chat[4].obsolete })
+    end)
+  end)
+end)
+
+describe("events", function()
+  local chat, told
+  before_each(function()
+    chat = todo_chat()
+    told = {}
+    chat:on_event(function(event)
+      told[#told + 1] = ("%d %s %s%s"):format(event.seq, event.type, event.action and event.window .. "." .. event.action
+        or event.window or event.name or "-", event.ok == false and " " .. event.code or "")
+    end)
+  end)
+
+  it("tell what happened to windows and actions, in order", function()
+    local notes = chat:open_window { id = "notes" }
+    notes:update { content = "x" }
+    notes:hide()
+    notes:hide()
+    chat:act(call("add", { text = "a" }) .. call("delete", { index = 9 }) .. call "nope" .. call("add", {})
+      .. '<action_call>{"window_id":"notes","action_id":"close","params":{"summary":"s"}}</action_call>')
+
+    assert.same({
+      "2 opened notes", "2 updated notes", "2 updated notes", "2 updated todo", "2 action todo.add",
+      "2 action todo.delete refused", "2 refused nope unknown_name", "2 refused todo.add argument",
+      "2 closed notes", "2 action notes.close",
+    }, told)
+  end)
+
+  it("tell of actions that raise, loop and give back junk", function()
+    chat:act(call "raise" .. call "junk" .. call "loop" .. "<tool_call>x</tool_call>", { instructions = 100000 })
+    assert.same({ "1 action todo.raise failed", "1 updated todo", "1 action todo.junk", "1 action todo.loop limit",
+      "1 refused - syntax" }, told)
+  end)
+
+  it("carry what the host needs", function()
+    local last
+    chat:on_event(function(event) last = event end)
+    chat:act(call("add", { text = "a" }))
+    assert.same({ type = "action", seq = 1, window = "todo", action = "add", name = "add", params = { text = "a" }, ok = true,
+      text = "added a" }, last)
+    chat:window("todo"):close("why")
+    assert.same({ type = "closed", seq = 1, window = "todo", summary = "why" }, last)
+  end)
+
+  it("end with nil, and are not those of a fork", function()
+    local fork = chat:fork()
+    fork:open_window { id = "x" }
+    chat:on_event(nil)
+    chat:open_window { id = "y" }
+    assert.same({}, told)
+    assert.equal("argument", refusal(chat.on_event, chat, 7).code)
+  end)
+
+  it("of a listener that fails go to the log, and nothing else is lost", function()
+    local lines = {}
+    local before = log.to(function(line) lines[#lines + 1] = line end)
+    chat:on_event(function() error "listener" end)
+    local results = chat:act(call("add", { text = "a" }))
+    log.to(before)
+
+    assert.is_true(results[1].ok)
+    assert.equal(2, #lines)
+    assert.truthy(lines[1]:find "^ebb: the host's listener to windows failed: .*: listener$")
+  end)
+
+  it("that listeners cause are told behind, and end", function()
+    local lines, count = {}, 0
+    local before = log.to(function(line) lines[#lines + 1] = line end)
+    chat:on_event(function()
+      count = count + 1
+      chat:window("todo"):update()
+    end)
+    chat:open_window { id = "x" }
+    log.to(before)
+
+    assert.equal(100, count)
+    assert.truthy(lines[1]:find "go on causing more")
+    chat:on_event(nil)
+    assert.truthy(chat:window("x"))
+  end)
+end)
+
+describe("the activity log", function()
+  local chat
+  before_each(function() chat = todo_chat() end)
+
+  local function text() return chat:window("activity").content end
+
+  it("lists what happened, in a compact window that no model closes", function()
+    local window = chat:log_activity()
+    chat:open_window { id = "notes" }
+    chat:act(call("todo.add", { text = "tea" }) .. call("todo.delete", { index = 9 }) .. call "nope")
+    chat:window("notes"):close("done\nwith it")
+
+    assert.equal("[3] opened notes\n[3] action todo.add -> ok (added tea)\n"
+      .. "[3] action todo.delete -> failed (there is no item 9)\n[3] closed notes (done with it)", text())
+    assert.same({ "compact", false, false }, { window.render, window.closable, window.important })
+    assert.equal('<Window id="activity" compact="true">[3] opened', window:markup():sub(1, 47))
+    assert.equal("activity", chat[2].window)
+  end)
+
+  it("keeps the newest lines, each cut to its length", function()
+    chat:log_activity { lines = 2 }
+    for i = 1, 4 do
+      chat:act(call("todo.add", { text = i .. ("é"):rep(200) }))
+    end
+    local first, second, more = text():match "^([^\n]*)\n([^\n]*)(.*)$"
+    assert.equal("", more)
+    assert.truthy(first:find("(added 3é", 1, true))
+    assert.truthy(second:find("(added 4é", 1, true))
+    assert.is_true(#second < 170 and utf8.len(second) ~= nil)
+  end)
+
+  it("goes on where it ended, and ends when it is closed", function()
+    chat:log_activity { id = "activity", item = false }
+    chat:open_window { id = "a" }
+    assert.equal(2, #chat)
+    local again = chat:log_activity { lines = 5 }
+    chat:open_window { id = "b" }
+    assert.equal("[2] opened a\n[3] opened b", text())
+
+    again:close()
+    chat:open_window { id = "c" }
+    assert.equal("[2] opened a\n[3] opened b", text())
+    chat:log_activity()
+    chat:open_window { id = "d" }
+    assert.truthy(text():find "opened d$")
+  end)
+
+  it("tells the host too", function()
+    local types = {}
+    chat:log_activity()
+    chat:on_event(function(event) types[#types + 1] = event.type .. " " .. event.window end)
+    chat:open_window { id = "a" }
+    assert.same({ "opened a", "updated activity" }, types)
+  end)
+
+  it("refuses wrong options", function()
+    for _, lines in ipairs { 0, 1001, "x", 1.5 } do
+      assert.equal("argument", refusal(chat.log_activity, chat, { lines = lines }).code)
+    end
+    assert.equal("unknown_name", refusal(chat.log_activity, chat, { cap = 3 }).code)
+    assert.equal("argument", refusal(chat.log_activity, chat, { id = 7 }).code)
+  end)
+end)
