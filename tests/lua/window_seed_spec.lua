@@ -1,0 +1,115 @@
+--- Seed 001's conversation about a window, and the workflow of scripts/workflows/todo,
+--- whose context is compared at each step.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local build = os.getenv "EBB_BUILD" or "build"
+local EBB = os.getenv "EBB" or build .. "/ebb"
+
+--- A form that people wrote, as it is sent: no white space beside tags.
+local function in_one_line(text)
+  return (text:gsub("%s*\n%s*", ""))
+end
+
+--- A window with the view's texts, as a script would open it.
+local function open_like(chat, view, item)
+  local actions = {}
+  for i = 1, #view.actions - 1 do
+    actions[i] = view.actions[i]   -- the last is the built-in close
+  end
+  return chat:open_window { id = view.id, description = view.description, content = view.content, actions = actions, item = item }
+end
+
+describe("a window with items", function()
+  local expected = helper.read "tests/golden/seed001_window/expected.xml"
+
+  it("is written as the golden file has it", function()
+    local chat = ebb.conversation()
+    chat:append { { role = "user", content = "Make me a list." }, {
+      role = "assistant", content = 'Yes.\n<tool_call>{"name": "create", "arguments": {"name": "errands"}}</tool_call>' } }
+    chat:open_window {
+      id = "errands_7", description = "What is to be done today",
+      content = { { "item", id = 1, "post the letter" }, { "item", id = 2, "water the plants" } },
+      actions = {
+        { id = "add", params = "text:string", label = "Put something on the list" },
+        { id = "delete", params = "index:int", label = "Take something off" },
+      },
+    }
+    local messages = chat:render()
+
+    assert.same({ "user", in_one_line(expected) }, { messages[3].role, messages[3].content })
+  end)
+
+  it("reads back from the indented form", function()
+    local view = assert(ebb.read_window(expected, { indented = true }))
+    assert.same(view, (ebb.read_window(in_one_line(expected))))
+    assert.equal(in_one_line(expected), require("ebb.windows.markup").write(view))
+  end)
+
+  it("is the seed's own example, but for the label of close, which is ours", function()
+    if not helper.shared then return pending "EBB_SHARED is not set" end
+    local pipe = io.popen(("cat '%s'/seeds/001_*.txt 2>/dev/null"):format(helper.shared))
+    local example = pipe:read("a"):match "<Window id=\"todo_12345\">.-</Window>"
+    pipe:close()
+    if not example then return pending "no seed 001" end
+    local view = assert(ebb.read_window(example, { indented = true }))
+    local window = open_like(ebb.conversation(), view)
+
+    local label = view.actions[#view.actions].label
+    assert.equal(in_one_line(example):gsub(label .. "</action></Actions>", "Close</action></Actions>"), window:markup())
+  end)
+end)
+
+describe("the workflow todo", function()
+  local function steps_of(text)
+    local steps = {}
+    for read, written in text:gmatch "==== step %d+: the model reads\n(.-)\n%-%-%-%- and writes\n(.-)\n%f[=]" do
+      steps[#steps + 1] = { read = read, written = written }
+    end
+    return steps
+  end
+
+  local function run(words)
+    local pipe = io.popen(("%s run scripts/workflows/todo/todo.lua %s 2>&1"):format(EBB, words or ""))
+    local out = pipe:read "a"
+    return out, select(3, pipe:close())
+  end
+
+  it("has this context at each step", function()
+    local out, status = run()
+    assert.equal(0, status)
+    local expected, steps = steps_of(helper.read "tests/golden/todo/steps.txt"), steps_of(out)
+    assert.equal(10, #expected)
+    for i, step in ipairs(expected) do
+      assert.same(step, steps[i], "step " .. i)
+    end
+    assert.equal(helper.read "tests/golden/todo/steps.txt", out)
+  end)
+
+  it("shows the list as it is, once, and not when it is closed", function()
+    local shown = {}
+    for i, step in ipairs(steps_of(helper.read "tests/golden/todo/steps.txt")) do
+      local items = {}
+      for window in step.read:gmatch '<Window id="todo_1">.-</Window>' do
+        for _, node in ipairs(assert(ebb.read_window(window)).content or {}) do
+          items[#items + 1] = node.id
+        end
+        items[#items + 1] = "."
+      end
+      shown[i] = table.concat(items)
+    end
+    assert.same({ "", ".", "12.", "12.", "123.", "123.", "23.", "23.", "23.", "" }, shown)
+  end)
+
+  it("ends with an error where the recording does", function()
+    local path = os.tmpname()
+    local file = io.open(path, "w")
+    file:write(ebb.json.encode { system = "s", turns = { { user = "u", replies = { '<tool_call>{"name":"x"}</tool_call>' } } } })
+    file:close()
+    local out, status = run(path)
+    os.remove(path)
+    assert.equal(5, status)
+    assert.truthy(out:find("the recording has no answer to this", 1, true), out)
+  end)
+end)
