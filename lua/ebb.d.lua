@@ -427,8 +427,11 @@ function Conversation:save(path, options) end
 ---@class ebb.WindowAction     What the model may do with a window
 ---@field id string            "close" is built in
 ---@field label? string
----@field params? string       "text:string, n:int?"
----@field run? fun(params: table, window: ebb.Window): any   is not saved
+---@field params? string       "text:string, n:int?": string, int, number, bool, enum(a|b), type[] for a list, type? where
+---                           it may be left out. Checked when the window is made
+---@field run? fun(params: table, window: ebb.Window): any, string?   gets what the model gave, checked. What it gives back
+---                           is a text for the model: a string, a number, a table as JSON; nil or true for "done"; nil or
+---                           false and why where it refuses. It may raise, and not yield. It is not saved
 ---@class ebb.WindowOptions
 ---@field id? string           of 1 to 256 bytes; needed to open one
 ---@field description? string
@@ -508,6 +511,55 @@ function Conversation:current_seq() end
 function Conversation:render(options) end
 ---@return { total: integer, active: integer, obsolete: integer, windows: integer, estimated_tokens: integer }
 function Conversation:window_stats() end
+---@class ebb.WindowCall       A call, as a model wrote it
+---@field name? string         "window.action", or an action that only one open window has
+---@field window? string       or both of these
+---@field action? string
+---@field params? table        as JSON decodes
+---@field id? string
+---@field position? integer    of its tag in the text, in bytes
+---@field problem? string      then there is no call: what is wrong, for the model
+---@field code? string         of the problem: "syntax", "encoding", "shape", "limit"
+---@class ebb.ActionResult     What became of a call
+---@field ok boolean
+---@field text string          for the model: "todo.add: added", "todo.add: error: params.text is required: expected string"
+---@field code? string         "syntax", "encoding", "shape", "limit": no call; "unknown_name", "ambiguous", "closed", "argument":
+---                           not performed; "absent": the action has no function; "failed": it raised; "limit": it took too
+---                           long; "refused": it said no, or the window is not closable
+---@field window? string
+---@field action? string
+---@field name? string         as the model wrote it
+---@field params? table
+---@field id? string           of the call
+---@class ebb.WindowEvent
+---@field type "opened"|"updated"|"closed"|"action"|"refused"   action: it was run, well or not; refused: it was not
+---@field seq integer          chat:current_seq()
+---@field window? string
+---@field summary? string      of "closed"
+---@field action? string       of the last two, like all below
+---@field name? string
+---@field params? table
+---@field ok? boolean
+---@field text? string
+---@field code? string
+--- Performs the calls of a model's text (append that first), or those of a list: each is answered, and none stops the
+--- others. Built in is `close`, with an optional summary, where the window is closable. A window whose action
+--- is done is updated, unless the action did that. `results.text` has all texts, a line per call.
+--- Raises {code = "busy"} when called by an action.
+---@param calls string|ebb.WindowCall|ebb.WindowCall[]
+---@param options? { instructions?: integer }   for all actions of the text; default 50 million, about half a second
+---@return ebb.ActionResult[] results
+---@return integer quoted      calls that were not performed because they are quoted: in a fenced block, behind a backtick
+function Conversation:act(calls, options) end
+--- From now on `listener` is told what happens to windows, after it has happened; nil ends it. Not inherited by
+--- forks. If it fails, the log says so.
+---@param listener? fun(event: ebb.WindowEvent)
+function Conversation:on_event(listener) end
+--- Opens a window that lists what happens to the others, a line each, the newest `lines` of them (20); or goes on
+--- with the open one of that id ("activity"), as after loading. The model cannot close it.
+---@param options? { id?: string, lines?: integer, item?: boolean }
+---@return ebb.Window
+function Conversation:log_activity(options) end
 --- A line per visible message: "[✓] [0004] Window: todo", "[X]" where it is obsolete.
 ---@return string
 function Conversation:listing() end
@@ -810,16 +862,33 @@ function Pipeline:order() end
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options) end
+--- The calls of a model's text in order, broken ones among them; chat:act performs them. Two forms, in either tag,
+--- one or a list: <tool_call>{"name": .., "arguments": {..}}</tool_call>,
+--- <action_call>{"calls": [{"window_id": .., "action_id": .., "params": {..}}]}</action_call>. One malformed call spoils
+--- its tag; behind broken JSON nothing is read.
+---@param text string
+---@return ebb.WindowCall[] calls
+---@return integer quoted      tags in fenced blocks and directly behind a backtick
+function ebb.read_calls(text) end
+--- Reads the markup of one window back: values of attributes are strings, neighbouring texts one, a list whose first node
+--- is a text has an empty list before it. No DTD, comments and the like; 64 levels, 10,000 nodes, 4 MiB.
+---@param text string
+---@param options? { indented?: boolean }   white space with a line's end in it, between tags, is no content
+---@return ebb.WindowView? view
+---@return string? message     "line:byte: expected ..."
+---@return string? code        "syntax", "encoding", "limit"
+function ebb.read_window(text, options) end
 
 ---@class ebb.json
 ---@field null lightuserdata   JSON's null
 ebb.json = {}
 --- A number that no Lua number holds exactly comes as ebb.json.raw; null as ebb.null.
 ---@param text string
----@param options? { raw?: table<string, boolean> }  keys whose values come as ebb.json.raw
+---@param options? { raw?: table<string, boolean>, from?: integer }  raw: keys whose values come as ebb.json.raw; from: the one
+---                           value that begins at this byte, whatever follows it
 ---@return any value
----@return string? message
----@return string? code
+---@return string|integer|nil message   with from and a value: the position behind it
+---@return string? code        whenever there is no value
 function ebb.json.decode(text, options) end
 --- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
 ---@param value any

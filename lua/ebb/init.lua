@@ -101,6 +101,7 @@ end
 ---@return ebb.WindowCall[] calls
 ---@return integer quoted
 function ebb.read_calls(text)
+  if type(text) ~= "string" then refuse("argument", "read_calls: a string is expected, not a " .. type(text)) end
   return require("ebb.windows.calls").parse(text)
 end
 

@@ -7,7 +7,8 @@ local ebb = helper.ebb
 local parameters = require "ebb.windows.parameters"
 
 local OPERATIONS = {
-  aci_action_parse = true, aci_param_validate = true, aci_window_render = true, aci_render = true, aci_window_manager = true,
+  aci_action_parse = true, aci_param_validate = true, aci_window_render = true, aci_render = true,
+    aci_window_manager = true,
 }
 
 local MARKUP = "- Markup: `<Window id=\"x\"><Description>..</Description><Content>..</Content><Actions>"
@@ -76,7 +77,8 @@ end
 function check.aci_window_render(case)
   local input = case.input
   local window = ebb.conversation():open_window {
-    id = input.id, content = input.content, description = input.description, render = input.compact and "compact" or "full",
+    id = input.id, content = input.content, description = input.description,
+      render = input.compact and "compact" or "full",
   }
   assert.equal(in_our_words(case.expected), window:markup())
 end
@@ -91,7 +93,8 @@ function check.aci_render(case)
   end
   local expected, messages = {}, {}
   for _, message in ipairs(case.expected) do
-    if not message.content:find "^<namespace" then expected[#expected + 1] = { message.role, in_our_words(message.content) } end
+    if not message.content:find "^<namespace" then expected[#expected + 1] = { message.role,
+      in_our_words(message.content) } end
   end
   for i, message in ipairs(chat:render()) do
     messages[i] = { message.role, message.content }
@@ -126,7 +129,8 @@ describe("data/cases/aci.json:", function()
   for _, case in ipairs(cases) do
     if OPERATIONS[case.op] then
       seen[case.name] = true
-      it(case.name .. (DIFFERS[case.name] and " (differs)" or ""), function() check[case.op](case, DIFFERS[case.name]) end)
+      it(case.name .. (DIFFERS[case.name] and " (differs)" or ""),
+        function() check[case.op](case, DIFFERS[case.name]) end)
     end
   end
 

@@ -30,10 +30,12 @@ describe("the notation of parameters", function()
 
   local refused = {
     { "text", "byte 5: expected : and a type behind 'text'" }, { "text:", "byte 6: expected a type" },
-    { "text:strng", "byte 6: expected a type", "did you mean 'string'?" }, { "a:int b:int", "byte 7: expected a comma" },
+    { "text:strng", "byte 6: expected a type", "did you mean 'string'?" },
+      { "a:int b:int", "byte 7: expected a comma" },
     { "a:int,", "byte 7: expected a parameter's name" }, { ",a:int", "byte 1: expected a parameter's name" },
     { "a:int, a:bool", "byte 8: expected a name other than 'a'" }, { "a?:int", "byte 2: expected :" },
-    { "a:enum", "byte 7: expected (one|other)" }, { "a:enum()", "words that differ" }, { "a:enum(x|)", "words that differ" },
+    { "a:enum", "byte 7: expected (one|other)" }, { "a:enum()", "words that differ" },
+      { "a:enum(x|)", "words that differ" },
     { "a:enum(x|x)", "words that differ" }, { "a:int??", "byte 7: expected a comma" }, { "a:int?[]", "byte 7" },
     { "a:int[][][][][]", "at most 4 lists" },
   }
@@ -78,7 +80,8 @@ describe("what a model gives", function()
     { '{"text":"a","x":1,"on":false}', { text = "a", x = 1, on = false } },
     { '{"text":"a","kind":"red"}', { text = "a", kind = "red" } },
     { '{"text":"a","tags":[]}', { text = "a", tags = {} } },
-    { '{"text":"a","tags":["x","y"],"grid":[[1],[],[2,3]]}', { text = "a", tags = { "x", "y" }, grid = { { 1 }, {}, { 2, 3 } } } },
+    { '{"text":"a","tags":["x","y"],"grid":[[1],[],[2,3]]}',
+      { text = "a", tags = { "x", "y" }, grid = { { 1 }, {}, { 2, 3 } } } },
   }
   for _, case in ipairs(good) do
     it("is taken: " .. case[1], function() assert.same(case[2], (check(case[1]))) end)
@@ -89,9 +92,12 @@ describe("what a model gives", function()
   end)
 
   local bad = {
-    { "{}", "params.text is required: expected string" }, { '{"text":null}', "params.text is required: expected string" },
-    { '{"text":7}', "params.text must be string, not 7" }, { '{"text":{}}', "params.text must be string, not an object" },
-    { '{"text":"a","n":"3"}', 'params.n must be int, not "3"' }, { '{"text":"a","n":1.5}', "params.n must be int, not 1.5" },
+    { "{}", "params.text is required: expected string" },
+      { '{"text":null}', "params.text is required: expected string" },
+    { '{"text":7}', "params.text must be string, not 7" },
+      { '{"text":{}}', "params.text must be string, not an object" },
+    { '{"text":"a","n":"3"}', 'params.n must be int, not "3"' },
+      { '{"text":"a","n":1.5}', "params.n must be int, not 1.5" },
     { '{"text":"a","n":12345678901234567890}', "params.n must be int, not a number too large" },
     { '{"text":"a","x":1e999}', "params.x must be number, not a number too large" },
     { '{"text":"a","on":"true"}', 'params.on must be bool, not "true"' },
@@ -103,7 +109,8 @@ describe("what a model gives", function()
     { '{"text":"a","tags":[null]}', "params.tags[0] must be string, not null" },
     { '{"text":"a","grid":[[1],[1,"x"]]}', 'params.grid[1][1] must be int, not "x"' },
     { '{"txt":"a"}', "params.text is required: expected string; params.txt is not allowed (did you mean 'text'?)" },
-    { '{"text":"a","colour_of_it":1}', "params.colour_of_it is not allowed (one of: text, n, x, on, kind, tags, grid)" },
+    { '{"text":"a","colour_of_it":1}',
+      "params.colour_of_it is not allowed (one of: text, n, x, on, kind, tags, grid)" },
     { '[1]', "params must be an object, not a list" }, { "[]", nil },
     { '"x"', 'params must be an object, not "x"' }, { "7", "params must be an object, not 7" },
     { ('{"text":{"%s":1}}'):format(("x"):rep(99)), "params.text must be string, not an object" },
@@ -157,7 +164,11 @@ local function todo_chat()
       { id = "raise", run = function() error "boom" end },
       { id = "refuse", run = function() error(setmetatable({}, { __tostring = function() error "no" end })) end },
       { id = "loop", run = function() while true do items[1] = items[1] end end },
-      { id = "loop_inside", run = function() while true do pcall(function() while true do items[1] = items[1] end end) end end },
+      { id = "loop_inside", run = function()
+        while true do
+          pcall(function() while true do items[1] = items[1] end end)
+        end
+      end },
       { id = "junk", run = function() return function() end end },
       { id = "table", run = function() return { n = 1 } end },
       { id = "bytes", run = function() return "a\xffb" end },
@@ -186,16 +197,19 @@ describe("chat:act", function()
   end)
 
   it("runs all calls in order, whatever is wrong with some", function()
-    local results = chat:act(call("add", { text = "a" }) .. call("nope") .. call("add", {}) .. call("add", { text = "b" })
+    local results = chat:act(call("add", { text = "a" }) .. call("nope") .. call("add", {})
+      .. call("add", { text = "b" })
       .. '<action_call>{"calls":[{"window_id":"todo","action_id":"delete","params":{"index":1}}]}</action_call>')
 
     assert.same({ "b" }, items)
     assert.equal("todo.add: added a\nnope: error: there is no action 'nope'\n"
-      .. "todo.add: error: params.text is required: expected string\ntodo.add: added b\ntodo.delete: done", results.text)
+      .. "todo.add: error: params.text is required: expected string\ntodo.add: added b\ntodo.delete: done",
+        results.text)
   end)
 
   it("takes a list of calls, or one", function()
-    local results = chat:act { { name = "add", params = { text = "a" } }, { window = "todo", action = "add", params = { text = "b" }, id = "c7" } }
+    local results = chat:act { { name = "add", params = { text = "a" } },
+      { window = "todo", action = "add", params = { text = "b" }, id = "c7" } }
     assert.same({ "a", "b" }, items)
     assert.equal("c7", results[2].id)
 
@@ -221,7 +235,8 @@ describe("chat:act", function()
 
   describe("answers with what the action gave back:", function()
     local cases = {
-      { "todo.number", true, "7" }, { "todo.table", true, '{"n":1}' }, { "todo.false", false, "the action refused", "refused" },
+      { "todo.number", true, "7" }, { "todo.table", true, '{"n":1}' },
+        { "todo.false", false, "the action refused", "refused" },
       { "todo.junk", true, "done; what it answered is no text (function)" }, { "todo.bytes", true, "a\u{FFFD}b" },
       { "todo.bare", false, "action 'bare' has no function here", "absent" },
     }
@@ -235,7 +250,8 @@ describe("chat:act", function()
 
     it("no and why", function()
       local result = chat:act(call("todo.delete", { index = 3 }))[1]
-      assert.same({ false, "refused", "todo.delete: error: there is no item 3" }, { result.ok, result.code, result.text })
+      assert.same({ false, "refused", "todo.delete: error: there is no item 3" },
+        { result.ok, result.code, result.text })
     end)
 
     it("a megabyte, cut at a character", function()
@@ -296,10 +312,13 @@ describe("chat:act", function()
       { "with a dot in the action", "b.c", "a b.c" },
       { "that is closed", "old.past", "error: window 'old' is closed", "closed" },
       { "none with such an action", "past", "error: there is no action 'past'", "unknown_name" },
-      { "but not the action", "notes.ad", "error: action 'ad' does not exist on window 'notes' (did you mean 'add'?)", "unknown_name" },
-      { "none", "todoo.delete", "error: there is no action 'todoo.delete' (did you mean 'todo.delete'?)", "unknown_name" },
+      { "but not the action", "notes.ad", "error: action 'ad' does not exist on window 'notes' (did you mean 'add'?)",
+        "unknown_name" },
+      { "none", "todoo.delete", "error: there is no action 'todoo.delete' (did you mean 'todo.delete'?)",
+        "unknown_name" },
       { "that cannot be closed", "a.close", "error: window 'a' cannot be closed", "refused" },
-      { "of many that can be closed", "close", "error: ambiguous action 'close'; candidates: todo.close, notes.close", "ambiguous" },
+      { "of many that can be closed", "close", "error: ambiguous action 'close'; candidates: todo.close, notes.close",
+        "ambiguous" },
       { "by a name without end", ("x."):rep(600), "error: a name of 1200 bytes", "unknown_name" },
     }
     for _, case in ipairs(cases) do
@@ -367,7 +386,8 @@ describe("chat:act", function()
     it("once, and not when the action did or failed", function()
       local window = chat:open_window { id = "w", refresh = "append", actions = {
         { id = "nothing", run = function() end }, { id = "update", run = function(_, self) self:update() end },
-        { id = "fail", run = function() return nil, "no" end }, { id = "close_it", run = function(_, self) self:close() end },
+        { id = "fail", run = function() return nil, "no" end },
+          { id = "close_it", run = function(_, self) self:close() end },
       } }
       local function grown(name)
         local version, count = window.version, #chat
@@ -389,7 +409,8 @@ describe("events", function()
     chat = todo_chat()
     told = {}
     chat:on_event(function(event)
-      told[#told + 1] = ("%d %s %s%s"):format(event.seq, event.type, event.action and event.window .. "." .. event.action
+      told[#told + 1] = ("%d %s %s%s"):format(event.seq, event.type,
+        event.action and event.window .. "." .. event.action
         or event.window or event.name or "-", event.ok == false and " " .. event.code or "")
     end)
   end)
@@ -419,7 +440,8 @@ describe("events", function()
     local last
     chat:on_event(function(event) last = event end)
     chat:act(call("add", { text = "a" }))
-    assert.same({ type = "action", seq = 1, window = "todo", action = "add", name = "add", params = { text = "a" }, ok = true,
+    assert.same({ type = "action", seq = 1, window = "todo", action = "add", name = "add", params = { text = "a" },
+      ok = true,
       text = "added a" }, last)
     chat:window("todo"):close("why")
     assert.same({ type = "closed", seq = 1, window = "todo", summary = "why" }, last)

@@ -18,7 +18,8 @@ local function open_like(chat, view, item)
   for i = 1, #view.actions - 1 do
     actions[i] = view.actions[i]   -- the last is the built-in close
   end
-  return chat:open_window { id = view.id, description = view.description, content = view.content, actions = actions, item = item }
+  return chat:open_window { id = view.id, description = view.description, content = view.content, actions = actions,
+    item = item }
 end
 
 describe("a window with items", function()
@@ -26,8 +27,8 @@ describe("a window with items", function()
 
   it("is written as the golden file has it", function()
     local chat = ebb.conversation()
-    chat:append { { role = "user", content = "Make me a list." }, {
-      role = "assistant", content = 'Yes.\n<tool_call>{"name": "create", "arguments": {"name": "errands"}}</tool_call>' } }
+    chat:append { role = "user", content = "Make me a list." }
+    chat:append { role = "assistant", content = 'Yes.\n<tool_call>{"name": "errands"}</tool_call>' }
     chat:open_window {
       id = "errands_7", description = "What is to be done today",
       content = { { "item", id = 1, "post the letter" }, { "item", id = 2, "water the plants" } },
@@ -105,7 +106,8 @@ describe("the workflow todo", function()
   it("ends with an error where the recording does", function()
     local path = os.tmpname()
     local file = io.open(path, "w")
-    file:write(ebb.json.encode { system = "s", turns = { { user = "u", replies = { '<tool_call>{"name":"x"}</tool_call>' } } } })
+    file:write(ebb.json.encode { system = "s",
+      turns = { { user = "u", replies = { '<tool_call>{"name":"x"}</tool_call>' } } } })
     file:close()
     local out, status = run(path)
     os.remove(path)

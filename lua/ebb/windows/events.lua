@@ -52,6 +52,18 @@ local function tell(listener, kind, event)
   if not ok then log.write(("ebb: the %s's listener to windows failed: %s"):format(kind, words.reason(problem))) end
 end
 
+--- Tells the events of the queue, and those that listeners add to it meanwhile.
+local function deliver(known)
+  for i = 1, FOLLOW_MAX do
+    local event = known.queue[i]
+    if not event then return end
+    tell(known.log, "log", event)
+    tell(known.host, "host", event)
+  end
+  local left = #known.queue - FOLLOW_MAX
+  if left > 0 then log.write(("ebb: %d events of windows were not told: listeners go on causing more"):format(left)) end
+end
+
 local function publish(chat, known, event)
   event.seq = chat:current_seq()
   if known.queue then
@@ -59,39 +71,37 @@ local function publish(chat, known, event)
     return
   end
   known.queue = { event }
-  for i = 1, FOLLOW_MAX do
-    if not known.queue[i] then break end
-    tell(known.log, "log", known.queue[i])
-    tell(known.host, "host", known.queue[i])
-  end
-  local left = #known.queue - FOLLOW_MAX
+  local ok, problem = pcall(deliver, known)
   known.queue = nil
-  if left > 0 then log.write(("ebb: %d events of windows were not told: listeners go on causing more"):format(left)) end
+  if not ok then error(problem, 0) end
+end
+
+local function publish_change(chat, known, kind, id, summary)
+  publish(chat, known, { type = kind, window = id, summary = summary })
+end
+
+--- What is told has happened: whatever fails here, does so in the log.
+local function try(run, chat, ...)
+  local known = listeners[chat]
+  if not known or not (known.host or known.log) then return end
+  local ok, problem = pcall(run, chat, known, ...)
+  if not ok then log.write("ebb: an event of windows was lost: " .. words.reason(problem)) end
 end
 
 --- Tells of a call: an event of type "action" or "refused", without seq.
 ---@param chat ebb.Conversation
 ---@param event ebb.WindowEvent
 function events.tell(chat, event)
-  local known = listeners[chat]
-  if known and (known.host or known.log) then publish(chat, known, event) end
+  try(publish, chat, event)
 end
 
-local function emit(chat, known, kind, id, summary)
-  publish(chat, known, { type = kind, window = id, summary = summary })
-end
-
---- Tells what has happened to a window. It has: whatever fails here, does so in the log, and
---- where nobody listens, nothing needs memory.
+--- Tells what has happened to a window. Needs no memory where nobody listens.
 ---@param chat ebb.Conversation
 ---@param kind "opened"|"updated"|"closed"
 ---@param id string
 ---@param summary? string
 function events.emit(chat, kind, id, summary)
-  local known = listeners[chat]
-  if not known or not (known.host or known.log) then return end
-  local ok, problem = pcall(emit, chat, known, kind, id, summary)
-  if not ok then log.write("ebb: an event of windows was lost: " .. words.reason(problem)) end
+  try(publish_change, chat, kind, id, summary)
 end
 
 return events
