@@ -44,6 +44,8 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
   return realloc(block, new_size);
 }
 
+int luaopen_lpeg(lua_State *L);              /* LPeg has no header */
+
 /* Leaves the module of calls at 1 and its list at 2. */
 int luaopen_lpeg(lua_State *L);          /* LPeg has no header */
 
@@ -55,7 +57,8 @@ static void open_world(World *world) {
   luaL_requiref(L, "lpeg", luaopen_lpeg, 0);
   lua_pop(L, 1);
   luaL_requiref(L, "ebb.core", luaopen_ebb_core, 0);
-  lua_pop(L, 1);
+  luaL_requiref(L, "lpeg", luaopen_lpeg, 0);
+  lua_pop(L, 2);
   bool loaded = luaL_dostring(L, "package.path = 'lua/?.lua;lua/?/init.lua'\n"
                                  "return dofile 'tests/faults/memory_calls.lua'") == LUA_OK;
   if (!loaded) fail_msg("%s", lua_tostring(L, -1));

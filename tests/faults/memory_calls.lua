@@ -6,7 +6,9 @@
 local ebb = require "ebb"
 local core = require "ebb.support.core"
 local memory = require "ebb.policies.memory"
-require "ebb.windows"      -- loaded on first use
+require "ebb.windows"      -- loaded on first use, as these are
+require "ebb.windows.calls"
+require "ebb.windows.markup_read"
 local vocabularies = require "ebb.support.vocabularies"
 require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
 
@@ -531,6 +533,19 @@ end, windowed)
 call("window.call", function()
   return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }
 end)
+
+call("read_calls", function()
+  return { ebb.read_calls([[<tool_call>{"name":"todo.add","arguments":{"text":"</tool_call>"}}</tool_call>
+```
+<tool_call>{}</tool_call>
+```
+<action_call>{"calls":[{"window_id":"todo"}]}</action_call> <tool_call>x]]) }
+end)
+call("read_window", function()
+  return ebb.read_window([[<Window id="w"><Content>&#65;&lt;<item id="1">x</item></Content><Actions>
+<action id="add" params="text:string">Add</action></Actions></Window>]])
+end)
+call("read_window of none", function() return { ebb.read_window "<Window id='w'><Content>&x;</Content></Window>" } end)
 
 ---- Copies ----
 

@@ -39,7 +39,7 @@ local NAMES_MAX = 500           -- among which the nearest is looked for
 ---@class ebb.ActionResult      What became of a call
 ---@field ok boolean
 ---@field text string           for the model
----@field code? string          "syntax" "shape" "limit" "unknown_name" "ambiguous" "closed" "argument" "absent" "failed" "refused"
+---@field code? string        ebb.d.lua lists them
 ---@field window? string        whose action it was
 ---@field action? string
 ---@field name? string          as the model wrote it
@@ -261,9 +261,10 @@ local function check_call(call, i)
   local where = ("call %d"):format(i)
   if type(call) ~= "table" then refuse("argument", ("%s is a table, not a %s"):format(where, type(call))) end
   option_check.names(call, FIELDS, where)
-  local has_name, has_action = type(call.name) == "string", type(call.window) == "string" and type(call.action) == "string"
-  if has_name == has_action then
-    refuse("argument", where .. ": expected name, or window and action", '{ window = "todo", action = "add", params = {} }')
+  local has_action = type(call.window) == "string" and type(call.action) == "string"
+  if (type(call.name) == "string") == has_action then
+    refuse("argument", where .. ": expected name, or window and action",
+      '{ window = "todo", action = "add", params = {} }')
   end
   return { name = call.name, window = call.window, action = call.action, params = call.params, id = call.id }
 end

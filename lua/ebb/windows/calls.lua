@@ -150,7 +150,9 @@ local function read_batch(value)
       list = value.calls
     end
   end
-  if type(list) ~= "table" or #list == 0 then return nil, "calls: a list of calls is expected, not " .. parameters.shown(list) end
+  if type(list) ~= "table" or #list == 0 then
+    return nil, "calls: a list of calls is expected, not " .. parameters.shown(list)
+  end
   local batch = {}
   for i, item in ipairs(list) do
     local call, problem = calls.read(item)
@@ -169,6 +171,11 @@ end
 
 local function complain(reader, position, code, problem)
   reader.list[#reader.list + 1] = { position = position, code = code, problem = problem }
+end
+
+local function stop_at_count(reader, position)
+  complain(reader, position, "limit",
+    ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
 end
 
 --- Reads the tag whose inside begins at `from`; the position behind it, or nil: no more is read.
@@ -193,10 +200,7 @@ local function read_tag(reader, position, name, from)
     complain(reader, position, "shape", ("<%s>: %s"):format(name, problem))
     return behind
   end
-  if #list + #batch > calls.COUNT_MAX then
-    complain(reader, position, "limit", ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
-    return nil
-  end
+  if #list + #batch > calls.COUNT_MAX then return stop_at_count(reader, position) end
   for _, call in ipairs(batch) do
     call.position = position
     list[#list + 1] = call
@@ -219,10 +223,7 @@ local function step(reader, at)
     reader.quoted = reader.quoted + 1
     return after
   end
-  if #reader.list >= calls.COUNT_MAX then
-    complain(reader, position, "limit", ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
-    return nil
-  end
+  if #reader.list >= calls.COUNT_MAX then return stop_at_count(reader, position) end
   return read_tag(reader, position, word, after)
 end
 

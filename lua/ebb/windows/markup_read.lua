@@ -95,7 +95,9 @@ end
 
 ---- Tags ----
 
-local BEYOND = { ["!DOCTYPE"] = "a DTD", ["!--"] = "a comment", ["![CDATA["] = "CDATA", ["?"] = "a processing instruction" }
+local BEYOND = {
+  ["!DOCTYPE"] = "a DTD", ["!--"] = "a comment", ["![CDATA["] = "CDATA", ["?"] = "a processing instruction",
+}
 
 --- What begins at a '<' that begins no tag.
 local function fail_tag(reader, at)
@@ -117,7 +119,8 @@ local function read_attribute(reader, attributes)
   after = SPACE:match(text, after + 1)
   local value, behind = VALUE:match(text, after)
   if not value then
-    fail(reader, after, ("the value of '%s' in quotes, without '<', control characters and unknown entities"):format(name))
+    fail(reader, after,
+      ("the value of '%s' in quotes, without '<', control characters and unknown entities"):format(name))
   end
   attributes[name], reader.at = value, behind
 end
@@ -136,7 +139,9 @@ local function read_attributes(reader)
     reader.at = after
     read_attribute(reader, attributes)
     count = count + 1
-    if count > markup_read.ATTRIBUTES_MAX then fail(reader, after, ("at most %d attributes"):format(count - 1), "limit") end
+    if count > markup_read.ATTRIBUTES_MAX then
+      fail(reader, after, ("at most %d attributes"):format(count - 1), "limit")
+    end
   end
 end
 
@@ -160,7 +165,9 @@ end
 
 local function count_node(reader, at)
   reader.nodes = reader.nodes + 1
-  if reader.nodes > markup_read.NODES_MAX then fail(reader, at, ("at most %d nodes"):format(markup_read.NODES_MAX), "limit") end
+  if reader.nodes > markup_read.NODES_MAX then
+    fail(reader, at, ("at most %d nodes"):format(markup_read.NODES_MAX), "limit")
+  end
 end
 
 local open = {}   -- by what a tag opens: function(reader, at, parent, name, attributes) -> frame
@@ -270,10 +277,9 @@ end
 
 --- Of a file that was indented by hand: white space with a line's end in it, beside tags.
 local function without_indents(frame)
-  local list, kept = frame.list, 0
-  local first = frame.kind == "element" and 2 or 1
+  local list, first = frame.list, frame.kind == "element" and 2 or 1
   if #list == first then return end   -- all there is
-  kept = first - 1
+  local kept = first - 1
   for i = first, #list do
     local node = list[i]
     list[i] = nil
@@ -299,7 +305,8 @@ local function close_tag(reader, at)
   if not name then fail(reader, at, "a closing tag: '</' and a name") end
   local frame = reader.stack[#reader.stack]
   if frame.name ~= name then
-    local wanted = frame.name and ("</%s>, for the tag at %s"):format(frame.name, place(reader.text, frame.at)) or "<Window>"
+    local wanted = "<Window>"
+    if frame.name then wanted = ("</%s>, for the tag at %s"):format(frame.name, place(reader.text, frame.at)) end
     fail(reader, at, ("%s, not </%s>"):format(wanted, name:sub(1, 64)))
   end
   after = SPACE:match(reader.text, after)
