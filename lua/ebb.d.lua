@@ -524,8 +524,8 @@ function Conversation:window_stats() end
 ---@field ok boolean
 ---@field text string          for the model: "todo.add: added", "todo.add: error: params.text is required: expected string"
 ---@field code? string         "syntax", "encoding", "shape", "limit": no call; "unknown_name", "ambiguous", "closed", "argument":
----                           not performed; "absent": the action has no function; "failed": it raised; "limit": it took too
----                           long; "refused": it said no, or the window is not closable
+---                           not performed; "absent": the action has no function; "failed" or "memory": it raised; "limit": it
+---                           took too long; "refused": it said no, or the window is not closable
 ---@field window? string
 ---@field action? string
 ---@field name? string         as the model wrote it

@@ -7,7 +7,8 @@ local ebb = require "ebb"
 local core = require "ebb.support.core"
 local memory = require "ebb.policies.memory"
 require "ebb.windows"      -- loaded on first use, as these are
-require "ebb.windows.calls"
+require "ebb.windows.act"
+require "ebb.windows.activity"
 require "ebb.windows.markup_read"
 local vocabularies = require "ebb.support.vocabularies"
 require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
@@ -534,6 +535,30 @@ call("window.call", function()
   return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }
 end)
 
+call("act", function(world)   -- what changes nothing: an action itself may leave what it did
+  return world.chat:act [[<tool_call>{"name":"old.x"}</tool_call> <tool_call>{"name":"todo.ad"}</tool_call>
+<tool_call>{"name":"say_no","arguments":{"n":1,"s":["a"]}}</tool_call> <tool_call>{"name":"say_no"}</tool_call><tool_call>]]
+end, function()
+  local world = windowed()
+  world.chat:open_window { id = "refuser", actions = {
+    { id = "say_no", params = "n:int, s:string[]", run = function() return nil, "no" end },
+  } }
+  world.chat:on_event(function(event) world.event = event end)
+  return world
+end)
+call("on_event", function(world)
+  world.chat:on_event(function(event) world.event = event end)
+  return true
+end, windowed)
+call("log_activity", function(world) return world.chat:log_activity { lines = 3 } end, windowed)
+call("window:update, unheard", function(world)
+  world.chat:on_event(nil)
+  return world.chat:window("log"):update()
+end, function()
+  local world = windowed()
+  world.chat:on_event(function() end)
+  return world
+end)
 call("read_calls", function()
   return { ebb.read_calls([[<tool_call>{"name":"todo.add","arguments":{"text":"</tool_call>"}}</tool_call>
 ```

@@ -140,6 +140,32 @@ describe("broken, and said so:", function()
   end)
 end)
 
+it("of texts made of pieces nothing raises, and all is accounted for", function()
+  local pieces = {
+    "<tool_call>", "</tool_call>", "<action_call>", "</action_call>", ADD, ACT, "{", "}", "[", "]", '"', ",", "\n", "```", "\n```\n",
+    "\n~~~", "`", " ", '{"calls":[', "null", "\\", "\xff", "\0", '{"name":"x"}', "text",
+  }
+  local seed = tonumber(os.getenv "SEED") or os.time()
+  for i = 1, 3000 do
+    math.randomseed(seed + i)
+    local words = {}
+    for j = 1, math.random(1, 30) do
+      words[j] = pieces[math.random(#pieces)]
+    end
+    local text = table.concat(words)
+    local list, quoted = ebb.read_calls(text)
+    local tags = select(2, text:gsub("<tool_call>", "")) + select(2, text:gsub("<action_call>", ""))
+    local stopped = false
+    for _, call in ipairs(list) do
+      assert((call.problem ~= nil) ~= (call.name ~= nil or call.window ~= nil and call.action ~= nil), text)
+      assert(text:sub(call.position, call.position):find "<", text)
+      stopped = stopped or call.code == "syntax" or call.code == "encoding"
+    end
+    assert(quoted <= tags and (#list > 0 or quoted > 0) == (tags > 0), ("SEED=%d"):format(seed + i - 1))
+    assert(not stopped or list[#list].problem, "something is read behind broken JSON")
+  end
+end)
+
 describe("hostile texts end soon:", function()
   local million = 1 << 20
   local quotes = [["<tool_call>["x",]]

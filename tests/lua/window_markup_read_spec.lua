@@ -160,6 +160,38 @@ describe("a view that is written", function()
   end)
 end)
 
+--- Bytes changed, dropped, doubled, and pieces of markup put anywhere.
+local function mutate(text)
+  for _ = 1, random(1, 4) do
+    local at, to = random(1, #text + 1), random(0, 12)
+    local kind = random(1, 4)
+    if kind == 1 then text = text:sub(1, at - 1) .. string.char(random(0, 255)) .. text:sub(at + 1)
+    elseif kind == 2 then text = text:sub(1, at - 1) .. text:sub(at + to)
+    elseif kind == 3 then text = text:sub(1, at + to) .. text:sub(at)
+    else text = text:sub(1, at - 1) .. pick(PIECES) .. text:sub(at) end
+  end
+  return text
+end
+
+it("mutated markup is read or refused with its place, and what is read can be written", function()
+  local was_read = 0
+  for i = 1, ROUNDS * 4 do
+    state = seed + i
+    local text = mutate(markup.write(random_view()))
+    local view, message, code = ebb.read_window(text)
+    if view then
+      was_read = was_read + 1
+      local written = markup.write(view)
+      assert.same(view, (ebb.read_window(written)), ("SEED=%d"):format(seed + i - 1))
+    else
+      local line, byte = message:match "^(%d+):(%d+): expected ."
+      assert(line and tonumber(byte) >= 1, message)
+      assert(code == "syntax" or code == "encoding" or code == "limit", code)
+    end
+  end
+  assert.is_true(was_read > ROUNDS // 10)
+end)
+
 describe("markup by other hands", function()
   it("may be indented", function()
     local text = [[

@@ -188,6 +188,11 @@ local function close(found, params)
   return true, "closed"
 end
 
+local function code_of(problem)
+  local code = core.is_error(problem) and problem.code or problem
+  return (code == "memory" or code == "not enough memory") and "memory" or "failed"
+end
+
 ---@class ebb.ActRun
 ---@field chat ebb.Conversation
 ---@field left integer        instructions
@@ -205,7 +210,7 @@ local function perform(run, found, params)
     results = table.pack(handler(params, window))
   end, limit)
   run.left = left
-  if not ok then return false, words.reason(problem), left <= 0 and "limit" or "failed" end
+  if not ok then return false, words.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)
   if good and not window.closed and window.version == version then
     local updated, why = pcall(window.update, window)

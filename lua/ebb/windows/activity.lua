@@ -76,13 +76,15 @@ function activity.open(chat, options)
   options = options or {}
   local lines = check(options)
   local id = options.id == nil and "activity" or options.id
+  local write = listener(chat, id, lines)
+  events.prepare(chat)                     -- nothing may fail once the window is open
   local window = type(id) == "string" and chat:window(id)
   if not window or window.closed then
     window = chat:open_window {
       id = id, closable = false, important = false, render = "compact", item = options.item,
     }
   end
-  events.listen(chat, "log", listener(chat, id, lines))
+  events.listen(chat, "log", write)
   return window
 end
 

@@ -31,19 +31,25 @@ local FOLLOW_MAX = 100
 ---@field code? string         why it failed
 
 ---@class ebb.WindowListeners
----@field host? fun(event: ebb.WindowEvent)
----@field log? fun(event: ebb.WindowEvent)
----@field queue? ebb.WindowEvent[]     while one of them runs
+---@field host false|fun(event: ebb.WindowEvent)
+---@field log false|fun(event: ebb.WindowEvent)
+---@field queue false|ebb.WindowEvent[]     while one of them runs
 
 local listeners = setmetatable({}, { __mode = "k" })
+
+--- Makes the places of a conversation's listeners: to fill one needs no memory then.
+---@param chat ebb.Conversation
+function events.prepare(chat)
+  listeners[chat] = listeners[chat] or { host = false, log = false, queue = false }
+end
 
 --- Puts a listener in its place, or takes it away.
 ---@param chat ebb.Conversation
 ---@param kind "host"|"log"
 ---@param listener? fun(event: ebb.WindowEvent)
 function events.listen(chat, kind, listener)
-  listeners[chat] = listeners[chat] or {}
-  listeners[chat][kind] = listener
+  events.prepare(chat)
+  listeners[chat][kind] = listener or false
 end
 
 local function tell(listener, kind, event)
@@ -72,7 +78,7 @@ local function publish(chat, known, event)
   end
   known.queue = { event }
   local ok, problem = pcall(deliver, known)
-  known.queue = nil
+  known.queue = false
   if not ok then error(problem, 0) end
 end
 
