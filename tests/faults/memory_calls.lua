@@ -536,8 +536,8 @@ call("window.call", function()
 end)
 
 call("act", function(world)   -- what changes nothing: an action itself may leave what it did
-  return world.chat:act [[<tool_call>{"name":"old.x"}</tool_call> <tool_call>{"name":"todo.ad"}</tool_call>
-<tool_call>{"name":"say_no","arguments":{"n":1,"s":["a"]}}</tool_call> <tool_call>{"name":"say_no"}</tool_call><tool_call>]]
+  return world.chat:act [[<tool_call>[{"name":"old.x"},{"name":"todo.ad"},{"name":"say_no"}]</tool_call>
+<tool_call>{"name":"say_no","arguments":{"n":1,"s":["a"]}}</tool_call><tool_call>]]
 end, function()
   local world = windowed()
   world.chat:open_window { id = "refuser", actions = {

@@ -71,6 +71,7 @@ describe("quoted, not made:", function()
     { "longer fences hold shorter ones", "````\n```\n" .. tool(ADD) .. "\n```\n````\n" .. tool '{"name":"b"}',
       "b() quoted:1" },
     { "indented by three spaces",    "x\n   ```\n" .. tool(ADD) .. "\n   ```", "quoted:1" },
+    { "in the line of the fence",    "~~~ " .. tool(ADD) .. "\nx\n~~~", "quoted:1" },
     { "to the end where it is open", "x\n```\n" .. tool(ADD) .. tool(ADD), "quoted:2" },
     { "before and behind calls",     tool '{"name":"a"}' .. "\n```\n" .. tool(ADD) .. "\n```\n"
       .. tool '{"name":"b"}', "a() b() quoted:1" },
@@ -142,8 +143,9 @@ end)
 
 it("of texts made of pieces nothing raises, and all is accounted for", function()
   local pieces = {
-    "<tool_call>", "</tool_call>", "<action_call>", "</action_call>", ADD, ACT, "{", "}", "[", "]", '"', ",", "\n", "```", "\n```\n",
-    "\n~~~", "`", " ", '{"calls":[', "null", "\\", "\xff", "\0", '{"name":"x"}', "text",
+    "<tool_call>", "</tool_call>", "<action_call>", "</action_call>", ADD, ACT, "{", "}",
+    "[", "]", '"', ",", "\n", "```",
+    "\n```\n", "\n~~~", "`", " ", '{"calls":[', "null", "\\", "\xff", "\0", '{"name":"x"}', "text",
   }
   local seed = tonumber(os.getenv "SEED") or os.time()
   for i = 1, 3000 do
@@ -161,7 +163,7 @@ it("of texts made of pieces nothing raises, and all is accounted for", function(
       assert(text:sub(call.position, call.position):find "<", text)
       stopped = stopped or call.code == "syntax" or call.code == "encoding"
     end
-    assert(quoted <= tags and (#list > 0 or quoted > 0) == (tags > 0), ("SEED=%d"):format(seed + i - 1))
+    assert(quoted <= tags and (#list > 0 or quoted > 0) == (tags > 0), ("SEED=%d: %q"):format(seed + i - 1, text))
     assert(not stopped or list[#list].problem, "something is read behind broken JSON")
   end
 end)

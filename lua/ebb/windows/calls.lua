@@ -208,9 +208,10 @@ local function read_tag(reader, position, name, from)
   return behind
 end
 
-local function skip_block(reader, mark, at)
+--- Skips the block that a fence opens at `first`; what stands in the fence's own line is quoted, too.
+local function skip_block(reader, mark, first, at)
   local after = skip_fence(reader.text, mark, at)
-  reader.quoted = reader.quoted + count_tags(reader.text:sub(at, after - 1))
+  reader.quoted = reader.quoted + count_tags(reader.text:sub(first, after - 1))
   return after
 end
 
@@ -218,7 +219,7 @@ end
 local function step(reader, at)
   local position, kind, word, after = NEXT:match(reader.text, at)
   if not position then return nil end
-  if kind == "fence" then return skip_block(reader, word, after) end
+  if kind == "fence" then return skip_block(reader, word, position, after) end
   if reader.text:byte(position - 1) == 96 then   -- a backtick: `<tool_call>` is spoken of
     reader.quoted = reader.quoted + 1
     return after
@@ -238,7 +239,7 @@ function calls.parse(text)
     return reader.list, 0
   end
   local mark, at = FIRST_LINE:match(text)
-  at = mark and skip_block(reader, mark, at) or 1
+  at = mark and skip_block(reader, mark, 1, at) or 1
   while at do
     at = step(reader, at)
   end
