@@ -124,6 +124,32 @@ describe("what a model gives", function()
     end)
   end
 
+  it("is what Lua gives, too", function()
+    for _, x in ipairs { 0 / 0, math.huge, -math.huge } do
+      assert.is_nil((parameters.check(declared, { text = "a", x = x })))
+    end
+    assert.same({}, (parameters.check({}, ebb.null)))
+    assert.same({}, (parameters.check({}, nil)))
+  end)
+
+  it("is looked at no further than a message goes", function()
+    local list, unknown, steps = {}, {}, 0
+    for i = 1, 20000 do
+      list[i], unknown["x" .. i] = i, i
+    end
+    local function counted(...)
+      debug.sethook(function() steps = steps + 1 end, "", 1000)
+      local values = parameters.check(...)
+      debug.sethook()
+      assert.is_nil(values)
+    end
+    counted(declared, { tags = list })
+    assert.is_true(steps < 10)
+    local sorted_only = steps
+    counted(declared, unknown)
+    assert.is_true(steps - sorted_only < 2000, steps)
+  end)
+
   it("is not repeated at length: a message has eight problems", function()
     local _, message = parameters.check(declared, { tags = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 } })
     assert.truthy(message:find("; and more$"))
@@ -172,7 +198,7 @@ local function todo_chat()
       { id = "junk", run = function() return function() end end },
       { id = "table", run = function() return { n = 1 } end },
       { id = "bytes", run = function() return "a\xffb" end },
-      { id = "huge", run = function() return ("é"):rep(1 << 20) end },
+      { id = "huge", run = function() return "x" .. ("é"):rep(1 << 20) end },
       { id = "false", run = function() return false end },
       { id = "number", run = function() return 7 end },
       { id = "again", run = function() return chat:act(call "todo.number") end },
@@ -279,6 +305,7 @@ describe("chat:act", function()
         local results = chat:act(call(name) .. call "todo.number", { instructions = 200000 })
         assert.same({ "limit", "limit" }, { results[1].code, results[2].code })
         assert.truthy(results[1].text:find "it takes too long", results[1].text)
+        assert.equal("todo.number: error: the actions before it have used up the time", results[2].text)
         assert.is_true(os.clock() - start < 2)
         assert.is_true(chat:act(call "todo.number")[1].ok)   -- each text has its own time
       end)
@@ -391,7 +418,7 @@ describe("chat:act", function()
       } }
       local function grown(name)
         local version, count = window.version, #chat
-        chat:act(call("w." .. name))
+        assert.equal(name ~= "fail", chat:act(call("w." .. name))[1].ok)
         return { window.version - version, #chat - count }
       end
       assert.same({ 1, 1 }, grown "nothing")
@@ -524,12 +551,16 @@ describe("the activity log", function()
     chat:open_window { id = "b" }
     assert.equal("[2] opened a\n[3] opened b", text())
 
+    local lines = {}
+    local before = log.to(function(line) lines[#lines + 1] = line end)
     again:close()
     chat:open_window { id = "c" }
+    log.to(before)
+    assert.same({}, lines)
     assert.equal("[2] opened a\n[3] opened b", text())
     chat:log_activity()
     chat:open_window { id = "d" }
-    assert.truthy(text():find "opened d$")
+    assert.equal("[6] opened d", text())
   end)
 
   it("tells the host too", function()

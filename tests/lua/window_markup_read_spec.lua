@@ -209,6 +209,8 @@ describe("markup by other hands", function()
     assert.same({ { "item", id = "1", "one" }, "\n    two ", { "b", " " } }, read(text, { indented = true }).content)
     assert.equal("\n    ", read(text).content[2])
     assert.same({ { id = "add" } }, read(text).actions)
+    local inside = '<Window id="w"><Content><a> \n </a> <b/>\n</Content></Window>'
+    assert.same({ { "a", " \n " }, " ", { "b" } }, read(inside, { indented = true }).content)
   end)
 
   it("has its lines ended by CR LF, single quotes, and references of any form", function()
@@ -247,6 +249,7 @@ describe("is refused with its place:", function()
     { "one that wraps",          window "&#x10000000000000041;",           "1:25", "&#N;" },
     { "a control character",     window "a\27b",                           "1:26", "&#27;" },
     { "one of two bytes",        window "\u{85}",                          "1:25", "&#133;" },
+    { "one of three bytes",      window "\u{FFFE}",                         "1:25", "&#65534;" },
     { "no UTF-8",                window "ab\xff",                          "1:27", "UTF-8" },
     { "a tag that is not closed", window "<b>",                            "1:28",
       "</b>, for the tag at 1:25, not </Content>" },
@@ -275,6 +278,7 @@ describe("is refused with its place:", function()
     { "an element in a label",   '<Window id="a"><Actions><action id="x"><b/></action></Actions></Window>',
                                                                            "1:40", "text only here, not <b>" },
     { "something beside Failed", window "<Failed>x</Failed>y",             "1:43", "<Failed> alone" },
+    { "an element beside Failed", window "<Failed>x</Failed><b/>",         "1:43", "<Failed> alone" },
     { "Failed beside something", window "y<Failed>x</Failed>",             "1:26", "<Failed> alone" },
     { "something behind",        window "" .. " x",                        "1:45", "nothing behind </Window>" },
   }
