@@ -212,7 +212,7 @@ local function perform(run, found, params)
   run.left = left
   if not ok then return false, words.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)
-  if good and not window.closed and window.version == version then
+  if good and window.version == version then   -- to close it counts too
     local updated, why = pcall(window.update, window)
     if not updated then return false, "done, but the window was not refreshed: " .. words.reason(why), "failed" end
   end
