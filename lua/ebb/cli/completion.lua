@@ -14,9 +14,8 @@ local completion = {}
 --- What ebb.d.lua calls fields; methods are in core.methods.
 completion.fields = {
   Message = {
-    "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
-    "window", "obsolete",
-    "id", "name", "timestamp", "metadata", "reasoning", "json",
+    "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "tokens",
+    "age", "marks", "unit", "id", "name", "timestamp", "metadata", "reasoning", "json",
   },
   Unit = { "messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age" },
   Turn = { "messages", "first", "count", "tokens", "age" },

@@ -23,14 +23,14 @@ end
 
 ---@param chat ebb.Conversation
 ---@param given? ebb.Repair
----@param fork fun(chat: ebb.Conversation): ebb.Conversation      without items of windows
+---@param fork? fun(chat: ebb.Conversation): ebb.Conversation     without items of windows; default: there are none
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function repair.run(chat, given, fork)
   given = given or {}
   check_options(given)
   local _, dialect = chat:check(given.dialect)   -- the copy may no longer show it
-  local copy = fork(chat)
+  local copy = (fork or chat.fork)(chat)
   local ledger = core.repair(copy, { dialect = dialect, calls = given.calls, codes = given.codes })
   return copy, { dialect = dialect, ledger = ledger, mended = ledger and #ledger or 0, left = copy:check(dialect) }
 end
