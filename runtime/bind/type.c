@@ -48,8 +48,6 @@ void bind_push_parameters(lua_State *L) { push_parameters(L); }
 
 void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc) {
   lua_newtable(L);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, type);
   lua_newtable(L);
   lua_rawsetp(L, -2, type);                 /* metatable[type] = methods */
   if (index != NULL) {
@@ -68,7 +66,7 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
   lua_setfield(L, -2, "__name");
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, type);  /* last: one without __gc must never be found */
 }
 
 void bind_push_methods(lua_State *L, const BindType *type) {
