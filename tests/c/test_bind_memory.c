@@ -47,15 +47,11 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 int luaopen_lpeg(lua_State *L);              /* LPeg has no header */
 
 /* Leaves the module of calls at 1 and its list at 2. */
-int luaopen_lpeg(lua_State *L);          /* LPeg has no header */
-
 static void open_world(World *world) {
   *world = (World){0};
   lua_State *L = world->L = lua_newstate(allocate, world);
   assert_non_null(L);
   luaL_openlibs(L);
-  luaL_requiref(L, "lpeg", luaopen_lpeg, 0);
-  lua_pop(L, 1);
   luaL_requiref(L, "ebb.core", luaopen_ebb_core, 0);
   luaL_requiref(L, "lpeg", luaopen_lpeg, 0);
   lua_pop(L, 2);
