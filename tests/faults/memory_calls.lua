@@ -51,8 +51,12 @@ local calls = {}
 ---@field run fun(world: table): any  what is tried; nil, message, code is a refusal
 ---@field stride? integer            every so-manieth allocation is made to fail
 
+--- DENSER=n divides the strides of the dear ones.
+local denser = math.tointeger(tonumber(os.getenv "DENSER")) or 1
+
 local function call(name, run, make, stride)
   make = make or function() return { chat = make_chat() } end
+  stride = math.max(1, (stride or 1) // denser)
   calls[#calls + 1] = { name = name, run = run, make = make, stride = stride }
 end
 
@@ -472,7 +476,7 @@ end, function()
 end)
 call("replay", function(world)
   return ebb.replay(world.chat, { budget = 90, policies = { "keep_recent" } })
-end, counted)
+end, counted, 11)
 call("message", function(world)
   local message = world.chat[3]
   return { message.text, message.content, message.calls, message.parts, message:totable(), message.json }
@@ -519,14 +523,15 @@ end, windowed)
 call("windows", function(world)
   local chat = world.chat
   return { chat:windows(), chat:active(), chat:current_seq(), chat:window_stats(), chat:listing(), chat:tokens() }
-end, windowed)
+end, windowed, 7)
 call("render", function(world) return world.chat:render { include_obsolete = true } end, windowed)
 call("render, trimmed", function(world)
   return world.chat:render { max_tokens = 170, include_system = false }
-end, windowed)
-call("trim of windows", function(world) return world.chat:trim { budget = 120, policy = "keep_turns" } end, windowed)
+end, windowed, 7)
+call("trim of windows", function(world) return world.chat:trim { budget = 120, policy = "keep_turns" } end, windowed,
+  7)
 call("json of windows", function(world) return world.chat:json() end, windowed)
-call("check of windows", function(world) return world.chat:check "anthropic" end, windowed)
+call("check of windows", function(world) return world.chat:check "anthropic" end, windowed, 5)
 call("where, windows", function(world)
   local chat = world.chat
   return { chat:where { obsolete = true }, chat:where { important = true }, chat[#chat - 1].obsolete }
@@ -545,7 +550,7 @@ end, function()
   } }
   world.chat:on_event(function(event) world.event = event end)
   return world
-end)
+end, 23)
 call("on_event", function(world)
   world.chat:on_event(function(event) world.event = event end)
   return true
