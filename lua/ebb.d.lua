@@ -315,7 +315,7 @@ function Conversation:over_limit() end
 ---@param operations string|table
 ---@return { operation: string, affected_batch_index: integer }[]
 function Conversation:apply(operations) end
----@class ebb.Input: ebb.PipelineOptions   of these: agent, user_profile, model, session, now, zone, seed
+---@class ebb.Input: ebb.PipelineOptions   of these: agent, user_profile, model, session, now, zone, seed, limits, trusted
 ---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
 --- What the user has just said: macros expanded, files attached by reference, appended.
 ---@param text string
@@ -808,7 +808,10 @@ function ebb.replay(chat, options) end
 ---@field set? string[]            single settings: { "token-limiter.budget=4000" }
 ---@field processors? (string|table)[]   processors, Lua files that return some, folders of these
 ---@field on_error? "stop"|"skip"  when a processor fails; default: stop
----@field fuel? integer            VM instructions that a processor which is not built in may take
+---@field limits? ebb.Limits       of each run of a processor, policy or agent from a file; its fuel also holds for
+---                                processors that are functions
+---@field trusted? boolean         files run in this state instead, without limits
+---@field asset_root? string       the folder of attachments, instead of the agent's own
 ---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }
 ---@field host? table<string, fun(request: table): any, string?>   answers transcribe, asset, retrieve ...
 ---@field now? integer             ms since 1970; default: the clock

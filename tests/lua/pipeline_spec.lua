@@ -336,7 +336,7 @@ describe("a processor that fails", function()
       local chat = chat_of "s1 u2 a3"
       local before = helper.snapshot(chat)
 
-      local result, message, code, partial = run(chat, { processor("bad", { execute = execute }) }, { fuel = 100000 })
+      local result, message, code, partial = run(chat, { processor("bad", { execute = execute }) }, { limits = { fuel = 100000 } })
 
       assert.is_nil(result)
       assert.matches("processor 'bad': ", message, 1, true)
@@ -357,7 +357,7 @@ describe("a processor that fails", function()
         processor("next", { execute = function(context)
           seen, half = helper.texts(context.messages), context.shared_data.half
         end }),
-      }, { on_error = "skip", fuel = 100000 }))
+      }, { on_error = "skip", limits = { fuel = 100000 } }))
 
       assert.equal("s1 u2 a3", seen)
       assert.is_nil(half)

@@ -21,6 +21,8 @@ function command.declare(parser)
   parser:option("--agent", "The agent: presets, rules, settings; JSON or Lua."):argname("<file>")
   parser:option("--model-config", "The model: its name, abilities, settings; JSON or Lua."):argname("<file>")
   parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
+  parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, which lies beneath its file's.")
+    :argname("<folder>")
   parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
   parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
     :convert(options.integer "--budget")
@@ -34,6 +36,7 @@ function command.declare(parser)
   parser:flag("--preview", "Show what the request would be made of, and write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
   parser:flag("--trace", "Show on standard error what each processor changed.")
+  options.sandbox(parser)
   options.output(parser)
   options.json(parser, ": with --preview or --show-config")
   options.reading(parser)
@@ -63,9 +66,9 @@ end
 --- typed it; all others are those of the files.
 local function pipeline_of(given)
   check_readable(given)
-  local loaded = {}
+  local loaded, loading = {}, options.loading(given)
   for _, path in ipairs(given.plugins) do
-    for _, processor in ipairs(failure.typed(plugins.load, path)) do
+    for _, processor in ipairs(failure.typed(plugins.load, path, loading)) do
       loaded[#loaded + 1] = processor
     end
   end
@@ -73,6 +76,7 @@ local function pipeline_of(given)
   local pipeline = ebb.pipeline {
     agent = given.agent, model_config = given.model_config, user_profile = given.user_profile,
     model = given.model, encoding = given.encoding, processors = loaded,
+    asset_root = given.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
     on_error = given.on_error, now = given.now, zone = zone(), seed = given.seed,
     role_map = options.of_conversation(given).role_map, max_message = given.max_message, max_file = given.max_file,
   }

@@ -15,6 +15,7 @@ function command.declare(parser)
   parser:argument("id", "A processor's id."):args("?")
   parser:option("--processor --plugin", "A processor of yours: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
+  options.sandbox(parser)
   options.output(parser)
   options.json(parser)
 end
@@ -88,7 +89,9 @@ local function as_data(each)
 end
 
 function command.run(given)
-  local pipeline = failure.typed(ebb.pipeline, { processors = given.plugins })
+  local loading = options.loading(given)
+  local pipeline = failure.typed(ebb.pipeline, { processors = given.plugins, limits = loading.limits,
+    trusted = loading.trusted or nil })
   local chosen = given.id and { find(pipeline, given.id) } or pipeline:order()
   local out
   if given.json then

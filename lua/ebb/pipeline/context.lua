@@ -112,6 +112,12 @@ function Context:call(service, request)
   return values.copy(known[1]), known[2]
 end
 
+--- How files that settings name are run: policies.
+---@return ebb.Loading
+function Context:loading()
+  return self.run.loading
+end
+
 --- Tokens of a request with these messages, framing and tools included.
 ---@param messages ebb.WorkingMessage[]
 ---@return integer tokens

@@ -5,18 +5,21 @@
 --                 fails: the log names it; the messages are as they were before it;
 --                 the run stops, or under on_error = "skip" goes on with the next
 --
--- Each processor runs in a coroutine of its own: it may ask the host and wait, and
--- one that is not built in has fuel, so that it cannot run for ever.
+-- Each processor runs in a coroutine of its own: it may ask the host and wait. One that
+-- came from a file runs in its sandbox, within limits; one that was given as a function
+-- has fuel, so that it cannot run for ever by mistake.
 
 local blame = require "ebb.support.blame"
 local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
+local isolated = require "ebb.pipeline.isolated"
 local request = require "ebb.pipeline.request"
 local values = require "ebb.support.values"
 
 local engine = {}
 
-local HOOK_STEP = 10000   -- instructions between two looks at the fuel
+local FUEL = 200000000    -- instructions of a function that is not built in: a second or two
+local HOOK_STEP = 10000   -- of them between two looks at what is left
 
 ---@class ebb.engine.Step
 ---@field processor ebb.Processor
@@ -30,7 +33,7 @@ local HOOK_STEP = 10000   -- instructions between two looks at the fuel
 ---@field place integer         its place in steps
 ---@field logs ebb.LogEntry[]
 ---@field answers table         of the host, by question
----@field fuel integer          instructions that a processor of others may take
+---@field loading ebb.Loading     how processors of others run
 ---@field on_error "stop"|"skip"
 ---@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
 
@@ -38,6 +41,7 @@ local HOOK_STEP = 10000   -- instructions between two looks at the fuel
 --- again, so that no pcall of its own can go on.
 local function burn(thread, fuel)
   local left = fuel
+  if fuel == 0 then return end
   local function stop() error(("out of fuel after %d instructions: does it loop?"):format(fuel), 0) end
   debug.sethook(thread, function()
     left = left - HOOK_STEP
@@ -47,12 +51,31 @@ local function burn(thread, fuel)
   end, "", HOOK_STEP)
 end
 
---- The same for what is built in: where in it something was refused is nobody's business.
-local function call_core(execute, context, config)
-  local ok, problem = pcall(execute, context, config)
+--- Calls what says itself where it went wrong: a sandbox does, and where in what is built
+--- in something was refused is nobody's business.
+local function call_core(execute, ...)
+  local ok, problem = pcall(execute, ...)
   if ok then return true end
   if problem == "not enough memory" then return false, problem, "memory" end
   return false, tostring(problem), core.is_error(problem) and problem.code or nil
+end
+
+--- What runs one step.
+local function thread_of(run, step, context)
+  local execute, loading = step.processor.execute, run.loading
+  if step.is_core then
+    return coroutine.create(function() return call_core(execute, context, values.copy(step.values)) end)
+  end
+  if isolated.holds(execute) then
+    return coroutine.create(function()
+      return call_core(isolated.run, execute, loading.limits, context, values.copy(step.values))
+    end)
+  end
+  local thread = coroutine.create(function()
+    return blame.call(execute, execute, context, values.copy(step.values))
+  end)
+  if not loading.trusted then burn(thread, loading.limits and loading.limits.fuel or FUEL) end
+  return thread
 end
 
 --- Runs a step to its end, handing what it asks of the host up to whoever runs us.
@@ -60,13 +83,7 @@ end
 ---@return string? message
 ---@return string? code
 local function run_step(run, step, context)
-  local execute = step.processor.execute
-  local thread = coroutine.create(function()
-    if step.is_core then return call_core(execute, context, values.copy(step.values)) end
-    return blame.call(execute, execute, context, values.copy(step.values))
-  end)
-  if not step.is_core then burn(thread, run.fuel) end
-  local answer = table.pack()
+  local thread, answer = thread_of(run, step, context), table.pack()
   while true do
     local results = table.pack(coroutine.resume(thread, table.unpack(answer, 1, answer.n)))
     if not results[1] then return false, tostring(results[2]) end

@@ -7,8 +7,8 @@
 local core = require "ebb.support.core"
 local json_places = require "ebb.support.json_places"
 local names = require "ebb.support.names"
+local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
-local script_file = require "ebb.support.script_file"
 local settings = require "ebb.pipeline.settings"
 local suggest = require "ebb.support.suggest"
 
@@ -23,6 +23,7 @@ local json = core.json
 ---@field name string           of the file, or of the noun
 ---@field text? string          of a JSON file
 ---@field snake boolean         names in snake_case are right too
+---@field path? string          of the file, if it is one
 
 --- Raises what is wrong at a path of the source.
 local function fail(source, message, path, hint, code)
@@ -184,6 +185,18 @@ local function spellings(form, source)
   return known
 end
 
+--- Files of an agent's own lie beside it, or deeper: whoever wrote it may have anybody's
+--- files read into a request, but for this. asset_base says so to those that read.
+local function place_assets(source, value, path)
+  local base = source.path:match "^(.*/)[^/]*$" or "."
+  local climbs = value:find "^/" or ("/" .. value .. "/"):find("/../", 1, true) or value:find("\0", 1, true)
+  if climbs then
+    fail(source, ("expected a folder beneath the agent's own (%s), got %s"):format(base, shown(value)), path,
+      "another one is named by whoever runs it: --asset-root, or asset_root = ...", "forbidden")
+  end
+  return value, base
+end
+
 local function check(form, value, source)
   expect(is_object(value), source, {}, "an object", value)
   local found = {}
@@ -195,6 +208,9 @@ local function check(form, value, source)
     end
     if found[field] ~= nil then fail(source, ("%s stands there twice"):format(field), { name }) end
     found[field] = KIND[form.fields[field]](source, item, { name })
+    if field == "asset_root" and source.path then
+      found.asset_root, found.asset_base = place_assets(source, item, { name })
+    end
   end
   return found
 end
@@ -206,33 +222,26 @@ local function from_json(kind, path)
   if not text then refuse(code, message) end
   local value, why, what = json.decode(text)
   if value == nil then refuse(what or "syntax", ("%s: %s"):format(path, why)) end
-  return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, text = text, snake = false })
+  return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, text = text, snake = false, path = path })
 end
 
-local function from_lua(kind, path)
-  local value, message, code = script_file.load(path)
+local function from_lua(kind, path, loading)
+  local value, message, code = plugins.file(path, loading, { noun = kind })
   if message then refuse(code, message) end
-  return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, snake = true })
-end
-
---- Files of an agent's own lie beside it: its folder is relative to that of its file.
-local function place_assets(fields, path)
-  local folder = path:match "^(.*)/[^/]*$"
-  local root = fields.asset_root
-  if root and folder and root:sub(1, 1) ~= "/" then fields.asset_root = ("%s/%s"):format(folder, root) end
-  return fields
+  return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, snake = true, path = path })
 end
 
 --- Reads an agent, a model or a user: the name of a file, or a table as it would stand in a Lua file.
 ---@param kind "agent"|"model"|"user"
 ---@param given string|table
+---@param loading? ebb.Loading    how a Lua file is run
 ---@return table fields       in snake_case
-function files.read(kind, given)
+function files.read(kind, given, loading)
   if type(given) == "table" then
     return check(FORMS[kind], given, { noun = NOUNS[kind], name = kind, snake = true })
   end
   if type(given) ~= "string" then refuse("argument", ("%s is a table or the name of a file"):format(kind)) end
-  return place_assets(given:find "%.lua$" and from_lua(kind, given) or from_json(kind, given), given)
+  return given:find "%.lua$" and from_lua(kind, given, loading) or from_json(kind, given)
 end
 
 return files

@@ -20,6 +20,7 @@ local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
 local request = require "ebb.pipeline.request"
+local sandbox_file = require "ebb.support.sandbox_file"
 local settings = require "ebb.pipeline.settings"
 local shares = require "ebb.pipeline.shares"
 local target = require "ebb.pipeline.target"
@@ -28,11 +29,9 @@ local values = require "ebb.support.values"
 local pipeline = {}
 local MEMORY = "not enough memory"
 
-local FUEL = 200000000   -- instructions of a processor that is not built in: a second or two
-
 local NAMES = {
-  "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "fuel",
-  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
+  "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "limits",
+  "trusted", "asset_root",  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
 }
 
 ---@class ebb.Pipeline
@@ -42,6 +41,7 @@ local NAMES = {
 ---@field model_file? table
 ---@field user? table
 ---@field singles ebb.SettingGiven[]
+---@field loading ebb.Loading
 local Pipeline = {}
 Pipeline.__index = Pipeline
 pipeline.methods = Pipeline
@@ -54,8 +54,24 @@ local function check_given(given)
   if on_error ~= "stop" and on_error ~= "skip" then
     refuse("argument", ("on_error is 'stop' or 'skip', not '%s'"):format(tostring(on_error)))
   end
-  local fuel = given.fuel or FUEL
-  if math.type(fuel) ~= "integer" or fuel < 1 then refuse("argument", "fuel is a number of instructions, 1 or more") end
+end
+
+--- How files of others are run.
+---@return ebb.Loading
+local function loading_of(given)
+  if given.trusted ~= nil and type(given.trusted) ~= "boolean" then refuse("argument", "trusted is true or false") end
+  if given.trusted and given.limits and next(given.limits) then
+    refuse("argument", "what is trusted has no limits", "leave out trusted, or limits")
+  end
+  return { trusted = given.trusted or false, limits = sandbox_file.check_limits(given.limits) }
+end
+
+--- A folder that the caller names stands for the agent's.
+local function place_assets(agent, root)
+  if root == nil then return agent end
+  if type(root) ~= "string" then refuse("argument", "asset_root is the name of a folder") end
+  agent.asset_root, agent.asset_base = root, nil
+  return agent
 end
 
 ---@param given? ebb.PipelineOptions
@@ -64,15 +80,16 @@ function pipeline.new(given)
   given = given or {}
   if type(given) ~= "table" then refuse("argument", 'pipeline takes a table: ebb.pipeline { agent = "agent.json" }') end
   check_given(given)
-  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()), singles = {} }, Pipeline)
+  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()), singles = {},
+    loading = loading_of(given) }, Pipeline)
   for _, each in ipairs(given.processors or {}) do
-    for _, processor in ipairs(plugins.load(each)) do
+    for _, processor in ipairs(plugins.load(each, made.loading)) do
       made.registry:register(processor)
     end
   end
-  made.agent = files.read("agent", given.agent or {})
-  if given.model_config then made.model_file = files.read("model", given.model_config) end
-  if given.user_profile then made.user = files.read("user", given.user_profile) end
+  made.agent = place_assets(files.read("agent", given.agent or {}, made.loading), given.asset_root)
+  if given.model_config then made.model_file = files.read("model", given.model_config, made.loading) end
+  if given.user_profile then made.user = files.read("user", given.user_profile, made.loading) end
   made:settings()   -- mistakes are told now
   for _, word in ipairs(given.set or {}) do
     made:set(word)
@@ -165,12 +182,18 @@ local function fields_of(self, chat, preview)
   return made
 end
 
+local CANNOT_WAIT = "nobody answers '%s' at once, and a sandboxed processor cannot wait for an answer"
+local WAIT_HINT = "give the pipeline a function: host = { retrieve = function(request) ... end }, or trust the processor"
+
 --- Answers of the host; in a task, whoever steps it may answer too.
 local function ask_of(self, in_task)
   local host = self.given.host or {}
   return function(service, asked)
     if host[service] then return host[service](asked) end
-    if in_task then return coroutine.yield { service = service, request = asked } end
+    if in_task then
+      if not coroutine.isyieldable() then refuse("argument", CANNOT_WAIT:format(service), WAIT_HINT) end
+      return coroutine.yield { service = service, request = asked }
+    end
     return nil, ("the host does not answer '%s'"):format(service)
   end
 end
@@ -198,7 +221,7 @@ local function prepare(self, chat, asked)
   local made = fields_of(self, chat, asked.preview)
   local run = made.run
   run.steps, run.skipped = steps_of(self)
-  run.logs, run.answers, run.fuel = {}, {}, self.given.fuel or FUEL
+  run.logs, run.answers, run.loading = {}, {}, self.loading
   run.on_error, run.trace = self.given.on_error or "stop", asked.trace
   run.ask = ask_of(self, asked.in_task)
   run.request = request.open(chat, target.members(self), target.parse_options(self, chat))

@@ -10,7 +10,8 @@ local suggest = require "ebb.support.suggest"
 
 local input = {}
 
-local NAMES = { "attachments", "agent", "model_config", "user_profile", "model", "session", "now", "zone", "seed" }
+local NAMES = { "attachments", "agent", "model_config", "user_profile", "model", "session", "now", "zone", "seed",
+  "limits", "trusted" }
 local ATTACHMENT = { "id", "name", "path", "data", "mime", "kind", "placeholder" }
 local KINDS = { "text", "image", "audio", "video", "document", "file" }
 

@@ -1,7 +1,11 @@
 --- Processors of others: a Lua file or a folder of them, or a table as it is.
+--
+-- Each file runs in a sandbox of its own, unless it is trusted; a table with functions
+-- is as trusted as whoever gave it.
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
+local sandbox_file = require "ebb.support.sandbox_file"
 local script_file = require "ebb.support.script_file"
 
 local plugins = {}
@@ -16,20 +20,34 @@ local function as_list(value, where)
   return value
 end
 
-local function from_file(path)
-  local value, message, code = script_file.load(path)
+local KIND = { noun = "processor" }
+
+--- What a file returns: in this state if it is trusted, else in a sandbox.
+---@param path string
+---@param loading? ebb.Loading
+---@param kind { noun: string }
+---@return any value
+---@return string? message
+---@return string? code
+function plugins.file(path, loading, kind)
+  if loading and loading.trusted then return script_file.load(path) end
+  return sandbox_file.load(path, loading and loading.limits, kind)
+end
+
+local function from_file(path, loading)
+  local value, message, code = plugins.file(path, loading, KIND)
   if message then refuse(code == "script" and "processor" or code, message) end
   return as_list(value, path)
 end
 
-local function from_folder(folder)
+local function from_folder(folder, loading)
   local entries = core.list_folder(folder)
   if not entries then return nil end
   table.sort(entries)
   local list = {}
   for _, entry in ipairs(entries) do
     if entry:find "%.lua$" then
-      for _, processor in ipairs(from_file(("%s/%s"):format(folder, entry))) do
+      for _, processor in ipairs(from_file(("%s/%s"):format(folder, entry), loading)) do
         list[#list + 1] = processor
       end
     end
@@ -40,15 +58,16 @@ end
 
 --- The processors that are meant.
 ---@param given string|ebb.Processor    a file, a folder, or one as it is
+---@param loading? ebb.Loading           how files are run
 ---@return ebb.Processor[]
-function plugins.load(given)
+function plugins.load(given, loading)
   if type(given) == "table" then return as_list(given, "processor") end
   if type(given) ~= "string" then refuse("argument", "a processor is a table, a Lua file or a folder of them") end
   if not given:find "%.lua$" then
-    local list = from_folder((given:gsub("/+$", "")))
+    local list = from_folder((given:gsub("/+$", "")), loading)
     if list then return list end
   end
-  return from_file(given)
+  return from_file(given, loading)
 end
 
 return plugins

@@ -1,7 +1,8 @@
 --- Attachments: what they are called, where their bytes come from.
 --
 --     data    a data URI                      decoded
---     path    a file of the agent's folder    read, beneath agent_config.asset_root alone
+--     path    a file of the agent's folder    read, beneath agent_config.asset_root alone, which
+--                                             itself lies beneath asset_base, if there is one
 --     else    an id or a URL                  the host's answer to "asset"; nothing is ever fetched here
 --
 -- The host answers "asset" {id, name, mime, path, url} with {bytes = ...} or {data =
@@ -81,15 +82,18 @@ end
 
 local roots = setmetatable({}, { __mode = "k" })   -- by context: a run opens its folder once
 
+--- The folder that is opened, and what stands before paths in it.
 local function root_of(context)
-  local path = context.agent_config.asset_root
+  local agent = context.agent_config
+  local path, folder = agent.asset_root, ""
   if type(path) ~= "string" then return nil end
+  if agent.asset_base then path, folder = agent.asset_base, path:gsub("/*$", "/", 1):gsub("^/$", "") end
   local known = roots[context]
-  if known and known.path == path then return known.root end
+  if known and known.path == path then return known.root, folder end
   local root, message, code = core.root(path)
   if not root then refuse(code, "asset_root: " .. message) end
   roots[context] = { path = path, root = root }
-  return root
+  return root, folder
 end
 
 local function too_large(cap) return ("it is larger than %d bytes"):format(cap) end
@@ -100,7 +104,8 @@ local function from_uri(uri, cap)
   return { bytes = file.bytes, mime = file.media ~= "" and file.media or "text/plain" }
 end
 
-local function from_file(root, path, cap)
+local function from_file(root, folder, path, cap)
+  if path:sub(1, 1) ~= "/" then path = folder .. path end   -- else it is refused as it is
   local bytes, message, code = root:read(path, cap)
   if not bytes then return nil, code == "limit" and too_large(cap) or message, code end
   return { bytes = bytes }
@@ -130,8 +135,8 @@ local function find(context, attachment, cap)
   local data, path = given(attachment, "data"), given(attachment, "path")
   if data and not is_url(data) then return from_uri(data, cap) end
   if not path or is_url(path) then return from_host(context, attachment, cap) end
-  local root = root_of(context)
-  if root then return from_file(root, path, cap) end
+  local root, folder = root_of(context)
+  if root then return from_file(root, folder, path, cap) end
   local found, why, code = from_host(context, attachment, cap)
   if not found and code == "absent" then why = "no folder for attachments is set (assetRoot)" end
   return found, why, code

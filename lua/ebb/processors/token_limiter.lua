@@ -13,6 +13,7 @@
 local core = require "ebb.support.core"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.support.script_file"
 local trim = require "ebb.policies.trim"
 local values = require "ebb.support.values"
 
@@ -174,11 +175,12 @@ end
 ---@return string? message
 ---@return string? code
 local function cut(plan, growth)
-  local chat = plan.chat:fork()
+  local chat, loading = plan.chat:fork(), plan.context:loading()
   local reserve = plan.fixed + growth
   local report, message, code = trim.run(chat, {
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
+    limits = loading.limits, trusted = loading.trusted,
   })
   if not report then return nil, message, code end
   local kept = kept_of(chat, plan.parts, report.ledger)
@@ -263,10 +265,11 @@ end
 
 ---- The processor ----
 
-local function policy_of(config)
+local function policy_of(config, loading)
+  if script_file.is_source(config.policy) then return policies.parse(config.policy, loading) end   -- has ; of its own
   local steps = {}
   for word in (config.policy .. ";"):gmatch "%s*(.-)%s*;" do
-    if word ~= "" then steps[#steps + 1] = policies.parse(word) end
+    if word ~= "" then steps[#steps + 1] = policies.parse(word, loading) end
   end
   return steps[1] and steps or nil
 end
@@ -302,7 +305,7 @@ end
 --- What is known before anything is cut. Weights add up: framing is counted once.
 local function plan_of(context, config, budget)
   local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
-    policy = policy_of(config) }
+    policy = policy_of(config, context:loading()) }
   plan.extra = attachments_of(context, context.messages)
   local fixed, nothing = {}, context:weigh {}
   for i, each in ipairs(plan.parts.fixed) do
