@@ -54,6 +54,7 @@ build = {
       ["ebb.pipeline.isolated"] = "lua/ebb/pipeline/isolated.lua",
       ["ebb.pipeline.plugins"] = "lua/ebb/pipeline/plugins.lua",
       ["ebb.pipeline.registry"] = "lua/ebb/pipeline/registry.lua",
+      ["ebb.pipeline.remarks"] = "lua/ebb/pipeline/remarks.lua",
       ["ebb.pipeline.request"] = "lua/ebb/pipeline/request.lua",
       ["ebb.pipeline.settings"] = "lua/ebb/pipeline/settings.lua",
       ["ebb.pipeline.shares"] = "lua/ebb/pipeline/shares.lua",

@@ -814,6 +814,8 @@ function ebb.replay(chat, options) end
 ---@field asset_root? string       the folder of attachments, instead of the agent's own
 ---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }
 ---@field host? table<string, fun(request: table): any, string?>   answers transcribe, asset, retrieve ...
+---@field reads? string[]         services of the host that a preview may ask, too: they only read. asset, retrieve and
+---                                the cache's get always may
 ---@field now? integer             ms since 1970; default: the clock
 ---@field zone? integer            minutes east of UTC; default: 0
 ---@field seed? integer            for dice; default: made from the conversation
@@ -831,6 +833,8 @@ function ebb.replay(chat, options) end
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
 ---@field repair? ebb.RepairReport   what was mended before it was written
 ---@field skipped string[]         processors that are disabled
+---@field unasked { service: string, request: table }[]   what a preview has not asked the host: if there is nothing,
+---                                the real request is the same, byte for byte
 ---@field shared_data table
 ---@field variables { local: table, global: table }   as the macros left them
 ---@class ebb.Pipeline

@@ -13,6 +13,7 @@ local blame = require "ebb.support.blame"
 local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
 local isolated = require "ebb.pipeline.isolated"
+local plugins = require "ebb.pipeline.plugins"
 local request = require "ebb.pipeline.request"
 local values = require "ebb.support.values"
 
@@ -33,6 +34,7 @@ local HOOK_STEP = 10000   -- of them between two looks at what is left
 ---@field place integer         its place in steps
 ---@field logs ebb.LogEntry[]
 ---@field answers table         of the host, by question
+---@field fresh table           sandboxes of this run
 ---@field loading ebb.Loading     how processors of others run
 ---@field on_error "stop"|"skip"
 ---@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
@@ -68,7 +70,9 @@ local function thread_of(run, step, context)
   end
   if isolated.holds(execute) then
     return coroutine.create(function()
-      return call_core(isolated.run, execute, loading.limits, context, values.copy(step.values))
+      return call_core(function()
+        isolated.run(plugins.fresh(execute, run.fresh), loading.limits, context, values.copy(step.values))
+      end)
     end)
   end
   local thread = coroutine.create(function()

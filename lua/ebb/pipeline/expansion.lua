@@ -12,6 +12,7 @@ local expansion = {}
 ---@class ebb.Expansion
 ---@field environment ebb.MacroEnvironment
 ---@field reported table<string, boolean>     each unknown name is told once
+---@field volatile { text: string, names: string[] }[]   texts that are others in each request
 local Expansion = {}
 Expansion.__index = Expansion
 
@@ -46,13 +47,13 @@ function expansion.new(made)
     values = values_of(made), variables = made.variables, now = made.timestamp, zone = made.zone, seed = made.seed,
     session_id = made.session.id, history = history_of(made.chat),
   }
-  return setmetatable({ environment = environment, reported = {} }, Expansion)
+  return setmetatable({ environment = environment, reported = {}, volatile = {} }, Expansion)
 end
 
 --- What is expanded in a fork is not known outside.
 ---@return ebb.Expansion
 function Expansion:fork()
-  return setmetatable({ environment = self.environment:fork(), reported = {} }, Expansion)
+  return setmetatable({ environment = self.environment:fork(), reported = {}, volatile = {} }, Expansion)
 end
 
 local function tell(self, context, report)
@@ -76,6 +77,9 @@ function Expansion:expand(context, text, options)
   if not text:find("{{", 1, true) then return text end
   local expanded, report = macros.expand(text, self.environment, options)
   tell(self, context, report)
+  if report.volatile[1] and expanded:find "%S" then
+    self.volatile[#self.volatile + 1] = { text = expanded, names = report.volatile }
+  end
   return expanded
 end
 

@@ -19,6 +19,7 @@ local plugins = require "ebb.pipeline.plugins"
 local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
+local remarks = require "ebb.pipeline.remarks"
 local request = require "ebb.pipeline.request"
 local sandbox_file = require "ebb.support.sandbox_file"
 local settings = require "ebb.pipeline.settings"
@@ -31,7 +32,7 @@ local MEMORY = "not enough memory"
 
 local NAMES = {
   "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "limits",
-  "trusted", "asset_root",  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
+  "trusted", "asset_root", "reads",  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
 }
 
 ---@class ebb.Pipeline
@@ -50,6 +51,10 @@ pipeline.methods = Pipeline
 
 local function check_given(given)
   options.names(given, NAMES, "pipeline")
+  for i, service in ipairs(type(given.reads) == "table" and given.reads or {}) do
+    if type(service) ~= "string" then refuse("argument", ("reads[%d] is the name of a service"):format(i)) end
+  end
+  if given.reads ~= nil and type(given.reads) ~= "table" then refuse("argument", "reads is a list of services") end
   local on_error = given.on_error or "stop"
   if on_error ~= "stop" and on_error ~= "skip" then
     refuse("argument", ("on_error is 'stop' or 'skip', not '%s'"):format(tostring(on_error)))
@@ -185,10 +190,23 @@ end
 local CANNOT_WAIT = "nobody answers '%s' at once, and a sandboxed processor cannot wait for an answer"
 local WAIT_HINT = "give the pipeline a function: host = { retrieve = function(request) ... end }, or trust the processor"
 
---- Answers of the host; in a task, whoever steps it may answer too.
-local function ask_of(self, in_task)
+--- What may be asked in a preview, too: it only reads.
+local READS = { asset = true, retrieve = true }
+
+local function only_reads(self, service, asked)
+  return READS[service] or service == "cache" and asked.set == nil
+    or options.contains(self.given.reads or {}, service)
+end
+
+--- Answers of the host; in a task, whoever steps it may answer too. A preview asks for
+--- nothing that may have effects, and notes what it would have asked.
+local function ask_of(self, run, in_task)
   local host = self.given.host or {}
   return function(service, asked)
+    if run.preview and (host[service] or in_task) and not only_reads(self, service, asked) then
+      run.unasked[#run.unasked + 1] = { service = service, request = asked }
+      return nil, "a preview does not ask the host"
+    end
     if host[service] then return host[service](asked) end
     if in_task then
       if not coroutine.isyieldable() then refuse("argument", CANNOT_WAIT:format(service), WAIT_HINT) end
@@ -223,7 +241,8 @@ local function prepare(self, chat, asked)
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
   run.on_error, run.trace = self.given.on_error or "stop", asked.trace
-  run.ask = ask_of(self, asked.in_task)
+  run.preview, run.unasked, run.fresh = asked.preview, {}, {}
+  run.ask = ask_of(self, run, asked.in_task)
   run.request = request.open(chat, target.members(self), target.parse_options(self, chat))
   run.repaired = require("ebb.support.repair").run
   run.only_core_follows = only_core_follows(run)
@@ -231,27 +250,6 @@ local function prepare(self, chat, asked)
     return engine.forecast(run, made, from, messages, function(list) return (finish(run, list)) end)
   end
   return run, context.new(made)
-end
-
---- Attachments that no stage took do not travel; nobody should have to guess that.
-local function tell_left(from, messages)
-  for i, message in ipairs(messages) do
-    if message.attachments and #message.attachments > 0 then
-      local text = "messages[%d]: %d attachments are not sent: nothing resolved them"
-      from:log("warn", text:format(i, #message.attachments))
-    end
-  end
-end
-
-local function tell_repair(from, report)
-  if not report then return end
-  for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
-    from:log("warn", ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason))
-  end
-  for _, violation in ipairs(report.left) do
-    from:log("warn", ("%s would refuse message %d: %s: %s"):format(report.dialect, violation.index, violation.code,
-      violation.text))
-  end
 end
 
 local function budget_of(run, made)
@@ -271,6 +269,8 @@ end
 ---@field repair? ebb.RepairReport
 ---@field shared_data table
 ---@field skipped string[]          processors that are disabled
+---@field unasked { service: string, request: table }[]   of a preview: what it would have asked the host; where there
+---                                 is nothing, the real request is the same
 ---@field parts { role: string, source: string, tokens: integer, text: string }[]   the messages that are sent; made
 ---                                 when it is asked for, as shares are
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
@@ -279,16 +279,18 @@ end
 --- The result, or nil, message, code and what is known all the same.
 local function conclude(run, made)
   run.current = "request"
-  tell_left(made, made.messages)
+  remarks.left(made)
+  remarks.unasked(made, run.unasked)
+  remarks.volatile(made, run.macros.volatile)
   local ok, chat, report = pcall(finish, run, made.messages)
   if not ok and core.is_error(chat) then return nil, chat.message, chat.code end
   if not ok then return nil, tostring(chat), chat == MEMORY and "memory" or "processor" end
-  tell_repair(made, report)
+  remarks.repair(made, report)
   local tokens, trust = chat:tokens()
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, made),
     messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,
-    skipped = run.skipped, variables = run.macros:variables(),
+    skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
   }
   setmetatable(result, { __index = shares.of })
   if result.budget and tokens > result.budget then

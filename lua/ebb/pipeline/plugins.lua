@@ -34,10 +34,41 @@ function plugins.file(path, loading, kind)
   return sandbox_file.load(path, loading and loading.limits, kind)
 end
 
+---@class ebb.plugins.Origin
+---@field path string
+---@field place integer        in what the file returns
+---@field loading? ebb.Loading
+
+---@type table<function, ebb.plugins.Origin>   by proxy
+local origins = setmetatable({}, { __mode = "k" })
+
 local function from_file(path, loading)
   local value, message, code = plugins.file(path, loading, KIND)
   if message then refuse(code == "script" and "processor" or code, message) end
-  return as_list(value, path)
+  local list = as_list(value, path)
+  for place, processor in ipairs(list) do
+    local execute = type(processor) == "table" and processor.execute
+    if type(execute) == "function" and sandbox_file.holds(execute) then
+      origins[execute] = { path = path, place = place, loading = loading }
+    end
+  end
+  return list
+end
+
+--- The same function in a sandbox that no run has used: what a script keeps between its
+--- calls would make a preview differ from the run that follows it. `made` holds those of
+--- one run, so that processors of one file share theirs.
+---@param execute function     a proxy
+---@param made table
+---@return function
+function plugins.fresh(execute, made)
+  local origin = origins[execute]
+  if not origin then return execute end
+  made[origin.path] = made[origin.path] or from_file(origin.path, origin.loading)
+  local processor = made[origin.path][origin.place]
+  local found = type(processor) == "table" and processor.execute
+  if type(found) == "function" then return found end
+  return refuse("processor", origin.path .. ": it has changed since it was loaded")
 end
 
 local function from_folder(folder, loading)

@@ -55,10 +55,6 @@ local function transcript(context, config, asset, attachment)
     context:log("info", ("%s: transcript known"):format(asset.name), { sha256 = digest })
     return text
   end
-  if context.preview then
-    context:log("info", ("%s: not transcribed in a preview"):format(asset.name))
-    return nil
-  end
   local why
   text, why = asked(context, config, asset, attachment, digest)
   if not text then
@@ -66,7 +62,7 @@ local function transcript(context, config, asset, attachment)
     return nil
   end
   context.shared_data.transcripts[key] = text
-  context:call("cache", { set = key, text = text })
+  if not context.preview then context:call("cache", { set = key, text = text }) end
   context:log("info", ("%s: transcribed, %d bytes of text"):format(asset.name, #text), { sha256 = digest })
   return text
 end
