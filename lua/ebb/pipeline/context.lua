@@ -133,6 +133,12 @@ function Context:history()
   return self.run.request:history()
 end
 
+--- Windows that the history names and that there are not.
+---@return string[]
+function Context:missing_windows()
+  return self.run.request.missing
+end
+
 --- These messages as a conversation of its own, with the marks of the stored ones:
 --- something to trim. Its seqs are their places in the list.
 ---@param messages ebb.WorkingMessage[]

@@ -20,6 +20,7 @@ local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
 local remarks = require "ebb.pipeline.remarks"
+local repair = require "ebb.support.repair"
 local request = require "ebb.pipeline.request"
 local sandbox_file = require "ebb.support.sandbox_file"
 local settings = require "ebb.pipeline.settings"
@@ -222,7 +223,7 @@ local function finish(run, messages)
   local chat = run.request:chat(messages)
   local violations, dialect = chat:check()
   if #violations == 0 then return chat end
-  local copy, report = run.repaired(chat, { dialect = dialect })
+  local copy, report = repair.run(chat, { dialect = dialect }, chat.fork)
   return copy, report
 end
 
@@ -244,7 +245,6 @@ local function prepare(self, chat, asked)
   run.preview, run.unasked, run.fresh = asked.preview, {}, {}
   run.ask = ask_of(self, run, asked.in_task)
   run.request = request.open(chat, target.members(self), target.parse_options(self, chat))
-  run.repaired = require("ebb.support.repair").run
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
     return engine.forecast(run, made, from, messages, function(list) return (finish(run, list)) end)

@@ -17,6 +17,8 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 ---@field original ebb.Conversation
 ---@field envelope ebb.Envelope
 ---@field parse_options table       for core.parse: the counter, the caps
+---@field texts? table<string, string|false>   what each window that is shown reads in this run
+---@field missing string[]          windows that items name and that there are not
 local Request = {}
 Request.__index = Request
 
@@ -30,10 +32,28 @@ local function attachments_of(message)
   return list
 end
 
---- The visible history as working copies.
+--- Items of windows become what these read, behind the unit in which they stand.
+local function with_windows(self, copies)
+  if not self.texts then return copies end
+  local windows, list = {}, {}
+  for _, item in ipairs(core.window.items(self.original)) do
+    windows[item.position] = item.window
+  end
+  for _, position in ipairs(core.window.sent(self.original)) do
+    local id = windows[position]
+    if not id then
+      list[#list + 1] = copies[position]
+    elseif self.texts[id] then
+      list[#list + 1] = { role = "user", content = self.texts[id], source = "window", source_id = id }
+    end
+  end
+  return list
+end
+
+--- The visible history as working copies; what windows that it shows read is no history.
 ---@return ebb.WorkingMessage[]
 function Request:history()
-  local copies = core.working.copies(self.original)
+  local copies = with_windows(self, core.working.copies(self.original))
   for _, copy in ipairs(copies) do
     local own = copy.own
     if own and attachments_of(own) then
@@ -130,8 +150,14 @@ end
 ---@param parse_options table
 ---@return ebb.Request
 function request.open(original, fields, parse_options)
+  local texts, missing
+  if core.window.count(original) > 0 then
+    local _
+    texts, _, missing = require("ebb.windows.render").texts(original)
+  end
   return setmetatable({
-    original = original, envelope = envelope.of(original, fields), parse_options = parse_options,
+    original = original, envelope = envelope.of(original, fields), parse_options = parse_options, texts = texts,
+    missing = missing or {},
   }, Request)
 end
 

@@ -1,7 +1,8 @@
 --- Processor: the visible history as working copies.
 --
 -- Everything after it works on copies: the stored conversation is never touched.
--- Attachments stay references until the last stage. What has nothing to say (a
+-- Attachments stay references until the last stage. Windows that it shows come as what
+-- they read now, with source = "window": rules and macros skip them. What has nothing to say (a
 -- blank text without calls, attachments or anything else) is left out.
 
 local core = require "ebb.support.core"
@@ -77,6 +78,9 @@ return {
     end
     context.messages = loaded
     context:log("info", ("%d messages loaded"):format(#loaded))
+    for _, id in ipairs(context:missing_windows()) do
+      context:log("warn", ("window '%s' is named, and there is none: it is left out"):format(id))
+    end
     if blank > 0 then context:log("info", ("%d blank messages left out"):format(blank)) end
   end,
 }

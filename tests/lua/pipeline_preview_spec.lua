@@ -1,0 +1,206 @@
+--- What a preview is: the run that follows it, byte for byte, unless it says where it
+--- cannot know; and what a run says of the request as a whole. Windows, too.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local PNG = "data:image/png;base64,iVBORw0KGgo="
+
+local function said(result, words)
+  local count = 0
+  for _, entry in ipairs(result.logs) do
+    if entry.message:find(words, 1, true) then count = count + 1 end
+  end
+  return count
+end
+
+describe("a preview, twice, and the run", function()
+  local function same(pipeline, chat)
+    local before = helper.snapshot(chat)
+    local first, second = assert(pipeline:preview(chat)), assert(pipeline:preview(chat))
+    local real = assert(pipeline:run(chat))
+    assert.equal(first.body, second.body)
+    assert.equal(first.body, real.body)
+    assert.equal(first.tokens, real.tokens)
+    assert.same(first.unasked, {})
+    assert.equal(before, helper.snapshot(chat))
+    return real
+  end
+
+  it("are the same with a processor that remembers, and has dice of its own", function()
+    finally(helper.clean)
+    local file = helper.lua_file [[local runs = 0
+      local function execute(context)
+        runs = runs + 1
+        global = (global or 0) + 1
+        table.insert(context.messages, { role = "assistant", source = "plugin",
+          content = ("run %d %d of %d"):format(runs, global, math.random(1, 1000000)) })
+      end
+      return { { id = "a", name = "A", execute = execute }, { id = "b", name = "B", execute = execute } }]]
+    local pipeline = ebb.pipeline { processors = { file }, counter = helper.tokens_of, now = 5,
+      set = { "message-formatters.enabled=false" } }
+
+    local result = same(pipeline, helper.conversation("u1", { counter = helper.tokens_of }))
+
+    assert.matches("^run 1 1 ", result.chat[2].content)
+    assert.matches("^run 2 2 ", result.chat[3].content)      -- one file, one sandbox
+  end)
+
+  it("are the same with rules, presets, dice and variables, within a budget", function()
+    local session = { id = "S", variables = { ["local"] = { n = 3 }, global = {} } }
+    local pipeline = ebb.pipeline { counter = helper.tokens_of, now = 1700000000000, session = session,
+      set = { "token-limiter.budget=60" }, agent = {
+        rules = { { id = "p", rules = { { id = "r", regex = "u(\\d+)", replacement = "u$1 {{roll::1d100}}", flags = "g",
+          applyTo = { request = true } } } } },
+        presets = { { role = "system", content = "s{{incvar::n}}{{getvar::n}} {{random::a::b::c}} {{time}}" },
+          { type = "chat_history" } } } }
+
+    local result = same(pipeline, helper.conversation("u20 a20 u20 a20 u20", { counter = helper.tokens_of }))
+
+    assert.equal("4", tostring(result.variables["local"].n))
+    assert.equal(3, session.variables["local"].n)
+    assert.same({}, session.variables.global)
+  end)
+
+  it("are the same where the host only reads", function()
+    local asked = {}
+    local host = {
+      asset = function(request) asked[#asked + 1] = "asset " .. request.id return { data = PNG } end,
+      cache = function(request) asked[#asked + 1] = "cache" return request.get and "a cat" or nil end,
+      transcribe = function() asked[#asked + 1] = "transcribe" return "a dog" end,
+    }
+    local chat = ebb.conversation()
+    chat:input("look", { { id = "one", kind = "image" } })
+
+    local seen = same(ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = host }, chat)
+    assert.matches("data:image/png", seen.body, 1, true)
+
+    same(ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = host,
+      set = { "transcription-processor.image=always" } }, chat)
+    assert.equal(0, said({ logs = { { message = table.concat(asked, " ") } } }, "transcribe"))
+
+    host.cache = nil
+    local told = same(ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = host, reads = { "transcribe" },
+      set = { "transcription-processor.image=always" } }, chat)
+    assert.matches("a dog", told.body, 1, true)
+  end)
+
+  it("are the same where nobody would answer", function()
+    local chat = ebb.conversation()
+    chat:input("look", { { data = PNG } })
+    same(ebb.pipeline { model = "gpt-4o", encoding = "cjk", set = { "transcription-processor.image=always" } }, chat)
+  end)
+end)
+
+describe("a preview", function()
+  it("asks for nothing that may have effects, and says so", function()
+    local asked = 0
+    local function ask() asked = asked + 1 return "a cat" end
+    local pipeline = ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = { transcribe = ask, cache = ask, mail = ask },
+      set = { "transcription-processor.image=always" },
+      processors = { { id = "mail", name = "M", execute = function(context) context:call("mail", { to = "x" }) end } } }
+    local chat = ebb.conversation()
+    chat:input("look", { { data = PNG, name = "cat.png" } })
+    pipeline.given.host.cache = nil
+
+    local first, second = assert(pipeline:preview(chat)), assert(pipeline:preview(chat))
+
+    assert.equal(0, asked)
+    assert.equal(first.body, second.body)
+    assert.equal("transcribe", first.unasked[1].service)
+    assert.same({ service = "mail", request = { to = "x" } }, first.unasked[2])
+    assert.equal(1, said(first, "would be asked to 'transcribe' cat.png: the real request may differ"))
+    assert.matches("a cat", assert(pipeline:run(chat)).body, 1, true)
+    assert.equal(2, asked)
+  end)
+
+  it("takes the names of services that only read, and nothing else", function()
+    assert.equal("argument", helper.refusal(ebb.pipeline, { reads = "transcribe" }).code)
+    assert.equal("argument", helper.refusal(ebb.pipeline, { reads = { 3 } }).code)
+  end)
+end)
+
+describe("a macro that is another one in each request", function()
+  local function warned(presets, set)
+    local result = assert(ebb.pipeline({ counter = helper.tokens_of, agent = { presets = presets }, set = set }):run(
+      helper.conversation("u1 a1 u1", { counter = helper.tokens_of })))
+    return said(result, "stands before the history"), result
+  end
+  local HISTORY = { type = "chat_history" }
+  local function note(content, depth)
+    return { role = "system", content = content, injectionStrategy = { type = "depth", depth = depth } }
+  end
+
+  for name, case in pairs {
+    ["is told before the history"] = { 1, { { role = "system", content = "It is {{time}}." }, HISTORY } },
+    ["is told by name"] = { 1, { { role = "system", content = "{{roll::1d6}} {{random::a::b}}" }, HISTORY } },
+    ["is told where merging brings it there"] = { 1, { { role = "system", content = "x" }, HISTORY, note("{{time}}", 0) } },
+    ["is not told behind it"] = { 0, { HISTORY, { role = "user", content = "It is {{time}}." } } },
+    ["is not told at a depth"] = { 0, { HISTORY, note("{{time}}", 1) }, { "message-formatters.enabled=false" } },
+    ["is no other one: that of the session"] = { 0, { { role = "system", content = "{{user}} {{pick::a::b}}" }, HISTORY } },
+  } do
+    it(name, function() assert.equal(case[1], (warned(case[2], case[3]))) end)
+  end
+
+  it("is named", function()
+    local _, result = warned { { role = "system", content = "{{roll::1d6}} {{time}}" }, HISTORY }
+    assert.equal(1, said(result, "{{roll}}, {{time}}"))
+  end)
+end)
+
+describe("windows of a conversation", function()
+  local AGENT = { rules = { { id = "p", rules = { { id = "r", regex = "x", replacement = "Y", flags = "g",
+    applyTo = { request = true } } } } } }
+
+  local function chat_of(content)
+    local chat = ebb.conversation { encoding = "cjk" }
+    chat:append { role = "user", content = "x one" }
+    chat:open_window { id = "todo", content = content }
+    chat:append { role = "assistant", content = "x two" }
+    return chat
+  end
+
+  local function run(chat, given)
+    given = given or {}
+    given.agent, given.encoding = AGENT, "cjk"
+    return ebb.pipeline(given):run(chat)
+  end
+
+  it("come as what they read now; rules and macros skip them, and the conversation stays as it is", function()
+    local made = 0
+    local chat = chat_of(function() made = made + 1 return "x {{user}} " .. made end)
+    local clock, items = chat:current_seq(), #chat
+
+    local result = assert(run(chat, { set = { "message-formatters.enabled=false" } }))
+
+    assert.equal("Y one", result.chat[1].content)
+    assert.matches('<Window id="todo"><Content>x {{user}} 1</Content>', result.chat[2].content, 1, true)
+    assert.equal("Y two", result.chat[3].content)
+    assert.same({ "history", "window", "history" },
+      { result.parts[1].source, result.parts[2].source, result.parts[3].source })
+    assert.equal("todo", result.parts[2].source_id)
+    assert.same({ clock, items, 1 }, { chat:current_seq(), #chat, made })
+  end)
+
+  it("come once, where they were shown last; closed ones not", function()
+    local chat = chat_of "state"
+    chat:window("todo"):update { refresh = "append" }
+    chat:window("todo"):update { content = "new state" }
+    local result = assert(run(chat, { set = { "message-formatters.enabled=false" } }))
+    assert.equal(3, #result.chat)
+    assert.matches("new state", result.chat[3].content, 1, true)
+
+    chat:window("todo"):close()
+    assert.equal(2, #assert(run(chat, { set = { "message-formatters.enabled=false" } })).chat)
+  end)
+
+  it("are left alone by the limiter, and within the budget", function()
+    local chat = chat_of "state"
+    for _ = 1, 10 do
+      chat:append { { role = "user", content = ("more "):rep(20) }, { role = "assistant", content = "x" } }
+    end
+    local result = assert(run(chat, { set = { "token-limiter.budget=120" } }))
+    assert.is_true(result.tokens <= 120)
+    assert.matches("<Window", result.body, 1, true)
+  end)
+end)
