@@ -96,12 +96,11 @@ describe("a preview", function()
   it("asks for nothing that may have effects, and says so", function()
     local asked = 0
     local function ask() asked = asked + 1 return "a cat" end
-    local pipeline = ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = { transcribe = ask, cache = ask, mail = ask },
+    local pipeline = ebb.pipeline { model = "gpt-4o", encoding = "cjk", host = { transcribe = ask, mail = ask },
       set = { "transcription-processor.image=always" },
       processors = { { id = "mail", name = "M", execute = function(context) context:call("mail", { to = "x" }) end } } }
     local chat = ebb.conversation()
     chat:input("look", { { data = PNG, name = "cat.png" } })
-    pipeline.given.host.cache = nil
 
     local first, second = assert(pipeline:preview(chat)), assert(pipeline:preview(chat))
 
@@ -134,10 +133,12 @@ describe("a macro that is another one in each request", function()
   for name, case in pairs {
     ["is told before the history"] = { 1, { { role = "system", content = "It is {{time}}." }, HISTORY } },
     ["is told by name"] = { 1, { { role = "system", content = "{{roll::1d6}} {{random::a::b}}" }, HISTORY } },
-    ["is told where merging brings it there"] = { 1, { { role = "system", content = "x" }, HISTORY, note("{{time}}", 0) } },
+    ["is told where merging brings it there"] = { 1, { { role = "system", content = "x" }, HISTORY,
+      note("{{time}}", 0) } },
     ["is not told behind it"] = { 0, { HISTORY, { role = "user", content = "It is {{time}}." } } },
     ["is not told at a depth"] = { 0, { HISTORY, note("{{time}}", 1) }, { "message-formatters.enabled=false" } },
-    ["is no other one: that of the session"] = { 0, { { role = "system", content = "{{user}} {{pick::a::b}}" }, HISTORY } },
+    ["is no other one: that of the session"] = { 0, { { role = "system", content = "{{user}} {{pick::a::b}}" },
+      HISTORY } },
   } do
     it(name, function() assert.equal(case[1], (warned(case[2], case[3]))) end)
   end

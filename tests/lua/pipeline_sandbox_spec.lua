@@ -86,7 +86,7 @@ describe("a processor from a file", function()
 
   local failures = {
     -- what it does                      how                                                        what is said
-    { "loops", "context.messages[1].content = 'half' context.shared_data.half = 1 while true do end", "used up its fuel" },
+    { "loops", "context.shared_data.half = 1 context.messages = {} while true do end", "used up its fuel" },
     { "loops in a coroutine of its own", "coroutine.wrap(function() while true do end end)()", "used up its fuel" },
     { "catches what stops it", "while true do pcall(function() while true do end end) end", "used up its fuel" },
     { "loops in a pattern", "(('a'):rep(20000) .. 'b'):find(('a*'):rep(20) .. 'c')", "allow more" },

@@ -329,6 +329,8 @@ describe("a processor that fails", function()
     { "writes into what is read only", function(context) context.session.id = 3 end, "read only" },
   }
 
+  local LIMITS = { limits = { fuel = 100000 } }
+
   for _, case in ipairs(failures) do
     local name, execute, words = table.unpack(case)
 
@@ -336,7 +338,7 @@ describe("a processor that fails", function()
       local chat = chat_of "s1 u2 a3"
       local before = helper.snapshot(chat)
 
-      local result, message, code, partial = run(chat, { processor("bad", { execute = execute }) }, { limits = { fuel = 100000 } })
+      local result, message, code, partial = run(chat, { processor("bad", { execute = execute }) }, LIMITS)
 
       assert.is_nil(result)
       assert.matches("processor 'bad': ", message, 1, true)

@@ -189,7 +189,7 @@ local function fields_of(self, chat, preview)
 end
 
 local CANNOT_WAIT = "nobody answers '%s' at once, and a sandboxed processor cannot wait for an answer"
-local WAIT_HINT = "give the pipeline a function: host = { retrieve = function(request) ... end }, or trust the processor"
+local WAIT_HINT = "give a function: host = { retrieve = function(request) ... end }, or trust the processor"
 
 --- What may be asked in a preview, too: it only reads.
 local READS = { asset = true, retrieve = true }

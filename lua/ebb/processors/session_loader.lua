@@ -2,8 +2,8 @@
 --
 -- Everything after it works on copies: the stored conversation is never touched.
 -- Attachments stay references until the last stage. Windows that it shows come as what
--- they read now, with source = "window": rules and macros skip them. What has nothing to say (a
--- blank text without calls, attachments or anything else) is left out.
+-- they read now, with source = "window": rules and macros skip them. What has nothing to
+-- say (a blank text without calls, attachments or anything else) is left out.
 
 local core = require "ebb.support.core"
 
