@@ -33,7 +33,7 @@ describe("regex-processor", function()
     }
     regex.execute(made, { rules = { rule("a", "b") } })
     assert.same({ { role = "user", content = "d Ann" }, { role = "assistant", content = "z" } }, made.messages)
-    assert.same({ "info: 3 rules: 3 replacements in 1 messages" }, said(made))
+    assert.same({ "info: rules: 3; replacements: 3, in messages: 1" }, said(made))
     assert.equal(1, made.logs[1].details.messages)
   end)
 

@@ -87,9 +87,11 @@ local function pipeline_of(given)
 end
 
 --- Warnings and errors of the log, one line each; what ended the run is told at its end.
-local function tell(logs, failed)
+---@param logs? ebb.LogEntry[]
+---@param why? string      the message that ended the run
+local function tell(logs, why)
   for i, entry in ipairs(logs or {}) do
-    local is_end = failed and i == #logs and entry.level == "error"
+    local is_end = why and i == #logs and why:find(entry.message, 1, true)
     if entry.level ~= "info" and not is_end then
       terminal.say(("%s: %s: %s"):format(entry.processor, entry.level, entry.message))
     end
@@ -113,7 +115,7 @@ function command.run(given)
   options.tell_stand_in(chat, given)
   local trace = given.trace and require("ebb.cli.trace").new() or nil
   local result, message, code, partial = pipeline:run(chat, { preview = given.preview, trace = trace })
-  tell((result or partial or {}).logs, not result)
+  tell((result or partial or {}).logs, not result and message or nil)
   write(given, failure.check(result, message, code))
 end
 

@@ -8,7 +8,8 @@ local rules = require "ebb.rules"
 --- A failure of one rule is told, and no failure of the request.
 local function log_problems(context, problems)
   for _, problem in ipairs(problems) do
-    context:log("warn", problem.message .. "; the rule is left out", problem)
+    local what = problem.rule and "rule" or "preset of rules"
+    context:log("warn", ("%s; the %s is left out"):format(problem.message, what), problem)
   end
 end
 
@@ -43,7 +44,7 @@ return {
       log = function(level, message, details) context:log(level, message, details) end,
     })
     local words = report.rules == 0 and "no rules for requests"
-      or ("%d rules: %d replacements in %d messages"):format(report.rules, report.replacements, report.messages)
+      or ("rules: %d; replacements: %d, in messages: %d"):format(report.rules, report.replacements, report.messages)
     context:log("info", words, report)
   end,
 }
