@@ -71,9 +71,11 @@ describe("ebb pipeline, with strangers' files:", function()
   it("no path of an attachment's leads out of the folder", function()
     sh("mkfifo %s/agent/files/fifo", command.folder)
     for _, path in ipairs { "../near.txt", "../../secret.txt", "files/../../near.txt", "/etc/passwd",
+      "/plan.txt",
       command.folder .. "/secret.txt", "file:///etc/passwd", "fifo", "plan.txt/", ".", "" , "none.txt" } do
       local run = ends(5, ("pipeline %s --agent %s"):format(chat(path), agent "files"))
       assert.is_true(path == "" or run.status ~= 0, path)
+      assert.not_matches("the plan", run.out, 1, true)
       assert.not_matches("near it", run.out, 1, true)
       assert.not_matches("secret", run.out, 1, true)
       assert.not_matches("root:", run.out, 1, true)
@@ -90,11 +92,11 @@ describe("ebb pipeline, with strangers' files:", function()
 
   local plugins = {
     -- what it does           how                                                                  what is said
-    { "loops",               "while true do end",                                                         "fuel" },
-    { "loops in a coroutine","coroutine.wrap(function() while true do end end)()",                        "fuel" },
-    { "loops in pcall",      "while true do pcall(function() while true do end end) end",                 "fuel" },
+    { "loops",               "while true do end",                                                         "its fuel of 3000000 " },
+    { "loops in a coroutine","coroutine.wrap(function() while true do end end)()",                        "its fuel of 3000000 " },
+    { "loops in pcall",      "while true do pcall(function() while true do end end) end",                 "its fuel of 3000000 " },
     { "loops in a pattern",  "(('a'):rep(20000) .. 'b'):find(('a*'):rep(20) .. 'c')",                     "stopped" },
-    { "eats memory",         "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end",        "memory" },
+    { "eats memory",         "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end",        "than the 8192 KiB" },
     { "reads files",         "context.messages[1].content = io.open('/etc/passwd'):read 'a'", "global 'io'" },
     { "writes files",        "io.open('made', 'w')", "global 'io'" },
     { "deletes fields",      "context.messages[1].role = nil", "role is nil" },
@@ -131,10 +133,10 @@ describe("ebb pipeline, with strangers' files:", function()
   it("agents in Lua and policies that they name do not end, or read", function()
     command.file("in.json", '[{"role":"user","content":"one two three four"},{"role":"user","content":"one"}]')
     for text, expected in pairs {
-      ["while true do end"] = "fuel",
+      ["while true do end"] = "its fuel of 3000000 ",
       ["return { name = io.open('/etc/passwd'):read 'a' }"] = "global 'io'",
       ["local endless = 'return function() while true do end end'\n"
-        .. "return { processors = { ['token-limiter'] = { budget = 13, policy = endless } } }"] = "fuel",
+        .. "return { processors = { ['token-limiter'] = { budget = 13, policy = endless } } }"] = "its fuel of 3000000 ",
     } do
       local file = command.file("agent.lua", text)
       local words = "pipeline %s --agent %s --fuel 3000000 --encoding cjk"
