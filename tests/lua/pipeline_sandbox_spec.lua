@@ -102,6 +102,7 @@ describe("a processor from a file", function()
     { "takes the messages away", "context.messages = nil", "context.messages is a table" },
     { "logs at no level", "context:log('loud', 'x')", "the level is info, warn or error" },
     { "asks for a conversation", "context:history_chat(context.messages)", "cannot enter a sandbox" },
+    { "asks for nothing", "context:call('cache')", "call takes the name of a service and a table" },
     { "raises", "error 'boom'", "boom" },
     { "raises a table", "error { code = 3 }", "code" },
     { "takes a role away", "context.messages[1].role = nil", "role is nil" },

@@ -102,6 +102,9 @@ end
 ---@return any answer
 ---@return string? why        there is none
 function Context:call(service, request)
+  if type(service) ~= "string" or type(request) ~= "table" then
+    refuse("argument", "call takes the name of a service and a table", 'context:call("retrieve", { query = "..." })')
+  end
   local run = self.run
   local key = service .. " " .. core.json.encode(request)
   local known = run.answers[key]
