@@ -90,13 +90,15 @@ describe("ebb pipeline, with strangers' files:", function()
     command.fails(command.IO, ("pipeline %s --asset-root %s/none"):format(chat "x.txt", command.folder))
   end)
 
+  local FUEL = "its fuel of 3000000 "
+
   local plugins = {
     -- what it does           how                                                                  what is said
-    { "loops",               "while true do end",                                                         "its fuel of 3000000 " },
-    { "loops in a coroutine","coroutine.wrap(function() while true do end end)()",                        "its fuel of 3000000 " },
-    { "loops in pcall",      "while true do pcall(function() while true do end end) end",                 "its fuel of 3000000 " },
+    { "loops",               "while true do end",                                                         FUEL },
+    { "loops in a coroutine","coroutine.wrap(function() while true do end end)()",                        FUEL },
+    { "loops in pcall",      "while true do pcall(function() while true do end end) end",                 FUEL },
     { "loops in a pattern",  "(('a'):rep(20000) .. 'b'):find(('a*'):rep(20) .. 'c')",                     "stopped" },
-    { "eats memory",         "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end",        "than the 8192 KiB" },
+    { "eats memory",         "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "the 8192 KiB" },
     { "reads files",         "context.messages[1].content = io.open('/etc/passwd'):read 'a'", "global 'io'" },
     { "writes files",        "io.open('made', 'w')", "global 'io'" },
     { "deletes fields",      "context.messages[1].role = nil", "role is nil" },
@@ -133,10 +135,10 @@ describe("ebb pipeline, with strangers' files:", function()
   it("agents in Lua and policies that they name do not end, or read", function()
     command.file("in.json", '[{"role":"user","content":"one two three four"},{"role":"user","content":"one"}]')
     for text, expected in pairs {
-      ["while true do end"] = "its fuel of 3000000 ",
+      ["while true do end"] = FUEL,
       ["return { name = io.open('/etc/passwd'):read 'a' }"] = "global 'io'",
       ["local endless = 'return function() while true do end end'\n"
-        .. "return { processors = { ['token-limiter'] = { budget = 13, policy = endless } } }"] = "its fuel of 3000000 ",
+        .. "return { processors = { ['token-limiter'] = { budget = 13, policy = endless } } }"] = FUEL,
     } do
       local file = command.file("agent.lua", text)
       local words = "pipeline %s --agent %s --fuel 3000000 --encoding cjk"
