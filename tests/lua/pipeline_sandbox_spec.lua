@@ -5,6 +5,7 @@ local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
 local CHAT = "s1 u2 a3"
+local FUEL = "used up its fuel of 300000 "
 
 local function run(chat, text, given)
   given = given or {}
@@ -86,12 +87,12 @@ describe("a processor from a file", function()
 
   local failures = {
     -- what it does                      how                                                        what is said
-    { "loops", "context.shared_data.half = 1 context.messages = {} while true do end", "used up its fuel of 300000 " },
-    { "loops in a coroutine of its own", "coroutine.wrap(function() while true do end end)()", "used up its fuel of 300000 " },
-    { "catches what stops it", "while true do pcall(function() while true do end end) end", "used up its fuel of 300000 " },
+    { "loops", "context.shared_data.half = 1 context.messages = {} while true do end", FUEL },
+    { "loops in a coroutine of its own", "coroutine.wrap(function() while true do end end)()", FUEL },
+    { "catches what stops it", "while true do pcall(function() while true do end end) end", FUEL },
     { "loops in a pattern", "(('a'):rep(20000) .. 'b'):find(('a*'):rep(20) .. 'c')", "allow more" },
     { "eats memory", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "memory" },
-    { "sorts for ever", "table.sort({ 1, 2, 3 }, function() while true do end end)", "used up its fuel of 300000 " },
+    { "sorts for ever", "table.sort({ 1, 2, 3 }, function() while true do end end)", FUEL },
     { "opens a file", "io.open('/etc/passwd')", "global 'io'" },
     { "starts a program", "os.execute('true')", "global 'os'" },
     { "loads another module", "require 'io'", "module 'io' not found" },
@@ -177,7 +178,7 @@ describe("a processor from a file", function()
     local refusal = helper.refusal(ebb.pipeline, { processors = { helper.lua_file "while true do end" },
       limits = { fuel = 300000 } })
     assert.equal("processor", refusal.code)
-    assert.matches("used up its fuel of 300000 ", refusal.message, 1, true)
+    assert.matches(FUEL, refusal.message, 1, true)
     refusal = helper.refusal(ebb.pipeline, { processors = { helper.lua_file "return io.open('x')" } })
     assert.matches("global 'io'", refusal.message, 1, true)
   end)
@@ -204,7 +205,7 @@ describe("an agent in Lua", function()
       assert.matches("global 'io'", refusal.message, 1, true)
       refusal = helper.refusal(ebb.pipeline, { [option] = helper.lua_file "while true do end",
         limits = { fuel = 300000 } })
-      assert.matches("used up its fuel of 300000 ", refusal.message, 1, true)
+      assert.matches(FUEL, refusal.message, 1, true)
       assert(ebb.pipeline { [option] = helper.lua_file "assert(io.open) return { name = 'x' }", trusted = true })
     end)
   end
@@ -226,7 +227,7 @@ describe("a policy that an agent names", function()
   end)
 
   for name, case in pairs {
-    ["that loops"] = { "return function() while true do end end", "used up its fuel of 300000 " },
+    ["that loops"] = { "return function() while true do end end", FUEL },
     ["that reads files"] = { "return function() io.open('x') end", "global 'io'" },
   } do
     it("stops the run: one " .. name, function()

@@ -57,7 +57,8 @@ local function describe(each)
     local meaning = (field.label or "") .. (field.placeholder and (" (%s)"):format(field.placeholder) or "")
     rows[i] = { field.key, field.type or "text", shown(field.default), table.concat(choices, " | "), meaning }
   end
-  local head = ("%s (%s)%s\npriority %s, %s\n"):format(processor.id, processor.name, processor.description and ": " .. processor.description or "",
+  local head = ("%s (%s)%s\npriority %s, %s\n"):format(processor.id, processor.name,
+    processor.description and ": " .. processor.description or "",
     tostring(each.setting.priority), each.setting.enabled and "runs by default" or "off by default")
   if #rows == 0 then return head .. "It has no settings of its own.\n" end
   local example = ("\n--set %s.%s=...\n"):format(processor.id, rows[1][1])

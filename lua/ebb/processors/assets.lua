@@ -138,7 +138,9 @@ local function find(context, attachment, cap)
   local root, folder = root_of(context)
   if root then return from_file(root, folder, path, cap) end
   local found, why, code = from_host(context, attachment, cap)
-  if not found and code == "absent" then why = "no folder for attachments is set (assetRoot of the agent, or --asset-root)" end
+  if not found and code == "absent" then
+    why = "no folder for attachments is set (assetRoot of the agent, or --asset-root)"
+  end
   return found, why, code
 end
 
