@@ -173,6 +173,11 @@ int        api_place_function(lua_State *L, const char *function, const char *na
 /* What a call of the host's is charged. */
 uint64_t   api_cost(uint64_t given);
 
+/* ---- window.c ---- */
+
+/* Puts what writes answers into the table on top. */
+void       api_push_writers(lua_State *L, ebb_runtime *runtime);
+
 /* ---- save.c ---- */
 
 ebb_status chat_save(ebb_chat *chat, Buffer *out);

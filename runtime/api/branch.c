@@ -36,9 +36,18 @@ static int l_commit(lua_State *L) {
   return bind_raise_status(L, status, "commit");
 }
 
+/* Have both changed windows since? */
+static bool both_put(const Branch *branch) {
+  return windows_edits(conversation_windows(chat_conversation(branch->chat))) != branch->base.window_edits &&
+         windows_edits(conversation_windows(branch->fork->conversation)) != branch->base.window_edits;
+}
+
 ebb_status branch_commit(Branch *branch) {
   ebb_chat *chat = branch->chat;
   ebb_runtime *runtime = chat->runtime;
+  if (both_put(branch)) {
+    return api_fail(runtime, EBB_CONFLICT, NULL, "windows were changed here and by the task since it began");
+  }
   if (chat->changes != branch->changes) {
     return api_fail(runtime, EBB_CONFLICT, NULL, "the chat was changed since the task began; it had %u messages then",
                     (unsigned)branch->base.length);

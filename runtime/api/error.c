@@ -26,7 +26,7 @@ ebb_status api_status_of_code(const char *code) {
   for (unsigned i = EBB_MEMORY; i < NAME_COUNT; i++) {
     if (strcmp(code, NAMES[i]) == 0) return (ebb_status)i;
   }
-  bool argument = strcmp(code, "guarded") == 0 || strcmp(code, "closed") == 0;
+  bool argument = strcmp(code, "guarded") == 0 || strcmp(code, "closed") == 0 || strcmp(code, "exists") == 0;
   return argument ? EBB_ARGUMENT : EBB_SCRIPT;
 }
 

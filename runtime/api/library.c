@@ -244,6 +244,7 @@ static int l_open(lua_State *L) {
   lua_setfield(L, -2, "clock");
   lua_pushcfunction(L, l_new_globals);
   lua_setfield(L, -2, "new_globals");
+  api_push_writers(L, runtime);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
   lua_pushboolean(L, 0);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD);

@@ -374,31 +374,45 @@ static void on_count(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "it takes too long");
 }
 
-/* call(f, limit, argument) -> true, result, instructions left | false, error, left. In a
-   sandbox the sandbox's own limits hold, and count for all. */
+/* Calls f(argument), which stand at 1 and 3, under the hook; the HostCall lies on top. */
+static int call_counted(lua_State *L, HostCall *call) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);      /* f limit argument call outer */
+  lua_pushvalue(L, 4);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
+  lua_sethook(L, on_count, LUA_MASKCOUNT, call->left < HOOK_EVERY ? 1 : HOOK_EVERY);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 3);
+  int status = lua_pcall(L, 1, 1, 0);
+  /* One that came meanwhile (Ctrl-C) stays. */
+  if (lua_gethook(L) == on_count) lua_sethook(L, call->hook, call->mask, call->count);
+  lua_pushvalue(L, 5);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
+  return status;
+}
+
+/* The same in a sandbox, whose guard also stops C functions and counts memory. */
+static int call_guarded(lua_State *L, HostCall *call) {
+  bool over;
+  GuardPart part = guard_part_begin(L, call->left < 0 ? 0 : (uint64_t)call->left);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 3);
+  int status = lua_pcall(L, 1, 1, 0);
+  call->left = (lua_Integer)guard_part_end(L, part, &over);
+  bool full = status == LUA_ERRMEM && sandbox_reached_memory(sandbox_of(L));
+  if (over) lua_pushliteral(L, "it takes too long");
+  else if (full) lua_pushliteral(L, "it takes too much memory");
+  return over ? LUA_ERRRUN : status;
+}
+
+/* call(f, limit, argument) -> true, result, instructions left | false, error, left */
 static int l_call(lua_State *L) {
   lua_settop(L, 3);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   HostCall *call = lua_newuserdatauv(L, sizeof *call, 0);
   *call = (HostCall){.hook = lua_gethook(L), .mask = lua_gethookmask(L), .count = lua_gethookcount(L),
                      .left = luaL_checkinteger(L, 2)};
-  bool counted = sandbox_of(L) == NULL;
-  if (counted) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);      /* f limit argument call outer */
-    lua_pushvalue(L, 4);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
-    lua_sethook(L, on_count, LUA_MASKCOUNT, call->left < HOOK_EVERY ? 1 : HOOK_EVERY);
-  }
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 3);
-  bool done = lua_pcall(L, 1, 1, 0) == LUA_OK;
-  if (counted) {
-    /* One that came meanwhile (Ctrl-C) stays. */
-    if (lua_gethook(L) == on_count) lua_sethook(L, call->hook, call->mask, call->count);
-    lua_pushvalue(L, 5);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
-  }
-  lua_pushboolean(L, done);
+  int status = sandbox_of(L) == NULL ? call_counted(L, call) : call_guarded(L, call);
+  lua_pushboolean(L, status == LUA_OK);
   lua_insert(L, -2);
   lua_pushinteger(L, call->left < 0 ? 0 : call->left);
   return 3;

@@ -214,7 +214,7 @@ EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *n
 
 /* Of the visible list. 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
-EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request with it, framing included */
+EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request with it, framing included, windows not */
 EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
 EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
 
@@ -225,7 +225,7 @@ typedef struct ebb_message {
   size_t size;
   uint32_t seq;              /* 1, 2, 3 ... in the order in which messages came; never used again */
   uint32_t tokens;
-  const char *role;          /* "system", "user", "assistant", "tool"; static */
+  const char *role;          /* "system", "user", "assistant", "tool", for items "window"; static */
   int has_timestamp;
   int64_t timestamp;         /* ms since 1970, where it has one */
   ebb_text text;
@@ -234,7 +234,8 @@ typedef struct ebb_message {
 
 EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message);
 
-/* The visible messages as a JSON array, the bytes of each as they came. */
+/* The visible messages as a JSON array, the bytes of each as they came; without items
+   of windows, which ebb_chat_render makes messages. */
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
 /* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?}] */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
@@ -284,10 +285,64 @@ typedef ebb_status (*ebb_function)(void *user, const char *arguments, size_t siz
 EBB_API ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_function function, void *user,
                                 uint64_t cost);
 
+/* ---- windows ----
+**
+** A window is state that the model reads as it is when a request is built. It lives
+** beside the batches: a rollback brings back items, never windows. What shows it are
+** items, {"type": "window", "window": "todo"}, appended, inserted and trimmed as
+** messages are; only the last of the same window is shown.
+**
+**     open --item--> ebb_chat_render --> model --> ebb_chat_act --> results, for the model
+**                         ^                             |
+**                      content                     actions' functions
+*/
+
+/* Opens one and, unless {"item": false}, appends its item. Options, a JSON object or
+   nothing: description, content, actions, closable (true), pinned, important (true), hidden,
+   render ("full" or "compact"), refresh ("in_place", or "append": an item per update).
+     content   a text, or elements: ["item", {"id": 1}, "text", {"window": "other"}] or a
+               list of these; an object in the second place is always the attributes
+     actions   [{"id", "label", "params": "text:string, n:int?", "run": "shop.buy"}]; `run`
+               names a function of ebb_register, looked up when it is called, and gets
+               [params, window's id]; its answer is for the model
+   A closed one of that id is opened anew; else EBB_ARGUMENT, as for all that is no window;
+   EBB_UNKNOWN_NAME, EBB_SYNTAX, EBB_SHAPE, EBB_ENCODING, EBB_LIMIT. Of a window, `run` and
+   functions of contents are not saved: after ebb_chat_load, update it with them. */
+EBB_API ebb_status ebb_window_open(ebb_chat *chat, const char *id, const char *options, size_t size);
+/* Sets the fields that are named (as above, but for item). EBB_UNKNOWN_NAME: no such
+   window; EBB_ARGUMENT: it is closed. No conflict for tasks, unless they change windows too. */
+EBB_API ebb_status ebb_window_update(ebb_chat *chat, const char *id, const char *fields, size_t size);
+/* The summary, which may be NULL, stays with it. One that is closed already stays so. */
+EBB_API ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *summary);
+
+/* Makes a window's content when it is rendered: puts UTF-8 text, up to 256 KiB, into the
+   sink (bytes that are none become U+FFFD). With another status than EBB_OK the window has a
+   line in its place, which says what is in the sink, and the request is still built;
+   EBB_MEMORY ends the call. It must not call the runtime. `user` must live as long as it. */
+typedef ebb_status (*ebb_content)(void *user, const char *window_id, ebb_sink *sink);
+EBB_API ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content content, void *user);
+
+/* [{"id", "description", "closable", "pinned", "important", "hidden", "closed", "render",
+   "refresh", "created", "updated", "version", "summary"}], closed ones too. */
+EBB_API ebb_status ebb_chat_windows(ebb_chat *chat, ebb_text *json);
+
+/* The messages as they are sent, a JSON array: the bytes of each as they came, and each
+   item that is shown as {"role": "user", "content": "<Window ...>"}. Options: maxTokens
+   (then trimmed by keep_turns, for this list only; EBB_CANNOT_FIT), includeSystem (true),
+   includeObsolete (false). Runs within the runtime's limits; a content that is a script has
+   5,000,000 of fuel of them and a line in its place when it fails or uses that up. */
+EBB_API ebb_status ebb_chat_render(ebb_chat *chat, const char *options, size_t size, ebb_text *json);
+/* Performs the calls in what a model wrote, in order: [{"ok", "text", "code", "window",
+   "action", "name", "params", "id"}]; `text` is for the model, whatever was wrong. An action
+   that has no `run` is the host's to do: its code is "absent", its params are checked. What
+   they did to the chat comes with the end of the call, or not at all: EBB_MEMORY (also of a
+   registered function), EBB_FUEL ... */
+EBB_API ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, ebb_text *results);
+
 /* ---- saving ---- */
 
-/* All that a chat is, as JSON: messages, batches, marks, ledgers, checkpoints,
-   what policies remember. Nothing about the machine, so equal chats have equal
+/* All that a chat is, as JSON: messages, windows, batches, marks, ledgers,
+   checkpoints, what policies remember. Nothing about the machine, so equal chats have equal
    bytes. */
 EBB_API ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved);
 /* A chat from what ebb_chat_save gave: its digest is equal. EBB_SYNTAX,

@@ -170,6 +170,39 @@ void guard_weigh(lua_State *L, size_t bytes) {
   if (kilobytes > 0) lua_gc(L, LUA_GCSTEP, kilobytes < 65536 ? (int)kilobytes : 65536);
 }
 
+/* ---- parts ---- */
+
+GuardPart guard_part_begin(lua_State *L, uint64_t fuel) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL || sandbox->current == NULL) return (GuardPart){0};
+  settle(sandbox);
+  SandboxLimits *limits = &sandbox->limits, *used = &sandbox->used;
+  GuardPart part = {.fuel = limits->fuel, .microseconds = limits->microseconds, .end = used->fuel + fuel};
+  if (limits->fuel == 0 || part.end < limits->fuel) limits->fuel = part.end;
+  if (limits->microseconds > used->microseconds)
+    limits->microseconds = used->microseconds + (limits->microseconds - used->microseconds + 3) / 4;
+  grant(sandbox);
+  return part;
+}
+
+uint64_t guard_part_end(lua_State *L, GuardPart part, bool *over) {
+  Sandbox *sandbox = sandbox_of(L);
+  *over = false;
+  if (sandbox == NULL || sandbox->current == NULL) return 0;
+  settle(sandbox);
+  sandbox->limits = (SandboxLimits){.fuel = part.fuel, .microseconds = part.microseconds};
+  if (sandbox->killed == SANDBOX_FUEL_OUT || sandbox->killed == SANDBOX_DEADLINE_OVER) {
+    SandboxEnd end = reached(sandbox);
+    *over = end == SANDBOX_OK;
+    if (*over) sandbox->killed = SANDBOX_OK;
+    else kill_script(sandbox, L, end);       /* says how much all of it had */
+    sandbox->armed = !*over;
+  }
+  grant(sandbox);
+  guard_enter(sandbox, L);
+  return !*over && part.end > sandbox->used.fuel ? part.end - sandbox->used.fuel : 0;
+}
+
 /* ---- the hook ---- */
 
 static void hook(lua_State *L, lua_Debug *ar) {

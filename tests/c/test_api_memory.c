@@ -165,6 +165,41 @@ static void prepare_functions(World *w) {
                                "end"), EBB_OK);
 }
 
+static ebb_status made_up(void *user, const char *id, ebb_sink *sink) {
+  (void)user, (void)id;
+  return ebb_sink_add(sink, "so it is", 8);
+}
+
+static ebb_status call_window_open(World *w) {
+  const char *options =
+      "{\"content\":[[\"a\",{\"id\":1},\"x\"]],\"actions\":[{\"id\":\"tell\",\"run\":\"world.tell\"}]}";
+  return ebb_window_open(w->chat, "w", options, strlen(options));
+}
+static ebb_status call_window_update(World *w) { return ebb_window_update(w->chat, "w", "{\"content\":\"y\"}", 15); }
+static ebb_status call_window_close(World *w) { return ebb_window_close(w->chat, "w", "done"); }
+static ebb_status call_window_content(World *w) { return ebb_window_content(w->chat, "w", made_up, NULL); }
+static ebb_status call_windows(World *w) {
+  ebb_text json;
+  return ebb_chat_windows(w->chat, &json);
+}
+static ebb_status call_render(World *w) {
+  ebb_text json;
+  ebb_status status = ebb_chat_render(w->chat, NULL, 0, &json);
+  return status == EBB_OK ? ebb_chat_render(w->chat, "{\"maxTokens\":200}", 17, &json) : status;
+}
+static ebb_status call_act(World *w) {
+  static const char text[] = "<tool_call>{\"name\":\"w.tell\",\"arguments\":{}}</tool_call>"
+                             "<tool_call>{\"name\":\"w.close\",\"arguments\":{}}</tool_call>";
+  ebb_text json;
+  return ebb_chat_act(w->chat, text, sizeof text - 1, &json);
+}
+
+static void prepare_window(World *w) {
+  assert_int_equal(ebb_register(w->runtime, "world.tell", tell, NULL, 0), EBB_OK);
+  assert_int_equal(call_window_open(w), EBB_OK);
+  assert_int_equal(call_window_content(w), EBB_OK);
+}
+
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
@@ -175,6 +210,10 @@ static const Call CALLS[] = {
   {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
   {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
   {"functions", call_functions, prepare_functions},
+  {"window_open", call_window_open, NULL}, {"window_update", call_window_update, prepare_window},
+  {"window_close", call_window_close, prepare_window}, {"window_content", call_window_content, prepare_window},
+  {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
+  {"act", call_act, prepare_window},
 };
 
 /* ---- a world ---- */

@@ -52,6 +52,16 @@ function functions.register(name, run)
   placed[table_name][last] = run
 end
 
+--- What was registered under a name, or nil.
+---@param name string
+---@return function?
+function functions.find(name)
+  local table_name, last = split(name)
+  local from = table_name == nil and placed or placed[table_name]
+  local run = type(from) == "table" and from[last] or nil
+  return type(run) == "function" and run or nil
+end
+
 local function as_list(...)
   local list = json.array {}
   for i = 1, select("#", ...) do

@@ -9,6 +9,7 @@ local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local functions = require "ebb.api.functions"
+local given_json = require "ebb.api.given"
 local log = require "ebb.support.log"
 local memory = require "ebb.policies.memory"
 local options = require "ebb.support.options"
@@ -21,6 +22,7 @@ local vocabularies = require "ebb.support.vocabularies"
 local api = {}
 
 local json = core.json
+local decode, decode_object, translate = given_json.decode, given_json.object, given_json.translate
 
 --- The policies that the host has loaded, by name.
 ---@type table<string, ebb.Policy>
@@ -36,34 +38,6 @@ end
 
 local function told(run)
   return function(...) return finish(pcall(run, ...)) end
-end
-
----- JSON ----
-
-local function decode(text, what)
-  if text == nil or text == "" then return {} end
-  local value, message, code = json.decode(text)
-  if message then refuse(code, ("%s: %s"):format(what, message)) end
-  return value
-end
-
-local function decode_object(text, what)
-  local value = decode(text, what)
-  if type(value) ~= "table" or value[1] ~= nil then refuse("shape", what .. ": expected a JSON object") end
-  return value
-end
-
---- The fields of a JSON object under their Lua names; others are refused.
-local function translate(given, names, what)
-  local result = {}
-  for key, value in pairs(given) do
-    if not names[key] then
-      local hint = suggest.hint(key, suggest.names(names))
-      refuse("unknown_name", ("%s has no option '%s'"):format(what, tostring(key)), hint)
-    end
-    if value ~= json.null then result[names[key]] = value end
-  end
-  return result
 end
 
 ---- Chats ----
@@ -317,6 +291,14 @@ function api.task_script(chat, name, source, arguments)
     if not ok then error(result, 0) end
     return json.encode(result == nil and json.null or result)
   end
+end
+
+---- Windows ----
+
+--- What is for windows only is loaded where there are any: a runtime without stays small.
+for _, name in ipairs { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
+  "actor" } do
+  api[name] = function(...) return require("ebb.api.windows")[name](told, api, ...) end
 end
 
 for name, run in pairs(functions) do

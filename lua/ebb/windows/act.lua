@@ -214,7 +214,7 @@ local function perform(run, found, params)
   local good, text, code = answer_of(results)
   if good and window.version == version then   -- to close it counts too
     local updated, why = pcall(window.update, window)
-    if not updated then return false, "done, but the window was not refreshed: " .. words.reason(why), "failed" end
+    if not updated then return false, "done, but the window was not refreshed: " .. words.reason(why), code_of(why) end
   end
   return good, text, code
 end

@@ -102,23 +102,24 @@ end
 ---@param chat ebb.Conversation
 ---@param options? { max_tokens?: integer, include_system?: boolean, include_obsolete?: boolean }
 ---@param shrink fun(chat: ebb.Conversation, options: table, texts: table?, use: fun(draft: ebb.Draft))
+---@param messages? fun(list: ebb.List, texts: table, system: boolean, obsolete: boolean): any    what makes the list
 ---@return table[]? messages
 ---@return string? message
 ---@return string? code
-function render.run(chat, options, shrink)
-  options = options or {}
+function render.run(chat, options, shrink, messages)
+  options, messages = options or {}, messages or core.window.messages
   option_check.names(options, NAMES, "render")
   local system = flag(options.include_system, "include_system", true)
   local obsolete = flag(options.include_obsolete, "include_obsolete", false)
   local texts, positions, names = render.texts(chat, obsolete)
   tell(positions, names)
-  if options.max_tokens == nil then return core.window.messages(chat, texts or {}, system, obsolete) end
+  if options.max_tokens == nil then return messages(chat, texts or {}, system, obsolete) end
   local max = math.tointeger(options.max_tokens)
   if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
   local list
   local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are not sent
   local report, why, code = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
-    list = core.window.messages(draft, texts or {}, system, obsolete)
+    list = messages(draft, texts or {}, system, obsolete)
   end)
   if not report then return nil, why, code end
   return list

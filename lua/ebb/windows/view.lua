@@ -10,8 +10,8 @@
 --
 -- A loop is stopped by a counting hook: that reaches whatever Lua code runs, in
 -- coroutines made by it too, and no C function (a `string.rep` or a pattern that
--- never ends), nor coroutines made before. In a sandbox the sandbox's own limits
--- hold, which stop those as well.
+-- never ends), nor coroutines made before. In a sandbox the guard does it, with the
+-- same number: that stops those as well, and what takes too much memory.
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"

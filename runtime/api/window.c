@@ -1,0 +1,274 @@
+/*
+** Windows: opened, changed and closed at once, beside the batches; rendered, and
+** acted on, as scripts are run, for contents and actions may be scripts.
+**
+**     ebb_chat_render   limits[ renderer -> contents: Lua, or the host's -> write_messages ]
+**     ebb_chat_act      limits[ actor on a fork -> actions ] -> commit
+*/
+#include <string.h>
+
+#include "api/api.h"
+#include "core/sent.h"
+#include "sandbox/guard.h"
+
+#define CONTENT_MAX ((size_t)256 * 1024)     /* of one content: more markup no window may have */
+
+/* ---- lives ---- */
+
+/* A call of lua/ebb/api/windows.lua: (chat, texts ..) */
+typedef struct Asking {
+  ebb_chat *chat;
+  const char *function;
+  Text texts[2];             /* bytes NULL: nil */
+  const struct Content *content;
+} Asking;
+
+typedef struct Content {
+  ebb_content function;
+  void *user;
+} Content;
+
+static Text text_or_nil(const char *string) { return string == NULL ? (Text){0} : text_of(string); }
+
+static void push_texts(lua_State *L, const Asking *asking) {
+  for (int i = 0; i < 2; i++) {
+    if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
+    else lua_pushnil(L);
+  }
+}
+
+static int l_change(lua_State *L) {
+  const Asking *asking = lua_touserdata(L, 1);
+  api_push_function(L, asking->function);
+  chat_push(L, asking->chat);
+  push_texts(L, asking);
+  lua_call(L, 3, 0);
+  return 0;
+}
+
+/* Is no change in the sense of `changes`: a task's work goes beside it (join.h). */
+static ebb_status change(ebb_chat *chat, const char *function, const char *id, Text fields) {
+  Asking asking = {.chat = chat, .function = function, .texts = {text_of(id), fields}};
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  chat_tick(chat);
+  return api_leave(chat->runtime, api_run(chat->runtime, l_change, &asking));
+}
+
+ebb_status ebb_window_open(ebb_chat *chat, const char *id, const char *options, size_t size) {
+  if (chat == NULL || id == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  return change(chat, "window_open", id, text_plain(options == NULL ? "" : options, size));
+}
+
+ebb_status ebb_window_update(ebb_chat *chat, const char *id, const char *fields, size_t size) {
+  if (chat == NULL || id == NULL || (fields == NULL && size > 0)) return EBB_ARGUMENT;
+  return change(chat, "window_update", id, text_plain(fields == NULL ? "" : fields, size));
+}
+
+ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *summary) {
+  if (chat == NULL || id == NULL) return EBB_ARGUMENT;
+  return change(chat, "window_close", id, text_or_nil(summary));
+}
+
+/* ---- contents ---- */
+
+/* (id) -> text */
+static int call_content(lua_State *L) {
+  const Content *content = lua_touserdata(L, lua_upvalueindex(1));
+  const char *id = luaL_checkstring(L, 1);
+  Buffer *out = bind_buffer(L);
+  ebb_sink sink = {.buffer = out, .cap = CONTENT_MAX};
+  guard_charge(L, api_cost(0));
+  ebb_status status = content->function(content->user, id, &sink);
+  guard_charge_bytes(L, out->size);
+  if (status == EBB_MEMORY) return bind_raise_status(L, STATUS_MEMORY, "a content");
+  if (sink.over)
+    return bind_raise(L, status_code(STATUS_LIMIT), NULL, "more than %d bytes", (int)CONTENT_MAX);
+  if (buffer_add_byte(out, '\0') != STATUS_OK) return bind_raise_status(L, STATUS_MEMORY, "a content");
+  if (status != EBB_OK) {
+    return bind_raise(L, ebb_status_name(status), NULL, "%s",
+                      out->size > 1 ? out->bytes : ebb_status_name(status));
+  }
+  lua_pushlstring(L, out->bytes, out->size - 1);
+  return 1;
+}
+
+static int l_content(lua_State *L) {
+  const Asking *asking = lua_touserdata(L, 1);
+  api_push_function(L, "window_content");
+  chat_push(L, asking->chat);
+  lua_pushlstring(L, asking->texts[0].bytes, asking->texts[0].size);
+  Content *content = lua_newuserdatauv(L, sizeof *content, 0);
+  *content = *asking->content;
+  lua_pushcclosure(L, call_content, 1);
+  lua_call(L, 3, 0);
+  return 0;
+}
+
+ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content function, void *user) {
+  if (chat == NULL || id == NULL || function == NULL) return EBB_ARGUMENT;
+  Content content = {.function = function, .user = user};
+  Asking asking = {.chat = chat, .texts = {text_of(id)}, .content = &content};
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  chat_tick(chat);
+  return api_leave(chat->runtime, api_run(chat->runtime, l_content, &asking));
+}
+
+/* ---- looking ---- */
+
+static int l_windows(lua_State *L) {
+  ebb_chat *chat = lua_touserdata(L, 1);
+  api_push_function(L, "windows");
+  chat_push(L, chat);
+  lua_call(L, 1, 1);
+  Text text = bind_text(L, -1);
+  Status status = buffer_add(&chat->runtime->answers[0], text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "windows");
+}
+
+static ebb_status list_windows(ebb_chat *chat, ebb_text *json) {
+  api_answer_buffer(chat->runtime, 0);
+  ebb_status status = api_run(chat->runtime, l_windows, chat);
+  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
+}
+
+ebb_status ebb_chat_windows(ebb_chat *chat, ebb_text *json) {
+  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, list_windows(chat, json)) : status;
+}
+
+/* ---- rendering ---- */
+
+/* What an item becomes, by the table of texts at 2; false where that has none. */
+static bool put_item(lua_State *L, const Message *message, Buffer *out, Status *status) {
+  bind_push_text(L, message_content(message));
+  bool shown = lua_rawget(L, 2) == LUA_TSTRING;
+  if (shown) {
+    *status = buffer_add_string(out, "{\"role\":\"user\",\"content\":\"");
+    if (*status == STATUS_OK) *status = text_escape(bind_text(L, -1), out);
+    if (*status == STATUS_OK) *status = buffer_add_string(out, "\"}");
+  }
+  lua_pop(L, 1);
+  return shown;
+}
+
+static Status put_message(const Message *message, Buffer *out) {
+  Text raw = message_raw(message);
+  return buffer_add(out, raw.bytes, raw.size);
+}
+
+/* write_messages(list, texts, include_system, include_obsolete) -> true; as
+   core.window.messages, but into the answer: no list is too long for the Lua state. */
+static int write_messages(lua_State *L) {
+  ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
+  lua_settop(L, 4);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  View view = bind_view(L, 1);
+  const Sent *sent = bind_push_sent(L, &view, lua_toboolean(L, 4));
+  Buffer *out = api_answer_buffer(runtime, 0);
+  Status status = buffer_add_byte(out, '[');
+  for (uint32_t i = 0; i < sent->count && status == STATUS_OK; i++) {
+    const Message *message = conversation_message(view.conversation, sent->ids[i]);
+    size_t before = out->size;
+    bool hidden = !lua_toboolean(L, 3) && message_role(message) == ROLE_SYSTEM;
+    if (hidden) continue;
+    if (before > 1) status = buffer_add_byte(out, ',');
+    if (status != STATUS_OK) break;
+    if (!message_is_window(message)) status = put_message(message, out);
+    else if (!put_item(L, message, out, &status)) out->size = before;
+    guard_charge_bytes(L, out->size - before);
+  }
+  if (status == STATUS_OK) status = buffer_add_byte(out, ']');
+  if (status != STATUS_OK) return bind_raise_status(L, status, "render");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* write(text): more of the answer */
+static int write_text(lua_State *L) {
+  ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
+  Text text = bind_text(L, 1);
+  guard_charge_bytes(L, text.size);
+  Status status = buffer_add(&runtime->answers[0], text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "act");
+}
+
+void api_push_writers(lua_State *L, ebb_runtime *runtime) {
+  static const luaL_Reg writers[] = {{"write_messages", write_messages}, {"write", write_text}, {NULL, NULL}};
+  for (const luaL_Reg *writer = writers; writer->name != NULL; writer++) {
+    lua_pushlightuserdata(L, runtime);
+    lua_pushcclosure(L, writer->func, 1);
+    lua_setfield(L, -2, writer->name);
+  }
+}
+
+/* Leaves what is to run within limits. */
+static int l_render(lua_State *L) {
+  const Asking *asking = lua_touserdata(L, 1);
+  api_push_function(L, "renderer");
+  chat_push(L, asking->chat);
+  lua_pushlstring(L, asking->texts[0].bytes, asking->texts[0].size);
+  lua_call(L, 2, 1);
+  api_hold(L);
+  return 0;
+}
+
+static ebb_status render(ebb_chat *chat, Text options, ebb_text *json) {
+  Asking asking = {.chat = chat, .texts = {options}};
+  uint64_t version = conversation_version(chat_conversation(chat));
+  chat_tick(chat);
+  ebb_status status = api_run(chat->runtime, l_render, &asking);
+  if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
+  /* A content that is a script may have changed more than it should. */
+  if (conversation_version(chat_conversation(chat)) != version) chat->changes++;
+  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
+}
+
+ebb_status ebb_chat_render(ebb_chat *chat, const char *options, size_t size, ebb_text *json) {
+  if (chat == NULL || json == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  return api_leave(chat->runtime, render(chat, text_plain(options == NULL ? "" : options, size), json));
+}
+
+/* ---- acting ---- */
+
+typedef struct Acting {
+  Branch branch;
+  Text text;
+} Acting;
+
+static int l_act(lua_State *L) {
+  Acting *acting = lua_touserdata(L, 1);
+  api_push_function(L, "actor");
+  branch_push_fork(L, &acting->branch);
+  lua_pushlstring(L, acting->text.bytes, acting->text.size);
+  lua_call(L, 2, 1);
+  api_hold(L);
+  return 0;
+}
+
+static ebb_status act(ebb_chat *chat, Text text, ebb_text *results) {
+  Acting acting = {.branch = branch_of(chat), .text = text};
+  ebb_text answer;
+  api_answer_buffer(chat->runtime, 0);
+  chat_tick(chat);
+  branch_work(&acting.branch);
+  ebb_status status = api_run(chat->runtime, l_act, &acting);
+  if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
+  branch_rest(&acting.branch);
+  if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
+  if (status == EBB_OK) status = branch_commit(&acting.branch);
+  if (status == EBB_OK) *results = answer;
+  if (status == EBB_OK) branch_end(&acting.branch);
+  else branch_abandon(&acting.branch);
+  return status;
+}
+
+ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, ebb_text *results) {
+  if (chat == NULL || text == NULL || results == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, act(chat, text_plain(text, size), results)) : status;
+}
