@@ -214,7 +214,7 @@ EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *n
 
 /* Of the visible list. 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
-EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request with it, framing included, windows not */
+EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request without windows, framing included */
 EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
 EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
 
