@@ -132,6 +132,7 @@ bench: deps   ## measure, beside the peers
 	lua5.4 tests/bench/pipeline.lua
 	lua5.4 tests/bench/macros.lua
 	lua5.4 tests/bench/sandbox.lua
+	lua5.4 tests/bench/windows.lua
 	tests/bench/tokens.sh
 	build/bench/patterns
 	FRAMES=10000 tests/golden/game.sh

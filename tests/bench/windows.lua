@@ -20,11 +20,13 @@ local function median(run)
   return times[RUNS // 2 + 1]
 end
 
-local function chat_of(items, messages, windows)
+local ELEMENTS = { { "item", id = 1, "one" }, { "item", id = 2, "two" } }
+
+local function chat_of(items, messages, windows, content)
   local chat, list = ebb.conversation { encoding = "bytes4" }, {}
   for i = 1, windows do
     chat:open_window {
-      id = "w" .. i, description = "window " .. i, content = { { "item", id = 1, "one" }, { "item", id = 2, "two" } },
+      id = "w" .. i, description = "window " .. i, content = content or ELEMENTS,
       actions = { { id = "add", params = "text:string", label = "Add" } }, item = false,
     }
   end
@@ -44,11 +46,33 @@ end
 for _, n in ipairs { 10000, 20000 } do
   local chat, plain = chat_of(n, 0, 200), chat_of(n, n, 200)
   show("render %d items of 200 windows", n, function() chat:render() end)
+  local made = chat_of(n, 0, 200, function() return { { "item", id = 1, "one" }, { "item", id = 2, "two" } } end)
+  show("render %d items whose contents are functions", n, function() made:render() end)
+  local written = chat_of(n, 0, 200, function() return ("three < four & five\n"):rep(20) end)
+  show("render %d items whose functions give 400 bytes", n, function() written:render() end)
+  show("render %d items, all windows changed since", n, function()
+    for _, window in ipairs(chat:windows()) do window:update {} end
+    chat:render()
+  end)
   show("render them among as many messages (%d)", n, function() plain:render() end)
   show("active, %d items", n, function() chat:active() end)
   show("is one obsolete, %d items", n, function() return chat[n // 2].obsolete end)
   show("trim to half by keep_turns, %d items and messages", n, function()
     local draft = plain:fork()
     assert(draft:trim { budget = plain:where({ role = "user" }):tokens(), policy = "keep_turns", guards = false })
+  end)
+end
+
+-- The same items in a longer list: what is asked of them must not grow with it.
+for _, n in ipairs { 10000, 100000, 1000000 } do
+  local chat = ebb.conversation { encoding = "bytes4" }
+  chat:open_window { id = "w" }
+  local list = {}
+  for i = 1, n do list[i] = { role = i % 2 == 1 and "user" or "assistant", content = "x" } end
+  for i = 1, 100 do list[i * (n // 100)] = { window = "w" } end
+  chat:append(list)
+  local item = chat[n // 100 * 50 + 1]
+  show("1,000 times: is one of 100 obsolete, in %d messages", n, function()
+    for _ = 1, 1000 do assert(item.obsolete) end
   end)
 end

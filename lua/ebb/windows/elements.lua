@@ -74,22 +74,31 @@ function copy_node(node, state, depth)
   state.nodes = state.nodes + 1
   if state.nodes > elements.NODES_MAX then bad("more than %d nodes", elements.NODES_MAX) end
   if type(node) ~= "table" then return check_scalar(node, "a node") end
+  if depth > state.depth then state.depth = depth end
   if depth > elements.DEPTH_MAX then bad("more than %d levels deep", elements.DEPTH_MAX) end
   local window = rawget(node, "window")
   if window ~= nil and rawget(node, 1) == nil then
     local alone = type(window) == "string" and next(node, next(node)) == nil
     if not alone then bad("{ window = id } names a window, and nothing else") end
+    state.nested = true
     return { window = window }
   end
   if type(rawget(node, 1)) == "string" then return copy_element(node, state, depth) end
   return copy_list(node, state, depth)
 end
 
+---@class ebb.ElementsSize
+---@field nodes integer
+---@field depth integer      of tables
+---@field nested boolean     it names windows
+
 --- A copy of a content that is a table; raises for what may not stand in it.
 ---@param content table
 ---@return table
+---@return ebb.ElementsSize
 function elements.copy(content)
-  return copy_node(content, { nodes = 0 }, 1)
+  local size = { nodes = 0, depth = 0, nested = false }
+  return copy_node(content, size, 1), size
 end
 
 ---- Kept ----

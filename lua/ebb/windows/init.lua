@@ -246,7 +246,7 @@ function Window.view(window)
 end
 
 function Window.markup(window)
-  return views.markup(views.pass(rawget(window, "chat")), rawget(window, "name"))
+  return (views.markup(views.pass(rawget(window, "chat")), rawget(window, "name")))
 end
 
 function Window.handler(window, action)

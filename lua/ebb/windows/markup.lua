@@ -96,16 +96,29 @@ local function by_name(a, b)
   return a < b
 end
 
+local function attribute(name, value)
+  return " " .. name .. '="' .. escape_attribute(tostring(value)) .. '"'
+end
+
 --- The opening tag; of its attributes `id` first, the others by name.
 local function put_open(out, element)
-  local names = {}
+  local tag, names, only = "<" .. element[1], nil, nil
   for name in next, element do
-    if type(name) == "string" then names[#names + 1] = name end
+    if type(name) == "string" then
+      if only then
+        names = names or { only }
+        names[#names + 1] = name
+      end
+      only = only or name
+    end
   end
-  if #names > 1 then table.sort(names, by_name) end
-  local tag = "<" .. element[1]
-  for _, name in ipairs(names) do
-    tag = ('%s %s="%s"'):format(tag, name, escape_attribute(tostring(element[name])))
+  if names then
+    table.sort(names, by_name)
+    for _, name in ipairs(names) do
+      tag = tag .. attribute(name, element[name])
+    end
+  elseif only then
+    tag = tag .. attribute(only, element[only])
   end
   put(out, tag .. ">")
 end
@@ -136,39 +149,45 @@ local function put_action(out, action)
   put(out, tag .. ">" .. escape(action.label or "") .. "</action>")
 end
 
-local function put_full(out, view)
-  put(out, ">")
+---@class ebb.WindowShell     What stands around the content: a function of the window's version
+---@field head string
+---@field tail string
+---@field actions ebb.WindowAction[]
+
+--- The markup of a view but for its content.
+---@param view ebb.WindowView
+---@return ebb.WindowShell
+function markup.shell(view)
+  local head, out = '<Window id="' .. escape_attribute(view.id) .. '"', {}
+  if view.compact then return { head = head .. ' compact="true">', tail = "</Window>", actions = view.actions } end
+  head = head .. ">"
   if view.description and view.description ~= "" then
-    put(out, "<Description>" .. escape(view.description) .. "</Description>")
+    head = head .. "<Description>" .. escape(view.description) .. "</Description>"
   end
-  put(out, "<Content>")
-  put_content(out, view)
   put(out, "</Content>")
-  if #view.actions == 0 then return end
-  put(out, "<Actions>")
+  if #view.actions > 0 then put(out, "<Actions>") end
   for _, action in ipairs(view.actions) do
     put_action(out, action)
   end
-  put(out, "</Actions>")
+  if #view.actions > 0 then put(out, "</Actions>") end
+  put(out, "</Window>")
+  return { head = head .. "<Content>", tail = table.concat(out), actions = view.actions }
 end
 
-function put_window(out, view)
-  put(out, '<Window id="' .. escape_attribute(view.id) .. '"')
-  if view.compact then
-    put(out, ' compact="true">')
-    put_content(out, view)
-  else
-    put_full(out, view)
-  end
-  put(out, "</Window>")
+function put_window(out, view, shell)
+  shell = shell or markup.shell(view)
+  put(out, shell.head)
+  put_content(out, view)
+  put(out, shell.tail)
 end
 
 --- The view as markup. Names in it are valid, as ebb.windows.elements checks them.
 ---@param view ebb.WindowView
+---@param shell? ebb.WindowShell      of the view, if it is at hand
 ---@return string
-function markup.write(view)
+function markup.write(view, shell)
   local out = {}
-  put_window(out, view)
+  put_window(out, view, shell)
   return table.concat(out)
 end
 

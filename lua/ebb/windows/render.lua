@@ -16,8 +16,9 @@ local views = require "ebb.windows.view"
 
 local render = {}
 
---- Markup of windows that say all themselves, by conversation and window; good for one version.
----@type table<ebb.Conversation, table<string, { version: integer, text: string }>>
+--- What stays of the markup while a window has its version: all of it where the window
+--- says all itself, else what stands around its content.
+---@type table<ebb.Conversation, table<string, { version: integer, text?: string, shell: ebb.WindowShell }>>
 local kept = setmetatable({}, { __mode = "k" })
 
 --- The markup of a window. What is made by a function, or shows others, is made each time.
@@ -25,13 +26,13 @@ local function text_of(chat, pass, id)
   local known = kept[chat] and kept[chat][id]
   local state = core.window.get(chat, id)
   if state.hidden then return false end
-  if known and known.version == state.version then return known.text end
+  if known and known.version ~= state.version then known = nil end
+  if known and known.text then return known.text end
   pass.nested = false
-  local text = views.markup(pass, id, state)
-  if state.kind ~= "source" and not pass.nested then
-    kept[chat] = kept[chat] or {}
-    kept[chat][id] = { version = state.version, text = text }
-  end
+  local text, shell = views.markup(pass, id, state, known and known.shell)
+  kept[chat] = kept[chat] or {}
+  local whole = state.kind ~= "source" and not pass.nested
+  kept[chat][id] = { version = state.version, text = whole and text or nil, shell = shell }
   return text
 end
 

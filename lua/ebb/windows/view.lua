@@ -56,8 +56,8 @@ local function checked(content)
   if content == nil or type(content) == "string" then return { content } end
   if type(content) == "number" or type(content) == "boolean" then return { tostring(content) } end
   if type(content) ~= "table" then return { failed = "content is " .. type(content) .. ", not text or elements" } end
-  local ok, copy = pcall(elements.copy, content)
-  if ok then return { copy } end
+  local ok, copy, size = pcall(elements.copy, content)
+  if ok then return { copy, size = size } end
   pass_memory(copy)
   return { failed = reason(copy) }
 end
@@ -128,6 +128,7 @@ end
 local CLOSE = { id = "close", params = "summary:string?", label = "Close" }
 
 local function actions_of(state)
+  if state.actions_shown then return state.actions_shown end
   local list = state.actions ~= "" and core.json.decode(state.actions) or {}
   if state.closable and not state.closed then list[#list + 1] = CLOSE end
   return list
@@ -140,12 +141,23 @@ local function failed(id, why, state)
   }
 end
 
+--- Puts views into a content that is known; one that names no windows and is small is as it stands.
+local function resolved(pass, made, inside, count, depth)
+  local size = made.size
+  local plain = size and not size.nested and depth + size.depth <= views.DEPTH_MAX
+  if not plain or count.nodes + size.nodes > elements.NODES_MAX then
+    return resolve(pass, made[1], inside, count, depth)
+  end
+  count.nodes = count.nodes + size.nodes
+  return made[1]
+end
+
 local function shown(pass, state, inside, count, depth)
   local made = content_of(pass, state)
   if made.failed then return failed(state.id, made.failed, state) end
   return {
     id = state.id, description = state.description, actions = actions_of(state), compact = state.compact,
-    content = made[1] ~= nil and resolve(pass, made[1], inside, count, depth + 2) or nil,
+    content = made[1] ~= nil and resolved(pass, made, inside, count, depth + 2) or nil,
   }
 end
 
@@ -171,18 +183,28 @@ function views.of(pass, id, state)
   return failed(id, reason(result), state)
 end
 
---- The markup of a window that there is.
----@param pass ebb.WindowPass
----@param id string
----@param state? table       of core.window.get, if it is at hand
----@return string
-function views.markup(pass, id, state)
-  local text = markup.write(views.of(pass, id, state))
+--- A text that is too long gives way to a line that says so.
+local function within(pass, id, text)
   if #text <= views.BYTES_MAX then return text end
   local why = ("the window has %d bytes of markup, more than the limit of %d"):format(#text, views.BYTES_MAX)
   local short = markup.write(failed(id, why, core.window.get(pass.chat, id)))
   if #short <= views.BYTES_MAX then return short end
   return markup.write(failed(id, why))   -- its description or its actions are what is too much
+end
+
+--- The markup of a window that there is.
+---@param pass ebb.WindowPass
+---@param id string
+---@param state? table       of core.window.get, if it is at hand
+---@param shell? ebb.WindowShell    what this gave for the same version of the window
+---@return string text
+---@return ebb.WindowShell shell
+function views.markup(pass, id, state, shell)
+  state = state or core.window.get(pass.chat, id)
+  state.actions_shown = shell and shell.actions
+  local view = views.of(pass, id, state)
+  shell = shell or markup.shell(view)
+  return within(pass, id, markup.write(view, shell)), shell
 end
 
 return views
