@@ -404,6 +404,11 @@ void  bind_open_window(lua_State *L);      /* pushes the table core.window */
 bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
 /* The view's messages in the order in which they are sent, in a block left on the stack. */
 const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete);
+
+/* ---- markup.c ---- */
+
+int   bind_escape_markup(lua_State *L);                    /* core.window.escape */
+
 /* Of the positions, which rise, keeps those of items that are obsolete, or of those that are not; says how many. */
 uint32_t bind_keep_obsolete(lua_State *L, const View *view, bool obsolete, uint32_t *positions, uint32_t count);
 void  bind_open_message(lua_State *L);

@@ -441,6 +441,7 @@ void bind_open_window(lua_State *L) {
     {"active", l_active, ""}, {"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"call", l_call, "f limit argument"},
+    {"escape", bind_escape_markup, "text attribute"},
     {"put", l_put, "conversation fields"},
     {"get", l_get, "conversation id"},
     {"ids", l_ids, "conversation"},

@@ -16,6 +16,8 @@
 --     Tab and newline stand as they are in text, as references in attributes.
 --   - What is no valid UTF-8 becomes U+FFFD, byte for byte.
 
+local core = require "ebb.support.core"
+
 local markup = {}
 
 ---@class ebb.WindowView        What is written of a window: plain data
@@ -30,15 +32,7 @@ local markup = {}
 ---@alias ebb.WindowNode string|number|boolean|table
 
 local NAME = "^[%a_][%w_.-]*$"
-local ENTITIES = {
-  ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\t"] = "&#9;", ["\n"] = "&#10;",
-}
-
 ---- Text ----
-
-local function reference(character)
-  return ("&#%d;"):format(utf8.codepoint(character))
-end
 
 --- The same with U+FFFD for each byte that is no part of a character.
 ---@param text string
@@ -56,26 +50,10 @@ function markup.valid(text)
   return table.concat(pieces)
 end
 
---- Characters of two bytes and more that are controls: C1, U+FFFE and U+FFFF.
-local function refer_wide(text)
-  if text:find("\xC2", 1, true) then text = text:gsub("\xC2[\x80-\x9F]", reference) end
-  if text:find("\xEF\xBF", 1, true) then text = text:gsub("\xEF\xBF[\xBE\xBF]", reference) end
-  return text
-end
-
--- Most texts have nothing to be escaped; this finds whatever might have to be.
-local UNSAFE = "[^ !#-%%'-;=?-~]"
-
-local function escape(text)
-  if not text:find(UNSAFE) then return text end
-  text = markup.valid(text):gsub("[&<>]", ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
-  return refer_wide(text)
-end
+local escape = core.window.escape
 
 local function escape_attribute(text)
-  if not text:find(UNSAFE) then return text end
-  text = markup.valid(text):gsub('[&<>"\t\n]', ENTITIES):gsub("[\0-\8\11-\31\127]", reference)
-  return refer_wide(text)
+  return escape(text, true)
 end
 
 ---- Elements ----
