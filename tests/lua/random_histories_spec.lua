@@ -5,6 +5,7 @@
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
 local ebb = helper.ebb
+local log = require "ebb.support.log"
 
 local HISTORIES = math.tointeger(tonumber(os.getenv "HISTORIES" or "300"))
 local SEED = math.tointeger(tonumber(os.getenv "SEED" or tostring(os.time())))
@@ -80,13 +81,78 @@ end
 
 local MARKS = { "pinned", "important", "window", "obsolete" }
 
+local function pick_mark() return MARKS[math.random(#MARKS)] end
+
 local function random_chat(most)
   local chat, list = ebb.conversation { clock = function() return 1700000000000 end }, random_messages(most)
   if #list > 0 then chat:append(list) end
   for i = 1, #list do
-    if math.random(8) == 1 then chat:mark(i, MARKS[math.random(#MARKS)]) end
+    if math.random(8) == 1 then chat:mark(i, pick_mark()) end
   end
   return chat
+end
+
+---- Windows ----
+
+--- Items of three windows and of one that there is not, anywhere in a chat's messages.
+local function with_items(list)
+  for _ = 1, math.random(1, 8) do
+    local id = math.random(12) == 1 and "absent" or "w" .. math.random(3)
+    table.insert(list, math.random(#list + 1), { window = id })
+  end
+  return list
+end
+
+--- Windows as their lives may have left them: texts, elements, functions, one that fails.
+local function random_window(chat, i)
+  local text = random_text(15)
+  local content = ({ text, { { "item", id = i, text } }, function() return text end, function() error "no" end })
+    [math.random(4)]
+  local window = chat:open_window {
+    id = "w" .. i, content = content, item = false, important = math.random(2) == 1, pinned = math.random(6) == 1,
+    render = math.random(3) == 1 and "compact" or nil, refresh = math.random(3) == 1 and "append" or nil,
+  }
+  if math.random(5) == 1 then window:close() elseif math.random(6) == 1 then window:hide() end
+end
+
+local function chat_with_windows(most)
+  local chat = ebb.conversation { clock = function() return 1700000000000 end }
+  chat:append(with_items(random_messages(most)))
+  for i = 1, #chat do
+    if math.random(12) == 1 then chat:mark(i, pick_mark()) end
+  end
+  for i = 1, 3 do
+    if math.random(8) > 1 then random_window(chat, i) end
+  end
+  return chat
+end
+
+--- What is sent shows each open window by its last item, once; and nothing is torn.
+local function check_rendered(chat, list)
+  local last, seen = {}, {}
+  for i = 1, #chat do
+    if chat[i].window then last[chat[i].window] = i end
+  end
+  for _, message in ipairs(list or assert(chat:render())) do
+    local id = message.window
+    local window = id and chat:window(id)
+    assert(not id or not seen[id], "a window is shown twice")
+    assert(not id or last[id] and window and not window.closed and not window.hidden, "what is not there is shown")
+    assert(not id or not chat[last[id]].obsolete, "an obsolete item is shown")
+    if id then seen[id] = true end
+  end
+  for id in pairs(list and {} or last) do
+    local window = chat:window(id)
+    assert(seen[id] or not window or window.closed or window.hidden, "a window is not shown")
+  end
+end
+
+--- The list with its windows weighs what its messages weigh where they are only messages.
+local function check_counted(chat)
+  local plain, list = ebb.conversation {}, chat:render()
+  for _, message in ipairs(list) do message.window = nil end
+  if #list > 0 then plain:append(list) end
+  assert(plain:tokens() == chat:tokens(), ("%d tokens are counted as %d"):format(plain:tokens(), chat:tokens()))
 end
 
 ---- Policies ----
@@ -313,6 +379,35 @@ describe("random histories", function()
       end
       fitted = fitted + (problem and 1 or 0)
     end
+    assert(HISTORIES < 50 or fitted > HISTORIES // 10, "hardly anything was trimmed")
+  end)
+
+  it("with windows in them are trimmed, rendered, checked and mended", function()
+    local before, fitted = log.to(function() end), 0
+    for i = 1, HISTORIES do
+      math.randomseed(SEED + i)
+      local chat = chat_with_windows(i % 3 == 0 and 40 or 12)
+      local budget, policy = math.random(0, math.max(1, chat:tokens() + 20)), random_policy()
+      local ok, problem = pcall(function()
+        check_rendered(chat)
+        local list, _, code = chat:render { max_tokens = budget }
+        assert(list or code == "cannot_fit", code)
+        check_rendered(chat, list or {})
+        local trimmed = check_trim(chat, budget, policy)
+        check_rendered(chat)
+        check_counted(chat)
+        local mended = chat:repaired { dialect = "openai" }
+        assert(#mended:check "openai" == 0, "it is not mended")
+        return trimmed
+      end)
+      if not ok then
+        log.to(before)
+        error(("%s\nHISTORIES=1 SEED=%d, budget %d, policy %s"):format(tostring(problem), SEED + i - 1, budget,
+          show(policy)), 0)
+      end
+      fitted = fitted + (problem and 1 or 0)
+    end
+    log.to(before)
     assert(HISTORIES < 50 or fitted > HISTORIES // 10, "hardly anything was trimmed")
   end)
 
