@@ -62,6 +62,86 @@ describe("a window with items", function()
   end)
 end)
 
+--- What the flow charts of the seed say happens, step by step, as it happens here.
+describe("the seed's flow charts", function()
+  local lines, chat
+
+  local function note(format, ...) lines[#lines + 1] = format:format(...) end
+
+  --- The messages as they are sent, one line each, and what was left out.
+  local function note_request(what, options)
+    note("%s", what)
+    for _, message in ipairs(assert(chat:render(options))) do
+      note("  %s: %s", message.role, message.content)
+    end
+  end
+
+  local function run()
+    lines, chat = {}, ebb.conversation { encoding = "bytes4" }
+    note "numbers come from the chat"
+    for _, message in ipairs { { role = "system", content = "Keep a list." }, { role = "user", content = "A list!" },
+      { role = "assistant", content = "Here." } } do
+      chat:append(message)
+      note("  append -> %d", chat[#chat].seq)
+    end
+    local state = "empty"
+    local list = chat:open_window { id = "list", closable = false, content = function() return state end }
+    note("  open -> %d", chat[#chat].seq)
+
+    chat:append { { window = "gone" }, { role = "user", content = "Milk." } }
+    note_request "each is rendered by its kind; a window that there is not is skipped"
+    state = "milk"
+    note_request "the window is asked each time"
+    note_request("without the system message", { include_system = false })
+
+    chat:append { window = "list" }
+    note("named again\n%s", (chat:listing():gsub("\n$", "")))
+    list:close "done"
+    note("closed\n%s", (chat:listing():gsub("\n$", "")))
+    note_request "what is obsolete is not active, and is not rendered"
+  end
+
+  local function run_trims()
+    lines, chat = {}, ebb.conversation { encoding = "bytes4" }
+    chat:append { role = "system", content = "S" }
+    for _, id in ipairs { "old", "live" } do
+      chat:open_window { id = id, content = id, closable = false }
+      chat:append { { role = "user", content = "about " .. id }, { role = "assistant", content = "said " .. id } }
+    end
+    for i = 1, 3 do
+      chat:append { { role = "user", content = ("question %d"):format(i) }, { role = "assistant", content = "so" } }
+    end
+    chat:window("old"):close()
+    note("fits: nothing goes; else the system message stays, and these go in turn")
+    local left, known = chat:tokens(), 0
+    local all = assert(chat:trim { budget = left, policy = "keep_turns" })
+    assert.equal(0, #all.ledger)
+    while true do
+      local fork = chat:fork()
+      local report = fork:trim { budget = left - 1, policy = "keep_turns" }
+      if not report then break end
+      left = fork:tokens()
+      for i = known + 1, #report.ledger do
+        local entry = report.ledger[i]
+        note("  %s: %s", entry.reason, chat[entry.seq].window or chat[entry.seq].text)
+      end
+      known = #report.ledger
+      assert.equal("system", fork[1].role)
+    end
+  end
+
+  it("happen as the golden file has it", function()
+    local log = require "ebb.support.log"
+    local before = log.to(function() end)
+    run()
+    local first = table.concat(lines, "\n")
+    run_trims()
+    log.to(before)
+    local text = first .. "\n" .. table.concat(lines, "\n") .. "\n"
+    assert.equal(helper.read "tests/golden/seed001_flow/expected.txt", text)
+  end)
+end)
+
 describe("the workflow todo", function()
   local function steps_of(text)
     local steps = {}
