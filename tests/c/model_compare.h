@@ -6,6 +6,7 @@
 #define EBB_TESTS_MODEL_COMPARE_H
 
 #include "core/sequence_diff.h"
+#include "core/window.h"
 #include "model_plain.h"
 
 /* ---- lists ---- */
@@ -28,7 +29,7 @@ static void same_sum(Sum sum, const MessageId *ids, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) plain_sum_add(&plain, ids[i]);
   assert_true(memcmp(sum.count, plain.count, sizeof sum.count) == 0);
   assert_true(memcmp(sum.tokens, plain.tokens, sizeof sum.tokens) == 0);
-  assert_true(sum.turns == plain.turns && sum.moved == plain.moved);
+  assert_true(sum.turns == plain.turns && sum.moved == plain.moved && sum.windows == plain.windows);
   assert_true(sum.earliest == plain.earliest && sum.latest == plain.latest);
 }
 
@@ -161,6 +162,28 @@ static void same_units(Conversation *chat, const PlainBatch *plain) {
   assert_int_equal(units->messages, plain->count);
   assert_int_equal(units->count, plain_units(plain, of));
   if (plain->count > 0) assert_true(memcmp(units->of, of, plain->count * sizeof *of) == 0);
+}
+
+/* ---- items of windows ---- */
+
+/* There are no windows here: an item is obsolete if a later one has its name. */
+static void same_items(const Conversation *chat, const PlainBatch *plain) {
+  WindowItems items;
+  uint32_t at = 0;
+  assert_int_equal(window_items(conversation_memory(chat), conversation_windows(chat), conversation_store(chat),
+                                conversation_list(chat), &items), STATUS_OK);
+  for (uint32_t i = 0; i < plain->count; i++) {
+    if (!is_item(plain->ids[i])) continue;
+    bool later = false;
+    for (uint32_t j = i + 1; j < plain->count && !later; j++) {
+      later = is_item(plain->ids[j]) && strcmp(ids_of(plain->ids[i]), ids_of(plain->ids[j])) == 0;
+    }
+    assert_true(at < items.count && items.list[at].id == plain->ids[i] && items.list[at].position == i);
+    assert_true(items.list[at].obsolete == later && items.list[at].window == WINDOW_NONE);
+    at++;
+  }
+  assert_int_equal(at, items.count);
+  if (items.list != NULL) window_items_free(&items);
 }
 
 /* ---- batches and states ---- */
@@ -297,6 +320,7 @@ static void same_side(const Side *side, const Side *other) {
   if (other != side) same_present(other);
   same_searches(list, plain->ids, plain->count);
   if (one_in(8)) same_units(side->chat, plain);
+  if (one_in(8)) same_items(side->chat, plain);
   Sum sum = sequence_sum(list);
   uint64_t tokens = conversation_overhead(side->chat);
   for (int role = 0; role < ROLE_COUNT; role++) tokens += sum.tokens[role];

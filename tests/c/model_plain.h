@@ -35,7 +35,8 @@ typedef struct Template {
 
 /* A word stands here as often as it shall come up. */
 static const char *const WORDS[] = {
-  "s", "u", "u", "u", "a", "a", "a", "a(x)", "a(xy)", "a(zx)", "t(x)", "t(y)", "U(x)", "U(zy)"
+  "s", "u", "u", "u", "a", "a", "a", "a(x)", "a(xy)", "a(zx)", "t(x)", "t(y)", "U(x)", "U(zy)", "w(x)",
+  "w(y)"
 };
 static const uint32_t SIZES[] = {0, 3, 17, 50, 120};
 
@@ -93,12 +94,19 @@ static struct {
 
 static const char *ids_of(MessageId id) { return messages.list[id].of->word.ids; }
 static bool has_calls(MessageId id) { return word_calls(&messages.list[id].of->word) && ids_of(id)[0] != '\0'; }
-static bool has_results(MessageId id) { return !word_calls(&messages.list[id].of->word) && ids_of(id)[0] != '\0'; }
+static bool is_item(MessageId id) { return messages.list[id].of->role == ROLE_NONE; }
+static bool has_results(MessageId id) {
+  return !word_calls(&messages.list[id].of->word) && !is_item(id) && ids_of(id)[0] != '\0';
+}
 
 static void plain_sum_add(Sum *sum, MessageId id) {
   const PlainMessage *message = &messages.list[id];
-  sum->count[message->of->role]++;
-  sum->tokens[message->of->role] += message->of->tokens;
+  if (is_item(id)) {
+    sum->windows++;
+  } else {
+    sum->count[message->of->role]++;
+    sum->tokens[message->of->role] += message->of->tokens;
+  }
   sum->turns += message->of->turn;
   sum->moved += messages.list[message->origin].inserted || message->origin != id;
   if (message->timed && message->time < sum->earliest) sum->earliest = message->time;

@@ -190,6 +190,10 @@ static bool of_tool_x(MessageId id) {
 static bool passes_plain(const Filter *filter, MessageId id) {
   const Template *of = messages.list[id].of;
   if (filter->roles != 0 && !(filter->roles >> of->role & 1)) return false;
+  if (is_item(id)) {        /* has no text, and calls nothing */
+    if (filter->contains.count > 0) return false;
+    return filter->where == NULL || id % THINNING != *(const uint32_t *)filter->user;
+  }
   if (filter->contains.count > 0 && of->word.size > 0 && of->word.fill == 'r') return false;
   if (filter->contains.count > 0 && of->word.size == 0) return false;
   if (filter->excludes.count > 0 && of->word.size > 0 && of->word.fill == 'q') return false;
