@@ -35,7 +35,7 @@ static const struct {
    "Conversation:dialect Conversation:encoding Conversation:limit Conversation:model Conversation:over_limit "
    "Conversation:report_usage Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:dialect "
    "Draft:last Draft:note Draft:tokens Ledger:keeps Selection:count Selection:first Selection:last "
-   "core.counter.calibrated core.counter.plain core.window.call core.window.count core.window.get "
+   "core.counter.calibrated core.counter.plain core.window.call core.window.count core.window.escape core.window.get "
     "Conversation:current_seq core.draft.by core.draft.info core.draft.refusals "
    "ebb.conversation ebb.json.array ebb.json.raw "},
   {CHARGE_PATH,

@@ -231,8 +231,8 @@ static void all_contents_share_the_limits(void **state) {
   ebb_chat *chat;
   ebb_event event;
   ebb_text json;
-  static const char source[] = "local chat = ... for i = 1, 12 do chat:open_window { id = 'w' .. i, content = function() "
-                               "while true do end end } end";
+  static const char source[] = "local chat = ... for i = 1, 12 do "
+                               "chat:open_window { id = 'w' .. i, content = function() while true do end end } end";
   begin(&host, &runtime, &chat);
   run(runtime, chat, source, &event);
   says(render(runtime, chat, ""), "used up the time of this request");
@@ -269,7 +269,8 @@ static void actions_call_the_host(void **state) {
   char got[100] = "", before[65], after[65];
   begin(&host, &runtime, &chat);
   must(ebb_register(runtime, "shop.buy", shop, got, 0));
-  must(open_window(chat, "shop", "{\"actions\":[{\"id\":\"buy\",\"params\":\"what:string, n:int?\",\"run\":\"shop.buy\"},"
+  must(open_window(chat, "shop", "{\"actions\":["
+                   "{\"id\":\"buy\",\"params\":\"what:string, n:int?\",\"run\":\"shop.buy\"},"
                    "{\"id\":\"sell\",\"params\":\"what:string\"},{\"id\":\"lost\",\"run\":\"shop.lost\"}]}"));
   assert_string_equal(act(runtime, chat, "Nothing to be done."), "[]");
   assert_string_equal(
@@ -331,7 +332,8 @@ static void windows_go_beside_tasks_and_batches(void **state) {
   ebb_task *task;
   ebb_text saved;
   char digest[65], again[65];
-  static const char asks[] = "request 'x' return 1", opens[] = "request 'x' local chat = ... chat:open_window { id = 'o' }";
+  static const char asks[] = "request 'x' return 1",
+                    opens[] = "request 'x' local chat = ... chat:open_window { id = 'o' }";
   begin(&host, &runtime, &chat);
   must(open_window(chat, "w", "{\"content\":\"one\"}"));
   must(ebb_task_script(chat, "s", asks, strlen(asks), NULL, 0, &task));
