@@ -2,13 +2,15 @@
 
 #include "bind/bind.h"
 #include "sandbox/guard.h"
+#include "sandbox/sandbox.h"
 
 const BindType BIND_CONVERSATION = {"Conversation"}, BIND_BATCH = {"Batch"}, BIND_DRAFT = {"Draft"},
                BIND_MESSAGE = {"Message"}, BIND_SELECTION = {"Selection"}, BIND_UNIT = {"Unit"}, BIND_TURN = {"Turn"},
                BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"},
                BIND_SANDBOX = {"Sandbox"};
 
-/* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. */
+/* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. For prompts
+   and tests; a sandbox is spared their 20 KB. */
 static const char PARAMETERS;
 
 static void push_parameters(lua_State *L) {
@@ -20,6 +22,7 @@ static void push_parameters(lua_State *L) {
 }
 
 static void note_parameters(lua_State *L, const char *owner, const char *separator, const BindMethod *method) {
+  if (sandbox_of(L) != NULL) return;
   push_parameters(L);
   lua_newtable(L);
   lua_Integer n = 0;

@@ -536,6 +536,7 @@ call("where, windows", function(world)
   local chat = world.chat
   return { chat:where { obsolete = true }, chat:where { important = true }, chat[#chat - 1].obsolete }
 end, windowed)
+call("window.escape", function() return core.window.escape(("<&>\0"):rep(300), true) end)
 call("window.call", function()
   return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }
 end)
