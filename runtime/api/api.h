@@ -141,6 +141,8 @@ void       chat_push(lua_State *L, const void *holder);/* what the registry hold
 /* Ends a conversation at once, not when the collector comes by. */
 void       chat_drop(ebb_runtime *runtime, const void *holder);
 Conversation *chat_conversation(const ebb_chat *chat);
+/* A whole public call: what a function of lua/ebb/api tells of the chat, as JSON. */
+ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
 /* Before an edit: what time it is. */
 void       chat_tick(ebb_chat *chat);
 /* Collects all garbage: something failed for want of memory, or left a draft behind. */

@@ -29,7 +29,7 @@ static ebb_runtime *runtime_of(lua_State *L) { return lua_touserdata(L, lua_upva
 
 /* ---- modules ---- */
 
-static const EmbeddedModule *find_embedded(const char *name) {
+const EmbeddedModule *embedded_find(const char *name) {
   size_t low = 0, high = embedded_count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -57,7 +57,7 @@ static int l_require(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
   if (lua_getfield(L, 2, name) != LUA_TNIL) return 1;
   if (strcmp(name, "lpeg") == 0) return open_lpeg(L);
-  const EmbeddedModule *module = find_embedded(name);
+  const EmbeddedModule *module = embedded_find(name);
   if (module == NULL) return luaL_error(L, "no module '%s' in libebb", name);
   lua_pushfstring(L, "@%s", name);
   if (luaL_loadbufferx(L, (const char *)module->bytes, module->size, lua_tostring(L, -1), "b") != LUA_OK)

@@ -1,5 +1,5 @@
 /*
-** What a chat shows: plain fields, JSON. Needs no Lua but for the list of batches.
+** What a chat shows: plain fields, JSON. Needs no Lua but for lists that it makes.
 */
 #include <string.h>
 
@@ -74,24 +74,30 @@ ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json) {
   return status == EBB_OK ? api_leave(chat->runtime, write_list(chat, json)) : status;
 }
 
-static int l_batches(lua_State *L) {
-  ebb_chat *chat = lua_touserdata(L, 1);
-  api_push_function(L, "batches");
-  chat_push(L, chat);
+typedef struct Listing {
+  ebb_chat *chat;
+  const char *function;      /* of lua/ebb/api: (chat) -> JSON */
+} Listing;
+
+static int l_list(lua_State *L) {
+  Listing *listing = lua_touserdata(L, 1);
+  api_push_function(L, listing->function);
+  chat_push(L, listing->chat);
   lua_call(L, 1, 1);
   Text text = bind_text(L, -1);
-  Status status = buffer_add(&chat->runtime->answers[0], text.bytes, text.size);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "batches");
+  Status status = buffer_add(&listing->chat->runtime->answers[0], text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, listing->function);
 }
 
-static ebb_status list_batches(ebb_chat *chat, ebb_text *json) {
-  api_answer_buffer(chat->runtime, 0);
-  ebb_status status = api_run(chat->runtime, l_batches, chat);
-  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
-}
-
-ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) {
+ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json) {
   if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  Listing listing = {.chat = chat, .function = function};
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, list_batches(chat, json)) : status;
+  if (status != EBB_OK) return status;
+  api_answer_buffer(chat->runtime, 0);
+  status = api_run(chat->runtime, l_list, &listing);
+  if (status == EBB_OK) status = api_answer(chat->runtime, 0, json);
+  return api_leave(chat->runtime, status);
 }
+
+ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) { return chat_list(chat, "batches", json); }

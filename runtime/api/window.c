@@ -117,27 +117,7 @@ ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content functi
 
 /* ---- looking ---- */
 
-static int l_windows(lua_State *L) {
-  ebb_chat *chat = lua_touserdata(L, 1);
-  api_push_function(L, "windows");
-  chat_push(L, chat);
-  lua_call(L, 1, 1);
-  Text text = bind_text(L, -1);
-  Status status = buffer_add(&chat->runtime->answers[0], text.bytes, text.size);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "windows");
-}
-
-static ebb_status list_windows(ebb_chat *chat, ebb_text *json) {
-  api_answer_buffer(chat->runtime, 0);
-  ebb_status status = api_run(chat->runtime, l_windows, chat);
-  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
-}
-
-ebb_status ebb_chat_windows(ebb_chat *chat, ebb_text *json) {
-  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
-  ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, list_windows(chat, json)) : status;
-}
+ebb_status ebb_chat_windows(ebb_chat *chat, ebb_text *json) { return chat_list(chat, "windows", json); }
 
 /* ---- rendering ---- */
 

@@ -66,18 +66,6 @@ static int open_host(lua_State *L) {
   return 1;
 }
 
-static const EmbeddedModule *embedded_find(const char *name) {
-  size_t low = 0, high = embedded_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    int order = strcmp(embedded_modules[middle].name, name);
-    if (order == 0) return &embedded_modules[middle];
-    if (order < 0) low = middle + 1;
-    else high = middle;
-  }
-  return NULL;
-}
-
 /* searcher(name) -> loader, or why there is none */
 static int l_search(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);

@@ -91,7 +91,9 @@ end
 
 ---- Several as one ----
 
-local function is_text(part)
+---@param part? table
+---@return boolean
+function content.is_text(part)
   return part ~= nil and part.type == "text" and type(part.text) == "string"
 end
 
@@ -99,7 +101,11 @@ local function is_blank(value)
   return is_nothing(value) or value == ""
 end
 
-local function with_text(part, text)
+--- A copy of a part that says something else.
+---@param part table
+---@param text string
+---@return table
+function content.with_text(part, text)
   local copy = {}
   for key, value in next, part do
     copy[key] = value
@@ -110,7 +116,9 @@ end
 
 --- Adds a part; a text behind a text begins with the separator.
 local function add_part(list, part, separator)
-  if separator ~= "" and is_text(part) and is_text(list[#list]) then part = with_text(part, separator .. part.text) end
+  if separator ~= "" and content.is_text(part) and content.is_text(list[#list]) then
+    part = content.with_text(part, separator .. part.text)
+  end
   list[#list + 1] = part
 end
 

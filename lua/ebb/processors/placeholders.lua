@@ -8,6 +8,7 @@
 -- thousand times. A text without a place follows after a newline.
 
 local array = require("ebb.support.core").json.array
+local content = require "ebb.processors.content"
 
 local placeholders = {}
 
@@ -57,17 +58,6 @@ local function fill_text(text, entries)
   return table.concat(pieces)
 end
 
-local function with_text(part, text)
-  local copy = {}
-  for key, value in next, part do
-    copy[key] = value
-  end
-  copy.text = text
-  return copy
-end
-
-local function is_text(part) return part and part.type == "text" and type(part.text) == "string" end
-
 --- The texts that found no place.
 local function left_over(entries)
   local texts = {}
@@ -88,13 +78,13 @@ end
 local function fill_parts(given, entries)
   local list, changed = array {}, false
   for i, part in ipairs(given) do
-    local text = is_text(part) and fill_text(part.text, entries)
-    list[i] = text and text ~= part.text and with_text(part, text) or part
+    local text = content.is_text(part) and fill_text(part.text, entries)
+    list[i] = text and text ~= part.text and content.with_text(part, text) or part
     changed = changed or list[i] ~= part
   end
   for _, text in ipairs(left_over(entries)) do
     local last = list[#list]
-    if is_text(last) then list[#list] = with_text(last, last.text .. "\n" .. text)
+    if content.is_text(last) then list[#list] = content.with_text(last, last.text .. "\n" .. text)
     else list[#list + 1] = { type = "text", text = text } end
     changed = true
   end
