@@ -1,6 +1,6 @@
 /*
 ** Saving: what is read back is what was saved, whatever had been done; what is
-** damaged is refused. SEED=n repeats a run, STEPS=n makes it longer.
+** damaged is refused. SEED=n repeats a run, LIVES=n (1) makes it so many times as long.
 */
 #include "api_kit.h"
 
@@ -83,24 +83,31 @@ static ebb_chat *check_saved(ebb_runtime *runtime, ebb_chat *chat) {
   return loaded;
 }
 
-static void chats_come_back_as_they_were(void **state) {
-  (void)state;
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;
-  int steps = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) : 400;
-  if (getenv("SEED") != NULL) seed = (uint32_t)atoi(getenv("SEED"));
-  print_message("SEED=%u\n", (unsigned)seed);
-  host_open(&host, &runtime);
+static int lives(void) { return getenv("LIVES") != NULL ? atoi(getenv("LIVES")) : 1; }
+
+/* Edits a chat, and now and then goes on with what was saved of it. */
+static void live(ebb_runtime *runtime) {
   const char *options = "{\"encoding\":\"bytes4\",\"tools\":[{\"name\":\"rooms\",\"description\":\"free rooms\"}]}";
+  ebb_chat *chat;
   must(ebb_chat_new(runtime, options, strlen(options), &chat));
-  for (int i = 0; i < steps; i++) {
+  for (int i = 0; i < 400; i++) {
     edit(runtime, chat);
     if (i % 10 != 9) continue;
     ebb_chat *loaded = check_saved(runtime, chat);
     ebb_chat_free(chat);
     chat = loaded;
   }
+  ebb_chat_free(chat);
+}
+
+static void chats_come_back_as_they_were(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  if (getenv("SEED") != NULL) seed = (uint32_t)atoi(getenv("SEED"));
+  print_message("SEED=%u\n", (unsigned)seed);
+  host_open(&host, &runtime);
+  for (int i = 0; i < lives(); i++) live(runtime);
   host_close(&host, runtime);
 }
 
@@ -110,8 +117,7 @@ static void what_comes_back_goes_on_alike(void **state) {
   Host host;
   ebb_runtime *runtime;
   host_open(&host, &runtime);
-  int rounds = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) / 20 : 20;
-  for (int round = 0; round < rounds; round++) {
+  for (int round = 0; round < 20 * lives(); round++) {
     ebb_chat *chat;
     char one[65], other[65];
     must(ebb_chat_new(runtime, NULL, 0, &chat));
@@ -219,7 +225,7 @@ static void mutations_are_refused_or_harmless(void **state) {
   size_t size = saved.size, loaded_count = 0;
   char *original = malloc(size), *text = malloc(size);
   memcpy(original, saved.bytes, size);
-  int steps = getenv("STEPS") != NULL ? atoi(getenv("STEPS")) : 3000;
+  int steps = 3000 * lives();
   for (int i = 0; i < steps; i++) {
     static const char pieces[] = "0123456789[]{},:\"-e ";
     ebb_chat *loaded;
