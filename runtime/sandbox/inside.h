@@ -147,6 +147,25 @@ int  library_stock(lua_State *L);
 /* Pushes the text of the value at index as tostring does, without addresses. */
 const char *library_text(lua_State *L, int index, size_t *size);
 
+/* luaL_checklstring, luaL_checkinteger and luaL_optinteger, in one call where the
+   argument is what it should be: three of them take as long as a short search. */
+static inline const char *library_string_at(lua_State *L, int index, size_t *size) {
+  const char *text = lua_tolstring(L, index, size);
+  return text != NULL ? text : luaL_checklstring(L, index, size);
+}
+
+static inline lua_Integer library_integer_at(lua_State *L, int index) {
+  int is_integer;
+  lua_Integer value = lua_tointegerx(L, index, &is_integer);
+  return is_integer ? value : luaL_checkinteger(L, index);
+}
+
+static inline lua_Integer library_integer_or(lua_State *L, int index, lua_Integer otherwise) {
+  int is_integer;
+  lua_Integer value = lua_tointegerx(L, index, &is_integer);
+  return is_integer ? value : luaL_optinteger(L, index, otherwise);
+}
+
 void library_open(lua_State *L);             /* opens all into the globals */
 void library_basic(lua_State *L);
 void library_order(lua_State *L);            /* next, pairs */

@@ -114,12 +114,14 @@ static int push_stock(lua_State *L, lua_CFunction open, const char *name) {
   return lua_gettop(L);
 }
 
+#define STRING_ROOM 32   /* twice its names: each s:find() is a look-up, which few of the same hash should delay */
+
 /* The guarded library takes the place of the one that Lua put into the
    metatable of strings; scripts get a copy of it. Globals are on top. */
 static void open_string(lua_State *L) {
   int globals = lua_gettop(L), stock = push_stock(L, luaopen_string, LUA_STRLIBNAME);
   for (int i = 0; i < 2; i++) {
-    lua_createtable(L, 0, 16);
+    lua_createtable(L, 0, STRING_ROOM);
     library_string(L, stock);
   }                          /* ... stock, for the metatable, for scripts */
   lua_setfield(L, globals, "string");

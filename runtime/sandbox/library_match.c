@@ -55,19 +55,42 @@ static bool is_plain(const char *pattern, size_t size) {
   return true;
 }
 
-/* Candidates by memchr; each costs, and what is compared at each as well. */
+#define PORTION 1000   /* units that may be owed */
+
+static void pay(lua_State *L, uint64_t *owed) {
+  if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, *owed);
+  *owed = 0;
+}
+
+/* `size` > 0 bytes; the first is known to be the same. Most candidates differ in the
+   second, and to call memcmp for a few bytes takes longer than to compare them. */
+static inline bool is_same(const char *a, const char *b, size_t size) {
+  if (size > 16) return a[1] == b[1] && memcmp(a, b, size) == 0;
+  for (size_t i = 1; i < size; i++) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+/* Candidates by memchr; each costs, and what is compared at each as well. It is
+   paid in portions: a short search pays once. */
 static const char *find_plain(lua_State *L, const char *s, size_t size, const char *what, size_t what_size) {
   if (what_size == 0) return s;
+  const char *at = NULL;
+  uint64_t owed = what_size / 32;            /* it was read for special characters */
   while (size >= what_size) {
-    const char *at = memchr(s, what[0], size - what_size + 1);
+    at = memchr(s, what[0], size - what_size + 1);
     size_t passed = at != NULL ? (size_t)(at - s) : size;
-    if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, 2 + passed / 32 + (at != NULL ? what_size / 64 : 0));
-    if (at == NULL) return NULL;
-    if (memcmp(at, what, what_size) == 0) return at;
+    owed += 2 + passed / 32 + (at != NULL ? what_size / 64 : 0);
+    if (at == NULL) break;
+    if (owed > PORTION) pay(L, &owed);
+    if (is_same(at, what, what_size)) break;
     size -= passed + 1;
     s = at + 1;
+    at = NULL;
   }
-  return NULL;
+  pay(L, &owed);
+  return at;
 }
 
 /* The first match from byte `init` on; *end is where it ends. */
@@ -82,26 +105,7 @@ static const char *search(Matcher *m, size_t init, bool anchored, const char **e
   }
 }
 
-static int find(lua_State *L, bool positions) {
-  size_t size, pattern_size;
-  const char *s = luaL_checklstring(L, 1, &size);
-  const char *pattern = luaL_checklstring(L, 2, &pattern_size);
-  size_t init = start_of(luaL_optinteger(L, 3, 1), size);
-  if (init > size) {
-    lua_pushnil(L);
-    return 1;
-  }
-  if (positions && (lua_toboolean(L, 4) || is_plain(pattern, pattern_size))) {
-    const char *at = find_plain(L, s + init, size - init, pattern, pattern_size);
-    if (at == NULL) {
-      lua_pushnil(L);
-      return 1;
-    }
-    lua_pushinteger(L, at - s + 1);
-    lua_pushinteger(L, at - s + (lua_Integer)pattern_size);
-    return 2;
-  }
-  bool anchored = pattern[0] == '^';
+static int find_pattern(lua_State *L, const char *s, size_t size, size_t init, bool anchored, bool positions) {
   Matcher m;
   attach(&m, L, s, size);
   match_prepare(&m, L, 2, anchored, true);
@@ -116,6 +120,29 @@ static int find(lua_State *L, bool positions) {
   lua_pushinteger(L, at - s + 1);
   lua_pushinteger(L, end - s);
   return push_captures(&m, NULL, NULL) + 2;
+}
+
+static int find(lua_State *L, bool positions) {
+  size_t size, pattern_size;
+  const char *s = library_string_at(L, 1, &size);
+  const char *pattern = library_string_at(L, 2, &pattern_size);
+  bool plain = positions && lua_toboolean(L, 4);
+  size_t init = plain || lua_gettop(L) > 2 ? start_of(library_integer_or(L, 3, 1), size) : 0;
+  if (init > size) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (plain || (positions && is_plain(pattern, pattern_size))) {
+    const char *at = find_plain(L, s + init, size - init, pattern, pattern_size);
+    if (at == NULL) {
+      lua_pushnil(L);
+      return 1;
+    }
+    lua_pushinteger(L, at - s + 1);
+    lua_pushinteger(L, at - s + (lua_Integer)pattern_size);
+    return 2;
+  }
+  return find_pattern(L, s, size, init, pattern[0] == '^', positions);
 }
 
 static int l_find(lua_State *L) {
