@@ -242,17 +242,19 @@ static lua_Integer label_of(lua_State *L, int index) {
 }
 
 const char *library_text(lua_State *L, int index, size_t *size) {
+  int kind = lua_type(L, index);
   index = lua_absindex(L, index);
   luaL_checkstack(L, 6, NULL);
   guard_charge(L, 2);
+  if (kind == LUA_TSTRING || kind == LUA_TNUMBER) {      /* no script can set their metatables */
+    lua_pushvalue(L, index);
+    return lua_tolstring(L, -1, size);
+  }
   if (luaL_callmeta(L, index, "__tostring")) {
     if (!lua_isstring(L, -1)) luaL_error(L, "'__tostring' must return a string");
     return lua_tolstring(L, -1, size);
   }
-  int kind = lua_type(L, index);
-  if (kind == LUA_TNIL || kind == LUA_TBOOLEAN || kind == LUA_TNUMBER || kind == LUA_TSTRING) {
-    return luaL_tolstring(L, index, size);
-  }
+  if (kind == LUA_TNIL || kind == LUA_TBOOLEAN) return luaL_tolstring(L, index, size);
   bool named = luaL_getmetafield(L, index, "__name") == LUA_TSTRING;
   const char *name = named ? lua_tostring(L, -1) : luaL_typename(L, index);
   lua_Integer label = label_of(L, index);

@@ -1,16 +1,16 @@
 /*
 ** The rest of `string`, and the metatable of strings.
 **
-** What only reads its arguments once is Lua's own function behind a charge. The
+** What only reads its arguments once is Lua's own function behind a charge; what
+** scripts call all the time is written out, for two calls take longer than one. The
 ** library in the metatable is the guarded one, so that `("x"):rep` means the
 ** same as string.rep; scripts get a copy of the table, and what they change in
 ** it is theirs.
 */
+#include <ctype.h>
 #include <string.h>
 
 #include "sandbox/inside.h"
-
-#define FORMAT_ITEM_MAX 32     /* characters of one conversion; Lua itself allows 22 */
 
 /* Lua's own function, its arguments charged by bytes: eight for each unit. */
 static int l_by_bytes(lua_State *L) {
@@ -23,27 +23,70 @@ static int l_by_bytes(lua_State *L) {
   return library_stock(L);
 }
 
-/* Lua's own function, whose work is its answer: the allocator charges that. */
-static int l_by_answer(lua_State *L) {
+/* ---- parts of a string ---- */
+
+typedef struct Range {
+  lua_Integer from, to;      /* from 1; empty if to < from */
+} Range;
+
+/* As Lua counts: negative places from the end, and cut to what is there. */
+static Range range_of(lua_Integer from, lua_Integer to, lua_Integer size) {
+  if (from < 0) from = from < -size ? 1 : size + from + 1;
+  if (to < 0) to = to < -size ? 0 : size + to + 1;
+  return (Range){from < 1 ? 1 : from, to > size ? size : to};
+}
+
+static int l_len(lua_State *L) {
+  size_t size;
+  library_string_at(L, 1, &size);
   guard_charge(L, 2);
-  return library_stock(L);
+  lua_pushinteger(L, (lua_Integer)size);
+  return 1;
+}
+
+/* The allocator charges the answer. */
+static int l_sub(lua_State *L) {
+  size_t size;
+  const char *s = library_string_at(L, 1, &size);
+  lua_Integer from = library_integer_at(L, 2);
+  Range range = range_of(from, lua_gettop(L) > 2 ? library_integer_or(L, 3, -1) : -1, (lua_Integer)size);
+  guard_charge(L, 2);
+  if (range.to >= range.from) lua_pushlstring(L, s + range.from - 1, (size_t)(range.to - range.from + 1));
+  else lua_pushliteral(L, "");
+  return 1;
 }
 
 /* Many values may be the answer. */
 static int l_byte(lua_State *L) {
   size_t size;
-  luaL_checklstring(L, 1, &size);
-  lua_Integer from = luaL_optinteger(L, 2, 1);
-  lua_Integer to = luaL_optinteger(L, 3, from);
-  lua_Integer length = (lua_Integer)size;
-  if (from < 0) from = from < -length ? 1 : length + from + 1;
-  if (to < 0) to = to < -length ? 0 : length + to + 1;
-  if (to > length) to = length;
-  if (from < 1) from = 1;
-  if (to >= from && to - from >= VALUES_MAX) return luaL_error(L, "string slice too long");
-  guard_charge(L, 2 + (uint64_t)(to >= from ? to - from : 0) / 4);
-  return library_stock(L);
+  int given = lua_gettop(L);
+  const char *s = library_string_at(L, 1, &size);
+  lua_Integer from = given > 1 ? library_integer_or(L, 2, 1) : 1;
+  lua_Integer to = given > 2 ? library_integer_or(L, 3, from) : from;
+  Range range = range_of(from, to, (lua_Integer)size);
+  lua_Integer count = range.to >= range.from ? range.to - range.from + 1 : 0;
+  if (count > VALUES_MAX) return luaL_error(L, "string slice too long");
+  guard_charge(L, 2 + (uint64_t)count / 4);
+  luaL_checkstack(L, (int)count, "string slice too long");
+  for (lua_Integer i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[range.from - 1 + i]);
+  return (int)count;
 }
+
+static int map(lua_State *L, int (*letter)(int)) {
+  size_t size;
+  luaL_Buffer b;
+  const char *s = library_string_at(L, 1, &size);
+  guard_charge(L, 2 + size / 8);
+  char *out = luaL_buffinitsize(L, &b, size);
+  for (size_t i = 0; i < size; i++) out[i] = (char)letter((unsigned char)s[i]);
+  luaL_pushresultsize(&b, size);
+  return 1;
+}
+
+static int l_upper(lua_State *L) { return map(L, toupper); }
+static int l_lower(lua_State *L) { return map(L, tolower); }
+
+/* ---- making strings ---- */
 
 static int l_char(lua_State *L) {
   guard_charge(L, 2 + (uint64_t)lua_gettop(L) / 4);
@@ -86,10 +129,15 @@ static int l_rep(lua_State *L) {
   return 1;
 }
 
+/* What may stand between the % and the letter. */
+static inline bool is_modifier(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == ' ' || c == '#';
+}
+
 /* The letter of the conversion at *at, behind its %; *at goes behind it. */
 static char conversion(const char **at, const char *end) {
   const char *s = *at;
-  while (s < end && strchr("-+ #0123456789.", *s) != NULL && *s != '\0') s++;
+  while (s < end && is_modifier(*s)) s++;
   *at = s < end ? s + 1 : end;
   return s < end ? *s : '\0';
 }
@@ -173,15 +221,15 @@ static int arithmetic(lua_State *L, int operator, const char *event) {
   return 1;
 }
 
-static int l_add(lua_State *L) { return arithmetic(L, LUA_OPADD, "__add"); }
-static int l_sub(lua_State *L) { return arithmetic(L, LUA_OPSUB, "__sub"); }
-static int l_mul(lua_State *L) { return arithmetic(L, LUA_OPMUL, "__mul"); }
-static int l_mod(lua_State *L) { return arithmetic(L, LUA_OPMOD, "__mod"); }
-static int l_pow(lua_State *L) { return arithmetic(L, LUA_OPPOW, "__pow"); }
-static int l_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); }
-static int l_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
+static int on_add(lua_State *L) { return arithmetic(L, LUA_OPADD, "__add"); }
+static int on_sub(lua_State *L) { return arithmetic(L, LUA_OPSUB, "__sub"); }
+static int on_mul(lua_State *L) { return arithmetic(L, LUA_OPMUL, "__mul"); }
+static int on_mod(lua_State *L) { return arithmetic(L, LUA_OPMOD, "__mod"); }
+static int on_pow(lua_State *L) { return arithmetic(L, LUA_OPPOW, "__pow"); }
+static int on_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); }
+static int on_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
 
-static int l_unm(lua_State *L) {
+static int on_unm(lua_State *L) {
   if (!to_number(L, 1)) return ask_other(L, "__unm");
   lua_arith(L, LUA_OPUNM);
   return 1;
@@ -193,21 +241,23 @@ static int stay(lua_State *L) {
 
 void library_string(lua_State *L, int stock) {
   static const Guarded wrapped[] = {
-    {"byte", l_byte}, {"char", l_char}, {"format", l_format}, {"len", l_by_answer}, {"lower", l_by_bytes},
-    {"pack", l_pack}, {"packsize", l_by_bytes}, {"rep", l_rep}, {"reverse", l_by_bytes}, {"sub", l_by_answer},
-    {"unpack", l_by_bytes}, {"upper", l_by_bytes}, {NULL, NULL}};
+    {"char", l_char}, {"format", l_format}, {"pack", l_pack}, {"packsize", l_by_bytes}, {"rep", l_rep},
+    {"reverse", l_by_bytes}, {"unpack", l_by_bytes}, {NULL, NULL}};
+  static const Guarded own[] = {
+    {"byte", l_byte}, {"len", l_len}, {"lower", l_lower}, {"sub", l_sub}, {"upper", l_upper}, {NULL, NULL}};
+  library_match(L);          /* first: nothing is in their way in the table then */
+  library_set(L, own);
   library_wrap(L, stock, wrapped);
-  library_match(L);
 }
 
 void library_string_meta(lua_State *L) {
   static const Guarded events[] = {
-    {"__add", l_add}, {"__sub", l_sub}, {"__mul", l_mul}, {"__mod", l_mod}, {"__pow", l_pow}, {"__div", l_div},
-    {"__idiv", l_idiv}, {"__unm", l_unm}, {"__newindex", stay}, {NULL, NULL}};
+    {"__add", on_add}, {"__sub", on_sub}, {"__mul", on_mul}, {"__mod", on_mod}, {"__pow", on_pow}, {"__div", on_div},
+    {"__idiv", on_idiv}, {"__unm", on_unm}, {"__newindex", stay}, {NULL, NULL}};
   lua_createtable(L, 0, 12);
-  library_set(L, events);
   lua_pushvalue(L, -2);
-  lua_setfield(L, -2, "__index");
+  lua_setfield(L, -2, "__index");            /* the first key of a table is found at once: each s:find() asks for it */
+  library_set(L, events);
   lua_pushboolean(L, 0);
   if (holds(sandbox_of(L), GUARD_META)) lua_setfield(L, -2, "__metatable");
   else lua_pop(L, 1);
