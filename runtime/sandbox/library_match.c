@@ -108,7 +108,7 @@ static const char *search(Matcher *m, size_t init, bool anchored, const char **e
 static int find_pattern(lua_State *L, const char *s, size_t size, size_t init, bool anchored, bool positions) {
   Matcher m;
   attach(&m, L, s, size);
-  match_prepare(&m, L, 2, anchored, true);
+  match_prepare(&m, L, 2, anchored);
   const char *end = NULL;
   const char *at = search(&m, init, anchored, &end);
   match_finish(&m);
@@ -167,6 +167,7 @@ static int next_match(lua_State *L) {
   Matcher *m = &walk->m;
   m->L = L;
   guard_charge(L, 2);
+  match_again(m, lua_upvalueindex(3));
   for (const char *at = walk->at; at != NULL && at <= m->end; at++) {
     at = match_candidate(m, at);
     if (at == NULL) break;
@@ -183,26 +184,40 @@ static int next_match(lua_State *L) {
 
 static int l_gmatch(lua_State *L) {
   size_t size;
-  const char *s = luaL_checklstring(L, 1, &size);
+  const char *s = library_string_at(L, 1, &size);
   luaL_checkstring(L, 2);
-  size_t init = start_of(luaL_optinteger(L, 3, 1), size);
+  size_t init = lua_gettop(L) > 2 ? start_of(library_integer_or(L, 3, 1), size) : 0;
   lua_settop(L, 2);
   Walk *walk = lua_newuserdatauv(L, sizeof *walk, 0);
   lua_insert(L, 1);          /* walk subject pattern */
-  memset(walk, 0, sizeof *walk);
-  match_prepare(&walk->m, L, 3, 0, false);
+  match_prepare(&walk->m, L, 3, 0);
   attach(&walk->m, L, s, size);
   walk->at = init > size ? NULL : s + init;
+  walk->last = NULL;
   lua_pushcclosure(L, next_match, 4);
   return 1;
 }
 
 /* ---- gsub ---- */
 
-static void add_template(Matcher *m, luaL_Buffer *b, int index, const char *s, const char *e) {
+typedef struct Replacing {
+  Matcher m;
+  luaL_Buffer b;
+  int kind;                  /* of the replacement, at 3 */
+  const char *text;          /* when it is one */
   size_t size;
-  const char *text = lua_tolstring(m->L, index, &size), *end = text + size;
-  guard_charge(m->L, 1 + size / 16);
+  bool verbatim;             /* there is no % in it */
+} Replacing;
+
+static void add_template(Replacing *r, const char *s, const char *e) {
+  lua_State *L = r->m.L;
+  luaL_Buffer *b = &r->b;
+  const char *text = r->text, *end = text + r->size;
+  match_spend(&r->m, 1 + r->size / 16);
+  if (r->verbatim) {
+    luaL_addlstring(b, text, r->size);
+    return;
+  }
   for (;;) {
     const char *escape = memchr(text, '%', (size_t)(end - text));
     luaL_addlstring(b, text, (size_t)((escape != NULL ? escape : end) - text));
@@ -214,88 +229,88 @@ static void add_template(Matcher *m, luaL_Buffer *b, int index, const char *s, c
     } else if (what == '0') {
       luaL_addlstring(b, s, (size_t)(e - s));
     } else if (what >= '1' && what <= '9') {
-      push_capture(m, what - '1', s, e);
-      luaL_tolstring(m->L, -1, NULL);      /* a place is a number */
-      lua_remove(m->L, -2);
+      push_capture(&r->m, what - '1', s, e);
+      if (lua_type(L, -1) != LUA_TSTRING) lua_tolstring(L, -1, NULL);      /* a place is a number */
       luaL_addvalue(b);
     } else {
-      luaL_error(m->L, "invalid use of '%%' in replacement string");
+      luaL_error(L, "invalid use of '%%' in replacement string");
     }
   }
 }
 
 /* Adds what replaces the match from s to e; false if it stays as it was. */
-static bool add_replacement(Matcher *m, luaL_Buffer *b, int kind, const char *s, const char *e) {
-  lua_State *L = m->L;
-  match_finish(m);
-  switch (kind) {
-    case LUA_TFUNCTION:
-      lua_pushvalue(L, 3);
-      lua_call(L, push_captures(m, s, e), 1);
-      break;
-    case LUA_TTABLE:
-      push_capture(m, 0, s, e);
-      lua_gettable(L, 3);
-      break;
-    default:
-      add_template(m, b, 3, s, e);
-      return true;
+static bool add_replacement(Replacing *r, const char *s, const char *e) {
+  lua_State *L = r->m.L;
+  if (r->text != NULL) {
+    add_template(r, s, e);
+    return true;
   }
+  match_finish(&r->m);
+  if (r->kind == LUA_TFUNCTION) {
+    lua_pushvalue(L, 3);
+    lua_call(L, push_captures(&r->m, s, e), 1);
+  } else {
+    push_capture(&r->m, 0, s, e);
+    lua_gettable(L, 3);
+  }
+  match_again(&r->m, 2);
   if (!lua_toboolean(L, -1)) {
     lua_pop(L, 1);
-    luaL_addlstring(b, s, (size_t)(e - s));
+    luaL_addlstring(&r->b, s, (size_t)(e - s));
     return false;
   }
   if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
-  luaL_addvalue(b);
+  luaL_addvalue(&r->b);
   return true;
 }
 
 /* Replaces up to `most` matches from the subject's start on; how many. */
-static lua_Integer replace(Matcher *m, luaL_Buffer *b, int kind, bool anchored, lua_Integer most, bool *changed) {
+static lua_Integer replace(Replacing *r, bool anchored, lua_Integer most, bool *changed) {
+  Matcher *m = &r->m;
   const char *at = m->start, *last = NULL;
   lua_Integer count = 0;
   while (count < most) {
     if (!anchored) {
       const char *next = match_candidate(m, at);
       if (next == NULL) break;
-      luaL_addlstring(b, at, (size_t)(next - at));
+      luaL_addlstring(&r->b, at, (size_t)(next - at));
       at = next;
     }
     const char *end = match_at(m, at);
     if (end != NULL && end != last) {
       count++;
-      if (add_replacement(m, b, kind, at, end)) *changed = true;
+      if (add_replacement(r, at, end)) *changed = true;
       at = last = end;
     } else if (at < m->end) {
-      luaL_addchar(b, *at++);
+      luaL_addchar(&r->b, *at++);
     } else {
       break;
     }
     if (anchored) break;
   }
   match_finish(m);
-  luaL_addlstring(b, at, (size_t)(m->end - at));
+  luaL_addlstring(&r->b, at, (size_t)(m->end - at));
   return count;
 }
 
 static int l_gsub(lua_State *L) {
   size_t size;
-  const char *s = luaL_checklstring(L, 1, &size);
-  const char *pattern = luaL_checkstring(L, 2);
-  int kind = lua_type(L, 3);
-  luaL_argexpected(L, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TFUNCTION || kind == LUA_TTABLE, 3,
-                   "string/function/table");
-  lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)size + 1);
+  Replacing r;
+  const char *s = library_string_at(L, 1, &size);
+  const char *pattern = library_string_at(L, 2, NULL);
+  r.kind = lua_type(L, 3);
+  luaL_argexpected(L, r.kind == LUA_TNUMBER || r.kind == LUA_TSTRING || r.kind == LUA_TFUNCTION ||
+                   r.kind == LUA_TTABLE, 3, "string/function/table");
+  lua_Integer most = lua_gettop(L) > 3 ? library_integer_or(L, 4, (lua_Integer)size + 1) : (lua_Integer)size + 1;
   bool anchored = pattern[0] == '^', changed = false;
   lua_settop(L, 3);
-  Matcher m;
-  match_prepare(&m, L, 2, anchored, kind == LUA_TNUMBER || kind == LUA_TSTRING);
-  attach(&m, L, s, size);
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  lua_Integer count = replace(&m, &b, kind, anchored, most, &changed);
-  luaL_pushresult(&b);
+  r.text = lua_tolstring(L, 3, &r.size);     /* NULL: a function or a table */
+  r.verbatim = r.text != NULL && memchr(r.text, '%', r.size) == NULL;
+  match_prepare(&r.m, L, 2, anchored);
+  attach(&r.m, L, s, size);
+  luaL_buffinit(L, &r.b);
+  lua_Integer count = replace(&r, anchored, most, &changed);
+  luaL_pushresult(&r.b);
   if (!changed) lua_pushvalue(L, 1);
   lua_pushinteger(L, count);
   return 2;

@@ -4,8 +4,8 @@
 ** ordered and come last, as Lua has them.
 **
 ** Lua's own order depends on addresses and on a seed that differs per process.
-** pairs takes the keys when it starts; a field that was set to nil meanwhile is
-** left out, a new one is not seen.
+** pairs takes the keys when it starts (of an array, how many there are); a field that
+** was set to nil meanwhile is left out, a new one is not seen.
 */
 #include <string.h>
 
@@ -113,26 +113,93 @@ static void sort_list(lua_State *L, lua_Integer count) {
   lua_settop(L, list);
 }
 
-/* Pushes the keys of the table at 1 in order. An array brings them so; others are
-   sorted even when they happen to come in order, for that would cost less in one
-   run than in the next. */
-static void push_keys(lua_State *L) {
-  Key last = {.rank = 0};
-  lua_Integer length = (lua_Integer)lua_rawlen(L, 1), count = 0;
-  bool is_array = true;
-  guard_look_now(L);         /* a table that was big and is empty takes its time */
-  lua_createtable(L, (int)length, 0);
-  lua_pushnil(L);
-  while (lua_next(L, 1)) {
+/* ---- pairs: the keys of the table at 1 ---- */
+
+#define FEW       32   /* keys that are sorted in place: they lie on the stack, which holds their bytes */
+#define KEY_UNITS 6
+#define PORTION   64   /* keys of an array that are paid at once */
+
+/* The key on top, the `index`-th of the walk. It is paid when it is met first, so that
+   how often a walk begins anew, which depends on Lua's order, costs nothing. */
+static Key meet(lua_State *L, lua_Integer index, lua_Integer *paid) {
+  Key key = key_at(L, -1, index);
+  if (index > *paid) guard_charge(L, KEY_UNITS + key.size / 32);
+  if (index > *paid) *paid = index;
+  return key;
+}
+
+/* Are they 1, 2, 3 ... in Lua's order too? */
+static bool is_array(lua_State *L, lua_Integer *paid) {
+  lua_Integer index = 0;
+  bool is = true;
+  if (lua_rawlen(L, 1) == 0) return false;
+  for (lua_pushnil(L); is && lua_next(L, 1);) {
     lua_pop(L, 1);
-    Key key = key_at(L, -1, ++count);
-    guard_charge(L, 6 + key.size / 32);
-    if (!key.is_integer || key.of.integer < 1 || key.of.integer > length || compare(&last, &key) > 0) is_array = false;
-    last = key;
+    is = lua_isinteger(L, -1) && lua_tointeger(L, -1) == index + 1;
+    if (is && ++index - *paid == PORTION) {
+      guard_charge(L, PORTION * KEY_UNITS);
+      *paid = index;
+    }
+  }
+  if (!is) lua_pop(L, 1);
+  guard_charge(L, (uint64_t)(index - *paid) * KEY_UNITS);
+  *paid = index;
+  return is;
+}
+
+/* Pushes the list of a few keys in order; false, and nothing, if there are more. */
+static bool push_few(lua_State *L, lua_Integer *paid) {
+  Key keys[2 * FEW];
+  size_t count = 0, bytes = 0;
+  luaL_checkstack(L, FEW + LUA_MINSTACK, NULL);
+  for (lua_pushnil(L); lua_next(L, 1);) {
+    lua_pop(L, 1);
+    if (count == FEW) {
+      lua_settop(L, 1);
+      return false;
+    }
+    keys[count] = meet(L, (lua_Integer)count + 1, paid);
+    bytes += keys[count++].size;
+    lua_pushvalue(L, -1);    /* lua_next takes one */
+  }
+  const Key *sorted = holds(sandbox_of(L), GUARD_ORDER) ? sort_keys(L, keys, count, bytes) : keys;
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushvalue(L, 1 + (int)sorted[i].index);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_insert(L, 2);
+  lua_settop(L, 2);
+  return true;
+}
+
+/* The same of any number. They are sorted even when they happen to come in order, for
+   that would cost less in one run than in the next. */
+static void push_many(lua_State *L, lua_Integer *paid) {
+  lua_Integer count = 0;
+  guard_look_now(L);
+  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+  for (lua_pushnil(L); lua_next(L, 1);) {
+    lua_pop(L, 1);
+    meet(L, ++count, paid);
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, count);
   }
-  if (!is_array && holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
+  if (holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
+}
+
+/* Upvalue: the length that the array had. */
+static int next_element(lua_State *L) {
+  lua_Integer length = lua_tointeger(L, lua_upvalueindex(1)), i = lua_tointeger(L, 2);
+  if (lua_type(L, 1) != LUA_TTABLE) luaL_checktype(L, 1, LUA_TTABLE);
+  while (i < length) {
+    guard_charge(L, 2);
+    lua_pushinteger(L, ++i);
+    if (lua_rawgeti(L, 1, i) != LUA_TNIL) return 2;
+    lua_pop(L, 2);
+  }
+  lua_pushnil(L);
+  return 1;
 }
 
 /* Upvalues: keys, how many were handed out. */
@@ -151,6 +218,20 @@ static int next_key(lua_State *L) {
   return 2;
 }
 
+/* For the table at 1. */
+static void push_iterator(lua_State *L) {
+  lua_Integer paid = 0;
+  guard_look_now(L);         /* a table that was big and is empty takes its time */
+  if (is_array(L, &paid)) {
+    lua_pushinteger(L, paid);
+    lua_pushcclosure(L, next_element, 1);
+    return;
+  }
+  if (!push_few(L, &paid)) push_many(L, &paid);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_key, 2);
+}
+
 static int pairs_answered(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
   return 3;
@@ -165,9 +246,7 @@ static int l_pairs(lua_State *L) {
   }
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  push_keys(L);
-  lua_pushinteger(L, 0);
-  lua_pushcclosure(L, next_key, 2);
+  push_iterator(L);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
   return 3;

@@ -1,68 +1,61 @@
 /*
-** table.sort: a merge of runs, from one work table into another and back.
+** table.sort: a merge of runs, of places in the stack.
 **
 **      runs of 1   4 | 1 | 3 | 2        equal elements keep their order, so that
 **      runs of 2   1 4 | 2 3            results repeat; any function is a valid
 **      runs of 4   1 2 3 4              order, it can only give a strange result
 **
-** Stack: 1 the list, 2 the function or nil, 3 and 4 the work tables.
+** Stack: 1 the list, 2 the function or nil, 3 the places, from 4 the elements. They
+** stay where they are until all is sorted; what moves is their places.
 */
 #include "sandbox/inside.h"
 
+#define FIRST 4   /* place of the first element */
+
 /* Comparing strings, in the locale's order, costs by the bytes that are equal. */
-static void charge_comparison(lua_State *L) {
+static void charge_comparison(lua_State *L, int a, int b) {
   uint64_t units = 4;
-  if (lua_type(L, -1) == LUA_TSTRING && lua_type(L, -2) == LUA_TSTRING) {
-    size_t a = lua_rawlen(L, -1), b = lua_rawlen(L, -2);
-    units += (a < b ? a : b) / 8;
+  if (lua_type(L, a) == LUA_TSTRING && lua_type(L, b) == LUA_TSTRING) {
+    size_t a_size = lua_rawlen(L, a), b_size = lua_rawlen(L, b);
+    units += (a_size < b_size ? a_size : b_size) / 8;
   }
   if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, units);
 }
 
-/* Does element `b` of the table at `work` come before element `a`? */
-static bool comes_before(lua_State *L, int work, lua_Integer b, lua_Integer a) {
-  bool before;
-  bool has_function = !lua_isnil(L, 2);
-  if (has_function) lua_pushvalue(L, 2);
-  lua_rawgeti(L, work, b);
-  lua_rawgeti(L, work, a);
-  charge_comparison(L);
-  if (has_function) {
-    lua_call(L, 2, 1);
-    before = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-  } else {
-    before = lua_compare(L, -2, -1, LUA_OPLT);
-    lua_pop(L, 2);
-  }
+/* Does the element at place `b` come before the one at `a`? */
+static bool comes_before(lua_State *L, bool has_function, int b, int a) {
+  charge_comparison(L, a, b);
+  if (!has_function) return lua_compare(L, b, a, LUA_OPLT);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, b);
+  lua_pushvalue(L, a);
+  lua_call(L, 2, 1);
+  bool before = lua_toboolean(L, -1);
+  lua_pop(L, 1);
   return before;
 }
 
-static void copy(lua_State *L, int from, lua_Integer source, int to, lua_Integer target) {
-  lua_rawgeti(L, from, source);
-  lua_rawseti(L, to, target);
-}
-
 /* The runs [first, middle) and [middle, end) of `from` become one in `to`. */
-static void merge(lua_State *L, int from, int to, lua_Integer first, lua_Integer middle, lua_Integer end) {
-  lua_Integer a = first, b = middle;
-  for (lua_Integer out = first; out < end; out++) {
-    bool second = a == middle || (b < end && comes_before(L, from, b, a));
-    copy(L, from, second ? b++ : a++, to, out);
+static void merge(lua_State *L, const int *from, int *to, size_t first, size_t middle, size_t end) {
+  size_t a = first, b = middle;
+  bool has_function = !lua_isnil(L, 2);
+  for (size_t out = first; out < end; out++) {
+    bool second = a == middle || (b < end && comes_before(L, has_function, from[b], from[a]));
+    to[out] = from[second ? b++ : a++];
   }
-  guard_charge(L, 2 * (uint64_t)(end - first));
+  guard_charge(L, (uint64_t)(end - first) / 2);
 }
 
-static int sort_runs(lua_State *L, lua_Integer count) {
-  int from = 3, to = 4;
-  for (lua_Integer run = 1; run < count; run *= 2) {
-    for (lua_Integer first = 1; first <= count; first += 2 * run) {
-      lua_Integer middle = first + run, end = first + 2 * run;
-      if (middle > count + 1) middle = count + 1;
-      if (end > count + 1) end = count + 1;
+/* `places` has room for 2 * count; where the sorted ones stand. */
+static const int *sort_runs(lua_State *L, int *places, size_t count) {
+  int *from = places, *to = places + count;
+  for (size_t run = 1; run < count; run *= 2) {
+    for (size_t first = 0; first < count; first += 2 * run) {
+      size_t middle = first + run < count ? first + run : count;
+      size_t end = first + 2 * run < count ? first + 2 * run : count;
       merge(L, from, to, first, middle, end);
     }
-    int other = from;
+    int *other = from;
     from = to;
     to = other;
   }
@@ -75,18 +68,18 @@ static int l_sort(lua_State *L) {
   luaL_argcheck(L, count <= SORT_MAX, 1, "array too big");
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
-  lua_createtable(L, (int)count, 0);
-  lua_createtable(L, (int)count, 0);
-  for (lua_Integer i = 1; i <= count; i++) {
+  int *places = guard_scratch(L, 2 * (size_t)count * sizeof *places);
+  luaL_checkstack(L, (int)count + LUA_MINSTACK, "array too big");
+  for (int i = 0; i < (int)count; i++) {
     guard_charge(L, 4);
-    lua_geti(L, 1, i);
-    lua_rawseti(L, 3, i);
+    lua_geti(L, 1, i + 1);
+    places[i] = FIRST + i;
   }
-  int sorted = sort_runs(L, count);
-  for (lua_Integer i = 1; i <= count; i++) {
+  const int *sorted = sort_runs(L, places, (size_t)count);
+  for (int i = 0; i < (int)count; i++) {
     guard_charge(L, 4);
-    lua_rawgeti(L, sorted, i);
-    lua_seti(L, 1, i);
+    lua_pushvalue(L, sorted[i]);
+    lua_seti(L, 1, i + 1);
   }
   return 0;
 }

@@ -145,7 +145,7 @@ static char conversion(const char **at, const char *end) {
 /* Arguments of %s become their guarded text: Lua's own would show addresses. */
 static int l_format(lua_State *L) {
   size_t size;
-  const char *format = luaL_checklstring(L, 1, &size), *end = format + size;
+  const char *format = library_string_at(L, 1, &size), *end = format + size;
   int top = lua_gettop(L), argument = 1;
   uint64_t units = 4 + size / 4;
   for (const char *at = format; at < end;) {
@@ -158,11 +158,13 @@ static int l_format(lua_State *L) {
     units += 8;
     if (++argument > top) break;             /* Lua's own complains */
     if (letter == 'p') return luaL_error(L, "invalid conversion '%%p' to 'format'");
-    if (letter == 's' && lua_type(L, argument) != LUA_TSTRING) {
+    bool is_string = lua_type(L, argument) == LUA_TSTRING;
+    if (letter == 's' && !is_string) {
       library_text(L, argument, NULL);
       lua_replace(L, argument);
+      is_string = true;
     }
-    if (lua_type(L, argument) == LUA_TSTRING) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
+    if (is_string) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
   }
   guard_charge(L, units);
   return library_stock(L);

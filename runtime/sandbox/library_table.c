@@ -32,6 +32,13 @@ static void step(lua_State *L) {
   if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, STEP_UNITS);
 }
 
+/* The same for a loop over elements: at each sixteenth, for as many as follow of
+   `left`. */
+static void steps(lua_State *L, lua_Integer done, lua_Integer left) {
+  if (done % 16 != 0 || !holds(sandbox_of(L), GUARD_RANGE)) return;
+  guard_charge(L, STEP_UNITS * (uint64_t)(left < 16 ? left : 16));
+}
+
 static int l_insert(lua_State *L) {
   lua_Integer end = (lua_Integer)((lua_Unsigned)length_of(L, 1) + 1);
   lua_Integer position = end;
@@ -42,7 +49,7 @@ static int l_insert(lua_State *L) {
       luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)end, 2, "position out of bounds");
       check_range(L, position, end);
       for (lua_Integer i = end; i > position; i--) {
-        step(L);
+        steps(L, end - i, i - position);
         lua_geti(L, 1, i - 1);
         lua_seti(L, 1, i);
       }
@@ -63,8 +70,8 @@ static int l_remove(lua_State *L) {
   check_range(L, position, size);
   step(L);
   lua_geti(L, 1, position);
-  for (; position < size; position++) {
-    step(L);
+  for (lua_Integer first = position; position < size; position++) {
+    steps(L, position - first, size - position);
     lua_geti(L, 1, position + 1);
     lua_seti(L, 1, position);
   }
@@ -86,7 +93,7 @@ static int l_move(lua_State *L) {
     bool upward = to > end || to <= from || (target != 1 && !lua_rawequal(L, 1, target));
     for (lua_Integer i = 0; i < count; i++) {
       lua_Integer at = upward ? i : count - 1 - i;
-      step(L);
+      steps(L, i, count - i);
       lua_geti(L, 1, from + at);
       lua_seti(L, target, to + at);
     }
@@ -104,8 +111,9 @@ static int l_concat(lua_State *L) {
   check_range(L, i, last);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  for (lua_Integer count = last >= i ? last - i + 1 : 0; count > 0; count--, i++) {
-    step(L);
+  lua_Integer all = last >= i ? last - i + 1 : 0;
+  for (lua_Integer count = all; count > 0; count--, i++) {
+    steps(L, all - count, count);
     lua_geti(L, 1, i);
     if (!lua_isstring(L, -1)) {
       luaL_error(L, "invalid value (at index %I) in table for 'concat'", (LUAI_UACINT)i);
@@ -136,7 +144,7 @@ static int l_unpack(lua_State *L) {
   lua_Unsigned most = holds(sandbox_of(L), GUARD_RANGE) ? VALUES_MAX : INT_MAX - 1;
   if (count >= most || !lua_checkstack(L, (int)count + 1)) return luaL_error(L, "too many results to unpack");
   for (lua_Unsigned i = 0; i <= count; i++) {
-    step(L);
+    steps(L, (lua_Integer)i, (lua_Integer)(count - i) + 1);
     lua_geti(L, 1, (lua_Integer)((lua_Unsigned)from + i));
   }
   return (int)count + 1;

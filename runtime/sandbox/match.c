@@ -27,7 +27,7 @@ static void refill(Matcher *m) {
   if (holds(sandbox_of(m->L), GUARD_MATCH)) guard_charge(m->L, (uint64_t)used);
 }
 
-static void spend(Matcher *m, size_t steps) {
+void match_spend(Matcher *m, size_t steps) {
   while (steps > STEPS) {
     m->steps -= STEPS;
     if (m->steps < 0) refill(m);
@@ -70,7 +70,7 @@ static const char *run_of(Matcher *m, const MatchItem *item, const char *s) {
       while (at < end && has(set, (unsigned char)*at)) at++;
     }
   }
-  if (at - s >= 8) spend(m, (size_t)(at - s) / 8);
+  if (at - s >= 8) match_spend(m, (size_t)(at - s) / 8);
   return at;
 }
 
@@ -117,7 +117,7 @@ static const char *back(Matcher *m, const MatchItem *item, const char *s) {
   const MatchCapture *capture = &m->captures[item->a];
   size_t size = (size_t)(capture->end - capture->start);
   if ((size_t)(m->end - s) < size) return NULL;
-  spend(m, size / 16);
+  match_spend(m, size / 16);
   return memcmp(capture->start, s, size) == 0 ? s + size : NULL;
 }
 
@@ -133,7 +133,7 @@ static const char *balance(Matcher *m, const MatchItem *item, const char *s) {
       open++;
     }
   }
-  spend(m, (size_t)(at - s) / 4);
+  match_spend(m, (size_t)(at - s) / 4);
   return at < m->end ? at + 1 : NULL;
 }
 
@@ -197,6 +197,6 @@ const char *match_candidate(Matcher *m, const char *at) {
     if (found == m->end) found = NULL;
   }
   size_t passed = (size_t)((found != NULL ? found : m->end) - at);
-  if (passed >= 8) spend(m, passed / 8);
+  if (passed >= 8) match_spend(m, passed / 8);
   return found;
 }

@@ -75,21 +75,28 @@ typedef struct Matcher {
   lua_State *L;
   const char *start, *end;   /* of the subject */
   MatchProgram program;
+  const MatchEntry *entry;   /* of the cache, where the program lies; NULL: on the stack */
+  const char *pattern;
   int steps, granted;        /* left of what may be used before it is paid */
   MatchCapture captures[MATCH_CAPTURES];
 } Matcher;
 
 /* Reads the pattern, without its ^: the Lua string at `index` from its byte `from`.
-   Leaves one value on the stack, which must stay as long as the matcher is used.
-   `shared`: from the cache, for matchers that are done before any code of the
-   script runs again, for that may use the cache. The subject is the caller's. */
-void match_prepare(Matcher *matcher, lua_State *L, int index, size_t from, bool shared);
+   Leaves one value on the stack, which must stay as long as the matcher is used. Most
+   programs lie in the cache, where the script's next pattern may take their place:
+   after any code of the script has run, match_again brings it back. */
+void match_prepare(Matcher *matcher, lua_State *L, int index, size_t from);
+/* `index`: the same string. Costs two comparisons when the program is still there. */
+void match_again(Matcher *matcher, int index);
 
 /* Where the match ends that begins at `at`, or NULL. Raises. */
 const char *match_at(Matcher *matcher, const char *at);
 
 /* The first place from `at` on where a match can begin at all, or NULL. */
 const char *match_candidate(Matcher *matcher, const char *at);
+
+/* For what a caller does at a match: paid with its steps. */
+void match_spend(Matcher *matcher, size_t steps);
 
 /* Pays for what was used. */
 void match_finish(Matcher *matcher);

@@ -258,33 +258,46 @@ static void read_apart(Matcher *m, lua_State *L, const MatchSets *sets, const ch
   read_pattern(&r, &m->program);
 }
 
-void match_prepare(Matcher *m, lua_State *L, int index, size_t from, bool shared) {
+/* Takes the program from the cache, or reads it into it; false: it does not fit. Costs
+   the script nothing, for addresses decide which patterns share an entry. */
+static bool take(Matcher *m, Sandbox *sandbox, int index, size_t size) {
+  const char *pattern = m->pattern;
+  MatchEntry *entry = &sandbox->cache.entries[((uintptr_t)pattern >> 4) % MATCH_CACHED];
+  m->entry = entry;
+  if (entry->pattern != pattern) {
+    Reading r = {.at = pattern, .end = pattern + size, .items = entry->items, .room = MATCH_ITEMS,
+                 .own_sets = entry->sets, .sets_room = MATCH_OWN_SETS, .sets = &sandbox->sets};
+    entry->pattern = NULL;
+    if (!read_pattern(&r, &entry->program)) return false;
+    lua_rawgeti(m->L, LUA_REGISTRYINDEX, sandbox->cache.table);
+    lua_pushvalue(m->L, index);
+    lua_rawseti(m->L, -2, (lua_Integer)(entry - sandbox->cache.entries) + 1);
+    lua_pop(m->L, 1);
+    entry->pattern = pattern;
+  }
+  m->program = entry->program;
+  return true;
+}
+
+void match_prepare(Matcher *m, lua_State *L, int index, size_t from) {
   size_t size;
   Sandbox *sandbox = sandbox_of(L);
-  const char *pattern = lua_tolstring(L, index, &size) + from;
+  m->pattern = lua_tolstring(L, index, &size) + from;
   size -= from;
   m->L = L;
   m->steps = m->granted = MATCH_STEPS;
   guard_charge(L, 4 + size / 8);
-  MatchEntry *entry = &sandbox->cache.entries[((uintptr_t)pattern >> 4) % MATCH_CACHED];
-  bool fits = shared && size < 3 * MATCH_ITEMS;   /* it seems so; reading tells */
-  if (fits && entry->pattern == pattern) {
-    m->program = entry->program;
+  if (size < 3 * MATCH_ITEMS && take(m, sandbox, index, size)) {   /* it seems to fit; reading tells */
     lua_pushnil(L);
     return;
   }
-  Reading r = {.at = pattern, .end = pattern + size, .items = entry->items, .room = MATCH_ITEMS,
-               .own_sets = entry->sets, .sets_room = MATCH_OWN_SETS, .sets = &sandbox->sets};
-  if (fits) entry->pattern = NULL;
-  if (!fits || !read_pattern(&r, &entry->program)) {
-    read_apart(m, L, &sandbox->sets, pattern, size);
-    return;
-  }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, sandbox->cache.table);
-  lua_pushvalue(L, index);
-  lua_rawseti(L, -2, (lua_Integer)(entry - sandbox->cache.entries) + 1);
-  lua_pop(L, 1);
-  entry->pattern = pattern;
-  m->program = entry->program;
-  lua_pushnil(L);
+  m->entry = NULL;
+  read_apart(m, L, &sandbox->sets, m->pattern, size);
+}
+
+void match_again(Matcher *m, int index) {
+  if (m->entry == NULL || m->entry->pattern == m->pattern) return;
+  size_t size;
+  const char *whole = lua_tolstring(m->L, index, &size);
+  take(m, sandbox_of(m->L), index, size - (size_t)(m->pattern - whole));
 }
