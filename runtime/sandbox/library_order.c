@@ -115,7 +115,7 @@ static void sort_list(lua_State *L, lua_Integer count) {
 
 /* ---- pairs: the keys of the table at 1 ---- */
 
-#define FEW       32   /* keys that are sorted in place: they lie on the stack, which holds their bytes */
+#define FEW       12   /* keys that are sorted in place: they lie on the stack, where any C function has room for them */
 #define KEY_UNITS 6
 #define PORTION   64   /* keys of an array that are paid at once */
 
@@ -151,7 +151,6 @@ static bool is_array(lua_State *L, lua_Integer *paid) {
 static bool push_few(lua_State *L, lua_Integer *paid) {
   Key keys[2 * FEW];
   size_t count = 0, bytes = 0;
-  luaL_checkstack(L, FEW + LUA_MINSTACK, NULL);
   for (lua_pushnil(L); lua_next(L, 1);) {
     lua_pop(L, 1);
     if (count == FEW) {

@@ -116,7 +116,7 @@ static int l_concat(lua_State *L) {
     steps(L, all - count, count);
     lua_geti(L, 1, i);
     if (!lua_isstring(L, -1)) {
-      luaL_error(L, "invalid value (at index %I) in table for 'concat'", (LUAI_UACINT)i);
+      luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1), (LUAI_UACINT)i);
     }
     luaL_addvalue(&b);
     if (count > 1) luaL_addlstring(&b, gap, gap_size);
