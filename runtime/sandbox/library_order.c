@@ -115,7 +115,7 @@ static void sort_list(lua_State *L, lua_Integer count) {
 
 /* ---- pairs: the keys of the table at 1 ---- */
 
-#define FEW       12   /* keys that are sorted in place: they lie on the stack, where any C function has room for them */
+#define FEW       12   /* keys that are sorted in place: they lie on the stack, where a C function has room for them */
 #define KEY_UNITS 6
 #define PORTION   64   /* keys of an array that are paid at once */
 

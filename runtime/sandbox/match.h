@@ -77,6 +77,7 @@ typedef struct Matcher {
   MatchProgram program;
   const MatchEntry *entry;   /* of the cache, where the program lies; NULL: on the stack */
   const char *pattern;
+  size_t pattern_size;
   int steps, granted;        /* left of what may be used before it is paid */
   MatchCapture captures[MATCH_CAPTURES];
 } Matcher;

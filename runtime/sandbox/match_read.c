@@ -260,12 +260,12 @@ static void read_apart(Matcher *m, lua_State *L, const MatchSets *sets, const ch
 
 /* Takes the program from the cache, or reads it into it; false: it does not fit. Costs
    the script nothing, for addresses decide which patterns share an entry. */
-static bool take(Matcher *m, Sandbox *sandbox, int index, size_t size) {
+static bool take(Matcher *m, Sandbox *sandbox, int index) {
   const char *pattern = m->pattern;
   MatchEntry *entry = &sandbox->cache.entries[((uintptr_t)pattern >> 4) % MATCH_CACHED];
   m->entry = entry;
   if (entry->pattern != pattern) {
-    Reading r = {.at = pattern, .end = pattern + size, .items = entry->items, .room = MATCH_ITEMS,
+    Reading r = {.at = pattern, .end = pattern + m->pattern_size, .items = entry->items, .room = MATCH_ITEMS,
                  .own_sets = entry->sets, .sets_room = MATCH_OWN_SETS, .sets = &sandbox->sets};
     entry->pattern = NULL;
     if (!read_pattern(&r, &entry->program)) return false;
@@ -283,11 +283,11 @@ void match_prepare(Matcher *m, lua_State *L, int index, size_t from) {
   size_t size;
   Sandbox *sandbox = sandbox_of(L);
   m->pattern = lua_tolstring(L, index, &size) + from;
-  size -= from;
+  m->pattern_size = size -= from;
   m->L = L;
   m->steps = m->granted = MATCH_STEPS;
   guard_charge(L, 4 + size / 8);
-  if (size < 3 * MATCH_ITEMS && take(m, sandbox, index, size)) {   /* it seems to fit; reading tells */
+  if (size < 3 * MATCH_ITEMS && take(m, sandbox, index)) {   /* it seems to fit; reading tells */
     lua_pushnil(L);
     return;
   }
@@ -296,8 +296,7 @@ void match_prepare(Matcher *m, lua_State *L, int index, size_t from) {
 }
 
 void match_again(Matcher *m, int index) {
-  if (m->entry == NULL || m->entry->pattern == m->pattern) return;
-  size_t size;
-  const char *whole = lua_tolstring(m->L, index, &size);
-  take(m, sandbox_of(m->L), index, size - (size_t)(m->pattern - whole));
+  if (m->entry == NULL) return;
+  match_spend(m, m->pattern_size / 8);       /* whether it is still there or not */
+  if (m->entry->pattern != m->pattern) take(m, sandbox_of(m->L), index);
 }

@@ -35,6 +35,10 @@ static const Row ROWS[] = {
   {"plain find whose last byte differs, over and over", STOPS,
    "local s, t = ('\\0'):rep(2^21), ('\\0'):rep(2^20) .. '\\1' for i = 1, math.huge do local _ = s:find(t, i % 9,"
    " true) end"},
+  {"plain find of a long text in a short one", STOPS,
+   "local t = ('a'):rep(2^21) while true do local _ = ('x'):find(t) end"},
+  {"plain find of candidates without end", STOPS,
+   "local s = ('ab'):rep(2^20) while true do local _ = s:find('aa', 1, true) end"},
   {"rep of nothing", ENDS, "assert(('').rep('', 10^18 // 1 | 0) == '')"},
   {"rep of nothing with nothing between", ENDS, "assert((''):rep(math.maxinteger, '') == '')"},
   {"rep of a byte", ENDS, "assert(not pcall(string.rep, 'x', math.maxinteger))"},
@@ -58,6 +62,17 @@ static const Row ROWS[] = {
   {"sort with a function without order", STOPS,
    "local t = {} for i = 1, 9999 do t[i] = i end while true do table.sort(t, function() return true end) end"},
   {"sort with a function that never ends", STOPS, "table.sort({1, 2, 3}, function() while true do end end)"},
+  {"sort within a comparison, deeper and deeper", IN_TIME,
+   "local t = {} for i = 1, 50000 do t[i] = i end local function f(a, b) table.sort(t, f) return a < b end"
+   " pcall(table.sort, t, f)"},
+  {"sort within a coroutine within a comparison", IN_TIME,
+   "local t = {} for i = 1, 50000 do t[i] = i end local function f(a, b) coroutine.wrap(table.sort)(t, f) end"
+   " pcall(table.sort, t, f)"},
+  {"gsub with a long template", STOPS,
+   "local s, t = ('a'):rep(2^16), ('x'):rep(2^16) while true do pcall(string.gsub, s, 'a', t) end"},
+  {"gmatch by many patterns at once", STOPS,
+   "local s, f = ('a'):rep(999), {} for i = 1, 99 do f[i] = s:gmatch(('a?'):rep(i % 20 + 1)) end"
+   " while true do for i = 1, 99 do f[i]() end end"},
   {"gsub with a function that never ends", STOPS, "local _ = ('x'):gsub('x', function() while true do end end)"},
 
   /* coroutines */
