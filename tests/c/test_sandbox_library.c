@@ -1,7 +1,7 @@
 /*
 ** What a sandbox writes out itself, beside Lua's own: random calls in both, answers
-** and errors compared; then pairs, whose order is the sandbox's own. SEED=n repeats a
-** run, ROUNDS says how many.
+** and errors compared; then pairs, whose order is the sandbox's own; then what it all
+** costs. SEED=n repeats a run, ROUNDS says how many.
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,8 @@ static const char CALLS[] =
   "local function roll(n) state = state * 6364136223846793005 + 1442695040888963407 return (state >> 33) % n end\n"
   "local function of(list) return list[roll(list.n or #list) + 1] end\n"
   "local texts = { '', 'a', 'Some Text', 'na\\xc3\\xafve\\0x', ('nay '):rep(12) .. 'needle', '12', ' 0x10 ', 12, 1.5,\n"
-  "  ('ab'):rep(9) .. 'abc' }\n"
-  "local needles = { '', 'a', 'needle', 'ab', 'abc', 'e', '\\0x', 'ababababababababababc', 'x', '%a', '2', 'T' }\n"
+  "  ('ab'):rep(9) .. 'abc', 'abca abcb abcc', ('ab'):rep(9) .. 'ac' .. ('ab'):rep(10) .. 'c' }\n"
+  "local needles = { '', 'a', 'needle', 'ab', 'abc', 'e', '\\0x', 'ababababababababababc', 'abcb', 'abcc', 'x', '%a', '2', 'T' }\n"
   "local numbers = { n = 22, 0, 1, -1, 2, 3, -3, 5, 7, 100, -100, math.maxinteger, math.mininteger, 2.0, 2.5, 1e300,\n"
   "  '3', '2.0', 'x', true, nil, nil, {} }\n"
   "local places = { n = 7, 1, -1, 2, 3, nil, nil, 9 }\n"
@@ -203,9 +203,38 @@ static void pairs_cost_the_same_in_any_order(void **state) {
   sandbox_free(sandbox);
 }
 
+/* ---- what it costs ---- */
+
+/* Units at the least, by what is read or written: what is not in time can be told by
+   the clock, but what is not in fuel only so. */
+static const struct { uint64_t fuel; const char *script; } COSTS[] = {
+  {100 * 32768, "local t = ('a'):rep(2^20) for i = 1, 100 do local _ = ('x'):find(t) end"},
+  {100 * 32768, "local s = ('a'):rep(2^20) for i = 1, 100 do local _ = s:find('b', 1, true) end"},
+  {100 * 2000, "local s = ('ab'):rep(1000) for i = 1, 100 do local _ = s:find('aa', 1, true) end"},
+  {1000 * 100, "local _ = ('a'):rep(1000):gsub('a', ('x'):rep(1600))"},
+  {100 * 125, "local s = ('a'):rep(1000) for i = 1, 100 do local _ = s:upper() end"},
+  {10000 * 4, "local t = {} for i = 1, 10000 do t[i] = i end local function no() end no(table.unpack(t))"},
+  {100000 * 4, "local t = {} for i = 1, 10000 do t[i] = i end for i = 1, 10 do table.move(t, 1, 10000, 2, {}) end"},
+  {100 * 1000 * 6, "local t = {} for i = 1, 1000 do t[i] = i end for i = 1, 100 do pairs(t) end"},
+  {100 * 1000 * 6, "local t = {} for i = 1, 1000 do t['k' .. i] = i end for i = 1, 100 do pairs(t) end"},
+  {8192 * 13 * 4, "local t = {} for i = 1, 8192 do t[i] = i * 7 % 8191 end table.sort(t)"},
+};
+
+static void work_is_paid(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof COSTS / sizeof *COSTS; i++) {
+    SandboxConfig config = {.memory_limit = 0};
+    Sandbox *sandbox = sandbox_new(&config);
+    assert_int_equal(run(sandbox, COSTS[i].script), SANDBOX_OK);
+    uint64_t fuel = sandbox_used(sandbox).fuel;
+    if (fuel < COSTS[i].fuel) fail_msg("%s: %llu", COSTS[i].script, (unsigned long long)fuel);
+    sandbox_free(sandbox);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(agrees_on_random_calls), cmocka_unit_test(pairs_in_order),
-    cmocka_unit_test(pairs_cost_the_same_in_any_order)};
+    cmocka_unit_test(pairs_cost_the_same_in_any_order), cmocka_unit_test(work_is_paid)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
