@@ -75,9 +75,12 @@ static void merge(const Key *from, Key *to, size_t first, size_t middle, size_t 
   }
 }
 
-/* `keys` has room for 2 * count; where the sorted ones stand. */
+/* `keys` has room for 2 * count; where the sorted ones stand. What they are long is paid
+   here and in one sum: paid one by one, in Lua's order, it would move the next look at
+   the limits from run to run. */
 static Key *sort_keys(lua_State *L, Key *keys, size_t count, size_t bytes) {
   Key *from = keys, *to = keys + count;
+  guard_charge(L, bytes / 32);
   for (size_t run = 1; run < count; run *= 2) {
     guard_charge(L, count * 2 + bytes / 32);
     for (size_t first = 0; first < count; first += 2 * run) {
@@ -122,29 +125,28 @@ static void sort_list(lua_State *L, lua_Integer count) {
 /* The key on top, the `index`-th of the walk. It is paid when it is met first, so that
    how often a walk begins anew, which depends on Lua's order, costs nothing. */
 static Key meet(lua_State *L, lua_Integer index, lua_Integer *paid) {
-  Key key = key_at(L, -1, index);
-  if (index > *paid) guard_charge(L, KEY_UNITS + key.size / 32);
+  if (index > *paid) guard_charge(L, KEY_UNITS);
   if (index > *paid) *paid = index;
-  return key;
+  return key_at(L, -1, index);
 }
 
-/* Are they 1, 2, 3 ... in Lua's order too? */
+/* Are they 1, 2, 3 ... in Lua's order too? If not, the last portion is left to `meet`. */
 static bool is_array(lua_State *L, lua_Integer *paid) {
   lua_Integer index = 0;
-  bool is = true;
   if (lua_rawlen(L, 1) == 0) return false;
-  for (lua_pushnil(L); is && lua_next(L, 1);) {
+  for (lua_pushnil(L); lua_next(L, 1);) {
     lua_pop(L, 1);
-    is = lua_isinteger(L, -1) && lua_tointeger(L, -1) == index + 1;
-    if (is && ++index - *paid == PORTION) {
-      guard_charge(L, PORTION * KEY_UNITS);
-      *paid = index;
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) != index + 1) {
+      lua_pop(L, 1);
+      return false;
     }
+    if (++index - *paid < PORTION) continue;
+    guard_charge(L, PORTION * KEY_UNITS);
+    *paid = index;
   }
-  if (!is) lua_pop(L, 1);
   guard_charge(L, (uint64_t)(index - *paid) * KEY_UNITS);
   *paid = index;
-  return is;
+  return true;
 }
 
 /* Pushes the list of a few keys in order; false, and nothing, if there are more. */
