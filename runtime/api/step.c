@@ -1,6 +1,11 @@
 /*
-** Steps and events. A step gives each ready task its share of what is left of
-** the budget, in turns, until nothing is ready or nothing is left.
+** Steps and events. A step goes in rounds, in each of which every ready task has
+** its turn and an equal share of what was left when the round began. What tasks
+** that end or ask do not use is shared in the next round, until nothing is ready
+** or nothing is left; then the next step goes on with the task whose turn it is.
+**
+**     left 60 of 60    A 20   B 20   C 5, ends     a round
+**     left 15          A 7    B 8                  another
 */
 #define _DEFAULT_SOURCE 1
 #include <string.h>
@@ -10,10 +15,16 @@
 
 enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
 
-/* What a step may still use. */
+/* Microseconds and fuel, of a step or of one slice; 0: no bound. */
+typedef struct Amount {
+  uint64_t microseconds, fuel;
+} Amount;
+
+/* What a step may use, and how far it has come. */
 typedef struct Budget {
-  uint64_t microseconds, fuel;   /* 0: no bound */
+  Amount all, share;             /* share: of each task in this round */
   uint64_t began, used_fuel;
+  uint32_t waiting;              /* tasks whose turn is still to come in this round */
 } Budget;
 
 static uint64_t now_us(void) {
@@ -22,26 +33,30 @@ static uint64_t now_us(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static uint64_t share_of(uint64_t left, uint32_t ready, uint64_t least) {
-  uint64_t share = left / ready;
-  if (share < least) share = least;
-  return share < left ? share : left;
-}
-
 /* False when it is used up. */
-static bool share_budget(const Budget *budget, uint32_t ready, uint64_t *microseconds, uint64_t *fuel) {
-  *microseconds = *fuel = 0;
-  if (budget->microseconds > 0) {
-    uint64_t used = now_us() - budget->began;
-    if (used >= budget->microseconds) return false;
-    *microseconds = share_of(budget->microseconds - used, ready, SHARE_LEAST_US);
-  }
-  if (budget->fuel > 0) {
-    if (budget->used_fuel >= budget->fuel) return false;
-    *fuel = share_of(budget->fuel - budget->used_fuel, ready, SHARE_LEAST_FUEL);
-  }
+static bool measure_left(const Budget *budget, Amount *left) {
+  *left = (Amount){0, 0};
+  uint64_t spent = budget->all.microseconds > 0 ? now_us() - budget->began : 0;
+  if (spent > 0 && spent >= budget->all.microseconds) return false;
+  if (budget->all.fuel > 0 && budget->used_fuel >= budget->all.fuel) return false;
+  if (budget->all.microseconds > 0) left->microseconds = budget->all.microseconds - spent;
+  if (budget->all.fuel > 0) left->fuel = budget->all.fuel - budget->used_fuel;
   return true;
 }
+
+static uint64_t share_of(uint64_t left, uint32_t tasks, uint64_t least) {
+  uint64_t share = left / tasks;
+  return share > least ? share : least;
+}
+
+static void begin_round(Budget *budget, Amount left, uint32_t ready) {
+  budget->waiting = ready;
+  budget->share = (Amount){.microseconds = share_of(left.microseconds, ready, SHARE_LEAST_US),
+                           .fuel = share_of(left.fuel, ready, SHARE_LEAST_FUEL)};
+}
+
+/* 0 stays 0: no bound. */
+static uint64_t at_most(uint64_t left, uint64_t share) { return left < share ? left : share; }
 
 /* ---- one slice ---- */
 
@@ -74,11 +89,11 @@ static void end_request(ebb_task *task) {
   else task_fail(task, status);
 }
 
-static void run_slice(ebb_task *task, uint64_t microseconds, uint64_t fuel) {
+static void run_slice(ebb_task *task, Amount slice) {
   int results = 0;
   task->branch.fork->callbacks->now = api_now(task->runtime);
   branch_work(&task->branch);
-  TaskState state = task_step(task->task, microseconds, fuel, &results);
+  TaskState state = task_step(task->task, slice.microseconds, slice.fuel, &results);
   branch_rest(&task->branch);
   switch (state) {
     case TASK_MORE: break;
@@ -104,25 +119,38 @@ static ebb_task *take_turn(ebb_runtime *runtime) {
   return task;
 }
 
+/* Gives one task its slice; answers the fuel that it used. */
+static uint64_t run_turn(ebb_task *task, Amount slice) {
+  ebb_runtime *runtime = task->runtime;
+  uint64_t before = task_used(task->task).fuel;
+  run_slice(task, slice);
+  uint64_t after = task->task != NULL ? task_used(task->task).fuel : sandbox_used(runtime->sandbox).fuel;
+  return after > before ? after - before : 0;
+}
+
 static ebb_status step(ebb_runtime *runtime, Budget *budget) {
-  uint64_t microseconds, fuel;
+  Amount left;
   for (;;) {
-    uint32_t ready = count_ready(runtime);
+    bool new_round = budget->waiting == 0;
+    uint32_t ready = new_round ? count_ready(runtime) : budget->waiting;
     if (ready == 0) return EBB_OK;
-    if (!share_budget(budget, ready, &microseconds, &fuel)) return EBB_MORE;
-    ebb_task *task = take_turn(runtime);
-    uint64_t before = task_used(task->task).fuel;
-    run_slice(task, microseconds, fuel);
-    uint64_t after = task->task != NULL ? task_used(task->task).fuel : sandbox_used(runtime->sandbox).fuel;
-    budget->used_fuel += after > before ? after - before : 0;
+    if (!measure_left(budget, &left)) {
+      if (new_round) take_turn(runtime);     /* who comes last has what the others left: another one in each step */
+      return EBB_MORE;
+    }
+    if (new_round) begin_round(budget, left, ready);
+    budget->waiting--;
+    Amount slice = {.microseconds = at_most(left.microseconds, budget->share.microseconds),
+                    .fuel = at_most(left.fuel, budget->share.fuel)};
+    budget->used_fuel += run_turn(take_turn(runtime), slice);
   }
 }
 
 ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) {
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
-  Budget budget = {.microseconds = runtime->config.deterministic ? 0 : microseconds, .fuel = fuel};
-  if (budget.microseconds > 0) budget.began = now_us();
+  Budget budget = {.all = {.microseconds = runtime->config.deterministic ? 0 : microseconds, .fuel = fuel}};
+  if (budget.all.microseconds > 0) budget.began = now_us();
   return api_leave(runtime, step(runtime, &budget));
 }
 

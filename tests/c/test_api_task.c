@@ -229,6 +229,40 @@ static void tasks_fail_one_by_one(void **state) {
   host_close(&host, runtime);
 }
 
+static ebb_status tick(void *user, const char *arguments, size_t size, ebb_sink *result) {
+  (void)arguments, (void)size, (void)result;
+  ++*(int *)user;
+  return EBB_OK;
+}
+
+/* Three that never end, and talk that comes and goes: each step gives each the same,
+   and a short task all that it needs. */
+static void tasks_get_equal_shares(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  char text[60];
+  int counts[3] = {0};
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (int i = 0; i < 3; i++) {
+    snprintf(text, sizeof text, "tick%d", i);
+    must(ebb_register(runtime, text, tick, &counts[i], 100));
+    snprintf(text, sizeof text, "while true do tick%d() end", i);
+    start_script(runtime, chat, text);
+  }
+  for (int step = 1; step <= 40; step++) {
+    if (step % 4 == 0) start_script(runtime, chat, "for i = 1, 500 do local _ = i end");
+    int before[3] = {counts[0], counts[1], counts[2]};
+    assert_int_equal(ebb_step(runtime, 0, 60000), EBB_MORE);
+    for (int i = 0; i < 3; i++) assert_in_range(counts[i] - before[i], 60, 170);
+    if (step % 4 == 0) ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  }
+  for (int i = 1; i < 3; i++) assert_in_range(counts[i], counts[0] - counts[0] / 20, counts[0] + counts[0] / 20);
+  host_close(&host, runtime);
+}
+
 /* Fifty tasks share a step's time; one that never ends does not keep the others from theirs. */
 static void a_step_keeps_its_time(void **state) {
   (void)state;
@@ -261,7 +295,7 @@ int main(void) {
     cmocka_unit_test(a_task_trims_in_slices), cmocka_unit_test(what_was_appended_stays_on_top),
     cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
     cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),
-    cmocka_unit_test(a_step_keeps_its_time),
+    cmocka_unit_test(tasks_get_equal_shares), cmocka_unit_test(a_step_keeps_its_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
