@@ -22,6 +22,8 @@
 #define HEAD           ((size_t)16)
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
+#define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
+#define PART_BIG       ((size_t)256 << 10)
 
 static int64_t system_now(void *user) {
   (void)user;
@@ -288,6 +290,16 @@ static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   return NULL;
 }
 
+/* Does each run of a script allocate this block? Fuel must repeat, and what the
+   collector has come by until then does not: that goes by addresses. So a short
+   string, which Lua finds again unless it was collected, is not charged, nor are the
+   parts of objects: stacks, which collecting shrinks, and those of tables, which
+   cost the instructions that fill them. Unless they are big. */
+static bool is_in_each_run(bool new_object, int kind, size_t size) {
+  if (!new_object) return size >= PART_BIG;
+  return kind != LUA_TSTRING || size > STRING_SHORT;
+}
+
 static void charge_memory(Sandbox *sandbox, size_t size) {
   if (sandbox->current == NULL || !holds(sandbox, GUARD_BYTES)) return;
   sandbox->credit -= 2 + (int64_t)(size / 64);
@@ -343,7 +355,7 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
       return refuse(sandbox, new_size, false);
     }
   }
-  charge_memory(sandbox, new_size);
+  if (is_in_each_run(block == NULL && kind != 0, kind, new_size)) charge_memory(sandbox, new_size);
   void *made = resize(sandbox, block, old_size, new_size, kind);
   if (made == NULL) return refuse(sandbox, new_size, true);
   sandbox->memory_used += new_size - old_size;

@@ -11,7 +11,7 @@
 ** memory; whatever it catches, it cannot catch that.
 **
 ** Fuel is counted in units of about one VM instruction (5 ns): the VM's own
-** instructions by a count hook, the bytes of memory by the allocator, the rest
+** instructions by a count hook, the bytes of new objects by the allocator, the rest
 ** by every C function that a script can call (guard_charge). Fuel repeats from
 ** run to run, time does not: give fuel where results must repeat, and a
 ** deadline as the safety net.

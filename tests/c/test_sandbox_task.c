@@ -235,7 +235,7 @@ static void errors_keep_their_words(void **state) {
 
 typedef struct Failing {
   long left;                 /* allocations until it fails, from then on */
-  long blocks;
+  long blocks, freed;
 } Failing;
 
 static void *failing_allocate(void *user, void *block, size_t old_size, size_t new_size) {
@@ -243,6 +243,7 @@ static void *failing_allocate(void *user, void *block, size_t old_size, size_t n
   (void)old_size;
   if (new_size == 0) {
     failing->blocks -= block != NULL;
+    failing->freed += block != NULL;
     free(block);
     return NULL;
   }
@@ -289,12 +290,99 @@ static void memory_may_fail_anywhere(void **state) {
   }
 }
 
+/* ---- garbage ---- */
+
+/* Steps of 700 to the end, with or without a whole collection between two; answers the fuel. */
+static uint64_t fuel_of_rounds(bool collecting, int *steps) {
+  Sandbox *sandbox = new_sandbox();
+  Task *task = start_task(sandbox,
+                          "local function deep(n) if n > 0 then return 1 + deep(n - 1) end return 0 end\n"
+                          "for round = 1, 40 do\n"
+                          "  deep(round * 7)\n"
+                          "  local t = {}\n"
+                          "  for i = 1, 50 do t['key' .. i] = { i } end\n"
+                          "  coroutine.wrap(function() deep(20) end)()\n"
+                          "  for k, v in pairs(t) do t[k] = ('%s.'):format(k) end\n"
+                          "end",
+                          NULL);
+  for (*steps = 1; task_step(task, 0, 700, NULL) == TASK_MORE; ++*steps) {
+    if (collecting) lua_gc(sandbox_state(sandbox), LUA_GCCOLLECT);
+  }
+  if (task_end(task) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  uint64_t fuel = task_used(task).fuel;
+  sandbox_free(sandbox);
+  return fuel;
+}
+
+static void fuel_does_not_depend_on_collections(void **state) {
+  (void)state;
+  int steps[2];
+  uint64_t fuel = fuel_of_rounds(false, &steps[0]);
+  assert_int_equal(fuel_of_rounds(true, &steps[1]), fuel);
+  assert_int_equal(steps[1], steps[0]);
+  assert_true(steps[0] > 40);
+}
+
+/* 60,000 dead tables are freed bit by bit by whoever allocates next, and in no slice
+   many more than it deserves: Lua's own pace frees them all in one. */
+static void no_slice_pays_for_all_garbage(void **state) {
+  (void)state;
+  Failing counting = {.left = INT32_MAX};
+  SandboxConfig config = {.memory = {failing_allocate, &counting}};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  Task *task = start_task(sandbox, "local t = {} for i = 1, 60000 do t[i] = {} end", NULL);
+  int steps, results;
+  assert_int_equal(run_task(task, 0, &steps, &results), TASK_DONE);
+  task_free(task);
+  task = start_task(sandbox, "for i = 1, 100000 do local _ = {} end", NULL);
+  long most = 0, all = 0;
+  TaskState now;
+  do {
+    counting.freed = 0;
+    now = task_step(task, 0, 1000, &results);
+    if (counting.freed > most) most = counting.freed;
+    all += counting.freed;
+  } while (now == TASK_MORE);
+  assert_int_equal(now, TASK_DONE);
+  assert_true(all > 100000);
+  if (most > 8000) fail_msg("one slice freed %ld of %ld blocks", most, all);
+  task_free(task);
+  sandbox_free(sandbox);
+  assert_int_equal(counting.blocks, 0);
+}
+
+/* Which must not mean that garbage piles up, however much a script throws away. */
+static void garbage_does_not_pile_up(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  const SandboxLimits limits = {.fuel = SANDBOX_FUEL};
+  Task *task = start_task(sandbox,
+                          "local kept = {}\n"
+                          "for i = 1, 20000 do kept[i] = { i, tostring(i), n = i } end\n"
+                          "for i = 1, 600000 do kept[i % 20000 + 1] = { i, tostring(i), n = i } end",
+                          &limits);
+  size_t live = 0, most = 0;
+  for (int steps = 0; task_step(task, 0, 50000, NULL) == TASK_MORE; steps++) {
+    size_t used = sandbox_memory_used(sandbox);
+    if (used > most) most = used;
+    if (steps != 40) continue;
+    lua_gc(sandbox_state(sandbox), LUA_GCCOLLECT);
+    live = sandbox_memory_used(sandbox);
+  }
+  assert_int_equal(task_end(task), SANDBOX_OK);
+  assert_true(live > 2000000);
+  if (most > 2 * live + live / 4) fail_msg("%zu bytes in use, where %zu live", most, live);
+  sandbox_free(sandbox);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(slices_pass_through_all_that_nests), cmocka_unit_test(a_slice_of_time_ends),
     cmocka_unit_test(requests_are_answered), cmocka_unit_test(fuel_repeats),
     cmocka_unit_test(fuel_ends_a_script_at_its_unit), cmocka_unit_test(cancelling_stops_what_runs_next_too),
     cmocka_unit_test(a_task_in_mid_run_is_dropped), cmocka_unit_test(errors_keep_their_words),
-    cmocka_unit_test(memory_may_fail_anywhere)};
+    cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(no_slice_pays_for_all_garbage),
+    cmocka_unit_test(garbage_does_not_pile_up), cmocka_unit_test(fuel_does_not_depend_on_collections)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
