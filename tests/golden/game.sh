@@ -62,6 +62,7 @@ ok "one that never ends fails, once" "$(number "$report" failed)" 1
 ok "one that is none is refused" "$(number "$report" refused)" 1
 ok "no frame is lost to them" "$(lost "$report")" 0
 if [ "$frames" -ge 10000 ]; then
+  holds "frames of 1,000 above 1.2 ms, with bad policies, by fuel" "$(slow "$report") <= $long / 1000"
   report=$(game --frames "$frames" "${bad[@]}")
   show "$report"
   holds "frames of 1,000 above 1.2 ms, with bad policies" "$(slow "$report") <= $frames / 1000"

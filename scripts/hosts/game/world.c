@@ -5,7 +5,7 @@
 
 enum {
   BUDGET = 500,              /* tokens that a chat may have; a trim leaves two thirds */
-  FRAME_FUEL = 120000,       /* of a frame where nothing may depend on the machine: below 1 ms */
+  FRAME_FUEL = 60000,        /* of a frame where nothing may depend on the machine: some 0.3 to 0.9 ms */
   TASK_FUEL = 20000000       /* of one talk or trim: some 100 ms, over as many frames */
 };
 
