@@ -62,9 +62,23 @@ static int l_utf8_char(lua_State *L) {
   return library_stock(L);
 }
 
+/* The iterator of codes, which skips as many continuation bytes as there are. */
+static int next_code(lua_State *L) {
+  size_t size;
+  const char *s = luaL_checklstring(L, 1, &size);
+  lua_Unsigned from = (lua_Unsigned)lua_tointeger(L, 2), at = from;
+  while (at < size && ((unsigned char)s[at] & 0xC0) == 0x80) at++;
+  guard_charge(L, 2 + (at - from) / 4);
+  return library_stock(L);
+}
+
 static int l_utf8_codes(lua_State *L) {
   guard_charge(L, 2);
-  return library_stock(L);
+  int count = library_stock(L);              /* iterator text 0 */
+  lua_pushvalue(L, -count);
+  lua_pushcclosure(L, next_code, 1);
+  lua_replace(L, -count - 1);
+  return count;
 }
 
 static void open_utf8(lua_State *L, int stock) {

@@ -106,6 +106,7 @@ static int l_setmetatable(lua_State *L) {
 static int l_rawequal(lua_State *L) {
   luaL_checkany(L, 1);
   luaL_checkany(L, 2);
+  if (lua_type(L, 1) == LUA_TSTRING) guard_charge(L, 1 + lua_rawlen(L, 1) / 32);
   lua_pushboolean(L, lua_rawequal(L, 1, 2));
   return 1;
 }
