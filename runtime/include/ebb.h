@@ -150,7 +150,10 @@ typedef struct ebb_config {
   ebb_status (*read)(void *user, const char *name, ebb_sink *sink);
   uint64_t seed;             /* of random numbers in scripts: the same seed, the same numbers */
   /* Not 0: nothing depends on how fast the machine is. Only fuel ends a slice or
-     a script, and only clock_ms tells the time, which must be given. */
+     a script, and only clock_ms tells the time, which must be given. Fuel counts
+     instructions as usual ones: a script that means harm finds ones that take a
+     thousand times as long (long strings compared), and then only ebb_cancel
+     from another thread ends it sooner. */
   int deterministic;
   size_t memory_limit;       /* bytes that the runtime may hold in all; 0: no limit */
   size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB */

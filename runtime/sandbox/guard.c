@@ -9,6 +9,13 @@
 ** freed, blocks from STRING_BIG on carry their kind in front:
 **
 **      | kind, 16 bytes | what Lua sees ...
+**
+** Tables have the same weakness. Numbers as keys are hashed by their remainder,
+** so a script can have all of them in one chain; and when the table grows, each
+** is sought along it before it is put in: 5 s for 65,536 of them, in one
+** instruction. A table may grow as far as that, at its worst, takes no longer
+** than the deadline. The hash part is known by its size, 24 bytes for each of 2^n
+** keys, and by the half of it that is there already.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -20,6 +27,11 @@
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
 #define HEAD           ((size_t)16)
+#define KEY_BYTES      ((size_t)24)   /* a key and its value in a hash part */
+#define KEYS_LEAST     ((size_t)8192) /* may always be: 20 ms */
+#define GROWTH_UNIT    2800           /* keys * keys that are rehashed in a microsecond, at worst */
+#define UNIT_PER_US    200            /* fuel */
+#define KIND_HASH      (-1)
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
@@ -280,6 +292,20 @@ static void note_string(Sandbox *sandbox, size_t size, int change) {
   if (sooner && sandbox->current != NULL && !sandbox->armed) set_hook(sandbox->current, sandbox->hook_count);
 }
 
+/* Keys of the hash part that a block of this size may be; 0: it is none. */
+static size_t keys_of(size_t size) {
+  size_t keys = size / KEY_BYTES;
+  return size % KEY_BYTES == 0 && keys >= KEYS_LEAST && (keys & (keys - 1)) == 0 ? keys : 0;
+}
+
+/* May a table grow to so many keys? */
+static bool may_grow(const Sandbox *sandbox, size_t keys) {
+  const SandboxLimits *limits = &sandbox->limits;
+  if (sandbox->current == NULL || keys <= KEYS_LEAST || sandbox->hashes[class_of(keys) - 1] == 0) return true;
+  uint64_t time = limits->microseconds != 0 ? limits->microseconds : limits->fuel / UNIT_PER_US;
+  return time == 0 || (uint64_t)keys * keys / GROWTH_UNIT <= time || !holds(sandbox, GUARD_GROWTH);
+}
+
 static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   sandbox->reached_memory = !by_host;
   sandbox->refused_size = size;
@@ -331,35 +357,52 @@ static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_s
   return base + new_head;
 }
 
+static int kind_of(const char *block, size_t size) {
+  size_t head = head_of(size);
+  return block != NULL && head != 0 ? *(const int *)(const void *)(block - head) : 0;
+}
+
+/* A block of Lua's came (+1) or went (-1). */
+static void note_block(Sandbox *sandbox, size_t size, int kind, int change) {
+  if (kind == LUA_TSTRING) note_string(sandbox, size, change);
+  if (kind == KIND_HASH) sandbox->hashes[class_of(keys_of(size))] += (uint32_t)change;
+}
+
 static void *release(Sandbox *sandbox, char *block, size_t size) {
   if (block == NULL) return NULL;
   size_t head = head_of(size);
-  if (head != 0 && *(int *)(void *)(block - head) == LUA_TSTRING) note_string(sandbox, size, -1);
+  note_block(sandbox, size, kind_of(block, size), -1);
   sandbox->memory_used -= size;
   sandbox->memory.allocate(sandbox->memory.user, block - head, size + head, 0);
   return NULL;
 }
 
-/* For a new block Lua hands over the kind of what it is for as the old size. */
+/* For a new block Lua hands over the kind of what it is for as the old size; a
+   string is never resized. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Sandbox *sandbox = user;
   int kind = block == NULL ? (int)old_size : 0;
   if (block == NULL) old_size = 0;
   if (new_size == 0) return release(sandbox, block, old_size);
+  if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
+  sandbox->refused_growth = kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size));
   if (new_size > old_size) {
     size_t more = new_size - old_size;
-    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) {
+    if (sandbox->refused_growth ||
+        (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK))) {
       return refuse(sandbox, new_size, false);
     }
     if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) {
       return refuse(sandbox, new_size, false);
     }
   }
-  if (is_in_each_run(block == NULL && kind != 0, kind, new_size)) charge_memory(sandbox, new_size);
+  if (is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
+  int old_kind = kind_of(block, old_size);
   void *made = resize(sandbox, block, old_size, new_size, kind);
   if (made == NULL) return refuse(sandbox, new_size, true);
   sandbox->memory_used += new_size - old_size;
-  if (kind == LUA_TSTRING && new_size >= STRING_BIG) note_string(sandbox, new_size, 1);
+  note_block(sandbox, old_size, old_kind, -1);
+  if (kind != LUA_TSTRING || new_size >= STRING_BIG) note_block(sandbox, new_size, kind, 1);
   return made;
 }
 

@@ -55,7 +55,8 @@ typedef enum Guard {
   GUARD_DEPTH = 1 << 14,     /* of close */
   GUARD_PARSE = 1 << 15,     /* what makes the parser quadratic */
   GUARD_CONVERT = 1 << 16,   /* error objects are not asked for their text */
-  GUARD_ORDER = 1 << 17      /* pairs in order */
+  GUARD_ORDER = 1 << 17,     /* pairs in order */
+  GUARD_GROWTH = 1 << 18     /* how far tables grow */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -76,6 +77,7 @@ struct Sandbox {
   size_t memory_limit, block_limit, memory_used;
   size_t held;               /* of memory_used: bytes elsewhere, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
+  bool refused_growth;       /* it was a table that would take too long to grow */
   bool reached_memory;       /* in this call: it was the limit, not the host's allocator, that refused it */
   SandboxConfig config;
   atomic_bool cancelled;
@@ -98,6 +100,7 @@ struct Sandbox {
 
   int hook_count;            /* what the longest string allows */
   uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
+  uint32_t hashes[STRING_CLASSES];    /* living hash parts with room for 2^i keys */
 
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
@@ -182,6 +185,19 @@ void library_sort(lua_State *L);
 
 /* As luaL_loadbufferx with mode "t", with caps; pushes the chunk or a message. */
 int  load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode);
+
+/* ---- source.c ---- */
+
+#define SOURCE_JUMPS_MAX 5000                /* 35 ms */
+#define SOURCE_LOOKS_MAX (UINT64_C(50) << 20)   /* 1 ns each */
+
+typedef struct SourceCost {
+  uint64_t jumps;            /* words that jump, and labels */
+  uint64_t looks;            /* comparisons with names, at most; not counted on above the maximum */
+} SourceCost;
+
+/* What a text costs the parser beside its bytes. */
+SourceCost source_cost(const char *text, size_t size);
 
 /* ---- tasks (task.c) ---- */
 

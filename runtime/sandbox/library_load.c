@@ -1,41 +1,13 @@
 /*
-** load and require: text only, capped, from the host's loader only.
-**
-** The parser cannot be interrupted, and parts of it are quadratic: each `and`,
-** `or` and `elseif` walks through the jumps of its chain, each break and goto
-** through those that wait: 100,000 of them took Lua 14 s. No person writes
-** thousands; they are counted before parsing, wherever they stand.
+** load and require: text only, capped (source.c), from the host's loader only.
 */
 #include <string.h>
 
 #include "sandbox/inside.h"
 
-#define JUMPS_MAX       5000   /* of all these words together: 35 ms */
 #define UNITS_PER_BYTE  8      /* parsing: 40 ns */
+#define LOOKS_PER_UNIT  4
 #define MODULE_NAME_MAX 120
-
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool is_jump(const char *word, size_t size) {
-  static const char *const words[] = {"and", "or", "elseif", "break", "goto"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0) return true;
-  }
-  return false;
-}
-
-static uint64_t count_jumps(const char *text, size_t size) {
-  uint64_t count = 0;
-  for (const char *at = text, *end = text + size; at < end;) {
-    const char *word = at;
-    while (at < end && is_word(*at)) at++;
-    if (at == word) at++;
-    else count += is_jump(word, (size_t)(at - word));
-  }
-  return count;
-}
 
 /* Pushes a message for a text that the parser would choke on; charges others. */
 static bool is_too_much(lua_State *L, const char *text, size_t size, const char *name) {
@@ -45,12 +17,17 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
   }
   guard_charge(L, (uint64_t)size * UNITS_PER_BYTE);
   if (!holds(sandbox_of(L), GUARD_PARSE)) return false;
-  uint64_t jumps = count_jumps(text, size);
-  if (jumps > JUMPS_MAX) {
-    lua_pushfstring(L, "%s: more than %d times and, or, elseif, break, goto in one source", name, JUMPS_MAX);
+  SourceCost cost = source_cost(text, size);
+  if (cost.jumps > SOURCE_JUMPS_MAX) {
+    lua_pushfstring(L, "%s: more than %d times and, or, elseif, break, goto or :: in one source", name,
+                    SOURCE_JUMPS_MAX);
     return true;
   }
-  guard_charge(L, jumps * jumps / 4);
+  if (cost.looks > SOURCE_LOOKS_MAX) {
+    lua_pushfstring(L, "%s: too many names within functions within functions", name);
+    return true;
+  }
+  guard_charge(L, cost.jumps * cost.jumps / 4 + cost.looks / LOOKS_PER_UNIT);
   return false;
 }
 
@@ -113,6 +90,10 @@ static int l_load(lua_State *L) {
 }
 
 /* ---- require ---- */
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 /* Letters, digits, _ and -, with single dots within: no path can be said. */
 static bool is_module_name(const char *name, size_t size) {

@@ -187,6 +187,8 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
 static void describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   if (!sandbox->reached_memory) {
     snprintf(text, size, "not enough memory");
+  } else if (sandbox->refused_growth) {
+    snprintf(text, size, "a table has too many keys for the time that the script may take");
   } else if (sandbox->refused_size > sandbox->block_limit) {
     snprintf(text, size, "not enough memory: one block of %zu bytes; %zu are allowed", sandbox->refused_size,
              sandbox->block_limit);

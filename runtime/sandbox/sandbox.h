@@ -21,7 +21,12 @@
 ** to the lua_State itself may raise (for want of memory) and belongs into
 ** sandbox_run. The C stack needs 1 MiB (say 2).
 **
-** Not promised: safety from bugs in the Lua VM.
+** Not promised: safety from bugs in the Lua VM, and that what one of its
+** instructions does at worst fits into the fuel of one: strings of megabytes that
+** are compared, keys that fall into one chain, chains of __index. The deadline
+** ends those, and sandbox_cancel. Neither ends a step of the collector, and a
+** chain of weak keys (__mode "k") takes that the square of its length: 60,000 of
+** them, 10 s. For scripts that mean harm there are processes (host/isolate.c).
 **
 ** The binding opens in a sandbox (luaopen_ebb_core within sandbox_run): its
 ** functions are charged there, and those that reach files refuse. The other way

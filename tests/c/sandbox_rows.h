@@ -156,6 +156,8 @@ static const Row ROWS[] = {
   {"byte in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = s:byte(1, -1) end"},
   {"format %q in a loop", STOPS, "local s = ('\\0'):rep(3 * 10^5) while true do pcall(string.format, '%q', s) end"},
   {"utf8.len in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = utf8.len(s) end"},
+  {"a step of utf8.codes over bytes that are none", STOPS,
+   "local s = 'x' .. ('\\x80'):rep(4 * 10^6) local f = utf8.codes(s) while true do pcall(f, s, 1) end"},
   {"utf8.codepoint in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = utf8.codepoint(s, 1, -1)"
     " end"},
   {"utf8.offset in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = utf8.offset(s, 999999) end"},
@@ -186,11 +188,21 @@ static const Row ROWS[] = {
   {"rawequal on long strings", STOPS,
    "local a, b = ('x'):rep(4 * 10^6), ('x'):rep(4 * 10^6) while true do local _ = rawequal(a, b) end"},
   {"tonumber on long strings", STOPS, "local s = (' '):rep(4 * 10^6) while true do local _ = tonumber(s, 36) end"},
+  {"integer keys in one chain", IN_TIME,
+   "local t, m = {}, (1 << 17) - 1 for i = 1, 70000 do t[i * m] = true end"},
+  {"float keys in one chain", IN_TIME,
+   "local t, m = {}, (1 << 17) - 1 for i = 1, 70000 do t[i * m + 0.0] = true t[i * 2.0^70] = true end"},
+  {"integer keys in one chain, smaller", IN_TIME,
+   "while true do local t, m = {}, (1 << 14) - 1 for i = 1, 16000 do t[i * m] = true end end"},
+  {"a walk along a chain of keys", STOPS,
+   "local t, m = {}, (1 << 13) - 1 for i = 1, 8000 do t[i * m] = true end while true do local _ = t[-m] end"},
+  {"a chain of __index", STOPS,
+   "local t = {} for i = 1, 1900 do t = setmetatable({}, {__index = t}) end while true do local _ = t.x end"},
   {"next over an emptied table", STOPS,
    "local t = {} for i = 1, 200000 do t[i] = i end for i = 1, 200000 do t[i] = nil end"
    " while true do local _ = next(t) end"},
   {"pairs over a big table", STOPS,
-   "local t = {} for i = 1, 50000 do t['k' .. i] = i end while true do for _ in pairs(t) do break end end"},
+   "local t = {} for i = 1, 8000 do t['k' .. i] = i end while true do for _ in pairs(t) do break end end"},
 
   /* the collector */
   {"collectgarbage in a loop", ENDS, "for _, what in ipairs { 'collect', 'step', 'stop', 'generational', 'setpause'"
@@ -215,6 +227,21 @@ static const Row ROWS[] = {
   {"labels and gotos", IN_TIME,
    "local t = {} for i = 1, 30000 do t[i] = 'goto a' .. i end for i = 1, 30000 do t[#t + 1] = '::a' .. i .. '::' end"
    " load(table.concat(t, ' '))"},
+  {"labels between statements", STOPS,
+   "local t = {} for i = 1, 32000 do t[i] = '::a' .. i .. ':: x = 1' end local s = table.concat(t, ' ')"
+   " while true do load(s) end"},
+  {"names sought through nested functions", IN_TIME,
+   "local names = 'local a' for i = 1, 180 do names = names .. ',a' .. i end"
+   " local s = ('local function f() ' .. names .. ' '):rep(150) .. ('x = x '):rep(50000) .. ('end '):rep(150)"
+   " load(s) load('--[[' .. s .. ']]' .. s)"},
+  {"names sought behind strings and comments", IN_TIME,
+   "local names = '' for i = 1, 180 do names = names .. ',a' .. i end"
+   " local s = ('local function f() local a' .. names .. ' = [==[ end ]] ]==], \\'end\\\\\\'end\\' --end\\n'):rep(150)"
+   " load(s .. ('x = x '):rep(50000) .. ('end '):rep(150))"},
+  {"names sought among borrowed ones", IN_TIME,
+   "local names, uses = 'local a', '' for i = 1, 180 do names = names .. ',a' .. i uses = uses .. 'a' .. i .. ' = 1 '"
+   " end"
+   " load(names .. ' ' .. ('local function f() ' .. uses):rep(150) .. ('x = x '):rep(50000) .. ('end '):rep(150))"},
   {"breaks", IN_TIME, "load('while x do ' .. ('if y then break end '):rep(30000) .. 'end')"},
   {"elseif chains", IN_TIME, "load('if x then ' .. ('elseif x then '):rep(60000) .. 'end')"},
   {"chains of and", IN_TIME, "load('return ' .. ('x and '):rep(100000) .. 'x')"},

@@ -1,7 +1,8 @@
 /*
 ** Threats against a sandbox: each in the main chunk, in a coroutine, in a
 ** metamethod and behind pcall; it stops within twice its deadline, and the next
-** script runs. Then each guard is switched off, and its threat gets through.
+** script runs. Those of them that are made of C functions stop by their fuel as
+** well. Then each guard is switched off, and its threat gets through.
 **
 ** The sandbox's clock is the processor time of this process, so that a busy
 ** machine does not fail the test.
@@ -122,6 +123,45 @@ static void threats_stop_in_time(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* ---- by fuel alone ---- */
+
+#define FUEL       2000000            /* 10 ms of usual instructions */
+#define FUEL_LATE  (5 * DEADLINE)
+
+/* Their work is in Lua's own instructions, or in finding the first field of an
+   emptied table, whose size nobody tells: only a deadline sees it. */
+static const char *const UNSEEN[] = {
+  "varargs in a loop", "== on equal long strings", "< on equal long strings", "< on long strings of zeros",
+  "< on many strings of zeros of middle length", "a walk along a chain of keys", "a chain of __index",
+  "next over an emptied table"};
+
+static bool is_seen(const Row *row) {
+  for (size_t i = 0; i < sizeof UNSEEN / sizeof *UNSEEN; i++) {
+    if (strcmp(row->threat, UNSEEN[i]) == 0) return false;
+  }
+  return row->expected == STOPS;
+}
+
+static void fuel_alone_stops_functions(void **state) {
+  (void)state;
+  int wrong = 0;
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    if (!is_seen(&ROWS[i])) continue;
+    Sandbox *sandbox = new_sandbox(0);
+    assert_int_equal(sandbox_run(sandbox, make_old, NULL), SANDBOX_OK);
+    SandboxLimits limits = {.fuel = FUEL, .microseconds = 20 * DEADLINE};   /* lest the test hangs */
+    int64_t before = processor_time(NULL);
+    SandboxEnd end = run(sandbox, ROWS[i].script, &limits);
+    int64_t spent = processor_time(NULL) - before;
+    if (end != SANDBOX_FUEL_OUT || spent > FUEL_LATE) {
+      printf("%-45s %6.1f ms %s\n", ROWS[i].threat, (double)spent / 1000, sandbox_message(sandbox));
+      wrong++;
+    }
+    sandbox_free(sandbox);
+  }
+  assert_int_equal(wrong, 0);
+}
+
 /* ---- each guard switched off ---- */
 
 /* With the guard it ends well: in time, by its fuel if some is given, and not by an
@@ -160,6 +200,10 @@ static const Off OFFS[] = {
    " function() if t[i - 1] then coroutine.close(t[i - 1]) end end}) coroutine.yield() end) coroutine.resume(t[i]) end"
    " pcall(coroutine.close, t[#t])"},
   {GUARD_PARSE, 0, "pcall(load, 'return ' .. ('x and '):rep(100000) .. 'x')"},
+  {GUARD_PARSE, 0,
+   "local names = 'local a' for i = 1, 180 do names = names .. ',a' .. i end"
+   " load(('local function f() ' .. names .. ' '):rep(150) .. ('x = x '):rep(50000) .. ('end '):rep(150))"},
+  {GUARD_GROWTH, 0, "local t, m = {}, (1 << 16) - 1 for i = 1, 33000 do t[i * m] = true end"},
   {GUARD_CONVERT, 0, "error(setmetatable({}, {__tostring = function() while true do end end}))"},
   {GUARD_ORDER, 0,
    "for round = 1, 99 do local t, last = {}, '' for i = 1, 99 do t['k' .. i] = i end"
@@ -220,6 +264,8 @@ static void each_guard_is_needed(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(threats_stop_in_time), cmocka_unit_test(each_guard_is_needed)};
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(threats_stop_in_time), cmocka_unit_test(fuel_alone_stops_functions),
+    cmocka_unit_test(each_guard_is_needed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
