@@ -125,6 +125,12 @@ end
 
 ---- Counting ----
 
+---@param encoding string
+---@return boolean
+function models.is_estimator(encoding)
+  return ESTIMATORS[encoding] ~= nil
+end
+
 --- An exact encoding asked for by name must not become an estimate in silence.
 local function refuse_encoding(encoding)
   local names = suggest.names(ESTIMATORS)

@@ -151,23 +151,47 @@ static int l_recount(lua_State *L) {
   return status == STATUS_OK ? 0 : bind_raise_edit(L, 1, status, "recount");
 }
 
-/* text(conversation, text) -> tokens of a plain text by the conversation's counter, trust | nil, message, code */
+/* Pushes the text with U+FFFD in the place of what is no UTF-8. */
+static Text push_mended(lua_State *L, Text text) {
+  const char *at = text.bytes, *end = text.bytes + text.size;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (;;) {
+    size_t valid = utf8_check(at, (size_t)(end - at));
+    luaL_addlstring(&b, at, valid);
+    at += valid;
+    if (at == end) break;
+    luaL_addstring(&b, "\xEF\xBF\xBD");
+    at += utf8_bad(at, end);
+  }
+  luaL_pushresult(&b);
+  return bind_text(L, -1);
+}
+
+/* text(conversation, text, lenient) -> tokens of a plain text by the conversation's
+   counter, trust, the first byte that was mended or nil | nil, message, code */
 static int l_text(lua_State *L) {
   const Counter *counter = conversation_counter(bind_check_conversation(L, 1)->conversation);
   Tally tally = tally_start(counter);
   Cost cost;
   Text text = bind_text(L, 2);
   size_t valid = utf8_check(text.bytes, text.size);
-  if (valid < text.size) {
+  bool mended = valid < text.size && lua_toboolean(L, 3);
+  if (valid < text.size && !mended) {
     const char *why = lua_pushfstring(L, "byte %I: expected UTF-8", (lua_Integer)valid + 1);
     return bind_refuse(L, status_code(STATUS_ENCODING), why);
   }
-  tally_text(&tally, text);
+  tally_text(&tally, mended ? push_mended(L, text) : text);
   Status status = tally_end(&tally, &cost);
+  if (status == STATUS_LIMIT) {
+    return bind_refuse(L, status_code(status), "the expression of its vocabulary takes too long for it");
+  }
   if (status != STATUS_OK) return bind_raise_status(L, status, "text");
   lua_pushinteger(L, cost.tokens);
   lua_pushstring(L, trust_name(counter->tokenizer != NULL ? TRUST_EXACT : TRUST_ESTIMATED));
-  return 2;
+  if (mended) lua_pushinteger(L, (lua_Integer)valid + 1);
+  else lua_pushnil(L);
+  return 3;
 }
 
 /* conversation:encoding() -> the name of what counts | nil for the caller's own counter */
@@ -234,7 +258,7 @@ void bind_open_counter(lua_State *L) {
   static const BindMethod functions[] = {
     {"count", l_count, "list options"},
     {"recount", l_recount, "conversation options"},
-    {"text", l_text, "conversation text"},
+    {"text", l_text, "conversation text lenient"},
     {"calibrated", l_calibrated, "conversation tokens"},
     {"plain", l_plain, "conversation budget"},
     {NULL, NULL, NULL},

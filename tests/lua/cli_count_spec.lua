@@ -90,4 +90,15 @@ describe("the command", function()
     contains("two.bad: byte 3: expected UTF-8",
       fails(command.REFUSED, "count --text " .. command.file("two.bad", "ab\xC0")))
   end)
+
+  it("mends texts that are no UTF-8 when it may, and refuses what means nothing for texts", function()
+    local path = command.file("some.bad", "ab\xC0\xE4\xBD!")
+    local result = command.ebb(("count --text --lenient --encoding bytes4 %s"):format(path))
+    assert.equal(3, result.status)
+    contains("some.bad: warning: byte 3: no UTF-8", result.err)
+    contains("3  estimated", result.out)   -- ab, twice U+FFFD, !: 9 bytes
+    assert.equal("", select(2, does(("count --text --lenient --encoding bytes4 %s"):format(command.file("a.txt", "a")))))
+    contains("--role-map and --text", fails(command.USAGE, "count --text --role-map a=user " .. path))
+    contains("--max-message and --text", fails(command.USAGE, "count --text --max-message 5 " .. path))
+  end)
 end)

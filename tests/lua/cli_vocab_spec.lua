@@ -33,6 +33,19 @@ describe("ebb vocab", function()
     assert.equal("4\n", (command.does("run " .. path_of "use.lua")))
   end)
 
+  it("refuses the names of estimators, which would never be asked", function()
+    local err = fails(command.USAGE, ("vocab import %s --pattern gpt2 --name cjk"):format(path_of "small.tiktoken"))
+    contains("'cjk' is the name of an estimator", err)
+  end)
+
+  it("counts no text whose expression takes too long, by its name", function()
+    local asked = ("vocab import %s --name slow --pattern '(a+)+$'"):format(path_of "small.tiktoken")
+    command.does(asked)
+    file("long.txt", ("a"):rep(100000) .. "b")
+    contains("long.txt: the expression of its vocabulary takes too long for it",
+      fails(command.REFUSED, "count --text --encoding slow " .. path_of "long.txt"))
+  end)
+
   it("looks into EBB_VOCAB_PATH first", function()
     import("-o " .. path_of "other.vocab")
     command.EBB = ("XDG_DATA_HOME=%s EBB_VOCAB_PATH=%s %s"):format(path_of "home", command.folder, ebb)

@@ -69,12 +69,18 @@ local function count_conversation(given, path)
   }
 end
 
+local function tell_mended(path, first)
+  terminal.say(("%s: warning: byte %d: no UTF-8; U+FFFD stands for it, and for all such bytes"):format(path, first))
+  failure.lenient = true
+end
+
 local function count_text(given, path)
   local chat = failure.typed(ebb.conversation, { model = given.model, encoding = given.encoding })
   local content = failure.check(core.read_file(path, given.max_file or TEXT_MAX))
   options.tell_stand_in(chat, given)
-  local tokens, trust, code = core.counter.text(chat, content)
-  if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), code) end
+  local tokens, trust, third = core.counter.text(chat, content, given.lenient)
+  if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), third) end
+  if third then tell_mended(path, third) end
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
   }
@@ -132,10 +138,17 @@ local function as_table(results)
   return grid.render(columns, rows, math.maxinteger)
 end
 
+--- What has a meaning for messages only.
+local function check_text(given)
+  if given.by then failure.usage(("--by %s and --text do not go together"):format(given.by)) end
+  if given.max_message then failure.usage "--max-message and --text do not go together" end
+  if given.role_map and given.role_map[1] then failure.usage "--role-map and --text do not go together" end
+end
+
 function count.run(given)
   local files = given.files[1] and given.files or { options.path(nil) }
   model_file.load()
-  if given.by and given.text then failure.usage(("--by %s and --text do not go together"):format(given.by)) end
+  if given.text then check_text(given) end
   local results = core.json.array {}
   for i, path in ipairs(files) do
     results[i] = given.text and count_text(given, path) or count_conversation(given, path)

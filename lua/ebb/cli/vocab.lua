@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local models = require "ebb.models"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local vocabularies = require "ebb.support.vocabularies"
@@ -93,6 +94,7 @@ local function import(given)
   local json = content:find "^%s*{" ~= nil
   local known = KNOWN[core.sha256(content)] or {}
   local name = given.name or known.name or name_of(given.what)
+  if models.is_estimator(name) then failure.usage(("'%s' is the name of an estimator"):format(name), "give --name") end
   local pattern = given.pattern or known.pattern
   if not json and not pattern then
     failure.usage("a .tiktoken file does not say how texts are cut",

@@ -10,7 +10,8 @@ local PRICES = { "input", "cached_input", "output" }
 local DIALECTS = { openai = true, responses = true, anthropic = true, gemini = true }
 
 local function expect(good, name, field, what, value)
-  if not good then refuse("argument", ("model %s: %s is %s, not %s"):format(name, field, what, tostring(value))) end
+  local shown = type(value) == "table" and "a table" or tostring(value)
+  if not good then refuse("argument", ("model %s: %s is %s, not %s"):format(name, field, what, shown)) end
 end
 
 local function is_count(value, least)
