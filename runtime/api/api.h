@@ -84,6 +84,8 @@ struct ebb_task {
   ebb_task *next;
 };
 
+static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
+
 /* ---- runtime.c ---- */
 
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
@@ -96,6 +98,8 @@ ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
 
 /* ---- error.c ---- */
 
+/* Notes that a handle or a place for a result is NULL. So may the runtime be. */
+ebb_status api_missing(ebb_runtime *runtime);
 /* Notes an error; answers its status. code NULL: the status's name. */
 ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...);
 ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what);

@@ -86,7 +86,7 @@ static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t si
 }
 
 ebb_status ebb_chat_new(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **chat) {
-  if (chat == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || (options == NULL && size > 0)) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, make_chat(runtime, options, size, chat)) : status;
 }
@@ -122,7 +122,7 @@ static ebb_status fork_chat(ebb_chat *chat, ebb_chat **made) {
 }
 
 ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork) {
-  if (chat == NULL || fork == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || fork == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, fork_chat(chat, fork)) : status;
 }

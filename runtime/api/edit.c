@@ -67,7 +67,7 @@ static ebb_status append(ebb_chat *chat, const char *text, size_t size) {
 }
 
 ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size) {
-  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, append(chat, json, size)) : status;
 }
@@ -108,7 +108,7 @@ static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text 
 }
 
 ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results) {
-  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, apply(chat, json, size, results)) : status;
 }
@@ -128,7 +128,7 @@ static ebb_status rollback(ebb_chat *chat, uint32_t batch) {
 }
 
 ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch) {
-  if (chat == NULL) return EBB_ARGUMENT;
+  if (chat == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, rollback(chat, batch)) : status;
 }
@@ -149,7 +149,7 @@ static ebb_status checkpoint(ebb_chat *chat, const char *name) {
 }
 
 ebb_status ebb_chat_checkpoint(ebb_chat *chat, const char *name) {
-  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || name == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, checkpoint(chat, name)) : status;
 }
@@ -172,13 +172,13 @@ static ebb_status mark(ebb_chat *chat, uint32_t index, const char *name, bool se
 }
 
 ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *name) {
-  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || name == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, mark(chat, index, name, true)) : status;
 }
 
 ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name) {
-  if (chat == NULL || name == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || name == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, mark(chat, index, name, false)) : status;
 }

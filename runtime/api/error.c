@@ -50,6 +50,10 @@ ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, c
   return status;
 }
 
+ebb_status api_missing(ebb_runtime *runtime) {
+  return runtime == NULL ? EBB_ARGUMENT : api_fail(runtime, EBB_ARGUMENT, NULL, "NULL where there must be a value");
+}
+
 ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what) {
   ebb_status answer = api_status_of_code(status_code(status));
   if (status == STATUS_OK) return EBB_OK;

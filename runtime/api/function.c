@@ -68,7 +68,7 @@ static int l_register(lua_State *L) {
 }
 
 ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_function function, void *user, uint64_t cost) {
-  if (name == NULL || function == NULL) return EBB_ARGUMENT;
+  if (name == NULL || function == NULL) return api_missing(runtime);
   HostFunction host = {.function = function, .user = user, .cost = cost};
   Registering registering = {.name = name, .host = &host};
   ebb_status status = api_enter(runtime);

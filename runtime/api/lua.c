@@ -134,7 +134,7 @@ static int l_register(lua_State *L) {
 
 ebb_status ebb_lua_register(ebb_runtime *runtime, const char *name, ebb_lua_function function, void *user,
                             uint64_t cost) {
-  if (name == NULL || function == NULL) return EBB_ARGUMENT;
+  if (name == NULL || function == NULL) return api_missing(runtime);
   Registering registering = {.name = name, .host = {.function = function, .user = user, .cost = cost}};
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registering)) : status;
@@ -149,7 +149,7 @@ static int l_prepare(lua_State *L) {
 }
 
 ebb_status ebb_lua_run(ebb_runtime *runtime, ebb_lua_function function, void *user) {
-  if (function == NULL) return EBB_ARGUMENT;
+  if (function == NULL) return api_missing(runtime);
   HostFunction host = {.function = function, .user = user};
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;

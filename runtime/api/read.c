@@ -50,7 +50,7 @@ static ebb_status read_message(ebb_chat *chat, uint32_t index, ebb_message *read
 }
 
 ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message) {
-  if (chat == NULL || message == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || message == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   if (message->size < sizeof *message)
@@ -69,7 +69,7 @@ static ebb_status write_list(ebb_chat *chat, ebb_text *json) {
 }
 
 ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json) {
-  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, write_list(chat, json)) : status;
 }
@@ -90,7 +90,7 @@ static int l_list(lua_State *L) {
 }
 
 ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json) {
-  if (chat == NULL || json == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   Listing listing = {.chat = chat, .function = function};
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;

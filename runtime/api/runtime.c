@@ -107,7 +107,7 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
 }
 
 void ebb_runtime_free(ebb_runtime *runtime) {
-  if (runtime == NULL) return;
+  if (runtime == NULL || runtime->busy) return;
   while (runtime->tasks != NULL) ebb_task_free(runtime->tasks);
   while (runtime->chats != NULL) ebb_chat_free(runtime->chats);
   sandbox_free(runtime->sandbox);
@@ -121,7 +121,7 @@ void ebb_runtime_free(ebb_runtime *runtime) {
 
 ebb_status api_enter(ebb_runtime *runtime) {
   if (runtime == NULL) return EBB_ARGUMENT;
-  if (runtime->busy) return EBB_BUSY;
+  if (runtime->busy) return api_fail(runtime, EBB_BUSY, NULL, "called from a callback: the runtime is at work");
   runtime->busy = true;
   return EBB_OK;
 }

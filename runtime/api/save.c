@@ -50,7 +50,7 @@ ebb_status chat_save(ebb_chat *chat, Buffer *out) {
 }
 
 ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved) {
-  if (chat == NULL || saved == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || saved == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   status = chat_save(chat, api_answer_buffer(chat->runtime, 0));
@@ -72,7 +72,7 @@ static ebb_status digest_of(ebb_chat *chat, char digest[65]) {
 }
 
 ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]) {
-  if (chat == NULL || digest == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || digest == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, digest_of(chat, digest)) : status;
 }
@@ -113,7 +113,7 @@ static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb
 }
 
 ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {
-  if (saved == NULL || chat == NULL) return EBB_ARGUMENT;
+  if (saved == NULL || chat == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, load(runtime, saved, size, chat)) : status;
 }

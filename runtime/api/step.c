@@ -189,7 +189,7 @@ static ebb_status next_event(ebb_runtime *runtime, ebb_event *event) {
 }
 
 ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event) {
-  if (event == NULL) return EBB_ARGUMENT;
+  if (event == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   if (event->size < sizeof *event) status = api_fail(runtime, EBB_UNKNOWN_VERSION, NULL, "ebb_event.size is not set");
@@ -235,7 +235,7 @@ static ebb_status answer(ebb_task *task, const char *json, size_t size) {
 }
 
 ebb_status ebb_answer(ebb_task *task, const char *json, size_t size) {
-  if (task == NULL || json == NULL) return EBB_ARGUMENT;
+  if (task == NULL || json == NULL) return api_missing(task == NULL ? NULL : task->runtime);
   ebb_status status = api_enter(task->runtime);
   return status == EBB_OK ? api_leave(task->runtime, answer(task, json, size)) : status;
 }
@@ -248,7 +248,7 @@ static ebb_status refuse(ebb_task *task, const char *message) {
 }
 
 ebb_status ebb_refuse(ebb_task *task, const char *message) {
-  if (task == NULL || message == NULL) return EBB_ARGUMENT;
+  if (task == NULL || message == NULL) return api_missing(task == NULL ? NULL : task->runtime);
   ebb_status status = api_enter(task->runtime);
   return status == EBB_OK ? api_leave(task->runtime, refuse(task, message)) : status;
 }

@@ -58,7 +58,7 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
 }
 
 ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task) {
-  if (chat == NULL || task == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || task == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   Starting starting = {.function = "task_trim", .texts = {policy == NULL ? (Text){0} : text_of(policy),
                                                           text_plain(options == NULL ? "" : options, size)}};
   ebb_status status = api_enter(chat->runtime);
@@ -68,7 +68,7 @@ ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options
 ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size, const char *arguments,
                            size_t arguments_size, ebb_task **task) {
   bool absent = arguments == NULL && arguments_size > 0;
-  if (chat == NULL || name == NULL || source == NULL || task == NULL || absent) return EBB_ARGUMENT;
+  if (chat == NULL || name == NULL || source == NULL || task == NULL || absent) return api_missing(chat_runtime(chat));
   Starting starting = {.function = "task_script",
                        .texts = {text_of(name), text_plain(source, size),
                                  text_plain(arguments == NULL ? "" : arguments, arguments_size)}};
@@ -119,7 +119,8 @@ void ebb_task_free(ebb_task *task) {
 }
 
 ebb_status ebb_task_cancel(ebb_task *task) {
-  if (task == NULL || task->phase == PHASE_ENDED) return EBB_ARGUMENT;
+  if (task == NULL) return EBB_ARGUMENT;
+  if (task->phase == PHASE_ENDED) return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task has ended");
   ebb_runtime *runtime = task->runtime;
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;

@@ -49,7 +49,7 @@ static ebb_status trim(ebb_chat *chat, const char *policy, Text options, ebb_tex
 }
 
 ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_text *report) {
-  if (chat == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   return api_leave(chat->runtime, trim(chat, policy, text_plain(options == NULL ? "" : options, size), report));
@@ -72,7 +72,7 @@ static ebb_status load(ebb_runtime *runtime, const char *name, Text source) {
 }
 
 ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
-  if (name == NULL || source == NULL) return EBB_ARGUMENT;
+  if (name == NULL || source == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, load(runtime, name, text_plain(source, size))) : status;
 }

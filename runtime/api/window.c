@@ -56,17 +56,17 @@ static ebb_status change(ebb_chat *chat, const char *function, const char *id, T
 }
 
 ebb_status ebb_window_open(ebb_chat *chat, const char *id, const char *options, size_t size) {
-  if (chat == NULL || id == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || id == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   return change(chat, "window_open", id, text_plain(options == NULL ? "" : options, size));
 }
 
 ebb_status ebb_window_update(ebb_chat *chat, const char *id, const char *fields, size_t size) {
-  if (chat == NULL || id == NULL || (fields == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || id == NULL || (fields == NULL && size > 0)) return api_missing(chat_runtime(chat));
   return change(chat, "window_update", id, text_plain(fields == NULL ? "" : fields, size));
 }
 
 ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *summary) {
-  if (chat == NULL || id == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || id == NULL) return api_missing(chat_runtime(chat));
   return change(chat, "window_close", id, text_or_nil(summary));
 }
 
@@ -106,7 +106,7 @@ static int l_content(lua_State *L) {
 }
 
 ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content function, void *user) {
-  if (chat == NULL || id == NULL || function == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || id == NULL || function == NULL) return api_missing(chat_runtime(chat));
   Content content = {.function = function, .user = user};
   Asking asking = {.chat = chat, .texts = {text_of(id)}, .content = &content};
   ebb_status status = api_enter(chat->runtime);
@@ -207,7 +207,7 @@ static ebb_status render(ebb_chat *chat, Text options, ebb_text *json) {
 }
 
 ebb_status ebb_chat_render(ebb_chat *chat, const char *options, size_t size, ebb_text *json) {
-  if (chat == NULL || json == NULL || (options == NULL && size > 0)) return EBB_ARGUMENT;
+  if (chat == NULL || json == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   return api_leave(chat->runtime, render(chat, text_plain(options == NULL ? "" : options, size), json));
@@ -248,7 +248,7 @@ static ebb_status act(ebb_chat *chat, Text text, ebb_text *results) {
 }
 
 ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, ebb_text *results) {
-  if (chat == NULL || text == NULL || results == NULL) return EBB_ARGUMENT;
+  if (chat == NULL || text == NULL || results == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, act(chat, text_plain(text, size), results)) : status;
 }

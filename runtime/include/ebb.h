@@ -122,6 +122,7 @@ EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
 ** the default everywhere.
 **
 **     ebb_config config = {.size = sizeof config, .user = my_game, .log = my_log};
+**     ebb_config config = {}; config.size = sizeof config;          (C++ before 20)
 */
 typedef struct ebb_config {
   size_t size;               /* sizeof (ebb_config), as the caller was compiled */

@@ -231,12 +231,15 @@ static void a_runtime_is_small(void **state) {
 
 static ebb_runtime *in_callback;
 static ebb_status from_callback;
+static ebb_task *waiting;
 
 static void log_that_calls(void *user, ebb_log_level level, const char *line, size_t size) {
   ebb_text json;
   (void)level, (void)line, (void)size;
   from_callback = ebb_chat_json(*(ebb_chat **)user, &json);
   ebb_chat_free(*(ebb_chat **)user);
+  ebb_task_free(waiting);
+  ebb_runtime_free(in_callback);
 }
 
 static void callbacks_do_not_come_back(void **state) {
@@ -244,14 +247,46 @@ static void callbacks_do_not_come_back(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   ebb_config config = {.size = sizeof config, .user = &chat, .log = log_that_calls};
+  ebb_event event = {.size = sizeof event};
   assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
   in_callback = runtime;
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   must(append(chat, "{\"role\":\"user\",\"content\":\"a\"}"));
   must(load_policy(runtime, "loud", "return function() print 'x' end"));
+  must(ebb_task_script(chat, "waits", "return request 'x'", 18, NULL, 0, &waiting));
   must(trim(chat, "loud", "{\"budget\":100}", NULL));
   assert_int_equal(from_callback, EBB_BUSY);
+  assert_int_equal(ebb_last_error(runtime)->status, EBB_BUSY);
   assert_int_equal(ebb_chat_count(chat), 1);
+  must(ebb_step(runtime, 0, 0));
+  must(ebb_next_event(runtime, &event));
+  must(ebb_answer(waiting, "1", 1));
+  ebb_runtime_free(runtime);
+}
+
+/* What is said of a call that failed is never of an older one. */
+static void what_is_missing_is_said(void **state) {
+  (void)state;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_task *task;
+  ebb_event event = {.size = sizeof event};
+  must(ebb_runtime_new(NULL, &runtime));
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);
+  const ebb_error *error = ebb_last_error(runtime);
+  assert_int_equal(ebb_chat_append(chat, NULL, 0), EBB_ARGUMENT);
+  assert_int_equal(error->status, EBB_ARGUMENT);
+  assert_string_equal(error->message, "NULL where there must be a value");
+  assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);
+  assert_int_equal(ebb_next_event(runtime, NULL), EBB_ARGUMENT);
+  assert_int_equal(error->status, EBB_ARGUMENT);
+  must(ebb_task_script(chat, "ends", "return 1", 8, NULL, 0, &task));
+  must(ebb_step(runtime, 0, 0));
+  must(ebb_next_event(runtime, &event));
+  assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);
+  assert_int_equal(ebb_task_cancel(task), EBB_ARGUMENT);
+  assert_string_equal(error->message, "the task has ended");
   ebb_runtime_free(runtime);
 }
 
@@ -261,7 +296,7 @@ int main(void) {
     cmocka_unit_test(edits_make_batches), cmocka_unit_test(policies_trim),
     cmocka_unit_test(loaded_policies_are_swapped_when_they_are_good), cmocka_unit_test(bad_policies_change_nothing),
     cmocka_unit_test(limits_of_memory_hold), cmocka_unit_test(a_runtime_is_small),
-    cmocka_unit_test(callbacks_do_not_come_back),
+    cmocka_unit_test(callbacks_do_not_come_back), cmocka_unit_test(what_is_missing_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
