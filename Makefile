@@ -96,7 +96,7 @@ test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-build: deps-test
-	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so
+	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so build/bench/tokens_portable
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads
@@ -105,7 +105,7 @@ test-build: deps-test
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's
 	DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) LIVES=$(or $(LIVES),50) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/bench/tokens build/bench/tokens_portable
+	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
 	tests/fuzz/run.sh $(or $(SANDBOX_SECONDS),600) fuzz_sandbox

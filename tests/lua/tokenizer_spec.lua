@@ -79,6 +79,25 @@ local function holds(tokenizer, text)
   assert.equal(#encoded, tokenizer:count(text))
 end
 
+--- The ids of each case's text by tests/bench/tokens.c, which also counts it, built without the wider instructions.
+local function portable_ids(image, cases)
+  local path, texts, lists = os.tmpname(), {}, {}
+  for i, case in ipairs(cases) do
+    texts[i] = string.pack("=s4", case.text)
+  end
+  local file = assert(io.open(path, "wb"))
+  file:write(table.concat(texts)):close()
+  local pipe = assert(io.popen(("build/bench/tokens_portable ids '%s' < %s"):format(image, path)))
+  for i = 1, #cases do
+    local count = string.unpack("=I4", pipe:read(4))
+    lists[i] = { string.unpack(("=I4"):rep(count), count > 0 and pipe:read(4 * count) or "") }
+    lists[i][count + 1] = nil   -- where unpack stopped
+  end
+  assert(pipe:close())
+  os.remove(path)
+  return lists
+end
+
 for _, encoding in ipairs(ENCODINGS) do
   describe(encoding, function()
     for _, name in ipairs { "vectors", "divergent" } do
@@ -93,6 +112,19 @@ for _, encoding in ipairs(ENCODINGS) do
         end
       end)
     end
+
+    it("gives the same ids on processors without the wider instructions", function()
+      local image, vectors = vocabularies.find(encoding), shared "tokens/vectors.json"
+      if not image then return pending(encoding .. " was not built") end
+      if not vectors then return end
+
+      local cases = ebb.json.decode(vectors)
+      table.move(ebb.json.decode(shared "tokens/divergent.json"), 1, 1000, #cases + 1, cases)
+      assert.is_true(#cases > 200)
+      for i, found in ipairs(portable_ids(image, cases)) do
+        assert.equal(ids(cases[i][encoding]), ids(found), cases[i].text)
+      end
+    end)
 
     it("decodes what it encodes: all given data", function()
       local tokenizer, files = tokenizer_of(encoding), shared_files()
