@@ -198,12 +198,13 @@ static int run_entry(lua_State *L) {
 }
 
 static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
+  char text[96];
   if (!sandbox_reached_memory(sandbox->sandbox)) {
     lua_pushliteral(L, "not enough memory");
     return lua_error(L);
   }
-  return bind_raise(L, "limit", LIMITS_HINT, "stopped: it needs more memory than the %I KiB that are allowed",
-                    (lua_Integer)(sandbox_memory_limit(sandbox->sandbox) / 1024));
+  sandbox_describe_memory(sandbox->sandbox, text, sizeof text);
+  return bind_raise(L, "limit", LIMITS_HINT, "stopped: %s", text);
 }
 
 static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end) {

@@ -308,11 +308,18 @@ static bool may_grow(const Sandbox *sandbox, size_t keys) {
 
 static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   sandbox->reached_memory = !by_host;
+  sandbox->refused_growth = false;
   sandbox->refused_size = size;
   if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
     sandbox->credit -= FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64);
     if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
   }
+  return NULL;
+}
+
+static void *refuse_growth(Sandbox *sandbox, size_t size) {
+  refuse(sandbox, size, false);
+  sandbox->refused_growth = true;
   return NULL;
 }
 
@@ -385,11 +392,10 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (block == NULL) old_size = 0;
   if (new_size == 0) return release(sandbox, block, old_size);
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
-  sandbox->refused_growth = kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size));
+  if (kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size))) return refuse_growth(sandbox, new_size);
   if (new_size > old_size) {
     size_t more = new_size - old_size;
-    if (sandbox->refused_growth ||
-        (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK))) {
+    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) {
       return refuse(sandbox, new_size, false);
     }
     if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) {

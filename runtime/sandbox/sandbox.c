@@ -184,17 +184,16 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
 }
 
-static void describe_memory(const Sandbox *sandbox, char *text, size_t size) {
+void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   if (!sandbox->reached_memory) {
     snprintf(text, size, "not enough memory");
   } else if (sandbox->refused_growth) {
-    snprintf(text, size, "a table has too many keys for the time that the script may take");
+    snprintf(text, size, "a table needs more keys than its deadline allows");
   } else if (sandbox->refused_size > sandbox->block_limit) {
-    snprintf(text, size, "not enough memory: one block of %zu bytes; %zu are allowed", sandbox->refused_size,
+    snprintf(text, size, "it needs %zu bytes in one block; %zu are allowed", sandbox->refused_size,
              sandbox->block_limit);
   } else {
-    snprintf(text, size, "not enough memory: %zu of %zu bytes were in use", sandbox->memory_used,
-             sandbox->memory_limit);
+    snprintf(text, size, "it needs more memory than the %zu KiB that are allowed", sandbox->memory_limit >> 10);
   }
 }
 
@@ -203,7 +202,7 @@ SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status) {
   SandboxEnd end = sandbox->killed;
   sandbox->current = NULL;                   /* from here on the host has the word */
   if (end == SANDBOX_OK && status == LUA_ERRMEM) {
-    describe_memory(sandbox, text, sizeof text);
+    sandbox_describe_memory(sandbox, text, sizeof text);
     end = guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);
   } else if (end == SANDBOX_OK) {
     note_value(sandbox, L);

@@ -112,6 +112,8 @@ SandboxLimits sandbox_used(const Sandbox *sandbox);
 size_t sandbox_memory_used(const Sandbox *sandbox);
 /* Did the last call run into its limit of memory? Else it is the host's that ran out. */
 bool sandbox_reached_memory(const Sandbox *sandbox);
+/* What was refused last: all of it, one block, a table's keys. 96 bytes will do. */
+void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size);
 size_t sandbox_memory_limit(const Sandbox *sandbox);
 /* From now on; 0: SANDBOX_MEMORY. Less than is in use: nothing more is given. */
 void sandbox_limit_memory(Sandbox *sandbox, size_t bytes);
