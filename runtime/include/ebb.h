@@ -160,7 +160,8 @@ typedef struct ebb_config {
   size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB */
   size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit */
   uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
-  uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000 */
+  uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000, with which a table that is no
+                                list may have 65,536 keys: four times as long allows twice as many */
 } ebb_config;
 
 /* A new runtime; config may be NULL. EBB_UNKNOWN_VERSION for a config whose size is

@@ -155,7 +155,7 @@ static const char MANUAL[] =
   "is('1 1', ('a'):find 'a') is('nil', ('a'):find 'b') is('2 1', ('ab'):find('', 2)) is('nil', ('ab'):find('', 9))\n"
   "is('3 3', ('a.b.'):gsub('%.', ''):len() + 1, 3) is('x', ('-x-'):match '%-(.)%-') is('4', ('abc'):match '()$')\n"
   "is('THE (quick) fox', (('THE (quick) fox')))\n"
-  "is('1 4', ('THE (quick)'):find '%f[%a]%a+%f[%A]' and 1, 4) is('(a(b)c)', ('x(a(b)c)d'):match '%b()')\n"
+  "is('1 3', ('THE (quick)'):find '%f[%a]%a+%f[%A]') is('(a(b)c)', ('x(a(b)c)d'):match '%b()')\n"
   "is('ll', ('hello'):match '(l)%1' .. 'l') is('hello', ('  hello  '):match '^%s*(.-)%s*$')\n"
   "is('key val', ('key=val'):match '^(%w+)=(%w*)$') is('-a-b- 3', ('ab'):gsub('', '-'))\n"
   "is('hello hello world world 2', ('hello world'):gsub('%w+', '%0 %0'))\n"
