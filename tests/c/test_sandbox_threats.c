@@ -219,7 +219,7 @@ static bool ends_well(const Off *off, bool switched_off) {
 #else
   (void)switched_off;
 #endif
-  if (off->guard == GUARD_FAILURE) config.memory_limit = 8 << 20;
+  if (off->guard == GUARD_FAILURE) config.memory_limit = 4 << 20;   /* full long before the deadline */
   if (off->fuel != 0) config.limits.fuel = off->fuel;
   Sandbox *sandbox = sandbox_new(&config);
   sandbox_run(sandbox, make_old, NULL);
