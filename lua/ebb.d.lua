@@ -146,6 +146,9 @@ function List:count(role) end
 ---@param name string
 ---@return ebb.Selection
 function List:marked(name) end
+--- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
+---@return ebb.Selection
+function List:active() end
 ---@alias ebb.Dialect "openai"|"anthropic"
 ---@class ebb.Violation
 ---@field code string          "orphan_result", "unanswered_call", ...
@@ -491,9 +494,6 @@ function Conversation:open_window(options) end
 function Conversation:window(id) end
 ---@return ebb.Window[]        in the order in which they were first opened, closed ones too
 function Conversation:windows() end
---- The visible list without obsolete items.
----@return ebb.Selection
-function Conversation:active() end
 --- The logical clock: seq of the newest message ever stored.
 ---@return integer
 function Conversation:current_seq() end

@@ -350,13 +350,22 @@ typedef struct Selected {
   uint32_t position;         /* when it was selected, from 0 */
 } Selected;
 
+/* Names its messages one by one, or holds a list and says which are left out. */
 typedef struct Selection {
   uint32_t count;
-  Selected items[];
+  Selected *items;           /* NULL: of the list all but the gaps */
+  Sequence *list;
+  uint32_t *gaps;            /* positions, which rise */
+  uint32_t gap_count;
+  SequenceWalk run;          /* of the list, where it was looked at last */
 } Selection;
 
-/* Pushes an empty selection with room; the caller fills it. */
+/* Pushes an empty selection with room for items; the caller fills it. */
 Selection *bind_new_selection(lua_State *L, int owner, uint32_t room);
+/* Pushes a selection of a whole list; the caller puts up to `room` gaps. */
+Selection *bind_new_rest(lua_State *L, int owner, const Sequence *list, uint32_t room);
+/* i < count; O(1), of a rest O(log n) or, one after another, O(log gaps). */
+Selected bind_selected(Selection *selection, uint32_t i);
 
 void  bind_push_unit(lua_State *L, int owner, MessageId first);
 /* The messages of the unit at index that are there; the ids live in a block
@@ -400,6 +409,7 @@ int   bind_free_draft(lua_State *L);       /* the draft at 1 ends */
 void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
 void  bind_open_walk(lua_State *L);
 void  bind_open_window(lua_State *L);      /* pushes the table core.window */
+int   bind_active(lua_State *L);           /* list:active() */
 /* Is the message an item of a window in the view's list, and obsolete there? O(k log n) for k items. */
 bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
 /* The view's messages in the order in which they are sent, in a block left on the stack. */

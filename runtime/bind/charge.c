@@ -39,11 +39,12 @@ static const struct {
     "Conversation:current_seq core.draft.by core.draft.info core.draft.refusals "
    "ebb.conversation ebb.json.array ebb.json.raw "},
   {CHARGE_PATH,
-   "Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork Conversation:mark "
+   "Batch:active Conversation:active Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork "
+   "Conversation:mark Draft:active "
    "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
    "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "},
   {CHARGE_LIST,
-   "Conversation:active core.window.items core.window.messages core.window.sent core.window.shown "
+   "core.window.items core.window.messages core.window.sent core.window.shown "
    "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
    "Conversation:append "
    "Conversation:batches Conversation:check Conversation:diff Conversation:explain Conversation:filter "
@@ -96,7 +97,9 @@ static uint64_t messages_of(lua_State *L) {
   int top = lua_gettop(L);
   uint64_t count = 0;
   for (int i = 1; i <= top && i <= 3; i++) {
+    const Selection *selection = bind_test(L, i, &BIND_SELECTION);
     if (bind_is_view(L, i)) count += sequence_count(conversation_list(bind_look(L, i).conversation));
+    else if (selection != NULL) count += selection->count;
     else if (lua_type(L, i) == LUA_TUSERDATA || lua_type(L, i) == LUA_TTABLE) count += lua_rawlen(L, i) / 8;
   }
   return count;

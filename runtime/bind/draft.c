@@ -99,7 +99,7 @@ static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
   uint32_t count = selection != NULL ? selection->count : turn != NULL ? turn->count : 1;
   *ids = lua_newuserdatauv(L, count * sizeof **ids + 1, 0);
   if (selection != NULL) {
-    for (uint32_t i = 0; i < count; i++) (*ids)[i] = selection->items[i].id;
+    for (uint32_t i = 0; i < count; i++) (*ids)[i] = bind_selected(selection, i).id;
   } else if (turn != NULL) {
     memcpy(*ids, turn->ids, count * sizeof **ids);
   } else {

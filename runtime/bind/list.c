@@ -15,16 +15,20 @@ static int l_tokens(lua_State *L) {
   return 2;
 }
 
-/* list:count(role) -> messages */
-static int l_count(lua_State *L) {
-  View view = bind_view(L, 1);
-  Sum sum = sequence_sum(view.list);
-  unsigned roles = lua_isnoneornil(L, 2) ? ROLES_ALL : bind_roles(L, 2);
-  lua_Integer count = roles >> ROLE_NONE & 1 ? sum.windows : 0;
+/* Messages of these roles; ROLE_NONE: items of windows. */
+static uint32_t count_roles(const View *view, unsigned roles) {
+  Sum sum = sequence_sum(view->list);
+  uint32_t count = roles >> ROLE_NONE & 1 ? sum.windows : 0;
   for (unsigned role = 0; role < ROLE_COUNT; role++) {
     if (roles >> role & 1) count += sum.count[role];
   }
-  lua_pushinteger(L, count);
+  return count;
+}
+
+/* list:count(role) -> messages */
+static int l_count(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_pushinteger(L, count_roles(&view, lua_isnoneornil(L, 2) ? ROLES_ALL : bind_roles(L, 2)));
   return 1;
 }
 
@@ -56,15 +60,6 @@ static int select_roles(lua_State *L, const View *view, unsigned roles, uint32_t
     next[role] = sequence_find(view->list, MEASURE_ROLE_COUNT + role, ++seen[role]);
   }
   return 1;
-}
-
-static uint32_t count_roles(const View *view, unsigned roles) {
-  Sum sum = sequence_sum(view->list);
-  uint32_t count = 0;
-  for (unsigned role = 0; role < ROLE_COUNT; role++) {
-    if (roles >> role & 1) count += sum.count[role];
-  }
-  return count;
 }
 
 /* The last n of several roles, found from the end. */
@@ -282,7 +277,8 @@ static uint32_t *push_candidates(lua_State *L, const View *view, const Condition
   if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */
   uint32_t count = sequence_count(view->list);
   uint32_t room =
-      conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked) : count;
+      conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked)
+                             : count_roles(view, conditions->roles);
   uint32_t *positions = guard_userdata(L, room * sizeof *positions + 1, 0);
   *found = 0;
   if (conditions->has_marked) {
@@ -331,7 +327,7 @@ void bind_open_list(lua_State *L, const BindType *type) {
   static const BindMethod methods[] = {
     {"tokens", l_tokens, ""},        {"count", l_count, "role"},       {"recent", l_recent, "role n"},
     {"range", l_range, "role i j"},  {"where", l_where, "conditions"}, {"marked", l_marked, "name"},
-    {NULL, NULL, NULL},
+    {"active", bind_active, ""},     {NULL, NULL, NULL},
   };
   bind_methods(L, type, methods);
 }

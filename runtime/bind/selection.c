@@ -1,21 +1,73 @@
 /*
 ** Selections: messages that a query chose, by seq and by where they stood.
+**
+** Most name their messages one by one. A rest, which leaves few out of a list that
+** may be long, holds a share of that list and the gaps instead:
+**
+**     list        0 1 2 3 4 5 6
+**     gaps          1     4           gap - number: 1 3, so many are selected before it
+**     selection   0   2 3   5 6       the i-th stands at i + gaps with i or fewer before them
 */
 #include "bind/bind.h"
 
-Selection *bind_new_selection(lua_State *L, int owner, uint32_t room) {
+/* With `size` bytes behind it. */
+static Selection *push_new(lua_State *L, int owner, size_t size) {
   owner = lua_absindex(L, owner);
-  Selection *selection = bind_new(L, &BIND_SELECTION, sizeof *selection + room * sizeof *selection->items, 1);
+  Selection *selection = bind_new(L, &BIND_SELECTION, sizeof *selection + size, 1);
   lua_pushvalue(L, owner);
   lua_setiuservalue(L, -2, 1);
   return selection;
 }
 
+Selection *bind_new_selection(lua_State *L, int owner, uint32_t room) {
+  Selection *selection = push_new(L, owner, room * sizeof *selection->items);
+  selection->items = (Selected *)(selection + 1);
+  return selection;
+}
+
+Selection *bind_new_rest(lua_State *L, int owner, const Sequence *list, uint32_t room) {
+  Selection *selection = push_new(L, owner, room * sizeof *selection->gaps);
+  selection->gaps = (uint32_t *)(selection + 1);
+  Status status = sequence_share(list, &selection->list);
+  if (status != STATUS_OK) bind_raise_status(L, status, "selection");
+  return selection;
+}
+
+static int l_free(lua_State *L) {
+  Selection *selection = lua_touserdata(L, 1);
+  sequence_release(selection->list);
+  selection->list = NULL;
+  selection->count = 0;
+  return 0;
+}
+
+/* Gaps before the i-th message of a rest. */
+static uint32_t gaps_before(const Selection *selection, uint32_t i) {
+  uint32_t low = 0, high = selection->gap_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (selection->gaps[middle] - middle <= i) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+Selected bind_selected(Selection *selection, uint32_t i) {
+  if (selection->items != NULL) return selection->items[i];
+  uint32_t position = i + gaps_before(selection, i);
+  SequenceWalk *run = &selection->run;
+  if (position - run->index >= run->count) {      /* also where it lies before */
+    *run = sequence_walk(selection->list, position, sequence_count(selection->list));
+    sequence_walk_next(run);
+  }
+  return (Selected){.id = run->ids[position - run->index], .position = position};
+}
+
 /* Pushes items [first, end) of the selection at 1 as a new one. */
-static int push_slice(lua_State *L, const Selection *from, uint32_t first, uint32_t end) {
+static int push_slice(lua_State *L, Selection *from, uint32_t first, uint32_t end) {
   lua_getiuservalue(L, 1, 1);
   Selection *slice = bind_new_selection(L, -1, end - first);
-  for (uint32_t i = first; i < end; i++) slice->items[slice->count++] = from->items[i];
+  for (uint32_t i = first; i < end; i++) slice->items[slice->count++] = bind_selected(from, i);
   return 1;
 }
 
@@ -59,7 +111,7 @@ static int l_tokens(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   View view = bind_look(L, -1);
   for (uint32_t i = 0; i < selection->count; i++) {
-    tokens += bind_view_weight(&view, selection->items[i].id);
+    tokens += bind_view_weight(&view, bind_selected(selection, i).id);
   }
   lua_pushinteger(L, tokens);
   return 1;
@@ -70,7 +122,7 @@ static int l_positions(lua_State *L) {
   Selection *selection = bind_check(L, 1, &BIND_SELECTION);
   lua_createtable(L, (int)selection->count, 0);
   for (uint32_t i = 0; i < selection->count; i++) {
-    lua_pushinteger(L, (lua_Integer)selection->items[i].position + 1);
+    lua_pushinteger(L, (lua_Integer)bind_selected(selection, i).position + 1);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -82,7 +134,8 @@ static int l_index(lua_State *L) {
   lua_Integer i = lua_tointeger(L, 2);
   if (i < 1 || i > selection->count) return 0;
   lua_getiuservalue(L, 1, 1);
-  bind_push_message(L, -1, selection->items[i - 1].id, selection->items[i - 1].position);
+  Selected selected = bind_selected(selection, (uint32_t)(i - 1));
+  bind_push_message(L, -1, selected.id, selected.position);
   return 1;
 }
 
@@ -91,6 +144,6 @@ void bind_open_selection(lua_State *L) {
     {"first", l_first, "n"},     {"last", l_last, "n"},           {"slice", l_slice, "i j"}, {"count", l_count, ""},
     {"tokens", l_tokens, ""},    {"positions", l_positions, ""},  {NULL, NULL, NULL},
   };
-  bind_type(L, &BIND_SELECTION, l_index, l_count, NULL);
+  bind_type(L, &BIND_SELECTION, l_index, l_count, l_free);
   bind_methods(L, &BIND_SELECTION, methods);
 }

@@ -242,20 +242,17 @@ static int l_count(lua_State *L) {
   return 1;
 }
 
-/* conversation:active() -> Selection of what is not obsolete */
-static int l_active(lua_State *L) {
+/* list:active() -> Selection of what is not obsolete */
+int bind_active(lua_State *L) {
   View view = bind_view(L, 1);
   const WindowItems *items = push_items(L, &view);
-  uint32_t count = sequence_count(view.list), next = 0;
-  Selection *selection = bind_new_selection(L, 1, count);
-  SequenceWalk walk = sequence_walk(view.list, 0, count);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
-      bool item = next < items->count && items->list[next].position == walk.index + i;
-      if (item && items->list[next++].obsolete) continue;
-      selection->items[selection->count++] = (Selected){.id = walk.ids[i], .position = walk.index + i};
-    }
+  uint32_t obsolete = 0;
+  for (uint32_t i = 0; i < items->count; i++) obsolete += items->list[i].obsolete;
+  Selection *rest = bind_new_rest(L, 1, view.list, obsolete);
+  for (uint32_t i = 0; i < items->count; i++) {
+    if (items->list[i].obsolete) rest->gaps[rest->gap_count++] = items->list[i].position;
   }
+  rest->count = sequence_count(view.list) - obsolete;
   return 1;
 }
 
@@ -437,8 +434,7 @@ static int l_weigh(lua_State *L) {
 }
 
 void bind_open_window(lua_State *L) {
-  static const BindMethod methods[] = {
-    {"active", l_active, ""}, {"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {{"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
     {"call", l_call, "f limit argument"},
     {"escape", bind_escape_markup, "text attribute"},

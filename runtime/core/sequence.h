@@ -97,6 +97,9 @@ typedef struct SequenceWalk {
 SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end);
 bool      sequence_walk_next(SequenceWalk *walk);     /* the first call gives the first run */
 
+/* Nodes that searches in all sequences have visited. Only builds for tests have it (EBB_COUNT_PROBES). */
+extern uint64_t sequence_visits;
+
 /* Walks every node and asserts every invariant, for tests: O(n). */
 void      sequence_check(const Sequence *s);
 

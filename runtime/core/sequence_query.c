@@ -5,6 +5,13 @@
 
 #include <assert.h>
 
+#ifdef EBB_COUNT_PROBES
+uint64_t sequence_visits;
+#define VISITED() ((void)sequence_visits++)
+#else
+#define VISITED() ((void)0)
+#endif
+
 uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
 
 Sum sequence_sum(const Sequence *s) { return s->root.sum; }
@@ -12,10 +19,12 @@ Sum sequence_sum(const Sequence *s) { return s->root.sum; }
 const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
   assert(*index < edge_count(&s->root));
   const Node *node = s->root.kid;
+  VISITED();
   while (node->height > 0) {
     const Edge *edge = ((const Inner *)node)->edges;
     for (uint32_t count; (count = edge_count(edge)) <= *index; edge++) *index -= count;
     node = edge->kid;
+    VISITED();
   }
   return (const Leaf *)node;
 }
@@ -62,7 +71,9 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   if (sum_measure(&s->root.sum, measure) <= amount) return edge_count(&s->root);
   uint32_t index = 0;   /* messages left of the place; `amount` is what is left of it there */
   const Node *node = s->root.kid;
+  VISITED();
   while (node->height > 0) {
+    VISITED();
     const Edge *edge = ((const Inner *)node)->edges;
     for (uint64_t part; (part = sum_measure(&edge->sum, measure)) <= amount; edge++) {
       amount -= part;
@@ -92,6 +103,7 @@ static bool is_wanted(const Slot *slot, const Wanted *wanted) {
 /* The first from `from` on below a node, or its count. */
 static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, const Wanted *wanted) {
   uint32_t index = 0;
+  VISITED();
   if (node->height == 0) {
     for (index = from; index < node->used; index++) {
       Slot slot = leaf_slot(s, (const Leaf *)node, index);

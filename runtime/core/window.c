@@ -200,6 +200,19 @@ static Status meet(Finder *finder, uint32_t item) {
   return map_put(&finder->newest, hash, item);
 }
 
+/* Where the items stand. Leaves are found by their sums, one path each, and only those with items. */
+static void collect(const Sequence *list, WindowItems *items) {
+  uint32_t end = sequence_count(list), found = 0;
+  while (found < items->count) {
+    SequenceWalk walk = sequence_walk(list, sequence_find(list, MEASURE_WINDOWS, found), end);
+    sequence_walk_next(&walk);
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (!(walk.marks[i] & MARK_WINDOW)) continue;
+      items->list[found++] = (WindowItem){.id = walk.ids[i], .position = walk.index + i};
+    }
+  }
+}
+
 Status window_items(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list,
                     WindowItems *items) {
   uint32_t count = sequence_sum(list).windows;
@@ -210,12 +223,9 @@ Status window_items(const Memory *memory, const Windows *windows, const Store *s
   items->count = count;
   Finder finder = {.store = store, .windows = windows, .items = items, .key = *store_hash_key(store)};
   map_init(&finder.newest, *memory);
+  collect(list, items);
   Status status = STATUS_OK;
-  for (uint32_t i = count; i-- > 0 && status == STATUS_OK;) {
-    uint32_t position = sequence_find(list, MEASURE_WINDOWS, i);
-    items->list[i] = (WindowItem){.id = sequence_at(list, position), .position = position};
-    status = meet(&finder, i);
-  }
+  for (uint32_t i = count; i-- > 0 && status == STATUS_OK;) status = meet(&finder, i);
   map_free(&finder.newest);
   if (status != STATUS_OK) window_items_free(items);
   return status;

@@ -40,7 +40,7 @@ local function chat_of(items, messages, windows, content)
 end
 
 local function show(name, n, run)
-  io.write(("%-52s %8.3f ms\n"):format(name:format(n), median(run)))
+  io.write(("%-58s %8.3f ms\n"):format(name:format(n), median(run)))
 end
 
 for _, n in ipairs { 10000, 20000 } do
@@ -66,13 +66,23 @@ end
 -- The same items in a longer list: what is asked of them must not grow with it.
 for _, n in ipairs { 10000, 100000, 1000000 } do
   local chat = ebb.conversation { encoding = "bytes4" }
-  chat:open_window { id = "w" }
+  chat:open_window { id = "w", item = false }
   local list = {}
   for i = 1, n do list[i] = { role = i % 2 == 1 and "user" or "assistant", content = "x" } end
   for i = 1, 100 do list[i * (n // 100)] = { window = "w" } end
   chat:append(list)
-  local item = chat[n // 100 * 50 + 1]
+  local item = chat[n // 100 * 50]
   show("1,000 times: is one of 100 obsolete, in %d messages", n, function()
     for _ = 1, 1000 do assert(item.obsolete) end
   end)
+  show("1,000 times: active, 100 items in %d messages", n, function()
+    for _ = 1, 1000 do assert(#chat:active() == n - 99) end
+  end)
+  show("where { obsolete = true }, 1,000 times, %d messages", n, function()
+    for _ = 1, 1000 do assert(#chat:where { obsolete = true } == 99) end
+  end)
+  show("to look at all that is active, %d messages", n, function()
+    for _, _ in ipairs(chat:active()) do end
+  end)
+  show("active():tokens(), %d messages", n, function() chat:active():tokens() end)
 end

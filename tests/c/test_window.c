@@ -325,10 +325,45 @@ static void an_item_is_no_role(void **state) {
   conversation_free(chat);
 }
 
+/* ---- what it costs ---- */
+
+/* Nodes of the tree that are visited to find k items among n messages, spread evenly. */
+static uint64_t visits_of(uint32_t k, uint32_t n) {
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "");
+  Window window = window_of('a', WINDOW_CLOSABLE, 0);
+  assert_int_equal(conversation_put_window(chat, &window), STATUS_OK);
+  for (uint32_t i = 0; i < n; i++) {
+    assert_int_equal(put(chat, WORDS_APPEND, 0, i % (n / k) == 0 ? "w0(a)" : "u4"), STATUS_OK);
+  }
+  WindowItems items;
+  Memory memory = memory_system();
+  uint64_t before = sequence_visits;
+  assert_int_equal(window_items(&memory, conversation_windows(chat), conversation_store(chat), conversation_list(chat),
+                                &items), STATUS_OK);
+  uint64_t visits = sequence_visits - before;
+  assert_int_equal(items.count, k);
+  window_items_free(&items);
+  conversation_free(chat);
+  return visits;
+}
+
+/* Two paths per item, however long the list is; not a walk over it. */
+static void items_are_found_along_paths(void **state) {
+  (void)state;
+  enum { K = 32 };
+  for (uint32_t n = 640; n <= 40960; n *= 8) {
+    uint32_t path = 1;                       /* nodes from the root to a leaf of a list that was appended */
+    for (uint32_t nodes = n / SEQUENCE_LEAF; nodes > 1; nodes = (nodes - 1) / SEQUENCE_FANOUT + 1) path++;
+    assert_in_range(visits_of(K, n), K, 2 * K * path);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_item_is_no_role),
       cmocka_unit_test(forks_have_their_own),
+      cmocka_unit_test(items_are_found_along_paths),
       cmocka_unit_test(random_lists_agree_with_a_plain_model),
       cmocka_unit_test(all_or_nothing_without_memory),
   };

@@ -87,6 +87,110 @@ describe("the seed's conversation", function()
   end)
 end)
 
+---- What is active ----
+
+describe("active", function()
+  --- Messages and items: "u" says something, other letters name windows.
+  local function list_of(word)
+    local chat = new_chat()
+    for id in ("xyz"):gmatch "." do chat:open_window { id = id, item = false } end
+    chat:window("z"):close()
+    for letter in word:gmatch "." do
+      chat:append(letter == "u" and { role = "user", content = "four" } or { window = letter })
+    end
+    return chat
+  end
+
+  local function word(selection)
+    local letters = {}
+    for i, message in ipairs(selection) do letters[i] = message.window or "u" end
+    return table.concat(letters)
+  end
+
+  local cases = {
+    -- what it shows                          list           what is active
+    { "nothing is obsolete",                  "uxuy",        "uxuy" },
+    { "all but the newest item of a name",    "xxuxuyxy",    "uuxy" },
+    { "items of closed windows go",           "zuzzuz",      "uu" },
+    { "all may go",                           "zzz",         "" },
+    { "an item of no window is not obsolete", "qux",         "qux" },
+    { "an older one of no window is",         "qquq",        "uq" },
+    { "an empty list",                        "",            "" },
+  }
+
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      assert.equal(case[3], word(list_of(case[2]):active()))
+    end)
+  end
+
+  it("says where its messages stood, and gives slices of them", function()
+    local chat = list_of "zxuxuyuxyz"
+    local active = chat:active()
+    chat:clear { keep_system_message = false }
+
+    assert.equal("uuuxy", word(active))
+    assert.same({ 3, 5, 7, 8, 9 }, active:positions())
+    assert.equal("uu uxy uux", word(active:first(2)) .. " " .. word(active:last(3)) .. " " .. word(active:slice(2, 4)))
+    assert.equal(5, active:count())
+    assert.equal(3 * list_of("u"):where({ role = "user" }):tokens(), active:tokens())
+    assert.is_nil(active[0] or active[6])
+    local fresh = list_of("zxuxuyuxyz"):active()
+    assert.equal("y", fresh[5].window)
+    assert.equal("user", fresh[1].role)   -- backwards
+  end)
+
+  it("is a query of batches and drafts too", function()
+    local chat = list_of "xuxu"
+    chat:truncate { keep_first = 2 }
+    assert.equal("uxu xu", word(chat:batch(0):active()) .. " " .. word(chat:active()))
+
+    local seen
+    chat:rollback(0)
+    assert(chat:trim { budget = 1000, guards = false, policy = function(draft)
+      draft:drop(draft:active():first(1))
+      seen = word(draft:active())
+    end })
+    assert.equal("xu", seen)
+  end)
+
+  it("and the question what is obsolete take memory for the items, not for the list", function()
+    local function bytes(n, ask)
+      local list = {}
+      for i = 1, n do list[i] = { role = "user", content = "x" } end
+      for i = 1, 10 do list[i * (n // 10)] = { window = "w" } end
+      local chat = new_chat()
+      chat:open_window { id = "w", item = false }
+      chat:append(list)
+      ask(chat, n // 10)   -- what is made once
+      collectgarbage()
+      collectgarbage "stop"
+      local before = collectgarbage "count"
+      local kept = ask(chat, n // 10)
+      local taken = (collectgarbage "count" - before) * 1024
+      collectgarbage "restart"
+      assert(kept ~= nil)
+      return taken
+    end
+    for _, ask in ipairs {
+      function(chat) return chat:active() end,
+      function(chat) return chat:where { obsolete = true } end,
+      function(chat, place) return chat[place].obsolete end,
+    } do
+      assert.is_true(bytes(100000, ask) < bytes(100, ask) + 1000)
+    end
+  end)
+
+  it("outlives what it was asked of", function()
+    local active = list_of("xuxyu"):active()
+    collectgarbage()
+    collectgarbage()
+    assert.equal("uxyu", word(active))
+    active = nil
+    collectgarbage()
+  end)
+end)
+
 ---- Lives ----
 
 describe("a window", function()
@@ -432,6 +536,17 @@ describe("random lives of windows", function()
     return table.concat(out, " ")
   end
 
+  --- What is active of the list, as numbers of its places.
+  local function model_active(side)
+    local last, out = {}, {}
+    for i, id in ipairs(side.list) do last[id] = i end
+    for i, id in ipairs(side.list) do
+      local closed = side.windows[id] and side.windows[id].closed
+      if last[id] == i and not closed then out[#out + 1] = i end
+    end
+    return out
+  end
+
   local function copy(side)
     local list = table.move(side.list, 1, #side.list, 1, {})
     local other = { chat = side.chat:fork(), list = list, windows = {}, states = {} }
@@ -510,6 +625,7 @@ describe("random lives of windows", function()
         for _, each in ipairs(sides) do
           assert.equal(model_shows(each), shown(each.chat))
           assert.equal(#each.list, #each.chat)
+          assert.same(model_active(each), each.chat:active():positions())
         end
       end
     end
