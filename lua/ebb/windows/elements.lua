@@ -17,6 +17,7 @@ elements.DEPTH_MAX = 60      -- of tables in a content; the markup around it sta
 elements.NODES_MAX = 10000   -- of one window, those in it included
 
 local SCALARS = { string = true, number = true, boolean = true }
+local math_type = math.type
 
 local function bad(message, ...)
   refuse("argument", ("content: " .. message):format(...))
@@ -30,15 +31,25 @@ local function check_scalar(value, what)
   return value
 end
 
-local function copy_attributes(element, out)
+--- Every key is a name, or the place of a child.
+local function check_keys(element, count)
+  for key in next, element do
+    local is_place = math_type(key) == "integer" and key >= 1 and key <= count
+    if type(key) ~= "string" and not is_place then bad("an element has attributes, and children from 2 on") end
+  end
+end
+
+local function copy_attributes(element, out, count)
+  local others = 0
   for name, value in next, element do
     if type(name) == "string" then
       if not markup.is_name(name) then bad("'%s' is no name of an attribute", name) end
       out[name] = check_scalar(value, "attribute " .. name)
-    elseif math.type(name) ~= "integer" or name < 1 or name > rawlen(element) then
-      bad("an element has attributes, and children from 2 on")
+    else
+      others = others + 1
     end
   end
+  if others ~= count then check_keys(element, count) end
 end
 
 local function is_element(name)
@@ -50,21 +61,28 @@ local copy_node
 local function copy_element(element, state, depth)
   local name = element[1]
   if not is_element(name) then bad("'%s' is no name of an element", name) end
-  local out = { name }
-  copy_attributes(element, out)
-  for i = 2, rawlen(element) do
+  local out, count = { name, nil }, rawlen(element)   -- room for the usual child
+  copy_attributes(element, out, count)
+  for i = 2, count do
     out[i] = copy_node(rawget(element, i), state, depth + 1)
   end
   return out
 end
 
-local function copy_list(list, state, depth)
-  local out = {}
+local function check_places(list, count)
   for key in next, list do
-    local is_place = math.type(key) == "integer" and key >= 1 and key <= rawlen(list)
+    local is_place = math_type(key) == "integer" and key >= 1 and key <= count
     if not is_place then bad("a list has no field '%s'", tostring(key)) end
   end
-  for i = 1, rawlen(list) do
+end
+
+local function copy_list(list, state, depth)
+  local out, count, keys = {}, rawlen(list), 0
+  for _ in next, list do
+    keys = keys + 1
+  end
+  if keys ~= count then check_places(list, count) end
+  for i = 1, count do
     out[i] = copy_node(rawget(list, i), state, depth + 1)
   end
   return out
@@ -76,14 +94,14 @@ function copy_node(node, state, depth)
   if type(node) ~= "table" then return check_scalar(node, "a node") end
   if depth > state.depth then state.depth = depth end
   if depth > elements.DEPTH_MAX then bad("more than %d levels deep", elements.DEPTH_MAX) end
-  local window = rawget(node, "window")
-  if window ~= nil and rawget(node, 1) == nil then
+  local first, window = rawget(node, 1), rawget(node, "window")
+  if window ~= nil and first == nil then
     local alone = type(window) == "string" and next(node, next(node)) == nil
     if not alone then bad("{ window = id } names a window, and nothing else") end
     state.nested = true
     return { window = window }
   end
-  if type(rawget(node, 1)) == "string" then return copy_element(node, state, depth) end
+  if type(first) == "string" then return copy_element(node, state, depth) end
   return copy_list(node, state, depth)
 end
 
@@ -123,22 +141,35 @@ local function pack(node)
   return list
 end
 
---- What was not written by `pack` (a state may be damaged) is no content.
-local function unpack_node(node)
-  if type(node) ~= "table" then return check_scalar(node, "a node") end
-  if type(node.window) == "string" then return { window = node.window } end
-  local is_list = node[1] == core.json.null
-  local out = {}
-  if not is_list then
-    if not is_element(node[1]) or type(node[2]) ~= "table" then bad("no elements") end
-    out[1] = node[1]
-    for name, value in next, node[2] do
-      if not markup.is_name(name) then bad("'%s' is no name of an attribute", name) end
-      out[name] = check_scalar(value, "attribute " .. name)
-    end
+local unpack_node
+
+local function unpack_element(node, state, depth)
+  local name, attributes, count = node[1], node[2], #node
+  if not is_element(name) or type(attributes) ~= "table" then bad("no elements") end
+  local out = { name, nil }   -- room for the usual child
+  for key, value in next, attributes do
+    if not markup.is_name(key) then bad("'%s' is no name of an attribute", key) end
+    out[key] = check_scalar(value, "attribute " .. key)
   end
-  for i = is_list and 2 or 3, #node do
-    out[#out + 1] = unpack_node(node[i])
+  for i = 3, count do
+    out[i - 1] = unpack_node(node[i], state, depth + 1)
+  end
+  return out
+end
+
+--- What was not written by `pack` (a state may be damaged) is no content.
+function unpack_node(node, state, depth)
+  state.nodes = state.nodes + 1
+  if type(node) ~= "table" then return check_scalar(node, "a node") end
+  if depth > state.depth then state.depth = depth end
+  if type(node.window) == "string" then
+    state.nested = true
+    return { window = node.window }
+  end
+  if node[1] ~= core.json.null then return unpack_element(node, state, depth) end
+  local out = {}
+  for i = 2, #node do
+    out[i - 1] = unpack_node(node[i], state, depth + 1)
   end
   return out
 end
@@ -153,10 +184,12 @@ end
 --- The content again; raises where it is none.
 ---@param text string       of elements.encode
 ---@return table
+---@return ebb.ElementsSize
 function elements.decode(text)
   local value, problem = core.json.decode(text)
   if problem then refuse("shape", "content: " .. problem) end
-  return unpack_node(value)
+  local size = { nodes = 0, depth = 0, nested = false }
+  return unpack_node(value, size, 1), size
 end
 
 return elements

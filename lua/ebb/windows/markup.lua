@@ -74,13 +74,18 @@ local function by_name(a, b)
   return a < b
 end
 
+--- What is written of a string, number or boolean.
+local function text_of(value)
+  return type(value) == "string" and value or tostring(value)
+end
+
 local function attribute(name, value)
-  return " " .. name .. '="' .. escape_attribute(tostring(value)) .. '"'
+  return " " .. name .. '="' .. escape(text_of(value), true) .. '"'
 end
 
 --- The opening tag; of its attributes `id` first, the others by name.
-local function put_open(out, element)
-  local tag, names, only = "<" .. element[1], nil, nil
+local function opening(element)
+  local names, only
   for name in next, element do
     if type(name) == "string" then
       if only then
@@ -90,28 +95,38 @@ local function put_open(out, element)
       only = only or name
     end
   end
-  if names then
-    table.sort(names, by_name)
-    for _, name in ipairs(names) do
-      tag = tag .. attribute(name, element[name])
-    end
-  elseif only then
-    tag = tag .. attribute(only, element[only])
+  if not only then return "<" .. element[1] .. ">" end
+  if not names then return "<" .. element[1] .. attribute(only, element[only]) .. ">" end
+  table.sort(names, by_name)
+  for i, name in ipairs(names) do
+    names[i] = attribute(name, element[name])
   end
-  put(out, tag .. ">")
+  return "<" .. element[1] .. table.concat(names) .. ">"
+end
+
+local put_node
+
+local function put_element(out, element)
+  local count, child = #element, element[2]
+  if count == 2 and type(child) ~= "table" then      -- as most are: one piece
+    return put(out, opening(element) .. escape(text_of(child)) .. "</" .. element[1] .. ">")
+  end
+  put(out, opening(element))
+  for i = 2, count do
+    put_node(out, element[i])
+  end
+  put(out, "</" .. element[1] .. ">")
 end
 
 local put_window
 
-local function put_node(out, node)
-  if type(node) ~= "table" then return put(out, escape(tostring(node))) end
+function put_node(out, node)
+  if type(node) ~= "table" then return put(out, escape(text_of(node))) end
   if node.view then return put_window(out, node.view) end
-  local is_element = type(node[1]) == "string"
-  if is_element then put_open(out, node) end
-  for i = is_element and 2 or 1, #node do
+  if type(node[1]) == "string" then return put_element(out, node) end
+  for i = 1, #node do
     put_node(out, node[i])
   end
-  if is_element then put(out, "</" .. node[1] .. ">") end
 end
 
 ---- Windows ----

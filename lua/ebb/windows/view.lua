@@ -74,13 +74,18 @@ local function call(pass, state, handle)
   return { failed = "content failed: " .. reason(result) }
 end
 
+local function decoded(state)
+  local content, size = elements.decode(state.content)
+  return { content, size = size }
+end
+
 --- The content of a window as text or elements, made at most once per pass.
 local function content_of(pass, state)
   local known = pass.contents[state.id]
   if known then return known end
   local made
   if state.kind == "source" then made = call(pass, state, pass.chat:window(state.id))
-  elseif state.kind == "elements" then made = { elements.decode(state.content) }
+  elseif state.kind == "elements" then made = decoded(state)
   else made = { state.kind == "text" and state.content or nil } end
   pass.contents[state.id] = made
   return made
