@@ -139,14 +139,14 @@ static Status put_message(const Message *message, Buffer *out) {
   return buffer_add(out, raw.bytes, raw.size);
 }
 
-/* write_messages(list, texts, include_system, include_obsolete) -> true; as
+/* write_messages(list, texts, include_system, include_obsolete, items) -> true; as
    core.window.messages, but into the answer: no list is too long for the Lua state. */
 static int write_messages(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
-  lua_settop(L, 4);
+  lua_settop(L, 5);
   luaL_checktype(L, 2, LUA_TTABLE);
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, lua_toboolean(L, 4));
+  const Sent *sent = bind_push_sent(L, &view, lua_toboolean(L, 4), 5);
   Buffer *out = api_answer_buffer(runtime, 0);
   Status status = buffer_add_byte(out, '[');
   for (uint32_t i = 0; i < sent->count && status == STATUS_OK; i++) {

@@ -412,8 +412,9 @@ void  bind_open_window(lua_State *L);      /* pushes the table core.window */
 int   bind_active(lua_State *L);           /* list:active() */
 /* Is the message an item of a window in the view's list, and obsolete there? O(k log n) for k items. */
 bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
-/* The view's messages in the order in which they are sent, in a block left on the stack. */
-const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete);
+/* The view's messages in the order in which they are sent, in a block left on the stack; of the
+   list that core.window.shown was asked about if its items stand at `found` (0: nowhere). */
+const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found);
 
 /* ---- markup.c ---- */
 

@@ -150,9 +150,17 @@ static int l_ids(lua_State *L) {
 
 static const BindType ITEMS = {"WindowItems"};
 
+/* The items of a list, and the list as it was when they were looked for. */
+typedef struct ListItems {
+  Sequence *list;
+  WindowItems items;
+} ListItems;
+
 static int l_free_items(lua_State *L) {
-  WindowItems *items = lua_touserdata(L, 1);
-  if (items->list != NULL) window_items_free(items);
+  ListItems *found = lua_touserdata(L, 1);
+  if (found->items.list != NULL) window_items_free(&found->items);
+  sequence_release(found->list);
+  found->list = NULL;
   return 0;
 }
 
@@ -160,12 +168,12 @@ static int l_free_items(lua_State *L) {
 static const WindowItems *push_items(lua_State *L, const View *view) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ITEMS) == LUA_TNIL) bind_type(L, &ITEMS, NULL, NULL, l_free_items);
   lua_pop(L, 1);
-  WindowItems *items = bind_new(L, &ITEMS, sizeof *items, 0);
+  ListItems *found = bind_new(L, &ITEMS, sizeof *found, 0);
   guard_charge(L, (uint64_t)sequence_sum(view->list).windows * 8);
   Status status = window_items(conversation_memory(view->conversation), conversation_windows(view->conversation),
-                               conversation_store(view->conversation), view->list, items);
+                               conversation_store(view->conversation), view->list, &found->items);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
-  return items;
+  return &found->items;
 }
 
 bool bind_is_obsolete(lua_State *L, const View *view, MessageId id) {
@@ -210,14 +218,18 @@ static int l_items(lua_State *L) {
 }
 
 /* shown(list, all) -> ids of windows that items show, each once, in order of their newest
-   items; positions of items of windows that there are not, and what these name. all:
-   also windows of which every item is obsolete */
+   items; positions of items of windows that there are not, and what these name; and the
+   items of the list as it is, for messages. all: also windows of which every item is
+   obsolete */
 static int l_shown(lua_State *L) {
   View view = bind_view(L, 1);
   bool all = lua_toboolean(L, 2);
   lua_Integer shown = 0, missing = 0;
   lua_settop(L, 1);
   const WindowItems *items = push_items(L, &view);
+  ListItems *found = lua_touserdata(L, 2);
+  Status status = sequence_share(view.list, &found->list);
+  if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   lua_newtable(L);
   lua_newtable(L);
   lua_newtable(L);           /* list items ids positions names */
@@ -233,7 +245,8 @@ static int l_shown(lua_State *L) {
       lua_rawseti(L, 4, missing);
     }
   }
-  return 3;
+  lua_pushvalue(L, 2);
+  return 4;
 }
 
 /* count(list) -> items of windows in it, in O(1) */
@@ -272,12 +285,16 @@ static int l_free_sent(lua_State *L) {
   return 0;
 }
 
-const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete) {
+const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SENT) == LUA_TNIL) bind_type(L, &SENT, NULL, NULL, l_free_sent);
   lua_pop(L, 1);
   Sent *sent = bind_new(L, &SENT, sizeof *sent, 0);
-  Status status = sent_of(conversation_memory(view->conversation), conversation_windows(view->conversation),
-                          conversation_store(view->conversation), view->list, obsolete, sent);
+  const ListItems *items = found != 0 ? bind_test(L, found, &ITEMS) : NULL;
+  const Memory *memory = conversation_memory(view->conversation);
+  const Store *store = conversation_store(view->conversation);
+  Status status = items != NULL && items->list != NULL
+                    ? sent_with(memory, &items->items, store, items->list, obsolete, sent)
+                    : sent_of(memory, conversation_windows(view->conversation), store, view->list, obsolete, sent);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   return sent;
 }
@@ -285,7 +302,7 @@ const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete) {
 /* sent(list) -> positions of its messages in the order in which they are sent, without obsolete items */
 static int l_sent(lua_State *L) {
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, false);
+  const Sent *sent = bind_push_sent(L, &view, false, 0);
   lua_createtable(L, (int)sent->count, 0);
   for (uint32_t i = 0; i < sent->count; i++) {
     lua_pushinteger(L, (lua_Integer)sequence_index_of(view.list, sent->ids[i], i) + 1);
@@ -322,14 +339,15 @@ static bool push_item(lua_State *L, int texts, const Message *message) {
   return true;
 }
 
-/* messages(list, texts, include_system, include_obsolete) -> list of tables, as they are
-   sent; texts by window, and items without one are left out */
+/* messages(list, texts, include_system, include_obsolete, items) -> list of tables, as they
+   are sent; texts by window, and items without one are left out. items: of shown, whose
+   list it is then, whatever has happened to it since */
 static int l_messages(lua_State *L) {
-  lua_settop(L, 4);
+  lua_settop(L, 5);
   luaL_checktype(L, 2, LUA_TTABLE);
   bool system = lua_toboolean(L, 3), obsolete = lua_toboolean(L, 4);
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, obsolete);
+  const Sent *sent = bind_push_sent(L, &view, obsolete, 5);
   lua_Integer count = 0;
   lua_createtable(L, (int)sent->count, 0);
   for (uint32_t i = 0; i < sent->count; i++) {
@@ -446,7 +464,7 @@ void bind_open_window(lua_State *L) {
     {"count", l_count, "list"},
     {"weigh", l_weigh, "draft tokens"},
     {"sent", l_sent, "list"},
-    {"messages", l_messages, "list texts include_system include_obsolete"},
+    {"messages", l_messages, "list texts include_system include_obsolete items"},
     {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

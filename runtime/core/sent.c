@@ -52,27 +52,33 @@ static void copy(const Sequence *list, Sent *sent) {
   sent->count = sequence_count(list);
 }
 
-Status sent_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
-               Sent *sent) {
-  WindowItems items;
+Status sent_with(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
+                 bool obsolete, Sent *sent) {
   Units *units = NULL;
   *sent = (Sent){.memory = *memory, .room = sequence_count(list)};
   if (sent->room == 0) return STATUS_OK;
   sent->ids = memory_new_array(memory, sent->room, sizeof *sent->ids);
   if (sent->ids == NULL) return STATUS_MEMORY;
-  if (sequence_sum(list).windows == 0) {
+  if (items->count == 0) {
     copy(list, sent);
     return STATUS_OK;
   }
-  Status status = window_items(memory, windows, store, list, &items);
-  if (status == STATUS_OK) {
-    status = units_new(memory, store, list, &units);
-    Sender sender = {.sent = sent, .items = &items, .units = units, .obsolete = obsolete};
-    if (status == STATUS_OK) send(&sender, list);
-    window_items_free(&items);
-  }
+  Status status = units_new(memory, store, list, &units);
+  Sender sender = {.sent = sent, .items = items, .units = units, .obsolete = obsolete};
+  if (status == STATUS_OK) send(&sender, list);
   units_free(units);
   if (status != STATUS_OK) sent_free(sent);
+  return status;
+}
+
+Status sent_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
+               Sent *sent) {
+  WindowItems items;
+  *sent = (Sent){0};
+  Status status = window_items(memory, windows, store, list, &items);
+  if (status != STATUS_OK) return status;
+  status = sent_with(memory, &items, store, list, obsolete, sent);
+  window_items_free(&items);
   return status;
 }
 

@@ -22,6 +22,9 @@ typedef struct Sent {
 /* `obsolete`: obsolete items come too. O(n). STATUS_MEMORY. */
 Status sent_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
                Sent *sent);
+/* The same with the list's items at hand. */
+Status sent_with(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
+                 bool obsolete, Sent *sent);
 void   sent_free(Sent *sent);
 
 #endif

@@ -336,6 +336,22 @@ describe("a content", function()
     assert.truthy(read(function() return { wide } end):find "10000 nodes")
   end)
 
+  it("that edits the conversation changes the next rendering, not its own", function()
+    local chat = new_chat()
+    say(chat, "user", "one")
+    chat:open_window { id = "b", content = "b", item = false }
+    chat:open_window { id = "w", content = function()
+      chat:truncate { keep_last = 1 }
+      chat:append { { role = "user", content = "late" }, { window = "b" } }
+      return "made"
+    end }
+
+    local first, second = chat:render(), chat:render()
+
+    assert.same({ 2, "one", "w" }, { #first, first[1].content, first[2].window })
+    assert.same({ 3, "w", "late", "b" }, { #second, second[1].window, second[2].content, second[3].window })
+  end)
+
   it("is asked for once in a rendering, and all of them get no more than their time", function()
     local chat, calls = new_chat(), 0
     chat:open_window { id = "f", content = function() calls = calls + 1 return "x" end }

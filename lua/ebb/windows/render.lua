@@ -42,14 +42,15 @@ end
 ---@return table<string, string|false>? texts
 ---@return integer[] positions      of items of windows that there are not
 ---@return string[] names           of these
+---@return userdata? items          of the list as it was before any content was made
 function render.texts(chat, all)
   if core.window.count(chat) == 0 then return nil, {}, {} end
   local texts, pass = {}, views.pass(chat)
-  local ids, positions, names = core.window.shown(chat, all)
+  local ids, positions, names, items = core.window.shown(chat, all)
   for _, id in ipairs(ids) do
     texts[id] = text_of(chat, pass, id)
   end
-  return texts, positions, names
+  return texts, positions, names, items
 end
 
 local function tell(positions, names)
@@ -103,7 +104,8 @@ end
 ---@param chat ebb.Conversation
 ---@param options? { max_tokens?: integer, include_system?: boolean, include_obsolete?: boolean }
 ---@param shrink fun(chat: ebb.Conversation, options: table, texts: table?, use: fun(draft: ebb.Draft))
----@param messages? fun(list: ebb.List, texts: table, system: boolean, obsolete: boolean): any    what makes the list
+---@param messages? fun(list: ebb.List, texts: table, system: boolean, obsolete: boolean, items?: userdata): any
+---    what makes the list
 ---@return table[]? messages
 ---@return string? message
 ---@return string? code
@@ -112,9 +114,9 @@ function render.run(chat, options, shrink, messages)
   option_check.names(options, NAMES, "render")
   local system = flag(options.include_system, "include_system", true)
   local obsolete = flag(options.include_obsolete, "include_obsolete", false)
-  local texts, positions, names = render.texts(chat, obsolete)
+  local texts, positions, names, items = render.texts(chat, obsolete)
   tell(positions, names)
-  if options.max_tokens == nil then return messages(chat, texts or {}, system, obsolete) end
+  if options.max_tokens == nil then return messages(chat, texts or {}, system, obsolete, items) end
   local max = math.tointeger(options.max_tokens)
   if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
   local list
