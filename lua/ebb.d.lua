@@ -525,7 +525,7 @@ function Conversation:window_stats() end
 ---@field text string          for the model: "todo.add: added", "todo.add: error: params.text is required: expected string"
 ---@field code? string         "syntax", "encoding", "shape", "limit": no call; "unknown_name", "ambiguous", "closed", "argument":
 ---                           not performed; "absent": the action has no function; "failed" or "memory": it raised; "limit": it
----                           took too long; "refused": it said no, or the window is not closable
+---                           took too long or too much memory; "refused": it said no, or the window is not closable
 ---@field window? string
 ---@field action? string
 ---@field name? string         as the model wrote it

@@ -416,6 +416,10 @@ bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
    list that core.window.shown was asked about if its items stand at `found` (0: nowhere). */
 const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found);
 
+/* call(f, limit, argument, memory) -> true, result, instructions left | false, error, left
+   (limited.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */
+int   bind_call_limited(lua_State *L);
+
 /* ---- markup.c ---- */
 
 int   bind_escape_markup(lua_State *L);                    /* core.window.escape */

@@ -12,7 +12,6 @@
 
 #include "bind/bind.h"
 #include "sandbox/guard.h"
-#include "sandbox/sandbox.h"
 
 /* ---- functions ---- */
 
@@ -363,75 +362,7 @@ static int l_messages(lua_State *L) {
   return 1;
 }
 
-/* ---- functions of the host's ---- */
-
-#define HOOK_EVERY 1000      /* instructions */
-
-/* Where the hook of the one call that runs stands: the registry names it under this
-   address. */
-static const char CALL;
-
-typedef struct HostCall {
-  lua_Hook hook;             /* what was there before */
-  int mask, count;
-  lua_Integer left;          /* instructions */
-} HostCall;
-
-static void on_count(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);
-  HostCall *call = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  if (call == NULL) return;
-  call->left -= HOOK_EVERY;
-  if (call->left > 0) return;
-  lua_sethook(L, on_count, LUA_MASKCOUNT, 1);      /* whatever catches this goes no further either */
-  luaL_error(L, "it takes too long");
-}
-
-/* Calls f(argument), which stand at 1 and 3, under the hook; the HostCall lies on top. */
-static int call_counted(lua_State *L, HostCall *call) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &CALL);      /* f limit argument call outer */
-  lua_pushvalue(L, 4);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
-  lua_sethook(L, on_count, LUA_MASKCOUNT, call->left < HOOK_EVERY ? 1 : HOOK_EVERY);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 3);
-  int status = lua_pcall(L, 1, 1, 0);
-  /* One that came meanwhile (Ctrl-C) stays. */
-  if (lua_gethook(L) == on_count) lua_sethook(L, call->hook, call->mask, call->count);
-  lua_pushvalue(L, 5);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &CALL);
-  return status;
-}
-
-/* The same in a sandbox, whose guard also stops C functions and counts memory. */
-static int call_guarded(lua_State *L, HostCall *call) {
-  bool over;
-  GuardPart part = guard_part_begin(L, call->left < 0 ? 0 : (uint64_t)call->left);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 3);
-  int status = lua_pcall(L, 1, 1, 0);
-  call->left = (lua_Integer)guard_part_end(L, part, &over);
-  bool full = status == LUA_ERRMEM && sandbox_reached_memory(sandbox_of(L));
-  if (over) lua_pushliteral(L, "it takes too long");
-  else if (full) lua_pushliteral(L, "it takes too much memory");
-  return over ? LUA_ERRRUN : status;
-}
-
-/* call(f, limit, argument) -> true, result, instructions left | false, error, left */
-static int l_call(lua_State *L) {
-  lua_settop(L, 3);
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  HostCall *call = lua_newuserdatauv(L, sizeof *call, 0);
-  *call = (HostCall){.hook = lua_gethook(L), .mask = lua_gethookmask(L), .count = lua_gethookcount(L),
-                     .left = luaL_checkinteger(L, 2)};
-  int status = sandbox_of(L) == NULL ? call_counted(L, call) : call_guarded(L, call);
-  lua_pushboolean(L, status == LUA_OK);
-  lua_insert(L, -2);
-  lua_pushinteger(L, call->left < 0 ? 0 : call->left);
-  return 3;
-}
+/* ---- in a draft ---- */
 
 /* weigh(draft, tokens by window) */
 static int l_weigh(lua_State *L) {
@@ -454,7 +385,7 @@ static int l_weigh(lua_State *L) {
 void bind_open_window(lua_State *L) {
   static const BindMethod methods[] = {{"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
   static const BindMethod functions[] = {
-    {"call", l_call, "f limit argument"},
+    {"call", bind_call_limited, "f limit argument memory"},
     {"escape", bind_escape_markup, "text attribute"},
     {"put", l_put, "conversation fields"},
     {"get", l_get, "conversation id"},

@@ -538,7 +538,7 @@ call("where, windows", function(world)
 end, windowed)
 call("window.escape", function() return core.window.escape(("<&>\0"):rep(300), true) end)
 call("window.call", function()
-  return { core.window.call(function() return "x" end, 1000, nil), core.window.call(error, 1000, "x") }
+  return { core.window.call(function() return "x" end, 1000, nil, 1000), core.window.call(error, 1000, "x", 1000) }
 end)
 
 call("act", function(world)   -- what changes nothing: an action itself may leave what it did

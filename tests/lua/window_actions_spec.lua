@@ -190,6 +190,7 @@ local function todo_chat()
       { id = "raise", run = function() error "boom" end },
       { id = "refuse", run = function() error(setmetatable({}, { __tostring = function() error "no" end })) end },
       { id = "loop", run = function() while true do items[1] = items[1] end end },
+      { id = "fill", run = function() return ("x"):rep(100000000) end },
       { id = "loop_inside", run = function()
         while true do
           pcall(function() while true do items[1] = items[1] end end)
@@ -297,6 +298,13 @@ describe("chat:act", function()
 
     it("one that raises what cannot be read", function()
       assert.equal("todo.refuse: error: an error that is no text (table)", chat:act(call "todo.refuse")[1].text)
+    end)
+
+    it("one that takes memory without end", function()
+      local results = chat:act(call "todo.fill" .. call "todo.number")
+      assert.same({ false, "limit" }, { results[1].ok, results[1].code })
+      assert.equal("todo.fill: error: it takes too much memory", results[1].text)
+      assert.is_true(results[2].ok)   -- the others have memory of their own
     end)
 
     for _, name in ipairs { "todo.loop", "todo.loop_inside" } do

@@ -5,6 +5,7 @@ local core = require "ebb.support.core"
 local ebb = helper.ebb
 local log = require "ebb.support.log"
 local markup = require "ebb.windows.markup"
+local views = require "ebb.windows.view"
 
 local function new_chat()
   return ebb.conversation { encoding = "bytes4" }
@@ -314,6 +315,47 @@ describe("a content", function()
     assert.truthy(read(function() while true do pcall(function() while true do end end) end end))
     assert.truthy(read(function() coroutine.wrap(function() while true do end end)() end))
     assert.is_true(os.clock() - started < 5)
+  end)
+
+  local greedy = {
+    -- what it does                               what it is told
+    { "repeats", "too much memory", function() return ("x"):rep(100000000) end },
+    { "reads without end", "too much memory", function() return io.open("/dev/zero"):read("a") end },
+    { "joins", "too much memory", function()
+      local list, piece = {}, ("x"):rep(100000)
+      for i = 1, 10000 do list[i] = piece end
+      return table.concat(list)
+    end },
+    { "fills a conversation", "too much memory", function()
+      local chat = new_chat()
+      while true do chat:append { role = "user", content = ("x"):rep(1000000) } end
+    end },
+    { "catches what it is told", "too long", function() while true do pcall(string.rep, "x", 1000000000) end end },
+    { "makes garbage", "too long", function() while true do local _ = ("x"):rep(3000000) end end },
+    { "does that in a coroutine", "too long", function()
+      coroutine.wrap(function() while true do local _ = ("x"):rep(3000000) end end)()
+    end },
+  }
+
+  for _, case in ipairs(greedy) do
+    it("that takes memory without end is stopped: it " .. case[1], function()
+      local calls, memory = views.CALL_LIMIT, views.MEMORY_MAX
+      views.CALL_LIMIT, views.MEMORY_MAX = calls // 4, memory // 8   -- so that it is soon there
+      local why = read(case[3])
+      views.CALL_LIMIT, views.MEMORY_MAX = calls, memory
+      assert.truthy(why and why:find("^content failed: .*it takes " .. case[2] .. "$"), why)
+      assert.equal(70000000, #("x"):rep(70000000))   -- outside of it there is no limit
+    end)
+  end
+
+  it("may take memory within its limit, also inside another's call", function()
+    local inner
+    assert.is_nil(read(function() return #("x"):rep(20000000) end))
+    assert.is_nil(read(function()
+      inner = inner or read(function() return ("x"):rep(100000000) end)
+      return #("x"):rep(10000000)
+    end))
+    assert.equal("content failed: it takes too much memory", inner)
   end)
 
   it("that gives a megabyte is a line that says so", function()

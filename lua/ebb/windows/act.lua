@@ -31,6 +31,7 @@ local words = require "ebb.windows.words"
 local act = {}
 
 act.INSTRUCTIONS = 50000000     -- for all actions of one text, about half a second
+act.MEMORY_MAX = 64 * 1024 * 1024   -- bytes that an action may hold at once
 act.ANSWER_MAX = 64 * 1024      -- bytes of what one action answers
 local NAME_MAX = 1024           -- bytes; no window and action have a longer one
 local CANDIDATES_MAX = 8        -- listed in a message
@@ -190,6 +191,7 @@ end
 
 local function code_of(problem)
   local code = core.is_error(problem) and problem.code or problem
+  if code == "limit" then return code end
   return (code == "memory" or code == "not enough memory") and "memory" or "failed"
 end
 
@@ -208,7 +210,7 @@ local function perform(run, found, params)
   local version, limit, results = window.version, run.left, nil
   local ok, problem, left = core.window.call(function()
     results = table.pack(handler(params, window))
-  end, limit)
+  end, limit, nil, act.MEMORY_MAX)
   run.left = left
   if not ok then return false, words.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)

@@ -5,13 +5,16 @@
 --
 --     raises                  "content failed: file.lua:7: what it said"
 --     loops                   stopped after CALL_LIMIT instructions
+--     takes too much memory   refused beyond MEMORY_MAX: "it takes too much memory"
 --     gives too much          over BYTES_MAX of markup, NODES_MAX nodes, DEPTH_MAX levels
 --     includes itself         at the 16th window in one another
 --
--- A loop is stopped by a counting hook: that reaches whatever Lua code runs, in
--- coroutines made by it too, and no C function (a `string.rep` or a pattern that
--- never ends), nor coroutines made before. In a sandbox the guard does it, with the
--- same number: that stops those as well, and what takes too much memory.
+-- Outside of a sandbox a hook counts instructions and the state's allocator what is
+-- held: that reaches Lua code, in coroutines made by it too, and C functions that take
+-- memory (string.rep, table.concat, reading). It reaches no C function that neither
+-- ends nor takes memory (string.find with a pattern that goes back and forth, waiting
+-- for a pipe), nor coroutines made before. In a sandbox the guard does it, with the
+-- same number: that stops those as well.
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
@@ -23,6 +26,7 @@ local views = {}
 views.BYTES_MAX = 256 * 1024         -- of one window's markup, with those inside it
 views.CALL_LIMIT = 5000000           -- instructions of one content function, about 50 ms
 views.PASS_LIMIT = 50000000          -- of all in one rendering
+views.MEMORY_MAX = 64 * 1024 * 1024  -- bytes that a content function may hold at once
 views.NESTING_MAX = 16               -- windows in one another
 views.DEPTH_MAX = 64                 -- of tags, as readers of markup take it
 
@@ -67,7 +71,7 @@ local function call(pass, state, handle)
   if not run then return { failed = "the function that makes the content is not loaded" } end
   if pass.left <= 0 then return { failed = "the windows before it have used up the time of this request" } end
   local limit = math.min(pass.left, views.CALL_LIMIT)
-  local ok, result, left = core.window.call(run, limit, handle)
+  local ok, result, left = core.window.call(run, limit, handle, views.MEMORY_MAX)
   pass.left = pass.left - (limit - left)
   if ok then return checked(result) end
   pass_memory(result)
