@@ -300,7 +300,7 @@ end)
 call("queries of a draft", function(world)
   local draft = world.draft
   return { draft:count(), draft:tokens(), draft:marked "pinned", draft:range("user", 1, 2), draft:recent("user", 1),
-    draft:where { role = "user" }, core.draft.info(draft) }
+    draft:active(), draft:where { role = "user" }, core.draft.info(draft) }
 end, drafted)
 call("draft.ledger", function(world)
   local ledger = core.draft.ledger(world.draft)
@@ -444,7 +444,7 @@ end)
 call("where", function(world) return world.chat:where { role = "user", matches = "%?$" } end)
 call("recent", function(world) return world.chat:recent({ "user", "assistant" }, 3) end)
 call("range", function(world) return world.chat:range("user", 1, 2) end)
-call("batch", function(world) return world.chat:batch(1) end)
+call("batch", function(world) return { world.chat:batch(1), world.chat:batch(0):active() } end)
 call("diff", function(world) return world.chat:diff("begin", 1) end)
 call("batch's queries", function(world)
   local batch = world.chat:batch(0)

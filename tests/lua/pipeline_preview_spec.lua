@@ -195,6 +195,65 @@ describe("windows of a conversation", function()
     assert.equal(2, #assert(run(chat, { set = { "message-formatters.enabled=false" } })).chat)
   end)
 
+  --- What the request says, a letter per message: its first, or W for a window.
+  local function letters(result)
+    local list = {}
+    for i, part in ipairs(result.parts) do
+      local content = part.content or result.chat[i].content
+      list[i] = part.source == "window" and "W" or content:sub(1, 1)
+    end
+    return table.concat(list)
+  end
+
+  --- a W b W c W, with the windows p, q and r
+  local function chat_with_three()
+    local chat = ebb.conversation { encoding = "cjk" }
+    for i, id in ipairs { "p", "q", "r" } do
+      chat:append { role = i % 2 == 1 and "user" or "assistant", content = ("abc"):sub(i, i) .. " x" }
+      chat:open_window { id = id, content = "x" }
+    end
+    return chat
+  end
+
+  for depth, expected in pairs { [0] = "aWbWcW!", [1] = "aWbW!cW", [2] = "aW!bWcW", [3] = "!aWbWcW", [9] = "!aWbWcW" } do
+    it("have no depth where presets go to depth " .. depth, function()
+      local result = assert(ebb.pipeline { encoding = "cjk", set = { "message-formatters.enabled=false" }, agent = {
+        presets = { { type = "chat_history" },
+          { role = "system", content = "!", injectionStrategy = { type = "depth", depth = depth } } },
+      } }:run(chat_with_three()))
+      assert.equal(expected, letters(result))
+    end)
+  end
+
+  it("have no depth where rules have a range", function()
+    local result = assert(ebb.pipeline { encoding = "cjk", set = { "message-formatters.enabled=false" }, agent = {
+      rules = { { id = "p", rules = { { id = "r", regex = "x", replacement = "Y", applyTo = { request = true },
+        depthRange = { min = 0, max = 1 } } } } },
+    } }:run(chat_with_three()))
+    local texts = {}
+    for _, message in ipairs(result.chat) do
+      texts[#texts + 1] = message.content:match "^%l [xY]$"
+    end
+    assert.same({ "a x", "b Y", "c Y" }, texts)
+  end)
+
+  it("are merged with what the user says beside them, whole, and the sources name them", function()
+    local chat = ebb.conversation { encoding = "cjk" }
+    chat:append { role = "user", content = "look" }
+    chat:open_window { id = "todo", content = "state" }
+    local markup = chat:window("todo"):markup()
+
+    local result = assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat))
+
+    assert.same({ 1, "look\n\n---\n\n" .. markup }, { #result.chat, result.chat[1].content })
+    local sources = result.messages[1].sources
+    assert.same({ "history", "window", "todo" }, { sources[1].source, sources[2].source, sources[2].source_id })
+    assert.equal("todo", chat[2].window)   -- the item stays what it is
+
+    chat:window("todo"):update { content = "later" }
+    assert.matches("later", assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat)).chat[1].content, 1, true)
+  end)
+
   it("are left alone by the limiter, and within the budget", function()
     local chat = chat_of "state"
     for _ = 1, 10 do

@@ -188,17 +188,32 @@ local function depths_of(message, count, log)
   return depths
 end
 
+--- What windows read is no history: it stands where it stands, and no depth counts it.
+---@return integer[] before     by depth, how many messages stand before it
+---@return integer deepest
+local function depths_in(history)
+  local before, deepest = { [0] = #history }, 0
+  for i = #history, 1, -1 do
+    if history[i].source ~= "window" then
+      deepest = deepest + 1
+      before[deepest] = i - 1
+    end
+  end
+  return before, deepest
+end
+
 --- All that goes between the messages of the history, in order: { at, message }. `at`
 --- counts the messages before it.
 local function depth_injections(active, history, log)
   local places, list = nil, {}
+  local before, deepest = depths_in(history)
   for index, message in ipairs(active) do
     local depths = message.kind == "depth" and { message.depth }
-      or message.kind == "advanced_depth" and depths_of(message, #history, log) or {}
+      or message.kind == "advanced_depth" and depths_of(message, deepest, log) or {}
     local taken = {}
     for _, depth in ipairs(message.type == "message" and depths or {}) do
       places = places or units.places(history)
-      local at = places[math.max(0, #history - depth)]
+      local at = places[before[depth] or 0]
       if not taken[at] then
         list[#list + 1] = { at = at, depth = depth, order = message.order, index = index, message = message }
         taken[at] = true

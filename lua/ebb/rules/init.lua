@@ -253,6 +253,15 @@ local function report_of(run, count)
   return report
 end
 
+--- How many messages have a depth: what windows read is no history.
+local function spoken(messages)
+  local count = 0
+  for _, message in ipairs(messages) do
+    if message.source ~= "window" then count = count + 1 end
+  end
+  return count
+end
+
 --- The kinds of text that the run may touch, as bits.
 local function allowed_kinds(roles)
   if not roles then return 0xF end
@@ -291,12 +300,13 @@ function RuleSet:apply(messages, options)
   local log = options.log or no_log
   local set, made_from = self:_set_for(options, log)
   local run = { set = set, made_from = made_from, log = log, failures = {} }
-  local allowed, last, changed = allowed_kinds(options.roles), #messages + (options.depth or 0), 0
+  local allowed, depth, changed = allowed_kinds(options.roles), (options.depth or 0) + spoken(messages), 0
   if #made_from == 0 then return report_of(run, 0) end
   for i, message in ipairs(messages) do
     local kind = (KINDS[message.role] or 0) & allowed
-    if kind ~= 0 and message.source ~= "window" and apply_message(run, i, message, kind, last - i) then
-      message.seq, changed = nil, changed + 1
+    if message.source ~= "window" then
+      depth = depth - 1
+      if kind ~= 0 and apply_message(run, i, message, kind, depth) then message.seq, changed = nil, changed + 1 end
     end
   end
   return report_of(run, changed)
