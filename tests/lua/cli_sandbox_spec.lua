@@ -69,6 +69,29 @@ describe("a policy file that runs away", function()
     contains("read from a file", command.read(path_of "err"))
   end)
 
+  it("is asked about windows whose contents run away, in a script that goes on", function()
+    local policy = file("sees.lua", [[return function(draft, budget)
+      for message in draft:messages { window = true } do draft:note(message.window .. " " .. message.tokens) end
+      draft:drop_oldest { to = budget }
+    end]])
+    local script = file("runaways.lua", ([[local ebb = require "ebb"
+      local chat = ebb.conversation { encoding = "bytes4" }
+      for _ = 1, 20 do chat:append { role = "user", content = ("x"):rep(400) } end
+      for _, row in ipairs {
+        { "loop", function() while true do end end }, { "rep", function() return ("x"):rep(100000000) end },
+        { "raise", function() error "no" end }, { "large", function() return ("x"):rep(300000) end },
+      } do chat:open_window { id = row[1], content = row[2] } end
+      local report = assert(chat:trim { budget = 900, policy = %q })
+      for _, note in ipairs(report.ledger:notes()) do print(note.text) end
+      print(chat:tokens() <= 900)
+      for _, message in ipairs(chat:render()) do print(message.content:match "<Failed>(.*)</Failed>") end]]):format(policy))
+    local out = does("run " .. script)
+    for _, text in ipairs { "loop %d+", "large %d+", "true", "it takes too long", "it takes too much memory", ": no",
+      "more than the limit of" } do
+      assert.truthy(out:find(text), text .. " in " .. out)
+    end
+  end)
+
   it("is stopped in a replay, and a filter too", function()
     local loop = "return function() while true do end end"
     contains("ran longer than 100.0 ms", fails(command.SCRIPT,
