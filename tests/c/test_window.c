@@ -9,6 +9,7 @@
 
 #include "core/draft.h"
 #include "core/sent.h"
+#include "core/sequence_node.h"
 #include "format/state.h"
 
 #define NAMES "abcdef"

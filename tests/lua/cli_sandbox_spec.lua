@@ -84,7 +84,8 @@ describe("a policy file that runs away", function()
       local report = assert(chat:trim { budget = 900, policy = %q })
       for _, note in ipairs(report.ledger:notes()) do print(note.text) end
       print(chat:tokens() <= 900)
-      for _, message in ipairs(chat:render()) do print(message.content:match "<Failed>(.*)</Failed>") end]]):format(policy))
+      for _, message in ipairs(chat:render()) do print(message.content:match "<Failed>(.*)</Failed>") end]])
+      :format(policy))
     local out = does("run " .. script)
     for _, text in ipairs { "loop %d+", "large %d+", "true", "it takes too long", "it takes too much memory", ": no",
       "more than the limit of" } do

@@ -215,7 +215,8 @@ describe("windows of a conversation", function()
     return chat
   end
 
-  for depth, expected in pairs { [0] = "aWbWcW!", [1] = "aWbW!cW", [2] = "aW!bWcW", [3] = "!aWbWcW", [9] = "!aWbWcW" } do
+  local places = { [0] = "aWbWcW!", [1] = "aWbW!cW", [2] = "aW!bWcW", [3] = "!aWbWcW", [9] = "!aWbWcW" }
+  for depth, expected in pairs(places) do
     it("have no depth where presets go to depth " .. depth, function()
       local result = assert(ebb.pipeline { encoding = "cjk", set = { "message-formatters.enabled=false" }, agent = {
         presets = { { type = "chat_history" },

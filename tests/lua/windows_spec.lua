@@ -187,8 +187,6 @@ describe("active", function()
     collectgarbage()
     collectgarbage()
     assert.equal("uxyu", word(active))
-    active = nil
-    collectgarbage()
   end)
 end)
 
