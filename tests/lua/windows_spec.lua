@@ -288,6 +288,7 @@ describe("a window", function()
       assert.equal(case[1], helper.refusal(chat.open_window, chat, case[2]).code)
     end
     assert.equal(1, #chat)
+    assert.equal("window: id: a string is expected, not nil", helper.refusal(chat.window, chat).message)
     assert.equal("closed", helper.refusal(chat:window("w"):close().update, chat:window "w", {}).code)
   end)
 end)

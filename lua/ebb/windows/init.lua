@@ -280,7 +280,7 @@ function windows.open(chat, given)
 end
 
 function windows.get(chat, id)
-  if not core.window.get(chat, id) then return nil end
+  if not core.window.get(chat, expect(id, "string", "window: id")) then return nil end
   return handle(chat, id)
 end
 
