@@ -20,7 +20,9 @@ static bool count_again(Waiting *w, const char *at, size_t size, uint32_t place,
   if (recent->tokens > 0) {
     *tokens += recent->tokens;
   } else {
-    w->groups[recent->width].times[recent->row]++;
+    uint32_t *times = recent->width == WAITING_RING ? &w->ring[recent->row].times
+                                                    : &w->groups[recent->width].times[recent->row];
+    ++*times;
     w->pieces++;
   }
   return true;
@@ -36,11 +38,11 @@ static bool recall_large(const WaitingTools *tools, const char *at, size_t size,
   return true;
 }
 
-static Status count_alone(const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens) {
+static Status count_alone(const WaitingTools *tools, const char *at, size_t size, uint32_t times, uint64_t *tokens) {
   size_t count;
   Status status = bpe_merge(tools->bpe, tools->vocab, at, size, &count);
   if (status != STATUS_OK) return status;
-  *tokens += count;
+  *tokens += (uint64_t)count * times;
   if (tools->memo != NULL) memo_put(tools->memo, at, size, (uint32_t)count);
   return STATUS_OK;
 }
@@ -72,7 +74,7 @@ static void join_group(Waiting *w, const WaitingTools *tools, const WaitingBegun
   uint8_t size = (uint8_t)begun->parts.size;
   group->at[row] = begun->at;
   group->sizes[row] = size;
-  group->times[row] = 1;
+  group->times[row] = begun->times;
   group->recents[row] = (uint16_t)begun->recent;
   w->recents[begun->recent] = (WaitingRecent){begun->at, size, 0, (uint8_t)width, (uint8_t)row};
   lanes_fill(&group->group.rows[row], tools->vocab, &begun->parts, width);
@@ -88,21 +90,25 @@ static Status end_oldest(Waiting *w, const WaitingTools *tools, uint64_t *tokens
     join_group(w, tools, begun, tokens);
     return STATUS_OK;
   }
-  w->pieces--;
-  return count_alone(tools, begun->at, begun->parts.size, tokens);
+  w->pieces -= begun->times;
+  w->recents[begun->recent].size = 0;
+  return count_alone(tools, begun->at, begun->parts.size, begun->times, tokens);
 }
 
 Status waiting_add(Waiting *w, const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens) {
-  if (size > PARTS_BYTES) return count_alone(tools, at, size, tokens);
+  if (size > PARTS_BYTES) return count_alone(tools, at, size, 1, tokens);
   uint32_t place = recent_place(at, size);
   if (count_again(w, at, size, place, tokens) || recall_large(tools, at, size, tokens)) return STATUS_OK;
   if (w->begun - w->ended == WAITING_BEGUN) {
     Status status = end_oldest(w, tools, tokens);
     if (status != STATUS_OK) return status;
   }
-  WaitingBegun *begun = &w->ring[w->begun++ % WAITING_BEGUN];
+  uint32_t row = w->begun++ % WAITING_BEGUN;
+  WaitingBegun *begun = &w->ring[row];
   begun->at = at;
   begun->recent = place;
+  begun->times = 1;
+  w->recents[place] = (WaitingRecent){at, (uint8_t)size, 0, WAITING_RING, (uint8_t)row};
   w->pieces++;
   parts_begin(&begun->parts, tools->vocab, at, size);
   return STATUS_OK;

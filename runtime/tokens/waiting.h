@@ -18,6 +18,7 @@
 
 enum {
   WAITING_BEGUN = 4,         /* 8 gain nothing more */
+  WAITING_RING = LANES_WIDTHS,         /* stands for the ring where a width does for a group */
   WAITING_RECENT_BITS = 9,
   WAITING_RECENTS = 1 << WAITING_RECENT_BITS
 };
@@ -34,12 +35,13 @@ typedef struct WaitingRecent {
   const char *at;
   uint8_t size;                        /* 0: none */
   uint8_t tokens;                      /* 0: waits in */
-  uint8_t width, row;
+  uint8_t width, row;                  /* where it waits */
 } WaitingRecent;
 
 typedef struct WaitingBegun {
   const char *at;
   uint32_t recent;
+  uint32_t times;                      /* that the piece came up */
   Parts parts;
 } WaitingBegun;
 
