@@ -83,9 +83,21 @@ static void join_group(Waiting *w, const WaitingTools *tools, const WaitingBegun
 
 /* ---- the way through ---- */
 
+/* Two parts would merge into the whole piece, which is no token. */
+static void settle_two(Waiting *w, const WaitingTools *tools, const WaitingBegun *begun, uint64_t *tokens) {
+  *tokens += 2 * (uint64_t)begun->times;
+  w->pieces -= begun->times;
+  w->recents[begun->recent] = (WaitingRecent){begun->at, (uint8_t)begun->parts.size, 2, 0, 0};
+  if (tools->memo != NULL) memo_put(tools->memo, begun->at, begun->parts.size, 2);
+}
+
 static Status end_oldest(Waiting *w, const WaitingTools *tools, uint64_t *tokens) {
   WaitingBegun *begun = &w->ring[w->ended++ % WAITING_BEGUN];
   parts_end(&begun->parts, tools->vocab);
+  if (begun->parts.count == 2) {
+    settle_two(w, tools, begun, tokens);
+    return STATUS_OK;
+  }
   if (begun->parts.count <= LANES_MAX) {
     join_group(w, tools, begun, tokens);
     return STATUS_OK;
