@@ -152,22 +152,25 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
   return NUMBER_NONE;
 }
 
-/* Pair after pair; false if there are too many. */
-static bool merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
+/* Pair after pair. */
+static size_t merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size) {
   Parts parts;
-  LanesRow row;
-  if (!lanes_cut(v, bytes, size, &parts)) return false;
+  uint32_t row[LANES_ROW_WORDS];
+  parts_begin(&parts, v, bytes, size);
+  parts_end(&parts, v);
   unsigned width = lanes_width(&parts);
-  lanes_fill(&row, v, &parts, width);
-  lanes_merge(&row, 1, v, width);
-  lanes_tokens(&row, bpe->tokens);
-  *count = row.tokens;
-  return true;
+  lanes_fill(row, v, &parts, width);
+  lanes_merge(row, 1, v, width);
+  lanes_tokens(row, width, bpe->tokens);
+  return lanes_count(row, width);
 }
 
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
-  if (merge_short(bpe, v, bytes, size, count)) return STATUS_OK;
+  if (size <= PARTS_BYTES) {
+    *count = merge_short(bpe, v, bytes, size);
+    return STATUS_OK;
+  }
   Status status = clear_dead(bpe, size);
   if (status != STATUS_OK) return status;
   if (size <= PREFETCHED_MAX) prefetch_matches(v, start, end);

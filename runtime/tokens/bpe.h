@@ -26,7 +26,7 @@
 #include "base/status.h"
 #include "tokens/vocab.h"
 
-#define BPE_INLINE 64     /* pieces up to so many bytes need no allocation */
+#define BPE_INLINE 128    /* pieces up to so many bytes need no allocation */
 
 typedef struct Bpe {
   Memory memory;

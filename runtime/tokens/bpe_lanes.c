@@ -9,11 +9,19 @@
 
 #define LANE_STAYS INT32_MAX           /* merges with no next part */
 #define NUMBER_END UINT32_MAX          /* of what no part is: has too many bits for the right half of a pair */
-enum { PLACE_BITS = 6 };
+enum { PLACE_BITS = 7 };
 
 static inline int32_t lane(uint32_t merged, uint32_t place) {
   return merged >= NUMBER_NONE ? LANE_STAYS : (int32_t)(merged << PLACE_BITS | place);
 }
+
+/* ---- rows ---- */
+
+INLINE int32_t *merges_of(uint32_t *row) { return (int32_t *)row; }
+INLINE uint32_t *numbers_of(uint32_t *row, uint32_t lanes) { return row + lanes + 1; }
+INLINE uint8_t *next_of(uint32_t *row, uint32_t lanes) { return (uint8_t *)(row + 2 * (lanes + 1)); }
+INLINE uint8_t *before_of(uint32_t *row, uint32_t lanes) { return next_of(row, lanes) + lanes + 1; }
+INLINE uint8_t *left_of(uint32_t *row, uint32_t lanes) { return before_of(row, lanes) + lanes + 1; }
 
 /* ---- turns ---- */
 
@@ -42,23 +50,27 @@ INLINE int32_t least(const int32_t *merges, uint32_t lanes) {
 }
 
 /* Most new pairs are none, and known by their bit: such questions are written over by the next one. */
-INLINE uint32_t ask(Question *question, const Vocab *v, LanesRow *row, uint32_t place, uint32_t left, uint32_t right) {
+INLINE uint32_t ask(Question *question, const Vocab *v, int32_t *merges, uint32_t place, uint32_t left,
+                    uint32_t right) {
   uint64_t halves = pack_halves(left, right), hash = pair_hash(halves);
-  *question = (Question){.halves = halves, .hash = hash, .merges = &row->merges[place], .place = place};
+  *question = (Question){.halves = halves, .hash = hash, .merges = &merges[place], .place = place};
   return (v->pair_marks[mark_word(hash) & v->mark_mask] & mark_bit(hash)) != 0;
 }
 
 /* Makes the merge `best` and asks for the two pairs that are new. */
-INLINE uint32_t merge(Question *questions, const Vocab *v, LanesRow *row, int32_t best, uint32_t lanes) {
+INLINE uint32_t merge(Question *questions, const Vocab *v, uint32_t *row, int32_t best, uint32_t lanes) {
+  int32_t *merges = merges_of(row);
+  uint32_t *numbers = numbers_of(row, lanes);
+  uint8_t *nexts = next_of(row, lanes), *befores = before_of(row, lanes);
   uint32_t at = (uint32_t)best & (lanes - 1), number = (uint32_t)best >> PLACE_BITS;
-  uint32_t gone = row->next[at], after = row->next[gone], before = row->before[at], count;
-  row->numbers[at] = number;
-  row->next[at] = (uint8_t)after;
-  row->before[after] = (uint8_t)at;
-  row->merges[gone] = row->merges[at] = row->merges[before] = LANE_STAYS;
-  row->tokens--;
-  count = ask(questions, v, row, at, number, row->numbers[after]);
-  return count + ask(questions + count, v, row, before, row->numbers[before], number);
+  uint32_t gone = nexts[at], after = nexts[gone], before = befores[at], count;
+  numbers[at] = number;
+  nexts[at] = (uint8_t)after;
+  befores[after] = (uint8_t)at;
+  merges[gone] = merges[at] = merges[before] = LANE_STAYS;
+  --*left_of(row, lanes);
+  count = ask(questions, v, merges, at, number, numbers[after]);
+  return count + ask(questions + count, v, merges, before, numbers[before], number);
 }
 
 INLINE int32_t pair_in_slot(const Vocab *v, uint32_t slot, uint64_t halves, uint32_t place) {
@@ -78,40 +90,49 @@ INLINE void answer(Question *questions, uint32_t count, const Vocab *v) {
 }
 
 /* Asks for the first pairs: until a row is merged, its lanes hold their slots. */
-INLINE void fill(LanesRow *row, const Vocab *v, const Parts *parts, uint32_t lanes) {
-  uint32_t count = parts->count;
+INLINE void fill(uint32_t *row, const Vocab *v, const Parts *parts, uint32_t lanes) {
+  int32_t *merges = merges_of(row);
+  uint32_t *numbers = numbers_of(row, lanes), count = parts->count;
+  uint8_t *nexts = next_of(row, lanes), *befores = before_of(row, lanes);
   for (uint32_t i = 0; i < lanes; i++) {
-    row->merges[i] = LANE_STAYS;
-    row->next[i] = (uint8_t)(i + 1);
-    row->before[i + 1] = (uint8_t)i;
+    merges[i] = LANE_STAYS;
+    nexts[i] = (uint8_t)(i + 1);
+    befores[i + 1] = (uint8_t)i;
   }
-  row->before[0] = row->next[lanes] = (uint8_t)lanes;
-  row->numbers[lanes] = NUMBER_END;
-  for (uint32_t i = 0; i < count; i++) row->numbers[i] = parts->numbers[i];
-  row->numbers[count] = NUMBER_END;
-  row->tokens = (uint8_t)count;
+  befores[0] = nexts[lanes] = (uint8_t)lanes;
+  numbers[lanes] = NUMBER_END;
+  for (uint32_t i = 0; i < count; i++) numbers[i] = parts->numbers[i];
+  numbers[count] = NUMBER_END;
+  *left_of(row, lanes) = (uint8_t)count;
   for (uint32_t i = 0; i + 1 < count; i++) {
     uint32_t slot = place_of(&v->pairs, pair_hash(pack_halves(parts->numbers[i], parts->numbers[i + 1])));
     __builtin_prefetch(&v->pair_slots[slot]);
-    row->merges[i] = (int32_t)slot;
+    merges[i] = (int32_t)slot;
   }
 }
 
-INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
+INLINE void answer_first(uint32_t *row, const Vocab *v, uint32_t lanes) {
+  int32_t *merges = merges_of(row);
+  const uint32_t *numbers = numbers_of(row, lanes);
+  uint32_t count = *left_of(row, lanes);
+  for (uint32_t i = 0; i + 1 < count; i++) {
+    merges[i] = pair_in_slot(v, (uint32_t)merges[i], pack_halves(numbers[i], numbers[i + 1]), i);
+  }
+}
+
+INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
   Question questions[2 * LANES_ROWS];
-  LanesRow *alive[LANES_ROWS];
+  uint32_t *alive[LANES_ROWS];
   int32_t best[LANES_ROWS];
   for (uint32_t i = 0; i < count; i++) {
-    LanesRow *row = alive[i] = &rows[i];
-    for (uint32_t k = 0; k + 1 < row->tokens; k++) {
-      row->merges[k] = pair_in_slot(v, (uint32_t)row->merges[k], pack_halves(row->numbers[k], row->numbers[k + 1]), k);
-    }
+    alive[i] = rows + i * LANES_WORDS(lanes);
+    answer_first(alive[i], v, lanes);
   }
   while (count > 0) {
     uint32_t kept = 0, asked = 0;
     for (uint32_t i = 0; i < count; i++) {   /* which go on could not be foreseen */
       alive[kept] = alive[i];
-      best[kept] = least(alive[i]->merges, lanes);
+      best[kept] = least(merges_of(alive[i]), lanes);
       kept += best[kept] != LANE_STAYS;
     }
     count = kept;
@@ -120,20 +141,30 @@ INLINE void merge_rows(LanesRow *rows, uint32_t count, const Vocab *v, uint32_t 
   }
 }
 
-void lanes_fill(LanesRow *row, const Vocab *vocab, const Parts *parts, unsigned width) {
+/* ---- by width ---- */
+
+void lanes_fill(uint32_t *row, const Vocab *vocab, const Parts *parts, unsigned width) {
   if (width == 0) fill(row, vocab, parts, 8);
   else if (width == 1) fill(row, vocab, parts, 16);
   else if (width == 2) fill(row, vocab, parts, 32);
-  else fill(row, vocab, parts, 64);
+  else if (width == 3) fill(row, vocab, parts, 64);
+  else fill(row, vocab, parts, 128);
 }
 
-void lanes_merge(LanesRow *rows, uint32_t count, const Vocab *vocab, unsigned width) {
+void lanes_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
   if (width == 0) merge_rows(rows, count, vocab, 8);
   else if (width == 1) merge_rows(rows, count, vocab, 16);
   else if (width == 2) merge_rows(rows, count, vocab, 32);
-  else merge_rows(rows, count, vocab, 64);
+  else if (width == 3) merge_rows(rows, count, vocab, 64);
+  else merge_rows(rows, count, vocab, 128);
 }
 
-void lanes_tokens(const LanesRow *row, uint32_t *numbers) {
-  for (uint32_t i = 0, at = 0; i < row->tokens; i++, at = row->next[at]) numbers[i] = row->numbers[at];
+uint32_t lanes_count(const uint32_t *row, unsigned width) {
+  return *left_of((uint32_t *)(uintptr_t)row, 8u << width);
+}
+
+void lanes_tokens(const uint32_t *row, unsigned width, uint32_t *numbers) {
+  uint32_t lanes = 8u << width, *merged = (uint32_t *)(uintptr_t)row, count = lanes_count(row, width);
+  const uint8_t *nexts = next_of(merged, lanes);
+  for (uint32_t i = 0, at = 0; i < count; i++, at = nexts[at]) numbers[i] = numbers_of(merged, lanes)[at];
 }

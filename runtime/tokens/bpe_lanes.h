@@ -9,15 +9,17 @@
 **     l|o|w|e    l|ow|e          (l,ow) (ow,e)        low|e        ...
 **     n|e|w      n|ew            (n,ew)               new: done
 **
-** A piece stands in a row of 8, 16, 32 or 64 lanes, one for each part, all of them
-** looked at, so that the least pair is found without a branch:
+** A piece stands in a row of 8, 16, 32, 64 or 128 lanes, one for each part, all of
+** them looked at, so that the least pair is found without a branch:
 **
 **     merges     what the part merges into with the next one, and its own place
 **                below, so that of equal pairs the left one is the least
 **     next,      places of the neighbours; a part that went into the left one is
 **     before     passed over and merges no more
 **
-** Behind the last part, and in front of the first, is one that no pair has.
+** Behind the last part, and in front of the first, is one that no pair has. A row
+** is a block of words that no lane more than these needs: most stand in two lines
+** of the cache.
 **
 ** A piece is cut into parts first (bpe_parts.h).
 */
@@ -32,41 +34,38 @@
 #include "tokens/vocab.h"
 
 enum {
-  LANES_MAX = 64,            /* parts of a piece */
-  LANES_WIDTHS = 4,
+  LANES_MAX = PARTS_BYTES,   /* parts of a piece: whatever can be cut has a row */
+  LANES_WIDTHS = 5,
   LANES_ROWS = 32            /* with 8 it takes a tenth longer, with 64 no less */
 };
 
-typedef struct LanesRow {
-  int32_t merges[LANES_MAX + 1];
-  uint32_t numbers[LANES_MAX + 1];
-  uint8_t next[LANES_MAX + 1], before[LANES_MAX + 1];
-  uint8_t tokens;                      /* parts that are left */
-} LanesRow;
+/* Words of a row: merges and numbers by lane, next and before by lane in bytes, and how many parts are left. */
+#define LANES_WORDS(lanes) (2 * ((lanes) + 1) + (2 * ((lanes) + 1) + 4) / 4)
 
-/* Rows of one width. */
-typedef struct LanesGroup {
-  uint32_t used;
-  LanesRow rows[LANES_ROWS];
-} LanesGroup;
+enum {
+  LANES_ROW_WORDS = LANES_WORDS(LANES_MAX),      /* of one row of any width */
+  LANES_ALL_WORDS = LANES_ROWS * (LANES_WORDS(8) + LANES_WORDS(16) + LANES_WORDS(32) + LANES_WORDS(64) +
+                                  LANES_WORDS(128))
+};
 
-/* Cuts a piece of `size` > 0 bytes; false if it is too large for a row. */
-static inline bool lanes_cut(const Vocab *vocab, const char *bytes, size_t size, Parts *parts) {
-  if (size > PARTS_BYTES) return false;
-  parts_begin(parts, vocab, bytes, size);
-  parts_end(parts, vocab);
-  return parts->count <= LANES_MAX;
-}
-
-/* 0 to 3: which rows have as many lanes. */
+/* 0 to 4: which rows have as many lanes. */
 static inline unsigned lanes_width(const Parts *parts) {
-  return (unsigned)(parts->count > 8) + (unsigned)(parts->count > 16) + (unsigned)(parts->count > 32);
+  uint32_t count = parts->count;
+  return (unsigned)(count > 8) + (unsigned)(count > 16) + (unsigned)(count > 32) + (unsigned)(count > 64);
 }
 
-void lanes_fill(LanesRow *row, const Vocab *vocab, const Parts *parts, unsigned width);
-/* Merges `count` <= LANES_ROWS rows of that width. */
-void lanes_merge(LanesRow *rows, uint32_t count, const Vocab *vocab, unsigned width);
-/* The tokens of a merged row: writes row->tokens numbers. */
-void lanes_tokens(const LanesRow *row, uint32_t *numbers);
+static inline size_t lanes_row_words(unsigned width) {
+  static const uint16_t words[LANES_WIDTHS] = {LANES_WORDS(8), LANES_WORDS(16), LANES_WORDS(32), LANES_WORDS(64),
+                                               LANES_WORDS(128)};
+  return words[width];
+}
+
+/* Writes a row of that width. */
+void lanes_fill(uint32_t *row, const Vocab *vocab, const Parts *parts, unsigned width);
+/* Merges `count` <= LANES_ROWS rows of one width, one behind the other. */
+void lanes_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width);
+/* How many tokens a merged row has, and which: writes as many numbers. */
+uint32_t lanes_count(const uint32_t *row, unsigned width);
+void     lanes_tokens(const uint32_t *row, unsigned width, uint32_t *numbers);
 
 #endif

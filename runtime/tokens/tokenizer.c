@@ -138,7 +138,7 @@ Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *
   Run run;
   Batch batch;
   uint64_t counted = 0;
-  Status status = start_run(t, text, &run), end;
+  Status status = start_run(t, text, &run);
   batch.bounds[0] = 0;
   while (status == STATUS_OK && counted + t->waiting.pieces <= limit &&   /* a piece has a token at least */
          (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
@@ -146,8 +146,7 @@ Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *
     batch.bounds[0] = batch.bounds[batch.count];
   }
   WaitingTools tools = tools_of(t);
-  end = waiting_end(&t->waiting, &tools, &counted);
-  if (status == STATUS_OK) status = end;
+  waiting_end(&t->waiting, &tools, &counted);
   end_run(t);
   if (status == STATUS_OK) *tokens = counted;
   return status;

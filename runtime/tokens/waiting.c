@@ -4,7 +4,7 @@ void waiting_init(Waiting *w) {
   w->begun = w->ended = 0;   /* not the rest: pages that short texts never touch */
   w->pieces = 0;
   memset(w->recents, 0, sizeof w->recents);
-  for (int i = 0; i < LANES_WIDTHS; i++) w->groups[i].group.used = 0;
+  for (int i = 0; i < LANES_WIDTHS; i++) w->groups[i].used = 0;
 }
 
 /* ---- pieces that came up before ---- */
@@ -38,47 +38,52 @@ static bool recall_large(const WaitingTools *tools, const char *at, size_t size,
   return true;
 }
 
-static Status count_alone(const WaitingTools *tools, const char *at, size_t size, uint32_t times, uint64_t *tokens) {
+static Status count_alone(const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens) {
   size_t count;
   Status status = bpe_merge(tools->bpe, tools->vocab, at, size, &count);
   if (status != STATUS_OK) return status;
-  *tokens += (uint64_t)count * times;
+  *tokens += count;
   if (tools->memo != NULL) memo_put(tools->memo, at, size, (uint32_t)count);
   return STATUS_OK;
 }
 
 /* ---- groups ---- */
 
+static uint32_t *row_of(Waiting *w, unsigned width, uint32_t row) {
+  uint32_t *rows = w->rows;
+  for (unsigned i = 0; i < width; i++) rows += LANES_ROWS * lanes_row_words(i);
+  return rows + row * lanes_row_words(width);
+}
+
 static void merge_group(Waiting *w, const WaitingTools *tools, unsigned width, uint64_t *tokens) {
   WaitingGroup *group = &w->groups[width];
-  LanesGroup *lanes = &group->group;
   if (tools->memo != NULL) {
-    for (uint32_t i = 0; i < lanes->used; i++) memo_ask(tools->memo, group->at[i], group->sizes[i]);
+    for (uint32_t i = 0; i < group->used; i++) memo_ask(tools->memo, group->at[i], group->sizes[i]);
   }
-  lanes_merge(lanes->rows, lanes->used, tools->vocab, width);
-  for (uint32_t i = 0; i < lanes->used; i++) {
-    uint32_t count = lanes->rows[i].tokens;
+  lanes_merge(row_of(w, width, 0), group->used, tools->vocab, width);
+  for (uint32_t i = 0; i < group->used; i++) {
+    uint32_t count = lanes_count(row_of(w, width, i), width);
     WaitingRecent *recent = &w->recents[group->recents[i]];
     *tokens += (uint64_t)count * group->times[i];
     w->pieces -= group->times[i];
     if (recent->at == group->at[i]) recent->tokens = (uint8_t)count;
     if (tools->memo != NULL) memo_put(tools->memo, group->at[i], group->sizes[i], count);
   }
-  lanes->used = 0;
+  group->used = 0;
 }
 
 static void join_group(Waiting *w, const WaitingTools *tools, const WaitingBegun *begun, uint64_t *tokens) {
   unsigned width = lanes_width(&begun->parts);
   WaitingGroup *group = &w->groups[width];
-  uint32_t row = group->group.used++;
+  uint32_t row = group->used++;
   uint8_t size = (uint8_t)begun->parts.size;
   group->at[row] = begun->at;
   group->sizes[row] = size;
   group->times[row] = begun->times;
   group->recents[row] = (uint16_t)begun->recent;
   w->recents[begun->recent] = (WaitingRecent){begun->at, size, 0, (uint8_t)width, (uint8_t)row};
-  lanes_fill(&group->group.rows[row], tools->vocab, &begun->parts, width);
-  if (group->group.used == LANES_ROWS) merge_group(w, tools, width, tokens);
+  lanes_fill(row_of(w, width, row), tools->vocab, &begun->parts, width);
+  if (group->used == LANES_ROWS) merge_group(w, tools, width, tokens);
 }
 
 /* ---- the way through ---- */
@@ -91,30 +96,18 @@ static void settle_two(Waiting *w, const WaitingTools *tools, const WaitingBegun
   if (tools->memo != NULL) memo_put(tools->memo, begun->at, begun->parts.size, 2);
 }
 
-static Status end_oldest(Waiting *w, const WaitingTools *tools, uint64_t *tokens) {
+static void end_oldest(Waiting *w, const WaitingTools *tools, uint64_t *tokens) {
   WaitingBegun *begun = &w->ring[w->ended++ % WAITING_BEGUN];
   parts_end(&begun->parts, tools->vocab);
-  if (begun->parts.count == 2) {
-    settle_two(w, tools, begun, tokens);
-    return STATUS_OK;
-  }
-  if (begun->parts.count <= LANES_MAX) {
-    join_group(w, tools, begun, tokens);
-    return STATUS_OK;
-  }
-  w->pieces -= begun->times;
-  w->recents[begun->recent].size = 0;
-  return count_alone(tools, begun->at, begun->parts.size, begun->times, tokens);
+  if (begun->parts.count == 2) settle_two(w, tools, begun, tokens);
+  else join_group(w, tools, begun, tokens);
 }
 
 Status waiting_add(Waiting *w, const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens) {
-  if (size > PARTS_BYTES) return count_alone(tools, at, size, 1, tokens);
+  if (size > PARTS_BYTES) return count_alone(tools, at, size, tokens);
   uint32_t place = recent_place(at, size);
   if (count_again(w, at, size, place, tokens) || recall_large(tools, at, size, tokens)) return STATUS_OK;
-  if (w->begun - w->ended == WAITING_BEGUN) {
-    Status status = end_oldest(w, tools, tokens);
-    if (status != STATUS_OK) return status;
-  }
+  if (w->begun - w->ended == WAITING_BEGUN) end_oldest(w, tools, tokens);
   uint32_t row = w->begun++ % WAITING_BEGUN;
   WaitingBegun *begun = &w->ring[row];
   begun->at = at;
@@ -126,11 +119,9 @@ Status waiting_add(Waiting *w, const WaitingTools *tools, const char *at, size_t
   return STATUS_OK;
 }
 
-Status waiting_end(Waiting *w, const WaitingTools *tools, uint64_t *tokens) {
-  Status status = STATUS_OK;
-  if (w->begun == 0) return STATUS_OK;
-  while (w->ended < w->begun && status == STATUS_OK) status = end_oldest(w, tools, tokens);
+void waiting_end(Waiting *w, const WaitingTools *tools, uint64_t *tokens) {
+  if (w->begun == 0) return;
+  while (w->ended < w->begun) end_oldest(w, tools, tokens);
   for (unsigned width = 0; width < LANES_WIDTHS; width++) merge_group(w, tools, width, tokens);
   waiting_init(w);
-  return status;
 }

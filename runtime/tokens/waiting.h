@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct WaitingGroup {
-  LanesGroup group;
+  uint32_t used;                       /* rows */
   const char *at[LANES_ROWS];
   uint8_t sizes[LANES_ROWS];
   uint16_t recents[LANES_ROWS];
@@ -51,6 +51,7 @@ typedef struct Waiting {
   WaitingRecent recents[WAITING_RECENTS];
   WaitingBegun ring[WAITING_BEGUN];
   WaitingGroup groups[LANES_WIDTHS];
+  uint32_t rows[LANES_ALL_WORDS];      /* LANES_ROWS of each width */
 } Waiting;
 
 /* What merging goes by: the memo may be NULL. */
@@ -64,6 +65,6 @@ void   waiting_init(Waiting *waiting);
 /* Counts a piece, at once or later. MEMO_READS bytes from its start can be read. STATUS_MEMORY. */
 Status waiting_add(Waiting *waiting, const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens);
 /* Counts what is left. After a failure of waiting_add too, whose counts then mean nothing. */
-Status waiting_end(Waiting *waiting, const WaitingTools *tools, uint64_t *tokens);
+void   waiting_end(Waiting *waiting, const WaitingTools *tools, uint64_t *tokens);
 
 #endif
