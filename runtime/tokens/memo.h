@@ -17,7 +17,7 @@
 #include "tokens/vocab_image.h"
 
 enum {
-  MEMO_SHORT_BITS = 13,
+  MEMO_SHORT_BITS = 14,
   MEMO_SHORTS = 1 << MEMO_SHORT_BITS,
   MEMO_SET_BITS = 15,        /* 2 MB; twice as many gain nothing when a text is counted once */
   MEMO_SETS = 1 << MEMO_SET_BITS,
