@@ -1,6 +1,9 @@
 #include "tokens/bpe_parts.h"
 
 #include <stdbool.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 #include "tokens/vocab_image.h"
 
@@ -19,70 +22,67 @@ static inline BytePair meet(const Vocab *v, Bytes bytes, size_t size, size_t i) 
   return i + 1 < size ? vocab_byte_pair(v, bytes[i], bytes[i + 1]) : none;
 }
 
-/* Sets of the bytes of a block have the first one on top. */
-static inline uint64_t set_byte(size_t i) { return (UINT64_C(1) << 63) >> i; }
-
 /* ---- pairs of bytes ---- */
 
-/* Bytes of a block that are one with the next, and that a wall stands behind. The last one looked at is lowest. */
-typedef struct Sets {
-  uint64_t pairs, walls;
-} Sets;
+typedef int32_t Step __attribute__((vector_size(4 * PARTS_STEP)));
 
-/* Looks at byte i: is it one with the next one? `here` is of the two, `after` the border behind both. */
-static inline void look(Parts *parts, Sets *sets, unsigned char byte, BytePair here, uint32_t after, size_t i) {
-  uint32_t pair = (uint32_t)(here.merged < parts->borders[i]) & (uint32_t)(here.merged < after);
-  parts->numbers[i] = byte ^ ((byte ^ here.merged) & (0 - pair));   /* a branch could not be foreseen */
-  parts->borders[i + 1] = here.border;
-  sets->pairs = sets->pairs * 2 + pair;
-  sets->walls = sets->walls * 2 + (here.border >= PARTS_WALL);
+static inline Step load_step(const uint32_t *at) {
+  Step step;
+  memcpy(&step, at, sizeof step);
+  return step;
 }
 
-/* All bytes of a block before i have been looked at. Pairs are disjoint: what follows the first byte of one begins no
-   part. */
-static void end_block(Parts *parts, Sets *sets, size_t i, size_t size) {
-  size_t block = (i - 1) / PARTS_BLOCK, unused = (block + 1) * PARTS_BLOCK - i;
-  uint64_t pairs = sets->pairs << unused;
-  if (block == 0) parts->walls = sets->walls << unused;
-  uint64_t carry = block > 0 ? parts->pair_at_end << 63 : 0;
-  parts->starts[block] = ~(pairs >> 1 | carry);
-  if (i == size) parts->starts[block] &= UINT64_MAX << unused;
-  parts->pair_at_end = pairs & 1;
-  *sets = (Sets){0, 0};
+/* A bit for each lane of a comparison. */
+static inline uint64_t step_bits(Step mask) {
+#if defined(__SSE2__) && !defined(EBB_PORTABLE)   /* the tests build with that too */
+  return (uint64_t)_mm_movemask_ps((__m128)mask);
+#else
+  return (mask[0] & 1) | (mask[1] & 2) | (mask[2] & 4) | (mask[3] & 8);
+#endif
 }
 
-static void cut_pairs(Parts *parts, const Vocab *v, Bytes bytes, size_t size) {
-  BytePair here = meet(v, bytes, size, 0);
-  Sets sets = {0, 0};
-  size_t i = 0;
+static inline void read_pairs(Parts *parts, const Vocab *v, Bytes bytes, size_t size) {
   parts->borders[0] = NUMBER_NONE;
-  while (i + 2 < size) {
-    size_t stop = i + PARTS_BLOCK < size - 2 ? i + PARTS_BLOCK : size - 2;
-    for (; i < stop; i++) {
-      BytePair next = vocab_byte_pair(v, bytes[i + 1], bytes[i + 2]);
-      look(parts, &sets, bytes[i], here, next.border, i);
-      here = next;
-    }
-    if (i % PARTS_BLOCK == 0) end_block(parts, &sets, i, size);
+  for (size_t i = 0; i + 1 < size; i++) {
+    BytePair pair = vocab_byte_pair(v, bytes[i], bytes[i + 1]);
+    parts->numbers[i] = bytes[i];
+    parts->merged[i] = pair.merged;
+    parts->borders[i + 1] = pair.border;
   }
-  if (size > 1) {
-    look(parts, &sets, bytes[i], here, NUMBER_NONE, i);
-    if (++i % PARTS_BLOCK == 0) end_block(parts, &sets, i, size);
+  parts->numbers[size - 1] = bytes[size - 1];
+  for (size_t i = 0; i < PARTS_STEP; i++) parts->merged[size - 1 + i] = NUMBER_NONE;
+  for (size_t i = 0; i <= PARTS_STEP; i++) parts->borders[size + i] = NUMBER_NONE;
+}
+
+/* A byte is one with the next if they merge before anything at their borders. Such pairs are disjoint: what follows the
+   first byte of one begins no part. */
+static void cut_pairs(Parts *parts, const Vocab *v, Bytes bytes, size_t size) {
+  const Step wall = {PARTS_WALL - 1, PARTS_WALL - 1, PARTS_WALL - 1, PARTS_WALL - 1};
+  uint64_t pairs[PARTS_BYTES / PARTS_BLOCK] = {0, 0}, walls[PARTS_BYTES / PARTS_BLOCK] = {0, 0};
+  read_pairs(parts, v, bytes, size);
+  for (size_t i = 0; i < size; i += PARTS_STEP) {
+    Step merged = load_step(parts->merged + i), numbers = load_step(parts->numbers + i);
+    Step before = load_step(parts->borders + i), within = load_step(parts->borders + i + 1);
+    Step pair = (merged < before) & (merged < load_step(parts->borders + i + 2));
+    numbers ^= (numbers ^ merged) & pair;
+    memcpy(parts->numbers + i, &numbers, sizeof numbers);
+    pairs[i / PARTS_BLOCK] |= step_bits(pair) << i % PARTS_BLOCK;
+    walls[i / PARTS_BLOCK] |= step_bits(within > wall) << i % PARTS_BLOCK;
   }
-  look(parts, &sets, bytes[i], none, NUMBER_NONE, i);
-  end_block(parts, &sets, size, size);
+  parts->walls = walls[0];
+  parts->starts[0] = ~(pairs[0] << 1);
+  parts->starts[1] = ~(pairs[1] << 1 | pairs[0] >> (PARTS_BLOCK - 1));
+  if (size % PARTS_BLOCK > 0) parts->starts[size / PARTS_BLOCK] &= (UINT64_C(1) << size % PARTS_BLOCK) - 1;
 }
 
 /* ---- larger ones ---- */
 
-/* Makes `size` bytes at place i one part, if their token comes before all that is merged at its borders. */
+/* Makes `size` bytes at place i of the first block one part, if their token comes before all that is merged at its
+   borders. */
 static inline void join(Parts *parts, const Vocab *v, size_t i, size_t size, uint32_t number) {
   if (number >= parts->borders[i] || number >= parts->borders[i + size] || number >= v->merged_count) return;
-  size_t block = (i + 1) / PARTS_BLOCK, place = (i + 1) % PARTS_BLOCK;
-  uint64_t rest = ~(UINT64_MAX >> (size - 1));
   parts->numbers[i] = number;
-  parts->starts[block] &= ~(rest >> place);
-  if (place + size - 1 > PARTS_BLOCK) parts->starts[block + 1] &= ~(rest << (PARTS_BLOCK - place));
+  parts->starts[0] &= ~(((UINT64_C(1) << (size - 1)) - 1) << (i + 1));
 }
 
 /* The key of `size` bytes at place i of a piece of at least 8; no byte outside the piece is read. */
@@ -94,9 +94,9 @@ static inline uint64_t key_within(Bytes bytes, size_t i, size_t size) {
 /* Asks for what stands between walls. */
 static void ask_words(Parts *parts, const Vocab *v, Bytes bytes) {
   size_t start = 0, end = parts->size < PARTS_BLOCK ? parts->size : PARTS_BLOCK, next, size;
-  uint64_t walls = parts->walls | set_byte(end - 1);
-  for (; walls != 0; walls &= ~set_byte(next - 1)) {
-    next = (size_t)__builtin_clzll(walls) + 1;
+  uint64_t last = UINT64_C(1) << (end - 1), walls = (parts->walls & (last - 1)) | last;
+  for (; walls != 0; walls &= walls - 1) {
+    next = (size_t)__builtin_ctzll(walls) + 1;
     size = next - start;
     if (size >= WORD_MIN && size <= WORD_MAX) {
       PartsWord *word = &parts->word[parts->words++];
@@ -169,10 +169,8 @@ void parts_end(Parts *parts, const Vocab *v) {
   }
   uint32_t count = 0;
   for (size_t from = 0; from < parts->size; from += PARTS_BLOCK) {
-    uint64_t starts = parts->starts[from / PARTS_BLOCK];
-    for (size_t i; starts != 0; starts &= ~set_byte(i)) {
-      i = (size_t)__builtin_clzll(starts);
-      parts->numbers[count++] = parts->numbers[from + i];
+    for (uint64_t starts = parts->starts[from / PARTS_BLOCK]; starts != 0; starts &= starts - 1) {
+      parts->numbers[count++] = parts->numbers[from + (size_t)__builtin_ctzll(starts)];
     }
   }
   parts->count = count;

@@ -33,6 +33,7 @@
 enum {
   PARTS_BYTES = 128,         /* of a piece */
   PARTS_BLOCK = 64,          /* bytes whose places make one set */
+  PARTS_STEP = 4,            /* bytes that are looked at at once */
   PARTS_WORDS = 22           /* no more of 3 bytes fit a block */
 };
 
@@ -42,16 +43,17 @@ typedef struct PartsWord {
   uint8_t at, size;
 } PartsWord;
 
+/* What is kept by byte has room for as many more as are looked at at once. */
 typedef struct Parts {
   size_t size;               /* of the piece */
   uint32_t words;            /* that were asked for */
-  uint32_t count;            /* of the parts */
+  uint32_t count;            /* of the parts; 0 until ended, if by then words are to be seen */
   uint64_t starts[PARTS_BYTES / PARTS_BLOCK];   /* the bytes that a part begins with */
-  uint64_t pair_at_end;      /* of the block that was cut last */
   uint64_t walls;            /* bytes of the first block that a wall stands behind */
   PartsWord word[PARTS_WORDS];
-  uint32_t borders[PARTS_BYTES + 2];   /* by byte: the first token that is merged in front of it */
-  uint32_t numbers[PARTS_BYTES];       /* by byte: of the part that it begins; when ended: of the parts */
+  uint32_t borders[PARTS_BYTES + 2 * PARTS_STEP];   /* by byte: the first token that is merged in front of it */
+  uint32_t merged[PARTS_BYTES + PARTS_STEP];        /* by byte: what it and the next one are, NUMBER_NONE for nothing */
+  uint32_t numbers[PARTS_BYTES + PARTS_STEP];       /* by byte: of the part that it begins; when ended: of the parts */
 } Parts;
 
 /* For a piece of 0 < `size` <= PARTS_BYTES bytes. */
