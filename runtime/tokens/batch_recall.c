@@ -9,19 +9,20 @@ typedef struct Lists {
 /* Most pieces. Without branches: what is known could not be foreseen. Pieces near the end of the text, which are not
    read in place, are left to the other tables. */
 static void recall_shorts(const Memo *memo, const Run *run, Batch *batch, uint64_t *tokens) {
-  uint64_t sum = 0;
-  uint32_t all = 0, unknown = 0, inside = batch->count;
+  uint64_t sum = 0, all = 0;
+  size_t unknown = 0, inside = batch->count, start = batch->bounds[0];
   while (inside > 0 && batch->bounds[inside - 1] >= run->safe) inside--;
-  for (uint32_t i = 0; i < inside; i++) {
-    size_t start = batch->bounds[i], size = batch->bounds[i + 1] - start;
-    uint32_t count = memo_find_short(memo, run->bytes + start, size);
+  for (size_t i = 0; i < inside; i++) {
+    size_t end = batch->bounds[i + 1];
+    uint64_t count = memo_find_short(memo, run->bytes + start, end - start);
     sum += count;
     all |= count;
     batch->by_unknown[unknown] = (uint16_t)i;
     unknown += count == 0;
+    start = end;
   }
-  for (uint32_t i = inside; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
-  batch->unknown = unknown;
+  for (size_t i = inside; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
+  batch->unknown = (uint32_t)unknown;
   if ((all & MEMO_EIGHT) != 0) batch_all_unknown(batch);
   else *tokens += sum;
 }

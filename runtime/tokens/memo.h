@@ -89,10 +89,10 @@ static inline const MemoRow *memo_row(size_t size) {
 
 /* The count of a piece of any size; 0 if it is not there. With MEMO_EIGHT in it it is none: no UTF-8, which must be
    looked for elsewhere. */
-static inline uint32_t memo_find_short(const Memo *memo, const char *at, size_t size) {
+static inline uint64_t memo_find_short(const Memo *memo, const char *at, size_t size) {
   const MemoRow *row = memo_row(size);
   uint64_t key = (load_word(at) & row->bytes) | row->above, slot = memo_top(key, MEMO_SHORT_BITS);
-  return (memo->short_counts[slot] ^ (uint32_t)row->eight) & (0 - (uint32_t)(memo->shorts[slot] == key));
+  return (memo->short_counts[slot] ^ row->eight) & (0 - (uint64_t)(memo->shorts[slot] == key));
 }
 
 /* `bytes` are those of the piece, and zeros. Nothing is kept of more than 8 bytes, or with 0 tokens. */
