@@ -106,11 +106,16 @@ static inline void memo_put_short(Memo *memo, uint64_t bytes, size_t size, uint3
 
 /* ---- sets ---- */
 
+/* 0 < size <= 8; and more, up to MEMO_SMALL_BYTES */
+static inline MemoSmall memo_near_key(const char *at, size_t size) {
+  return (MemoSmall){{memo_bytes(load_word(at), size), (uint64_t)size << 60}};
+}
+static inline MemoSmall memo_far_key(const char *at, size_t size) {
+  return (MemoSmall){{load_word(at), memo_bytes(load_word(at + 8), size - 8) | (uint64_t)size << 60}};
+}
 /* 0 < size <= MEMO_SMALL_BYTES */
 static inline MemoSmall memo_small_key(const char *at, size_t size) {
-  size_t first = size < 8 ? size : 8;
-  return (MemoSmall){{memo_bytes(load_word(at), first),
-                      memo_bytes(load_word(at + 8), size - first) | (uint64_t)size << 60}};
+  return size <= 8 ? memo_near_key(at, size) : memo_far_key(at, size);
 }
 
 static inline size_t memo_small_size(const MemoSmall *key) { return (size_t)(key->words[1] >> 60); }
