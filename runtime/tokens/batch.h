@@ -1,7 +1,8 @@
 /*
 ** Batches: the pieces of a text, some hundred at a time, with what is not yet known of them.
 **
-**     bounds     0   3   8   12  ...     where pieces start; each ends where the next one does
+**     starts     0   3   8   13  ...     of the pieces; those of one byte are in no list (piece.h)
+**     ends       3   8   12  15
 **     unknown        1       3           those that are to be looked up, by place in the batch
 **     missed                 3           those that turned out to be no tokens
 **
@@ -21,13 +22,14 @@ typedef struct Run {
   const char *bytes;
   size_t size, safe;         /* pieces that start below `safe` are read in place */
   Pieces pieces;
-  const size_t *ends;        /* PIECES_REGEX: all of them, `left` still to come */
+  const size_t *ends;        /* PIECES_REGEX: of all pieces, of one byte too; `left` still to come */
   size_t left;
   char tail[2 * KEY_READS];  /* the text from `safe` on, and zeros */
 } Run;
 
 typedef struct Batch {
-  size_t bounds[PIECE_BATCH + 1];
+  size_t starts[PIECE_BATCH], ends[PIECE_BATCH];
+  size_t from;                         /* of the text: up to pieces.at of the run all is in the batch */
   uint32_t count;
   uint32_t unknown, missed;
   uint16_t by_unknown[PIECE_BATCH];
@@ -42,9 +44,9 @@ typedef struct Piece {
 } Piece;
 
 static inline Piece piece_at(const Run *run, const Batch *batch, uint32_t place) {
-  size_t start = batch->bounds[place];
+  size_t start = batch->starts[place];
   const char *at = start < run->safe ? run->bytes + start : run->tail + (start - run->safe);
-  return (Piece){at, batch->bounds[place + 1] - start};
+  return (Piece){at, batch->ends[place] - start};
 }
 
 static inline void batch_all_unknown(Batch *batch) {

@@ -19,7 +19,7 @@ static void sort_by_size(const Batch *batch, Sizes *sizes) {
   sizes->shorts = sizes->middles = sizes->longs = 0;
   for (uint32_t i = 0; i < batch->unknown; i++) {
     uint16_t place = batch->by_unknown[i];
-    size_t size = batch->bounds[place + 1] - batch->bounds[place];
+    size_t size = batch->ends[place] - batch->starts[place];
     sizes->of_short[sizes->shorts] = sizes->of_middle[sizes->middles] = sizes->of_long[sizes->longs] = place;
     sizes->shorts += size <= 8;
     sizes->middles += size > 8 && size <= 16;

@@ -11,16 +11,15 @@ typedef struct Lists {
    read in place, are left to the other tables. */
 static void recall_shorts(const Memo *memo, const Run *run, Batch *batch, uint64_t *tokens) {
   uint64_t sum = 0, all = 0;
-  size_t unknown = 0, inside = batch->count, start = batch->bounds[0];
-  while (inside > 0 && batch->bounds[inside - 1] >= run->safe) inside--;
+  size_t unknown = 0, inside = batch->count;
+  while (inside > 0 && batch->starts[inside - 1] >= run->safe) inside--;
   for (size_t i = 0; i < inside; i++) {
-    size_t end = batch->bounds[i + 1];
-    uint64_t count = memo_find_short(memo, run->bytes + start, end - start);
+    size_t start = batch->starts[i];
+    uint64_t count = memo_find_short(memo, run->bytes + start, batch->ends[i] - start);
     sum += count;
     all |= count;
     batch->by_unknown[unknown] = (uint16_t)i;
     unknown += count == 0;
-    start = end;
   }
   for (size_t i = inside; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
   batch->unknown = (uint32_t)unknown;
@@ -38,7 +37,7 @@ static void sort_by_table(Batch *batch, Lists *lists) {
   memset(lists->counts, 0, sizeof lists->counts);
   for (uint32_t i = 0; i < batch->unknown; i++) {
     uint16_t place = batch->by_unknown[i];
-    size_t size = batch->bounds[place + 1] - batch->bounds[place];
+    size_t size = batch->ends[place] - batch->starts[place];
     uint32_t table = tables[size <= MEMO_LINE_BYTES ? size : MEMO_LINE_BYTES + 1];
     lists->places[table][lists->counts[table]++] = place;
   }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tokens/vocab_image.h"
+#include "tokens/wide.h"
 
 /* For functions that are made once for each number of lanes. */
 #define INLINE static inline __attribute__((always_inline))
@@ -32,20 +33,20 @@ typedef struct Question {
 } Question;
 
 typedef int32_t Four __attribute__((vector_size(16)));
-
-INLINE Four lesser(Four a, Four b) {
-  Four less = a < b;
-  return (a & less) | (b & ~less);
-}
+typedef int32_t Eight __attribute__((vector_size(32)));
 
 INLINE int32_t least(const int32_t *merges, uint32_t lanes) {
-  Four best, some;
+  Eight best, some;
   memcpy(&best, merges, sizeof best);
-  for (uint32_t i = 4; i < lanes; i += 4) {
+  for (uint32_t i = 8; i < lanes; i += 8) {
     memcpy(&some, merges + i, sizeof some);
-    best = lesser(best, some);
+    Eight less = best < some;
+    best = (best & less) | (some & ~less);
   }
-  int32_t first = best[0] < best[1] ? best[0] : best[1], last = best[2] < best[3] ? best[2] : best[3];
+  Four half[2];
+  memcpy(half, &best, sizeof half);
+  Four less = half[0] < half[1], four = (half[0] & less) | (half[1] & ~less);
+  int32_t first = four[0] < four[1] ? four[0] : four[1], last = four[2] < four[3] ? four[2] : four[3];
   return first < last ? first : last;
 }
 
@@ -151,12 +152,28 @@ void lanes_fill(uint32_t *row, const Vocab *vocab, const Parts *parts, unsigned 
   else fill(row, vocab, parts, 128);
 }
 
-void lanes_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
+INLINE void merge_any(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
   if (width == 0) merge_rows(rows, count, vocab, 8);
   else if (width == 1) merge_rows(rows, count, vocab, 16);
   else if (width == 2) merge_rows(rows, count, vocab, 32);
   else if (width == 3) merge_rows(rows, count, vocab, 64);
   else merge_rows(rows, count, vocab, 128);
+}
+
+#ifdef WIDE_CODE
+WIDE static void merge_wide(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
+  merge_any(rows, count, vocab, width);
+}
+#endif
+
+void lanes_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
+#ifdef WIDE_CODE
+  if (wide_works()) {
+    merge_wide(rows, count, vocab, width);
+    return;
+  }
+#endif
+  merge_any(rows, count, vocab, width);
 }
 
 uint32_t lanes_count(const uint32_t *row, unsigned width) {

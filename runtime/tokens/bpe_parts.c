@@ -113,10 +113,18 @@ static void ask_words(Parts *parts, const Vocab *v, Bytes bytes) {
 
 /* ---- characters of three bytes ---- */
 
-static bool is_ascii(Bytes bytes, size_t size) {
+static inline uint64_t load_half(Bytes at) {
+  uint32_t half;
+  memcpy(&half, at, sizeof half);
+  return half;
+}
+
+static inline bool is_ascii(Bytes bytes, size_t size) {
   uint64_t all = 0;
-  if (size < 8) {
+  if (size < 4) {
     for (size_t i = 0; i < size; i++) all |= bytes[i];
+  } else if (size < 8) {
+    all = load_half(bytes) | load_half(bytes + size - 4);
   } else {
     for (size_t i = 0; i + 8 < size; i += 8) all |= load_word((const char *)bytes + i);
     all |= load_word((const char *)bytes + size - 8);

@@ -29,13 +29,3 @@ void memo_put(Memo *memo, const char *at, size_t size, uint32_t tokens) {
     memo_put_large(memo_large(memo, at, size), at, size, tokens);
   }
 }
-
-void memo_ask(Memo *memo, const char *at, size_t size) {
-  if (size <= MEMO_SMALL_BYTES) {
-    MemoSmall key = memo_small_key(at, size);
-    __builtin_prefetch(memo_set(memo, &key));
-  } else if (size <= MEMO_LINE_BYTES) {
-    MemoKey key = memo_line_key(at, size);
-    __builtin_prefetch(memo_line(memo, &key));
-  }
-}

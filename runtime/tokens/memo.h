@@ -55,8 +55,6 @@ void  memo_free(const Memory *memory, Memo *memo);   /* NULL is allowed */
 /* Keeps the count of a piece that may be there already, where pieces of its size are kept. For pieces of up to
    MEMO_LINE_BYTES, MEMO_READS bytes are read. */
 void  memo_put(Memo *memo, const char *at, size_t size, uint32_t tokens);
-/* Asks for the place where it will be. */
-void  memo_ask(Memo *memo, const char *at, size_t size);
 
 /* The lowest bytes of a word. */
 static inline uint64_t memo_bytes(uint64_t word, size_t bytes) {

@@ -9,6 +9,7 @@
 
 #include "tokens/piece_rules.h"
 #include "tokens/piece_wide.h"
+#include "tokens/wide.h"
 
 static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex"};
 
@@ -31,13 +32,21 @@ Pieces pieces_start(PiecePattern pattern, const char *bytes, size_t size) {
   return (Pieces){.bytes = bytes, .size = size, .pattern = pattern};
 }
 
-uint32_t pieces_next(Pieces *pieces, size_t ends[PIECE_BATCH]) {
-  if (!pieces->portable && pieces_wide_works()) return pieces_wide(pieces, ends);
+uint32_t pieces_next(Pieces *pieces, size_t starts[PIECE_BATCH], size_t ends[PIECE_BATCH]) {
+#ifdef WIDE_CODE
+  if (!pieces->portable && wide_works()) return pieces_wide(pieces, starts, ends);
+#endif
   const char *end = pieces->bytes + pieces->size;
-  uint32_t count = 0;
-  while (count < PIECE_BATCH && pieces->at < pieces->size) {
-    pieces->at = (size_t)(piece_end(pieces->pattern, pieces->bytes + pieces->at, end) - pieces->bytes);
-    ends[count++] = pieces->at;
+  uint32_t count = 0, singles = 0;
+  while (count < PIECE_BATCH && singles < PIECE_BATCH && pieces->at < pieces->size) {
+    size_t start = pieces->at;
+    pieces->at = (size_t)(piece_end(pieces->pattern, pieces->bytes + start, end) - pieces->bytes);
+    bool single = pieces->at - start == 1;
+    starts[count] = start;
+    ends[count] = pieces->at;
+    singles += single;
+    count += !single;
   }
+  pieces->singles = singles;
   return count;
 }

@@ -7,6 +7,9 @@
 ** matter are cut by hand-written scanners, which go by the class of each
 ** character (class.h); where the machine can, 64 bytes at a time.
 **
+** Of the pieces of code, one in five is a single byte. Those are tokens of every
+** vocabulary, so they are only counted, not listed.
+**
 ** Bytes that are not UTF-8 count as characters of class "other", one each, so
 ** that every text can be cut; no piece is empty and together they are the text.
 */
@@ -31,13 +34,16 @@ typedef struct Pieces {
   const char *bytes;
   size_t size;
   size_t at;             /* where the next piece starts */
+  uint32_t singles;      /* pieces of one byte that the last call left out */
   PiecePattern pattern;
   bool portable;         /* never the wide path: for tests */
 } Pieces;
 
 Pieces   pieces_start(PiecePattern pattern, const char *bytes, size_t size);
-/* Cuts the next pieces: each ends (exclusive offset in the text) where the
-   following one starts. Answers how many; 0 at the end of the text. */
-uint32_t pieces_next(Pieces *pieces, size_t ends[PIECE_BATCH]);
+/* Cuts the next pieces and lists those of more than one byte: where they start
+   and (exclusive) end. All between them, and from the last one to pieces->at, are
+   pieces of one byte. Answers how many are listed, which may be none: the text has
+   ended when pieces->at is its size. */
+uint32_t pieces_next(Pieces *pieces, size_t starts[PIECE_BATCH], size_t ends[PIECE_BATCH]);
 
 #endif

@@ -14,7 +14,9 @@
 */
 #include "tokens/piece_wide.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(EBB_PORTABLE)   /* the tests build with that too */
+#include "tokens/wide.h"
+
+#ifdef WIDE_CODE
 
 #include "tokens/piece_rules.h"
 #include "tokens/piece_window.h"
@@ -168,13 +170,13 @@ WIDE_INLINE Set starts_gpt2(const Window *w) {
   return drop_unknown(w, starts, 0);
 }
 
-/* Writes the members, each added to `base`, and answers how many; up to 7
-   places after them are written too: to store eight at a time costs less than to
-   stop at the right one. */
-WIDE_INLINE uint32_t write_members(Set set, size_t base, size_t *places) {
-  uint32_t count = (uint32_t)_mm_popcnt_u64(set);
-  for (uint32_t i = 0; i < count; i += 8) {
-    for (uint32_t k = 0; k < 8; k++, set &= set - 1) places[i + k] = base + set_first(set);
+/* Writes the members of two sets that have as many, each added to `base`, and answers how many; up to 3 places after
+   them are written too: to store four at a time costs less than to stop at the right one. */
+WIDE_INLINE uint32_t write_members(Set starts, Set ends, size_t base, size_t *to_starts, size_t *to_ends) {
+  uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
+  for (uint32_t i = 0; i < count; i += 4) {
+    for (uint32_t k = 0; k < 4; k++, starts &= starts - 1) to_starts[i + k] = base + set_first(starts);
+    for (uint32_t k = 0; k < 4; k++, ends &= ends - 1) to_ends[i + k] = base + set_first(ends);
   }
   return count;
 }
@@ -188,51 +190,48 @@ WIDE_INLINE Set starts_within(PiecePattern pattern, const char *at, const char *
   return window_spread(&window, starts & set_below(window.count)) & ~(Set)1;
 }
 
-WIDE_INLINE uint32_t cut(PiecePattern pattern, Pieces *pieces, size_t ends[PIECE_BATCH]) {
+WIDE_INLINE uint32_t cut(PiecePattern pattern, Pieces *pieces, size_t *starts, size_t *ends) {
   const char *bytes = pieces->bytes, *end = bytes + pieces->size;
   size_t at = pieces->at;
-  uint32_t count = 0;
-  while (at < pieces->size && count <= PIECE_BATCH - WINDOW_BYTES) {
-    Set starts = (unsigned char)bytes[at] < THREE_BYTES ? starts_within(pattern, bytes + at, end) : 0;
-    if (starts != 0) {
-      count += write_members(starts, at, ends + count);
-      at += set_last(starts);
+  uint32_t count = 0, singles = 0;
+  while (at < pieces->size && count <= PIECE_BATCH - WINDOW_BYTES && singles < PIECE_BATCH) {
+    Set later = (unsigned char)bytes[at] < THREE_BYTES ? starts_within(pattern, bytes + at, end) : 0;
+    if (later != 0) {
+      Set last = (Set)1 << set_last(later), all = (later | 1) & ~last;   /* starts of pieces that end here */
+      uint32_t listed = write_members(all & ~(later >> 1), later & ~(all << 1), at, starts + count, ends + count);
+      singles += (uint32_t)_mm_popcnt_u64(all) - listed;
+      count += listed;
+      at += set_last(later);
     } else {
-      at = (size_t)(piece_end(pattern, bytes + at, end) - bytes);
-      ends[count++] = at;
+      starts[count] = at;
+      at = ends[count] = (size_t)(piece_end(pattern, bytes + at, end) - bytes);
+      bool single = at - starts[count] == 1;
+      singles += single;
+      count += !single;
     }
   }
   pieces->at = at;
+  pieces->singles = singles;
   return count;
 }
 
-WIDE static uint32_t cut_cl100k(Pieces *pieces, size_t *ends) { return cut(PIECES_CL100K, pieces, ends); }
-WIDE static uint32_t cut_o200k(Pieces *pieces, size_t *ends) { return cut(PIECES_O200K, pieces, ends); }
-WIDE static uint32_t cut_gpt2(Pieces *pieces, size_t *ends) { return cut(PIECES_GPT2, pieces, ends); }
-
-bool pieces_wide_works(void) {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt");
+WIDE static uint32_t cut_cl100k(Pieces *pieces, size_t *starts, size_t *ends) {
+  return cut(PIECES_CL100K, pieces, starts, ends);
+}
+WIDE static uint32_t cut_o200k(Pieces *pieces, size_t *starts, size_t *ends) {
+  return cut(PIECES_O200K, pieces, starts, ends);
+}
+WIDE static uint32_t cut_gpt2(Pieces *pieces, size_t *starts, size_t *ends) {
+  return cut(PIECES_GPT2, pieces, starts, ends);
 }
 
-uint32_t pieces_wide(Pieces *pieces, size_t ends[PIECE_BATCH]) {
+uint32_t pieces_wide(Pieces *pieces, size_t starts[PIECE_BATCH], size_t ends[PIECE_BATCH]) {
   switch (pieces->pattern) {
-    case PIECES_CL100K: return cut_cl100k(pieces, ends);
-    case PIECES_O200K: return cut_o200k(pieces, ends);
+    case PIECES_CL100K: return cut_cl100k(pieces, starts, ends);
+    case PIECES_O200K: return cut_o200k(pieces, starts, ends);
     case PIECES_GPT2: case PIECES_REGEX: break;
   }
-  return cut_gpt2(pieces, ends);
-}
-
-#else
-
-bool pieces_wide_works(void) {
-  return false;
-}
-
-uint32_t pieces_wide(Pieces *pieces, size_t ends[PIECE_BATCH]) {
-  (void)pieces, (void)ends;
-  return 0;
+  return cut_gpt2(pieces, starts, ends);
 }
 
 #endif

@@ -9,8 +9,7 @@
 ** so that a character has one bit however many bytes it takes. What is said of
 ** runs and neighbours then holds for any text.
 **
-** Everything here is inlined into functions that are compiled for the wider
-** instructions (WIDE) and called only where the machine has them.
+** Everything here is inlined into functions that are WIDE (wide.h).
 */
 #ifndef EBB_TOKENS_PIECE_WINDOW_H
 #define EBB_TOKENS_PIECE_WINDOW_H
@@ -20,9 +19,7 @@
 
 #include "tokens/class.h"
 #include "tokens/piece.h"
-
-#define WIDE        __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
+#include "tokens/wide.h"
 
 #define WINDOW_BYTES 64
 #define WINDOW_READS 72   /* so many bytes from its start on can be read */

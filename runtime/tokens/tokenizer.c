@@ -94,13 +94,23 @@ static Status start_run(Tokenizer *t, Text text, Run *run) {
   return STATUS_OK;
 }
 
-static uint32_t next_batch(Run *run, size_t ends[PIECE_BATCH]) {
-  if (run->ends == NULL) return pieces_next(&run->pieces, ends);
+static uint32_t list_ends(Run *run, Batch *batch) {
   uint32_t count = run->left < PIECE_BATCH ? (uint32_t)run->left : PIECE_BATCH;
-  memcpy(ends, run->ends, count * sizeof *ends);
+  for (uint32_t i = 0; i < count; i++) {
+    batch->starts[i] = run->pieces.at;
+    run->pieces.at = batch->ends[i] = run->ends[i];
+  }
   run->ends += count;
   run->left -= count;
   return count;
+}
+
+/* False at the end of the text. */
+static bool next_batch(Run *run, Batch *batch) {
+  batch->from = run->pieces.at;
+  if (batch->from == run->size) return false;
+  batch->count = run->ends != NULL ? list_ends(run, batch) : pieces_next(&run->pieces, batch->starts, batch->ends);
+  return true;
 }
 
 static void end_run(Tokenizer *t) {
@@ -123,7 +133,7 @@ static Status count_batch(Tokenizer *t, const Run *run, Batch *batch, uint64_t *
   if (t->memo != NULL) batch_recall(t->memo, run, batch, tokens);
   else batch_all_unknown(batch);
   batch_probe(t->vocab, run, batch, t->memo, false);
-  *tokens += batch->unknown - batch->missed;
+  *tokens += run->pieces.singles + batch->unknown - batch->missed;
   open_memo(t, batch->missed);
   WaitingTools tools = tools_of(t);
   Status status = STATUS_OK;
@@ -139,11 +149,9 @@ Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *
   Batch batch;
   uint64_t counted = 0;
   Status status = start_run(t, text, &run);
-  batch.bounds[0] = 0;
   while (status == STATUS_OK && counted + t->waiting.pieces <= limit &&   /* a piece has a token at least */
-         (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
+         next_batch(&run, &batch)) {
     status = count_batch(t, &run, &batch, &counted);
-    batch.bounds[0] = batch.bounds[batch.count];
   }
   WaitingTools tools = tools_of(t);
   waiting_end(&t->waiting, &tools, &counted);
@@ -163,21 +171,36 @@ static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
   return buffer_add(ids, &id, sizeof id);
 }
 
+/* The bytes from `from` to `end` of the text, one by one: their numbers are what they are. */
+static Status add_singles(const Vocab *v, const Run *run, size_t from, size_t end, Buffer *ids) {
+  Status status = STATUS_OK;
+  for (size_t at = from; at < end && status == STATUS_OK; at++) {
+    status = add_number(v, (unsigned char)run->bytes[at], ids);
+  }
+  return status;
+}
+
+static Status encode_piece(Tokenizer *t, const char *bytes, size_t size, uint32_t number, Buffer *ids) {
+  size_t count = 0;
+  if (number != NUMBER_NONE) return add_number(t->vocab, number, ids);
+  Status status = bpe_merge(&t->bpe, t->vocab, bytes, size, &count);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) status = add_number(t->vocab, t->bpe.tokens[i], ids);
+  return status;
+}
+
 static Status encode_batch(Tokenizer *t, const Run *run, Batch *batch, Buffer *ids) {
   const Vocab *v = t->vocab;
   batch_all_unknown(batch);
   batch_probe(v, run, batch, NULL, true);
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; i < batch->count && status == STATUS_OK; i++) {
-    size_t start = batch->bounds[i], count = 0;
-    if (batch->numbers[i] != NUMBER_NONE) {
-      status = add_number(v, batch->numbers[i], ids);
-      continue;
-    }
-    status = bpe_merge(&t->bpe, v, run->bytes + start, batch->bounds[i + 1] - start, &count);
-    for (size_t k = 0; k < count && status == STATUS_OK; k++) status = add_number(v, t->bpe.tokens[k], ids);
+  size_t at = batch->from;
+  for (uint32_t i = 0; i < batch->count; i++) {
+    size_t start = batch->starts[i], end = batch->ends[i];
+    Status status = add_singles(v, run, at, start, ids);
+    if (status == STATUS_OK) status = encode_piece(t, run->bytes + start, end - start, batch->numbers[i], ids);
+    if (status != STATUS_OK) return status;
+    at = end;
   }
-  return status;
+  return add_singles(v, run, at, run->pieces.at, ids);
 }
 
 Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
@@ -185,11 +208,7 @@ Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
   Batch batch;
   size_t before = ids->size;
   Status status = start_run(t, text, &run);
-  batch.bounds[0] = 0;
-  while (status == STATUS_OK && (batch.count = next_batch(&run, batch.bounds + 1)) > 0) {
-    status = encode_batch(t, &run, &batch, ids);
-    batch.bounds[0] = batch.bounds[batch.count];
-  }
+  while (status == STATUS_OK && next_batch(&run, &batch)) status = encode_batch(t, &run, &batch, ids);
   end_run(t);
   if (status != STATUS_OK) ids->size = before;
   return status;

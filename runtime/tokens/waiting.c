@@ -57,9 +57,6 @@ static uint32_t *row_of(Waiting *w, unsigned width, uint32_t row) {
 
 static void merge_group(Waiting *w, const WaitingTools *tools, unsigned width, uint64_t *tokens) {
   WaitingGroup *group = &w->groups[width];
-  if (tools->memo != NULL) {
-    for (uint32_t i = 0; i < group->used; i++) memo_ask(tools->memo, group->at[i], group->sizes[i]);
-  }
   lanes_merge(row_of(w, width, 0), group->used, tools->vocab, width);
   for (uint32_t i = 0; i < group->used; i++) {
     uint32_t count = lanes_count(row_of(w, width, i), width);

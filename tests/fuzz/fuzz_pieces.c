@@ -9,20 +9,33 @@
 
 #include "tokens/piece.h"
 
-static void check_pattern(PiecePattern pattern, const char *bytes, size_t size) {
-  Pieces wide = pieces_start(pattern, bytes, size), rules = wide;
-  rules.portable = true;
-  size_t wide_ends[PIECE_BATCH], ends[PIECE_BATCH], at = 0;
-  uint32_t count = 0, next = 0;   /* of `ends`; which of them comes next */
-  for (uint32_t more; (more = pieces_next(&wide, wide_ends)) > 0;) {
-    for (uint32_t i = 0; i < more; i++) {
-      if (next == count) count = pieces_next(&rules, ends), next = 0;
-      assert(next < count && wide_ends[i] == ends[next++]);
-      assert(wide_ends[i] > at);
-      at = wide_ends[i];
-    }
+/* The ends of pieces, one after the other; those of one byte are not listed. */
+typedef struct Ends {
+  Pieces pieces;
+  size_t starts[PIECE_BATCH], ends[PIECE_BATCH], at;
+  uint32_t count, next;
+} Ends;
+
+static size_t next_end(Ends *e) {
+  if (e->at == e->pieces.at) {
+    e->count = pieces_next(&e->pieces, e->starts, e->ends), e->next = 0;
+    assert(e->pieces.at > e->at && e->pieces.at <= e->pieces.size);
   }
-  assert(at == size && next == count && pieces_next(&rules, ends) == 0);
+  bool listed = e->next < e->count && e->starts[e->next] == e->at;
+  assert(!listed || e->ends[e->next] > e->at + 1);
+  e->at = listed ? e->ends[e->next++] : e->at + 1;
+  assert(e->at <= e->pieces.at && (e->next == e->count || e->starts[e->next] >= e->at));
+  return e->at;
+}
+
+static void check_pattern(PiecePattern pattern, const char *bytes, size_t size) {
+  Ends wide = {.pieces = pieces_start(pattern, bytes, size)}, rules = wide;
+  rules.pieces.portable = true;
+  while (wide.at < size) {
+    size_t end = next_end(&wide);
+    assert(end == next_end(&rules));
+  }
+  assert(wide.at == size && rules.at == size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
