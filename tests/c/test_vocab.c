@@ -269,7 +269,7 @@ static void tells_pieces_from_shorter_tokens(void **state) {
   buffer_free(&image);
 }
 
-/* Counts the text twice, the second time with all in the memo that it has room for. */
+/* Counts the text up to as many tokens as it has, and again, with all in the memo that it has room for. */
 static void check_counts(const char *text, size_t size) {
   static Plain plain;
   Memory memory = memory_system();
@@ -281,10 +281,11 @@ static void check_counts(const char *text, size_t size) {
   assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
   buffer_init(&ids, memory);
   assert_int_equal(tokenizer_encode(tokenizer, text_plain(text, size), &ids), STATUS_OK);
-  for (int i = 0; i < 2; i++) {
-    assert_int_equal(tokenizer_count(tokenizer, text_plain(text, size), &tokens), STATUS_OK);
-    assert_int_equal(tokens * sizeof(uint32_t), ids.size);
-  }
+  Text all = text_plain(text, size);
+  assert_int_equal(tokenizer_count_up_to(tokenizer, all, ids.size / sizeof(uint32_t), &tokens), STATUS_OK);
+  assert_int_equal(tokens * sizeof(uint32_t), ids.size);
+  assert_int_equal(tokenizer_count(tokenizer, all, &tokens), STATUS_OK);
+  assert_int_equal(tokens * sizeof(uint32_t), ids.size);
   vocab_release(vocab);
   tokenizer_free(tokenizer);
   buffer_free(&ids);
@@ -404,6 +405,34 @@ static void stops_counting_above_the_limit(void **state) {
   assert_int_equal(tokens, 20000);
   vocab_release(vocab);
   tokenizer_free(tokenizer);
+  buffer_free(&image);
+}
+
+/* Whatever waits for merging when the last pieces come. */
+static void counts_up_to_a_limit_that_is_just_reached(void **state) {
+  (void)state;
+  static Plain plain;
+  static char text[3000];
+  Memory memory = memory_system();
+  VocabSource source = hand_made(&plain);
+  Buffer image;
+  uint64_t seed = test_seed(), all = 0, tokens = 0;
+  Vocab *vocab = build(&memory, &source, &image);
+  for (size_t i = 0; i < sizeof text; i += 3) {
+    text[i] = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~"[test_random(&seed) % 31];
+    memcpy(text + i + 1, test_random(&seed) % 2 == 0 ? "ab" : "bc", 2);   /* two parts */
+  }
+  for (size_t size = 1200; size <= sizeof text; size += 3) {   /* the last batch has from one piece to all that it can */
+    Tokenizer *tokenizer;
+    assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
+    assert_int_equal(tokenizer_count(tokenizer, text_plain(text, size), &all), STATUS_OK);
+    tokenizer_free(tokenizer);
+    assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
+    assert_int_equal(tokenizer_count_up_to(tokenizer, text_plain(text, size), all, &tokens), STATUS_OK);
+    tokenizer_free(tokenizer);
+    assert_int_equal(tokens, all);
+  }
+  vocab_release(vocab);
   buffer_free(&image);
 }
 
@@ -676,6 +705,7 @@ int main(void) {
     cmocka_unit_test(counts_names_that_come_again_as_it_encodes_them),
     cmocka_unit_test(counts_bytes_that_look_like_shorter_pieces),
     cmocka_unit_test(stops_counting_above_the_limit),
+    cmocka_unit_test(counts_up_to_a_limit_that_is_just_reached),
     cmocka_unit_test(refuses_ids_that_are_no_tokens),
     cmocka_unit_test(refuses_what_it_could_not_encode_exactly),
     cmocka_unit_test(refuses_lines_by_number),
