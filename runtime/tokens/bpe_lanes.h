@@ -18,8 +18,7 @@
 **     before     passed over and merges no more
 **
 ** Behind the last part, and in front of the first, is one that no pair has. A row
-** is a block of words that no lane more than these needs: most stand in two lines
-** of the cache.
+** is no larger than its lanes need: one of eight takes two lines of the cache.
 **
 ** A piece is cut into parts first (bpe_parts.h).
 */

@@ -47,7 +47,7 @@ typedef struct PartsWord {
 typedef struct Parts {
   size_t size;               /* of the piece */
   uint32_t words;            /* that were asked for */
-  uint32_t count;            /* of the parts; 0 until ended, if by then words are to be seen */
+  uint32_t count;            /* of the parts; 0 while words are to be seen */
   uint64_t starts[PARTS_BYTES / PARTS_BLOCK];   /* the bytes that a part begins with */
   uint64_t walls;            /* bytes of the first block that a wall stands behind */
   PartsWord word[PARTS_WORDS];

@@ -62,7 +62,7 @@ typedef struct WaitingTools {
 } WaitingTools;
 
 void   waiting_init(Waiting *waiting);
-/* Counts a piece, at once or later. MEMO_READS bytes from its start can be read. STATUS_MEMORY. */
+/* Counts a piece that is no token, at once or later. MEMO_READS bytes from its start can be read. STATUS_MEMORY. */
 Status waiting_add(Waiting *waiting, const WaitingTools *tools, const char *at, size_t size, uint64_t *tokens);
 /* Counts what is left. After a failure of waiting_add too, whose counts then mean nothing. */
 void   waiting_end(Waiting *waiting, const WaitingTools *tools, uint64_t *tokens);
