@@ -27,7 +27,7 @@ typedef enum PiecePattern { PIECES_CL100K, PIECES_O200K, PIECES_GPT2, PIECES_REG
 const char *piece_pattern_name(PiecePattern pattern);
 bool        piece_pattern_parse(const char *name, PiecePattern *pattern);
 
-#define PIECE_BATCH 512
+#define PIECE_BATCH 768   /* 512 take 2 % longer, 1024 no less */
 
 /* A text being cut. `size` may be anything; nothing beyond it is read. */
 typedef struct Pieces {
