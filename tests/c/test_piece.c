@@ -17,7 +17,8 @@
 
 enum { TEXT_MAX = 4096, PATTERNS = PIECES_GPT2 + 1 };
 
-/* Cuts the next pieces and writes the ends of all, also of those of one byte, which are not listed. Answers how many. */
+/* Cuts the next pieces and writes the ends of all, also of those of one byte,
+   which are not listed. Answers how many. */
 static size_t cut_next(Pieces *pieces, size_t *ends) {
   size_t starts[PIECE_BATCH], stops[PIECE_BATCH], at = pieces->at, count = 0;
   uint32_t listed = pieces_next(pieces, starts, stops);

@@ -422,7 +422,7 @@ static void counts_up_to_a_limit_that_is_just_reached(void **state) {
     text[i] = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~"[test_random(&seed) % 31];
     memcpy(text + i + 1, test_random(&seed) % 2 == 0 ? "ab" : "bc", 2);   /* two parts */
   }
-  for (size_t size = 1200; size <= sizeof text; size += 3) {   /* the last batch has from one piece to all that it can */
+  for (size_t size = 1200; size <= sizeof text; size += 3) {   /* the last batch has one piece, or many */
     Tokenizer *tokenizer;
     assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
     assert_int_equal(tokenizer_count(tokenizer, text_plain(text, size), &all), STATUS_OK);
