@@ -290,7 +290,7 @@ $(B)/bench/%: tests/bench/%.c $(CORE) Makefile
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
 # The same for a processor without the wider instructions.
-build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.c runtime/tokens/*.c) Makefile
+build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch] runtime/tokens/*.[ch]) Makefile
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -Iruntime $(WARNINGS) -O2 -g -DEBB_PORTABLE $(filter %.c,$^) $(LIBS) -o $@

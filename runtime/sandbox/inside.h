@@ -118,6 +118,8 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 int64_t guard_now(const Sandbox *sandbox);   /* microseconds */
 /* `L` runs from here on: it gets the hook. */
 void  guard_enter(Sandbox *sandbox, lua_State *L);
+/* KB that may be allocated before a cycle of the collector, at least. */
+enum { GUARD_REST_KB = 256 };
 /* A call or step begins and ends. */
 void  guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used);
 void  guard_end(Sandbox *sandbox);

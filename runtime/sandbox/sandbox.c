@@ -24,20 +24,6 @@ const char *sandbox_end_code(SandboxEnd end) {
 
 /* ---- a life ---- */
 
-/* How the collector is paced. A script pays for garbage with each allocation, within
-   its slice, whoever left it: so none may cost much. Lua's own pace rests until memory
-   has doubled, and then runs through the whole cycle while a hundredth of that is
-   allocated, 6,400 elements or objects for each KB: who allocates 10 KB just then pays
-   for all. Here it is 320, and it rests less, so that memory in use is at most some two
-   times what lives, as with Lua's. Less work for each KB (1) would let it grow to four
-   times. Until the libraries are there nothing is garbage: the first cycle can wait. */
-enum {
-  COLLECT_PAUSE = 125,       /* percent of what lives at which a cycle begins */
-  COLLECT_WORK = 4,          /* Lua makes 5 of it: elements or objects for each 16 bytes */
-  COLLECT_STEP = 10,         /* a power of two: bytes between two steps */
-  COLLECT_FIRST = 256        /* KB before the first cycle */
-};
-
 static SandboxConfig with_defaults(const SandboxConfig *config) {
   SandboxConfig full = *config;
   if (full.memory.allocate == NULL) full.memory = memory_system();
@@ -75,8 +61,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->L = lua_newstate(guard_allocate, sandbox);
   if (sandbox->L == NULL) goto free_sandbox;
   THREAD_FLAGS(sandbox->L) = THREAD_HOST;
-  lua_gc(sandbox->L, LUA_GCINC, COLLECT_PAUSE, COLLECT_WORK, COLLECT_STEP);
-  lua_gc(sandbox->L, LUA_GCSTEP, -COLLECT_FIRST);      /* as if that had been freed */
+  lua_gc(sandbox->L, LUA_GCSTEP, -GUARD_REST_KB);      /* as if that had been freed: no cycle while libraries open */
   if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
   return sandbox;
 close_state:
