@@ -1,0 +1,199 @@
+--- Contents of windows: functions that fail, loop or grow, and the markup of any text.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+local markup = require "ebb.windows.markup"
+local views = require "ebb.windows.view"
+
+local function new_chat()
+  return ebb.conversation { encoding = "bytes4" }
+end
+
+local function say(chat, role, content)
+  chat:append { role = role, content = content }
+end
+
+--- The messages that show windows, as "id=content".
+local function shown(chat, options)
+  local list = {}
+  for _, message in ipairs(assert(chat:render(options))) do
+    if message.window then
+      list[#list + 1] = message.window .. "=" .. message.content:match "<Content>(.*)</Content>"
+    end
+  end
+  return table.concat(list, " ")
+end
+
+describe("a content", function()
+  local function read(content)
+    local chat = new_chat()
+    chat:open_window { id = "before", content = "here" }
+    local window = chat:open_window { id = "w", content = content }
+    assert.truthy(shown(chat):find("before=here", 1, true))
+    return window:markup():match "<Failed>(.*)</Failed>"
+  end
+
+  it("that raises is a line that says so, without the folders of the place", function()
+    assert.equal("content failed: windows_spec.lua:7: no", read(function() error("/a/b/windows_spec.lua:7: no", 0) end))
+  end)
+
+  it("that loops is stopped, also if it catches that", function()
+    assert.equal("content failed: it takes too long", read(function() while true do end end))
+    local started = os.clock()
+    assert.truthy(read(function() while true do pcall(function() while true do end end) end end))
+    assert.truthy(read(function() coroutine.wrap(function() while true do end end)() end))
+    assert.is_true(os.clock() - started < 5)
+  end)
+
+  local made = 0
+  local function make()
+    local _ = ("x"):rep(3000000)
+    made = made + 1
+  end
+
+  local greedy = {
+    -- what it does                               what it is told
+    { "repeats", "too much memory", function() return ("x"):rep(100000000) end },
+    { "reads without end", "too much memory", function() return io.open("/dev/zero"):read("a") end },
+    { "joins", "too much memory", function()
+      local list, piece = {}, ("x"):rep(100000)
+      for i = 1, 10000 do list[i] = piece end
+      return table.concat(list)
+    end },
+    { "fills a conversation", "too much memory", function()
+      local chat = new_chat()
+      while true do chat:append { role = "user", content = ("x"):rep(1000000) } end
+    end },
+    { "catches what it is told", "too long", function() while true do pcall(string.rep, "x", 1000000000) end end },
+    { "makes garbage", "too long", function() while true do make() end end },
+    { "does that in a coroutine", "too long", function()
+      coroutine.wrap(function() while true do make() end end)()
+    end },
+  }
+
+  for _, case in ipairs(greedy) do
+    it("that takes memory without end is stopped: it " .. case[1], function()
+      local calls, memory = views.CALL_LIMIT, views.MEMORY_MAX
+      views.CALL_LIMIT, views.MEMORY_MAX = calls // 4, memory // 8   -- so that it is soon there
+      made = 0
+      local why = read(case[3])
+      views.CALL_LIMIT, views.MEMORY_MAX = calls, memory
+      assert.truthy(why and why:find("^content failed: .*it takes " .. case[2] .. "$"), why)
+      assert.is_true(made < 100)   -- in two calls: large blocks cost instructions, in coroutines too
+      assert.equal(70000000, #("x"):rep(70000000))   -- outside of it there is no limit
+    end)
+  end
+
+  it("may take memory within its limit, also inside another's call", function()
+    local inner
+    assert.is_nil(read(function() return #("x"):rep(20000000) end))
+    assert.is_nil(read(function()
+      inner = inner or read(function() return ("x"):rep(100000000) end)
+      return #("x"):rep(10000000)
+    end))
+    assert.equal("content failed: it takes too much memory", inner)
+  end)
+
+  it("that gives a megabyte is a line that says so", function()
+    assert.truthy(read(function() return ("x"):rep(2 ^ 20) end):find "more than the limit of 262144")
+  end)
+
+  it("that includes itself ends at depth 16", function()
+    assert.equal("windows stand in one another 16 deep, the last is 'w'", read { { window = "w" } })
+    assert.truthy(read { { window = "w" }, { window = "w" }, { window = "w" } })
+  end)
+
+  it("that gives what is no content is a line that says so", function()
+    assert.truthy(read(function() return print end))
+    assert.truthy(read(function() return { { "a", [0.5] = 1 } } end))
+    local deep = {}
+    for _ = 1, 100 do deep = { "x", deep } end
+    assert.truthy(read(function() return deep end):find "levels deep")
+    local wide = {}
+    for i = 1, 20000 do wide[i] = "x" end
+    assert.truthy(read(function() return { wide } end):find "10000 nodes")
+  end)
+
+  it("that edits the conversation changes the next rendering, not its own", function()
+    local chat = new_chat()
+    say(chat, "user", "one")
+    chat:open_window { id = "b", content = "b", item = false }
+    chat:open_window { id = "w", content = function()
+      chat:truncate { keep_last = 1 }
+      chat:append { { role = "user", content = "late" }, { window = "b" } }
+      return "made"
+    end }
+
+    local first, second = chat:render(), chat:render()
+
+    assert.same({ 2, "one", "w" }, { #first, first[1].content, first[2].window })
+    assert.same({ 3, "w", "late", "b" }, { #second, second[1].window, second[2].content, second[3].window })
+  end)
+
+  it("is asked for once in a rendering, and all of them get no more than their time", function()
+    local chat, calls = new_chat(), 0
+    chat:open_window { id = "f", content = function() calls = calls + 1 return "x" end }
+    chat:open_window { id = "g", content = { { window = "f" }, { window = "f" } } }
+    assert.equal(2, select(2, chat:render()[2].content:gsub('id="f"', "")))
+    assert.equal(1, calls)
+    for i = 1, 12 do
+      chat:open_window { id = "slow" .. i, content = function() while true do end end }
+    end
+    local list = chat:render()
+    assert.truthy(list[#list].content:find("used up the time", 1, true))
+  end)
+end)
+
+---- Markup ----
+
+describe("markup of random text", function()
+  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+  local random = math.random
+  local pieces = {
+    "]]>", "</Window>", "<", ">", "&", "&amp;", '"', "'", "\0", "\27", "\r\n", "\t", "\127", "\u{85}", "\u{FFFE}",
+    "\u{FFFF}", "\u{1F600}", "\u{10FFFF}", "字", "x", " ", "<![CDATA[", "<!--", "&#27;",
+  }
+
+  local function text()
+    local out = {}
+    for i = 1, random(0, 12) do
+      out[i] = pieces[random(#pieces)]
+    end
+    return table.concat(out)
+  end
+
+  --- Entities and references undone.
+  local function plain(escaped)
+    local names = { amp = "&", lt = "<", gt = ">", quot = '"' }
+    return (escaped:gsub("&(#?)(%w+);", function(number, word)
+      return number == "#" and utf8.char(tonumber(word)) or names[word]
+    end))
+  end
+
+  it("reads back equal and holds no control characters (SEED=" .. seed .. ")", function()
+    math.randomseed(seed)
+    for _ = 1, 3000 do
+      local content, attribute = text(), text()
+      local written = markup.write { id = attribute, content = content, actions = {}, compact = false }
+      local id, inside = written:match '^<Window id="([^"<>]*)"><Content>([^<>]*)</Content></Window>$'
+      assert.equal(attribute, plain(id))
+      assert.equal(content, plain(inside))
+      assert.is_nil(written:find "[\0-\8\11-\31\127]")
+      assert.is_nil(written:find "\xC2[\x80-\x9F]")
+    end
+  end)
+
+  it("is made anew where a window in it has changed", function()
+    local chat = new_chat()
+    chat:open_window { id = "in", content = "1" }
+    chat:open_window { id = "out", content = { { window = "in" } } }
+    assert.truthy(shown(chat):find "<Content>1</Content>")
+    chat:window("in"):update { content = "2" }
+    assert.truthy(shown(chat):find "<Content>2</Content>")
+  end)
+
+  it("puts U+FFFD in the place of what is no UTF-8", function()
+    local written = markup.write { id = "x", content = "a\xFFb\xED\xA0\x80c", actions = {}, compact = true }
+    assert.equal('<Window id="x" compact="true">a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}c</Window>', written)
+  end)
+end)
