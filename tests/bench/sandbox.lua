@@ -45,6 +45,8 @@ local function median(times)
   return times[#times // 2 + 1]
 end
 
+local NOTHING = "return function() end"   -- costs what starting does
+
 --- In turns, so that a noisy moment hits both.
 local function compare(name, chat, budget, policy)
   local trusted, sandboxed = {}, {}
@@ -54,8 +56,9 @@ local function compare(name, chat, budget, policy)
     sandboxed[round] = once(chat, budget, policy, false)
   end
   local plain, guarded = median(trusted), median(sandboxed)
-  print(("%-40s %8.2f ms trusted %8.2f ms sandboxed   %.2f times (to reach: %g)"):format(name, plain, guarded,
-    guarded / plain, TO_REACH))
+  local goal = policy == NOTHING and "" or (" (to reach: %g)"):format(TO_REACH)
+  print(("%-40s %8.2f ms trusted %8.2f ms sandboxed   %.2f times%s"):format(name, plain, guarded, guarded / plain,
+    goal))
 end
 
 local chat = conversation(UNITS)
@@ -71,4 +74,4 @@ compare("each unit asked for three fields", chat, half, [[return function(draft,
   end
   draft:drop_oldest { to = budget }
 end]])
-compare("starting alone (20 messages)", conversation(15), 1 << 30, "return function() end")
+compare("starting alone (20 messages)", conversation(15), 1 << 30, NOTHING)
