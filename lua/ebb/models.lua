@@ -166,7 +166,7 @@ local function counting(encoding, model)
   local counter = counter_of(encoding or model and model.encoding or STAND_IN)
   if not counter and encoding then refuse_encoding(encoding) end
   counter = counter or { encoding = STAND_IN }
-  counter.image = model and model.image
+  if model then counter.image = model.image or false end
   return counter
 end
 

@@ -3,7 +3,8 @@
 ** and against what providers report.
 **
 ** Options of counters, as the library above resolves them: tokenizer, or encoding
-** (an estimator's name); image (a rule, or {rule, base, tile, multiplier}).
+** (an estimator's name); image (a rule, or {rule, base, tile, multiplier};
+** false: none is known, what images cost is a guess).
 */
 #include "bind/bind.h"
 
@@ -43,9 +44,12 @@ static void read_multiplier(lua_State *L, int table, uint32_t *hundredths) {
 }
 
 /* The rule at the top of the stack, which it pops. */
-static void read_image(lua_State *L, ImageRule *rule) {
+static void read_image(lua_State *L, Counter *counter) {
   static const char *const names[] = {"rule", "base", "tile", "multiplier", NULL};
-  if (lua_type(L, -1) == LUA_TSTRING) {
+  ImageRule *rule = &counter->image;
+  if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) {
+    counter->image_assumed = true;
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
     read_rule(L, lua_tostring(L, -1), rule);
   } else {
     int table = lua_gettop(L);
@@ -75,7 +79,7 @@ Counter bind_counter(lua_State *L, int conversation, int options) {
     counter = counter_of(read_estimator(L, luaL_checkstring(L, -1)));
     lua_pop(L, 1);
   }
-  if (bind_field(L, options, "image")) read_image(L, &counter.image);
+  if (bind_field(L, options, "image")) read_image(L, &counter);
   return counter;
 }
 

@@ -39,7 +39,8 @@ bool counter_equal(const Counter *a, const Counter *b) {
   if (a->given != NULL || b->given != NULL) return a->given == b->given && a->user == b->user;
   bool same = a->tokenizer == b->tokenizer && (a->tokenizer != NULL || a->estimator == b->estimator);
   return same && a->per_message == b->per_message && a->per_name == b->per_name && a->per_request == b->per_request &&
-         a->per_function == b->per_function && image_rule_equal(&a->image, &b->image);
+         a->per_function == b->per_function && a->image_assumed == b->image_assumed &&
+         image_rule_equal(&a->image, &b->image);
 }
 
 Trust counter_trust(const Counter *counter) {
@@ -80,7 +81,7 @@ static void add_image(Tally *tally, const Message *message, Part part) {
   ImageSize size = IMAGE_UNKNOWN;
   bool known = image_cost_is_fixed(rule, part.low);
   if (!known && part.text.at != 0) known = image_size(message_text(message, part.text), &size);
-  tally->guessed |= !known;
+  tally->guessed |= !known || tally->counter->image_assumed;
   tally->tokens += image_tokens(rule, size, part.low);
 }
 

@@ -38,6 +38,7 @@ typedef struct Counter {
   uint32_t per_message, per_name, per_request;
   uint32_t per_function;     /* of a tool's schema (format/tool_cost.h) */
   ImageRule image;
+  bool image_assumed;        /* the model is not known to read images: what they cost is a guess */
 } Counter;
 
 /* An estimator with OpenAI's framing and images as gpt-4o sees them; no framing

@@ -19,11 +19,11 @@ bool reading_fail(Reading *r, Status status) {
   return false;
 }
 
-bool reading_refuse_type(Reading *r, Fields *fields, const char *expected) {
-  JsonValue *type = field(fields, "type");
+bool reading_refuse_field(Reading *r, Fields *fields, const char *expected, const char *key) {
+  JsonValue *value = field(fields, key);
   reading_refuse(r, fields->start, expected, NULL);
-  if (type == NULL || type->kind != JSON_STRING) return false;
-  const char *name = type->bytes + 1, *end = name + type->size - 2;
+  if (value == NULL || value->kind != JSON_STRING) return false;
+  const char *name = value->bytes + 1, *end = name + value->size - 2;
   size_t used = 0;
   for (size_t size; name + used < end; used += size) {       /* cut between code points */
     size = utf8_decode(name + used, end, NULL);
@@ -285,7 +285,7 @@ static bool read_model(Reading *r, JsonValue *value, const Map *added) {
   bool listed = vocab != NULL && vocab->kind == JSON_OBJECT && merges != NULL && merges->kind == JSON_ARRAY;
   /* Early files do not say their type. */
   bool other = field(&f, "type") != NULL && !field_is(&f, "type", "BPE");
-  if (other) return reading_refuse_type(r, &f, "a model of the type BPE");
+  if (other) return reading_refuse_field(r, &f, "a model of the type BPE", "type");
   if (!listed) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
   r->read->wholes = wholes != NULL && wholes->kind == JSON_TRUE;
   return check_model(r, &f) && read_vocab(r, vocab, added) && read_merges(r, merges);

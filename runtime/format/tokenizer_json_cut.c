@@ -68,7 +68,8 @@ static bool add_split(Reading *r, Fields *f) {
   /* The known ones match all of a text, so that removing what lies between matches removes nothing. */
   bool all = tokenizer_json_known(scratch->bytes, &known);
   if (!(is_behavior(f, "Isolated") && (!inverted || all)) && !(is_behavior(f, "Removed") && inverted && all)) {
-    return reading_refuse(r, f->start, "the behavior Isolated", "Split");
+    if (is_behavior(f, "Isolated")) return reading_refuse(r, f->start, "no invert", "Split");
+    return reading_refuse_field(r, f, "the behavior Isolated", "behavior");
   }
   return add_stage(r, value->bytes, scratch->bytes, scratch->size - 1);
 }
@@ -97,7 +98,7 @@ static bool add_cutter(Reading *r, JsonValue *value, bool nested) {
   if (field_is(&f, "type", "ByteLevel")) return add_byte_level(r, &f);
   JsonValue *list = field(&f, "pretokenizers");
   if (nested || !field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
-    return reading_refuse_type(r, &f, "a pre-tokenizer of the type Split, Digits, ByteLevel or Sequence");
+    return reading_refuse_field(r, &f, "a pre-tokenizer of the type Split, Digits, ByteLevel or Sequence", "type");
   }
   Json json;
   JsonValue part;
@@ -133,7 +134,7 @@ bool tokenizer_json_normalizer(Reading *r, JsonValue *value) {
   if (field_is(&f, "type", "NFC") && r->composed) return true;
   JsonValue *list = field(&f, "normalizers");
   if (!field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
-    return reading_refuse_type(r, &f, "no normalizer");
+    return reading_refuse_field(r, &f, "no normalizer", "type");
   }
   Json json;
   JsonValue part;
@@ -143,7 +144,9 @@ bool tokenizer_json_normalizer(Reading *r, JsonValue *value) {
     Fields of_part;
     if (part.kind != JSON_OBJECT) return reading_refuse(r, part.bytes, "a normalizer", NULL);
     if (!fields_read(r, &part, &of_part)) return false;
-    if (!field_is(&of_part, "type", "NFC") || !r->composed) return reading_refuse_type(r, &of_part, "no normalizer");
+    if (!field_is(&of_part, "type", "NFC") || !r->composed) {
+      return reading_refuse_field(r, &of_part, "no normalizer", "type");
+    }
   }
   return true;
 }

@@ -30,8 +30,8 @@ typedef struct Fields {
 bool fields_read(Reading *r, const JsonValue *object, Fields *fields);
 bool reading_fail(Reading *r, Status status);
 bool reading_refuse(Reading *r, const char *where, const char *expected, const char *name);
-/* Names the object's type. */
-bool reading_refuse_type(Reading *r, Fields *fields, const char *expected);
+/* Names what the object has as `key`, such as its type. */
+bool reading_refuse_field(Reading *r, Fields *fields, const char *expected, const char *key);
 
 JsonValue *field(Fields *fields, const char *name);     /* NULL: there is none */
 bool field_is(Fields *fields, const char *name, const char *string);

@@ -163,6 +163,18 @@ describe("an exact encoding", function()
     assert.same({ 9, "derived" }, { chat:tokens() })
   end)
 
+  it("guesses what an image costs a model that is not known to read any", function()
+    if not needs_vocabularies() then return end
+    local body = picture(512, 512)
+    local seeing = ebb.conversation { model = "gpt-4o" }
+    local blind = ebb.conversation { model = "gpt-4" }
+    seeing:append(body.messages)
+    blind:append(body.messages)
+
+    assert.equal("derived", select(2, seeing:tokens()))
+    assert.equal("estimated", select(2, blind:tokens()))
+  end)
+
   it("may be asked for beside another one, and for one trim", function()
     if not needs_vocabularies() then return end
     local chat = assert(ebb.load "scripts/samples/support.json", { encoding = "cjk" })
