@@ -27,6 +27,9 @@
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
 #define HEAD           ((size_t)16)
+#define EXTRA_LEAST    256
+#define EXTRA_MAX      (1 << 20)
+#define EXTRA_PER_UNIT 16             /* 4 are copied in a unit's time, by each fourth instruction */
 #define KEY_BYTES      ((size_t)24)   /* a key and its value in a hash part */
 #define KEYS_LEAST     ((size_t)8192) /* may always be: 20 ms */
 #define GROWTH_UNIT    2800           /* keys * keys that are rehashed in a microsecond, at worst */
@@ -219,17 +222,32 @@ uint64_t guard_part_end(lua_State *L, GuardPart part, bool *over) {
 
 /* ---- the hook ---- */
 
+static bool has_extra(lua_State *L, lua_Debug *ar, int n) {
+  if (lua_getlocal(L, ar, -n) == NULL) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
+/* How many arguments beyond its parameters the running function has, from EXTRA_LEAST
+   on: half of it to all. Each instruction that says `...` copies them. */
+static int extra_arguments(Sandbox *sandbox, lua_State *L, lua_Debug *ar) {
+  int n = EXTRA_LEAST;
+  if (!holds(sandbox, GUARD_EXTRA) || !has_extra(L, ar, n)) return 0;
+  while (n < EXTRA_MAX && has_extra(L, ar, 2 * n)) n *= 2;
+  return n;
+}
+
 static void hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   Sandbox *sandbox = sandbox_of(L);
-  sandbox->credit -= lua_gethookcount(L);
+  int64_t count = lua_gethookcount(L), extra = extra_arguments(sandbox, L, ar);
+  sandbox->credit -= count + count * extra / EXTRA_PER_UNIT;
   bool dear = sandbox->hook_count < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
   if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear) {
     sandbox->armed = false;
     look(sandbox, L);
   }
   if (sandbox->killed != SANDBOX_OK) raise_kill(L, sandbox);
-  set_hook(L, sandbox->hook_count);
+  set_hook(L, extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra);
   if (sandbox->slice_over && lua_isyieldable(L)) {
     sandbox->passing = PASS_SLICE;
     lua_yield(L, 0);

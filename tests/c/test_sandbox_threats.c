@@ -204,6 +204,8 @@ static const Off OFFS[] = {
    "local names = 'local a' for i = 1, 180 do names = names .. ',a' .. i end"
    " load(('local function f() ' .. names .. ' '):rep(150) .. ('x = x '):rep(50000) .. ('end '):rep(150))"},
   {GUARD_GROWTH, 0, "local t, m = {}, (1 << 16) - 1 for i = 1, 33000 do t[i * m] = true end"},
+  {GUARD_EXTRA, 3000000,
+   "local function f(...) while true do local _ = type(...) end end f(('x'):rep(10000):byte(1, -1))"},
   {GUARD_CONVERT, 0, "error(setmetatable({}, {__tostring = function() while true do end end}))"},
   {GUARD_ORDER, 0,
    "for round = 1, 99 do local t, last = {}, '' for i = 1, 99 do t['k' .. i] = i end"
