@@ -1,28 +1,11 @@
 --- Contents of windows: functions that fail, loop or grow, and the markup of any text.
 
 local helper = dofile "tests/lua/helper.lua"
-local ebb = helper.ebb
+local kit = dofile "tests/lua/window_kit.lua"
 local markup = require "ebb.windows.markup"
 local views = require "ebb.windows.view"
 
-local function new_chat()
-  return ebb.conversation { encoding = "bytes4" }
-end
-
-local function say(chat, role, content)
-  chat:append { role = role, content = content }
-end
-
---- The messages that show windows, as "id=content".
-local function shown(chat, options)
-  local list = {}
-  for _, message in ipairs(assert(chat:render(options))) do
-    if message.window then
-      list[#list + 1] = message.window .. "=" .. message.content:match "<Content>(.*)</Content>"
-    end
-  end
-  return table.concat(list, " ")
-end
+local new_chat, say, shown = kit.new_chat, kit.say, kit.shown
 
 describe("a content", function()
   local function read(content)
