@@ -115,6 +115,7 @@ fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
 	@tests/fuzz/run.sh $${FUZZ_SECONDS:-60}
 
 valgrind: deps-valgrind   ## the Lua tests under valgrind
+	@$(MAKE) --no-print-directory $(PARALLEL) build/bench/tokens_portable
 	@$(MAKE) --no-print-directory $(PARALLEL) MODE=debug all
 	@tests/valgrind.sh
 

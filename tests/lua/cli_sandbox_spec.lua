@@ -16,7 +16,7 @@ local function now()
   return time / 1e6
 end
 
-describe("a policy file that runs away", function()
+describe("a policy file that runs away #time", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
@@ -113,7 +113,7 @@ describe("a policy file that runs away", function()
   end)
 end)
 
-describe("ebb run --isolate", function()
+describe("ebb run --isolate #kernel", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 

@@ -130,7 +130,7 @@ describe("each field of a model match", function()
     end
   end)
 
-  it("says of a bad pattern what is wrong, and of one that takes too long", function()
+  it("says of a bad pattern what is wrong, and of one that takes too long #time", function()
     local lines = {}
     local options = { model = ("a"):rep(5000) .. "!", log = log_into(lines) }
     assert.equal("u1", (woven("u1", { merged(M, { modelMatch = { patterns = { "(", "(a+)+$" } } }) }, options)))

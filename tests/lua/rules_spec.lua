@@ -494,7 +494,7 @@ describe("a rule that runs away", function()
     end)
   end
 
-  it("is reported, and the rules after it run", function()
+  it("is reported, and the rules after it run #time", function()
     local lines = {}
     local messages = { { role = "user", content = a .. "!" } }
     local list = { { id = "bad", regex = "(a+)+$" }, { id = "good", regex = "!", replacement = "?" } }

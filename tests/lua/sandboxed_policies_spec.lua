@@ -69,7 +69,7 @@ describe("a policy in its sandbox", function()
     { "a metatable", "getmetatable(draft).__index = nil", "index a boolean" },
   }
   for _, case in ipairs(runaways) do
-    it("is stopped by its limits: " .. case[1], function()
+    it("is stopped by its limits: " .. case[1] .. " #time", function()
       local chat = conversation(CHAT)
       local before, start = snapshot(chat), os.clock()
       local report, why, code = trim(chat, ("return function(draft, budget)\n%s\nend"):format(case[2]),
@@ -93,7 +93,7 @@ describe("a policy in its sandbox", function()
     assert.truthy(why:find("ran longer than 50.0 ms", 1, true), why)
   end)
 
-  it("says which limit it reached, and how much was allowed", function()
+  it("says which limit it reached, and how much was allowed #time", function()
     local function why_of(body, limits)
       return (select(2, trim(conversation(CHAT), "return function(draft)\n" .. body .. "\nend", { limits = limits })))
     end
@@ -361,7 +361,7 @@ describe("a filter in its sandbox", function()
       "a function cannot leave" },
   }
   for _, case in ipairs(failures) do
-    it("fails as a whole: " .. case[1], function()
+    it("fails as a whole: " .. case[1] .. " #time", function()
       local chat = conversation "u1 a2 u3"
       local before = snapshot(chat)
       local problem = helper.refusal(filter, chat, case[2], nil, { limits = { deadline = 100, memory = 8 << 20 } })

@@ -168,7 +168,7 @@ it("of texts made of pieces nothing raises, and all is accounted for", function(
   end
 end)
 
-describe("hostile texts end soon:", function()
+describe("hostile texts end soon: #time", function()
   local million = 1 << 20
   local quotes = [["<tool_call>["x",]]
   local texts = {

@@ -1,6 +1,5 @@
 --- Contents of windows: functions that fail, loop or grow, and the markup of any text.
 
-local helper = dofile "tests/lua/helper.lua"
 local kit = dofile "tests/lua/window_kit.lua"
 local markup = require "ebb.windows.markup"
 local views = require "ebb.windows.view"
