@@ -33,7 +33,7 @@ local MEMORY = "not enough memory"
 
 local NAMES = {
   "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "limits",
-  "trusted", "asset_root", "reads",  "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
+  "trusted", "asset_root", "reads", "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
 }
 
 ---@class ebb.Pipeline
