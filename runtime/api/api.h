@@ -21,6 +21,7 @@
 #include "sandbox/sandbox.h"
 
 typedef struct Account Account;
+typedef struct VocabEntry VocabEntry;
 
 enum { ANSWERS = 2 };        /* texts that one call hands out, at most */
 
@@ -33,6 +34,7 @@ struct ebb_runtime {
   ebb_chat *chats;
   ebb_task *tasks;           /* in order of their start */
   ebb_task *turn;            /* where the next step goes on; NULL: at the first */
+  VocabEntry *vocabs;        /* given by the host, or read; by their names */
   uint64_t events;           /* numbers given so far */
   bool busy;                 /* a call of the host's is under way */
   Buffer answers[ANSWERS], module;
@@ -88,6 +90,9 @@ static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == N
 
 /* ---- runtime.c ---- */
 
+/* The config as this library knows it: what an older caller does not have is 0. */
+ebb_status api_read_config(const ebb_config *config, ebb_config *full);
+Memory     api_host_memory(const ebb_config *config);
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
 ebb_status api_enter(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
@@ -169,8 +174,11 @@ void       branch_abandon(Branch *branch);
 
 /* ---- vocab.c ---- */
 
-/* What stands in the place of core.tokenizer; upvalue 1 is the runtime. */
+/* What stands in the place of core.tokenizer and core.vocab.list; upvalue 1 is the runtime. */
 int        api_tokenizer(lua_State *L);
+int        api_vocabularies(lua_State *L);
+/* After the state is closed: tokenizers hold shares. */
+void       api_free_vocabs(ebb_runtime *runtime);
 
 /* ---- function.c ---- */
 

@@ -163,6 +163,8 @@ static void push_core(lua_State *L, ebb_runtime *runtime) {
   lua_newtable(L);
   lua_pushcfunction(L, l_nothing);
   lua_setfield(L, -2, "home");
+  push_closure(L, runtime, api_vocabularies);
+  lua_setfield(L, -2, "list");
   lua_setfield(L, -2, "vocab");
   bind_push_methods(L, &BIND_CONVERSATION);
   lua_pushcfunction(L, l_absent);

@@ -60,8 +60,7 @@ int64_t api_now(ebb_runtime *runtime) {
 
 /* ---- life ---- */
 
-/* The config as this library knows it: what an older caller does not have is 0. */
-static ebb_status read_config(const ebb_config *given, ebb_config *config) {
+ebb_status api_read_config(const ebb_config *given, ebb_config *config) {
   *config = (ebb_config){.size = sizeof *config};
   if (given == NULL) return EBB_OK;
   bool known = given->size >= offsetof(ebb_config, clock_ms) && given->size <= sizeof *config;
@@ -69,6 +68,11 @@ static ebb_status read_config(const ebb_config *given, ebb_config *config) {
   memcpy(config, given, given->size);
   config->size = sizeof *config;
   return config->deterministic && config->clock_ms == NULL ? EBB_ARGUMENT : EBB_OK;
+}
+
+Memory api_host_memory(const ebb_config *config) {
+  if (config->allocate == NULL) return memory_system();
+  return (Memory){.allocate = config->allocate, .user = config->user};
 }
 
 static ebb_status open_sandbox(ebb_runtime *runtime) {
@@ -89,10 +93,9 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
 ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
   ebb_config config;
   if (made == NULL) return EBB_ARGUMENT;
-  ebb_status status = read_config(given, &config);
+  ebb_status status = api_read_config(given, &config);
   if (status != EBB_OK) return status;
-  Memory host = memory_system();
-  if (config.allocate != NULL) host = (Memory){.allocate = config.allocate, .user = config.user};
+  Memory host = api_host_memory(&config);
   ebb_runtime *runtime = memory_new(&host, sizeof *runtime);
   if (runtime == NULL) return EBB_MEMORY;
   *runtime = (ebb_runtime){.config = config, .host = host, .used = sizeof *runtime};
@@ -111,6 +114,7 @@ void ebb_runtime_free(ebb_runtime *runtime) {
   while (runtime->tasks != NULL) ebb_task_free(runtime->tasks);
   while (runtime->chats != NULL) ebb_chat_free(runtime->chats);
   sandbox_free(runtime->sandbox);
+  api_free_vocabs(runtime);
   for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
   buffer_free(&runtime->module);
   Memory host = runtime->host;

@@ -5,6 +5,7 @@
 **     ebb_runtime   a sandboxed Lua and its policies; several per process, as
 **       ebb_chat    many conversations as you like
 **       ebb_task    work in slices: a policy or a script on a copy of a chat
+**     ebb_vocab     what tokens are counted by; shared by runtimes and threads
 **
 **     ebb_runtime *runtime;
 **     ebb_chat *chat;
@@ -26,8 +27,8 @@
 ** Threads: a runtime and all that is of it belong to one thread at a time, and
 ** are not re-entered from a callback: EBB_BUSY, and what frees does nothing.
 ** ebb_cancel alone may come from any thread. Different runtimes have nothing in
-** common. The library makes no threads. The C stack of a thread that uses it needs
-** 1 MiB, say 2.
+** common but the vocabularies that they are given, which never change. The library
+** makes no threads. The C stack of a thread that uses it needs 1 MiB, say 2.
 **
 ** Scripts: each has globals of its own, with libraries, modules and the host's
 ** functions; what it changes there no other script sees, nor the library. Memory
@@ -79,7 +80,7 @@ typedef enum ebb_status {
   EBB_ENCODING,        /* not UTF-8 */
   EBB_SHAPE,           /* JSON, or Lua, but not what was expected */
   EBB_ROLE,            /* a role that nobody knows */
-  EBB_DUPLICATE,       /* a key that must be unique stands twice */
+  EBB_DUPLICATE,       /* a key or a name that must be unique is there already */
   EBB_ABSENT,          /* the host's `read` does not have it */
   EBB_IO,              /* the host's `read` failed */
   EBB_CANNOT_FIT,      /* trim: what guards hold is over the budget alone */
@@ -102,6 +103,7 @@ EBB_API const char *ebb_status_name(ebb_status status);
 typedef struct ebb_runtime ebb_runtime;
 typedef struct ebb_chat ebb_chat;
 typedef struct ebb_task ebb_task;
+typedef struct ebb_vocab ebb_vocab;
 
 typedef struct ebb_text {
   const char *bytes;   /* never NULL after a call that succeeded; a NUL stands behind the last */
@@ -140,10 +142,11 @@ typedef struct ebb_config {
        "mods/oldest.lua"         policies that a name ending in .lua asks for
        "vocab/o200k_base.vocab"  the vocabulary of an encoding, or of a model's, as
                                  `make install` puts it into share/ebb. It is asked
-                                 for when the first chat needs it, checked (some
-                                 100 ms) and kept, 8 to 15 MB, to the runtime's end.
-                                 Absent: an encoding is EBB_UNKNOWN_NAME, a model's
-                                 messages are counted by estimate
+                                 for when the first chat needs it, copied, summed up
+                                 (15 MB: about 10 ms, not in slices) and kept to the
+                                 runtime's end. ebb_vocab copies nothing, and comes
+                                 before this. Absent: an encoding is EBB_UNKNOWN_NAME,
+                                 a model's messages are counted by estimate
      Puts the bytes into the sink and answers EBB_OK; EBB_ABSENT when there is no
      such thing, EBB_IO when it cannot be read. Names are made of letters, digits,
      '_', '-', single dots and slashes within, and are relative. NULL: everything
@@ -188,6 +191,49 @@ EBB_API const ebb_error *ebb_last_error(const ebb_runtime *runtime);
    ebb_uncancel. From any thread, while the runtime lives. */
 EBB_API void       ebb_cancel(ebb_runtime *runtime);
 EBB_API void       ebb_uncancel(ebb_runtime *runtime);
+
+/* ---- vocabularies ----
+**
+** Counts are exact by the vocabulary of a model's encoding: an image of 8 to 15 MB.
+** Any number of runtimes, in any threads, count by one image, of which nothing is
+** copied:
+**
+**     void *bytes = mmap(... "share/ebb/vocab/o200k_base.vocab" ...);
+**     ebb_vocab_new(NULL, bytes, size, unmap, &vocab);
+**     ebb_runtime_add_vocab(runtime, NULL, vocab);      for each runtime
+**     ebb_vocab_free(vocab);                            unmap comes with the last runtime
+*/
+
+/* Takes back an image: called once, by the thread that gave up the last share. It must
+   not call the library. `user` is the config's. */
+typedef void (*ebb_release)(void *user, const void *bytes, size_t size);
+
+/* A vocabulary over an image, which stays the host's: readable, unchanged and aligned to 8
+   bytes until `release` is called (may be NULL: then until the handle and all runtimes that
+   have the vocabulary are freed). A mapped file must not be cut short meanwhile: replace
+   such files, do not write into them.
+   Of the config `allocate` and `user` are used (NULL: malloc), by every thread that gives up
+   a share: about 400 bytes. Checks the header and that each table lies within the image:
+   a few pages are read, whatever the size. Tables are not read: a damaged one gives wrong
+   counts, and nothing else; ebb_vocab_verify finds it.
+   EBB_SYNTAX: no image, a damaged header, or of another version or byte order;
+   EBB_ARGUMENT: NULL or not aligned; EBB_UNKNOWN_VERSION (of the config), EBB_MEMORY. On
+   failure `release` is not called. */
+EBB_API ebb_status ebb_vocab_new(const ebb_config *config, const void *bytes, size_t size, ebb_release release,
+                                 ebb_vocab **vocab);
+/* Gives up the host's share, once; runtimes keep theirs. NULL is allowed. */
+EBB_API void       ebb_vocab_free(ebb_vocab *vocab);
+/* The encoding, "o200k_base", as the image says; valid as long as the share. "" for NULL. */
+EBB_API const char *ebb_vocab_name(const ebb_vocab *vocab);
+/* Reads all of it, some 15 ms a MB: EBB_SYNTAX if anything in it contradicts another part.
+   From any thread. */
+EBB_API ebb_status ebb_vocab_verify(const ebb_vocab *vocab);
+/* From now on chats of the runtime, of this encoding (NULL: the image's own name) or of a
+   model that has it, are counted by it. The runtime keeps a share to its end; what it
+   remembers of counts is its own. Several threads may add one vocabulary to their runtimes
+   at once. EBB_DUPLICATE: it has one of this name, added or read; EBB_ARGUMENT: no name of
+   an encoding, or an estimator's; EBB_MEMORY. */
+EBB_API ebb_status ebb_runtime_add_vocab(ebb_runtime *runtime, const char *name, ebb_vocab *vocab);
 
 /* ---- chats ---- */
 

@@ -36,7 +36,7 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
   if (h->version != VOCAB_VERSION || h->byte_order != VOCAB_BYTE_ORDER || h->size != size) return false;
   if (h->header_sum != vocab_sum(h, offsetof(VocabHeader, header_sum))) return false;
   if (memchr(h->name, '\0', sizeof h->name) == NULL || !vocab_name_fits(h->name)) return false;
-  return h->pattern <= PIECES_REGEX && h->token_count > 0 && h->token_count < NUMBER_NONE &&
+  return h->pattern <= PIECES_REGEX && h->token_count >= 256 && h->token_count < NUMBER_NONE &&
          h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX;
 }
 
@@ -116,25 +116,27 @@ static bool find_tokens(Vocab *v) {
   return sound;
 }
 
-static Status open_image(const Memory *memory, const void *bytes, size_t size, bool mapped, Vocab **vocab) {
-  Vocab v = {.owners = 1, .memory = *memory, .header = bytes, .mapped = mapped};
-  if (size < sizeof *v.header || (uintptr_t)bytes % 8 != 0 || !header_is_sound(v.header, size)) return STATUS_SYNTAX;
+/* ---- opening ---- */
+
+Status vocab_of_image(const Memory *memory, const VocabImage *image, Vocab **vocab) {
+  Vocab v = {.owners = 1, .memory = *memory, .header = image->bytes, .release = image->release, .user = image->user};
+  if (image->size < sizeof *v.header || (uintptr_t)image->bytes % 8 != 0) return STATUS_SYNTAX;
+  if (!header_is_sound(v.header, image->size)) return STATUS_SYNTAX;
   if (!find_pieces(&v) || !find_merges(&v) || !find_tokens(&v)) return STATUS_SYNTAX;
-  *vocab = memory_new(memory, sizeof **vocab);
-  if (*vocab == NULL) return STATUS_MEMORY;
-  **vocab = v;
+  Vocab *opened = memory_new(memory, sizeof *opened);
+  if (opened == NULL) return STATUS_MEMORY;
+  *opened = v;
+  *vocab = opened;
   return STATUS_OK;
 }
 
-/* ---- opening ---- */
-
 Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab) {
-  return open_image(memory, bytes, size, false, vocab);
+  return vocab_of_image(memory, &(VocabImage){.bytes = bytes, .size = size}, vocab);
 }
 
 Status vocab_take(Buffer *image, Vocab **vocab) {
   if (image->bytes == NULL) return STATUS_SYNTAX;
-  Status status = open_image(&image->memory, image->bytes, image->size, false, vocab);
+  Status status = vocab_of_bytes(&image->memory, image->bytes, image->size, vocab);
   if (status != STATUS_OK) return status;
   (*vocab)->capacity = image->capacity;
   buffer_init(image, image->memory);
@@ -156,22 +158,22 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   return status;
 }
 
-static void let_go(const Vocab *vocab) { (void)vocab; }
-
 #else
 
-static void let_go(const Vocab *vocab) {
-  if (vocab->mapped) munmap((void *)(uintptr_t)vocab->header, vocab->header->size);
+static void unmap(void *user, const void *bytes, size_t size) {
+  (void)user;
+  munmap((void *)(uintptr_t)bytes, size);
 }
 
-static Status map_file(int file, void **bytes, size_t *size) {
+static Status map_file(int file, VocabImage *image) {
   struct stat info;
   if (fstat(file, &info) != 0) return STATUS_IO;
   if (!S_ISREG(info.st_mode) || info.st_size < (off_t)sizeof(VocabHeader)) return STATUS_SYNTAX;
   if (info.st_size > IMAGE_BYTES_MAX) return STATUS_LIMIT;
-  *size = (size_t)info.st_size;
-  *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
-  return *bytes == MAP_FAILED ? STATUS_IO : STATUS_OK;
+  void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes == MAP_FAILED) return STATUS_IO;
+  *image = (VocabImage){.bytes = bytes, .size = (size_t)info.st_size, .release = unmap};
+  return STATUS_OK;
 }
 
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
@@ -179,29 +181,34 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   do file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   while (file < 0 && errno == EINTR);
   if (file < 0) return STATUS_ABSENT;
-  void *bytes;
-  size_t size;
-  Status status = map_file(file, &bytes, &size);
+  VocabImage image;
+  Status status = map_file(file, &image);
   int error = errno;
   close(file);   /* the mapping outlives it */
   errno = error;
   if (status != STATUS_OK) return status;
-  status = open_image(memory, bytes, size, true, vocab);
-  if (status != STATUS_OK) munmap(bytes, size);
+  status = vocab_of_image(memory, &image, vocab);
+  if (status != STATUS_OK) unmap(NULL, image.bytes, image.size);
   return status;
 }
 
 #endif
 
 Vocab *vocab_share(Vocab *vocab) {
-  vocab->owners++;
+  uint32_t owners = atomic_fetch_add_explicit(&vocab->owners, 1, memory_order_relaxed);
+  assert(owners > 0 && owners < UINT32_MAX);
+  (void)owners;
   return vocab;
 }
 
+/* Whoever is last sees all that the others did with it. */
 void vocab_release(Vocab *vocab) {
-  if (vocab == NULL || --vocab->owners > 0) return;
+  if (vocab == NULL) return;
+  uint32_t owners = atomic_fetch_sub_explicit(&vocab->owners, 1, memory_order_acq_rel);
+  assert(owners > 0);
+  if (owners > 1) return;
   Memory memory = vocab->memory;
-  let_go(vocab);
+  if (vocab->release != NULL) vocab->release(vocab->user, vocab->header, vocab->header->size);
   if (vocab->capacity > 0) memory_free(&memory, (void *)(uintptr_t)vocab->header, vocab->capacity);
   memory_free(&memory, vocab, sizeof *vocab);
 }

@@ -35,6 +35,7 @@
 #ifndef EBB_TOKENS_VOCAB_IMAGE_H
 #define EBB_TOKENS_VOCAB_IMAGE_H
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -129,10 +130,11 @@ static inline uint64_t edge_key(uint32_t node, uint32_t unit) { return node | (u
 /* ---- an open image ---- */
 
 struct Vocab {
-  uint32_t owners;
+  _Atomic uint32_t owners;
   Memory memory;
   const VocabHeader *header;
-  bool mapped;
+  void (*release)(void *user, const void *bytes, size_t size);   /* ends the bytes; NULL: nothing does */
+  void *user;
   size_t capacity;           /* of a block that is the vocab's own, its bytes; 0: none */
   uint32_t token_count, merged_count, longest;
   Places shorts, middles, longs, pairs, edges;

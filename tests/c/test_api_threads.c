@@ -1,12 +1,13 @@
 /*
-** Runtimes have nothing in common: sixteen of them in sixteen threads, each at
+** Runtimes have nothing in common but vocabularies: sixteen of them in sixteen threads, each at
 ** all that a host does, and each ends with the same digest. One more thread
-** cancels, from outside, what runs in a seventeenth. Built with ThreadSanitizer
-** too (MODE=threads).
+** cancels, from outside, what runs in a seventeenth. Eight count by one vocabulary.
+** Built with ThreadSanitizer too (MODE=threads).
 */
 #define _DEFAULT_SOURCE 1
 #include "api_kit.h"
 #include "include/ebb_lua.h"
+#include "vocab_kit.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -95,6 +96,102 @@ static void sixteen_runtimes_in_sixteen_threads(void **state) {
   }
 }
 
+/* ---- one vocabulary ---- */
+
+enum { COUNTERS = 8, LIVES = 4, WORDS = 700 };
+
+typedef struct Counter {
+  Work work;
+  ebb_vocab *vocab;
+  uint64_t tokens;
+} Counter;
+
+/* So many words that the tokenizer has a memo of them; some come again. */
+static void say_words(Work *work, ebb_chat *chat) {
+  char json[WORDS * 12 + 64];
+  size_t used = (size_t)snprintf(json, sizeof json, "{\"role\":\"user\",\"content\":\"");
+  for (int i = 0; i < WORDS; i++) used += (size_t)snprintf(json + used, 16, "hell%do ", i % 500);
+  memcpy(json + used, "\"}", 3);
+  try(append(chat, json));
+}
+
+static void *count(void *user) {
+  Counter *counter = user;
+  Work *work = &counter->work;
+  for (int life = 0; life < LIVES && work->failed == NULL; life++) {
+    ebb_runtime *runtime = NULL;
+    ebb_chat *chat = NULL;
+    try(ebb_runtime_new(NULL, &runtime));
+    try(ebb_runtime_add_vocab(runtime, NULL, counter->vocab));
+    try(ebb_chat_new(runtime, "{\"encoding\":\"tiny\"}", 19, &chat));
+    if (work->failed == NULL) say_words(work, chat);
+    counter->tokens = ebb_chat_tokens(chat);
+    ebb_runtime_free(runtime);
+  }
+  return NULL;
+}
+
+static int released;         /* by whichever thread is last */
+
+static void note_release(void *user, const void *bytes, size_t size) {
+  (void)user, (void)bytes, (void)size;
+  released++;
+}
+
+static void *free_soon(void *vocab) {
+  usleep(2000);
+  ebb_vocab_free(vocab);
+  return NULL;
+}
+
+/* Each of them makes runtimes, adds it, counts and frees; the main thread's share keeps it. */
+static void eight_threads_count_by_one_vocabulary(void **state) {
+  (void)state;
+  pthread_t threads[COUNTERS];
+  static Counter counters[COUNTERS];
+  Buffer image;
+  ebb_vocab *vocab;
+  build_tiny(&image);
+  assert_int_equal(ebb_vocab_new(NULL, image.bytes, image.size, note_release, &vocab), EBB_OK);
+  for (int i = 0; i < COUNTERS; i++) {
+    counters[i] = (Counter){.vocab = vocab};
+    assert_int_equal(pthread_create(&threads[i], NULL, count, &counters[i]), 0);
+  }
+  for (int i = 0; i < COUNTERS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < COUNTERS; i++) {
+    if (counters[i].work.failed != NULL) fail_msg("thread %d: %s", i, counters[i].work.failed);
+    assert_true(counters[i].tokens > 2 * WORDS && counters[i].tokens == counters[0].tokens);
+  }
+  assert_int_equal(released, 0);
+  ebb_vocab_free(vocab);
+  assert_int_equal(released, 1);
+  buffer_free(&image);
+}
+
+/* The host's share and those of runtimes are given up at the same time. */
+static void the_last_thread_gives_a_vocabulary_back(void **state) {
+  (void)state;
+  Buffer image;
+  build_tiny(&image);
+  for (int round = 1; round <= 20; round++) {
+    pthread_t thread;
+    ebb_runtime *runtime;
+    ebb_vocab *vocab;
+    assert_int_equal(ebb_vocab_new(NULL, image.bytes, image.size, note_release, &vocab), EBB_OK);
+    assert_int_equal(ebb_runtime_new(NULL, &runtime), EBB_OK);
+    must(ebb_runtime_add_vocab(runtime, NULL, vocab));
+    released = 0;
+    assert_int_equal(pthread_create(&thread, NULL, free_soon, vocab), 0);
+    usleep((useconds_t)(round * 200));
+    ebb_runtime_free(runtime);
+    pthread_join(thread, NULL);
+    assert_int_equal(released, 1);
+  }
+  buffer_free(&image);
+}
+
+/* ---- cancelling ---- */
+
 static void *cancel_soon(void *runtime) {
   usleep(20000);
   ebb_cancel(runtime);
@@ -131,6 +228,8 @@ static void another_thread_cancels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sixteen_runtimes_in_sixteen_threads),
+                                     cmocka_unit_test(eight_threads_count_by_one_vocabulary),
+                                     cmocka_unit_test(the_last_thread_gives_a_vocabulary_back),
                                      cmocka_unit_test(another_thread_cancels)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,14 @@
 /*
 ** Vocabularies of the host's: exact counts in an embedded runtime, by an image
-** that comes through `read`; what is refused; memory that runs out on the way.
+** that comes through `read`, or by one that runtimes share; what is refused; memory
+** that runs out on the way.
 */
+#define _DEFAULT_SOURCE 1
 #include "api_kit.h"
+#include "vocab_kit.h"
 
-#include "tokens/vocab_build.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* A host whose `read` has one image. */
 typedef struct Library {
@@ -27,25 +31,6 @@ static ebb_status read_vocab(void *user, const char *name, ebb_sink *sink) {
     if (status != EBB_OK) return status;
   }
   return library->answer;
-}
-
-/* The 256 bytes, and what "hello" is merged of. */
-static void build_tiny(Buffer *image) {
-  static const char *const words[] = {"he", "ll", "hell", "hello"};
-  static char bytes[256];
-  VocabToken tokens[260];
-  VocabProblem problem;
-  Memory memory = memory_system();
-  for (unsigned i = 0; i < 256; i++) {
-    bytes[i] = (char)i;
-    tokens[i] = (VocabToken){.bytes = &bytes[i], .size = 1, .id = i};
-  }
-  for (unsigned i = 0; i < 4; i++)
-    tokens[256 + i] = (VocabToken){.bytes = words[i], .size = (uint32_t)strlen(words[i]), .id = 256 + i};
-  VocabSource source = {.name = "tiny", .pattern = PIECES_REGEX, .regex = "\\w+|\\W+\0", .regex_size = 9,
-                        .tokens = tokens, .count = 260};
-  buffer_init(image, memory);
-  assert_int_equal(vocab_build(&memory, &source, image, &problem), STATUS_OK);
 }
 
 static void library_open(Library *library, ebb_runtime **runtime) {
@@ -194,7 +179,254 @@ static void damaged_images_are_refused(void **state) {
   library_close(&library, runtime);
 }
 
+/* ---- shared by runtimes ---- */
+
+/* An image of the host's, aligned as mmap's are, and how often it was given back. */
+typedef struct Shared {
+  Host host;                 /* first: it is the `user` */
+  void *bytes;
+  size_t size;
+  int released;
+} Shared;
+
+static void take_back(void *user, const void *bytes, size_t size) {
+  Shared *shared = user;
+  assert_true(bytes == shared->bytes && size == shared->size);
+  shared->released++;
+}
+
+static void shared_open(Shared *shared) {
+  Buffer image;
+  build_tiny(&image);
+  *shared = (Shared){.host = {.now = 1700000000000}, .size = image.size};
+  shared->bytes = aligned_alloc(64, (image.size + 63) / 64 * 64);
+  memcpy(shared->bytes, image.bytes, image.size);
+  buffer_free(&image);
+}
+
+static ebb_status shared_vocab(Shared *shared, ebb_vocab **vocab) {
+  ebb_config config = {.size = sizeof config, .allocate = host_allocate, .user = shared};
+  return ebb_vocab_new(&config, shared->bytes, shared->size, take_back, vocab);
+}
+
+static void shared_close(Shared *shared) {
+  assert_int_equal(shared->host.in_use, 0);
+  free(shared->bytes);
+}
+
+static void a_shared_one_counts_and_is_not_copied(void **state) {
+  (void)state;
+  Shared shared;
+  Library library;
+  ebb_vocab *vocab;
+  ebb_runtime *runtime;
+  shared_open(&shared);
+  library_open(&library, &runtime);
+  assert_int_equal(shared_vocab(&shared, &vocab), EBB_OK);
+  assert_string_equal(ebb_vocab_name(vocab), "tiny");
+  assert_int_equal(ebb_vocab_verify(vocab), EBB_OK);
+  assert_true(shared.host.in_use < 1000);
+  must(ebb_runtime_add_vocab(runtime, NULL, vocab));
+  must(ebb_runtime_add_vocab(runtime, "mine", vocab));       /* under another name too */
+  size_t before = library.host.in_use;
+  assert_int_equal(tokens_of(runtime, "hello hellos"), 4);
+  assert_in_range(library.host.in_use - before, 0, 100000);
+  assert_int_equal(library.reads, 0);                        /* it comes before `read` */
+  ebb_chat *chat;
+  must(ebb_chat_new(runtime, "{\"encoding\":\"mine\"}", 19, &chat));
+  refused(ebb_chat_new(runtime, "{\"encoding\":\"mime\"}", 19, &chat), EBB_UNKNOWN_NAME, "did you mean 'mine'?");
+  ebb_vocab_free(vocab);
+  assert_int_equal(tokens_of(runtime, "hello"), 1);
+  assert_int_equal(shared.released, 0);
+  library_close(&library, runtime);
+  assert_int_equal(shared.released, 1);
+  shared_close(&shared);
+}
+
+static void a_model_is_counted_by_a_shared_one(void **state) {
+  (void)state;
+  Shared shared;
+  Library library;
+  ebb_vocab *vocab;
+  ebb_runtime *runtime;
+  ebb_chat *estimated, *exact;
+  shared_open(&shared);
+  library_open(&library, &runtime);
+  assert_int_equal(shared_vocab(&shared, &vocab), EBB_OK);
+  must(ebb_chat_new(runtime, "{\"model\":\"gpt-4\"}", 17, &estimated));
+  must(ebb_runtime_add_vocab(runtime, "cl100k_base", vocab));
+  must(ebb_chat_new(runtime, "{\"model\":\"gpt-4\"}", 17, &exact));
+  must(append(estimated, "{\"role\":\"user\",\"content\":\"zzzzzzzz\"}"));
+  must(append(exact, "{\"role\":\"user\",\"content\":\"zzzzzzzz\"}"));
+  assert_true(ebb_chat_tokens(exact) > ebb_chat_tokens(estimated));
+  ebb_vocab_free(vocab);
+  library_close(&library, runtime);
+  assert_int_equal(shared.released, 1);
+  shared_close(&shared);
+}
+
+/* The handle and three runtimes, ended in each order: the image is given back with the last, once. */
+static void shares_end_in_any_order(void **state) {
+  (void)state;
+  enum { HOLDERS = 4, ORDERS = 24 };
+  for (int order = 0; order < ORDERS; order++) {
+    Shared shared;
+    ebb_vocab *vocab;
+    ebb_runtime *runtimes[HOLDERS - 1], *runtime;
+    int left[HOLDERS] = {0, 1, 2, 3}, count = HOLDERS, number = order;
+    shared_open(&shared);
+    assert_int_equal(shared_vocab(&shared, &vocab), EBB_OK);
+    for (int i = 0; i < HOLDERS - 1; i++) {
+      assert_int_equal(ebb_runtime_new(NULL, &runtimes[i]), EBB_OK);
+      runtime = runtimes[i];
+      must(ebb_runtime_add_vocab(runtime, NULL, vocab));
+      if (i > 0) assert_int_equal(tokens_of(runtime, "hello"), 1);   /* the first has no tokenizer */
+    }
+    while (count > 0) {
+      int at = number % count, holder = left[at];
+      number /= count;
+      left[at] = left[--count];
+      assert_int_equal(shared.released, 0);
+      if (holder == HOLDERS - 1) ebb_vocab_free(vocab);
+      else ebb_runtime_free(runtimes[holder]);
+    }
+    assert_int_equal(shared.released, 1);
+    shared_close(&shared);
+  }
+}
+
+static void what_is_no_shared_vocabulary_is_refused(void **state) {
+  (void)state;
+  Shared shared;
+  Library library;
+  ebb_vocab *vocab = NULL;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  shared_open(&shared);
+  library_open(&library, &runtime);
+  size_t size = shared.size;
+  ebb_config strange = {.size = 3};
+  assert_int_equal(ebb_vocab_new(NULL, NULL, size, NULL, &vocab), EBB_ARGUMENT);
+  assert_int_equal(ebb_vocab_new(NULL, (char *)shared.bytes + 4, size - 4, NULL, &vocab), EBB_ARGUMENT);
+  assert_int_equal(ebb_vocab_new(NULL, shared.bytes, size, NULL, NULL), EBB_ARGUMENT);
+  assert_int_equal(ebb_vocab_new(&strange, shared.bytes, size, NULL, &vocab), EBB_UNKNOWN_VERSION);
+  assert_int_equal(ebb_vocab_verify(NULL), EBB_ARGUMENT);
+  assert_string_equal(ebb_vocab_name(NULL), "");
+  ebb_vocab_free(NULL);
+  for (shared.size = 0; shared.size < size; shared.size += size / 13 + 1)
+    assert_int_equal(shared_vocab(&shared, &vocab), EBB_SYNTAX);
+  shared.size = size;
+  assert_int_equal(shared.released, 0);
+  assert_null(vocab);
+  assert_int_equal(shared_vocab(&shared, &vocab), EBB_OK);
+  refused(ebb_runtime_add_vocab(runtime, NULL, NULL), EBB_ARGUMENT, "NULL");
+  refused(ebb_runtime_add_vocab(runtime, "bytes4", vocab), EBB_ARGUMENT, "estimator");
+  refused(ebb_runtime_add_vocab(runtime, "../tiny", vocab), EBB_ARGUMENT, "../tiny");
+  refused(ebb_runtime_add_vocab(runtime, "", vocab), EBB_ARGUMENT, "letters");
+  must(ebb_runtime_add_vocab(runtime, NULL, vocab));
+  refused(ebb_runtime_add_vocab(runtime, "tiny", vocab), EBB_DUPLICATE, "'tiny' already");
+  must(ebb_chat_new(runtime, "{\"model\":\"gpt-4o\"}", 18, &chat));       /* through `read` */
+  refused(ebb_runtime_add_vocab(runtime, "o200k_base", vocab), EBB_DUPLICATE, "'o200k_base' already");
+  assert_int_equal(ebb_runtime_add_vocab(NULL, NULL, vocab), EBB_ARGUMENT);
+  ebb_vocab_free(vocab);
+  library_close(&library, runtime);
+  assert_int_equal(shared.released, 1);
+  shared_close(&shared);
+}
+
+/* Whatever the size: all but the first page may not be read. */
+static void opening_reads_the_header_alone(void **state) {
+  (void)state;
+  Buffer image;
+  ebb_vocab *vocab;
+  build_vocab(&image, "tiny", PIECES_O200K, NULL, 0);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *bytes = mmap(NULL, image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(bytes != MAP_FAILED && image.size > 4 * page);
+  memcpy(bytes, image.bytes, image.size);
+  assert_int_equal(mprotect(bytes + page, image.size - page, PROT_NONE), 0);
+  assert_int_equal(ebb_vocab_new(NULL, bytes, image.size, NULL, &vocab), EBB_OK);
+  assert_string_equal(ebb_vocab_name(vocab), "tiny");
+  ebb_vocab_free(vocab);
+  munmap(bytes, image.size);
+  buffer_free(&image);
+}
+
+/* A damaged image is refused, or counts something: nothing reads beyond it. The whole check finds it. */
+static void damage_in_a_shared_one_never_crashes(void **state) {
+  (void)state;
+  uint64_t seed = test_seed();
+  Shared shared;
+  ebb_vocab *vocab;
+  ebb_runtime *runtime;
+  int opened = 0;
+  shared_open(&shared);
+  char *bytes = shared.bytes;
+  for (int i = 0; i < 150; i++) {
+    size_t at = (size_t)(i % 3 == 0 ? test_random(&seed) % 512 : test_random(&seed) % shared.size);
+    char old = bytes[at];
+    bytes[at] = (char)(old ^ (1 + (int)(test_random(&seed) % 255)));
+    ebb_status status = shared_vocab(&shared, &vocab);
+    if (status == EBB_OK) {
+      ebb_chat *chat;
+      opened++;
+      assert_int_equal(ebb_vocab_verify(vocab), EBB_SYNTAX);
+      assert_int_equal(ebb_runtime_new(NULL, &runtime), EBB_OK);
+      must(ebb_runtime_add_vocab(runtime, "tiny", vocab));
+      status = new_tiny(runtime, &chat);
+      if (status == EBB_OK) status = append(chat, "{\"role\":\"user\",\"content\":\"hello hell lllll \\u00e9\"}");
+      if (status != EBB_OK && status != EBB_SYNTAX && status != EBB_LIMIT) must(status);
+      ebb_vocab_free(vocab);
+      ebb_runtime_free(runtime);
+    } else {
+      assert_int_equal(status, EBB_SYNTAX);
+    }
+    bytes[at] = old;
+  }
+  assert_in_range(opened, 50, 149);
+  assert_int_equal(shared.released, opened);
+  shared_close(&shared);
+}
+
 /* ---- memory ---- */
+
+static bool share_step(size_t k, bool once) {
+  Shared shared;
+  Library library;
+  ebb_vocab *vocab = NULL;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  shared_open(&shared);
+  library_open(&library, &runtime);
+  library.host.once = shared.host.once = once;
+  shared.host.fail_at = k == 1;
+  ebb_status status = shared_vocab(&shared, &vocab);
+  shared.host.fail_at = 0;
+  if (k == 1) {
+    assert_int_equal(status, EBB_MEMORY);
+    assert_int_equal(shared.released, 0);
+    status = shared_vocab(&shared, &vocab);
+  }
+  assert_int_equal(status, EBB_OK);
+  library.host.fail_at = k;
+  status = ebb_runtime_add_vocab(runtime, NULL, vocab);
+  if (status == EBB_MEMORY && once) status = ebb_runtime_add_vocab(runtime, NULL, vocab);
+  if (status == EBB_OK) status = new_tiny(runtime, &chat);
+  if (status == EBB_OK) status = append(chat, "{\"role\":\"user\",\"content\":\"hello hello zz\"}");
+  library.host.fail_at = 0;
+  if (status != EBB_OK && status != EBB_MEMORY)
+    fail_msg("allocation %zu: %s: %s", k, ebb_status_name(status), ebb_last_error(runtime)->message);
+  status = ebb_runtime_add_vocab(runtime, NULL, vocab);
+  assert_true(status == EBB_OK || status == EBB_DUPLICATE);
+  assert_int_equal(tokens_of(runtime, "hello hello"), 3);
+  assert_int_equal(library.reads, 0);
+  ebb_vocab_free(vocab);
+  bool hit = library.host.failed > 0;
+  library_close(&library, runtime);
+  assert_int_equal(shared.released, 1);
+  shared_close(&shared);
+  return hit;
+}
 
 /* Each time in a runtime that has never seen it. */
 static bool sweep_step(size_t k, bool once) {
@@ -221,6 +453,9 @@ static void every_allocation_may_fail(void **state) {
     size_t k = 1;
     while (sweep_step(k, once)) k++;
     print_message("swept: a vocabulary, %zu allocations %s\n", k - 1, once ? "once" : "for good");
+    k = 1;
+    while (share_step(k, once)) k++;
+    print_message("swept: a shared vocabulary, %zu allocations %s\n", k - 1, once ? "once" : "for good");
   }
 }
 
@@ -228,6 +463,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(counts_are_exact), cmocka_unit_test(a_model_without_its_vocabulary_is_estimated),
     cmocka_unit_test(a_saved_chat_asks_again), cmocka_unit_test(scripts_count_by_it_and_pay),
-    cmocka_unit_test(damaged_images_are_refused), cmocka_unit_test(every_allocation_may_fail)};
+    cmocka_unit_test(damaged_images_are_refused), cmocka_unit_test(a_shared_one_counts_and_is_not_copied),
+    cmocka_unit_test(a_model_is_counted_by_a_shared_one), cmocka_unit_test(shares_end_in_any_order),
+    cmocka_unit_test(what_is_no_shared_vocabulary_is_refused), cmocka_unit_test(opening_reads_the_header_alone),
+    cmocka_unit_test(damage_in_a_shared_one_never_crashes),
+    cmocka_unit_test(every_allocation_may_fail)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

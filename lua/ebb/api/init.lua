@@ -46,17 +46,19 @@ local CHAT_OPTIONS = {
   model = "model", encoding = "encoding", limit = "limit", tools = "tools", toolsHeading = "tools_heading",
 }
 
---- Vocabularies are the host's: its `read` is asked for them, once, and has no list.
-local images = {}
+--- Vocabularies are the host's (runtime/api/vocab.c): each has one tokenizer here, to the runtime's end.
+local tokenizers = {}
+
+vocabularies.list = core.vocab.list
 
 function vocabularies.find(encoding)
-  return "vocab/" .. vocabularies.file_name(encoding)
+  return encoding
 end
 
-function vocabularies.open(path)
-  local tokenizer, message, code = images[path], nil, nil
-  if not tokenizer then tokenizer, message, code = core.tokenizer(path) end
-  images[path] = tokenizer
+function vocabularies.open(encoding)
+  local tokenizer, message, code = tokenizers[encoding], nil, nil
+  if not tokenizer then tokenizer, message, code = core.tokenizer(encoding) end
+  tokenizers[encoding] = tokenizer
   return tokenizer or code ~= "absent" and refuse(code, message) or nil
 end
 
