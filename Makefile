@@ -4,37 +4,36 @@
 # that the others cannot come to depend on them unnoticed. A build lives in the
 # folder of its MODE:
 #
-#   release   build            what is installed
+#   dev       build            for daily work: assertions, compiles fast
+#   release   build/release    what is installed, measured and shipped
+#   minimal   build/minimal    as release, without threads, mmap, dlopen and JIT
 #   debug     build/debug      assertions, no optimisation
 #   sanitize  build/sanitize   the same under ASan and UBSan
 #   small     build/small      as sanitize, with tree nodes so small that short tests make high trees
-#   MINIMAL=1 build/minimal    as release, without threads, mmap, dlopen and JIT
 #   threads   build/threads    with nodes as installed, under TSan
 #   cover     build/cover      as small, without sanitizers, and counts what runs
 
-MODE   = release
+MODE   = dev
 PREFIX = /usr/local
 CC     = gcc
-CFLAGS = -O2 -g
+CFLAGS = -g
 
 # The number in libebb.so's name: grows when programs must be compiled anew.
 SO_VERSION = 0
 
-LAYERS     = base tokens core format storage
+LAYERS     = base tokens core format
 LUA_LAYERS = sandbox bind api host
 
-B_release  = build$(if $(MINIMAL),/minimal)
-B_debug    = build/debug
-B_sanitize = build/sanitize
-B_small    = build/small
-B_threads  = build/threads
-B_cover    = build/cover
-B          = $(or $(B_$(MODE)),$(error MODE is release, debug, sanitize, small, threads or cover))
+MODES = dev release minimal debug sanitize small threads cover
+B     = build$(if $(filter-out dev,$(MODE)),/$(if $(filter $(MODES),$(MODE)),$(MODE),$(error MODE is one of $(MODES))))
 
 SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Small accessors are called across files all the time: LTO takes a seventh off a load.
 LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
-FLAGS_release  = -O3 $(LTO) -DNDEBUG $(if $(MINIMAL),-DEBB_MINIMAL -DEBB_NO_JIT)
+FLAGS_dev      = -O1
+# A section per function and datum: links drop what all callers inlined.
+FLAGS_release  = -O3 $(LTO) -DNDEBUG -ffunction-sections -fdata-sections
+FLAGS_minimal  = $(FLAGS_release) -DEBB_MINIMAL -DEBB_NO_JIT
 # Code that is made at run time reads whole words, which valgrind takes for errors.
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
@@ -54,10 +53,13 @@ SAY = @$(if $(V),:,printf '  %-6s %s\n')
 # Linking PCRE2 costs 0.1 ms of every start; loading it on first use is not worth its code.
 LIBS = -lpcre2-8
 
-# Deferred (=), not :=, so that nothing needs Lua before `make deps` has brought it.
-LUA_CFLAGS = $(shell pkg-config --cflags lua5.4)
-LUA_STATIC = -L$(shell pkg-config --variable=libdir lua5.4) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-archive \
-             -l:liblua5.4-lpeg.a -lm -ldl
+# Asked for on first use and then kept, so that nothing needs Lua before `make deps` has brought it.
+LUA_CFLAGS = $(eval LUA_CFLAGS := $$(shell pkg-config --cflags lua5.4))$(LUA_CFLAGS)
+LUA_LIBDIR = $(eval LUA_LIBDIR := $$(shell pkg-config --variable=libdir lua5.4))$(LUA_LIBDIR)
+# The command shows all of Lua to C modules of users, so it takes all of it.
+LUA_WHOLE  = -L$(LUA_LIBDIR) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-archive -l:liblua5.4-lpeg.a
+LUA_INSIDE = -L$(LUA_LIBDIR) -l:liblua5.4.a -l:liblua5.4-lpeg.a
+SYSTEM     = $(LIBS) -lm -ldl
 
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
@@ -66,6 +68,7 @@ API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
+PRODUCTS   = $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so $(B)/ebb.pc
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
 FUZZ_CC    = clang -std=c11 -g -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
 fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
@@ -79,73 +82,78 @@ DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
 DEPS_valgrind = $(DEPS_test) valgrind
 
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.
-PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-all: $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so $(B)/ebb.pc $(if $(filter build,$(B)),vocabularies)   ## build the command, the Lua module and its library, and libebb into build/
-	@:
+all: products   ## build the command, the Lua module and its library, and libebb for daily work into build/
+	@.ci/vocab --missing
 
-# All modes use the images that the release build makes.
-vocabularies: $(B)/ebb
+products: $(PRODUCTS)
+
+release:   ## the same, optimised, into build/release
+	@$(SUBMAKE) MODE=release all
+
+# All modes use the images in build/share/ebb/vocab.
+vocabularies: $(B)/ebb   ## fetch the vocabularies of exact counts with npm, and convert them
 	@.ci/vocab $(B)/ebb
 
 run: deps   ## trim the sample conversation to 4000 tokens and show what was kept and why
-	@$(MAKE) --no-print-directory $(PARALLEL) all
-	build/ebb trim scripts/samples/support.json --budget 4000 --explain -o build/support.trimmed.json
+	@$(SUBMAKE) MODE=release products vocabularies
+	build/release/ebb trim scripts/samples/support.json --budget 4000 --explain -o build/support.trimmed.json
 
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-build: deps-test
-	@$(MAKE) --no-print-directory $(PARALLEL) all build/faults/io_shim.so build/bench/tokens_portable
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=small test-programs
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize all build/sanitize/tests/test_sequence build/sanitize/tests/test_model
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads
-	@if tests/fuzz/can.sh 2>/dev/null; then $(MAKE) --no-print-directory $(PARALLEL) fuzzers; fi
+	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/bench/tokens_portable
+	@$(SUBMAKE) MODE=release products
+	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
+	@$(SUBMAKE) MODE=small test-programs
+	@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
+	@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads
+	@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's
 	DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) LIVES=$(or $(LIVES),50) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=sanitize build/sanitize/bench/tokens
+	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
 	tests/fuzz/run.sh $(or $(SANDBOX_SECONDS),600) fuzz_sandbox
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
-	@$(MAKE) --no-print-directory $(PARALLEL) all fuzzers
+	@$(SUBMAKE) products fuzzers
 	@tests/fuzz/run.sh $${FUZZ_SECONDS:-60}
 
 valgrind: deps-valgrind   ## the Lua tests under valgrind
-	@$(MAKE) --no-print-directory $(PARALLEL) build/bench/tokens_portable
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=debug all
+	@$(SUBMAKE) build/bench/tokens_portable
+	@$(SUBMAKE) MODE=debug products
 	@tests/valgrind.sh
 
 cover: deps-test   ## lines and branches of runtime/core and runtime/format that tests reach; tests/uncovered.txt says what not, and why
-	@$(MAKE) --no-print-directory $(PARALLEL) all
-	@$(MAKE) --no-print-directory $(PARALLEL) CC=gcc MODE=cover all test-programs
+	@$(SUBMAKE) CC=gcc MODE=cover products test-programs
 	@tests/cover.sh
 
-bench: deps   ## measure, beside the peers
-	@$(MAKE) --no-print-directory $(PARALLEL) MODE=release all build/bench/operations build/bench/tokens build/bench/patterns
+bench: deps   ## measure the release build, beside the peers
+	@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns)
 	tests/bench/end_to_end.sh
 	tests/bench/operations.sh
-	lua5.4 tests/bench/policies.lua
-	lua5.4 tests/bench/rules.lua
-	lua5.4 tests/bench/pipeline.lua
-	lua5.4 tests/bench/macros.lua
-	lua5.4 tests/bench/sandbox.lua
-	lua5.4 tests/bench/windows.lua
+	for name in policies rules pipeline macros sandbox windows; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/tokens.sh
-	build/bench/patterns
+	build/release/bench/patterns
 	FRAMES=10000 tests/golden/game.sh
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
-	@for cc in gcc clang; do for file in $(C_FILES); do \
-	  $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $$file || exit 1; \
-	done; done
+	@for cc in gcc clang; do \
+	  printf '%s\n' $(C_FILES) | xargs -n 8 -P "$$(nproc)" $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) || exit 1; \
+	done
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
 
-install: all   ## copy the command, the Lua library and libebb beneath PREFIX (/usr/local); DESTDIR is honoured
+install:   ## build the release and copy its command, Lua library, libebb and vocabularies beneath PREFIX (/usr/local); DESTDIR is honoured
+	@$(SUBMAKE) MODE=release products vocabularies
+	@$(MAKE) --no-print-directory MODE=release install-files
+
+install-files:
 	install -D -m 755 $(B)/ebb $(DESTDIR)$(PREFIX)/bin/ebb
 	install -D -m 755 $(B)/lua/ebb/core.so $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb/core.so
 	for file in $(LUA_FILES:lua/%=%); do \
@@ -154,7 +162,6 @@ install: all   ## copy the command, the Lua library and libebb beneath PREFIX (/
 	for image in build/share/ebb/vocab/*.vocab; do \
 	  test ! -f $$image || install -D -m 644 $$image $(DESTDIR)$(PREFIX)/share/ebb/vocab/$${image##*/} || exit 1; \
 	done
-
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include runtime/include/ebb.h runtime/include/ebb_lua.h
 	install -D -m 644 $(B)/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.a
 	install -D -m 755 $(B)/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
@@ -185,29 +192,50 @@ help:   ## this list
 
 # ---- what is built ----
 
+# Objects depend on the command that compiles them, not on this file, so that a comment here rebuilds nothing.
+build/fuzz/flags: private FLAGS = $(FUZZ_CC) $(LUA_CFLAGS)
+%/flags: private FLAGS = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LUA_CFLAGS)
+%/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+
+FORCE:
+
+# All that the four products share, as one object: whole-program optimisation runs once, not once in each.
+# The layers around it are compiled without, they do not run often.
+NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
+$(HOST) $(B)/runtime/api/stdio.o $(B)/embedded.o $(B)/embedded_api.o: private LTO =
+
+$(B)/core.o: $(CORE) $(BINDING) $(B)/flags
+	$(SAY) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) $(NO_LTO_OUT) -r -nostdlib $(filter %.o,$^) -o $@
+
+# A link of objects that are optimised already.
+LINK     = $(CC) $(CFLAGS) $(filter-out -flto%,$(FLAGS_$(MODE)))
+COLLECT  = $(if $(filter -ffunction-sections,$(FLAGS_$(MODE))),-Wl$(comma)--gc-sections)
+comma    = ,
+
 # Of all its symbols the module shows luaopen_ebb_core, the command Lua's own
 # (for C modules that a user's script requires).
 EXPORTS = -Wl,--version-script=runtime/host/exports.map
 
-$(B)/ebb: $(CORE) $(BINDING) $(HOST) $(B)/embedded.o runtime/host/exports.map
+$(B)/ebb: $(B)/core.o $(HOST) $(B)/embedded.o runtime/host/exports.map
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -Wl,-E $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_STATIC) $(LIBS) -o $@
+	$(Q)$(LINK) -Wl,-E $(COLLECT) $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_WHOLE) $(SYSTEM) -o $@
 
-$(B)/lua/ebb/core.so: $(CORE) $(BINDING) runtime/host/exports.map
+$(B)/lua/ebb/core.so: $(B)/core.o runtime/host/exports.map
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
+	$(Q)$(LINK) -shared $(COLLECT) $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
 
 # libebb: all of it and Lua's in one object, of whose symbols only ebb_* are seen.
 # Debian's static Lua is not position-independent; runtime/api/stdio.c says how it
 # gets into a shared library all the same.
-EMBEDDABLE = $(CORE) $(BINDING) $(API) $(B)/embedded_api.o
-LUA_INSIDE = -L$(shell pkg-config --variable=libdir lua5.4) -l:liblua5.4.a -l:liblua5.4-lpeg.a
-NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
+EMBEDDABLE = $(B)/core.o $(API) $(B)/embedded_api.o
 
-$(B)/libebb.o: $(EMBEDDABLE) Makefile
+$(B)/libebb.o: $(EMBEDDABLE)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) $(NO_LTO_OUT) -r -nostdlib $(filter %.o,$^) $(LUA_INSIDE) -o $@.new
+	$(Q)$(LINK) -r -nostdlib $(filter %.o,$^) $(LUA_INSIDE) -o $@.new
 	$(Q)objcopy --wildcard --keep-global-symbol='ebb_*' $@.new $@ && rm $@.new
 
 $(B)/libebb.a: $(B)/libebb.o
@@ -216,18 +244,18 @@ $(B)/libebb.a: $(B)/libebb.o
 
 $(B)/libebb.so: $(EMBEDDABLE) $(B)/runtime/api/stdio.o runtime/api/exports.map
 	$(SAY) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) -shared -Wl,-soname,libebb.so.$(SO_VERSION) -Wl,--exclude-libs,ALL \
+	$(Q)$(LINK) -shared $(COLLECT) -Wl,-soname,libebb.so.$(SO_VERSION) -Wl,--exclude-libs,ALL \
 	  -Wl,--version-script=runtime/api/exports.map -Wl,--wrap=stdin,--wrap=stdout,--wrap=stderr \
-	  $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(LIBS) -lm -ldl -o $@
+	  $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(SYSTEM) -o $@
 	$(Q)ln -sf $(@F) $@.$(SO_VERSION)
 
 # The folders are the install's; what stands behind libebb.a is private to it.
-$(B)/ebb.pc: Makefile runtime/bind/bind.h
+$(B)/ebb.pc: runtime/bind/bind.h $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
 	  'Name: ebb' 'Description: conversations with language models, and what the model sees of them' \
 	  "Version: $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)" \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lebb' 'Libs.private: $(LIBS) -lm -ldl -lpthread' > $@
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lebb' 'Libs.private: $(SYSTEM) -lpthread' > $@
 
 $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)
@@ -237,61 +265,58 @@ $(LIBRARY): $(B)/lua/%: lua/%
 $(B)/embedded.c: EMBEDDED = $(LUA_FILES) argparse
 $(B)/embedded_api.c: STRIP = --strip
 $(B)/embedded_api.c: EMBEDDED = $(filter-out lua/ebb/cli/%,$(LUA_FILES))
-$(B)/embedded.c $(B)/embedded_api.c: runtime/api/embed.lua $(LUA_FILES) Makefile
+$(B)/embedded.c $(B)/embedded_api.c: runtime/api/embed.lua $(LUA_FILES)
 	@mkdir -p $(@D)
 	$(SAY) EMBED $@
 	$(Q)lua5.4 runtime/api/embed.lua $(STRIP) lua/ $(EMBEDDED) > $@.new && mv $@.new $@
 
-$(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c
+$(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c $(B)/flags
 	$(SAY) CC $@
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind% $(B)/tests/test_sandbox% $(B)/tests/test_api%: ALL_CFLAGS += $(LUA_CFLAGS)
+LUA_SEEN = $(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%.o $(B)/tests/test_sandbox%.o $(B)/tests/test_api%.o $(B)/bench/patterns.o
+$(LUA_SEEN): private ALL_CFLAGS += $(LUA_CFLAGS)
 
-$(B)/%.o: %.c Makefile
+$(B)/runtime/%.o: runtime/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) CC $@
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# ---- tests ----
+
 test-programs: $(TESTS)
 
-$(B)/tests/test_bind%: tests/c/test_bind%.c $(CORE) $(BINDING) Makefile
-	@mkdir -p $(@D)
-	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
+# Of the archive a test links what it uses, so that one that touches no Lua has none.
+$(B)/objects.a: $(CORE) $(BINDING) $(API)
+	$(SAY) AR $@
+	$(Q)rm -f $@ && ar rcsT $@ $^
 
-$(B)/tests/test_sandbox%: tests/c/test_sandbox%.c $(CORE) $(call objects,sandbox) Makefile
+$(B)/tests/%.o: tests/c/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
+	$(SAY) CC $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c -c $< -o $@
 
-$(B)/tests/test_api%: tests/c/test_api%.c $(CORE) $(BINDING) $(API) $(B)/embedded_api.o Makefile
-	@mkdir -p $(@D)
+$(filter $(B)/tests/test_api%,$(TESTS)): $(B)/embedded_api.o
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/objects.a
 	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka $(LUA_STATIC) $(LIBS) -o $@
+	$(Q)$(LINK) $(filter %.o,$^) $(B)/objects.a $(LDFLAGS) -lcmocka $(LUA_INSIDE) $(SYSTEM) -o $@
 
-$(B)/tests/%: tests/c/%.c $(CORE) Makefile
-	@mkdir -p $(@D)
-	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka -lm $(LIBS) -o $@
-
-build/faults/%.so: tests/faults/%.c Makefile
+$(B)/faults/%.so: tests/faults/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $< -o $@
 
-$(B)/bench/patterns: tests/bench/patterns.c $(CORE) $(call objects,sandbox) Makefile
+$(B)/bench/%.o: tests/bench/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) $(filter %.c %.o,$^) $(LDFLAGS) $(LUA_STATIC) $(LIBS) -o $@
+	$(SAY) CC $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/bench/%: tests/bench/%.c $(CORE) Makefile
-	@mkdir -p $(@D)
+$(B)/bench/%: $(B)/bench/%.o $(B)/core.o
 	$(SAY) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS) -o $@
+	$(Q)$(LINK) $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(SYSTEM) -o $@
 
 # The same for a processor without the wider instructions.
-build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch] runtime/tokens/*.[ch]) Makefile
+build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch] runtime/tokens/*.[ch])
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -Iruntime $(WARNINGS) -O2 -g -DEBB_PORTABLE $(filter %.c,$^) $(LIBS) -o $@
@@ -299,26 +324,24 @@ build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch]
 fuzzers: $(FUZZERS)
 
 # Fuzzers have a build of their own, for their coverage; fuzz_operations.c meets the core through Lua.
-build/fuzz/runtime/%.o: runtime/%.c Makefile
+build/fuzz/runtime/%.o: runtime/%.c build/fuzz/flags
 	@mkdir -p $(@D)
 	$(SAY) CC $@
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(or $(findstring /bind/,$<),$(findstring /sandbox/,$<)),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
 
-build/fuzz/fuzz_operations: FUZZ_LIBRARIES = $(LUA_STATIC)
-build/fuzz/fuzz_operations: $(call fuzz_objects,$(BINDING))
-build/fuzz/fuzz_sandbox: FUZZ_LIBRARIES = $(LUA_STATIC)
-build/fuzz/fuzz_sandbox: $(call fuzz_objects,$(call objects,sandbox))
+build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING))
+	$(SAY) AR $@
+	$(Q)rm -f $@ && ar rcsT $@ $^
+
 build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
 
-build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(call fuzz_objects,$(CORE)) Makefile
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 	$(SAY) LINK $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $(LUA_CFLAGS) -Itests/c -MMD -MP $(filter %.c %.o,$^) $(FUZZ_LIBRARIES) $(LIBS) -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $(LUA_CFLAGS) -Itests/c -MMD -MP $(filter %.c %.a,$^) $(FUZZ_LIBRARIES) $(LUA_INSIDE) $(SYSTEM) -o $@
 
-.SECONDARY: $(call fuzz_objects,$(CORE) $(BINDING))
+.SECONDARY:
 
--include $(shell find build/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
-
-.PHONY: all vocabularies run test test-build check-hard fuzz valgrind cover bench lint install uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers
+.PHONY: all products release vocabularies run test test-build check-hard fuzz valgrind cover bench lint install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:

@@ -12,9 +12,9 @@ supported_platforms = { "linux" }
 dependencies = { "lua >= 5.4, < 5.5" }
 build = {
   type = "command",
-  build_command = "make build/lua/ebb/core.so",
+  build_command = "make MODE=release build/release/lua/ebb/core.so",
   install = {
-    lib = { ["ebb.core"] = "build/lua/ebb/core.so" },
+    lib = { ["ebb.core"] = "build/release/lua/ebb/core.so" },
     lua = {
       ["ebb.init"] = "lua/ebb/init.lua",
       ["ebb.injection.init"] = "lua/ebb/injection/init.lua",

@@ -6,7 +6,7 @@
 #     tests/bench/end_to_end.sh
 #
 # SIZES          numbers of messages (100 1000 10000 100000 1000000)
-# EBB            the program (build/ebb); a relative path starts at the root of the repository
+# EBB            the program (build/release/ebb); a relative path starts at the root of the repository
 # EBB_BENCH_DIR  where the conversations are kept for later runs (ebb-bench beneath TMPDIR)
 #
 # The programs take turns, so that a slow minute of the machine meets all of them; each figure is a median. All get the
@@ -16,13 +16,13 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SIZES=${SIZES:-100 1000 10000 100000 1000000}
-EBB=${EBB:-build/ebb}
+EBB=${EBB:-build/release/ebb}
 DATA=${EBB_BENCH_DIR:-${TMPDIR:-/tmp}/ebb-bench}
 LANGCHAIN_MAX=10000     # messages; trimMessages adds up the whole list again for each message it drops
 COMPARE_MAX=10000
 CHUNKS_MIN=100000      # from here on Node's second way to read is measured too
 PEERS=tests/peers
-MEASURE=build/bench/measure
+MEASURE=build/release/bench/measure
 
 die() { echo "end_to_end: $*" >&2; exit 2; }
 

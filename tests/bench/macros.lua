@@ -2,10 +2,10 @@
 --
 --     lua5.4 tests/bench/macros.lua
 --
--- EBB_BUILD  the build whose module is measured (build)
+-- EBB_BUILD  the build whose module is measured (build/release)
 -- ROUNDS     expansions per figure (201); the figure is their median
 
-local build = os.getenv "EBB_BUILD" or "build"
+local build = os.getenv "EBB_BUILD" or "build/release"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
 package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
 

@@ -7,7 +7,7 @@
 #
 # SIZES       numbers of messages, ascending (100 1000 10000 100000 1000000)
 # TIMESTAMPS  1: all messages of the C programs have one, which the tree then keeps track of (0)
-# OPERATIONS  the C program (build/bench/operations; make bench builds it)
+# OPERATIONS  the C program (build/release/bench/operations; make bench builds it)
 #
 # Figures are medians of several rounds, which operations.c and operations.mjs describe with what they measure. The C
 # program runs three times, for where its memory happens to lie makes more difference than anything within a run.
@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SIZES=${SIZES:-100 1000 10000 100000 1000000}
-OPERATIONS=${OPERATIONS:-build/bench/operations}
+OPERATIONS=${OPERATIONS:-build/release/bench/operations}
 PEERS=tests/peers
 
 die() { echo "operations: $*" >&2; exit 2; }

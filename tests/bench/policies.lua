@@ -2,12 +2,12 @@
 --
 --     lua5.4 tests/bench/policies.lua
 --
--- EBB_BUILD  the build whose module is measured (build)
+-- EBB_BUILD  the build whose module is measured (build/release)
 -- ROUNDS     trims per figure (21); the figure is their median
 --
 -- All trims are dry runs, so that each begins with the same conversation.
 
-local build = os.getenv "EBB_BUILD" or "build"
+local build = os.getenv "EBB_BUILD" or "build/release"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
 package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
 

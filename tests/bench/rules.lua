@@ -3,8 +3,8 @@
 --
 --     lua5.4 tests/bench/rules.lua        after `make`
 
-package.path = "build/lua/?.lua;build/lua/?/init.lua;" .. package.path
-package.cpath = "build/lua/?.so;" .. package.cpath
+package.path = "build/release/lua/?.lua;build/release/lua/?/init.lua;" .. package.path
+package.cpath = "build/release/lua/?.so;" .. package.cpath
 
 local injection = require "ebb.injection"
 local rules = require "ebb.rules"

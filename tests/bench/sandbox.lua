@@ -2,14 +2,14 @@
 --
 --     lua5.4 tests/bench/sandbox.lua
 --
--- EBB_BUILD  the build whose module is measured (build)
+-- EBB_BUILD  the build whose module is measured (build/release)
 -- ROUNDS     trims per figure (21); the figure is their median
 --
 -- Policies that people write (scripts/policies), over 10,000 units of which half must
 -- go. All trims are dry runs, so that each begins with the same conversation; loading
 -- the text, and making its sandbox, is part of each.
 
-local build = os.getenv "EBB_BUILD" or "build"
+local build = os.getenv "EBB_BUILD" or "build/release"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
 package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
 

@@ -38,7 +38,7 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 # ebb_rounds ENCODING FILE PART: what `tokens count` says, a line per round
 ebb_rounds() {
   local i
-  for ((i = 0; i < ROUNDS; i++)); do build/bench/tokens count "$IMAGES/$1.vocab" "$2" "$3"; done
+  for ((i = 0; i < ROUNDS; i++)); do build/release/bench/tokens count "$IMAGES/$1.vocab" "$2" "$3"; done
 }
 
 # rates ENCODING ROW COLUMN: adds MB/s to the results, from lines "first again tokens bytes"

@@ -1,8 +1,8 @@
 --- What windows cost: 10,000 items that name 200 windows, among 10,000 messages, and
 -- twice as many. Run with the release build; medians of several runs.
 
-package.path = "build/lua/?.lua;build/lua/?/init.lua;" .. package.path
-package.cpath = "build/lua/?.so;" .. package.cpath
+package.path = "build/release/lua/?.lua;build/release/lua/?/init.lua;" .. package.path
+package.cpath = "build/release/lua/?.so;" .. package.cpath
 
 local ebb = require "ebb"
 

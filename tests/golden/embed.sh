@@ -24,13 +24,13 @@ ok() {
 # ---- symbols ----
 
 declared=$(grep -oE '^EBB_API .*\(' runtime/include/ebb*.h | grep -oE 'ebb_[a-z_0-9]+\($' | tr -d '(' | sort)
-ok "libebb.so shows what the header declares" "$(nm -D --defined-only build/libebb.so | awk '{ print $3 }' | sort)" "$declared"
-ok "libebb.a too" "$(nm -g --defined-only build/libebb.a | awk 'NF == 3 { print $3 }' | sort)" "$declared"
-ok "libebb.so needs no other Lua" "$(readelf -d build/libebb.so | grep -c 'NEEDED.*lua')" 0
-ok "libebb.so has its name" "$(readelf -d build/libebb.so | grep -o 'libebb\.so\.[0-9]*')" "libebb.so.0"
+ok "libebb.so shows what the header declares" "$(nm -D --defined-only build/release/libebb.so | awk '{ print $3 }' | sort)" "$declared"
+ok "libebb.a too" "$(nm -g --defined-only build/release/libebb.a | awk 'NF == 3 { print $3 }' | sort)" "$declared"
+ok "libebb.so needs no other Lua" "$(readelf -d build/release/libebb.so | grep -c 'NEEDED.*lua')" 0
+ok "libebb.so has its name" "$(readelf -d build/release/libebb.so | grep -o 'libebb\.so\.[0-9]*')" "libebb.so.0"
 
-make --no-print-directory MINIMAL=1 build/minimal/libebb.a >"$top/log" 2>&1 || cat "$top/log"
-ok "MINIMAL=1 asks the system for none of these" \
+make --no-print-directory MODE=minimal LTO= build/minimal/libebb.a >"$top/log" 2>&1 || cat "$top/log"
+ok "MODE=minimal asks the system for none of these" \
   "$(nm -u build/minimal/libebb.a | grep -E 'mmap|dlopen|dlsym|dladdr|pthread|jit|sqlite|curl')" ""
 
 # ---- the install ----

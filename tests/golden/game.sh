@@ -23,7 +23,7 @@ ok() {
 }
 holds() { ok "$1: $2" "$(lua5.4 -e "print($2)")" true; }
 
-flags="-I$PWD/runtime/include $PWD/build/libebb.a -lpcre2-8 -lm -ldl"
+flags="-I$PWD/runtime/include $PWD/build/release/libebb.a -lpcre2-8 -lm -ldl"
 cp -r scripts/hosts/game "$top/game"
 cd "$top/game" || exit 1
 ok "it builds by its Makefile, without a warning" \

@@ -21,6 +21,6 @@ describe("the rockspec", function()
     end
 
     assert.same(expected, rockspec.build.install.lua)
-    assert.same({ ["ebb.core"] = "build/lua/ebb/core.so" }, rockspec.build.install.lib)
+    assert.same({ ["ebb.core"] = "build/release/lua/ebb/core.so" }, rockspec.build.install.lib)
   end)
 end)
