@@ -29,7 +29,9 @@ static int call_host(lua_State *L) {
   Buffer *out = bind_buffer(L);
   ebb_sink result = {.buffer = out, .cap = SANDBOX_BLOCK - 1};
   guard_charge(L, api_cost(host->cost) + size / 8);
+  Locale inside = sandbox_begin_callback(L);
   ebb_status status = host->function(host->user, arguments, size, &result);
+  sandbox_end_callback(inside);
   if (result.over) status = EBB_LIMIT;
   guard_charge(L, out->size / 8);
   if (buffer_add_byte(out, '\0') != STATUS_OK) return bind_raise_status(L, STATUS_MEMORY, "the host's function");

@@ -94,7 +94,9 @@ static bool is_relative(const char *name) {
 Status api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out) {
   ebb_sink sink = {.buffer = out, .cap = cap};
   if (runtime->config.read == NULL || !is_relative(name)) return STATUS_ABSENT;
+  Locale inside = sandbox_begin_callback(runtime->L);
   ebb_status status = runtime->config.read(runtime->config.user, name, &sink);
+  sandbox_end_callback(inside);
   if (sink.over) return STATUS_LIMIT;
   return status == EBB_OK       ? STATUS_OK
          : status == EBB_ABSENT ? STATUS_ABSENT

@@ -79,7 +79,9 @@ static int call_content(lua_State *L) {
   Buffer *out = bind_buffer(L);
   ebb_sink sink = {.buffer = out, .cap = CONTENT_MAX};
   guard_charge(L, api_cost(0));
+  Locale inside = sandbox_begin_callback(L);
   ebb_status status = content->function(content->user, id, &sink);
+  sandbox_end_callback(inside);
   guard_charge_bytes(L, out->size);
   if (status == EBB_MEMORY) return bind_raise_status(L, STATUS_MEMORY, "a content");
   if (sink.over)

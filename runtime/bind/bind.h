@@ -120,6 +120,16 @@ void  bind_set_integer(lua_State *L, const char *name, lua_Integer value);
 void  bind_set_text(lua_State *L, const char *name, Text text);
 void  bind_push_digest(lua_State *L, const uint8_t digest[32]);         /* as hexadecimal digits (encoding.c) */
 
+/* ---- numbers (number.c) ---- */
+
+enum { BIND_NUMBER = 48 };   /* bytes of any number as a text, and its NUL */
+
+/* strtod and printf, whatever the program's locale: JSON and Lua have a point in numbers. */
+double bind_read_float(const char *text);
+/* As Lua's tostring; exact: with as many digits as it takes to read the same number again. */
+size_t bind_write_float(double number, bool exact, char text[BIND_NUMBER]);
+void   bind_open_number(lua_State *L);       /* sets functions in the table on top */
+
 /* ---- JSON (json.c) ---- */
 
 void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* valid JSON, as Lua values */

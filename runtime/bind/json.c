@@ -98,7 +98,7 @@ static void push_number(lua_State *L, const JsonValue *value) {
   }
   memcpy(text, value->bytes, value->size);
   text[value->size] = '\0';
-  double number = strtod(text, NULL);
+  double number = bind_read_float(text);
   if (isfinite(number)) lua_pushnumber(L, number);
   else push_raw(L, value->bytes, value->size);
 }
@@ -241,18 +241,16 @@ static void put_string(Encoder *encoder, int index) {
 }
 
 static void put_number(Encoder *encoder, int index) {
-  char text[48];
-  int size;
+  char text[BIND_NUMBER];
+  size_t size;
   if (lua_isinteger(encoder->L, index)) {
-    size = snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(encoder->L, index));
+    size = (size_t)snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(encoder->L, index));
   } else {
     double number = lua_tonumber(encoder->L, index);
     if (!isfinite(number)) bind_raise(encoder->L, "argument", NULL, "json.encode: JSON has no %f", number);
-    size = snprintf(text, sizeof text, "%.15g", number);
-    if (strtod(text, NULL) != number) size = snprintf(text, sizeof text, "%.17g", number);
-    if (strpbrk(text, ".e") == NULL) size += snprintf(text + size, sizeof text - (size_t)size, ".0");
+    size = bind_write_float(number, true, text);
   }
-  put(encoder, text, (size_t)size);
+  put(encoder, text, size);
 }
 
 static void put_value(Encoder *encoder, int index);

@@ -34,6 +34,11 @@
 ** functions; what it changes there no other script sees, nor the library. Memory
 ** and random numbers are the runtime's, for all its scripts.
 **
+** Locale: setlocale changes nothing here. Numbers have a point, in JSON and in
+** scripts, for which a thread is in the C locale (uselocale) while they run;
+** callbacks see the thread's own again, but for allocate, clock_ms and the
+** functions of ebb_lua.h.
+**
 ** Memory: all of it comes from the allocator of the config, Lua's own included.
 ** (PCRE2, where a vocabulary brings expressions of its own, takes it too.)
 **

@@ -23,6 +23,7 @@
 #include <lua.h>
 #include <stdatomic.h>
 
+#include "base/locale.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
 #include "sandbox/sandbox.h"
@@ -106,9 +107,17 @@ struct Sandbox {
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
   lua_Integer labels;        /* the last number that tostring gave away */
+  Locale outside;            /* that the thread had before scripts ran in the C locale */
   char message[MESSAGE_MAX];
   char code[64];
 };
+
+/* ---- sandbox.c ---- */
+
+/* Around all that runs Lua: numbers have a point there, and letters are ASCII. What
+   enter answers belongs to leave. Neither raises, and nothing between them may. */
+Locale sandbox_enter_locale(Sandbox *sandbox);
+void   sandbox_leave_locale(Sandbox *sandbox, Locale before);
 
 /* ---- guard.c ---- */
 

@@ -57,7 +57,9 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->block_limit = full.block_limit;
   sandbox->hook_count = HOOK_INSTRUCTIONS;
   atomic_init(&sandbox->cancelled, false);
+  Locale outside = sandbox_enter_locale(sandbox);
   match_open(&sandbox->sets);
+  sandbox_leave_locale(sandbox, outside);
   sandbox->L = lua_newstate(guard_allocate, sandbox);
   if (sandbox->L == NULL) goto free_sandbox;
   THREAD_FLAGS(sandbox->L) = THREAD_HOST;
@@ -90,6 +92,26 @@ void sandbox_cancel(Sandbox *sandbox) {
 void sandbox_uncancel(Sandbox *sandbox) {
   atomic_store_explicit(&sandbox->cancelled, false, memory_order_relaxed);
 }
+
+/* ---- the locale ---- */
+
+Locale sandbox_enter_locale(Sandbox *sandbox) {
+  Locale before = sandbox->outside;
+  sandbox->outside = locale_plain();
+  return before;
+}
+
+void sandbox_leave_locale(Sandbox *sandbox, Locale before) {
+  locale_set(sandbox->outside);
+  sandbox->outside = before;
+}
+
+Locale sandbox_begin_callback(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  return locale_set(sandbox == NULL ? NULL : sandbox->outside);
+}
+
+void sandbox_end_callback(Locale inside) { locale_set(inside); }
 
 /* ---- what went wrong ---- */
 
@@ -238,7 +260,9 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
   skip_first_line(&source.text, &source.size);
   lua_pushcfunction(L, load_source);
   lua_pushlightuserdata(L, &source);
+  Locale outside = sandbox_enter_locale(sandbox);
   int status = lua_pcall(L, 1, 1, 0);
+  sandbox_leave_locale(sandbox, outside);
   if (status == LUA_OK) status = source.status;
   if (status == LUA_OK) return SANDBOX_OK;
   SandboxEnd end = guard_note(sandbox, L, status);
@@ -257,7 +281,9 @@ static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const Sandb
   guard_begin(sandbox, limits != NULL ? limits : &sandbox->config.limits, used);
   sandbox->current = L;
   guard_enter(sandbox, L);
+  Locale outside = sandbox_enter_locale(sandbox);
   int status = lua_pcall(L, arguments, results, 0);
+  sandbox_leave_locale(sandbox, outside);
   SandboxEnd end = SANDBOX_OK;
   if (status != LUA_OK) end = guard_note(sandbox, L, status);
   guard_end(sandbox);
@@ -291,7 +317,9 @@ SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {
   if (!lua_checkstack(L, 4)) return refuse_memory(sandbox);
   lua_pushcfunction(L, function);
   lua_pushlightuserdata(L, user);
+  Locale outside = sandbox_enter_locale(sandbox);
   int status = lua_pcall(L, 1, 0, 0);
+  sandbox_leave_locale(sandbox, outside);
   return status == LUA_OK ? SANDBOX_OK : guard_note(sandbox, L, status);
 }
 

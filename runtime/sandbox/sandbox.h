@@ -28,6 +28,8 @@
 ** chain of weak keys (__mode "k") takes that the square of its length: 60,000 of
 ** them, 10 s. For scripts that mean harm there are processes (host/isolate.c).
 **
+** Scripts run in the C locale of their thread, whatever the program has set.
+**
 ** The binding opens in a sandbox (luaopen_ebb_core within sandbox_run): its
 ** functions are charged there, and those that reach files refuse. The other way
 ** round, a program's Lua runs scripts of strangers in sandboxes of its own and
@@ -41,6 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/locale.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -134,6 +137,11 @@ SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const San
    deadline (memory stays limited): its argument is `user` as light userdata. Its
    results are dropped, but it may leave values in the registry or in globals. */
 SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user);
+
+/* Around a function of the host's that a script calls: it sees the locale of its
+   own thread, scripts that of C. The function must return, not raise. */
+Locale sandbox_begin_callback(lua_State *L);
+void   sandbox_end_callback(Locale inside);
 
 /* Pushes a set of globals for one of several scripts that do not trust each
    other: libraries, load and require of its own, with the values that the state's

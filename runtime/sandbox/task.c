@@ -167,7 +167,9 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   sandbox->current = task->thread;
   guard_enter(sandbox, task->thread);
   int count = 0;
+  Locale outside = sandbox_enter_locale(sandbox);
   int status = lua_resume(task->thread, NULL, task->arguments, &count);
+  sandbox_leave_locale(sandbox, outside);
   task->arguments = 0;
   if (status == LUA_YIELD) task->state = sandbox->passing == PASS_REQUEST ? TASK_REQUEST : TASK_MORE;
   else if (status == LUA_OK) finish(task, count, results);

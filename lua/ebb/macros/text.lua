@@ -5,6 +5,7 @@
 -- Latin, Greek, Cyrillic, Armenian and full-width letters, which is what has
 -- two cases and is written today.
 
+local core = require "ebb.support.core"
 local lpeg = require "lpeg"
 
 local text = {}
@@ -174,7 +175,7 @@ end
 ---@return string
 function text.of_number(number)
   local integer = math.tointeger(number)
-  return integer and ("%d"):format(integer) or ("%.14g"):format(number)
+  return integer and ("%d"):format(integer) or (core.tostring(number):gsub("%.0$", ""))
 end
 
 -- ---- White space: that of ASCII, and the wide blank of Chinese and Japanese ----

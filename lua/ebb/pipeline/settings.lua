@@ -228,7 +228,7 @@ end
 
 local FROM_TEXT = {
   text = function(text) return text end,
-  number = function(text) return math.tointeger(tonumber(text)) or tonumber(text) end,
+  number = function(text) return math.tointeger(core.tonumber(text)) or core.tonumber(text) end,
   boolean = function(text)
     local known = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false, ["0"] = false }
     return known[text:lower()]

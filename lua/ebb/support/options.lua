@@ -41,8 +41,8 @@ local READ = {
 
 --- Per type: the value that a text from the command line stands for, or nil.
 local FROM_TEXT = {
-  integer = tonumber,
-  number = tonumber,
+  integer = core.tonumber,
+  number = core.tonumber,
   string = function(text) return text end,
   boolean = function(text)
     local known = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false, ["0"] = false }

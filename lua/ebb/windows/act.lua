@@ -178,7 +178,7 @@ local function answer_of(results)
     return false, type(why) == "string" and words.cut(why, act.ANSWER_MAX) or "the action refused", "refused"
   end
   if type(first) == "string" then return true, words.cut(first, act.ANSWER_MAX) end
-  if type(first) == "number" then return true, tostring(first) end
+  if type(first) == "number" then return true, core.tostring(first) end
   local ok, json = pcall(core.json.encode, first)
   if ok then return true, words.cut(json, act.ANSWER_MAX) end
   return true, ("done; what it answered is no text (%s)"):format(type(first))

@@ -76,7 +76,7 @@ end
 
 --- What is written of a string, number or boolean.
 local function text_of(value)
-  return type(value) == "string" and value or tostring(value)
+  return type(value) == "string" and value or core.tostring(value)
 end
 
 local function attribute(name, value)

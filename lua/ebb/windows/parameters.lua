@@ -143,7 +143,7 @@ function parameters.shown(value)
     if #value <= SHOWN_MAX and utf8.len(value) then return core.json.encode(value) end
     return ("a string of %d bytes"):format(#value)
   end
-  if type(value) ~= "table" then return tostring(value) end
+  if type(value) ~= "table" then return core.tostring(value) end
   if is_marked(value, "json.raw") then return "a number too large" end
   return parameters.is_object(value) and "an object" or "a list"
 end

@@ -58,7 +58,7 @@ end
 
 local function checked(content)
   if content == nil or type(content) == "string" then return { content } end
-  if type(content) == "number" or type(content) == "boolean" then return { tostring(content) } end
+  if type(content) == "number" or type(content) == "boolean" then return { core.tostring(content) } end
   if type(content) ~= "table" then return { failed = "content is " .. type(content) .. ", not text or elements" } end
   local ok, copy, size = pcall(elements.copy, content)
   if ok then return { copy, size = size } end
