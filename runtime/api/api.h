@@ -111,6 +111,8 @@ ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what
 /* What the sandbox says of a call that ended so. */
 ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end);
 ebb_status api_status_of_code(const char *code);
+/* Tells the host's log, in UTF-8 whatever the line is. From within a sandbox's call. */
+void       api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size);
 
 /* ---- account.c ---- */
 

@@ -30,22 +30,15 @@ ebb_status api_status_of_code(const char *code) {
   return argument ? EBB_ARGUMENT : EBB_SCRIPT;
 }
 
-/* Cuts at a character: `text` is full when it has size - 1 bytes. */
-static void end_at_character(char *text, size_t size, int wanted) {
-  size_t at = size - 1;
-  if (wanted < 0 || (size_t)wanted < size) return;
-  while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) at--;
-  if (at > 0 && (unsigned char)text[at - 1] >= 0xc0) at--;
-  text[at] = '\0';
-}
-
 ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...) {
+  char message[sizeof runtime->message + 4];   /* so that a character which is cut here does not fit there */
   va_list arguments;
+  if (code == NULL) code = ebb_status_name(status);
   va_start(arguments, format);
-  int wanted = vsnprintf(runtime->message, sizeof runtime->message, format, arguments);
+  vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  end_at_character(runtime->message, sizeof runtime->message, wanted);
-  snprintf(runtime->code, sizeof runtime->code, "%s", code != NULL ? code : ebb_status_name(status));
+  utf8_copy(runtime->message, sizeof runtime->message, message, strlen(message));
+  utf8_copy(runtime->code, sizeof runtime->code, code, strlen(code));
   runtime->error = (ebb_error){.status = status, .code = runtime->code, .message = runtime->message};
   return status;
 }
@@ -73,4 +66,28 @@ ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end) {
 const ebb_error *ebb_last_error(const ebb_runtime *runtime) {
   static const ebb_error none = {.status = EBB_ARGUMENT, .code = "argument", .message = "there is no runtime"};
   return runtime == NULL ? &none : &runtime->error;
+}
+
+/* ---- the log ---- */
+
+/* A line with U+FFFD in it is longer: at most as many times. */
+enum { GROWTH = sizeof UTF8_REPLACEMENT - 1 };
+
+/* Without memory for all of a line its beginning is told. */
+static void log_mended(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size) {
+  char part[1024];
+  size_t room = size <= (SIZE_MAX - 1) / GROWTH ? size * GROWTH + 1 : SIZE_MAX;
+  char *whole = room <= sizeof part ? NULL : memory_new(&runtime->memory, room);
+  char *text = whole != NULL ? whole : part;
+  size_t used = utf8_copy(text, whole != NULL ? room : sizeof part, line, size);
+  runtime->config.log(runtime->config.user, level, text, used);
+  memory_free(&runtime->memory, whole, room);
+}
+
+void api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size) {
+  if (runtime->config.log == NULL) return;
+  Locale inside = sandbox_begin_callback(runtime->L);
+  if (utf8_check(line, size) == size) runtime->config.log(runtime->config.user, level, line, size);
+  else log_mended(runtime, level, line, size);
+  sandbox_end_callback(inside);
 }

@@ -131,10 +131,9 @@ static int l_clock(lua_State *L) {
 
 /* A warning of the library's. */
 static int l_warn(lua_State *L) {
-  ebb_runtime *runtime = runtime_of(L);
   size_t size;
   const char *line = luaL_checklstring(L, 1, &size);
-  if (runtime->config.log != NULL) runtime->config.log(runtime->config.user, EBB_LOG_WARNING, line, size);
+  api_log(runtime_of(L), EBB_LOG_WARNING, line, size);
   return 0;
 }
 

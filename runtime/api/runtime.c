@@ -29,10 +29,7 @@ size_t ebb_runtime_memory(const ebb_runtime *runtime) { return runtime == NULL ?
 
 /* ---- callbacks ---- */
 
-static void print(void *user, const char *line, size_t size) {
-  ebb_runtime *runtime = user;
-  if (runtime->config.log != NULL) runtime->config.log(runtime->config.user, EBB_LOG_PRINT, line, size);
-}
+static void print(void *user, const char *line, size_t size) { api_log(user, EBB_LOG_PRINT, line, size); }
 
 /* "my.tools" for a script's require is the host's "my/tools.lua". */
 static Status module(void *user, const char *name, const char **text, size_t *size) {

@@ -159,20 +159,32 @@ static size_t escape_byte(unsigned char byte, char out[6]) {
   return 6;
 }
 
+/* The same for what begins at `at`; `*taken`: the bytes that it stands for. */
+static size_t escape_at(const char *at, const char *end, char out[6], size_t *taken) {
+  *taken = 1;
+  if ((unsigned char)*at < 0x80) return escape_byte((unsigned char)*at, out);
+  *taken = utf8_decode(at, end, NULL);
+  if (*taken > 0) return 0;
+  *taken = utf8_bad(at, end);
+  memcpy(out, UTF8_REPLACEMENT, sizeof UTF8_REPLACEMENT - 1);
+  return sizeof UTF8_REPLACEMENT - 1;
+}
+
 static Status escape_plain(Text text, Buffer *out) {
   if (text.size == 0) return STATUS_OK;   /* it may have no bytes to count from */
+  const char *from = text.bytes, *end = from + text.size;   /* what stands before `from` has gone out */
   Status status = buffer_reserve(out, text.size);
-  size_t from = 0;   /* what stands before it has gone out */
-  for (size_t i = 0; i < text.size && status == STATUS_OK; i++) {
+  size_t taken;
+  for (const char *at = from; at < end && status == STATUS_OK; at += taken) {
     char escape[6];
-    size_t size = escape_byte((unsigned char)text.bytes[i], escape);
+    size_t size = escape_at(at, end, escape, &taken);
     if (size == 0) continue;
-    status = buffer_add(out, text.bytes + from, i - from);
+    status = buffer_add(out, from, (size_t)(at - from));
     if (status == STATUS_OK) status = buffer_add(out, escape, size);
-    from = i + 1;
+    from = at + taken;
   }
   if (status != STATUS_OK) return status;
-  return buffer_add(out, text.bytes + from, text.size - from);
+  return buffer_add(out, from, (size_t)(end - from));
 }
 
 Status text_escape(Text text, Buffer *out) {

@@ -46,8 +46,9 @@ bool text_equal(Text a, Text b);
 /* Does `text` begin with the plain `prefix`? */
 bool text_starts_with(Text text, Text prefix);
 
-/* Adds `text` as the inside of a JSON string, escaping what must be. Texts that
-   are escaped already go out as they are. */
+/* Adds `text` as the inside of a JSON string, escaping what must be, with U+FFFD for
+   what is no UTF-8: names and errors may come from anywhere. Texts that are escaped
+   already go out as they are. */
 Status text_escape(Text text, Buffer *out);
 
 #endif

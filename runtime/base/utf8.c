@@ -74,6 +74,25 @@ size_t utf8_encode(uint32_t point, char out[4]) {
   return size;
 }
 
+size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size) {
+  assert(room > 0);
+  const char *at = bytes, *end = bytes + size;
+  size_t used = 0;
+  while (at < end) {
+    size_t step = utf8_decode(at, end, NULL);
+    bool valid = step > 0;
+    const char *from = valid ? at : UTF8_REPLACEMENT;
+    size_t bytes_out = valid ? step : sizeof UTF8_REPLACEMENT - 1;
+    if (bytes_out >= room - used) break;
+    memcpy(out + used, from, bytes_out);
+    used += bytes_out;
+    at += valid ? step : utf8_bad(at, end);
+  }
+  out[used] = '\0';
+  assert(used < room && utf8_check(out, used) == used);
+  return used;
+}
+
 size_t utf8_check(const char *bytes, size_t size) {
   if (size == 0) return 0;   /* there may be no block at all */
   const char *at = bytes, *end = bytes + size;

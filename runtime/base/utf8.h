@@ -15,6 +15,13 @@ size_t utf8_decode(const char *at, const char *end, uint32_t *point);
    a sequence, or one byte. One U+FFFD stands for all of them. */
 size_t utf8_bad(const char *at, const char *end);
 
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD"   /* U+FFFD */
+
+/* Copies a text into `out`, which has `room` bytes: U+FFFD stands for what is no UTF-8,
+   what does not fit is cut off at a code point, and a NUL follows. Answers the bytes
+   before that. room > 0. */
+size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size);
+
 /* Writes a code point (a scalar value) and answers its bytes, 1 to 4. */
 size_t utf8_encode(uint32_t point, char out[4]);
 

@@ -39,6 +39,38 @@ Text bind_text(lua_State *L, int index) {
   return text_plain(bytes, size);
 }
 
+void bind_push_mended(lua_State *L, Text text) {
+  const char *at = text.bytes, *end = text.bytes + text.size;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (;;) {
+    size_t valid = utf8_check(at, (size_t)(end - at));
+    luaL_addlstring(&b, at, valid);
+    at += valid;
+    if (at == end) break;
+    luaL_addstring(&b, UTF8_REPLACEMENT);
+    at += utf8_bad(at, end);
+  }
+  luaL_pushresult(&b);
+}
+
+Text bind_mended(lua_State *L, int index) {
+  Text text = bind_text(L, index);
+  if (utf8_check(text.bytes, text.size) == text.size) return text;
+  index = lua_absindex(L, index);
+  bind_push_mended(L, text);
+  lua_replace(L, index);
+  return bind_text(L, index);
+}
+
+Text bind_name(lua_State *L, int index, const char *what) {
+  Text name = bind_text(L, index);
+  size_t valid = utf8_check(name.bytes, name.size);
+  if (valid == name.size) return name;
+  bind_raise(L, "encoding", NULL, "%s: byte %I: expected UTF-8", what, (lua_Integer)valid + 1);
+  return name;
+}
+
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high) {
   int is_integer;
   lua_Integer value = lua_tointegerx(L, index, &is_integer);

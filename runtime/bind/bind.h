@@ -97,6 +97,11 @@ Memory bind_memory(lua_State *L);
 /* A growing block that the collector frees; pushed. */
 Buffer *bind_buffer(lua_State *L);
 Text  bind_text(lua_State *L, int index);    /* the string at index */
+/* The same, with U+FFFD for what is no UTF-8: the string at index is then another one. */
+Text  bind_mended(lua_State *L, int index);
+void  bind_push_mended(lua_State *L, Text text);
+/* The same for a name, which is refused ("encoding") if it is no UTF-8. */
+Text  bind_name(lua_State *L, int index, const char *what);
 /* An integer within [low, high]; `name` is how errors call it. */
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
 /* Refuses keys of the table at `index` that are none of `names`. */

@@ -56,8 +56,9 @@ static const struct {
    "core.counter.recount core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair "
    "ebb.transaction "},
   {CHARGE_TEXT,
-   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode core.tonumber core.tostring "
-   "core.counter.text core.data_uri core.sha256 ebb.json.decode ebb.json.encode ebb.parse "},
+   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
+   "core.counter.text core.data_uri core.sha256 core.tonumber core.tostring ebb.json.decode ebb.json.encode "
+   "ebb.parse "},
   {CHARGE_NEVER, "core.working.copies core.working.text "},
   {CHARGE_NEVER,
    "Conversation:save Regex:matches RegexSet:add RegexSet:apply RegexSet:begin RegexSet:count Root:close Root:read "

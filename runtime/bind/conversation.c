@@ -252,7 +252,7 @@ static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
 static int l_mark(lua_State *L) {
   ConversationHandle *handle;
   MessageId origin = mark_arguments(L, &handle);
-  Status status = marks_add(conversation_marks(handle->conversation), bind_text(L, 3), origin);
+  Status status = marks_add(conversation_marks(handle->conversation), bind_name(L, 3, "mark"), origin);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "mark");
 }
 

@@ -155,23 +155,6 @@ static int l_recount(lua_State *L) {
   return status == STATUS_OK ? 0 : bind_raise_edit(L, 1, status, "recount");
 }
 
-/* Pushes the text with U+FFFD in the place of what is no UTF-8. */
-static Text push_mended(lua_State *L, Text text) {
-  const char *at = text.bytes, *end = text.bytes + text.size;
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  for (;;) {
-    size_t valid = utf8_check(at, (size_t)(end - at));
-    luaL_addlstring(&b, at, valid);
-    at += valid;
-    if (at == end) break;
-    luaL_addstring(&b, "\xEF\xBF\xBD");
-    at += utf8_bad(at, end);
-  }
-  luaL_pushresult(&b);
-  return bind_text(L, -1);
-}
-
 /* text(conversation, text, lenient) -> tokens of a plain text by the conversation's
    counter, trust, the first byte that was mended or nil | nil, message, code */
 static int l_text(lua_State *L) {
@@ -185,7 +168,7 @@ static int l_text(lua_State *L) {
     const char *why = lua_pushfstring(L, "byte %I: expected UTF-8", (lua_Integer)valid + 1);
     return bind_refuse(L, status_code(STATUS_ENCODING), why);
   }
-  tally_text(&tally, mended ? push_mended(L, text) : text);
+  tally_text(&tally, mended ? bind_mended(L, 2) : text);
   Status status = tally_end(&tally, &cost);
   if (status == STATUS_LIMIT) {
     return bind_refuse(L, status_code(status), "the expression of its vocabulary takes too long for it");

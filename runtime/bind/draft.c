@@ -86,7 +86,7 @@ static int l_draft(lua_State *L) {
 
 static Text reason_at(lua_State *L, int index, const char *otherwise) {
   if (lua_isnoneornil(L, index)) return text_of(otherwise);
-  Text reason = bind_text(L, index);
+  Text reason = bind_mended(L, index);
   hold_bytes(L, reason.size);
   return reason;
 }
@@ -358,7 +358,7 @@ static int l_cost(lua_State *L) {
 /* draft:note(text) */
 static int l_note(lua_State *L) {
   Draft *draft = check(L);
-  Text text = bind_text(L, 2);
+  Text text = bind_mended(L, 2);
   hold_bytes(L, text.size);
   Status status = ledger_note(draft_ledger(draft), draft_by(draft), text);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "note");
@@ -425,7 +425,7 @@ static int l_insert_all(lua_State *L) {
 /* by(draft, name) -> the name before */
 static int l_by(lua_State *L) {
   Draft *draft = check(L);
-  Text name = bind_text(L, 2);
+  Text name = bind_mended(L, 2);
   bind_push_text(L, draft_by(draft));
   Status status = draft_set_by(draft, name);
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "by");
@@ -443,7 +443,7 @@ static int l_commit(lua_State *L) {
   bind_get_field(L, 2, "description");
   if (!batch_kind_parse(luaL_checkstring(L, 3), &kind))
     return bind_raise(L, "argument", NULL, "commit: unknown operation");
-  Text description = bind_text(L, 4);
+  Text description = bind_mended(L, 4);
   enter(L);
   Status status = draft_commit(check(L), kind, description, &batch);
   if (status == STATUS_ARGUMENT) {

@@ -255,7 +255,7 @@ static int l_rollback(lua_State *L) {
 /* conversation:checkpoint(name) */
 static int l_checkpoint(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
-  Text name = bind_text(L, 2);
+  Text name = bind_name(L, 2, "checkpoint");
   if (name.size == 0) return bind_raise(L, "argument", NULL, "checkpoint: a name is expected");
   Status status = history_name(conversation_history(handle->conversation), name);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "checkpoint");

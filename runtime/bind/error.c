@@ -6,16 +6,17 @@
 
 static const char ERROR_METATABLE;
 
+/* Of the table on top. What errors quote may be anything; what they say is UTF-8. */
+static void set_words(lua_State *L, const char *field, const char *words) {
+  bind_push_mended(L, text_of(words));
+  lua_setfield(L, -2, field);
+}
+
 void bind_push_error(lua_State *L, const char *code, const char *message, const char *hint) {
   lua_createtable(L, 0, 3);
-  lua_pushstring(L, code);
-  lua_setfield(L, -2, "code");
-  lua_pushstring(L, message);
-  lua_setfield(L, -2, "message");
-  if (hint != NULL) {
-    lua_pushstring(L, hint);
-    lua_setfield(L, -2, "hint");
-  }
+  set_words(L, "code", code);
+  set_words(L, "message", message);
+  if (hint != NULL) set_words(L, "hint", hint);
   bind_mark_error(L);
 }
 
@@ -137,6 +138,13 @@ void bind_mark_error(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
+/* utf8(text) -> the text, with U+FFFD for what is no UTF-8 */
+static int l_utf8(lua_State *L) {
+  lua_settop(L, 1);
+  bind_mended(L, 1);
+  return 1;
+}
+
 /* is_error(value) -> boolean */
 static int l_is_error(lua_State *L) {
   lua_pushboolean(L, bind_is_error(L, 1));
@@ -156,4 +164,6 @@ void bind_open_errors(lua_State *L) {
   lua_setfield(L, -2, "error");
   lua_pushcfunction(L, l_is_error);
   lua_setfield(L, -2, "is_error");
+  lua_pushcfunction(L, l_utf8);
+  lua_setfield(L, -2, "utf8");
 }

@@ -22,7 +22,8 @@
 ** Texts go in as (pointer, size), UTF-8, without a NUL behind them, and are
 ** copied. Texts that come out, in an ebb_text, have a NUL behind them, belong to
 ** the runtime, and are valid until the next call with that runtime or anything
-** of it. Names are C strings.
+** of it. Names are C strings. All that comes out is UTF-8: in errors, events, reports
+** and the log, U+FFFD stands for other bytes that a script or name had.
 **
 ** Threads: a runtime and all that is of it belong to one thread at a time, and
 ** are not re-entered from a callback: EBB_BUSY, and what frees does nothing.

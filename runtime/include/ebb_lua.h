@@ -23,8 +23,9 @@
 ** L is valid until the function returns. Functions here may raise an error, which
 ** leaves the C function at once, without its cleanup or C++ destructors: what it
 ** must free it gives to an object (newobject), or frees before. A C++ exception
-** must not leave it. It runs in the C locale (ebb.h says why). `L` is the script's: what it calls is charged to the script,
-** and it may be stopped there. The functions of ebb.h answer EBB_BUSY meanwhile.
+** must not leave it. It runs in the C locale (ebb.h says why). `L` is the script's:
+** what it calls is charged to the script, and it may be stopped there. The functions
+** of ebb.h answer EBB_BUSY meanwhile.
 */
 #ifndef EBB_LUA_H
 #define EBB_LUA_H

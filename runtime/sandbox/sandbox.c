@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "sandbox/inside.h"
 
 const char *sandbox_end_code(SandboxEnd end) {
@@ -131,19 +132,10 @@ size_t sandbox_memory_used(const Sandbox *sandbox) {
   return sandbox->memory_used;
 }
 
-static void set_text(char *out, size_t room, const char *text, size_t size) {
-  if (size >= room) {
-    size = room - 1;
-    while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80) size--;   /* cut at a code point */
-  }
-  memcpy(out, text, size);
-  out[size] = '\0';
-}
-
 SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text) {
   if (code == NULL) code = sandbox_end_code(end);
-  set_text(sandbox->code, sizeof sandbox->code, code, strlen(code));
-  set_text(sandbox->message, sizeof sandbox->message, text, strlen(text));
+  utf8_copy(sandbox->code, sizeof sandbox->code, code, strlen(code));
+  utf8_copy(sandbox->message, sizeof sandbox->message, text, strlen(text));
   return end;
 }
 
@@ -158,7 +150,7 @@ static int note_table(lua_State *L) {
     lua_pushstring(L, names[i]);
     if (lua_rawget(L, 1) != LUA_TSTRING) continue;
     const char *text = lua_tolstring(L, -1, &size);
-    set_text(out[i], room[i], text, size);
+    utf8_copy(out[i], room[i], text, size);
   }
   return 0;
 }
@@ -180,7 +172,7 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
     guard_note_text(sandbox, SANDBOX_ERROR, NULL, "");
     size_t size;
     const char *message = lua_tolstring(L, -1, &size);
-    set_text(sandbox->message, sizeof sandbox->message, message, size);
+    utf8_copy(sandbox->message, sizeof sandbox->message, message, size);
     return;
   }
   snprintf(text, sizeof text, "(error object is a %s value)", lua_typename(L, kind));
@@ -267,7 +259,7 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
   if (status == LUA_OK) return SANDBOX_OK;
   SandboxEnd end = guard_note(sandbox, L, status);
   if (end != SANDBOX_ERROR) return end;
-  set_text(sandbox->code, sizeof sandbox->code, "syntax", 6);
+  utf8_copy(sandbox->code, sizeof sandbox->code, "syntax", 6);
   return SANDBOX_SYNTAX;
 }
 

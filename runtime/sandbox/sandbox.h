@@ -106,7 +106,7 @@ const char *sandbox_end_code(SandboxEnd end);
 
 /* What went wrong last, with chunk:line where there is one: for limits also which,
    and how much was allowed. Never NULL; valid until the next call of this
-   sandbox. Only strings and tables {code, message, hint} are shown in full. */
+   sandbox. UTF-8, whatever was raised. Only strings and tables {code, message, hint} are shown in full. */
 const char *sandbox_message(const Sandbox *sandbox);
 /* The code of the error table that was raised ("guarded"), or that of the end. Same life. */
 const char *sandbox_code(const Sandbox *sandbox);

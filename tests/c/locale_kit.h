@@ -27,7 +27,7 @@ static inline void write_comma_numeric(const char *path) {
 
 /* The whole process writes 1.5 as "1,5" from here on, until setlocale(LC_ALL, "C"). */
 static inline void use_comma_locale(void) {
-  char folder[] = "/tmp/ebb-locale-XXXXXX", path[100], number[8];
+  char folder[] = P_tmpdir "/ebb-locale-XXXXXX", path[100], number[8];
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/comma", folder);
   assert_int_equal(mkdir(path, 0700), 0);

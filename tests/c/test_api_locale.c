@@ -42,9 +42,11 @@ static void scripts_have_points_in_numbers(void **state) {
   open_inn(&inn);
   assert_string_equal(run_script(&inn, "return {a = 0.1, b = 1.5, c = 2.0}"), "{\"a\":0.1,\"b\":1.5,\"c\":2.0}");
   assert_string_equal(run_script(&inn, "local _, list = ... return {list[1] * 2, list[2]}"), "[1.5,0.001]");
-  assert_string_equal(run_script(&inn, "return {tostring(1.5), 0.5 .. '', ('%g'):format(0.25), ('%.1f|%q'):format(1.5, 0.5)}"),
+  assert_string_equal(run_script(&inn, "return {tostring(1.5), 0.5 .. '', ('%g'):format(0.25),\n"
+                                       "('%.1f|%q'):format(1.5, 0.5)}"),
                       "[\"1.5\",\"0.5\",\"0.25\",\"1.5|0x1p-1\"]");
-  assert_string_equal(run_script(&inn, "return {tonumber '0.5', tonumber '0,5' == nil, '1.5' + 1, load 'return 0.5'()}"),
+  assert_string_equal(run_script(&inn, "return {tonumber '0.5', tonumber '0,5' == nil, '1.5' + 1,\n"
+                                       "load 'return 0.5'()}"),
                       "[0.5,true,2.5,0.5]");
   close_inn(&inn);
 }

@@ -152,6 +152,21 @@ static void utf8_check_finds_the_first_bad_byte(void **state) {
   }
 }
 
+static void utf8_copy_mends_and_cuts_at_characters(void **state) {
+  (void)state;
+  static const struct { const char *text; size_t room; const char *copy; } cases[] = {
+    {"", 1, ""}, {"abc", 4, "abc"}, {"abc", 3, "ab"}, {"abc", 1, ""}, {"a\xff", 5, "a\xef\xbf\xbd"},
+    {"a\xff", 4, "a"}, {"\xe2\x82\xac!", 4, "\xe2\x82\xac"}, {"\xe2\x82\xac", 3, ""}, {"\xe2\x82", 9, "\xef\xbf\xbd"},
+    {"\xff\xfe", 9, "\xef\xbf\xbd\xef\xbf\xbd"}, {"\xf0\x9f\x98\x80" "b", 6, "\xf0\x9f\x98\x80" "b"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char copy[16];
+    size_t size = utf8_copy(copy, cases[i].room, cases[i].text, strlen(cases[i].text));
+    assert_string_equal(copy, cases[i].copy);
+    assert_int_equal(size, strlen(copy));
+  }
+}
+
 /*
 ** text
 */
@@ -221,6 +236,10 @@ static void escaping_writes_json(void **state) {
   const char *wanted = "\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f \\\"\\\\/\x7f\xc3\xa9";
   assert_int_equal(out.size, strlen(wanted));
   assert_memory_equal(out.bytes, wanted, out.size);
+  buffer_reset(&out);
+  assert_int_equal(text_escape(text_plain("a\xff\"\xe2\x82", 5), &out), STATUS_OK);
+  assert_int_equal(out.size, 9);
+  assert_memory_equal(out.bytes, "a\xef\xbf\xbd\\\"\xef\xbf\xbd", 9);
   buffer_reset(&out);
   assert_int_equal(text_escape(escaped("\\u00e9\\/"), &out), STATUS_OK);
   assert_memory_equal(out.bytes, "\\u00e9\\/", 8);
@@ -599,6 +618,7 @@ int main(void) {
     cmocka_unit_test(every_code_point_goes_there_and_back),
     cmocka_unit_test(nothing_else_is_utf8),
     cmocka_unit_test(utf8_check_finds_the_first_bad_byte),
+    cmocka_unit_test(utf8_copy_mends_and_cuts_at_characters),
     cmocka_unit_test(escaped_and_plain_spellings_are_one_text),
     cmocka_unit_test(different_texts_are_not_equal),
     cmocka_unit_test(escaping_writes_json),

@@ -35,7 +35,7 @@ local function describe(problem, source)
   if core.is_error(problem) then
     return { message = place(source) .. tostring(problem), code = problem.code }
   end
-  local text = type(problem) == "string" and problem or "error value: " .. blame.text(problem)
+  local text = type(problem) == "string" and core.utf8(problem) or "error value: " .. blame.text(problem)
   if text:find "^[^\n]-:%d+: " then return { message = text } end
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end

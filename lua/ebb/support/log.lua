@@ -3,6 +3,8 @@
 -- Standard output belongs to results, so the default is standard error. A host
 -- gives a function of its own with `log.to`.
 
+local core = require "ebb.support.core"
+
 local log = {}
 
 local function to_stderr(line)
@@ -20,9 +22,10 @@ function log.to(new_sink)
   return before
 end
 
+--- What is no UTF-8 in it becomes U+FFFD.
 ---@param line string
 function log.write(line)
-  sink(line)
+  sink(core.utf8(line))
 end
 
 --- Takes the place of `print` in policies and filters.
@@ -31,7 +34,7 @@ function log.print(...)
   for i = 1, words.n do
     words[i] = tostring(words[i])
   end
-  sink(table.concat(words, "\t"))
+  log.write(table.concat(words, "\t"))
 end
 
 return log
