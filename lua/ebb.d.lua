@@ -587,8 +587,11 @@ function Conversation:shape() end
 ---@field obsolete? boolean    items of windows that are obsolete, or those that are not
 ---@field important? boolean   items of windows that are important, or those that are not
 
+--- What a policy puts into `memory` is kept with the batch, as JSON, and given to its next run: after a rollback
+--- what it knew there. Up to 1 MiB of all policies of a batch. What has no JSON form (functions, keys that are neither
+--- strings nor 1 to n) makes the trim fail: nil, message, "policy".
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
----@field memory table         kept with the batch and given to the next run
+---@field memory table         the policy's own, kept for its next run
 local Draft = {}
 --- The walks hand out what most loops want to know, so that they need not ask again.
 ---@param walk? ebb.Walk

@@ -6,7 +6,6 @@
 
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
-local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local option_check = require "ebb.support.options"
 local operation_list = require "ebb.support.operations"
@@ -169,7 +168,6 @@ end
 function Conversation.fork(chat)
   local fork = core_fork(chat)
   models.assign(fork, models.of(chat))
-  memory.inherit(chat, fork)
   return fork
 end
 

@@ -20,22 +20,6 @@ void branch_push_fork(lua_State *L, Branch *branch) {
   branch->fork = fork;
 }
 
-/* What is remembered goes first: the join must be the last step that may fail. */
-static int l_commit(lua_State *L) {
-  Branch *branch = lua_touserdata(L, 1);
-  Conversation *conversation = chat_conversation(branch->chat), *fork = branch->fork->conversation;
-  uint32_t batch;
-  api_push_function(L, "adopt");
-  chat_push(L, branch->chat);
-  chat_push(L, branch);
-  lua_pushinteger(L, conversation_join_batch(conversation, fork, branch->base));
-  lua_call(L, 3, 1);                         /* undo */
-  Status status = conversation_join(conversation, fork, branch->base, &batch);
-  if (status == STATUS_OK) return 0;
-  lua_call(L, 0, 0);
-  return bind_raise_status(L, status, "commit");
-}
-
 /* Have both changed windows since? */
 static bool both_put(const Branch *branch) {
   return windows_edits(conversation_windows(chat_conversation(branch->chat))) != branch->base.window_edits &&
@@ -54,7 +38,9 @@ ebb_status branch_commit(Branch *branch) {
   }
   chat_tick(chat);
   uint64_t version = conversation_version(chat_conversation(chat));
-  ebb_status status = api_run(runtime, l_commit, branch);
+  uint32_t batch;
+  Status joined = conversation_join(chat_conversation(chat), branch->fork->conversation, branch->base, &batch);
+  ebb_status status = api_fail_status(runtime, joined, "commit");
   if (status == EBB_OK && conversation_version(chat_conversation(chat)) != version) chat->changes++;
   return status;
 }

@@ -1,6 +1,5 @@
 /*
-** Saving: the state of the conversation (format/state.h), with what the Lua
-** library keeps beside it.
+** Saving: the state of the conversation (format/state.h), with the options it was made with.
 */
 #include <string.h>
 
@@ -8,45 +7,11 @@
 #include "format/state.h"
 #include "base/sha256.h"
 
-typedef struct Remembered {
-  const ebb_chat *chat;
-  Buffer *out;               /* of l_memory */
-  Text text;                 /* of l_set_memory */
-} Remembered;
-
-static int l_memory(lua_State *L) {
-  Remembered *remembered = lua_touserdata(L, 1);
-  api_push_function(L, "memory");
-  chat_push(L, remembered->chat);
-  lua_call(L, 1, 1);
-  Text text = bind_text(L, -1);
-  Status status = buffer_add(remembered->out, text.bytes, text.size);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "save");
-}
-
-static int l_set_memory(lua_State *L) {
-  Remembered *remembered = lua_touserdata(L, 1);
-  api_push_function(L, "set_memory");
-  chat_push(L, remembered->chat);
-  lua_pushlstring(L, remembered->text.bytes, remembered->text.size);
-  lua_call(L, 2, 0);
-  return 0;
-}
-
 /* ---- out ---- */
 
 ebb_status chat_save(ebb_chat *chat, Buffer *out) {
-  Buffer memory;
-  buffer_init(&memory, chat->runtime->memory);
-  Remembered remembered = {.chat = chat, .out = &memory};
-  ebb_status status = api_run(chat->runtime, l_memory, &remembered);
-  if (status == EBB_OK) {
-    StateExtra extra = {.options = text_plain(chat->options, chat->options_size),
-                        .memory = text_plain(memory.bytes, memory.size)};
-    status = api_fail_status(chat->runtime, state_write(chat_conversation(chat), &extra, out), "save");
-  }
-  buffer_free(&memory);
-  return status;
+  Status status = state_write(chat_conversation(chat), text_plain(chat->options, chat->options_size), out);
+  return api_fail_status(chat->runtime, status, "save");
 }
 
 ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved) {
@@ -86,23 +51,22 @@ static ebb_status fail_state(ebb_runtime *runtime, const StateError *error) {
   return api_fail(runtime, status, NULL, "load: byte %zu: expected %s", error->offset + 1, error->expected);
 }
 
-static ebb_status read_state(ebb_chat *chat, const char *saved, size_t size, Text memory) {
+static ebb_status read_state(ebb_chat *chat, const char *saved, size_t size) {
   StateError error;
-  Remembered remembered = {.chat = chat, .text = memory};
   ebb_status status = chat_make(chat);
   if (status != EBB_OK) return status;
   if (state_read(chat_conversation(chat), saved, size, &error) != STATUS_OK) return fail_state(chat->runtime, &error);
-  return api_run(chat->runtime, l_set_memory, &remembered);
+  return EBB_OK;
 }
 
 static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **made) {
-  StateExtra extra;
+  Text options;
   StateError error;
   ebb_chat *chat;
-  if (state_peek(saved, size, &extra, &error) != STATUS_OK) return fail_state(runtime, &error);
-  ebb_status status = chat_new(runtime, NULL, extra.options.bytes, extra.options.size, &chat);
+  if (state_peek(saved, size, &options, &error) != STATUS_OK) return fail_state(runtime, &error);
+  ebb_status status = chat_new(runtime, NULL, options.bytes, options.size, &chat);
   if (status != EBB_OK) return status;
-  status = read_state(chat, saved, size, extra.memory);
+  status = read_state(chat, saved, size);
   if (status != EBB_OK) {
     chat_discard(chat);
     return status;

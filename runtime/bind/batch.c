@@ -153,23 +153,6 @@ static int l_diff(lua_State *L) {
   return 1;
 }
 
-/* ancestor(conversation, batches) -> the current batch, or the nearest one from which it
-   came, that is a key of the table | nil */
-static int l_ancestor(lua_State *L) {
-  const History *history = conversation_history(bind_check_conversation(L, 1)->conversation);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  for (uint32_t batch = history_current(history);; batch = history_batch(history, batch).parent) {
-    if (lua_rawgeti(L, 2, batch) != LUA_TNIL) {
-      lua_pushinteger(L, batch);
-      return 1;
-    }
-    lua_pop(L, 1);
-    if (batch == 0) break;                   /* parents are older */
-  }
-  lua_pushnil(L);
-  return 1;
-}
-
 static int l_index(lua_State *L) {
   return lua_type(L, 2) == LUA_TNUMBER ? bind_view_get(L) : bind_index_method(L, &BIND_BATCH);
 }
@@ -177,8 +160,6 @@ static int l_index(lua_State *L) {
 void bind_open_batch(lua_State *L) {
   static const BindMethod methods[] = {
     {"batch", l_batch, "batch length"}, {"all", l_all, ""}, {"diff", l_diff, "a b"}, {NULL, NULL, NULL}};
-  static const BindMethod functions[] = {{"ancestor", l_ancestor, "conversation batches"}, {NULL, NULL, NULL}};
-  bind_functions(L, "core", functions);
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_type(L, &BIND_BATCH, l_index, bind_view_length, l_free);
   bind_open_list(L, &BIND_BATCH);

@@ -42,7 +42,8 @@ static const struct {
    "Batch:active Conversation:active Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork "
    "Conversation:mark Draft:active "
    "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
-   "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "},
+   "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "
+   "core.draft.recall "},
   {CHARGE_LIST,
    "core.window.items core.window.messages core.window.sent core.window.shown "
    "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
@@ -52,8 +53,9 @@ static const struct {
    "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "
    "Conversation:warnings Conversation:where Draft:check Draft:drop_oldest Draft:marked Draft:messages "
    "Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs "
-   "Selection:positions Selection:slice Selection:tokens core.ancestor core.common core.counter.count "
-   "core.counter.recount core.draft.commit core.draft.insert_all core.draft.ledger core.like core.repair "
+   "Selection:positions Selection:slice Selection:tokens core.common core.counter.count "
+   "core.counter.recount core.draft.commit core.draft.insert_all core.draft.ledger core.draft.remembered core.like "
+   "core.repair "
    "ebb.transaction "},
   {CHARGE_TEXT,
    "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "

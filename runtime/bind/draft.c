@@ -10,6 +10,8 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
+#define POLICY_MEMORY_DEPTH 3    /* a saved chat's levels above what policies remember */
+
 #define CONVERSATION 1
 #define MEMORY 2
 #define REFUSAL DRAFT_REFUSAL
@@ -431,9 +433,28 @@ static int l_by(lua_State *L) {
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "by");
 }
 
-/* commit(draft, {operation, description}) -> batch */
+/* recall(conversation) -> what policies remember at the current batch, as JSON | nil */
+static int l_recall(lua_State *L) {
+  const History *history = conversation_history(bind_check_conversation(L, 1)->conversation);
+  Text memory = history_policy_memory(history, history_current(history));
+  if (memory.size == 0) lua_pushnil(L);
+  else lua_pushlstring(L, memory.bytes, memory.size);
+  return 1;
+}
+
+/* remembered(value) -> its JSON, as commit takes it; raises if it has none, or is too big */
+static int l_remembered(lua_State *L) {
+  Buffer *out = bind_buffer(L);
+  luaL_checkany(L, 1);
+  bind_encode_within(L, 1, POLICY_MEMORY_DEPTH, POLICY_MEMORY_MAX, out);
+  lua_pushlstring(L, out->bytes, out->size);
+  return 1;
+}
+
+/* commit(draft, {operation, description, memory}) -> batch; memory: what policies remember,
+   an object as JSON, "" for nothing */
 static int l_commit(lua_State *L) {
-  static const char *const names[] = {"operation", "description", NULL};
+  static const char *const names[] = {"operation", "description", "memory", NULL};
   BatchKind kind;
   uint32_t batch;
   check_own(L);
@@ -441,11 +462,12 @@ static int l_commit(lua_State *L) {
   bind_check_names(L, 2, "commit", names);
   bind_get_field(L, 2, "operation");
   bind_get_field(L, 2, "description");
+  bind_get_field(L, 2, "memory");
   if (!batch_kind_parse(luaL_checkstring(L, 3), &kind))
     return bind_raise(L, "argument", NULL, "commit: unknown operation");
-  Text description = bind_mended(L, 4);
+  Text description = bind_mended(L, 4), memory = bind_text(L, 5);
   enter(L);
-  Status status = draft_commit(check(L), kind, description, &batch);
+  Status status = draft_commit(check(L), kind, description, &memory, &batch);
   if (status == STATUS_ARGUMENT) {
     return bind_raise(L, "conflict", "trim again", "the conversation was edited while it was being trimmed");
   }
@@ -524,7 +546,8 @@ void bind_open_draft(lua_State *L) {
   static const BindMethod functions[] = {
     {"info", l_info, "draft"},       {"by", l_by, "draft name"},     {"commit", l_commit, "draft options"},
     {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {"refusals", l_refusals, "draft"},
-    {"insert_all", l_insert_all, "draft positions messages reason"},
+    {"insert_all", l_insert_all, "draft positions messages reason"}, {"recall", l_recall, "conversation"},
+    {"remembered", l_remembered, "value"},
     {NULL, NULL, NULL},
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);

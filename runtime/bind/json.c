@@ -215,9 +215,13 @@ typedef struct Encoder {
   lua_State *L;
   Buffer *out;
   int depth, indent;         /* indent 0: on one line */
+  size_t most;               /* bytes; 0: as many as there is memory for */
 } Encoder;
 
 static void put(Encoder *encoder, const char *bytes, size_t size) {
+  if (encoder->most > 0 && encoder->out->size + size > encoder->most) {
+    bind_raise(encoder->L, "limit", NULL, "json.encode: more than %I bytes", (lua_Integer)encoder->most);
+  }
   Status status = buffer_add(encoder->out, bytes, size);
   if (status != STATUS_OK) bind_raise_status(encoder->L, status, "json.encode");
 }
@@ -384,6 +388,11 @@ static void put_value(Encoder *encoder, int index) {
 
 void bind_encode(lua_State *L, int index, Buffer *out) {
   Encoder encoder = {.L = L, .out = out};
+  put_value(&encoder, lua_absindex(L, index));
+}
+
+void bind_encode_within(lua_State *L, int index, int depth, size_t most, Buffer *out) {
+  Encoder encoder = {.L = L, .out = out, .depth = depth, .most = most};
   put_value(&encoder, lua_absindex(L, index));
 }
 

@@ -14,10 +14,27 @@ typedef struct BatchNode {
 
 /* ---- batches ---- */
 
+Status policy_memory_new(const Memory *memory, Text text, PolicyMemory **made) {
+  if (text.size > POLICY_MEMORY_MAX) return STATUS_LIMIT;
+  PolicyMemory *policy_memory = memory_new(memory, sizeof *policy_memory + text.size);
+  if (policy_memory == NULL) return STATUS_MEMORY;
+  policy_memory->owners = 1;
+  policy_memory->size = text.size;
+  memcpy(policy_memory->bytes, text.bytes, text.size);
+  *made = policy_memory;
+  return STATUS_OK;
+}
+
+void policy_memory_release(const Memory *memory, PolicyMemory *policy_memory) {
+  if (policy_memory == NULL || --policy_memory->owners > 0) return;
+  memory_free(memory, policy_memory, sizeof *policy_memory + policy_memory->size);
+}
+
 static void batch_release(const Memory *memory, Batch *batch) {
   if (--batch->owners > 0) return;
   sequence_release(batch->list);
   ledger_release(batch->ledger);
+  policy_memory_release(memory, batch->policy_memory);
   memory_free(memory, batch->description, batch->description_size);
   memory_free(memory, batch, sizeof *batch);
 }
@@ -37,6 +54,7 @@ static Status batch_new(const Memory *memory, const Batch *fields, Text descript
     return STATUS_MEMORY;
   }
   if (description.size > 0) memcpy(batch->description, description.bytes, description.size);
+  if (batch->policy_memory != NULL) batch->policy_memory->owners++;
   *made = batch;
   return STATUS_OK;
 }

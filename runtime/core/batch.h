@@ -14,10 +14,22 @@
 
 #include "core/history.h"
 
+/* What policies remember: a text that never changes, owned by the batch that set it and by
+   all that have it from there. */
+typedef struct PolicyMemory {
+  uint32_t owners;
+  size_t size;
+  char bytes[];
+} PolicyMemory;
+
+Status  policy_memory_new(const Memory *memory, Text text, PolicyMemory **made);     /* STATUS_MEMORY, STATUS_LIMIT */
+void    policy_memory_release(const Memory *memory, PolicyMemory *policy_memory);    /* NULL is allowed */
+
 typedef struct Batch {
   uint32_t owners;
   Sequence *list;            /* NULL: pruned */
   Ledger *ledger;
+  PolicyMemory *policy_memory;   /* NULL: none */
   uint32_t parent, parent_length, born;
   uint32_t count;            /* when it was pruned */
   BatchKind kind;
@@ -36,8 +48,8 @@ Batches batches_share(const Batches *batches);
 void    batches_free(Batches *batches);
 
 const Batch *batches_at(const Batches *batches, uint32_t index);      /* index < count */
-/* Adds a batch with these fields and a copy of the description; its list and
-   ledger are taken over on success. STATUS_MEMORY. */
+/* Adds a batch with these fields, a share of the policy memory and a copy of the
+   description; its list and ledger are taken over on success. STATUS_MEMORY. */
 Status  batches_push(Batches *batches, const Batch *fields, Text description);
 /* The batch, to be changed: nobody else owns it from now on. STATUS_MEMORY. */
 Status  batches_own(Batches *batches, uint32_t index, Batch **batch);

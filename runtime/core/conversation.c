@@ -367,7 +367,19 @@ Status conversation_describe_tools(Conversation *conversation) {
 
 Status conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                            Ledger *ledger) {
-  NewBatch batch = {.list = list, .parent = history_current(conversation->history),
+  return conversation_commit_with(conversation, list, kind, description, ledger, NULL);
+}
+
+Status conversation_remember(Conversation *conversation, Text policy_memory) {
+  uint64_t edits = history_memory_edits(conversation->history);
+  Status status = history_remember(conversation->history, history_current(conversation->history), policy_memory);
+  if (history_memory_edits(conversation->history) != edits) conversation_touch(conversation);
+  return status;
+}
+
+Status conversation_commit_with(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
+                                Ledger *ledger, const Text *policy_memory) {
+  NewBatch batch = {.list = list, .parent = history_current(conversation->history), .policy_memory = policy_memory,
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
   Status status = STATUS_OK;

@@ -152,9 +152,15 @@ Status   conversation_store_one(Conversation *conversation, const Sequence *list
 /* Appends the tool description to *list if it has none. */
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
 /* Makes *list the current batch, as a child of the one that was, weighed by the conversation's counter;
-   takes list and ledger over on success. */
+   takes list and ledger over on success. What policies remember stays as it was. */
 Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                              Ledger *ledger);
+/* The same, with what policies remember from there on; NULL: as it was. */
+Status   conversation_commit_with(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
+                                  Ledger *ledger, const Text *policy_memory);
+/* What policies remember at the current batch, in the place of what they did (history_remember); an
+   edit if that is something else. STATUS_MEMORY, STATUS_LIMIT. */
+Status   conversation_remember(Conversation *conversation, Text policy_memory);
 void     conversation_touch(Conversation *conversation);    /* the list has changed */
 
 #endif

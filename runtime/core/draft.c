@@ -187,17 +187,20 @@ void draft_record(Draft *draft, Cause cause, LedgerRun entry) {
 
 /* ---- the end ---- */
 
-Status draft_commit(Draft *draft, BatchKind kind, Text description, uint32_t *batch) {
+Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch) {
   Conversation *conversation = draft->conversation;
   assert(!draft->done);
   if (conversation_version(conversation) != draft->version) return STATUS_ARGUMENT;
   if (ledger_count(draft->ledger) > 0) {
     Status status = draft_settle(draft);
     if (status != STATUS_OK) return status;
-    status = conversation_commit(conversation, draft->list, kind, description, draft->ledger);
+    status = conversation_commit_with(conversation, draft->list, kind, description, draft->ledger, policy_memory);
     if (status != STATUS_OK) return status;
     draft->list = NULL;
     ledger_share(draft->ledger);      /* the history took the share that was the draft's */
+  } else if (policy_memory != NULL) {
+    Status status = conversation_remember(conversation, *policy_memory);
+    if (status != STATUS_OK) return status;
   }
   draft->done = true;
   *batch = history_current(conversation_history(conversation));

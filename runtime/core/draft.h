@@ -119,9 +119,10 @@ Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32
    the ledger tells. STATUS_RANGE, STATUS_MEMORY. */
 Status   draft_keep(Draft *draft, MessageId id, Text reason);
 
-/* Makes it one batch, or none if nothing has changed; *batch gets the current
-   one. On success the draft is done: only draft_ledger and draft_free follow.
+/* Makes it one batch, or none if no message has changed; *batch gets the current
+   one. What policies remember there is `policy_memory` (history_policy_memory); NULL: as
+   it was. On success the draft is done: only draft_ledger and draft_free follow.
    STATUS_ARGUMENT if the conversation was edited since the draft began. */
-Status   draft_commit(Draft *draft, BatchKind kind, Text description, uint32_t *batch);
+Status   draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch);
 
 #endif

@@ -19,6 +19,7 @@ struct History {
   uint32_t current;
   Checkpoint *checkpoints;   /* the newest last */
   uint32_t checkpoint_count, checkpoint_room;
+  uint64_t memory_edits;
 };
 
 static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim",
@@ -88,6 +89,7 @@ Status history_fork(const History *history, History **made) {
     status = push_checkpoint(fork, string_text(checkpoint->name), checkpoint->batch, checkpoint->length);
   }
   fork->current = history->current;
+  fork->memory_edits = history->memory_edits;
   if (status == STATUS_OK) *made = fork;
   else history_free(fork);
   return status;
@@ -142,11 +144,52 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
   return info;
 }
 
+/* ---- what policies remember ---- */
+
+static Text policy_memory_text(const PolicyMemory *policy_memory) {
+  return policy_memory == NULL ? text_plain("", 0) : text_plain(policy_memory->bytes, policy_memory->size);
+}
+
+Text history_policy_memory(const History *history, uint32_t batch) {
+  return policy_memory_text(at(history, batch)->policy_memory);
+}
+
+uint64_t history_memory_edits(const History *history) { return history->memory_edits; }
+
+/* A share of `inherited` if it says the same, else a copy of the text; NULL for an empty one. */
+static Status policy_memory_of(const History *history, Text text, PolicyMemory *inherited, PolicyMemory **made) {
+  if (text_equal(text, policy_memory_text(inherited))) {
+    if (inherited != NULL) inherited->owners++;
+    *made = inherited;
+    return STATUS_OK;
+  }
+  *made = NULL;
+  return text.size == 0 ? STATUS_OK : policy_memory_new(&history->memory, text, made);
+}
+
+Status history_remember(History *history, uint32_t batch, Text text) {
+  Batch *own;
+  PolicyMemory *policy_memory;
+  if (text_equal(text, history_policy_memory(history, batch))) return STATUS_OK;
+  Status status = batches_own(&history->batches, batch, &own);
+  if (status == STATUS_OK) status = policy_memory_of(history, text, NULL, &policy_memory);
+  if (status != STATUS_OK) return status;
+  policy_memory_release(&history->memory, own->policy_memory);
+  own->policy_memory = policy_memory;
+  history->memory_edits++;
+  return STATUS_OK;
+}
+
 Status history_add(History *history, const NewBatch *added) {
   if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
   Batch batch = {.list = added->list, .ledger = added->ledger, .kind = added->kind, .timestamp = added->timestamp,
                  .parent = added->parent, .parent_length = added->parent_length, .born = sequence_count(added->list)};
-  Status status = batches_push(&history->batches, &batch, added->description);
+  PolicyMemory *inherited = added->parent == BATCH_NONE ? NULL : at(history, added->parent)->policy_memory;
+  Text text = added->policy_memory == NULL ? policy_memory_text(inherited) : *added->policy_memory;
+  Status status = policy_memory_of(history, text, inherited, &batch.policy_memory);
+  if (status != STATUS_OK) return status;
+  status = batches_push(&history->batches, &batch, added->description);
+  policy_memory_release(&history->memory, batch.policy_memory);
   if (status == STATUS_OK) history->current = history->batches.count - 1;
   return status;
 }
@@ -185,12 +228,14 @@ static bool has_checkpoint(const History *history, uint32_t batch) {
   return false;
 }
 
-static void prune_batch(Batch *batch) {
+static void prune_batch(const Memory *memory, Batch *batch) {
   batch->count = sequence_count(batch->list);
   sequence_release(batch->list);
   ledger_release(batch->ledger);
+  policy_memory_release(memory, batch->policy_memory);
   batch->list = NULL;
   batch->ledger = NULL;
+  batch->policy_memory = NULL;
 }
 
 static bool may_be_pruned(const History *history, uint32_t batch) {
@@ -209,7 +254,7 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
     Status status = batches_own(&history->batches, i, &batch);
     assert(status == STATUS_OK);
     (void)status;
-    prune_batch(batch);
+    prune_batch(&history->memory, batch);
     ++*pruned;
   }
   return STATUS_OK;

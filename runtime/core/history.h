@@ -17,6 +17,7 @@
 #include "core/sequence.h"
 
 #define BATCH_NONE UINT32_MAX
+#define POLICY_MEMORY_MAX ((size_t)1 << 20)   /* bytes of what policies remember at one batch */
 
 typedef enum BatchKind {
   BATCH_CREATE, BATCH_INSERT, BATCH_REPLACE, BATCH_TRUNCATE, BATCH_CLEAR, BATCH_FILTER, BATCH_TRIM, BATCH_ROLLBACK,
@@ -51,6 +52,16 @@ BatchInfo history_batch(const History *history, uint32_t batch);      /* batch <
 Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
 const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
+/* What policies remember at a batch, as the JSON object that the caller gave; size 0: nothing.
+   A batch has what its parent had when it was added, until it is given its own. Borrowed until the
+   batch is given another, or pruned. */
+Text     history_policy_memory(const History *history, uint32_t batch);
+/* Gives a batch a copy of `text`; nothing changes if it has that already. Batches that were added
+   below it stay as they are. STATUS_MEMORY; STATUS_LIMIT beyond POLICY_MEMORY_MAX. */
+Status   history_remember(History *history, uint32_t batch, Text text);
+/* Grows whenever history_remember changes something, and goes with forks. */
+uint64_t history_memory_edits(const History *history);
+
 /* Puts another list of the same messages in the place of a batch's; takes it over
    on success. STATUS_MEMORY, as below. */
 Status   history_put(History *history, uint32_t batch, Sequence *list);
@@ -60,7 +71,8 @@ Status   history_put(History *history, uint32_t batch, Sequence *list);
 Status   history_grow(History *history, Sequence ***list);
 
 /* Starts a batch as the child of `parent` when that had `parent_length` messages,
-   and makes it current. Takes over `list` and `ledger` (NULL: none) on success. */
+   and makes it current. Takes over `list` and `ledger` (NULL: none) on success.
+   STATUS_MEMORY, STATUS_LIMIT. */
 typedef struct NewBatch {
   Sequence *list;
   uint32_t parent, parent_length;
@@ -68,6 +80,7 @@ typedef struct NewBatch {
   Text description;
   Ledger *ledger;
   int64_t timestamp;
+  const Text *policy_memory; /* NULL: its parent's */
 } NewBatch;
 
 Status   history_add(History *history, const NewBatch *batch);

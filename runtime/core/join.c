@@ -10,7 +10,7 @@ typedef struct Join {
 JoinBase conversation_join_base(const Conversation *conversation) {
   const History *history = conversation_history(conversation);
   return (JoinBase){.batch = history_current(history), .length = sequence_count(conversation_list(conversation)),
-                    .batches = history_count(history),
+                    .batches = history_count(history), .memory_edits = history_memory_edits(history),
                     .window_edits = windows_edits(conversation_windows(conversation))};
 }
 
@@ -23,6 +23,7 @@ static bool both_grew(const Join *join) {
 
 static bool fork_did_nothing(const Join *join) {
   return history_count(join->theirs) == join->base.batches && history_current(join->theirs) == join->base.batch &&
+         history_memory_edits(join->theirs) == join->base.memory_edits &&
          history_batch(join->theirs, join->base.batch).count == join->base.length;
 }
 
@@ -66,8 +67,9 @@ static Status join_as_one(Join *join, int64_t now) {
   BatchInfo info = history_batch(join->theirs, current);
   bool is_new = current >= join->base.batches;
   Ledger *ledger = is_new ? history_ledger(join->theirs, current) : NULL;
+  Text policy_memory = history_policy_memory(join->theirs, current);
   NewBatch batch = {.parent = join->base.batch, .parent_length = history_batch(join->ours, join->base.batch).count,
-                    .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = now,
+                    .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = now, .policy_memory = &policy_memory,
                     .description = is_new ? info.description : text_of("beside what was appended meanwhile")};
   Status status = history_fork(join->ours, &join->made);
   if (status == STATUS_OK) status = sequence_share(history_list(join->theirs, current), &batch.list);
@@ -83,17 +85,13 @@ static Status join_as_one(Join *join, int64_t now) {
 
 static bool may_join(const Join *join) {
   return history_count(join->ours) == join->base.batches && history_current(join->ours) == join->base.batch &&
+         history_memory_edits(join->ours) == join->base.memory_edits &&
          history_batch(join->ours, join->base.batch).count >= join->base.length;
 }
 
 static Join join_of(const Conversation *conversation, const Conversation *fork, JoinBase base) {
   return (Join){.ours = conversation_history(conversation), .theirs = conversation_history(fork), .base = base,
                 .store = conversation_store(conversation)};
-}
-
-uint32_t conversation_join_batch(const Conversation *conversation, const Conversation *fork, JoinBase base) {
-  Join join = join_of(conversation, fork, base);
-  return both_grew(&join) ? base.batches : history_current(join.theirs);
 }
 
 Status conversation_join(Conversation *conversation, const Conversation *fork, JoinBase base, uint32_t *batch) {

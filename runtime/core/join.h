@@ -19,18 +19,16 @@
 /* Where a conversation stood when it was forked. */
 typedef struct JoinBase {
   uint32_t batch, length, batches;
-  uint64_t window_edits;
+  uint64_t window_edits, memory_edits;
 } JoinBase;
 
 JoinBase conversation_join_base(const Conversation *conversation);
 
-/* Takes over batches, checkpoints, marks, windows and the counter of the fork. STATUS_ARGUMENT, and
-   nothing changes, if the conversation was edited otherwise than by appending to
-   the batch of the base, or if windows of both have changed; STATUS_MEMORY, STATUS_LIMIT.
+/* Takes over batches with what policies remember there, checkpoints, marks, windows and the
+   counter of the fork. STATUS_ARGUMENT, and nothing changes, if the conversation was edited
+   otherwise than by appending to the batch of the base, or if windows of both have changed;
+   STATUS_MEMORY, STATUS_LIMIT.
    *batch gets the current one. */
 Status conversation_join(Conversation *conversation, const Conversation *fork, JoinBase base, uint32_t *batch);
-
-/* The number that the current batch of the fork will have then. */
-uint32_t conversation_join_batch(const Conversation *conversation, const Conversation *fork, JoinBase base);
 
 #endif

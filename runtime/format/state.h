@@ -8,17 +8,18 @@
 **      "moved": [[seq, anchor, high, low], ..]  ranks of inserted ones, the step in two halves
 **      "answers": [[seq, message, call, ..], ..]  which call each result answers
 **      "batches": [{"parent", "parentLength", "operation", "description", "timestamp", "born", "count",
-**                   "keep": [start, count, ..], "put": [position, seq, count, ..], "ledger"}, ..],
+**                   "keep": [start, count, ..], "put": [position, seq, count, ..], "ledger",
+**                   "memory": {policy: {..}, ..}}, ..],
 **      "current": 3,
 **      "checkpoints": [[name, batch, length], ..],
 **      "marks": {"pinned": [origin, ..]},
 **      "windows": [{..}, ..],                   state_windows.h; not there: it never had one
-**      "calibration": [reported, counted],
-**      "memory": {..}}                          what policies remember; the caller's
+**      "calibration": [reported, counted]}
 **
 ** A batch is a delta over the state of its parent from which it came: runs of
 ** positions that it keeps, then runs of seqs put at ascending positions; so that
-** reading shares what was shared. What the machine has (time, addresses, order
+** reading shares what was shared. What policies remember stands where it differs from
+** what the parent says; {}: nothing any more. What the machine has (time, addresses, order
 ** of tables) is nowhere in it: equal states, equal bytes.
 */
 #ifndef EBB_FORMAT_STATE_H
@@ -29,23 +30,18 @@
 
 #define STATE_VERSION 1
 
-/* Values of the caller's, as JSON; size 0: {}. */
-typedef struct StateExtra {
-  Text options, memory;
-} StateExtra;
-
 typedef struct StateError {
   Status status;             /* SYNTAX, ENCODING, LIMIT, SHAPE (damaged), MEMORY; RANGE: of a newer version */
   size_t offset;             /* where, in bytes */
   const char *expected;      /* static */
 } StateError;
 
-/* Adds the state. STATUS_MEMORY. */
-Status state_write(const Conversation *conversation, const StateExtra *extra, Buffer *out);
+/* Adds the state. Options are the caller's, as JSON; size 0: {}. STATUS_MEMORY. */
+Status state_write(const Conversation *conversation, Text options, Buffer *out);
 
-/* Finds the caller's values, and checks that it is a state of this version. They
+/* Finds the caller's options, and checks that it is a state of this version. They
    point into the bytes. */
-Status state_peek(const char *bytes, size_t size, StateExtra *extra, StateError *error);
+Status state_peek(const char *bytes, size_t size, Text *options, StateError *error);
 
 /* Makes a conversation that nobody has seen what was written; its counter and
    tools stay. The bytes are copied. On failure it is good for nothing but

@@ -9,8 +9,7 @@
 #include "format/state_windows.h"
 
 static const char *const FIELDS[] = {"ebb", "options", "messages", "origins", "moved", "answers",
-                                     "batches", "current", "checkpoints", "marks", "calibration", "memory",
-                                     "windows"};
+                                     "batches", "current", "checkpoints", "marks", "calibration", "windows"};
 
 bool state_fail(StateError *error, Status status, size_t offset, const char *expected) {
   *error = (StateError){.status = status, .offset = offset, .expected = expected};
@@ -43,6 +42,8 @@ static bool find_fields(StateLoader *l, const char *bytes, size_t size) {
     return state_fail_json(l, &json, "a saved conversation");
   while (json_next_member(&json, &key)) {
     int i = field_number(key);
+    if (text_equal(key, text_of("memory")))      /* so were chats saved before memory was the batches' */
+      return state_fail_json(l, &json, "what policies remember with each batch, not beside them");
     if (i < 0 || l->fields[i].bytes != NULL)
       return state_fail_json(l, &json, "the fields of a saved conversation, once each");
     json.depth--;            /* messages stand no deeper here than in a list of their own */
@@ -65,11 +66,9 @@ static bool check_version(StateLoader *l) {
   if (!known) return state_fail(l->error, STATUS_SHAPE, (size_t)(field->bytes - l->bytes), "the version of the form");
   if (version > STATE_VERSION)
     return state_fail(l->error, STATUS_RANGE, (size_t)(field->bytes - l->bytes), "version 1");
-  for (int i = STATE_OPTIONS; i <= STATE_MEMORY; i += STATE_MEMORY - STATE_OPTIONS) {
-    if (l->fields[i].kind != JSON_OBJECT)
-      return state_fail(l->error, STATUS_SHAPE, (size_t)(l->fields[i].bytes - l->bytes), "an object");
-  }
-  return true;
+  field = &l->fields[STATE_OPTIONS];
+  if (field->kind == JSON_OBJECT) return true;
+  return state_fail(l->error, STATUS_SHAPE, (size_t)(field->bytes - l->bytes), "an object");
 }
 
 static bool open_fields(StateLoader *l, const char *bytes, size_t size) {
@@ -77,12 +76,11 @@ static bool open_fields(StateLoader *l, const char *bytes, size_t size) {
   return find_fields(l, bytes, size) && check_version(l);
 }
 
-Status state_peek(const char *bytes, size_t size, StateExtra *extra, StateError *error) {
+Status state_peek(const char *bytes, size_t size, Text *options, StateError *error) {
   StateLoader l = {.error = error};
   *error = (StateError){0};
   if (!open_fields(&l, bytes, size)) return error->status;
-  extra->options = text_plain(l.fields[STATE_OPTIONS].bytes, l.fields[STATE_OPTIONS].size);
-  extra->memory = text_plain(l.fields[STATE_MEMORY].bytes, l.fields[STATE_MEMORY].size);
+  *options = text_plain(l.fields[STATE_OPTIONS].bytes, l.fields[STATE_OPTIONS].size);
   return STATUS_OK;
 }
 

@@ -25,7 +25,6 @@ typedef enum StateField {
   STATE_CHECKPOINTS,
   STATE_MARKS,
   STATE_CALIBRATION,
-  STATE_MEMORY,
   STATE_WINDOWS,             /* may be missing */
   STATE_FIELDS
 } StateField;

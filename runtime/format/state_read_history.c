@@ -19,15 +19,17 @@ typedef enum BatchField {
   KEEP,
   PUT,
   LEDGER,
+  MEMORY,
   BATCH_FIELDS
 } BatchField;
 
 static const char *const BATCH_NAMES[] = {"parent", "parentLength", "operation", "description", "timestamp",
-                                          "born", "count", "keep", "put", "ledger"};
+                                          "born", "count", "keep", "put", "ledger", "memory"};
 
 typedef struct BatchRead {
   JsonValue values[BATCH_FIELDS];
   NewBatch batch;
+  Text policy_memory;
   int64_t parent, parent_length, born, count;
 } BatchRead;
 
@@ -176,6 +178,30 @@ static bool read_description(StateLoader *l, BatchRead *read) {
   return state_value_text(l, &json, &read->batch.description) && state_plain(l, &read->batch.description);
 }
 
+/* What policies remember, where the batch says so: by the name of each, a table. */
+static bool read_memory(StateLoader *l, BatchRead *read) {
+  const JsonValue *value = &read->values[MEMORY];
+  Json json;
+  JsonValue table;
+  Text name;
+  bool empty = true;
+  if (value->bytes == NULL) return true;
+  if (value->size > POLICY_MEMORY_MAX)
+    return state_fail(l->error, STATUS_SHAPE, (size_t)(value->bytes - l->bytes),
+                      "at most 1 MiB of what policies remember");
+  json_open(&json, value->bytes, value->size);
+  if (!state_enter(l, &json, JSON_OBJECT, "what policies remember, an object")) return false;
+  for (; json_next_member(&json, &name); empty = false) {
+    if (!json_value(&json, &table)) break;
+    if (table.kind != JSON_OBJECT && table.kind != JSON_ARRAY)
+      return state_fail(l->error, STATUS_SHAPE, (size_t)(table.bytes - l->bytes), "what a policy remembers, a table");
+  }
+  if (json.status != STATUS_OK) return state_fail_json(l, &json, "what a policy remembers");
+  read->policy_memory = empty ? text_of("") : text_plain(value->bytes, value->size);
+  read->batch.policy_memory = &read->policy_memory;
+  return true;
+}
+
 /* A batch whose parent can be seen says what it keeps; the list as it was born. */
 static bool start_list(StateLoader *l, const BatchRead *read, Sequence **list) {
   uint32_t index = history_count(l->history);
@@ -199,6 +225,7 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   if (!put_until(l, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
   const JsonValue *ledger = &read->values[LEDGER];
   if (ledger->bytes != NULL && !state_read_ledger(l, ledger, &read->batch.ledger)) return false;
+  if (!read_memory(l, read)) return false;
   Status status = history_add(l->history, &read->batch);
   if (status != STATUS_OK) return state_fail_memory(l);
   read->batch.list = NULL;
@@ -210,7 +237,7 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
 }
 
 static bool add_pruned(StateLoader *l, BatchRead *read) {
-  if (read->values[KEEP].bytes != NULL || read->values[LEDGER].bytes != NULL)
+  if (read->values[KEEP].bytes != NULL || read->values[LEDGER].bytes != NULL || read->values[MEMORY].bytes != NULL)
     return state_fail(l->error, STATUS_SHAPE, (size_t)(read->values[PARENT].bytes - l->bytes),
                 "a pruned batch without messages");
   if (!read_description(l, read)) return false;

@@ -72,8 +72,8 @@ static void open_field(Writer *w, const char *key, const char *bracket) {
   open_bracket(w, bracket);
 }
 
-static void given(Writer *w, const char *key, Text value) {
-  open_field(w, key, "");
+static void write_options(Writer *w, Text value) {
+  open_field(w, "options", "");
   if (value.size == 0) word(w, "{}");
   else put(w, value.bytes, value.size);
   w->fresh = false;
@@ -254,6 +254,17 @@ static void write_ledger(Writer *w, const Ledger *ledger) {
   close_bracket(w, "}");
 }
 
+/* Where it is not the parent's, byte for byte; {} for nothing where the parent has something. */
+static void write_memory(Writer *w, uint32_t index, uint32_t parent) {
+  Text memory = history_policy_memory(w->history, index);
+  Text inherited = parent == BATCH_NONE ? text_of("") : history_policy_memory(w->history, parent);
+  if (text_equal(memory, inherited)) return;
+  name(w, "memory");
+  if (memory.size == 0) word(w, "{}");
+  else put(w, memory.bytes, memory.size);
+  w->fresh = false;
+}
+
 static void write_batch(Writer *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
   const Sequence *list = history_list(w->history, index);
@@ -273,6 +284,7 @@ static void write_batch(Writer *w, uint32_t index) {
     write_put(w, parent, info.parent_length, list);
   }
   if (history_ledger(w->history, index) != NULL) write_ledger(w, history_ledger(w->history, index));
+  if (list != NULL) write_memory(w, index, info.parent);
   close_bracket(w, "}");
 }
 
@@ -350,7 +362,7 @@ static void write_calibration(Writer *w) {
   close_bracket(w, "]");
 }
 
-Status state_write(const Conversation *conversation, const StateExtra *extra, Buffer *out) {
+Status state_write(const Conversation *conversation, Text options, Buffer *out) {
   Writer w = {.conversation = conversation, .store = conversation_store(conversation), .out = out,
               .history = conversation_history(conversation)};
   const Memory *memory = conversation_memory(conversation);
@@ -359,7 +371,7 @@ Status state_write(const Conversation *conversation, const StateExtra *extra, Bu
   if (w.shown == NULL) return STATUS_MEMORY;
   open_bracket(&w, "{");
   name(&w, "ebb"), number(&w, STATE_VERSION);
-  given(&w, "options", extra->options);
+  write_options(&w, options);
   write_messages(&w);
   write_origins(&w);
   write_moved(&w);
@@ -368,7 +380,6 @@ Status state_write(const Conversation *conversation, const StateExtra *extra, Bu
   write_marks(&w);
   write_windows(&w);
   write_calibration(&w);
-  given(&w, "memory", extra->memory);
   word(&w, "}\n");
   memory_free(memory, w.shown, w.words * sizeof *w.shown);
   return w.status;

@@ -140,7 +140,7 @@ static void keep_recent(Bench *b, uint32_t from) {
     uint64_t freed;
     must(draft_new(b->chat, true, &draft), "draft");
     must(draft_drop_oldest(draft, b->half, 4, text_of("oldest"), &dropped, &freed), "drop");
-    must(draft_commit(draft, BATCH_TRIM, text_of("trim"), &batch), "commit");
+    must(draft_commit(draft, BATCH_TRIM, text_of("trim"), NULL, &batch), "commit");
     draft_free(draft);
     must(operation_rollback(b->chat, from, false, 0), "rollback");
   }

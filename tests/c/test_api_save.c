@@ -18,6 +18,14 @@ static void must_apply(ebb_chat *chat, const char *format, unsigned a, unsigned 
   assert_true(status == EBB_OK || status == EBB_ARGUMENT || status == EBB_RANGE);
 }
 
+/* Its memory grows, stays, shrinks and goes again. */
+static const char *const REMEMBERS =
+    "return function(draft, budget)\n"
+    "  local m, n = draft.memory, #draft % 5\n"
+    "  if n == 0 then draft.memory = {} elseif n == 1 then m.gone = nil else m.n, m.gone = n, { '\\\\ä', 1.5 } end\n"
+    "  if n ~= 2 then draft:drop_oldest { to = budget } end\n"
+    "end";
+
 /* One edit of any kind; refusals are as good. */
 static void edit(ebb_runtime *runtime, ebb_chat *chat) {
   uint32_t count = ebb_chat_count(chat);
@@ -57,7 +65,7 @@ static void edit(ebb_runtime *runtime, ebb_chat *chat) {
   case 11: {
     char options[60];
     snprintf(options, sizeof options, "{\"budget\":%u}", (unsigned)(ebb_chat_tokens(chat) * (5 + any(5)) / 10));
-    trim(chat, any(2) ? "stable_prefix" : NULL, options, NULL);
+    trim(chat, any(2) ? "remembers" : NULL, options, NULL);
     }
   }
 }
@@ -107,6 +115,7 @@ static void chats_come_back_as_they_were(void **state) {
   if (getenv("SEED") != NULL) seed = (uint32_t)atoi(getenv("SEED"));
   print_message("SEED=%u\n", (unsigned)seed);
   host_open(&host, &runtime);
+  must(load_policy(runtime, "remembers", REMEMBERS));
   for (int i = 0; i < lives(); i++) live(runtime);
   host_close(&host, runtime);
 }
@@ -117,6 +126,7 @@ static void what_comes_back_goes_on_alike(void **state) {
   Host host;
   ebb_runtime *runtime;
   host_open(&host, &runtime);
+  must(load_policy(runtime, "remembers", REMEMBERS));
   for (int round = 0; round < 20 * lives(); round++) {
     ebb_chat *chat;
     char one[65], other[65];
@@ -147,9 +157,10 @@ static const char *const SMALL = "{\"ebb\":1,\"options\":{},\"messages\":[{\"rol
                                  "{\"parent\":0,\"parentLength\":2,\"operation\":\"truncate\",\"description\":\"\","
                                  "\"timestamp\":6,\"born\":1,\"count\":1,"
                                  "\"keep\":[1,1],\"put\":[],\"ledger\":{\"runs\":[[\"dropped\",\"p\",\"r\",1,1,0,"
-                                 "\"user\",4]],\"keeps\":[],\"notes\":[]}}],"
+                                 "\"user\",4]],\"keeps\":[],\"notes\":[]},"
+                                 "\"memory\":{\"p\":{\"cut\":1}}}],"
                                  "\"current\":1,\"checkpoints\":[[\"c\",0,1]],\"marks\":{\"pinned\":[2]},"
-                                 "\"calibration\":[0,0],\"memory\":{\"1\":{\"p\":{\"cut\":1}}}}";
+                                 "\"calibration\":[0,0]}";
 
 /* One piece of the text in another's place. */
 static void damages_are_found(void **state) {
@@ -186,11 +197,14 @@ static void damages_are_found(void **state) {
       {"[\"c\",0,1]", "[\"c\",2,1]", EBB_DAMAGED},
       {"[\"c\",0,1]", "[\"c\",0,1],[\"c\",0,2]", EBB_DAMAGED},
       {"\"pinned\":[2]", "\"pinned\":[3]", EBB_DAMAGED},
-      {"\"memory\":{\"1\"", "\"memory\":{\"x\"", EBB_SHAPE},
+      {"{\"p\":{\"cut\":1}}", "[]", EBB_DAMAGED},
+      {"{\"p\":{\"cut\":1}}", "{\"p\":1}", EBB_DAMAGED},
+      {"{\"p\":{\"cut\":1}}", "{\"p\":{\"cut\":1}", EBB_SYNTAX},
+      {"\"calibration\":[0,0]", "\"calibration\":[0,0],\"memory\":{}", EBB_DAMAGED},
       {"\"options\":{}", "\"options\":{\"x\":1}", EBB_UNKNOWN_NAME},
       {"\"options\":{}", "\"options\":[]", EBB_DAMAGED},
-      {"}}}}", "}}}", EBB_SYNTAX},
-      {"}}}}", "}}}}x", EBB_SYNTAX},
+      {"[0,0]}", "[0,0]", EBB_SYNTAX},
+      {"[0,0]}", "[0,0]}x", EBB_SYNTAX},
   };
   Host host;
   ebb_runtime *runtime;
@@ -219,6 +233,7 @@ static void mutations_are_refused_or_harmless(void **state) {
   ebb_chat *chat;
   ebb_text saved;
   host_open(&host, &runtime);
+  must(load_policy(runtime, "remembers", REMEMBERS));
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   for (int i = 0; i < 60; i++) edit(runtime, chat);
   must(ebb_chat_save(chat, &saved));
@@ -244,6 +259,12 @@ static void mutations_are_refused_or_harmless(void **state) {
   host_close(&host, runtime);
 }
 
+static uint32_t count_in(ebb_text text, const char *piece) {
+  uint32_t count = 0;
+  for (const char *at = text.bytes; (at = strstr(at, piece)) != NULL; at++) count++;
+  return count;
+}
+
 static void memories_of_policies_are_saved(void **state) {
   (void)state;
   Host host;
@@ -258,14 +279,141 @@ static void memories_of_policies_are_saved(void **state) {
                    "print(m.runs) draft:note 'a note' draft:drop_oldest { to = budget } end"));
   must(trim(chat, "counts", "{\"budget\":150}", NULL));
   must(ebb_chat_save(chat, &saved));
-  assert_non_null(strstr(saved.bytes, "{\"counts\":{\"runs\":1}}"));
+  assert_non_null(strstr(saved.bytes, "\"memory\":{\"counts\":{\"runs\":1}}"));
   loaded = check_saved(runtime, chat);
   must(trim(loaded, "counts", "{\"budget\":100}", NULL));
-  must(load_policy(runtime, "odd",
-                   "return function(draft, budget) draft.memory[print] = 1 draft:drop_oldest { to = budget } end"));
-  must(trim(loaded, "odd", "{\"budget\":80}", NULL));
+  assert_string_equal(host.log, "1\n2\n");
+  must(trim(loaded, "counts", "{\"budget\":100}", NULL));      /* drops nothing, and remembers that it ran */
+  assert_int_equal(ebb_chat_batch_count(loaded), ebb_chat_batch_count(chat) + 1);
   must(ebb_chat_save(loaded, &saved));
-  assert_non_null(strstr(host.log, "1\n2\nebb: what policy 'odd' remembers is not saved"));
+  assert_non_null(strstr(saved.bytes, "{\"counts\":{\"runs\":3}}"));
+  ebb_chat_free(check_saved(runtime, loaded));
+  host_close(&host, runtime);
+}
+
+/* A batch says what is remembered there only where its parent does not. */
+static void memories_are_saved_once(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat, *fork;
+  ebb_text saved;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(load_policy(runtime, "name", "return function(draft, budget) draft.memory.name = 'THE NAME'\n"
+                                    "draft:drop_oldest { to = budget } end"));
+  must(load_policy(runtime, "nothing", "return function(draft, budget) draft:drop_oldest { to = budget } end"));
+  must(load_policy(runtime, "forgets", "return { name = 'name', trim = function(draft, budget)\n"
+                                       "draft:run { name = 'name', trim = function(d) d.memory = {} end }\n"
+                                       "draft:drop_oldest { to = budget } end }"));
+  for (int i = 0; i < 20; i++) {
+    talk(runtime, chat, 1);
+    must(trim(chat, i % 2 == 0 ? "name" : "nothing", "{\"budget\":70}", NULL));
+    must(apply(chat, "{\"operation\":\"truncate\",\"removeFirst\":1}"));
+  }
+  assert_true(ebb_chat_batch_count(chat) > 30);
+  must(ebb_chat_save(chat, &saved));
+  assert_int_equal(count_in(saved, "THE NAME"), 1);
+  must(ebb_chat_fork(chat, &fork));
+  talk(runtime, fork, 1);
+  must(trim(fork, "forgets", "{\"budget\":60}", NULL));
+  must(ebb_chat_save(fork, &saved));
+  assert_int_equal(count_in(saved, "THE NAME"), 1);
+  assert_int_equal(count_in(saved, "\"memory\":{}"), 1);
+  ebb_chat_free(check_saved(runtime, fork));
+  ebb_chat_free(check_saved(runtime, chat));
+  host_close(&host, runtime);
+}
+
+/* What cannot be saved is refused where it is remembered, and the chat stays as it was. */
+static void what_cannot_be_saved_is_not_remembered(void **state) {
+  (void)state;
+  static const struct { const char *body, *says; } rows[] = {
+      {"draft.memory[print] = 1", "draft.memory cannot be kept: a table is a list (1 to n) or has string keys"},
+      {"draft.memory.a = { b = { 1, print } }", "draft.memory.a.b[2] cannot be kept: a function has no JSON form"},
+      {"draft.memory.x = 0/0", "draft.memory.x cannot be kept: JSON has no"},
+      {"draft.memory.x = '\\xff'", "draft.memory.x cannot be kept: a string is not UTF-8"},
+      {"draft.memory.x = { [7] = 1 }", "draft.memory.x cannot be kept: a table is a list"},
+      {"draft.memory.x = draft.memory", "draft.memory cannot be kept: more than 256 levels"},
+      {"draft.memory.x = ('x'):rep(1 << 20)", "draft.memory cannot be kept: more than 1048576 bytes"},
+      {"local t = {} for i = 1, 60 do t = { t, t } end draft.memory.t = t", "more than 1048576 bytes"},
+  };
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  char before[65], after[65], source[300];
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 5);
+  must(ebb_chat_digest(chat, before));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    snprintf(source, sizeof source, "return function(draft, budget) %s draft:drop_oldest { to = budget } end",
+             rows[i].body);
+    must(load_policy(runtime, "odd", source));
+    refused(trim(chat, "odd", "{\"budget\":80}", NULL), EBB_POLICY, rows[i].says);
+    refused(trim(chat, "odd", "{\"budget\":80,\"dryRun\":true}", NULL), EBB_POLICY, "policy odd: ");
+    must(ebb_chat_digest(chat, after));
+    assert_string_equal(before, after);
+  }
+  host_close(&host, runtime);
+}
+
+/* As deep and as big as may be: what was acknowledged is saved and loads. */
+static void the_most_that_is_remembered_loads(void **state) {
+  (void)state;
+  static const char *const bodies[] = {
+      "local t = {} for i = 1, 250 do t = { a = t } end draft.memory.t = t",
+      "draft.memory.x = ('x'):rep((1 << 20) - 16)",
+  };
+  Host host;
+  ebb_runtime *runtime;
+  char source[300];
+  host_open(&host, &runtime);
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    ebb_chat *chat;
+    must(ebb_chat_new(runtime, NULL, 0, &chat));
+    talk(runtime, chat, 5);
+    snprintf(source, sizeof source, "return function(draft, budget) %s draft:drop_oldest { to = budget } end",
+             bodies[i]);
+    must(load_policy(runtime, "p", source));
+    must(trim(chat, "p", "{\"budget\":80}", NULL));
+    must(trim(chat, "p", "{\"budget\":80}", NULL));
+    ebb_chat_free(check_saved(runtime, chat));
+  }
+  host_close(&host, runtime);
+}
+
+/* Whichever allocation fails, a save is whole or EBB_MEMORY, and so is a digest. */
+static void a_save_without_memory_leaves_nothing_out(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text saved;
+  char whole[65], digest[65];
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 5);
+  must(load_policy(runtime, "p", "return function(draft, budget) draft.memory.x = ('THE END'):rep(100)\n"
+                                 "draft:drop_oldest { to = budget } end"));
+  must(trim(chat, "p", "{\"budget\":80}", NULL));
+  must(ebb_chat_digest(chat, whole));
+  size_t failures = 0;
+  for (size_t k = 1, hit = 1; hit > 0; k++) {
+    host.calls = host.failed = 0, host.once = true, host.fail_at = k;
+    ebb_status status = ebb_chat_save(chat, &saved);
+    if (status == EBB_OK) assert_int_equal(count_in(saved, "THE END"), 100);
+    else assert_int_equal(status, EBB_MEMORY);
+    hit = host.failed;
+    host.calls = host.failed = 0, host.fail_at = k;
+    status = ebb_chat_digest(chat, digest);
+    if (status == EBB_OK) assert_string_equal(digest, whole);
+    else assert_int_equal(status, EBB_MEMORY);
+    hit += host.failed;
+    failures += hit;
+    host.fail_at = 0;
+  }
+  assert_true(failures >= 2);
   host_close(&host, runtime);
 }
 
@@ -273,7 +421,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(chats_come_back_as_they_were), cmocka_unit_test(what_comes_back_goes_on_alike),
     cmocka_unit_test(damages_are_found), cmocka_unit_test(mutations_are_refused_or_harmless),
-    cmocka_unit_test(memories_of_policies_are_saved),
+    cmocka_unit_test(memories_of_policies_are_saved), cmocka_unit_test(memories_are_saved_once),
+    cmocka_unit_test(what_cannot_be_saved_is_not_remembered), cmocka_unit_test(the_most_that_is_remembered_loads),
+    cmocka_unit_test(a_save_without_memory_leaves_nothing_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

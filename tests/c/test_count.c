@@ -315,7 +315,7 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   assert_true(messages > 0 && draft_tokens(draft) <= 40);
   assert_int_equal(draft_tokens_before(draft) - freed, draft_tokens(draft));
   assert_int_equal(conversation_tokens(chat), before);
-  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), &batch), STATUS_OK);
+  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), NULL, &batch), STATUS_OK);
   draft_free(draft);
   assert_int_equal(plain_sum(chat, conversation_list(chat), &first) + conversation_overhead(chat),
                    conversation_tokens(chat));

@@ -331,7 +331,7 @@ static Conversation *random_chat(void) {
 static void commit(Trim *trim) {
   uint32_t batch, batches = history_count(conversation_history(trim->chat));
   bool changed = ledger_count(draft_ledger(trim->draft)) > 0;
-  assert_int_equal(draft_commit(trim->draft, BATCH_TRIM, text_of("trim"), &batch), STATUS_OK);
+  assert_int_equal(draft_commit(trim->draft, BATCH_TRIM, text_of("trim"), NULL, &batch), STATUS_OK);
   const History *history = conversation_history(trim->chat);
   assert_int_equal(history_count(history), batches + changed);
   assert_int_equal(history_current(history), batch);

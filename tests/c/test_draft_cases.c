@@ -213,7 +213,7 @@ static void a_commit_is_refused_once_the_conversation_was_edited(void **state) {
   assert_int_equal(draft_put(draft, false, 0, "u", &made, &why), STATUS_OK);
   assert_int_equal(put(chat, WORDS_APPEND, 0, "u9"), STATUS_OK);
   char *before = snapshot(chat, true);
-  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), &batch), STATUS_ARGUMENT);
+  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), NULL, &batch), STATUS_ARGUMENT);
   draft_free(draft);
   assert_snapshot(chat, true, before);      /* what was stored since stays, and so does what lies below it */
   free(before);
@@ -248,7 +248,7 @@ static void nothing_done_is_no_batch(void **state) {
   Draft *draft = draft_of(chat, true);
   uint32_t batch = 9;
   assert_int_equal(ledger_note(draft_ledger(draft), text_of("me"), text_of("nothing to do")), STATUS_OK);
-  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), &batch), STATUS_OK);
+  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(""), NULL, &batch), STATUS_OK);
   assert_int_equal(batch, 0);
   assert_int_equal(history_count(conversation_history(chat)), 1);
   end(draft, chat, &fail);
@@ -313,7 +313,7 @@ static Status edit_note(Draft *draft) { return ledger_note(draft_ledger(draft), 
 
 static Status edit_commit(Draft *draft) {
   uint32_t batch;
-  return draft_commit(draft, BATCH_TRIM, text_of("trim"), &batch);
+  return draft_commit(draft, BATCH_TRIM, text_of("trim"), NULL, &batch);
 }
 
 static Conversation *long_chat(Fail *fail) {

@@ -51,6 +51,44 @@ static void pruning_spares_what_is_named_or_current(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* batch -> what is remembered there; "-" for nothing. */
+static void check_memories(const History *history, const char *const expected[]) {
+  for (uint32_t batch = 0; batch < history_count(history); batch++) {
+    Text memory = history_policy_memory(history, batch);
+    assert_true(text_equal(memory.size == 0 ? text_of("-") : memory, text_of(expected[batch])));
+  }
+}
+
+static void a_batch_remembers_what_its_parent_did(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u1 a1 u2 a2"), *fork;
+  History *history = conversation_history(chat);
+  uint64_t version = conversation_version(chat);
+  assert_int_equal(conversation_remember(chat, text_of("")), STATUS_OK);
+  assert_true(conversation_version(chat) == version);             /* nothing new: no edit */
+  assert_int_equal(conversation_remember(chat, text_of("A")), STATUS_OK);
+  assert_true(conversation_version(chat) > version);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "u5"), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "u6"), STATUS_OK);
+  assert_true(history_policy_memory(history, 2).bytes == history_policy_memory(history, 0).bytes);   /* shared */
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  assert_int_equal(conversation_remember(chat, text_of("B")), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "u7"), STATUS_OK);
+  assert_int_equal(operation_rollback(chat, 1, false, 0), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "u8"), STATUS_OK);
+  assert_int_equal(conversation_remember(chat, text_of("")), STATUS_OK);
+  check_memories(history, (const char *const[]){"A", "A", "B", "B", "-"});
+  check_memories(conversation_history(fork), (const char *const[]){"A", "A", "A"});
+  assert_int_equal(conversation_remember(fork, text_plain("", POLICY_MEMORY_MAX + 1)), STATUS_LIMIT);
+  assert_int_equal(prune(history, 1), 4);
+  check_memories(history, (const char *const[]){"-", "-", "-", "-", "-"});
+  check_memories(conversation_history(fork), (const char *const[]){"A", "A", "A"});
+  conversation_free(chat);
+  conversation_free(fork);
+  assert_int_equal(fail.in_use, 0);
+}
+
 static void what_was_pruned_is_out_of_reach(void **state) {
   (void)state;
   Fail fail = {0};
@@ -199,6 +237,7 @@ int main(void) {
     cmocka_unit_test(a_fork_costs_the_same_whatever_is_behind_it),
     cmocka_unit_test(without_memory_nothing_shared_changes),
     cmocka_unit_test(what_was_pruned_is_out_of_reach),
+    cmocka_unit_test(a_batch_remembers_what_its_parent_did),
     cmocka_unit_test(kinds_have_names),
     cmocka_unit_test(marks_go_only_where_they_are),
   };

@@ -149,13 +149,12 @@ static void random_step(Conversation *chat) {
 static void check_saved(Conversation *chat, Fail *fail) {
   Buffer saved, again;
   StateError error;
-  StateExtra extra = {.options = text_of("{}"), .memory = text_of("{}")};
   Conversation *loaded = chat_of(fail, "");
   buffer_init(&saved, memory_system());
   buffer_init(&again, memory_system());
-  assert_int_equal(state_write(chat, &extra, &saved), STATUS_OK);
+  assert_int_equal(state_write(chat, text_of("{}"), &saved), STATUS_OK);
   assert_int_equal(state_read(loaded, saved.bytes, saved.size, &error), STATUS_OK);
-  assert_int_equal(state_write(loaded, &extra, &again), STATUS_OK);
+  assert_int_equal(state_write(loaded, text_of("{}"), &again), STATUS_OK);
   assert_int_equal(saved.size, again.size);
   assert_memory_equal(saved.bytes, again.bytes, saved.size);
   check_items(loaded);
@@ -289,7 +288,6 @@ static bool load_fails(const Buffer *saved, size_t k, bool once) {
 static void all_or_nothing_without_memory(void **state) {
   (void)state;
   Fail fail = {0};
-  StateExtra extra = {.options = text_of("{}"), .memory = text_of("{}")};
   size_t k = 1;
   while (use_fails(k, true) && use_fails(k, false)) k++;
   assert_true(k > 15);
@@ -298,7 +296,7 @@ static void all_or_nothing_without_memory(void **state) {
   Buffer saved;
   buffer_init(&saved, memory_system());
   assert_int_equal(conversation_put_window(chat, &window), STATUS_OK);
-  assert_int_equal(state_write(chat, &extra, &saved), STATUS_OK);
+  assert_int_equal(state_write(chat, text_of("{}"), &saved), STATUS_OK);
   for (k = 1; load_fails(&saved, k, true) && load_fails(&saved, k, false);) k++;
   assert_true(k > 10);
   buffer_free(&saved);

@@ -382,6 +382,47 @@ describe("draft.memory", function()
     assert.same({ 1, 2, 2, 3 }, seen)
   end)
 
+  it("is refused where it has no JSON form, and then nothing has changed", function()
+    for _, case in ipairs {
+      { "draft.memory.list[2] cannot be kept: a function has no JSON form", function(m) m.list = { 1, print } end },
+      { "draft.memory.seen cannot be kept: a table is a list", function(m) m.seen = { [12] = true } end },
+      { "draft.memory cannot be kept: more than 256 levels", function(m) m.loop = m end },
+      { "draft.memory cannot be kept: more than 1048576 bytes", function(m) m.text = ("x"):rep(1 << 20) end },
+    } do
+      local expected, fill = table.unpack(case)
+      local chat = conversation "u1 u2 u3"
+      local policy = { name = "odd", trim = function(draft) fill(draft.memory) draft:drop(draft[1], "one") end }
+      for _, dry_run in ipairs { true, false } do
+        local report, why, code = chat:trim { budget = 100, policy = policy, dry_run = dry_run }
+        assert.is_nil(report)
+        assert.equal("policy", code)
+        assert.equal("policy odd: " .. expected, why:sub(1, #expected + 12))
+        assert.equal("u1 u2 u3", texts(chat))
+      end
+    end
+  end)
+
+  it("comes back as it was put there", function()
+    local chat, seen = conversation "u1 u2 u3", nil
+    local function keep(memory)
+      assert(chat:trim { budget = 100, policy = { name = "p", trim = function(draft)
+        seen = draft.memory
+        draft.memory = memory or seen
+      end } })
+    end
+    local memory = {
+      list = { 1, 2.5, "ä", { a = true } }, none = ebb.json.array {}, n = 1 << 60, f = 1.0, null = ebb.json.null }
+    keep(memory)
+    keep()
+    keep(seen)
+    assert.same(memory, seen)
+    assert.equal("float", math.type(seen.f))
+    assert.equal("[]", ebb.json.encode(seen.none))
+    keep {}
+    keep()
+    assert.same({}, seen)
+  end)
+
   it("is each policy's own, also when one hands on to another", function()
     local chat, seen = conversation "u1 u2 u3", {}
     local inner = { name = "inner", trim = function(draft) draft.memory.who = "inner" end }

@@ -10,8 +10,6 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local functions = require "ebb.api.functions"
 local given_json = require "ebb.api.given"
-local log = require "ebb.support.log"
-local memory = require "ebb.policies.memory"
 local options = require "ebb.support.options"
 local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
@@ -80,54 +78,6 @@ end
 
 function api.batches(chat)
   return json.encode(json.array(chat:state().batches))
-end
-
----- What policies remember ----
-
---- As JSON. What has no JSON form cannot be saved, and is left out with a word.
-function api.memory(chat)
-  local result = {}
-  for batch, by_policy in pairs(memory.all(chat)) do
-    for name, value in pairs(by_policy) do
-      local ok, text = pcall(json.encode, value)
-      if ok then
-        result[tostring(batch)] = result[tostring(batch)] or {}
-        result[tostring(batch)][name] = json.raw(text)
-      elseif core.is_error(text) then
-        log.write(("ebb: what policy '%s' remembers is not saved: %s"):format(name, text.message))
-      else
-        error(text, 0)
-      end
-    end
-  end
-  return json.encode(result)
-end
-
-local function memory_of_batch(batch, by_policy)
-  local index = math.tointeger(tonumber(batch))
-  if not index or type(by_policy) ~= "table" or by_policy[1] ~= nil then
-    refuse("shape", "memory: expected what policies remember, by the numbers of batches")
-  end
-  for _, value in pairs(by_policy) do
-    if type(value) ~= "table" then refuse("shape", "memory: expected tables") end
-  end
-  return index, by_policy
-end
-
-function api.set_memory(chat, text)
-  local all = {}
-  for batch, by_policy in pairs(decode_object(text, "memory")) do
-    local index, value = memory_of_batch(batch, by_policy)
-    all[index] = value
-  end
-  memory.set_all(chat, all)
-end
-
---- Before a fork is joined: the chat remembers what was remembered there, with
---- the fork's current batch under the number that it will have.
----@return fun() undo      which needs no memory
-function api.adopt(chat, fork, batch)
-  return memory.adopt(chat, fork, fork:stats().current_batch_index, batch)
 end
 
 ---- Policies and scripts ----

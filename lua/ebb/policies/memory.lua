@@ -1,103 +1,73 @@
 --- What policies remember from one trim to the next.
 --
--- Kept per conversation, batch and policy:
+--     draft.memory of each policy   { keep = { cut = 120 }, other = {} }
+--     with the batch, in the core   {"keep":{"cut":120}}
 --
---     conversation (weak)  ->  batch 4  ->  stable_prefix  ->  { cut = 120 }
---
--- A trim starts from the nearest ancestor of the current batch that has any, so
--- that after a rollback a policy remembers what it knew there. Runs work on
--- copies: what a failed or a dry run wrote is gone with it.
---
--- What is kept never changes: whoever adds to it makes another table of the
--- batches. So forks and their originals share one, and a fork costs nothing.
+-- A batch has what its parent had, unless a trim that was committed there remembered
+-- something else. So after a rollback a policy remembers what it knew there, forks
+-- know what their original did, and what a failed or a dry run wrote is gone with it.
+-- A policy that remembers nothing is not kept.
 
 local core = require "ebb.support.core"
 
 local memory = {}
 
-local kept = setmetatable({}, { __mode = "k" })
+local json = core.json
 
---- A copy in depth; tables that stand twice in the original do so in the copy.
-local function copy(value, seen)
-  if type(value) ~= "table" then return value end
-  if seen[value] then return seen[value] end
-  local result = {}
-  seen[value] = result
-  for key, item in pairs(value) do
-    result[copy(key, seen)] = copy(item, seen)
-  end
-  return result
-end
-
---- The same batches in another table.
-local function batches_of(by_batch)
-  local result = {}
-  for batch, memories in pairs(by_batch or {}) do
-    result[batch] = memories
-  end
-  return result
-end
-
---- The memories that hold at the current batch, by policy name; the caller's own.
+--- What holds at the current batch, by policy name; the caller's own tables.
 ---@param chat ebb.Conversation
 ---@return table<string, table>
 function memory.recall(chat)
-  local by_batch = kept[chat]
-  local index = by_batch and core.ancestor(chat, by_batch)
-  return copy(index and by_batch[index] or {}, {})
+  local text = core.draft.recall(chat)
+  return text and json.decode(text) or {}
 end
 
---- Keeps `memories` with a batch.
----@param chat ebb.Conversation
----@param batch integer
----@param memories table<string, table>
----@return fun() undo       which needs no memory
-function memory.keep(chat, batch, memories)
-  if next(memories) == nil then return function() end end
-  local before, by_batch = kept[chat], batches_of(kept[chat])
-  local function undo() kept[chat] = before end
-  by_batch[batch] = copy(memories, {})
-  kept[chat] = by_batch
-  return undo
-end
-
---- Everything kept for a chat, by batch and policy: to be read, not changed.
----@param chat ebb.Conversation
----@return table<integer, table<string, table>>
-function memory.all(chat)
-  return kept[chat] or {}
-end
-
---- Puts that in place, for a chat that was read back.
----@param chat ebb.Conversation
----@param all table<integer, table<string, table>>
-function memory.set_all(chat, all)
-  kept[chat] = all
-end
-
---- A chat remembers what its fork did since, and what the fork knew at its batch
---- `from` under the number `to`.
----@param chat ebb.Conversation
----@param fork ebb.Conversation
----@param from integer
----@param to integer
----@return fun() undo       which needs no memory
-function memory.adopt(chat, fork, from, to)
-  local before, adopted = kept[chat], kept[fork]
-  if adopted and from ~= to then
-    adopted = batches_of(adopted)
-    adopted[from], adopted[to] = before and before[from], adopted[from]
+--- The policies that remember anything.
+local function filled(memories)
+  local result = {}
+  for name, value in pairs(memories) do
+    if next(value) ~= nil then result[name] = value end
   end
-  local function undo() kept[chat] = before end
-  kept[chat] = adopted
-  return undo
+  return result
 end
 
---- A fork remembers what its original did.
----@param chat ebb.Conversation
----@param fork ebb.Conversation
-function memory.inherit(chat, fork)
-  kept[fork] = kept[chat]
+--- Where in a value the first part stands that has no JSON form, and why; "" for the value itself.
+local function place_of(value, why)
+  local keys = type(value) == "table" and why.code ~= "limit" and value or {}
+  for key, item in pairs(keys) do
+    local ok, problem = pcall(core.draft.remembered, item)
+    if not ok and core.is_error(problem) then
+      local rest, reason = place_of(item, problem)
+      return ("%s%s"):format(type(key) == "string" and "." .. key or "[" .. tostring(key) .. "]", rest), reason
+    end
+  end
+  return "", why
+end
+
+local function complaint(memories, problem)
+  for name, value in pairs(memories) do
+    local ok, why = pcall(core.draft.remembered, value)
+    if not ok and core.is_error(why) then
+      local place, reason = place_of(value, why)
+      return ("policy %s: draft.memory%s cannot be kept: %s"):format(name, place,
+        (reason.message:gsub("^json%.encode: ", "")))
+    end
+  end
+  return ("draft.memory of all policies cannot be kept: %s"):format((problem.message:gsub("^json%.encode: ", "")))
+end
+
+--- What is remembered, as core.draft.commit takes it; nil and why if it cannot be kept.
+---@param memories table<string, table>
+---@return string? text
+---@return string? message
+function memory.text(memories)
+  local kept = filled(memories)
+  if next(kept) == nil then return "" end
+  local ok, text = pcall(core.draft.remembered, kept)
+  if ok then return text end
+  if not core.is_error(text) then error(text, 0) end   -- no memory, or a limit of the sandbox
+  if text.code == "memory" then error(text, 0) end
+  return nil, complaint(kept, text)
 end
 
 return memory

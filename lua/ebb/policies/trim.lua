@@ -173,27 +173,27 @@ local function report_of(chat, run)
   }
 end
 
---- Commits; what needs memory comes first, so that nothing is left to fail after it.
-local function commit(chat, run, report, steps)
-  local stats, info = chat:stats(), core.draft.info(run.draft)
-  local batch = info.changed and stats.total_batches or stats.current_batch_index
+--- Commits; the last step that may fail.
+local function commit(run, remembered, report, steps)
   local description = ("to %d tokens by %s"):format(report.budget, policies.label(steps))
-  local undo = memory.keep(chat, batch, run.memories)
-  local ok, problem = pcall(core.draft.commit, run.draft, { operation = "trim", description = description })
+  local ok, batch = pcall(core.draft.commit, run.draft,
+    { operation = "trim", description = description, memory = remembered })
   if ok then
     report.batch = batch
     return report
   end
-  undo()   -- memory ran out, or a policy edited the conversation behind the draft's back
-  return nil, tostring(problem), core.is_error(problem) and problem.code or "memory"
+  -- memory ran out, or a policy edited the conversation behind the draft's back
+  return nil, tostring(batch), core.is_error(batch) and batch.code or "memory"
 end
 
 local function trim_draft(chat, run, steps, asked)
   local ok, message, code = shape(run, steps)
   if not ok then return nil, message, code end
+  local remembered, why = memory.text(run.memories)
+  if not remembered then return nil, why, "policy" end
   local report = report_of(chat, run)
   if asked.dry_run then return report end
-  return commit(chat, run, report, steps)
+  return commit(run, remembered, report, steps)
 end
 
 --- What was raised, or nil and what trim answers.
