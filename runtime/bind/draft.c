@@ -452,7 +452,7 @@ static int l_remembered(lua_State *L) {
 }
 
 /* commit(draft, {operation, description, memory}) -> batch; memory: what policies remember,
-   an object as JSON, "" for nothing */
+   an object as JSON, "" for nothing; nil: as it was */
 static int l_commit(lua_State *L) {
   static const char *const names[] = {"operation", "description", "memory", NULL};
   BatchKind kind;
@@ -465,9 +465,9 @@ static int l_commit(lua_State *L) {
   bind_get_field(L, 2, "memory");
   if (!batch_kind_parse(luaL_checkstring(L, 3), &kind))
     return bind_raise(L, "argument", NULL, "commit: unknown operation");
-  Text description = bind_mended(L, 4), memory = bind_text(L, 5);
+  Text description = bind_mended(L, 4), memory = lua_isnil(L, 5) ? (Text){0} : bind_text(L, 5);
   enter(L);
-  Status status = draft_commit(check(L), kind, description, &memory, &batch);
+  Status status = draft_commit(check(L), kind, description, lua_isnil(L, 5) ? NULL : &memory, &batch);
   if (status == STATUS_ARGUMENT) {
     return bind_raise(L, "conflict", "trim again", "the conversation was edited while it was being trimmed");
   }

@@ -24,13 +24,15 @@ static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed
   return STATUS_OK;
 }
 
-/* With what would come to light behind it: the obsolete items of its window. */
+/* With what would come to light behind it: the obsolete items of its window. Those that were
+   dropped before an insert have no slot any more. */
 static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
   Status status = drop_one(draft, slot, cause, freed);
   const WindowItem *item = draft_window_item(draft, draft->slots.ids[slot]);
   if (item == NULL || item->obsolete) return status;
   while (status == STATUS_OK && (item = draft_window_older(draft, item)) != NULL) {
-    status = drop_one(draft, draft_slot_of(draft, item->id), cause, freed);
+    uint32_t older = draft_slot_of(draft, item->id);
+    if (older != UNIT_NONE) status = drop_one(draft, older, cause, freed);
   }
   return status;
 }

@@ -358,6 +358,18 @@ describe("a trim", function()
     core.draft.discard(held)
   end)
 
+  it("goes on where obsolete items were dropped before an insert", function()
+    local chat = new_chat()
+    chat:open_window { id = "w", content = "text" }
+    chat:append { { role = "user", content = "x" }, { window = "w" }, { role = "user", content = "y" } }
+    local draft = chat:draft()
+    assert(draft:drop(1))
+    assert(draft:insert(1, { role = "user", content = "in short" }))
+    assert(draft:drop(3))
+    assert.equal(3, #draft)
+    core.draft.discard(draft)
+  end)
+
   it("of what is rendered leaves the conversation as it is", function()
     local chat = long_chat(10)
     chat:open_window { id = "w", content = "here" }
