@@ -103,6 +103,11 @@ run: deps   ## trim the sample conversation to 4000 tokens and show what was kep
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
+test-quick: deps-test   ## the Lua specs and most C units, in about a minute; T=trim runs those with trim in their name
+	@$(SUBMAKE) products vocabularies build/bench/tokens_portable
+	@$(SUBMAKE) MODE=small test-programs
+	@tests/run.sh --quick $(T)
+
 test-build: deps-test
 	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/bench/tokens_portable
 	@$(SUBMAKE) MODE=release products
@@ -113,7 +118,7 @@ test-build: deps-test
 	@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's
-	DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) LIVES=$(or $(LIVES),50) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
+	WHOLE=1 DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) LIVES=$(or $(LIVES),50) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
 	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh
@@ -284,7 +289,8 @@ $(B)/runtime/%.o: runtime/%.c $(B)/flags
 
 # ---- tests ----
 
-test-programs: $(TESTS)
+# With T only the programs with T in their name: `make test-quick T=trim` links no other.
+test-programs: $(if $(T),$(foreach test,$(TESTS),$(if $(findstring $(T),$(test)),$(test))),$(TESTS))
 
 # Of the archive a test links what it uses, so that one that touches no Lua has none.
 $(B)/objects.a: $(CORE) $(BINDING) $(API)
@@ -343,5 +349,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 
 -include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all products release vocabularies run test test-build check-hard fuzz valgrind cover bench lint install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
+.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:

@@ -60,4 +60,20 @@ static inline uint64_t test_random(uint64_t *state) {
   return x ^ x >> 31;
 }
 
+/* SAMPLE=n: a long sweep takes every n-th of its steps; 1, all of them, without it. */
+static inline size_t test_sample(void) {
+  const char *text = getenv("SAMPLE");
+  size_t sample = text != NULL ? strtoull(text, NULL, 10) : 1;
+  return sample > 0 ? sample : 1;
+}
+
+/* The first step of such a sweep, 1 to SAMPLE, which SEED decides. */
+static inline size_t test_sample_start(void) {
+  static uint64_t state;
+  size_t sample = test_sample();
+  if (sample == 1) return 1;
+  if (state == 0) state = test_seed();
+  return 1 + (size_t)(test_random(&state) % sample);
+}
+
 #endif

@@ -6,7 +6,8 @@
 ** Lua collects and tries again when one fails: only the sticky mode reaches what
 ** happens after that. For each k the state is compared by a digest: a call that
 ** failed has changed nothing and succeeds when it is made again; one that went
-** through all the same did all of its work. CALL=name runs one of them.
+** through all the same did all of its work. CALL=name runs one of them,
+** SAMPLE=n makes every n-th allocation fail.
 */
 #include <string.h>
 
@@ -148,9 +149,9 @@ static void note_digests(World *world, const char *name) {
 
 /* Answers how many could be made to fail. */
 static size_t sweep(World *world, const char *name, bool once) {
-  size_t k = 1, count = 0;
+  size_t k = test_sample_start(), count = 0;
   lua_getfield(world->L, CALL, "stride");    /* calls that allocate thousands of times are sampled */
-  size_t stride = (size_t)luaL_optinteger(world->L, -1, 1);
+  size_t stride = (size_t)luaL_optinteger(world->L, -1, 1) * test_sample();
   lua_pop(world->L, 1);
   for (; sweep_step(world, name, k, once); k += stride) count++;
   return count;

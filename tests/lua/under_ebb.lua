@@ -3,4 +3,5 @@
 --     build/sanitize/ebb run tests/lua/under_ebb.lua -- tests/lua
 
 package.path = package.path .. ";/usr/share/lua/5.4/?.lua;/usr/share/lua/5.4/?/init.lua"
+table.insert(arg, 1, "--ignore-lua")   -- .busted names lua5.4, which would take the command's place
 require "busted.runner" { standalone = false }

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# run_one.sh KIND NAME...: runs one runner of tests for run.sh, shows what it said and
+# adds "PASSED FAILED" to the file RESULTS.
+#
+# A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
+# set, it says what it did. One that ends badly without having counted a failure (a
+# crash, a leak found at exit), or that counts nothing, is itself one failure.
+set -u
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+SECONDS=0
+
+# The sum of the numbers that a pattern finds in the output.
+sum() { sed -nE "s/$1/\1/p" "$output" | awk '{ n += $1 } END { print n + 0 }'; }
+
+show() {
+  local name=$1 status=$2 good=$3 bad=$4
+  if [ "$bad" -gt 0 ]; then
+    cat "$output"
+    echo "== $name: $good passed, $bad failed (exit status $status, $SECONDS s)"
+  else
+    if [ -n "${STEPS:-}" ]; then grep -E '^(SEED=|model:)' "$output"; fi
+    grep -E '^(swept|skipped|fuzzed): ' "$output"
+    grep -A1 '^Pending' "$output"
+    echo "== $name: $good passed ($SECONDS s)"
+  fi
+}
+
+# report NAME STATUS PASSED FAILED [PENDING]: adds the runner up
+report() {
+  local name=$1 status=$2 good=$3 bad=$4 pending=${5:-0}
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((good + pending)) -eq 0 ]; }; then bad=1; fi
+  {
+    flock 9
+    show "$name" "$status" "$good" "$bad"
+    echo "$good $bad" >&9
+  } 9>>"$RESULTS"
+}
+
+cmocka() {
+  "$1" >"$output" 2>&1
+  report "$1" $? "$(sum '^\[  PASSED  \] ([0-9]+) test.*')" "$(sum '^ ?\[  FAILED  \] ([0-9]+) test.*')" \
+    "$(sum '^ ?\[  SKIPPED \] ([0-9]+) test.*')"
+}
+
+busted() {
+  command busted "$1" >"$output" 2>&1
+  report_busted "$1" $?
+}
+
+# The library's specs once more, inside the command with its sanitizers: all of them
+# or, with SAMPLE, every so-manieth, beginning where SEED says.
+sanitized() {
+  local specs
+  specs=$(ls tests/lua/*_spec.lua | grep -v /cli_ | awk -v sample="${SAMPLE:-1}" -v seed="$SEED" '(NR + seed) % sample == 0')
+  # shellcheck disable=SC2086
+  HISTORIES=$((${HISTORIES:-300} / 10)) build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs >"$output" 2>&1
+  report_busted "specs under sanitizers${SAMPLE:+, one in $SAMPLE}" $?
+}
+
+report_busted() {
+  local bad
+  bad=$(($(sum '.* ([0-9]+) failures? \/ .*') + $(sum '.* ([0-9]+) errors? \/ .*')))
+  report "$1" "$2" "$(sum '^([0-9]+) success(es)? \/ .*')" "$bad" "$(sum '.* ([0-9]+) pending : .*')"
+}
+
+# Scripts count for themselves: their last line is "N passed, N failed".
+script() {
+  "$@" >"$output" 2>&1
+  report "$1" $? "$(sum '^([0-9]+) passed, [0-9]+ failed$')" "$(sum '^[0-9]+ passed, ([0-9]+) failed$')"
+}
+
+case $1 in
+  c) cmocka "$2" ;;
+  lua) busted "$2" ;;
+  sanitized) sanitized ;;
+  script) shift && script "$@" ;;
+esac
+exit 0
