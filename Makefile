@@ -103,7 +103,7 @@ run: deps   ## trim the sample conversation to 4000 tokens and show what was kep
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
-test-quick: deps-test   ## the Lua specs and most C units, in about a minute; T=trim runs those with trim in their name
+test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim runs those with trim in their name
 	@$(SUBMAKE) products vocabularies build/bench/tokens_portable
 	@$(SUBMAKE) MODE=small test-programs
 	@tests/run.sh --quick $(T)

@@ -5,8 +5,8 @@
 #
 #     tests/run.sh                 all tests; long sweeps are sampled by SEED
 #     WHOLE=1 tests/run.sh         all tests, sweeps in full (make check-hard)
-#     tests/run.sh --quick         the Lua specs (goldens among them) and the C units without long sweeps
-#     tests/run.sh --quick WORD    those of them with WORD in their name
+#     tests/run.sh --quick         Lua specs (goldens among them) and C units, without long sweeps and #time
+#     tests/run.sh --quick WORD    those with WORD in their name, #time too
 #
 # SEED repeats a run, JOBS=n runs so many at once.
 set -u
@@ -53,6 +53,7 @@ full() {
 }
 
 if [ "${1:-}" = --quick ]; then
+  if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100}; fi
   runners=$(quick | grep -F -e "${2:-}")
   if [ -z "$runners" ]; then echo "run.sh: no test has '$2' in its name" >&2; fi
 else

@@ -45,7 +45,8 @@ cmocka() {
 }
 
 busted() {
-  command busted "$1" >"$output" 2>&1
+  # shellcheck disable=SC2086
+  command busted ${BUSTED:-} "$1" >"$output" 2>&1
   report_busted "$1" $?
 }
 

@@ -288,7 +288,7 @@ end)
 
 --- Where BEHAVIOUR.md decides otherwise: its words, and what comes out instead.
 local PARTS = "parts and attachments survive"
-local CALLS = "tool results and messages with calls are not merged"
+local CALLS = "tool results, messages with calls, windows and injections are not merged"
 local ALTERNATE = "placeholders put between, so that user and assistant alternate"
 
 local Z = { type = "image", imageBase64 = "z" }
