@@ -58,6 +58,7 @@ static int l_all(lua_State *L) {
 
 /* A comparison under way; the collector frees it whatever is raised. */
 typedef struct DiffHandle {
+  Memory memory;             /* of origins and replaced; the diff has that of its sequences */
   SequenceDiff diff;
   Map origins;               /* of removed messages -> their place in diff.removed */
   uint64_t *replaced;        /* bit per removed message */
@@ -68,8 +69,8 @@ static const BindType DIFF = {"Diff"};
 
 static int l_free_diff(lua_State *L) {
   DiffHandle *handle = lua_touserdata(L, 1);
-  if (handle->diff.memory.allocate == NULL) return 0;
-  memory_free(&handle->diff.memory, handle->replaced, handle->replaced_size);
+  if (handle->memory.allocate == NULL) return 0;
+  memory_free(&handle->memory, handle->replaced, handle->replaced_size);
   map_free(&handle->origins);
   sequence_diff_free(&handle->diff);
   handle->replaced = NULL;
@@ -81,7 +82,7 @@ static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *b
   lua_pop(L, 1);
   DiffHandle *handle = bind_new(L, &DIFF, sizeof *handle, 0);
   Memory memory = bind_memory(L);
-  handle->diff.memory = memory;
+  handle->memory = handle->diff.memory = memory;
   map_init(&handle->origins, memory);
   Status status = sequence_diff(before, after, &handle->diff);
   for (uint32_t i = 0; i < handle->diff.removed_count && status == STATUS_OK; i++) {
