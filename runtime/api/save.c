@@ -51,12 +51,26 @@ static ebb_status fail_state(ebb_runtime *runtime, const StateError *error) {
   return api_fail(runtime, status, NULL, "load: byte %zu: expected %s", error->offset + 1, error->expected);
 }
 
+static int l_check_windows(lua_State *L) {
+  api_push_function(L, "check_windows");
+  chat_push(L, lua_touserdata(L, 1));
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+/* Contents and actions are JSON of the Lua library's. */
+static ebb_status check_windows(ebb_chat *chat) {
+  const Windows *windows = conversation_windows(chat_conversation(chat));
+  if (windows == NULL || windows_count(windows) == 0) return EBB_OK;
+  return api_run(chat->runtime, l_check_windows, chat);
+}
+
 static ebb_status read_state(ebb_chat *chat, const char *saved, size_t size) {
   StateError error;
   ebb_status status = chat_make(chat);
   if (status != EBB_OK) return status;
   if (state_read(chat_conversation(chat), saved, size, &error) != STATUS_OK) return fail_state(chat->runtime, &error);
-  return EBB_OK;
+  return check_windows(chat);
 }
 
 static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **made) {

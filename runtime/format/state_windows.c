@@ -163,7 +163,7 @@ static bool read_member(In *in, Text key, Window *window, unsigned *seen) {
   *seen |= bit;
   switch (bit) {
   case SEEN_FLAGS: return read_flags(in, &window->flags);
-  case SEEN_VERSION: return read_number(in, 1, UINT32_MAX, &window->version);
+  case SEEN_VERSION: return read_number(in, 1, INT32_MAX, &window->version);   /* with room to count on */
   case SEEN_CREATED: return read_number(in, 0, in->seq, &window->created);
   case SEEN_UPDATED: return read_number(in, 0, in->seq, &window->updated);
   case SEEN_KIND:

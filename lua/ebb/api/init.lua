@@ -80,12 +80,23 @@ function api.batches(chat)
   return json.encode(json.array(chat:state().batches))
 end
 
+--- Refuses a save whose windows hold what only this library can tell to be wrong.
+function api.check_windows(chat)
+  require("ebb.windows").check_saved(chat)
+end
+
 ---- Policies and scripts ----
+
+--- A module for policies, loaded by whoever asks for one of its functions.
+local parts_of_script = {
+  __index = function(_, name) return require("ebb.policies.parts")[name] end, __metatable = false,
+}
 
 --- What one script sees: libraries that no other script can change, and what the
 --- host gave. `api.new_globals` is the runtime's.
 local function globals_of_script()
-  return setmetatable(api.new_globals(), { __index = functions.view(), __metatable = false })
+  local modules = { ebb = script_face(), ["ebb.policies.parts"] = setmetatable({}, parts_of_script) }
+  return setmetatable(api.new_globals(modules), { __index = functions.view(), __metatable = false })
 end
 
 script_file.globals = globals_of_script   -- files that the host's `read` brings are scripts, too

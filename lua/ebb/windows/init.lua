@@ -292,4 +292,30 @@ function windows.all(chat)
   return list
 end
 
+---- Of a save ----
+
+--- What is kept as JSON is what `open` would keep of it, byte for byte.
+local function check_state(state)
+  check_id(state.id)
+  if state.kind == "elements" then
+    local content = elements.copy((elements.decode(state.content)))
+    if elements.encode(content) ~= state.content then refuse("shape", "content: expected elements") end
+  end
+  if state.actions == "" then return end
+  local actions, problem = core.json.decode(state.actions)
+  if problem then refuse("shape", "actions: " .. problem) end
+  local fields = {}
+  put_actions(fields, actions)
+  if fields.actions ~= state.actions then refuse("shape", "actions: expected a list of actions") end
+end
+
+--- Refuses windows that no call could have made: a save may be damaged.
+function windows.check_saved(chat)
+  for _, id in ipairs(core.window.ids(chat)) do
+    local ok, problem = pcall(check_state, core.window.get(chat, id))
+    if not ok and (not core.is_error(problem) or problem.code == "memory") then error(problem, 0) end
+    if not ok then refuse("damaged", ("load: window '%s': %s"):format(id, problem.message)) end
+  end
+end
+
 return windows
