@@ -113,6 +113,7 @@ build = {
       ["ebb.support.refuse"] = "lua/ebb/support/refuse.lua",
       ["ebb.support.repair"] = "lua/ebb/support/repair.lua",
       ["ebb.support.sandbox_file"] = "lua/ebb/support/sandbox_file.lua",
+      ["ebb.support.script_face"] = "lua/ebb/support/script_face.lua",
       ["ebb.support.script_file"] = "lua/ebb/support/script_file.lua",
       ["ebb.support.script_path"] = "lua/ebb/support/script_path.lua",
       ["ebb.support.state"] = "lua/ebb/support/state.lua",

@@ -191,7 +191,7 @@ static void push_getinfo(lua_State *L) {
 
 static void open_globals(lua_State *L) {
   static const char *const theirs[] = {"_G", "load", NULL};   /* a text that is loaded is no module of ours */
-  sandbox_push_globals(L);
+  sandbox_push_globals(L, 0);
   for (int i = 0; theirs[i] != NULL; i++) {
     lua_getglobal(L, theirs[i]);
     lua_setfield(L, -2, theirs[i]);
@@ -226,9 +226,10 @@ static void open_request(lua_State *L) {
   lua_setglobal(L, "request");
 }
 
-/* new_globals() -> globals of one script */
+/* new_globals(modules) -> globals of one script, whose require knows these modules */
 static int l_new_globals(lua_State *L) {
-  sandbox_push_globals(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  sandbox_push_globals(L, 1);
   return 1;
 }
 

@@ -501,19 +501,24 @@ static int l_raw_tostring(lua_State *L) {
   return 1;
 }
 
+/* All scripts of a state share the mark: getmetatable answers its name, and nobody can change it. */
+static void push_mark(lua_State *L, const char *name) {
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__name");
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__metatable");
+}
+
 void bind_open_json(lua_State *L) {
   static const BindMethod functions[] = {
     {"decode", l_decode, "text options"}, {"encode", l_encode, "value options"},
     {"array", l_array, "list"},           {"raw", l_raw, "text"},
     {NULL, NULL, NULL},
   };
-  lua_newtable(L);
-  lua_pushstring(L, "json.array");
-  lua_setfield(L, -2, "__name");
+  push_mark(L, "json.array");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ARRAY_METATABLE);
-  lua_newtable(L);
-  lua_pushstring(L, "json.raw");
-  lua_setfield(L, -2, "__name");
+  push_mark(L, "json.raw");
   lua_pushcfunction(L, l_raw_tostring);
   lua_setfield(L, -2, "__tostring");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &RAW_METATABLE);

@@ -184,7 +184,8 @@ static inline lua_Integer library_integer_or(lua_State *L, int index, lua_Intege
 void library_open(lua_State *L);             /* opens all into the globals */
 void library_basic(lua_State *L);
 void library_order(lua_State *L);            /* next, pairs */
-void library_load(lua_State *L);             /* load, require: of the globals on top, which their chunks get */
+/* load, require: of the globals on top, which their chunks get. modules: as of sandbox_push_globals. */
+void library_load(lua_State *L, int modules);
 void library_loaded(lua_State *L);           /* what luaL_requiref finds: the globals on top */
 void library_coroutine(lua_State *L);
 void library_match(lua_State *L);            /* find, match, gmatch, gsub */

@@ -172,7 +172,7 @@ void library_open(lua_State *L) {
   open_from(L, luaopen_utf8, LUA_UTF8LIBNAME, open_utf8);
   open_own(L, "table", library_table);
   open_own(L, "coroutine", library_coroutine);
-  library_load(L);
+  library_load(L, 0);
   library_loaded(L);
   lua_pushvalue(L, -1);
   lua_setfield(L, -2, "_G");
@@ -190,7 +190,8 @@ static void push_copy(lua_State *L, int index) {
   }
 }
 
-void sandbox_push_globals(lua_State *L) {
+void sandbox_push_globals(lua_State *L, int modules) {
+  if (modules != 0) modules = lua_absindex(L, modules);
   lua_pushglobaltable(L);
   push_copy(L, -1);
   lua_replace(L, -2);                          /* globals */
@@ -209,5 +210,5 @@ void sandbox_push_globals(lua_State *L) {
   }
   lua_pushvalue(L, -1);
   lua_setfield(L, -2, "_G");
-  library_load(L);
+  library_load(L, modules);
 }

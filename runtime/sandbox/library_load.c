@@ -172,11 +172,21 @@ static void push_loaded(lua_State *L) {
   lua_setfield(L, -2, "_G");
 }
 
-void library_load(lua_State *L) {
+/* Adds the fields of the table at `modules` to the one on top. */
+static void add_modules(lua_State *L, int modules) {
+  for (lua_pushnil(L); lua_next(L, modules) != 0;) {       /* loaded name module */
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+void library_load(lua_State *L, int modules) {
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, l_load, 1);
   lua_setfield(L, -2, "load");
   push_loaded(L);
+  if (modules != 0) add_modules(L, modules);
   lua_pushvalue(L, -2);
   lua_pushcclosure(L, l_require, 2);
   lua_setfield(L, -2, "require");

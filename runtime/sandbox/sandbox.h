@@ -145,8 +145,9 @@ void   sandbox_end_callback(Locale inside);
 
 /* Pushes a set of globals for one of several scripts that do not trust each
    other: libraries, load and require of its own, with the values that the state's
-   globals have now. May raise, for want of memory. */
-void sandbox_push_globals(lua_State *L);
+   globals have now. `modules`: index of a table of what else require answers, by
+   name; 0: nothing. May raise, for want of memory. */
+void sandbox_push_globals(lua_State *L, int modules);
 
 /* Stops what runs, and what runs next until sandbox_uncancel. From any thread. */
 void sandbox_cancel(Sandbox *sandbox);

@@ -215,7 +215,7 @@ local makers = {
   function() return coroutine.create(raising) end,
   function() return ebb.null end, function() return ebb.json.array { any(2) } end,
   function() return core.json.raw(pick { "1", "[1]", "null", '{"role":"user","content":"raw"}', "[{}]", "1e999" }) end,
-  function() return setmetatable({}, getmetatable(core.json.raw "1")) end,   -- a raw value without a text
+  function() return debug.setmetatable({}, debug.getmetatable(core.json.raw "1")) end,   -- a raw value without a text
 }
 
 function any(depth)

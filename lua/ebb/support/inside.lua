@@ -8,7 +8,6 @@
 -- Nothing here has more rights than the script, but for what `host` answers.
 
 local blame = require "ebb.support.blame"
-local core = require "ebb.support.core"
 
 local inside = {}
 
@@ -20,7 +19,7 @@ local own_require = require
 --- A module of ours that is meant for policies.
 local FOR_POLICIES = { ["ebb.policies.parts"] = true }
 
-local loaded = { _G = script, ebb = { json = core.json, null = core.json.null, version = core.version } }
+local loaded = { _G = script, ebb = require "ebb.support.script_face"() }
 for _, name in ipairs { "string", "table", "math", "utf8", "coroutine" } do
   loaded[name] = script[name]
 end

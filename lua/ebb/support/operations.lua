@@ -21,11 +21,9 @@ local operations = {}
 
 local json = core.json
 
-local RAW_META = getmetatable(json.raw "null")
-
 --- Is this JSON that is kept as text? Then its kind shows in its first byte.
 local function raw_kind(value)
-  if getmetatable(value) ~= RAW_META then return nil end
+  if getmetatable(value) ~= "json.raw" then return nil end
   return json.encode(value):match "^%s*(.)"
 end
 

@@ -1,8 +1,18 @@
 --- Plain values: copies in depth, equality in depth, tables that can be read only.
 
+local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 
 local values = {}
+
+--- Gives a copy the metatable of its original. That of JSON's lists and raw values is
+--- locked: its name stands for it.
+local function mark_like(result, from)
+  local meta = getmetatable(from)
+  if meta == "json.array" then return core.json.array(result) end
+  if meta == "json.raw" then return core.json.raw(result[1]) end
+  return setmetatable(result, meta)
+end
 
 local function copy_table(from, seen)
   local known = seen[from]
@@ -12,7 +22,7 @@ local function copy_table(from, seen)
   for key, item in next, from do
     result[key] = type(item) == "table" and copy_table(item, seen) or item
   end
-  return setmetatable(result, getmetatable(from))
+  return mark_like(result, from)
 end
 
 --- Metatables, which mark lists and raw JSON, are shared.

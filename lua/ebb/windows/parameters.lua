@@ -117,8 +117,7 @@ local PROBLEMS_MAX = 8   -- in one message
 
 --- Is this table marked as what only ebb.json makes: "json.array", "json.raw"?
 local function is_marked(value, name)
-  local meta = getmetatable(value)
-  return type(meta) == "table" and rawget(meta, "__name") == name
+  return getmetatable(value) == name
 end
 
 --- A list may be empty, and then a table of Lua may be meant as one.

@@ -1,0 +1,93 @@
+/*
+** require "ebb" in scripts and policies, the same as in the command and the module;
+** and dates, which are the host's.
+*/
+#include "api_kit.h"
+
+typedef struct Inn {
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+} Inn;
+
+static void open_inn(Inn *inn) {
+  host_open(&inn->host, &inn->runtime);
+  ebb_runtime *runtime = inn->runtime;
+  inn->host.still = true;
+  must(ebb_chat_new(runtime, NULL, 0, &inn->chat));
+  talk(runtime, inn->chat, 8);
+}
+
+/* The JSON of the event with which the script ends. */
+static const char *run_script(Inn *inn, const char *source) {
+  static char result[1000];
+  ebb_runtime *runtime = inn->runtime;
+  ebb_task *task;
+  ebb_event event = {.size = sizeof event};
+  must(ebb_task_script(inn->chat, "script", source, strlen(source), NULL, 0, &task));
+  must(ebb_step(runtime, 0, 0));
+  must(ebb_next_event(runtime, &event));
+  snprintf(result, sizeof result, "%s", event.json.bytes);
+  ebb_task_free(task);
+  return result;
+}
+
+static void scripts_have_json_and_null(void **state) {
+  (void)state;
+  Inn inn;
+  static const struct {
+    const char *source, *result;
+  } cases[] = {
+    {"local ebb = require 'ebb' return { a = ebb.null, b = ebb.json.array {}, c = {} }", "{\"a\":null,\"b\":[],\"c\":{}}"},
+    {"return require 'ebb'.json.array {}", "[]"},
+    {"return require 'ebb'.json.encode { 1.5, 'a' }", "\"[1.5,\\\"a\\\"]\""},
+    {"local json = require 'ebb'.json return json.decode '{\"a\":[null]}'", "{\"a\":[null]}"},
+    {"return require 'ebb'.version == nil", "false"},
+    {"return require 'ebb' == require 'ebb'", "true"},
+    {"return type(require 'ebb.policies.parts'.call_id)", "\"function\""},
+    {"return getmetatable(require 'ebb'.json.array {})", "\"json.array\""},
+    {"return pcall(setmetatable, require 'ebb'.json.array {}, {})", "false"},
+  };
+  open_inn(&inn);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_string_equal(run_script(&inn, cases[i].source), cases[i].result);
+  }
+  host_close(&inn.host, inn.runtime);
+}
+
+static void scripts_change_it_for_themselves_only(void **state) {
+  (void)state;
+  Inn inn;
+  open_inn(&inn);
+  assert_string_equal(run_script(&inn, "local ebb = require 'ebb' ebb.json.array, ebb.null = nil, 5\n"
+                                       "require 'ebb.policies.parts'.call_id = 5 return ebb.json.array == nil"), "true");
+  assert_string_equal(run_script(&inn, "local ebb = require 'ebb' return { ebb.json.array {}, ebb.null }"),
+                      "[[],null]");
+  assert_string_equal(run_script(&inn, "return type(require 'ebb.policies.parts'.call_id)"), "\"function\"");
+  host_close(&inn.host, inn.runtime);
+}
+
+static void policies_have_it(void **state) {
+  (void)state;
+  Inn inn;
+  ebb_text saved;
+  open_inn(&inn);
+  ebb_runtime *runtime = inn.runtime;
+  must(load_policy(runtime, "p", "local ebb = require 'ebb'\n"
+                                 "return function(draft, budget) draft.memory.list = { ebb.null }\n"
+                                 "draft:note(ebb.json.encode { budget }) draft:drop_oldest { to = budget } end"));
+  must(trim(inn.chat, "p", "{\"budget\":100}", NULL));
+  must(ebb_chat_save(inn.chat, &saved));
+  assert_non_null(strstr(saved.bytes, "{\"list\":[null]}"));
+  assert_non_null(strstr(saved.bytes, "[100]"));
+  host_close(&inn.host, runtime);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(scripts_have_json_and_null),
+    cmocka_unit_test(scripts_change_it_for_themselves_only),
+    cmocka_unit_test(policies_have_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
