@@ -9,7 +9,7 @@ description = {
   license = "MIT",
 }
 supported_platforms = { "linux" }
-dependencies = { "lua >= 5.4, < 5.5" }
+dependencies = { "lua >= 5.4, < 5.5", "lpeg >= 1.0" }
 build = {
   type = "command",
   build_command = "make MODE=release build/release/lua/ebb/core.so",
@@ -104,6 +104,7 @@ build = {
       ["ebb.support.json_places"] = "lua/ebb/support/json_places.lua",
       ["ebb.support.inside"] = "lua/ebb/support/inside.lua",
       ["ebb.support.inside_file"] = "lua/ebb/support/inside_file.lua",
+      ["ebb.support.lpeg"] = "lua/ebb/support/lpeg.lua",
       ["ebb.support.log"] = "lua/ebb/support/log.lua",
       ["ebb.support.media"] = "lua/ebb/support/media.lua",
       ["ebb.support.model_check"] = "lua/ebb/support/model_check.lua",

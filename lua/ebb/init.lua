@@ -4,6 +4,12 @@
 -- Lua and is put in beside them here: trim, filter, apply, state, repaired, windows,
 -- and a draft's run.
 
+--- Older Lua reads this file too, but neither the others nor the core.
+if _VERSION ~= "Lua 5.4" then
+  local jit = rawget(_G, "jit")
+  error("ebb needs Lua 5.4, and this is " .. (jit and jit.version or _VERSION), 0)
+end
+
 local core = require "ebb.support.core"
 local filters = require "ebb.policies.filter"
 local models = require "ebb.models"

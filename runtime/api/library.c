@@ -159,6 +159,8 @@ static void push_core(lua_State *L, ebb_runtime *runtime) {
   }
   push_closure(L, runtime, l_read_file);
   lua_setfield(L, -2, "read_file");
+  push_closure(L, runtime, l_clock);
+  lua_setfield(L, -2, "now");
   push_closure(L, runtime, api_tokenizer);
   lua_setfield(L, -2, "tokenizer");
   lua_newtable(L);

@@ -2,6 +2,7 @@
 ** The module ebb.core. Only lua/ebb/support/core.lua requires it; what users see
 ** is the library above.
 */
+#include "base/clock.h"
 #include "bind/bind.h"
 #include "sandbox/sandbox.h"
 
@@ -10,6 +11,13 @@ static int l_type(lua_State *L) {
   const BindType *type = bind_type_of(L, 1);
   if (type != NULL) lua_pushstring(L, type->name);
   else lua_pushnil(L);
+  return 1;
+}
+
+/* now() -> milliseconds since 1970; in libebb by the host's clock */
+static int l_now(lua_State *L) {
+  Clock clock = clock_system();
+  lua_pushinteger(L, (lua_Integer)clock_now(&clock));
   return 1;
 }
 
@@ -86,6 +94,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "type");
   lua_pushcfunction(L, l_charge);
   lua_setfield(L, -2, "charge");
+  lua_pushcfunction(L, l_now);
+  lua_setfield(L, -2, "now");
   lua_pushliteral(L, EBB_VERSION);
   lua_setfield(L, -2, "version");
   return 1;

@@ -33,7 +33,9 @@
 **
 ** Scripts: each has globals of its own, with libraries, modules and the host's
 ** functions; what it changes there no other script sees, nor the library. Memory
-** and random numbers are the runtime's, for all its scripts.
+** and random numbers are the runtime's, for all its scripts. `require "ebb"` gives
+** them json (json.array {}: an empty list) and null, as in the command: a policy
+** written for one runs in the other.
 **
 ** Locale: setlocale changes nothing here. Numbers have a point, in JSON and in
 ** scripts, for which a thread is in the C locale (uselocale) while they run;
@@ -139,7 +141,7 @@ typedef struct ebb_config {
      must not fail), (block, n, 0) frees it. Aligned as malloc's. NULL: malloc. */
   void *(*allocate)(void *user, void *block, size_t old_size, size_t new_size);
   void *user;                /* handed to all functions here */
-  int64_t (*clock_ms)(void *user);       /* milliseconds since 1970, for timestamps of batches. NULL: the system's */
+  int64_t (*clock_ms)(void *user);       /* milliseconds since 1970, for batches and dates. NULL: the system's */
   /* What scripts print and the library warns of: a line without its end, with a
      NUL behind it. NULL: nowhere. */
   void (*log)(void *user, ebb_log_level level, const char *line, size_t size);

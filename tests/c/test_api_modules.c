@@ -83,11 +83,26 @@ static void policies_have_it(void **state) {
   host_close(&inn.host, runtime);
 }
 
+static void dates_are_by_the_hosts_clock(void **state) {
+  (void)state;
+  Inn inn;
+  open_inn(&inn);
+  inn.host.now = 1700000000123;
+  assert_string_equal(run_script(&inn, "local chat = ... chat:input 'On {{isotime}}, a {{weekday}}: {{date}}'\n"
+                                       "return chat[#chat].content"),
+                      "\"On 2023-11-14T22:13:20.123Z, a Tuesday: November 14, 2023\"");
+  inn.host.now += 86400000;
+  assert_string_equal(run_script(&inn, "local chat = ... chat:input '{{date_ymd}}' return chat[#chat].content"),
+                      "\"2023-11-15\"");
+  host_close(&inn.host, inn.runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(scripts_have_json_and_null),
     cmocka_unit_test(scripts_change_it_for_themselves_only),
     cmocka_unit_test(policies_have_it),
+    cmocka_unit_test(dates_are_by_the_hosts_clock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

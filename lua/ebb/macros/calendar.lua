@@ -1,7 +1,7 @@
 --- The date and time of an instant, by arithmetic: no time zone and no locale of
 -- the machine comes in, so that equal inputs give equal texts everywhere.
 
-local lpeg = require "lpeg"
+local lpeg = require "ebb.support.lpeg"
 
 local calendar = {}
 

@@ -12,7 +12,7 @@
 -- An item is a text, an escape {text, raw}, or a node. Texts keep their white
 -- space: an unknown macro is written back as it stands.
 
-local lpeg = require "lpeg"
+local lpeg = require "ebb.support.lpeg"
 local texts = require "ebb.macros.text"
 
 local Cc, Cp, P, S = lpeg.Cc, lpeg.Cp, lpeg.P, lpeg.S

@@ -6,7 +6,7 @@
 -- two cases and is written today.
 
 local core = require "ebb.support.core"
-local lpeg = require "lpeg"
+local lpeg = require "ebb.support.lpeg"
 
 local text = {}
 

@@ -176,7 +176,7 @@ local function fields_of(self, chat, preview)
   local session = session_of(self, chat)
   local newest = chat[#chat]
   local made = {
-    chat = chat, preview = preview or false, session = session, timestamp = self.given.now or os.time() * 1000,
+    chat = chat, preview = preview or false, session = session, timestamp = self.given.now or core.now(),
     agent_config = values.copy(self.agent), user_profile = values.copy(self.user), zone = self.given.zone,
     capabilities = target.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),

@@ -17,7 +17,7 @@
 --   - The closing tag may be missing at the end of the text: hosts have models stop there.
 
 local core = require "ebb.support.core"
-local lpeg = require "lpeg"
+local lpeg = require "ebb.support.lpeg"
 local parameters = require "ebb.windows.parameters"
 local suggest = require "ebb.support.suggest"
 

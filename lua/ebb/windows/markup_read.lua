@@ -17,7 +17,7 @@
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
-local lpeg = require "lpeg"
+local lpeg = require "ebb.support.lpeg"
 local option_check = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 
