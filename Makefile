@@ -139,12 +139,13 @@ cover: deps-test   ## lines and branches of runtime/core and runtime/format that
 	@tests/cover.sh
 
 bench: deps   ## measure the release build, beside the peers
-	@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns)
+	@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns)
 	tests/bench/end_to_end.sh
 	tests/bench/operations.sh
-	for name in policies rules pipeline macros sandbox windows; do lua5.4 tests/bench/$$name.lua || exit 1; done
+	for name in policies turns rules pipeline macros sandbox windows; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/tokens.sh
 	build/release/bench/patterns
+	build/release/bench/turns
 	FRAMES=10000 tests/golden/game.sh
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
@@ -320,6 +321,11 @@ $(B)/bench/%.o: tests/bench/%.c $(B)/flags
 $(B)/bench/%: $(B)/bench/%.o $(B)/core.o
 	$(SAY) LINK $@
 	$(Q)$(LINK) $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(SYSTEM) -o $@
+
+# A host of the C API.
+$(B)/bench/turns: $(B)/bench/turns.o $(B)/libebb.a
+	$(SAY) LINK $@
+	$(Q)$(LINK) $^ $(LDFLAGS) $(SYSTEM) -o $@
 
 # The same for a processor without the wider instructions.
 build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch] runtime/tokens/*.[ch])

@@ -38,7 +38,7 @@ typedef struct StateLoader {
   History *history;          /* being made */
   Marks *marks;
   Windows *windows;          /* NULL: none */
-  uint64_t *seen;            /* a bit per message */
+  uint64_t *seen;            /* a bit per message; between batches all are 0 */
   size_t words;
   Buffer scratch;            /* decoded texts */
 } StateLoader;

@@ -122,11 +122,17 @@ static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **lis
 
 /* What the parent's state has may be kept, not put. */
 static void note_seen(StateLoader *l, const BatchRead *read) {
-  memset(l->seen, 0, l->words * sizeof *l->seen);
   if (read->values[KEEP].bytes == NULL) return;
   SequenceWalk walk = sequence_walk(history_list(l->history, read->batch.parent), 0, (uint32_t)read->parent_length);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) l->seen[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
+  }
+}
+
+static void forget_seen(StateLoader *l, const Sequence *list, uint32_t end) {
+  SequenceWalk walk = sequence_walk(list, 0, end);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) l->seen[walk.ids[i] / 64] = 0;
   }
 }
 
@@ -233,6 +239,9 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   if (history_grow(l->history, &grown) != STATUS_OK) return state_fail_memory(l);
   walk.growing = true;
   if (!put_until(l, &walk, grown, read->count)) return false;
+  forget_seen(l, *grown, sequence_count(*grown));
+  if (read->values[KEEP].bytes != NULL)
+    forget_seen(l, history_list(l->history, read->batch.parent), (uint32_t)read->parent_length);
   return walk.end ? true : state_fail_json(l, &walk.json, "no more messages than the batch has");
 }
 
@@ -299,5 +308,7 @@ bool state_read_history(StateLoader *l) {
   const Memory *memory = conversation_memory(l->conversation);
   l->words = (size_t)store_count(l->store) / 64 + 1;
   l->seen = memory_new_array(memory, l->words, sizeof *l->seen);
-  return l->seen != NULL ? read_batches(l) && read_checkpoints(l) : state_fail_memory(l);
+  if (l->seen == NULL) return state_fail_memory(l);
+  memset(l->seen, 0, l->words * sizeof *l->seen);
+  return read_batches(l) && read_checkpoints(l);
 }

@@ -16,7 +16,7 @@ typedef struct Writer {
   Buffer *out;
   Status status;
   bool fresh;                /* just behind an opening bracket */
-  uint64_t *shown;           /* a bit per message: is it in the list that was looked at last */
+  uint64_t *shown;           /* a bit per message: is it in the list that is compared; between batches all are 0 */
   size_t words;
 } Writer;
 
@@ -142,11 +142,19 @@ static void write_answers(Writer *w) {
 
 /* ---- batches ---- */
 
+/* Notes the messages [0, end) of a list, and forgets them again: a save must not cost batches times
+   messages. */
 static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
-  memset(w->shown, 0, w->words * sizeof *w->shown);
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
+  }
+}
+
+static void clear_shown(Writer *w, const Sequence *list, uint32_t end) {
+  SequenceWalk walk = sequence_walk(list, 0, end);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] = 0;
   }
 }
 
@@ -170,6 +178,7 @@ static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const
     }
   }
   if (run > 0) number(w, start), number(w, run);
+  clear_shown(w, list, sequence_count(list));
   close_bracket(w, "]");
 }
 
@@ -196,7 +205,6 @@ static void write_put(Writer *w, const Sequence *parent, uint32_t length, const 
   name(w, "put");
   open_bracket(w, "[");
   if (parent != NULL) set_shown(w, parent, length);
-  else memset(w->shown, 0, w->words * sizeof *w->shown);
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++, at++) {
@@ -209,6 +217,7 @@ static void write_put(Writer *w, const Sequence *parent, uint32_t length, const 
     }
   }
   write_run(w, &run);
+  if (parent != NULL) clear_shown(w, parent, length);
   close_bracket(w, "]");
 }
 
@@ -369,6 +378,7 @@ Status state_write(const Conversation *conversation, Text options, Buffer *out) 
   w.words = (size_t)store_count(w.store) / 64 + 1;
   w.shown = memory_new_array(memory, w.words, sizeof *w.shown);
   if (w.shown == NULL) return STATUS_MEMORY;
+  memset(w.shown, 0, w.words * sizeof *w.shown);
   open_bracket(&w, "{");
   name(&w, "ebb"), number(&w, STATE_VERSION);
   write_options(&w, options);

@@ -1,0 +1,68 @@
+--- A chat that is trimmed every turn: the last turns cost what the first did.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local TURNS = math.tointeger(tonumber(os.getenv "TURNS" or "10000"))
+local WINDOW = 100        -- turns that are measured at a time
+local ATTEMPTS = 5        -- the machine has others to serve
+
+local function remembers(draft, budget)
+  draft.memory.turns = (draft.memory.turns or 0) + 1
+  draft:drop_oldest { to = budget }
+end
+
+local function turn(chat, policy, i)
+  chat:append { { role = "user", content = "question " .. i % 10 }, { role = "assistant", content = "answer" } }
+  assert(chat:trim { budget = 60, policy = policy })
+end
+
+local function turns(chat, policy, count)
+  for i = 1, count do
+    turn(chat, policy, i)
+  end
+end
+
+--- Instructions of Lua, in hundreds: the same in each run.
+local function instructions(chat, policy)
+  local count = 0
+  debug.sethook(function() count = count + 1 end, "", 100)
+  turns(chat, policy, WINDOW)
+  debug.sethook()
+  return count
+end
+
+--- CPU of the best of several windows.
+local function cpu(chat, policy)
+  local best = math.huge
+  for _ = 1, 10 do
+    local start = os.clock()
+    turns(chat, policy, WINDOW)
+    best = math.min(best, os.clock() - start)
+  end
+  return best
+end
+
+--- Both figures of a chat of that many batches.
+local function figures(batches, policy)
+  local chat = ebb.conversation()
+  turns(chat, policy, batches)
+  collectgarbage()
+  return instructions(chat, policy), cpu(chat, policy)
+end
+
+describe("a turn of a long chat", function()
+  for name, policy in pairs { keep_recent = "keep_recent", ["a policy that remembers"] = remembers } do
+    it("costs what it did in a short one, by " .. name, function()
+      local ratio
+      for _ = 1, ATTEMPTS do
+        local few, quick = figures(10, policy)
+        local many, slow = figures(TURNS, policy)
+        assert.truthy(many <= few * 1.02 + 2, ("%d instructions, then %d"):format(few, many))
+        ratio = slow / quick
+        if ratio <= 1.5 then return end
+      end
+      error(("%.2f times as long"):format(ratio))
+    end)
+  end
+end)
