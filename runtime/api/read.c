@@ -1,6 +1,8 @@
 /*
 ** What a chat shows: plain fields, JSON. Needs no Lua but for lists that it makes.
 */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -11,7 +13,9 @@ static const History *history_of(const ebb_chat *chat) { return conversation_his
 
 uint32_t ebb_chat_count(const ebb_chat *chat) { return chat == NULL ? 0 : sequence_count(list_of(chat)); }
 uint64_t ebb_chat_tokens(const ebb_chat *chat) {
-  return chat == NULL ? 0 : conversation_tokens(chat_conversation(chat));
+  if (chat == NULL) return 0;
+  const Conversation *conversation = chat_conversation(chat);
+  return calibration_apply(conversation_calibration(conversation), conversation_tokens(conversation));
 }
 uint32_t ebb_chat_batch(const ebb_chat *chat) { return chat == NULL ? 0 : history_current(history_of(chat)); }
 uint32_t ebb_chat_batch_count(const ebb_chat *chat) { return chat == NULL ? 0 : history_count(history_of(chat)); }
@@ -100,4 +104,44 @@ ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json) {
   return api_leave(chat->runtime, status);
 }
 
-ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) { return chat_list(chat, "batches", json); }
+/* ---- batches ---- */
+
+/* Members in the order of their names, as the Lua library writes them. */
+static Status add_batch(const BatchInfo *info, Buffer *out) {
+  char numbers[160];
+  Status status = buffer_add_string(out, "{\"description\":\"");
+  if (status == STATUS_OK) status = text_escape(info->description, out);
+  snprintf(numbers, sizeof numbers, "\",\"index\":%" PRIu32 ",\"messageCount\":%" PRIu32, info->index, info->count);
+  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
+  if (status == STATUS_OK && info->name.size > 0) {
+    status = buffer_add_string(out, ",\"name\":\"");
+    if (status == STATUS_OK) status = text_escape(info->name, out);
+    if (status == STATUS_OK) status = buffer_add_string(out, "\"");
+  }
+  snprintf(numbers, sizeof numbers, ",\"operation\":\"%s\",\"parent\":", batch_kind_name(info->kind));
+  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
+  if (info->parent == BATCH_NONE) snprintf(numbers, sizeof numbers, "null,\"parentLength\":null");
+  else snprintf(numbers, sizeof numbers, "%" PRIu32 ",\"parentLength\":%" PRIu32, info->parent, info->parent_length);
+  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
+  snprintf(numbers, sizeof numbers, ",\"timestamp\":%" PRId64 "}", info->timestamp);
+  return status == STATUS_OK ? buffer_add_string(out, numbers) : status;
+}
+
+static ebb_status write_batches(ebb_chat *chat, ebb_text *json) {
+  const History *history = history_of(chat);
+  Buffer *out = api_answer_buffer(chat->runtime, 0);
+  Status status = buffer_add_byte(out, '[');
+  for (uint32_t i = 0; i < history_count(history) && status == STATUS_OK; i++) {
+    BatchInfo info = history_batch(history, i);
+    if (i > 0) status = buffer_add_byte(out, ',');
+    if (status == STATUS_OK) status = add_batch(&info, out);
+  }
+  if (status == STATUS_OK) status = buffer_add_byte(out, ']');
+  return status == STATUS_OK ? api_answer(chat->runtime, 0, json) : api_fail_status(chat->runtime, status, "batches");
+}
+
+ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) {
+  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, write_batches(chat, json)) : status;
+}

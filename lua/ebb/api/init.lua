@@ -77,10 +77,6 @@ function api.apply(chat, text)
   return json.encode(results)
 end
 
-function api.batches(chat)
-  return json.encode(json.array(chat:state().batches))
-end
-
 --- Refuses a save whose windows hold what only this library can tell to be wrong.
 function api.check_windows(chat)
   require("ebb.windows").check_saved(chat)
