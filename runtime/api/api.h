@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "base/ring.h"
 #include "bind/bind.h"
 #include "core/join.h"
 #include "include/ebb.h"
@@ -24,6 +25,7 @@ typedef struct Account Account;
 typedef struct VocabEntry VocabEntry;
 
 enum { ANSWERS = 2 };        /* texts that one call hands out, at most */
+enum { ANSWER_KEPT = 64 * 1024 };   /* bytes that a buffer of answers keeps in any case */
 
 struct ebb_runtime {
   ebb_config config;         /* filled up with defaults */
@@ -31,11 +33,11 @@ struct ebb_runtime {
   size_t used;               /* bytes, this struct included */
   Sandbox *sandbox;
   lua_State *L;              /* its main thread */
-  ebb_chat *chats;
-  ebb_task *tasks;           /* in order of their start */
-  ebb_task *turn;            /* where the next step goes on; NULL: at the first */
+  Ring chats;
+  Ring ready;                /* tasks that can run; the first has the next turn */
+  uint32_t ready_count;
+  Ring events;               /* tasks with an event to be fetched, in order */
   VocabEntry *vocabs;        /* given by the host, or read; by their names */
-  uint64_t events;           /* numbers given so far */
   bool busy;                 /* a call of the host's is under way */
   Buffer answers[ANSWERS], module;
   ebb_error error;
@@ -49,7 +51,8 @@ struct ebb_chat {
   uint64_t changes;             /* other than by ebb_chat_append */
   char *options;                /* as it was made with: JSON, options_size bytes */
   size_t options_size;
-  ebb_chat *next;
+  Ring link;                    /* in the runtime's chats */
+  Ring tasks;                   /* that work for it, or have ended and are not freed */
 };
 
 struct ebb_sink {
@@ -76,14 +79,13 @@ struct ebb_task {
   Branch branch;
   TaskPhase phase;
   bool cancelled;
-  uint64_t event;               /* number of the event that waits to be fetched; 0: none */
+  Ring of_chat, ready, event;   /* event: alone if none waits to be fetched */
   ebb_event_kind kind;
   ebb_status status;            /* of a failure, and its texts */
   char *code, *message;         /* both in `texts` */
   char texts[320];
   Buffer json;                  /* of the event */
   void *user;
-  ebb_task *next;
 };
 
 static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
@@ -97,7 +99,7 @@ Memory     api_host_memory(const ebb_config *config);
 ebb_status api_enter(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
 int64_t    api_now(ebb_runtime *runtime);
-/* Empties an answer, to be filled; api_answer hands it out. */
+/* Empties an answer and those behind it, to be filled; api_answer hands it out. */
 Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
 
@@ -201,6 +203,8 @@ ebb_status chat_save(ebb_chat *chat, Buffer *out);
 /* ---- task.c ---- */
 
 void       task_discard(ebb_task *task);               /* out of the list, and freed */
+/* Sets the phase; a task that becomes ready comes behind all that are. */
+void       task_enter(ebb_task *task, TaskPhase phase);
 void       task_note_event(ebb_task *task, ebb_event_kind kind);
 /* The task ends with the runtime's last error. */
 void       task_fail(ebb_task *task, ebb_status status);

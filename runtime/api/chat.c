@@ -28,14 +28,13 @@ ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options,
   }
   if (size > 0) memcpy(copy, options, size);
   *chat = (ebb_chat){.runtime = runtime, .account = account, .options = copy, .options_size = size};
+  ring_init(&chat->link);
+  ring_init(&chat->tasks);
   *made = chat;
   return EBB_OK;
 }
 
-void chat_enlist(ebb_chat *chat) {
-  chat->next = chat->runtime->chats;
-  chat->runtime->chats = chat;
-}
+void chat_enlist(ebb_chat *chat) { ring_add(&chat->runtime->chats, &chat->link); }
 
 /* Takes the conversation on top, and holds it. */
 static void hold(lua_State *L, ebb_chat *chat) {
@@ -158,13 +157,7 @@ void ebb_chat_free(ebb_chat *chat) {
   if (chat == NULL) return;
   ebb_runtime *runtime = chat->runtime;
   if (runtime->busy) return;
-  ebb_task *next;
-  for (ebb_task *task = runtime->tasks; task != NULL; task = next) {
-    next = task->next;
-    if (task->branch.chat == chat) task_discard(task);
-  }
-  ebb_chat **place = &runtime->chats;
-  while (*place != chat) place = &(*place)->next;
-  *place = chat->next;
+  while (!ring_is_alone(&chat->tasks)) task_discard(RING_OWNER(chat->tasks.behind, ebb_task, of_chat));
+  ring_remove(&chat->link);
   chat_discard(chat);
 }

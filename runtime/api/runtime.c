@@ -97,6 +97,9 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
   if (runtime == NULL) return EBB_MEMORY;
   *runtime = (ebb_runtime){.config = config, .host = host, .used = sizeof *runtime};
   runtime->memory = (Memory){.allocate = allocate, .user = runtime};
+  ring_init(&runtime->chats);
+  ring_init(&runtime->ready);
+  ring_init(&runtime->events);
   for (int i = 0; i < ANSWERS; i++) buffer_init(&runtime->answers[i], runtime->memory);
   buffer_init(&runtime->module, runtime->memory);
   api_fail(runtime, EBB_OK, NULL, "nothing has failed");
@@ -108,8 +111,7 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
 
 void ebb_runtime_free(ebb_runtime *runtime) {
   if (runtime == NULL || runtime->busy) return;
-  while (runtime->tasks != NULL) ebb_task_free(runtime->tasks);
-  while (runtime->chats != NULL) ebb_chat_free(runtime->chats);
+  while (!ring_is_alone(&runtime->chats)) ebb_chat_free(RING_OWNER(runtime->chats.behind, ebb_chat, link));
   sandbox_free(runtime->sandbox);
   api_free_vocabs(runtime);
   for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
@@ -132,14 +134,25 @@ ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
   return status;
 }
 
+/* Buffers are empty from the first on. A host may have given this call what the last one handed
+   out: no buffer loses its bytes before the call is at its end. */
 Buffer *api_answer_buffer(ebb_runtime *runtime, int number) {
-  buffer_reset(&runtime->answers[number]);
+  for (int i = number; i < ANSWERS; i++) buffer_reset(&runtime->answers[i]);
   return &runtime->answers[number];
+}
+
+/* What a long text has left behind goes; where the next is as long, nothing moves. */
+static void shrink_answers(ebb_runtime *runtime) {
+  for (int i = 0; i < ANSWERS; i++) {
+    Buffer *answer = &runtime->answers[i];
+    if (answer->capacity > ANSWER_KEPT && answer->size < answer->capacity / 4) buffer_trim(answer);
+  }
 }
 
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text) {
   Buffer *answer = &runtime->answers[number];
   Status status = buffer_add_byte(answer, '\0');
+  shrink_answers(runtime);
   if (status != STATUS_OK) return api_fail_status(runtime, status, "the answer");
   *text = (ebb_text){.bytes = answer->bytes, .size = answer->size - 1};
   return EBB_OK;
@@ -155,8 +168,9 @@ ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done) {
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   bool complete = true;
-  if (microseconds == 0) api_collect_all(runtime);
-  else complete = sandbox_collect(runtime->sandbox, microseconds);
+  for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
+  if (microseconds == EBB_NO_LIMIT) api_collect_all(runtime);
+  else complete = microseconds > 0 && sandbox_collect(runtime->sandbox, microseconds);
   if (done != NULL) *done = complete;
   return api_leave(runtime, EBB_OK);
 }

@@ -15,7 +15,7 @@
 
 enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
 
-/* Microseconds and fuel, of a step or of one slice; 0: no bound. */
+/* Microseconds and fuel, of a step or of one slice; EBB_NO_LIMIT: no bound. */
 typedef struct Amount {
   uint64_t microseconds, fuel;
 } Amount;
@@ -33,18 +33,20 @@ static uint64_t now_us(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static bool is_bound(uint64_t amount) { return amount != EBB_NO_LIMIT; }
+
 /* False when it is used up. */
 static bool measure_left(const Budget *budget, Amount *left) {
-  *left = (Amount){0, 0};
-  uint64_t spent = budget->all.microseconds > 0 ? now_us() - budget->began : 0;
-  if (spent > 0 && spent >= budget->all.microseconds) return false;
-  if (budget->all.fuel > 0 && budget->used_fuel >= budget->all.fuel) return false;
-  if (budget->all.microseconds > 0) left->microseconds = budget->all.microseconds - spent;
-  if (budget->all.fuel > 0) left->fuel = budget->all.fuel - budget->used_fuel;
+  *left = budget->all;
+  uint64_t spent = is_bound(budget->all.microseconds) ? now_us() - budget->began : 0;
+  if (spent >= budget->all.microseconds || budget->used_fuel >= budget->all.fuel) return false;
+  if (is_bound(left->microseconds)) left->microseconds -= spent;
+  if (is_bound(left->fuel)) left->fuel -= budget->used_fuel;
   return true;
 }
 
 static uint64_t share_of(uint64_t left, uint32_t tasks, uint64_t least) {
+  if (!is_bound(left)) return left;
   uint64_t share = left / tasks;
   return share > least ? share : least;
 }
@@ -55,8 +57,11 @@ static void begin_round(Budget *budget, Amount left, uint32_t ready) {
                            .fuel = share_of(left.fuel, ready, SHARE_LEAST_FUEL)};
 }
 
-/* 0 stays 0: no bound. */
-static uint64_t at_most(uint64_t left, uint64_t share) { return left < share ? left : share; }
+/* For task_step, to which 0 is no bound. */
+static uint64_t slice_of(uint64_t left, uint64_t share) {
+  uint64_t slice = left < share ? left : share;
+  return is_bound(slice) ? slice : 0;
+}
 
 /* ---- one slice ---- */
 
@@ -105,18 +110,11 @@ static void run_slice(ebb_task *task, Amount slice) {
 
 /* ---- all of them ---- */
 
-static uint32_t count_ready(const ebb_runtime *runtime) {
-  uint32_t ready = 0;
-  for (const ebb_task *task = runtime->tasks; task != NULL; task = task->next) ready += task->phase == PHASE_READY;
-  return ready;
-}
-
-/* The one whose turn it is; one is ready. */
+/* The one whose turn it is; one is ready. It comes behind the others. */
 static ebb_task *take_turn(ebb_runtime *runtime) {
-  ebb_task *task = runtime->turn != NULL ? runtime->turn : runtime->tasks;
-  while (task->phase != PHASE_READY) task = task->next != NULL ? task->next : runtime->tasks;
-  runtime->turn = task->next;
-  return task;
+  Ring *first = runtime->ready.behind;
+  ring_move(&runtime->ready, first);
+  return RING_OWNER(first, ebb_task, ready);
 }
 
 /* Gives one task its slice; answers the fuel that it used. */
@@ -132,7 +130,7 @@ static ebb_status step(ebb_runtime *runtime, Budget *budget) {
   Amount left;
   for (;;) {
     bool new_round = budget->waiting == 0;
-    uint32_t ready = new_round ? count_ready(runtime) : budget->waiting;
+    uint32_t ready = new_round ? runtime->ready_count : budget->waiting;
     if (ready == 0) return EBB_OK;
     if (!measure_left(budget, &left)) {
       if (new_round) take_turn(runtime);     /* who comes last has what the others left: another one in each step */
@@ -140,8 +138,8 @@ static ebb_status step(ebb_runtime *runtime, Budget *budget) {
     }
     if (new_round) begin_round(budget, left, ready);
     budget->waiting--;
-    Amount slice = {.microseconds = at_most(left.microseconds, budget->share.microseconds),
-                    .fuel = at_most(left.fuel, budget->share.fuel)};
+    Amount slice = {.microseconds = slice_of(left.microseconds, budget->share.microseconds),
+                    .fuel = slice_of(left.fuel, budget->share.fuel)};
     budget->used_fuel += run_turn(take_turn(runtime), slice);
   }
 }
@@ -149,20 +147,13 @@ static ebb_status step(ebb_runtime *runtime, Budget *budget) {
 ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) {
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
-  Budget budget = {.all = {.microseconds = runtime->config.deterministic ? 0 : microseconds, .fuel = fuel}};
-  if (budget.all.microseconds > 0) budget.began = now_us();
+  if (runtime->config.deterministic) microseconds = EBB_NO_LIMIT;
+  Budget budget = {.all = {.microseconds = microseconds, .fuel = fuel}};
+  if (is_bound(microseconds)) budget.began = now_us();
   return api_leave(runtime, step(runtime, &budget));
 }
 
 /* ---- events ---- */
-
-static ebb_task *first_event(ebb_runtime *runtime) {
-  ebb_task *first = NULL;
-  for (ebb_task *task = runtime->tasks; task != NULL; task = task->next) {
-    if (task->event != 0 && (first == NULL || task->event < first->event)) first = task;
-  }
-  return first;
-}
 
 static ebb_status tell_failure(ebb_task *task, ebb_text *json) {
   Buffer *out = api_answer_buffer(task->runtime, 0);
@@ -175,8 +166,8 @@ static ebb_status tell_failure(ebb_task *task, ebb_text *json) {
 }
 
 static ebb_status next_event(ebb_runtime *runtime, ebb_event *event) {
-  ebb_task *task = first_event(runtime);
-  if (task == NULL) return EBB_NONE;
+  if (ring_is_alone(&runtime->events)) return EBB_NONE;
+  ebb_task *task = RING_OWNER(runtime->events.behind, ebb_task, event);
   event->kind = task->kind;
   event->task = task;
   event->chat = task->branch.chat;
@@ -184,7 +175,7 @@ static ebb_status next_event(ebb_runtime *runtime, ebb_event *event) {
   ebb_status status = EBB_OK;
   if (task->kind == EBB_EVENT_FAILED) status = tell_failure(task, &event->json);
   else event->json = (ebb_text){.bytes = task->json.bytes, .size = task->json.size - 1};
-  if (status == EBB_OK) task->event = 0;
+  if (status == EBB_OK) ring_remove(&task->event);
   return status;
 }
 
@@ -218,7 +209,7 @@ static int l_answer(lua_State *L) {
 }
 
 static ebb_status check_waiting(ebb_task *task) {
-  if (task->phase == PHASE_WAITING && task->event == 0) return EBB_OK;
+  if (task->phase == PHASE_WAITING && ring_is_alone(&task->event)) return EBB_OK;
   return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task waits for no answer to a request that was fetched");
 }
 
@@ -230,7 +221,7 @@ static ebb_status answer(ebb_task *task, const char *json, size_t size) {
   if (status != EBB_OK) return status;
   if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "answer");
   status = api_fail_end(runtime, task_answer(task->task));
-  if (status == EBB_OK) task->phase = PHASE_READY;
+  if (status == EBB_OK) task_enter(task, PHASE_READY);
   return status;
 }
 
@@ -243,7 +234,7 @@ ebb_status ebb_answer(ebb_task *task, const char *json, size_t size) {
 static ebb_status refuse(ebb_task *task, const char *message) {
   ebb_status status = check_waiting(task);
   if (status == EBB_OK) status = api_fail_end(task->runtime, task_refuse(task->task, "refused", message));
-  if (status == EBB_OK) task->phase = PHASE_READY;
+  if (status == EBB_OK) task_enter(task, PHASE_READY);
   return status;
 }
 

@@ -47,9 +47,11 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
   if (task == NULL) return api_fail_status(runtime, STATUS_MEMORY, "a task");
   *task = (ebb_task){.runtime = runtime, .branch = branch_of(chat)};
   buffer_init(&task->json, runtime->memory);
-  ebb_task **place = &runtime->tasks;
-  while (*place != NULL) place = &(*place)->next;
-  *place = task;
+  ring_init(&task->ready);
+  ring_init(&task->event);
+  ring_init(&task->of_chat);
+  ring_add(&chat->tasks, &task->of_chat);
+  task_enter(task, PHASE_READY);
   starting->task = task;
   ebb_status status = start(starting);
   if (status == EBB_OK) *made = task;
@@ -78,10 +80,19 @@ ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source,
 
 /* ---- ending ---- */
 
+void task_enter(ebb_task *task, TaskPhase phase) {
+  ebb_runtime *runtime = task->runtime;
+  bool was_ready = !ring_is_alone(&task->ready), is_ready = phase == PHASE_READY;
+  if (was_ready && !is_ready) ring_remove(&task->ready);
+  if (is_ready && !was_ready) ring_add(&runtime->ready, &task->ready);
+  runtime->ready_count = runtime->ready_count - was_ready + is_ready;
+  task->phase = phase;
+}
+
 void task_note_event(ebb_task *task, ebb_event_kind kind) {
   task->kind = kind;
-  task->event = ++task->runtime->events;
-  task->phase = kind == EBB_EVENT_REQUEST ? PHASE_WAITING : PHASE_ENDED;
+  ring_move(&task->runtime->events, &task->event);
+  task_enter(task, kind == EBB_EVENT_REQUEST ? PHASE_WAITING : PHASE_ENDED);
   if (task->phase != PHASE_ENDED) return;
   task_free(task->task);
   task->task = NULL;
@@ -104,12 +115,12 @@ void task_fail(ebb_task *task, ebb_status status) {
 
 void task_discard(ebb_task *task) {
   ebb_runtime *runtime = task->runtime;
-  ebb_task **place = &runtime->tasks;
-  while (*place != task) place = &(*place)->next;
-  *place = task->next;
-  if (runtime->turn == task) runtime->turn = task->next;
+  bool had_ended = task->phase == PHASE_ENDED;
+  task_enter(task, PHASE_ENDED);
+  ring_remove(&task->event);
+  ring_remove(&task->of_chat);
   task_free(task->task);
-  if (task->phase != PHASE_ENDED) branch_abandon(&task->branch);
+  if (!had_ended) branch_abandon(&task->branch);
   buffer_free(&task->json);
   memory_free(&runtime->memory, task, sizeof *task);
 }

@@ -118,6 +118,9 @@ typedef struct ebb_text {
   size_t size;
 } ebb_text;
 
+/* Microseconds or fuel without a bound: for amounts that hosts compute, 0 is nothing. */
+#define EBB_NO_LIMIT ((uint64_t)-1)
+
 /* ---- runtimes ---- */
 
 typedef enum ebb_log_level { EBB_LOG_PRINT, EBB_LOG_WARNING } ebb_log_level;
@@ -181,8 +184,9 @@ EBB_API ebb_status ebb_runtime_new(const ebb_config *config, ebb_runtime **runti
 /* Frees it with all its chats and tasks; NULL is allowed. Not from a callback. */
 EBB_API void       ebb_runtime_free(ebb_runtime *runtime);
 EBB_API size_t     ebb_runtime_memory(const ebb_runtime *runtime);      /* bytes that it holds now */
-/* Collects the garbage of scripts for about so many microseconds (0: all of it), so
-   that a host chooses when. *done (may be NULL) tells whether a cycle ended. */
+/* Collects the garbage of scripts for about so many microseconds (EBB_NO_LIMIT: all of it),
+   so that a host chooses when; whatever they are, texts that calls have handed out give their
+   memory back. *done (may be NULL) tells whether a cycle ended. */
 EBB_API ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done);
 
 /* What the last call of this runtime that failed had to say; valid until the
@@ -273,7 +277,9 @@ EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *n
 
 /* Of the visible list. 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
-EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);        /* of a request without windows, framing included */
+/* Of a request without windows, framing included; calibrated by what providers reported
+   (a script's chat:report_usage), as budgets and reports of trims are. */
+EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);
 EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
 EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
 
@@ -438,8 +444,9 @@ EBB_API void      *ebb_task_user(const ebb_task *task);
 EBB_API void       ebb_task_set_user(ebb_task *task, void *user);
 
 /* Runs all tasks that are ready, in turns, for about so many microseconds and at
-   most so much fuel (0: no such bound). EBB_OK: nothing is ready any more.
-   EBB_MORE: the budget ended first. A deterministic runtime ignores microseconds. */
+   most so much fuel. EBB_OK: nothing is ready any more. EBB_MORE: the budget ended first; with
+   0, which a host may have left of a frame, before it began. EBB_NO_LIMIT: as long as anything
+   is ready. A deterministic runtime ignores microseconds. */
 EBB_API ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel);
 
 typedef enum ebb_event_kind { EBB_EVENT_REQUEST = 1, EBB_EVENT_DONE, EBB_EVENT_FAILED } ebb_event_kind;

@@ -217,10 +217,10 @@ static void a_runtime_is_small(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   host_open(&host, &runtime);
-  must(ebb_collect(runtime, 0, NULL));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   size_t idle = ebb_runtime_memory(runtime);
   for (int i = 0; i < 100; i++) must(ebb_chat_new(runtime, NULL, 0, &chat));
-  must(ebb_collect(runtime, 0, NULL));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   size_t per_chat = (ebb_runtime_memory(runtime) - idle) / 100;
   print_message("an idle runtime: %zu bytes, an idle chat: %zu\n", idle, per_chat);
   assert_true(idle <= 300 * 1024);
@@ -258,7 +258,7 @@ static void callbacks_do_not_come_back(void **state) {
   assert_int_equal(from_callback, EBB_BUSY);
   assert_int_equal(ebb_last_error(runtime)->status, EBB_BUSY);
   assert_int_equal(ebb_chat_count(chat), 1);
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   must(ebb_answer(waiting, "1", 1));
   ebb_runtime_free(runtime);
@@ -282,12 +282,54 @@ static void what_is_missing_is_said(void **state) {
   assert_int_equal(ebb_next_event(runtime, NULL), EBB_ARGUMENT);
   assert_int_equal(error->status, EBB_ARGUMENT);
   must(ebb_task_script(chat, "ends", "return 1", 8, NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);
   assert_int_equal(ebb_task_cancel(task), EBB_ARGUMENT);
   assert_string_equal(error->message, "the task has ended");
   ebb_runtime_free(runtime);
+}
+
+/* What a script that ends at once answers. */
+static void run_script(ebb_runtime *runtime, ebb_chat *chat, const char *source, char *answer, size_t room) {
+  ebb_task *task;
+  ebb_event event = {.size = sizeof event};
+  must(ebb_task_script(chat, "script", source, strlen(source), NULL, 0, &task));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  if (event.kind != EBB_EVENT_DONE) fail_msg("%s", event.json.bytes);
+  snprintf(answer, room, "%s", event.json.bytes);
+  ebb_task_free(task);
+}
+
+static void what_scripts_see_is_what_hosts_see(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text json;
+  char answer[4000];
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 3);
+  must(ebb_chat_checkpoint(chat, "the \"first\" \\ one"));
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":4}"));
+  must(trim(chat, NULL, "{\"budget\":60}", NULL));
+  must(ebb_chat_rollback(chat, 0));
+  must(ebb_chat_checkpoint(chat, "again"));
+  must(apply(chat, "{\"operation\":\"clear\"}"));
+  run_script(runtime, chat, "local chat = ... return chat:state().batches", answer, sizeof answer);
+  must(ebb_chat_batches(chat, &json));
+  assert_string_equal(json.bytes, answer);
+
+  must(ebb_chat_rollback(chat, 0));
+  run_script(runtime, chat, "local chat = ... chat:report_usage { prompt_tokens = 2 * chat:tokens() } "
+                            "return chat:tokens()", answer, sizeof answer);
+  assert_int_equal(ebb_chat_tokens(chat), atoi(answer));
+  must(trim(chat, NULL, "{\"budget\":100000,\"dryRun\":true}", &json));
+  assert_non_null(strstr(json.bytes, "\"before\":"));
+  assert_int_equal(ebb_chat_tokens(chat), atoi(strstr(json.bytes, "\"before\":") + 9));
+  host_close(&host, runtime);
 }
 
 int main(void) {
@@ -297,6 +339,7 @@ int main(void) {
     cmocka_unit_test(loaded_policies_are_swapped_when_they_are_good), cmocka_unit_test(bad_policies_change_nothing),
     cmocka_unit_test(limits_of_memory_hold), cmocka_unit_test(a_runtime_is_small),
     cmocka_unit_test(callbacks_do_not_come_back), cmocka_unit_test(what_is_missing_is_said),
+    cmocka_unit_test(what_scripts_see_is_what_hosts_see),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

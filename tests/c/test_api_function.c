@@ -12,7 +12,7 @@ static const char *run(ebb_runtime *runtime, ebb_chat *chat, const char *source)
   ebb_event event = {.size = sizeof event};
   ebb_status status = ebb_task_script(chat, "s", source, strlen(source), NULL, 0, &task);
   if (status != EBB_OK) return ebb_last_error(runtime)->message;
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   snprintf(result, sizeof result, "%s", event.json.bytes);
   ebb_task_free(task);
@@ -148,7 +148,7 @@ static ebb_status calls_back(void *user, const char *arguments, size_t size, ebb
   Again *again = user;
   (void)arguments, (void)size, (void)result;
   again->statuses[0] = append(again->chat, "{\"role\":\"user\",\"content\":\"a\"}");
-  again->statuses[1] = ebb_step(again->runtime, 0, 0);
+  again->statuses[1] = ebb_step(again->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT);
   again->statuses[2] = ebb_register(again->runtime, "x", calls_back, NULL, 0);
   again->statuses[3] = ebb_lua_register(again->runtime, "x", NULL, NULL, 0);
   ebb_chat_free(again->chat);                /* does nothing */
@@ -281,7 +281,7 @@ static void the_stack_does_what_luas_does(void **state) {
   }
   assert_string_equal(run(runtime, chat, "on_ring(function(n) if n == 0 then while true do end end return n + 1 end)"),
                       "null");
-  must(ebb_collect(runtime, 0, NULL));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   must(ebb_lua_run(runtime, ring, &bell));
   assert_int_equal(bell.rung, 21);
   run(runtime, chat, "on_ring(function() while true do pcall(function() while true do end end) end end)");
@@ -351,8 +351,8 @@ static void objects_are_known_by_their_type(void **state) {
     if (strstr(result, cases[i].says) == NULL) fail_msg("%s\n  gave %s", cases[i].source, result);
   }
   assert_string_equal(run(runtime, chat, "return window().open == nil"), "true");
-  must(ebb_collect(runtime, 0, NULL));
-  must(ebb_collect(runtime, 0, NULL));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   assert_int_equal(finished, 9 + 200);       /* one of them was opened twice */
   run(runtime, chat, "keep = door() _G.kept = keep");
   host_close(&host, runtime);

@@ -79,14 +79,14 @@ static void prepare_request(World *w) {
   const char *source =
       "local chat = ... local answer = request { what = 'word' } chat:append { role = 'user', content = answer[1] }";
   assert_int_equal(ebb_task_script(w->chat, "s", source, strlen(source), NULL, 0, &w->task), EBB_OK);
-  assert_int_equal(ebb_step(w->runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(w->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   assert_int_equal(ebb_next_event(w->runtime, &event), EBB_OK);
 }
 
 /* A task that runs out of memory has failed; a new one does its work. */
 static ebb_status finish(World *w) {
   ebb_event event = {.size = sizeof event};
-  ebb_status status = ebb_step(w->runtime, 0, 0);
+  ebb_status status = ebb_step(w->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT);
   if (status == EBB_OK) status = ebb_next_event(w->runtime, &event);
   if (status == EBB_MEMORY) return status;
   if (status != EBB_OK) fail_msg("step: %s", ebb_status_name(status));

@@ -25,7 +25,7 @@ static const char *run_script(Inn *inn, const char *source) {
   ebb_task *task;
   ebb_event event = {.size = sizeof event};
   must(ebb_task_script(inn->chat, "script", source, strlen(source), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   snprintf(result, sizeof result, "%s", event.json.bytes);
   ebb_task_free(task);

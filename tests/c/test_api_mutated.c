@@ -51,7 +51,7 @@ static void edit_everything(ebb_runtime *runtime, ebb_chat *chat) {
   talk_and_trim(runtime, chat, "stable_prefix", 90);
   must(ebb_chat_rollback(chat, 1));
   must(ebb_task_script(chat, "usage", script, strlen(script), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   assert_int_equal(event.kind, EBB_EVENT_DONE);
   ebb_task_free(task);
@@ -269,7 +269,7 @@ static void check_script(const Trial *trial, ebb_chat *chat) {
   ebb_task *task;
   ebb_event event = {.size = sizeof event};
   check(trial, "script", ebb_task_script(chat, "all", source, strlen(source), NULL, 0, &task));
-  check(trial, "step", ebb_step(trial->runtime, 0, 0));
+  check(trial, "step", ebb_step(trial->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   check(trial, "event", ebb_next_event(trial->runtime, &event));
   if (event.kind != EBB_EVENT_DONE) check(trial, event.json.bytes, event.status);
   ebb_task_free(task);

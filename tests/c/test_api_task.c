@@ -63,7 +63,7 @@ static void a_task_trims_in_slices(void **state) {
                                     "draft:drop_oldest { to = budget } end"));
   ebb_task *task = start_trim(runtime, chat, "slow", "{\"budget\":200}");
   ebb_task_set_user(task, &host);
-  while (ebb_step(runtime, 0, 20000) == EBB_MORE) {
+  while (ebb_step(runtime, EBB_NO_LIMIT, 20000) == EBB_MORE) {
     slices++;
     assert_int_equal(ebb_chat_batch_count(chat), 1);
   }
@@ -91,7 +91,7 @@ static void what_was_appended_stays_on_top(void **state) {
                "local chat, arguments = ... local answer = request { what = 'word' }\n"
                "chat:truncate { keep_last = arguments.n } chat:insert(1, { role = 'user', content = answer })\n"
                "return { count = #chat }");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   say(runtime, chat, "g");
   ebb_event event = next_event(runtime, EBB_EVENT_REQUEST);
   assert_string_equal(event.json.bytes, "{\"what\":\"word\"}");
@@ -99,7 +99,7 @@ static void what_was_appended_stays_on_top(void **state) {
   must(ebb_answer(event.task, "\"W\"", 3));
   refused(ebb_answer(event.task, "\"W\"", 3), EBB_ARGUMENT, "waits for no answer");
   say(runtime, chat, "h");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   event = next_event(runtime, EBB_EVENT_DONE);
   assert_string_equal(event.json.bytes, "{\"count\":4}");
   ebb_task_free(event.task);
@@ -122,14 +122,14 @@ static void two_that_append_do_not_mix(void **state) {
   start_script(runtime, chat, "local chat = ... chat:append { role = 'assistant', content = 'T' }");
   ebb_task_free(start_script(runtime, chat, "while true do end"));
   say(runtime, chat, "b");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
   assert_string_equal(text_of_chat(runtime, chat), "a T b");
   must(ebb_chat_rollback(chat, 0));
   assert_string_equal(text_of_chat(runtime, chat), "a b");
   start_script(runtime, chat,
                "local chat = ... chat:append { role = 'assistant', content = 'U' } chat:mark(1, 'seen')");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
   assert_string_equal(text_of_chat(runtime, chat), "a b U");
   assert_int_equal(ebb_chat_batch(chat), 0);
@@ -155,14 +155,14 @@ static void any_other_change_is_a_conflict(void **state) {
     if (i == 2) must(ebb_chat_rollback(chat, 0));
     if (i == 3) must(ebb_chat_checkpoint(chat, "here"));
     must(ebb_chat_digest(chat, before));
-    assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+    assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
     must_fail(runtime, EBB_CONFLICT, "changed since the task began");
     must(ebb_chat_digest(chat, after));
     assert_string_equal(before, after);
   }
   start_trim(runtime, chat, NULL, "{\"budget\":150}");
   start_trim(runtime, chat, NULL, "{\"budget\":200}");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
   must_fail(runtime, EBB_CONFLICT, "changed");
   host_close(&host, runtime);
@@ -177,19 +177,19 @@ static void models_are_asked_and_may_refuse(void **state) {
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   talk(runtime, chat, 20);
   ebb_task *task = start_trim(runtime, chat, "summarize", "{\"budget\":300}");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_event event = next_event(runtime, EBB_EVENT_REQUEST);
   assert_non_null(strstr(event.json.bytes, "\"type\":\"model\""));
   must(ebb_answer(task, "\"Guests asked for rooms.\"", 25));
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
   assert_non_null(strstr(text_of_chat(runtime, chat), "Guests asked for rooms."));
   must(ebb_chat_rollback(chat, 0));
   task = start_trim(runtime, chat, "[\"summarize\"]", "{\"budget\":300}");
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   event = next_event(runtime, EBB_EVENT_REQUEST);
   must(ebb_refuse(task, "the line is dead"));
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   event = (ebb_event){.size = sizeof event};
   must(ebb_next_event(runtime, &event));
   assert_true(event.kind == EBB_EVENT_DONE || strstr(event.json.bytes, "the line is dead") != NULL);
@@ -213,7 +213,7 @@ static void tasks_fail_one_by_one(void **state) {
   ebb_task *task = start_script(runtime, chat, "while true do end");
   must(ebb_task_cancel(task));
   assert_int_equal(ebb_task_cancel(task), EBB_ARGUMENT);
-  while (ebb_step(runtime, 0, 100000) == EBB_MORE) continue;
+  while (ebb_step(runtime, EBB_NO_LIMIT, 100000) == EBB_MORE) continue;
   must_fail(runtime, EBB_CANCELLED, "cancelled");
   must_fail(runtime, EBB_SCRIPT, "\"code\":\"mine\",\"message\":\"so it is\"");
   must_fail(runtime, EBB_UNKNOWN_NAME, "script:1: a Conversation has no field 'nothing'");
@@ -225,7 +225,7 @@ static void tasks_fail_one_by_one(void **state) {
   assert_int_equal(ebb_task_script(chat, "bad", "return (", 8, NULL, 0, &task), EBB_SYNTAX);
   start_script(runtime, chat, "while true do end");
   ebb_chat_free(chat);
-  assert_int_equal(ebb_step(runtime, 0, 0), EBB_OK);
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   host_close(&host, runtime);
 }
 
@@ -255,7 +255,7 @@ static void tasks_get_equal_shares(void **state) {
   for (int step = 1; step <= 40; step++) {
     if (step % 4 == 0) start_script(runtime, chat, "for i = 1, 500 do local _ = i end");
     int before[3] = {counts[0], counts[1], counts[2]};
-    assert_int_equal(ebb_step(runtime, 0, 60000), EBB_MORE);
+    assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, 60000), EBB_MORE);
     for (int i = 0; i < 3; i++) assert_in_range(counts[i] - before[i], 60, 170);
     if (step % 4 == 0) ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
   }
@@ -279,7 +279,7 @@ static void a_step_keeps_its_time(void **state) {
   int done = 0;
   for (int frame = 0; frame < 2000 && done < 49; frame++) {
     ebb_event event = {.size = sizeof event};
-    assert_int_equal(ebb_step(runtime, 1000, 0), EBB_MORE);
+    assert_int_equal(ebb_step(runtime, 1000, EBB_NO_LIMIT), EBB_MORE);
     while (ebb_next_event(runtime, &event) == EBB_OK) {
       assert_int_equal(event.kind, EBB_EVENT_DONE);
       ebb_task_free(event.task);

@@ -219,7 +219,7 @@ static void another_thread_cancels(void **state) {
   ebb_event event = {.size = sizeof event};
   must(ebb_task_trim(chat, "hangs", "{\"budget\":100}", 14, &task));
   assert_int_equal(pthread_create(&thread, NULL, cancel_soon, runtime), 0);
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   pthread_join(thread, NULL);
   must(ebb_next_event(runtime, &event));
   assert_int_equal(event.status, EBB_CANCELLED);

@@ -47,7 +47,7 @@ static ebb_event run_script(Inn *inn, const char *source) {
   ebb_task *task;
   ebb_event event = {.size = sizeof event};
   must(ebb_task_script(inn->chat, "sc\xFFript", source, strlen(source), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   check_utf8(source, event.json.bytes);
   return event;

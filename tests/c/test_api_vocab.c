@@ -64,7 +64,7 @@ static uint64_t tokens_of(ebb_runtime *runtime, const char *text) {
     must(append(chat, json));
     tokens[i] = ebb_chat_tokens(chat);
     ebb_chat_free(chat);
-    must(ebb_collect(runtime, 0, NULL));
+    must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   }
   return tokens[1] - tokens[0] + 1;
 }
@@ -147,7 +147,7 @@ static void scripts_count_by_it_and_pay(void **state) {
     must(ebb_chat_new(runtime, NULL, 0, &chat));
     must(append(chat, "{\"role\":\"user\",\"content\":\"hello\"}"));
     must(ebb_task_script(chat, "count", source, sizeof source - 1, NULL, 0, &task));
-    must(ebb_step(runtime, 0, 0));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
     must(ebb_next_event(runtime, &event));
     if (poor) assert_int_equal(event.status, EBB_FUEL);
     else assert_int_equal(event.kind, EBB_EVENT_DONE);

@@ -181,7 +181,7 @@ static void run(ebb_runtime *runtime, ebb_chat *chat, const char *source, ebb_ev
   ebb_task *task = NULL;
   *event = (ebb_event){.size = sizeof *event};
   must(ebb_task_script(chat, "s", source, strlen(source), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, event));
 }
 
@@ -337,21 +337,21 @@ static void windows_go_beside_tasks_and_batches(void **state) {
   begin(&host, &runtime, &chat);
   must(open_window(chat, "w", "{\"content\":\"one\"}"));
   must(ebb_task_script(chat, "s", asks, strlen(asks), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   must(update(chat, "w", "{\"content\":\"two\"}"));
   must(open_window(chat, "x", ""));
   must(ebb_answer(task, "1", 1));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   assert_int_equal(event.kind, EBB_EVENT_DONE);
   says(render(runtime, chat, ""), "two");
   must(ebb_task_script(chat, "s", opens, strlen(opens), NULL, 0, &task));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   must(update(chat, "w", "{\"content\":\"three\"}"));
   must(ebb_answer(task, "1", 1));
-  must(ebb_step(runtime, 0, 0));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   assert_int_equal(event.status, EBB_CONFLICT);
   must(ebb_chat_fork(chat, &fork));

@@ -171,7 +171,7 @@ static void play_frame(Game *game) {
   if (game->replaying != NULL) replay_inputs(game);
   else outside_frame(&game->outside, &game->world);
   uint64_t spent = times_wall() - wall;
-  world_frame(&game->world, spent < SCRIPTS_US ? SCRIPTS_US - spent : 1);      /* 0 would be for ever */
+  world_frame(&game->world, spent < SCRIPTS_US ? SCRIPTS_US - spent : 0);
   times_add(&game->cpu, times_cpu() - cpu);
   times_add(&game->wall, times_wall() - wall);
 }

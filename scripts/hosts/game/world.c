@@ -38,7 +38,7 @@ static ebb_status open_chats(World *world) {
   world->idle = ebb_runtime_memory(world->runtime);
   for (int i = 0; i < CHARACTERS && status == EBB_OK; i++)
     status = ebb_chat_new(world->runtime, NULL, 0, &world->characters[i].chat);
-  if (status == EBB_OK) status = ebb_collect(world->runtime, 0, NULL);
+  if (status == EBB_OK) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
   world->idle_chat = (ebb_runtime_memory(world->runtime) - world->idle) / CHARACTERS;
   return status;
 }
@@ -59,7 +59,7 @@ ebb_status world_open(World *world, uint64_t seed, bool deterministic) {
                        .deterministic = deterministic, .fuel = TASK_FUEL};
   *world = (World){.deterministic = deterministic};
   ebb_status status = ebb_runtime_new(&config, &world->runtime);
-  if (status == EBB_OK) status = ebb_collect(world->runtime, 0, NULL);
+  if (status == EBB_OK) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
   if (status == EBB_OK) status = open_chats(world);
   for (int i = 0; i < CHARACTERS && status == EBB_OK; i++) status = introduce(world, i);
   return status;
@@ -184,7 +184,7 @@ bool world_take(World *world, const Input *input) {
 
 void world_frame(World *world, uint64_t microseconds) {
   ebb_event event = {.size = sizeof event};
-  ebb_step(world->runtime, world->deterministic ? 0 : microseconds, world->deterministic ? FRAME_FUEL : 0);
+  ebb_step(world->runtime, microseconds, world->deterministic ? FRAME_FUEL : EBB_NO_LIMIT);
   while (ebb_next_event(world->runtime, &event) == EBB_OK) {
     Character *character = ebb_task_user(event.task);
     if (event.kind == EBB_EVENT_REQUEST) world->ask(world->user, character, world->frame);
