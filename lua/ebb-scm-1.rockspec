@@ -102,6 +102,7 @@ build = {
       ["ebb.support.difference"] = "lua/ebb/support/difference.lua",
       ["ebb.support.fields"] = "lua/ebb/support/fields.lua",
       ["ebb.support.json_places"] = "lua/ebb/support/json_places.lua",
+      ["ebb.support.hints"] = "lua/ebb/support/hints.lua",
       ["ebb.support.inside"] = "lua/ebb/support/inside.lua",
       ["ebb.support.inside_file"] = "lua/ebb/support/inside_file.lua",
       ["ebb.support.lpeg"] = "lua/ebb/support/lpeg.lua",

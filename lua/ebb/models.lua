@@ -8,6 +8,7 @@
 
 local check = require "ebb.support.model_check"
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 local vocabularies = require "ebb.support.vocabularies"
@@ -119,7 +120,7 @@ function models.find(name)
   local model = known(name)
   if model then return model end
   local hint = suggest.hint(name, suggest.names(list))
-    or "`ebb models` lists them, in Lua ebb.models; or give a budget and an encoding (--budget, --encoding)"
+    or hints.models
   return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end
 

@@ -12,7 +12,7 @@
 static const char *const NAMES[] = {
   "ok", "more", "none", "memory", "argument", "unknown_name", "out_of_range", "limit", "syntax", "encoding", "shape",
   "role", "duplicate", "absent", "io", "cannot_fit", "over_budget", "policy", "script", "model", "fuel", "deadline",
-  "cancelled", "conflict", "busy", "version", "damaged"};
+  "cancelled", "conflict", "busy", "unknown_version", "damaged"};
 
 enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
 

@@ -65,8 +65,8 @@ static const struct {
   {CHARGE_NEVER,
    "Conversation:save Regex:matches RegexSet:add RegexSet:apply RegexSet:begin RegexSet:count Root:close Root:read "
    "core.regex.compile core.regex.set core.root core.sandbox.box_of core.sandbox.enter core.sandbox.limit "
-   "core.sandbox.new core.vocab.build core.vocab.describe core.vocab.home core.vocab.verify ebb.list_folder ebb.load "
-   "ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
+   "core.sandbox.new core.sandbox.set_hint core.vocab.build core.vocab.describe core.vocab.home core.vocab.verify "
+   "ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
 };
 
 /* Is the word one of the names? */

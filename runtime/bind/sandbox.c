@@ -21,12 +21,11 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
-#define LIMITS_HINT "limits = { deadline, fuel, memory }, or --deadline, --fuel and --memory, allow more"
-
 /* Their addresses are keys of the sandbox's registry: the library's entries, its globals
    and modules; and {function = place, function, function ...} of the script's functions
    that may leave, which `inside` fills. */
 static const char ENTRIES, GLOBALS, MODULES, FUNCTIONS;
+static const char HINT;      /* key of the program's registry */
 
 /* ---- within: the library ---- */
 
@@ -197,6 +196,21 @@ static int run_entry(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
+/* How limits are raised, in the words of whoever runs the library; NULL: nothing is said. */
+static const char *push_hint(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &HINT);
+  const char *hint = lua_tostring(L, -1);
+  return hint != NULL && hint[0] != '\0' ? hint : NULL;
+}
+
+/* set_hint(text) */
+static int l_set_hint(lua_State *L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &HINT);
+  return 0;
+}
+
 static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
   char text[96];
   if (!sandbox_reached_memory(sandbox->sandbox)) {
@@ -204,7 +218,7 @@ static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
     return lua_error(L);
   }
   sandbox_describe_memory(sandbox->sandbox, text, sizeof text);
-  return bind_raise(L, "limit", LIMITS_HINT, "stopped: %s", text);
+  return bind_raise(L, "limit", push_hint(L), "stopped: %s", text);
 }
 
 static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end) {
@@ -212,7 +226,7 @@ static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end)
   switch (end) {
     case SANDBOX_MEMORY_OUT: return raise_memory(L, sandbox);
     case SANDBOX_FUEL_OUT:
-    case SANDBOX_DEADLINE_OVER: return bind_raise(L, "limit", LIMITS_HINT, "%s", message);
+    case SANDBOX_DEADLINE_OVER: return bind_raise(L, "limit", push_hint(L), "%s", message);
     case SANDBOX_CANCELLED: return bind_raise(L, "cancelled", NULL, "%s", message);
     default: return bind_raise(L, sandbox_code(sandbox->sandbox), NULL, "%s", message);
   }
@@ -336,6 +350,7 @@ static int l_box_of(lua_State *L) {
 void bind_open_sandbox(lua_State *L) {
   static const BindMethod functions[] = {
     {"new", l_new, "host"}, {"limit", l_limit, "box fuel microseconds memory"},
+    {"set_hint", l_set_hint, "text"},
     {"enter", l_enter, "box entry ..."}, {"box_of", l_box_of, "proxy"}, {NULL, NULL, NULL},
   };
   bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);

@@ -288,7 +288,7 @@ static Status load_body(Loader *loader) {
   return loader->json.status;
 }
 
-static const char *const OVER_FILE_CAP = "a file within the cap (--max-file raises it)";
+static const char *const OVER_FILE_CAP = "a file within the cap (256 MiB unless set)";
 
 static bool within_file_cap(Loader *loader, const DocumentLimits *limits) {
   if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return true;

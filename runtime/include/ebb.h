@@ -82,7 +82,7 @@ typedef enum ebb_status {
   EBB_MEMORY,          /* an allocation failed, or a memory limit was reached */
   EBB_ARGUMENT,        /* a value that is not allowed, or none where one is needed */
   EBB_UNKNOWN_NAME,    /* no such policy, option, encoding, model, operation ... */
-  EBB_RANGE,           /* no such position, batch or message */
+  EBB_OUT_OF_RANGE,    /* no such position, batch or message */
   EBB_LIMIT,           /* over a cap: bytes, depth, sums */
   EBB_SYNTAX,          /* not JSON; a script that is not Lua */
   EBB_ENCODING,        /* not UTF-8 */
@@ -102,10 +102,12 @@ typedef enum ebb_status {
   EBB_CONFLICT,        /* the chat was changed while a task worked on its copy */
   EBB_BUSY,            /* the runtime is at work: called from one of its callbacks */
   EBB_UNKNOWN_VERSION, /* a config, or a saved chat, of a version that this library does not know */
-  EBB_DAMAGED          /* a saved chat that contradicts itself */
+  EBB_DAMAGED,         /* a saved chat that contradicts itself */
+  EBB_RANGE = EBB_OUT_OF_RANGE         /* its first name */
 } ebb_status;
 
-/* "ok", "memory", "cannot_fit" ...; "unknown" for what is none. Static. */
+/* The constant's name without EBB_, in small letters: "ok", "out_of_range"; "unknown"
+   for what is none. The codes of errors in scripts are the same words. Static. */
 EBB_API const char *ebb_status_name(ebb_status status);
 
 typedef struct ebb_runtime ebb_runtime;
@@ -171,7 +173,8 @@ typedef struct ebb_config {
      from another thread ends it sooner. */
   int deterministic;
   size_t memory_limit;       /* bytes that the runtime may hold in all; 0: no limit */
-  size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB */
+  size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB. No string or part of a table in it is larger
+                                than 4 MiB, whatever is set here: EBB_MEMORY for scripts that need one */
   size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit */
   uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
   uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000, with which a table that is no
@@ -259,7 +262,9 @@ EBB_API ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork);
 EBB_API void       ebb_chat_free(ebb_chat *chat);
 
 /* Appends a message, or a list of them: all or none. The chat keeps their bytes:
-   unknown fields survive. */
+   unknown fields survive. A message has at most 16 MiB of JSON (EBB_LIMIT). Of a text
+   beyond 4 MiB (see script_memory) scripts and policies can ask all but the text
+   itself: role, tokens, marks; they can keep and drop the message. */
 EBB_API ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size);
 
 /* Operations in their JSON form, one or a list, all or none:
@@ -267,11 +272,13 @@ EBB_API ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size
    rolled back. *results (may be NULL): [{"operation", "affectedBatchIndex"}]. */
 EBB_API ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results);
 
-/* Makes a batch current, in its latest state; later ones stay reachable. EBB_RANGE. */
+/* Makes a batch current, in its latest state; later ones stay reachable.
+   EBB_OUT_OF_RANGE. */
 EBB_API ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch);
 /* Names the present state; a name used again moves. */
 EBB_API ebb_status ebb_chat_checkpoint(ebb_chat *chat, const char *name);
-/* Marks, outside the batches; "pinned" is kept by every policy. EBB_RANGE. */
+/* Marks, outside the batches; "pinned" is kept by every policy.
+   EBB_OUT_OF_RANGE. */
 EBB_API ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *name);
 EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name);
 

@@ -163,6 +163,12 @@ static int note_converted(lua_State *L) {
   return 0;
 }
 
+/* Bytes of the place that Lua names for code without debug information, libebb's own. */
+static size_t nowhere(const char *message) {
+  static const char place[] = "?:-1: ";
+  return strncmp(message, place, sizeof place - 1) == 0 ? sizeof place - 1 : 0;
+}
+
 /* Only texts and tables of our kind are shown: to ask the value itself for a
    text would run the script's code. */
 static void note_value(Sandbox *sandbox, lua_State *L) {
@@ -172,7 +178,8 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
     guard_note_text(sandbox, SANDBOX_ERROR, NULL, "");
     size_t size;
     const char *message = lua_tolstring(L, -1, &size);
-    utf8_copy(sandbox->message, sizeof sandbox->message, message, size);
+    size_t place = nowhere(message);
+    utf8_copy(sandbox->message, sizeof sandbox->message, message + place, size - place);
     return;
   }
   snprintf(text, sizeof text, "(error object is a %s value)", lua_typename(L, kind));
@@ -189,7 +196,7 @@ void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   } else if (sandbox->refused_growth) {
     snprintf(text, size, "a table needs more keys than its deadline allows");
   } else if (sandbox->refused_size > sandbox->block_limit) {
-    snprintf(text, size, "it needs %zu bytes in one block; %zu are allowed", sandbox->refused_size,
+    snprintf(text, size, "it needs a string or table of %zu bytes; %zu are allowed", sandbox->refused_size,
              sandbox->block_limit);
   } else {
     snprintf(text, size, "it needs more memory than the %zu KiB that are allowed", sandbox->memory_limit >> 10);

@@ -1,6 +1,8 @@
 /*
 ** The C API as hosts use it: chats, policies, errors, limits.
 */
+#include <ctype.h>
+
 #include "api_kit.h"
 
 static void chats_keep_what_is_appended(void **state) {
@@ -332,8 +334,116 @@ static void what_scripts_see_is_what_hosts_see(void **state) {
   host_close(&host, runtime);
 }
 
+/* A status is called as its constant is, in small letters. */
+static void statuses_are_named_alike(void **state) {
+  (void)state;
+#define NAMED(name) {EBB_##name, #name}
+  static const struct {
+    ebb_status status;
+    const char *name;
+  } cases[] = {
+    NAMED(OK), NAMED(MORE), NAMED(NONE), NAMED(MEMORY), NAMED(ARGUMENT), NAMED(UNKNOWN_NAME), NAMED(OUT_OF_RANGE),
+    NAMED(LIMIT), NAMED(SYNTAX), NAMED(ENCODING), NAMED(SHAPE), NAMED(ROLE), NAMED(DUPLICATE), NAMED(ABSENT), NAMED(IO),
+    NAMED(CANNOT_FIT), NAMED(OVER_BUDGET), NAMED(POLICY), NAMED(SCRIPT), NAMED(MODEL), NAMED(FUEL), NAMED(DEADLINE),
+    NAMED(CANCELLED), NAMED(CONFLICT), NAMED(BUSY), NAMED(UNKNOWN_VERSION), NAMED(DAMAGED)};
+#undef NAMED
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *name = ebb_status_name(cases[i].status);
+    assert_int_equal(cases[i].status, i);
+    assert_int_equal(strlen(name), strlen(cases[i].name));
+    for (size_t k = 0; name[k] != '\0'; k++) assert_int_equal(name[k], tolower(cases[i].name[k]));
+  }
+  assert_int_equal(EBB_RANGE, EBB_OUT_OF_RANGE);
+  assert_string_equal(ebb_status_name((ebb_status)99), "unknown");
+}
+
+/* What went wrong is said in the words of ebb.h: no Lua, no options of the command, no places within the library. */
+static void errors_speak_the_hosts_words(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat, *other;
+  static const char start[] = "{\"role\":\"user\",\"content\":\"";
+  char *large = malloc((17 << 20) + 100);
+  assert_non_null(large);
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 4);
+  must(ebb_window_open(chat, "open", NULL, 0));
+  must(ebb_window_open(chat, "closed", NULL, 0));
+  must(ebb_window_close(chat, "closed", NULL));
+  memset(large, 'x', (17 << 20) + 100);
+  memcpy(large, start, sizeof start - 1);
+  memcpy(large + (17 << 20), "\"}", 3);
+  for (int i = 0; i < 12; i++) {
+    ebb_status status = EBB_OK;
+    const char *says = "";
+    switch (i) {
+      case 0: status = trim(chat, NULL, "", NULL), says = "\"budget\""; break;
+      case 1: status = ebb_chat_new(runtime, "{\"model\":\"nonsense-9\"}", 22, &other), says = "\"encoding\""; break;
+      case 2: status = ebb_chat_new(runtime, "{\"encoding\":\"qwv\"}", 18, &other), says = "no encoding"; break;
+      case 3: status = ebb_window_open(chat, "open", NULL, 0), says = "ebb_window_update"; break;
+      case 4: status = ebb_window_update(chat, "closed", "{}", 2), says = "ebb_window_open"; break;
+      case 5: status = trim(chat, "zzzzzzzz", "", NULL), says = "ebb_policy_load"; break;
+      case 6: status = load_policy(runtime, "f", "return { filter = function() end }"), says = "no trim"; break;
+      case 7: status = append(chat, large), says = "16 MiB"; break;
+      case 8: status = trim(chat, "summarize", "{\"budget\":90}", NULL), says = "ebb_task_trim"; break;
+      case 9: status = ebb_chat_rollback(chat, 99), says = "batch 99"; break;
+      case 10: status = trim(chat, NULL, "{\"budget\":-1}", NULL), says = "budget"; break;
+      case 11: status = ebb_chat_apply(chat, "{\"operation\":\"trunc\"}", 21, NULL), says = "trunc"; break;
+    }
+    const char *message = ebb_last_error(runtime)->message;
+    static const char *const foreign[] = {"chat:", " --", "(--", "`ebb ", "window:", "?:-1", "limits ="};
+    if (status == EBB_OK || strstr(message, says) == NULL) fail_msg("%d: %s", i, message);
+    for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++) {
+      if (strstr(message, foreign[k]) != NULL) fail_msg("%d: %s", i, message);
+    }
+  }
+  free(large);
+  host_close(&host, runtime);
+}
+
+/* A message may be larger than what a script holds: it is kept, counted, dropped, and its text refused. */
+static void texts_beyond_a_scripts_strings_are_refused_to_it(void **state) {
+  (void)state;
+  static const char start[] = "{\"role\":\"user\",\"content\":\"";
+  static const struct {
+    const char *source, *says;
+  } cases[] = {
+    {"local chat = ... return chat[1].role .. ' ' .. #chat", "\"user 2\""},
+    {"local chat = ... return chat[1].tokens > 1000000", "true"},
+    {"local chat = ... return #chat[1].text", "bytes; 4194304 are allowed"},
+    {"local chat = ... chat:truncate { keep_last = 1 } return #chat", "1"}};
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  size_t size = 5 << 20;
+  char *large = malloc(size + 1);
+  assert_non_null(large);
+  memset(large, 'x', size);
+  memcpy(large, start, sizeof start - 1);
+  memcpy(large + size - 2, "\"}", 3);
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, "{\"encoding\":\"bytes4\"}", 21, &chat));
+  must(append(chat, large));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"short\"}"));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ebb_task *task;
+    ebb_event event = {.size = sizeof event};
+    must(ebb_task_script(chat, "script", cases[i].source, strlen(cases[i].source), NULL, 0, &task));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+    must(ebb_next_event(runtime, &event));
+    if (strstr(event.json.bytes, cases[i].says) == NULL) fail_msg("%s: %s", cases[i].source, event.json.bytes);
+    ebb_task_free(task);
+  }
+  free(large);
+  host_close(&host, runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(statuses_are_named_alike), cmocka_unit_test(errors_speak_the_hosts_words),
+    cmocka_unit_test(texts_beyond_a_scripts_strings_are_refused_to_it),
     cmocka_unit_test(chats_keep_what_is_appended), cmocka_unit_test(what_is_wrong_is_refused_and_named),
     cmocka_unit_test(edits_make_batches), cmocka_unit_test(policies_trim),
     cmocka_unit_test(loaded_policies_are_swapped_when_they_are_good), cmocka_unit_test(bad_policies_change_nothing),

@@ -452,7 +452,7 @@ describe("summarize", function()
     { "an answer without a text", function() return { choices = {} } end,                           "no text" },
     { "one that is not smaller",  function() return "x" end,                                        "not smaller",
       "u900" },
-    { "no model at all",          nil,                                                              "--model-command" },
+    { "no model at all",          nil,                                                       "model = function" },
   }
   for _, row in ipairs(refused) do
     it("refuses " .. row[1] .. ", and nothing has changed", function()

@@ -5,6 +5,8 @@
 -- globals of its own (runtime/api/library.c), which no script sees. What comes
 -- from outside (policies, scripts) is compiled here into globals of its own.
 
+local hints = require "ebb.api.hints"   -- first: others take its words when they are loaded
+
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -130,7 +132,7 @@ local function find(name)
   if name:find "%.lua$" then return policies.find(name) end
   local known = suggest.names(loaded)
   table.move(policies.names, 1, #policies.names, #known + 1, known)
-  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known))
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known) or hints.policies)
 end
 
 --- { "name", { name = "other", option = value } } as chat:trim takes it.

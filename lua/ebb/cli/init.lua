@@ -4,6 +4,8 @@
 -- reading skipped or mended something; 4 cannot fit; 5 a script failed, or left too
 -- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
 
+require "ebb.cli.hints"   -- first: others take its words when they are loaded
+
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
 local suggest = require "ebb.support.suggest"

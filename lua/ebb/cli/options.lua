@@ -183,11 +183,15 @@ function options.warn(path, warnings, quiet)
   return lenient
 end
 
---- A role that nobody knows can be given a meaning; nothing else that is refused has such a way out.
+--- Options that let more be read, by the code of what was refused.
+local WAYS_OUT = {
+  role = "--role-map old=new reads messages of one role as of another",
+  limit = "--max-message and --max-file raise the caps",
+}
+
 local function check_loaded(chat, message, code)
-  if not chat and code == "role" then
-    failure.raise(failure.REFUSED, message, "--role-map old=new reads messages of one role as of another")
-  end
+  local hint = not chat and WAYS_OUT[code]
+  if hint then failure.raise(failure.REFUSED, message, hint) end
   return failure.check(chat, message, code)
 end
 

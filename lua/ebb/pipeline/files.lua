@@ -5,6 +5,7 @@
 -- What a pipeline gets is in snake_case; this is the one place that translates.
 
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local json_places = require "ebb.support.json_places"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
@@ -192,7 +193,7 @@ local function place_assets(source, value, path)
   local climbs = value:find "^/" or ("/" .. value .. "/"):find("/../", 1, true) or value:find("\0", 1, true)
   if climbs then
     fail(source, ("expected a folder beneath the agent's own (%s), got %s"):format(base, shown(value)), path,
-      "another one is named by whoever runs it: --asset-root, or asset_root = ...", "forbidden")
+      "another one is named by whoever runs it: " .. hints.asset_root, "forbidden")
   end
   return value, base
 end

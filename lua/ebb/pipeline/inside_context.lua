@@ -10,6 +10,7 @@
 -- that somebody should hear of.
 
 local blame = require "ebb.support.blame"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local values = require "ebb.support.values"
 
@@ -25,7 +26,7 @@ local function methods_of(calls)
   end
   function methods.history_chat()
     refuse("argument", "context:history_chat gives a conversation, which cannot enter a sandbox",
-      "context:history() gives its messages; a processor of your own may be trusted (--trusted)")
+      "context:history() gives its messages; " .. hints.trusted_processor)
   end
   return methods
 end

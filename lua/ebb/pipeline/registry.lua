@@ -4,6 +4,7 @@
 -- first registered. Registering an id again replaces it in its place. Core
 -- processors can be disabled, not removed.
 
+local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local settings = require "ebb.pipeline.settings"
@@ -92,7 +93,7 @@ function Registry:entry(id)
   if entry then return entry end
   return refuse("unknown_name", ("there is no processor '%s'"):format(tostring(id)),
     suggest.nearest(tostring(id), suggest.names(self.entries)) and suggest.hint(id, suggest.names(self.entries))
-      or "`ebb processors` lists them")
+      or hints.processors)
 end
 
 ---@param id string

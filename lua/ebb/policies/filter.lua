@@ -15,6 +15,7 @@
 
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local sandbox_file = require "ebb.support.sandbox_file"
@@ -48,7 +49,7 @@ end
 
 local KIND = {
   noun = "filter", verb = "filter", hint = "return function(message, options) ... end",
-  other = { noun = "policy", verb = "trim", hint = "run it with chat:trim or `ebb trim --policy`" },
+  other = { noun = "policy", verb = "trim", hint = hints.policy },
 }
 
 local function made_of(value, name)

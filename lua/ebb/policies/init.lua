@@ -13,6 +13,7 @@
 -- and options checked, before anything runs. Files and texts are loaded into sandboxes
 -- of their own, unless they are trusted; a function is as trusted as who gave it.
 
+local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local sandbox_file = require "ebb.support.sandbox_file"
@@ -63,7 +64,7 @@ end
 
 local KIND = {
   noun = "policy", verb = "trim", hint = "return { name = ..., trim = function(draft, budget, options) ... end }",
-  other = { noun = "filter", verb = "filter", hint = "run it with chat:filter or `ebb filter`" },
+  other = { noun = "filter", verb = "filter", hint = hints.filter },
 }
 
 local TEXT = script_file.source_name("", KIND)
@@ -87,7 +88,7 @@ local function from_name(name, loading)
   if path then return from_file(path, loading) end
   local hint = suggest.nearest(name, policies.names)
   return refuse("unknown_name", ("unknown policy '%s'"):format(name),
-    hint and ("did you mean '%s'?"):format(hint) or "`ebb policies` lists them; a file needs a / or .lua in its name")
+    hint and ("did you mean '%s'?"):format(hint) or hints.policies)
 end
 
 --- One policy, without options.

@@ -10,6 +10,7 @@
 -- Messages that a guard holds are not summarized; they stay where they are.
 
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 
@@ -180,7 +181,7 @@ function summary.run(draft, first, last, given, model)
   if #plan.units == 0 then return false, "nothing to summarize: all of it is guarded" end
   if #plan.lines == 0 then return false, "nothing to summarize: it is a summary already" end
   if not model then
-    return false, "there is no model to ask: chat:trim { model = function }, or --model-command", "model"
+    return false, "there is no model to ask: " .. hints.model, "model"
   end
 
   local text, why = ask(model, request_of(plan, values))

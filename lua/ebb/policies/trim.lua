@@ -11,6 +11,7 @@
 
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local memory = require "ebb.policies.memory"
 local models = require "ebb.models"
 local options = require "ebb.support.options"
@@ -48,7 +49,7 @@ end
 local function default_budget(chat, named)
   local model = named or models.of(chat)
   if not model then
-    refuse("argument", "trim needs a budget: the conversation has no model", "chat:trim { budget = 8000 }")
+    refuse("argument", "trim needs a budget: the conversation has no model", hints.budget)
   end
   return model.window - model.output
 end

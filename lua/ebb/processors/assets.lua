@@ -9,6 +9,7 @@
 -- a data URI}, and mime and name if it knows better.
 
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local media = require "ebb.support.media"
 local refuse = require "ebb.support.refuse"
 
@@ -139,7 +140,7 @@ local function find(context, attachment, cap)
   if root then return from_file(root, folder, path, cap) end
   local found, why, code = from_host(context, attachment, cap)
   if not found and code == "absent" then
-    why = "no folder for attachments is set (assetRoot of the agent, or --asset-root)"
+    why = ("no folder for attachments is set (assetRoot of the agent, or %s)"):format(hints.asset_root)
   end
   return found, why, code
 end

@@ -350,7 +350,7 @@ limiter.processor = {
       label = "Tokens of the whole request; default: the model's window less its output" },
     { key = "reserve", type = "number", default = 0, label = "Tokens of the budget to leave free" },
     { key = "policy", type = "text", default = "keep_recent",
-      label = "The policy that trims, as for `ebb trim`; several with ; between" },
+      label = "The policy that trims, as for a trim; several with ; between" },
     { key = "guards", type = "boolean", default = true,
       label = "Keep system and pinned messages, pending calls and the last user message" },
     { key = "when_full", type = "select", default = "refuse", options = { "refuse", "drop_history" },

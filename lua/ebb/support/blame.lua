@@ -31,11 +31,16 @@ function blame.text(problem)
   return ok and json or tostring(problem)
 end
 
+--- Without the place that Lua names for code that has no debug information (libebb's own).
+local function placed(text)
+  return (text:gsub("^%?:%-1: ", "", 1))
+end
+
 local function describe(problem, source)
   if core.is_error(problem) then
     return { message = place(source) .. tostring(problem), code = problem.code }
   end
-  local text = type(problem) == "string" and core.utf8(problem) or "error value: " .. blame.text(problem)
+  local text = type(problem) == "string" and placed(core.utf8(problem)) or "error value: " .. blame.text(problem)
   if text:find "^[^\n]-:%d+: " then return { message = text } end
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end

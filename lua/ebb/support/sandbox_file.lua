@@ -92,7 +92,8 @@ local LIBRARY = {
   ["ebb.support.sandbox_file"] = "ebb.support.inside_file",
   ["ebb.pipeline.inside_context"] = "ebb.pipeline.inside_context",
 }
-for name in ("core blame inside log options refuse script_face script_file script_path suggest values"):gmatch "%S+" do
+local SUPPORT = "core blame hints inside log options refuse script_face script_file script_path suggest values"
+for name in SUPPORT:gmatch "%S+" do
   LIBRARY["ebb.support." .. name] = "ebb.support." .. name
 end
 

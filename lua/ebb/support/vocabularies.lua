@@ -8,6 +8,7 @@
 --     share/ebb/vocab                    beside the command or the module, or above it: what make installed
 
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 
@@ -96,9 +97,9 @@ local function hint_for(encoding)
   for i, image in ipairs(vocabularies.list()) do
     names[i] = image.name
   end
-  if #names == 0 then return "no vocabulary is installed; `ebb vocab import FILE` adds one" end
+  if #names == 0 then return "no vocabulary is installed; " .. hints.vocabularies end
   return suggest.hint(encoding, names)
-    or ("there are %s; `ebb vocab import FILE` adds one"):format(table.concat(names, ", "))
+    or ("there are %s; %s"):format(table.concat(names, ", "), hints.vocabularies)
 end
 
 --- The tokenizer of an image that `find` has found; raises why it cannot be used.
@@ -106,7 +107,7 @@ end
 ---@return ebb.Tokenizer
 function vocabularies.open(path)
   local tokenizer, message, code = core.tokenizer(path)
-  return tokenizer or refuse(code, message, "`ebb vocab verify` says more; importing it again replaces it")
+  return tokenizer or refuse(code, message, hints.vocabulary)
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.

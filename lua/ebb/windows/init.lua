@@ -8,6 +8,7 @@
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local events = require "ebb.windows.events"
+local hints = require "ebb.support.hints"
 local option_check = require "ebb.support.options"
 local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
@@ -195,7 +196,7 @@ function Window.update(window, fields)
   local chat, id = rawget(window, "chat"), rawget(window, "name")
   local state = state_of(chat, id)
   if state.closed then
-    refuse("closed", ("window '%s' is closed"):format(id), "chat:open_window { id = ... } opens it anew")
+    refuse("closed", ("window '%s' is closed"):format(id), hints.window_closed)
   end
   if fields ~= nil then
     option_check.names(expect(fields, "table", "update"), UPDATES, "update")
@@ -266,7 +267,7 @@ function windows.open(chat, given)
   if given.item ~= nil then expect(given.item, "boolean", "item") end
   local before = core.window.get(chat, id)
   if before and not before.closed then
-    refuse("exists", ("there is a window '%s'"):format(id), "chat:window(id):update { ... }")
+    refuse("exists", ("there is a window '%s'"):format(id), hints.window_exists)
   end
   local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, given)
   local window = handle(chat, id)   -- nothing may fail once it is open

@@ -1,0 +1,20 @@
+--- What to do instead, in the words of the command line.
+
+local hints = require "ebb.support.hints"
+
+hints.set {
+  budget = "--budget 8000, or --model",
+  policies = "`ebb policies` lists them; a file needs a / or .lua in its name",
+  policy = "run it with `ebb trim --policy`, in Lua chat:trim",
+  filter = "run it with `ebb filter`, in Lua chat:filter",
+  model = "--model-command, in Lua chat:trim { model = function }",
+  models = "`ebb models` lists them; or give a budget and an encoding (--budget, --encoding)",
+  processors = "`ebb processors` lists them",
+  asset_root = "--asset-root, in Lua asset_root = ...",
+  trusted_processor = "a processor of your own may be trusted (--trusted)",
+  vocabularies = "`ebb vocab import FILE` adds one",
+  vocabulary = "`ebb vocab verify` says more; importing it again replaces it",
+  limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",
+}
+
+return hints

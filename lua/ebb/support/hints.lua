@@ -1,0 +1,35 @@
+--- What to do instead, in the words of whoever is asked: the module's own stand here, and
+--- the command (cli/hints.lua) and libebb (api/hints.lua) put theirs in their place.
+
+local core = require "ebb.support.core"
+
+local hints = {
+  budget = "chat:trim { budget = 8000 }",
+  policies = "ebb.policies lists them; a file needs a / or .lua in its name",
+  policy = "run it with chat:trim",
+  filter = "run it with chat:filter",
+  model = "chat:trim { model = function }",
+  models = "ebb.models lists them; or give a budget and an encoding",
+  processors = "pipeline:processors() lists them",
+  asset_root = "asset_root = ...",
+  trusted_processor = "a processor of your own may be trusted (trusted = true)",
+  vocabularies = "the command ebb adds one: vocab import FILE",
+  vocabulary = "the command ebb says more: vocab verify; importing it again replaces it",
+  window_exists = "chat:window(id):update { ... }",
+  window_closed = "chat:open_window { id = ... } opens it anew",
+  limits = "limits = { deadline, fuel, memory } allow more",
+}
+
+--- Puts other words in the place of these, or takes them away (false).
+---@param words table<string, string|false>
+function hints.set(words)
+  for name, text in pairs(words) do
+    assert(hints[name] ~= nil, name)
+    hints[name] = text
+  end
+  if core.sandbox then core.sandbox.set_hint(hints.limits or "") end
+end
+
+hints.set {}
+
+return hints
