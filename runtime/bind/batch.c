@@ -101,12 +101,18 @@ static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *b
   return handle;
 }
 
+/* A list in JSON too when it is empty. */
+static void push_list(lua_State *L) {
+  lua_newtable(L);
+  bind_set_json_mark(L, 1);
+}
+
 /* Pushes added and replaced; the batches stand at 4 and 5. A removed and an
    added message of one origin are one that was replaced. */
 static void push_added(lua_State *L, const Store *store, DiffHandle *handle) {
   lua_Integer added = 0, replaced = 0;
-  lua_newtable(L);
-  lua_newtable(L);
+  push_list(L);
+  push_list(L);
   for (uint32_t i = 0; i < handle->diff.added_count; i++) {
     DiffEntry entry = handle->diff.added[i];
     const uint64_t *old = map_find(&handle->origins, store_origin(store, entry.id));
@@ -128,7 +134,7 @@ static void push_added(lua_State *L, const Store *store, DiffHandle *handle) {
 
 static void push_removed(lua_State *L, const DiffHandle *handle) {
   lua_Integer removed = 0;
-  lua_newtable(L);
+  push_list(L);
   for (uint32_t i = 0; i < handle->diff.removed_count; i++) {
     if (handle->replaced[i / 64] >> (i % 64) & 1) continue;
     bind_push_message(L, 4, handle->diff.removed[i].id, handle->diff.removed[i].index);

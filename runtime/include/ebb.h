@@ -439,8 +439,9 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task);
 /* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy
    and the JSON arguments (may be nothing) as values. request(value) asks the host
-   and waits; what the script returns is the event's JSON. `name` is how errors
-   call it. */
+   and waits; what the script returns is the event's JSON: plain values, messages (their
+   JSON), chats, batches and selections (lists of messages), units, diffs, ledgers,
+   windows. `name` is how errors call it. */
 EBB_API ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size,
                                    const char *arguments, size_t arguments_size, ebb_task **task);
 /* Ends it, whatever it does, without a trace and without an event. NULL is allowed. */

@@ -83,6 +83,46 @@ static void policies_have_it(void **state) {
   host_close(&inn.host, runtime);
 }
 
+static void what_scripts_hold_has_a_json_form(void **state) {
+  (void)state;
+  Inn inn;
+  open_inn(&inn);
+  ebb_runtime *runtime = inn.runtime;
+#define SHORT "local chat = ... chat:truncate { keep_last = 0 } chat:append {\n" \
+  "{ role = 'user', content = 'a' }, { role = 'assistant', content = 'b' } }\n"
+  static const struct {
+    const char *source, *result;
+  } cases[] = {
+    {SHORT "return chat[1]", "{\"role\":\"user\",\"content\":\"a\"}"},
+    {SHORT "return { first = chat[1], n = 1 }", "{\"first\":{\"role\":\"user\",\"content\":\"a\"},\"n\":1}"},
+    {SHORT "return chat:recent('user', 2)", "[{\"role\":\"user\",\"content\":\"a\"}]"},
+    {SHORT "return #chat:where { role = 'tool' }", "0"},
+    {SHORT "return chat:where { role = 'tool' }", "[]"},
+    {SHORT "return chat", "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]"},
+    {SHORT "return chat:batch(chat:stats().current_batch_index)",
+     "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]"},
+    {SHORT "local before = chat:stats().current_batch_index chat:truncate { keep_first = 1 }\n"
+           "return chat:diff(before, before + 1)",
+     "{\"added\":[],\"removed\":[{\"role\":\"assistant\",\"content\":\"b\"}],\"replaced\":[]}"},
+    {SHORT "local unit = chat[1].unit return { unit.tokens > 0, unit }",
+     "\"first\":0,\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]"},
+    {SHORT "return chat:open_window { id = 'w', description = 'd' }", "\"description\":\"d\",\"hidden\":false,\"id\":\"w\""},
+    {SHORT "return { chat:draft() }", "[[{\"role\":\"user\""},
+    {SHORT "chat:trim { budget = 10 } return chat:ledger(chat:stats().current_batch_index)", "[{\"action\":\"dropped\""},
+    {"return print", "a function has no JSON form"},
+    {"local chat = ... return { chat[1], print }", "a function has no JSON form"},
+    {"local chat, t = ... t = { chat[1] } t[2] = t return t", "levels"},
+    {SHORT "return request(chat[1]) == nil", "{\"role\":\"user\",\"content\":\"a\"}"},
+  };
+#undef SHORT
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *result = run_script(&inn, cases[i].source);
+    if (strstr(result, cases[i].result) == NULL) fail_msg("%s: %s", cases[i].source, result);
+    must(ebb_chat_rollback(inn.chat, 0));
+  }
+  host_close(&inn.host, runtime);
+}
+
 static void dates_are_by_the_hosts_clock(void **state) {
   (void)state;
   Inn inn;
@@ -102,6 +142,7 @@ int main(void) {
     cmocka_unit_test(scripts_have_json_and_null),
     cmocka_unit_test(scripts_change_it_for_themselves_only),
     cmocka_unit_test(policies_have_it),
+    cmocka_unit_test(what_scripts_hold_has_a_json_form),
     cmocka_unit_test(dates_are_by_the_hosts_clock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 --- Functions of the host's among the globals of scripts.
 
 local core = require "ebb.support.core"
+local form = require "ebb.api.form"
 local refuse = require "ebb.support.refuse"
 
 local functions = {}
@@ -76,7 +77,7 @@ end
 ---@param call fun(arguments: string): string
 function functions.register_json(name, call)
   functions.register(name, function(...)
-    local text = call(json.encode(as_list(...)))
+    local text = call(form.encode(as_list(...)))
     if text == "" then return nil end
     local value, message, code = json.decode(text)
     if message then refuse(code, ("%s: what the host answered: %s"):format(name, message)) end

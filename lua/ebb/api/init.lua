@@ -10,6 +10,7 @@ local hints = require "ebb.api.hints"   -- first: others take its words when the
 local blame = require "ebb.support.blame"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
+local form = require "ebb.api.form"
 local functions = require "ebb.api.functions"
 local given_json = require "ebb.api.given"
 local options = require "ebb.support.options"
@@ -215,7 +216,7 @@ end
 ---@param ask fun(text: string): string
 function api.requester(ask)
   return function(value)
-    return (json.decode(ask(json.encode(value))))
+    return (json.decode(ask(form.encode(value))))
   end
 end
 
@@ -251,7 +252,7 @@ function api.task_script(chat, name, source, arguments)
   return function()
     local ok, result = xpcall(chunk, handler, chat, value)
     if not ok then error(result, 0) end
-    return json.encode(result == nil and json.null or result)
+    return form.encode(result == nil and json.null or result)
   end
 end
 

@@ -110,12 +110,19 @@ local SHOWN = {
   "version", "summary",
 }
 
+--- What JSON shows of a window.
+---@param window ebb.Window
+---@return table
+function windows.fields(window)
+  local fields = {}
+  for _, name in ipairs(SHOWN) do fields[name] = window[name] end
+  return fields
+end
+
 function windows.windows(_, _, chat)
   local list = json.array {}
   for i, window in ipairs(chat:windows()) do
-    local entry = {}
-    for _, name in ipairs(SHOWN) do entry[name] = window[name] end
-    list[i] = entry
+    list[i] = windows.fields(window)
   end
   return json.encode(list)
 end
