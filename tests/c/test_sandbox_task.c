@@ -77,9 +77,15 @@ static void slices_pass_through_all_that_nests(void **state) {
   }
 }
 
+/* A clock that goes on by 50 microseconds whenever it is read. */
+static int64_t read_ticks(void *user) { return *(int64_t *)user += 50; }
+
 static void a_slice_of_time_ends(void **state) {
   (void)state;
-  Sandbox *sandbox = new_sandbox();
+  int64_t ticks = 0;
+  SandboxConfig config = {.seed = 7, .now = read_ticks, .user = &ticks};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
   SandboxLimits limits = {0, 300000};
   Task *task = start_task(sandbox, "coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)()",
     &limits);

@@ -180,10 +180,10 @@ describe("the command", function()
 
   for where, loop in pairs(LOOPS) do
     it("ends with 130 when interrupted " .. where, function()
-      file("loop.lua", loop)
-      local line = "timeout -s KILL 20 %s run %s >%s 2>&1 & sleep 0.3; kill -INT $!; wait $!"
+      file("loop.lua", "io.stderr:write 'begun' " .. loop)
+      local line = "timeout -s KILL 60 %s run %s 2>%s & until [ -s %s ]; do sleep 0.01; done; kill -INT $!; wait $!"
 
-      local _, _, status = os.execute(line:format(EBB, path_of "loop.lua", path_of ".err"))
+      local _, _, status = os.execute(line:format(EBB, path_of "loop.lua", path_of "begun", path_of "begun"))
 
       assert.equal(130, status)
     end)

@@ -151,11 +151,12 @@ describe("the command's policies", function()
     end
 
     it("end it when its time is over, with all that it started", function()
-      local marker = path_of "late"
-      local script = file("slow.sh", ("(sleep 0.6; touch %s) & sleep 30"):format(marker))
-      contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 0.2")))
-      os.execute "sleep 0.7"
-      assert.is_nil(command.read(marker))
+      local script = file("slow.sh", ("sleep 300 & echo $! >%s; sleep 300"):format(path_of "child"))
+      contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 0.5")))
+      local child = command.read(path_of "child"):match "%d+"
+      local wait = "for try in $(seq 500); do grep -q '^State:.[^Z]' /proc/%s/status 2>/dev/null || exit 0; "
+        .. "sleep 0.01; done; "
+      assert.truthy(os.execute(wait:format(child) .. "exit 1"))
     end)
 
     it("are told when there is none, or how long is no number", function()

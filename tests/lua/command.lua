@@ -4,6 +4,7 @@
 -- Each test has a folder of its own, `command.folder`.
 
 local assert = require "luassert"
+local cpu_time = dofile "tests/lua/cpu_time.lua"
 
 local command = {
   EBB = os.getenv "EBB" or "build/ebb",
@@ -33,14 +34,24 @@ function command.file(name, text)
   return write(command.path_of(name), text)
 end
 
+local function line_of(words, input, output)
+  return ("%s %s <%s >%s 2>%s"):format(command.EBB, words, input or "/dev/null", output, command.path_of ".err")
+end
+
 ---@param words string     as typed
 ---@param input? string    a file for standard input
 ---@param output? string   instead of a file that is read back
 function command.ebb(words, input, output)
-  local out, err = command.path_of ".out", command.path_of ".err"
-  local line = ("%s %s <%s >%s 2>%s"):format(command.EBB, words, input or "/dev/null", output or out, err)
-  local _, _, status = os.execute(line)
-  return { status = status, out = not output and command.read(out), err = command.read(err) }
+  local out = command.path_of ".out"
+  local _, _, status = os.execute(line_of(words, input, output or out))
+  return { status = status, out = not output and command.read(out), err = command.read(command.path_of ".err") }
+end
+
+--- The same, and the seconds of processor time that it took.
+function command.timed(words)
+  local out = command.path_of ".out"
+  local status, seconds = cpu_time.execute(line_of(words, nil, out))
+  return { status = status, out = command.read(out), err = command.read(command.path_of ".err") }, seconds
 end
 
 --- Runs, and expects this status and nothing on standard output; gives standard error.

@@ -83,7 +83,7 @@ describe("a processor from a file", function()
     assert.equal("late", waiting.result.chat[1].content)
   end)
 
-  local LIMITS = { fuel = 300000, deadline = 400, memory = 8 << 20 }
+  local LIMITS = { fuel = 300000, deadline = 60000, memory = 8 << 20 }
 
   local failures = {
     -- what it does                      how                                                        what is said
