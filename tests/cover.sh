@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.."
 
 build=build/cover
-if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
 export EBB=$build/ebb EBB_BUILD=$build LUA_PATH="$build/lua/?.lua;$build/lua/?/init.lua;;" LUA_CPATH="$build/lua/?.so;;"
 log=$build/cover.log
 failed=0
@@ -29,7 +29,8 @@ for program in tests/c/test_*.c; do
   if [ $running -gt 3 ]; then take; running=$((running - 1)); fi
 done
 while [ $running -gt 0 ]; do take; running=$((running - 1)); done
-run busted --lua=lua5.4 --output=plainTerminal --exclude-tags=time tests/lua || failed=1
+# shellcheck disable=SC2046
+run busted --exclude-tags=time $(tests/specs.sh) || failed=1
 
 gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/format/*.gcno 2>>$log |
   lua5.4 tests/cover.lua tests/uncovered.txt || failed=1

@@ -13,7 +13,7 @@ set -u
 cd "$(dirname "$0")/.."
 
 # Real conversations are tested with where they are at hand.
-if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
 
 export SEED=${SEED:-$(date +%s)}
 echo "SEED=$SEED"
@@ -22,7 +22,7 @@ trap 'rm -f "$results"' EXIT
 export RESULTS=$results
 
 c_tests() { for source in tests/c/test_*.c; do echo "c build/small/tests/$(basename "$source" .c)"; done; }
-specs() { printf 'lua %s\n' tests/lua/*_spec.lua; }
+specs() { tests/specs.sh | sed 's/^/lua /'; }
 script() { if [ -x "$1" ]; then echo "script $*"; fi; }
 
 # These take minutes under sanitizers; the quick tests leave them out.

@@ -54,7 +54,7 @@ busted() {
 # or, with SAMPLE, every so-manieth, beginning where SEED says.
 sanitized() {
   local specs
-  specs=$(ls tests/lua/*_spec.lua | grep -v /cli_ | awk -v sample="${SAMPLE:-1}" -v seed="$SEED" '(NR + seed) % sample == 0')
+  specs=$(tests/specs.sh 2>/dev/null | grep -v /cli_ | awk -v sample="${SAMPLE:-1}" -v seed="$SEED" '(NR + seed) % sample == 0')
   # shellcheck disable=SC2086
   HISTORIES=$((${HISTORIES:-300} / 10)) build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs >"$output" 2>&1
   report_busted "specs under sanitizers${SAMPLE:+, one in $SAMPLE}" $?

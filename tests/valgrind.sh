@@ -10,7 +10,7 @@
 set -u
 cd "$(dirname "$0")/.."
 
-if [ -d ../shared ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
 jobs=${JOBS:-3}
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -30,12 +30,12 @@ spec() {
   echo $? >"$logs/$1.status"
 }
 
-mapfile -t library < <(ls tests/lua/*_spec.lua | grep -v -e cli_ -e safety_)
+mapfile -t library < <(tests/specs.sh | grep -v -e cli_ -e safety_)
 spec library "$logs/ebb" run tests/lua/under_ebb.lua -- "${library[@]}" &
 for path in tests/lua/cli_*_spec.lua tests/lua/safety_spec.lua; do
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   LUA_PATH="build/debug/lua/?.lua;build/debug/lua/?/init.lua;;" LUA_CPATH="build/debug/lua/?.so;;" \
-    spec "$(basename "$path" .lua)" busted --lua=lua5.4 "$path" &
+    spec "$(basename "$path" .lua)" busted "$path" &
 done
 wait
 

@@ -11,7 +11,7 @@ local log = require "ebb.support.log"
 require "ebb.windows"      -- loaded on first use
 local ebb = helper.ebb
 
-local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+local seed = helper.seed()
 local CALLS = math.tointeger(tonumber(os.getenv "CALLS")) or 30000
 local BATCH = 50   -- calls on one world, before it is checked and made anew
 

@@ -107,7 +107,7 @@ end)
 
 ---- Nothing that Ebb does breaks a valid list ----
 
-local SEED = math.tointeger(os.getenv "SEED") or os.time()
+local SEED = helper.seed()
 local COUNT = (math.tointeger(os.getenv "HISTORIES") or 5000) // 10
 
 local function text_of(n)

@@ -172,7 +172,7 @@ end)
 
 ---- Random lists ----
 
-local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+local seed = helper.seed()
 
 local function random_content(random)
   local kind = random(6)

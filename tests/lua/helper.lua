@@ -70,6 +70,14 @@ function helper.texts(list)
   return table.concat(words, " ")
 end
 
+--- The seed of random tests: SEED=n repeats a run. Printed, so that a failed one can be repeated.
+---@return integer
+function helper.seed()
+  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+  print("SEED=" .. seed)
+  return seed
+end
+
 --- The error object that `run(...)` raises.
 function helper.refusal(run, ...)
   local ok, problem = pcall(run, ...)
@@ -116,17 +124,18 @@ function helper.clean()
   helper.made = {}
 end
 
---- The files at the top level of the shared conversations, or nil and why not.
-function helper.shared_conversations()
-  if not helper.shared then return nil, "EBB_SHARED is not set" end
-  local folder = helper.shared .. "/data/conversations"
-  local pipe = io.popen(("ls '%s' 2>/dev/null"):format(folder))
+--- Files of conversations as JSON arrays: our own, and those of the shared data where it is.
+function helper.conversations()
   local paths = {}
-  for name in pipe:lines() do
-    if name:find "%.json$" then paths[#paths + 1] = folder .. "/" .. name end
+  for i, name in ipairs { "agent", "shrink_tools.in", "tickets.in" } do
+    paths[i] = ("scripts/policies/%s.json"):format(name)
+  end
+  if not helper.shared then return paths end
+  local pipe = io.popen(("ls '%s'/data/conversations/*.json 2>/dev/null"):format(helper.shared))
+  for path in pipe:lines() do
+    paths[#paths + 1] = path
   end
   pipe:close()
-  if #paths == 0 then return nil, "no conversations in EBB_SHARED" end
   return paths
 end
 

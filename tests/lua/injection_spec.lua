@@ -297,7 +297,7 @@ end)
 
 -- ---- against a plain model ----
 
-local seed = tonumber(os.getenv "SEED") or os.time()
+local seed = helper.seed()
 local ROUNDS = 400
 
 local function random_history(random)

@@ -1,7 +1,7 @@
 --- Macros under texts that mean harm, and random ones: limits stop with a report, costs
 --- stay linear, and whatever comes in, the same few things hold. SEED=n repeats a run.
 
-dofile "tests/lua/helper.lua"
+local helper = dofile "tests/lua/helper.lua"
 local cpu_time = dofile "tests/lua/cpu_time.lua"
 local macros = require "ebb.macros"
 
@@ -262,7 +262,7 @@ describe("a macro of its author's #time", function()
 end)
 
 describe("random texts", function()
-  local SEED = math.tointeger(tonumber(os.getenv "SEED" or tostring(os.time())))
+  local SEED = helper.seed()
   local ROUNDS = 1000
 
   local PIECES = {

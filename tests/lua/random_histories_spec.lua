@@ -8,7 +8,7 @@ local ebb = helper.ebb
 local log = require "ebb.support.log"
 
 local HISTORIES = math.tointeger(tonumber(os.getenv "HISTORIES" or "300"))
-local SEED = math.tointeger(tonumber(os.getenv "SEED" or tostring(os.time())))
+local SEED = helper.seed()
 local PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
   .. "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 

@@ -372,7 +372,7 @@ describe("caps #time", function()
 
   --- At once: long before it could have read what it refuses.
   local function refuses(words, expected, mebibytes)
-    cpu_time.processes_within(6, function()
+    cpu_time.processes_within(20, function()
       local status, err, seconds = bounded(mebibytes, words)
       assert.equal(REFUSED, status, err)
       contains(expected, err)

@@ -115,14 +115,11 @@ local function sweep(chat, budgets, name)
   end
 end
 
----- Real conversations ----
+---- Conversations ----
 
-describe("real conversations", function()
-  local paths, why_not = helper.shared_conversations()
-  if not paths then
-    it("of the shared data", function() pending("skipped: " .. why_not) end)
-    paths = { "scripts/samples/support.json", "scripts/samples/chat.jsonl" }
-  end
+describe("conversations", function()
+  local paths = helper.conversations()
+  table.move({ "scripts/samples/support.json", "scripts/samples/chat.jsonl" }, 1, 2, #paths + 1, paths)
   for _, path in ipairs(paths) do
     it(path:match "[^/]+$", function()
       sweep(assert(ebb.load(path)), BUDGETS, path:match "[^/]+$")
@@ -132,7 +129,7 @@ end)
 
 ---- Made-up histories ----
 
-local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+local seed = helper.seed()
 local random   -- set before each history, so that one history repeats by its seed
 
 local function pick(list) return list[random(#list)] end

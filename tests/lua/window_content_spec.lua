@@ -1,5 +1,6 @@
 --- Contents of windows: functions that fail, loop or grow, and the markup of any text.
 
+local helper = dofile "tests/lua/helper.lua"
 local kit = dofile "tests/lua/window_kit.lua"
 local cpu_time = dofile "tests/lua/cpu_time.lua"
 local markup = require "ebb.windows.markup"
@@ -130,7 +131,7 @@ end)
 ---- Markup ----
 
 describe("markup of random text", function()
-  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+  local seed = helper.seed()
   local random = math.random
   local pieces = {
     "]]>", "</Window>", "<", ">", "&", "&amp;", '"', "'", "\0", "\27", "\r\n", "\t", "\127", "\u{85}", "\u{FFFE}",

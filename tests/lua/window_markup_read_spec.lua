@@ -6,7 +6,7 @@ local cpu_time = dofile "tests/lua/cpu_time.lua"
 local ebb = helper.ebb
 local markup = require "ebb.windows.markup"
 
-local seed = tonumber(os.getenv "SEED") or os.time()
+local seed = helper.seed()
 local ROUNDS = tonumber(os.getenv "STEPS") and 20000 or 1500
 
 ---- Random views ----

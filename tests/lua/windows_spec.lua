@@ -405,7 +405,7 @@ end)
 ---- Random lives ----
 
 describe("random lives of windows", function()
-  local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+  local seed = helper.seed()
 
   --- What a plain model shows of its list: the last item of each open window.
   local function model_shows(side)

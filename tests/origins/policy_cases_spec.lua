@@ -217,3 +217,7 @@ describe("Anthropic's clear_tool_uses", function()
     end)
   end
 end)
+
+if not helper.shared then
+  it("cases of other projects", function() pending "skipped: EBB_SHARED is not set" end)
+end

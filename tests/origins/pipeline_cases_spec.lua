@@ -165,3 +165,7 @@ describe("token-limiter, as in AIO Hub:", function()
     end)
   end
 end)
+
+if not helper.shared then
+  it("cases of AIO Hub", function() pending "skipped: EBB_SHARED is not set" end)
+end
