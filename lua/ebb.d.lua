@@ -176,7 +176,8 @@ function List:dialect() end
 ---@field description string
 ---@field timestamp integer    ms
 ---@field message_count integer
----@field name? string
+---@field name? string       of the newest checkpoint in it
+---@field name_length? integer  messages of the state that the checkpoint names
 
 ---@class ebb.Stats
 ---@field total_messages integer    ever stored
@@ -288,20 +289,25 @@ function Conversation:batch(batch, length) end
 ---@param b integer|string
 ---@return ebb.Diff
 function Conversation:diff(a, b) end
+--- An independent conversation that begins with all messages and batches of this
+--- one and shares them. Neither sees what the other adds: both number it on.
 ---@return ebb.Conversation
 function Conversation:fork() end
---- Lets go of all batches but the newest `keep` (default 1), the current one and
---- those with a checkpoint. Their numbers are not used again.
+--- Removes all batches but the newest `keep` (default 1), the current one and those
+--- with a checkpoint, then every message that no remaining batch shows, and gives
+--- their memory back. Numbers and seqs are not used again. Forks keep theirs. Ledger
+--- entries of removed messages have no tokens; their runs do.
 ---@param options? { keep?: integer }
 ---@return integer pruned
 function Conversation:prune(options) end
---- Overwrites one message's text for good, in every batch and fork. Its seq,
---- role, ids and tool names stay, and it weighs what it weighed.
+--- Overwrites one message's text for good, in every batch and in every fork that
+--- shares it; within a task of libebb, once the task commits. Its seq, role, ids and
+--- tool names stay, and it weighs what it weighed.
 ---@param message integer|ebb.Message
 function Conversation:forget(message) end
 ---@return ebb.Stats
 function Conversation:stats() end
---- Every message ever stored, by seq.
+--- Every message that is stored, by seq: all there ever were, but those pruned.
 ---@return ebb.Selection
 function Conversation:all() end
 ---@param message integer|ebb.Message  a position or a message

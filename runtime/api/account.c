@@ -46,4 +46,6 @@ void account_release(Account *account) {
   end_if_empty(account);
 }
 
+size_t account_used(const Account *account) { return account->used; }
+
 Memory account_memory(Account *account) { return (Memory){.allocate = allocate, .user = account}; }

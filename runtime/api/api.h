@@ -48,7 +48,6 @@ struct ebb_chat {
   ebb_runtime *runtime;
   ConversationHandle *handle;   /* held by the registry */
   Account *account;
-  uint64_t changes;             /* other than by ebb_chat_append */
   char *options;                /* as it was made with: JSON, options_size bytes */
   size_t options_size;
   Ring link;                    /* in the runtime's chats */
@@ -64,11 +63,7 @@ struct ebb_sink {
 /* The registry holds the fork under the branch's address. */
 typedef struct Branch {
   ebb_chat *chat;
-  ConversationHandle *fork;
-  JoinBase base;
-  uint64_t changes;             /* of the chat, when it began */
-  StoreMark mark;               /* of the store, when it began */
-  int64_t stored;               /* messages that work on the branch has added to it */
+  ConversationHandle *fork;     /* NULL: not begun, or ended */
 } Branch;
 
 typedef enum TaskPhase { PHASE_READY, PHASE_WAITING, PHASE_ENDED } TaskPhase;
@@ -124,6 +119,7 @@ Account *account_new(const Memory *memory, size_t limit);
 Account *account_share(Account *account);
 void     account_release(Account *account);
 Memory   account_memory(Account *account);
+size_t   account_used(const Account *account);         /* bytes */
 
 /* ---- library.c ---- */
 
@@ -166,15 +162,10 @@ void       api_collect_all(ebb_runtime *runtime);
 Branch     branch_of(ebb_chat *chat);
 /* Makes the fork and pushes it; for use within sandbox_run. */
 void       branch_push_fork(lua_State *L, Branch *branch);
-/* Brings back what was done on the fork; if it fails, nothing has changed. */
+/* Brings back what was done on the fork; if it fails, nothing has changed. EBB_CONFLICT. */
 ebb_status branch_commit(Branch *branch);
-/* Around work that may store: what happens between the two is the branch's own. */
-void       branch_work(Branch *branch);
-void       branch_rest(Branch *branch);
-void       branch_end(Branch *branch);                 /* also without a fork */
-/* The same after a failure: the store forgets what the branch added, unless others
-   have added since. */
-void       branch_abandon(Branch *branch);
+/* Drops the fork with what did not come back; also without a fork. */
+void       branch_end(Branch *branch);
 
 /* ---- vocab.c ---- */
 

@@ -96,14 +96,11 @@ static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text 
   ebb_text answer;
   api_answer_buffer(chat->runtime, 0);
   chat_tick(chat);
-  branch_work(&applying.branch);
   ebb_status status = api_run(chat->runtime, l_apply, &applying);
-  branch_rest(&applying.branch);
   if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
   if (status == EBB_OK) status = branch_commit(&applying.branch);
   if (status == EBB_OK && results != NULL) *results = answer;
-  if (status == EBB_OK) branch_end(&applying.branch);
-  else branch_abandon(&applying.branch);
+  branch_end(&applying.branch);
   return status;
 }
 
@@ -119,11 +116,10 @@ static ebb_status rollback(ebb_chat *chat, uint32_t batch) {
   chat_tick(chat);
   Status status = operation_rollback(chat_conversation(chat), batch, false, 0);
   if (status == STATUS_RANGE) {
-    return api_fail(chat->runtime, EBB_RANGE, NULL, "rollback: batch %u is not there; there are %u", (unsigned)batch,
-                    (unsigned)ebb_chat_batch_count(chat));
+    return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "rollback: batch %u is not there; there are %u",
+                    (unsigned)batch, (unsigned)ebb_chat_batch_count(chat));
   }
   if (status != STATUS_OK) return api_fail_status(chat->runtime, status, "rollback");
-  chat->changes++;
   return EBB_OK;
 }
 
@@ -131,6 +127,22 @@ ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch) {
   if (chat == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, rollback(chat, batch)) : status;
+}
+
+static ebb_status rollback_to(ebb_chat *chat, const char *name) {
+  uint32_t batch, length;
+  Conversation *conversation = chat_conversation(chat);
+  if (!history_find(conversation_history(conversation), text_of(name), &batch, &length)) {
+    return api_fail(chat->runtime, EBB_UNKNOWN_NAME, NULL, "rollback: there is no checkpoint \"%.60s\"", name);
+  }
+  chat_tick(chat);
+  return api_fail_status(chat->runtime, operation_rollback(conversation, batch, true, length), "rollback");
+}
+
+ebb_status ebb_chat_rollback_to(ebb_chat *chat, const char *checkpoint) {
+  if (chat == NULL || checkpoint == NULL) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, rollback_to(chat, checkpoint)) : status;
 }
 
 /* Names end up in JSON. */
@@ -144,7 +156,6 @@ static ebb_status checkpoint(ebb_chat *chat, const char *name) {
   ebb_status status = check_name(chat->runtime, name, "checkpoint");
   if (status != EBB_OK) return status;
   Status noted = history_name(conversation_history(chat_conversation(chat)), text_of(name));
-  if (noted == STATUS_OK) chat->changes++;
   return api_fail_status(chat->runtime, noted, "checkpoint");
 }
 
@@ -160,14 +171,12 @@ static ebb_status mark(ebb_chat *chat, uint32_t index, const char *name, bool se
   if (status != EBB_OK) return status;
   uint32_t count = ebb_chat_count(chat);
   if (index >= count)
-    return api_fail(chat->runtime, EBB_RANGE, NULL, "mark: message %u: the chat has %u", (unsigned)index,
+    return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "mark: message %u: the chat has %u", (unsigned)index,
                     (unsigned)count);
   MessageId origin =
       store_origin(conversation_store(conversation), sequence_at(conversation_list(conversation), index));
-  Status done = STATUS_OK;
-  if (set) done = marks_add(conversation_marks(conversation), text_of(name), origin);
-  else marks_remove(conversation_marks(conversation), text_of(name), origin);
-  if (done == STATUS_OK) chat->changes++;
+  Status done = set ? conversation_mark(conversation, text_of(name), origin)
+                    : conversation_unmark(conversation, text_of(name), origin);
   return api_fail_status(chat->runtime, done, "mark");
 }
 

@@ -37,7 +37,7 @@ static ebb_status read_message(ebb_chat *chat, uint32_t index, ebb_message *read
   ebb_runtime *runtime = chat->runtime;
   uint32_t count = ebb_chat_count(chat);
   if (index >= count)
-    return api_fail(runtime, EBB_RANGE, NULL, "message %u: the chat has %u", (unsigned)index, (unsigned)count);
+    return api_fail(runtime, EBB_OUT_OF_RANGE, NULL, "message %u: the chat has %u", (unsigned)index, (unsigned)count);
   MessageId id = sequence_at(list_of(chat), index);
   const Message *message = conversation_message(chat_conversation(chat), id);
   Text raw = message_raw(message);
@@ -116,7 +116,8 @@ static Status add_batch(const BatchInfo *info, Buffer *out) {
   if (status == STATUS_OK && info->name.size > 0) {
     status = buffer_add_string(out, ",\"name\":\"");
     if (status == STATUS_OK) status = text_escape(info->name, out);
-    if (status == STATUS_OK) status = buffer_add_string(out, "\"");
+    snprintf(numbers, sizeof numbers, "\",\"nameLength\":%" PRIu32, info->name_length);
+    if (status == STATUS_OK) status = buffer_add_string(out, numbers);
   }
   snprintf(numbers, sizeof numbers, ",\"operation\":\"%s\",\"parent\":", batch_kind_name(info->kind));
   if (status == STATUS_OK) status = buffer_add_string(out, numbers);

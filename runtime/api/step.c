@@ -97,9 +97,7 @@ static void end_request(ebb_task *task) {
 static void run_slice(ebb_task *task, Amount slice) {
   int results = 0;
   task->branch.fork->callbacks->now = api_now(task->runtime);
-  branch_work(&task->branch);
   TaskState state = task_step(task->task, slice.microseconds, slice.fuel, &results);
-  branch_rest(&task->branch);
   switch (state) {
     case TASK_MORE: break;
     case TASK_DONE: end_done(task, results); break;

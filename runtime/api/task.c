@@ -96,8 +96,7 @@ void task_note_event(ebb_task *task, ebb_event_kind kind) {
   if (task->phase != PHASE_ENDED) return;
   task_free(task->task);
   task->task = NULL;
-  if (kind == EBB_EVENT_DONE) branch_end(&task->branch);
-  else branch_abandon(&task->branch);
+  branch_end(&task->branch);
 }
 
 void task_fail(ebb_task *task, ebb_status status) {
@@ -120,7 +119,7 @@ void task_discard(ebb_task *task) {
   ring_remove(&task->event);
   ring_remove(&task->of_chat);
   task_free(task->task);
-  if (!had_ended) branch_abandon(&task->branch);
+  if (!had_ended) branch_end(&task->branch);
   buffer_free(&task->json);
   memory_free(&runtime->memory, task, sizeof *task);
 }

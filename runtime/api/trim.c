@@ -36,15 +36,12 @@ static ebb_status trim(ebb_chat *chat, const char *policy, Text options, ebb_tex
   Branch branch = branch_of(chat);
   Asking asking = {.function = "trim", .branch = &branch, .texts = {text_or_nil(policy), options}};
   chat_tick(chat);
-  branch_work(&branch);
   ebb_status status = api_run(runtime, l_prepare, &asking);
   if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, api_answer_buffer(runtime, 0));
-  branch_rest(&branch);
   if (status == EBB_OK) status = api_answer(runtime, 0, &answer);
   if (status == EBB_OK) status = branch_commit(&branch);
   if (status == EBB_OK && report != NULL) *report = answer;
-  if (status == EBB_OK) branch_end(&branch);
-  else branch_abandon(&branch);
+  branch_end(&branch);
   return status;
 }
 

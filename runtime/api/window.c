@@ -46,7 +46,7 @@ static int l_change(lua_State *L) {
   return 0;
 }
 
-/* Is no change in the sense of `changes`: a task's work goes beside it (join.h). */
+/* Tasks do not conflict with it, unless they change windows too (core/join.h). */
 static ebb_status change(ebb_chat *chat, const char *function, const char *id, Text fields) {
   Asking asking = {.chat = chat, .function = function, .texts = {text_of(id), fields}};
   ebb_status status = api_enter(chat->runtime);
@@ -199,12 +199,9 @@ static int l_render(lua_State *L) {
 
 static ebb_status render(ebb_chat *chat, Text options, ebb_text *json) {
   Asking asking = {.chat = chat, .texts = {options}};
-  uint64_t version = conversation_version(chat_conversation(chat));
   chat_tick(chat);
   ebb_status status = api_run(chat->runtime, l_render, &asking);
   if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
-  /* A content that is a script may have changed more than it should. */
-  if (conversation_version(chat_conversation(chat)) != version) chat->changes++;
   return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
 }
 
@@ -237,15 +234,12 @@ static ebb_status act(ebb_chat *chat, Text text, ebb_text *results) {
   ebb_text answer;
   api_answer_buffer(chat->runtime, 0);
   chat_tick(chat);
-  branch_work(&acting.branch);
   ebb_status status = api_run(chat->runtime, l_act, &acting);
   if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
-  branch_rest(&acting.branch);
   if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
   if (status == EBB_OK) status = branch_commit(&acting.branch);
   if (status == EBB_OK) *results = answer;
-  if (status == EBB_OK) branch_end(&acting.branch);
-  else branch_abandon(&acting.branch);
+  branch_end(&acting.branch);
   return status;
 }
 

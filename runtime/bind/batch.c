@@ -44,13 +44,16 @@ static int l_batch(lua_State *L) {
   return 1;
 }
 
-/* conversation:all() -> Selection of every message ever stored, by seq */
+/* conversation:all() -> Selection of every message that is stored, by seq */
 static int l_all(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   uint32_t count = store_count(conversation_store(handle->conversation));
   Selection *selection = bind_new_selection(L, 1, count);
-  for (uint32_t i = 0; i < count; i++) selection->items[i] = (Selected){.id = i + 1, .position = i};
-  selection->count = count;
+  for (MessageId id = 1; id <= count; id++) {
+    if (!store_has(conversation_store(handle->conversation), id)) continue;
+    selection->items[selection->count] = (Selected){.id = id, .position = selection->count};
+    selection->count++;
+  }
   return 1;
 }
 

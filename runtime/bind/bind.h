@@ -161,7 +161,7 @@ typedef struct Callbacks {
   bool busy;                 /* a callback runs: edits are refused */
   lua_Integer sources;       /* tables of windows' functions that were ever noted (window.c) */
   int failed;                /* after STATUS_HOST: stack index of what a callback raised */
-  Conversation *sole;        /* while a transaction runs: its copy, which alone may be edited */
+  Conversation *sole;        /* while a transaction runs: its branch, which alone may be edited */
 } Callbacks;
 
 typedef struct Loan Loan;
@@ -228,9 +228,6 @@ ConversationHandle *bind_enter(lua_State *L, int index);
 #define BIND_FUNCTIONS 1
 ConversationHandle *bind_push_fork(lua_State *L);          /* of the conversation at 1 */
 int   bind_transaction(lua_State *L);      /* (conversation, run): transaction.c */
-/* Notes a new fork or draft, on top, of the conversation at `index`: what a
-   transaction makes of its copy ends with it if it fails. */
-void  bind_note_young(lua_State *L, int index);
 ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
 /* Options at index (may be none): fills in a pushed conversation; raises. */
 void  bind_configure(lua_State *L, int conversation, int options);     /* options.c */

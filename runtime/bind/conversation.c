@@ -123,7 +123,9 @@ static void push_batch_info(lua_State *L, BatchInfo info) {
   bind_set_text(L, "description", info.description);
   bind_set_integer(L, "timestamp", info.timestamp);
   bind_set_integer(L, "message_count", info.count);
-  if (info.name.size > 0) bind_set_text(L, "name", info.name);
+  if (info.name.size == 0) return;
+  bind_set_text(L, "name", info.name);
+  bind_set_integer(L, "name_length", info.name_length);
 }
 
 /* conversation:batches() -> list of {index, parent, parent_length, ...}, without the pruned */
@@ -184,7 +186,6 @@ ConversationHandle *bind_push_fork(lua_State *L) {
     lua_getiuservalue(L, 1, value);
     lua_setiuservalue(L, -2, value);
   }
-  bind_note_young(L, 1);
   Status status = conversation_fork(handle->conversation, &fork->conversation);
   if (status != STATUS_OK) bind_raise_status(L, status, "fork");
   return fork;
@@ -200,8 +201,8 @@ static int l_prune(lua_State *L) {
     bind_check_names(L, 2, "prune", names);
     bind_count_field(L, 2, "keep", &keep);
   }
-  uint32_t pruned;
-  Status status = history_prune(conversation_history(handle->conversation), keep, &pruned);
+  uint32_t pruned, removed;
+  Status status = conversation_compact(handle->conversation, keep, &pruned, &removed);
   if (status != STATUS_OK) return bind_raise_status(L, status, "prune");
   lua_pushinteger(L, pruned);
   return 1;
@@ -213,7 +214,9 @@ static int l_forget(lua_State *L) {
   View view = bind_view(L, 1);
   MessageId id = bind_message_argument(L, &view, 2);
   size_t size;
-  char *bytes = store_bytes(conversation_store(view.conversation), id, &size);
+  char *bytes;
+  Status status = conversation_redact(view.conversation, id, &bytes, &size);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "forget");
   forget_text(bytes, size);
   return 0;
 }
@@ -252,7 +255,7 @@ static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
 static int l_mark(lua_State *L) {
   ConversationHandle *handle;
   MessageId origin = mark_arguments(L, &handle);
-  Status status = marks_add(conversation_marks(handle->conversation), bind_name(L, 3, "mark"), origin);
+  Status status = conversation_mark(handle->conversation, bind_name(L, 3, "mark"), origin);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "mark");
 }
 
@@ -260,8 +263,8 @@ static int l_mark(lua_State *L) {
 static int l_unmark(lua_State *L) {
   ConversationHandle *handle;
   MessageId origin = mark_arguments(L, &handle);
-  marks_remove(conversation_marks(handle->conversation), bind_text(L, 3), origin);
-  return 0;
+  Status status = conversation_unmark(handle->conversation, bind_text(L, 3), origin);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "unmark");
 }
 
 /* ---- limit ---- */

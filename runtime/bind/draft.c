@@ -77,7 +77,6 @@ static int l_draft(lua_State *L) {
   lua_setiuservalue(L, -2, CONVERSATION);
   lua_newtable(L);
   lua_setiuservalue(L, -2, MEMORY);
-  bind_note_young(L, 1);
   Status status = draft_new(conversation->conversation, guards, &handle->draft);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   if (lua_istable(L, 2) && bind_field(L, 2, "by")) measure(L, conversation, handle->draft);

@@ -38,22 +38,25 @@ static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
   if (run.action == ACTION_REPLACED) bind_set_integer(L, "replacement", run.replacement);
 }
 
-/* Only dropped messages come in runs of many, and they are in the store still. */
+/* One message of a run of several, which are dropped ones. Of messages that were
+   pruned since, only the run's sum is known: their entries have no tokens. */
 static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
   uint32_t place;
   LedgerRun run = ledger_run_of(ledger, entry, &place);
   MessageId seq = run.first + place;
+  bool known = true;
   push_run(L, ledger, run);
   bind_set_integer(L, "seq", seq);
   if (run.count > 1) {
     lua_getiuservalue(L, 1, 1);
-    const Store *store = conversation_store(bind_check_conversation(L, -1)->conversation);
+    Store *store = conversation_store(bind_check_conversation(L, -1)->conversation);
     lua_pop(L, 1);
-    run.role = message_role(store_message(store, seq));
-    run.freed = scale_weight(ledger_scale(ledger), store, seq);
+    known = store_has(store, seq);
+    if (known) run.role = message_role(store_message(store, seq));
+    if (known) run.freed = scale_weight(ledger_scale(ledger, store), store, seq);
   }
   bind_set_text(L, "role", text_of(role_name(run.role)));
-  bind_set_integer(L, "tokens", (lua_Integer)run.freed);
+  if (known) bind_set_integer(L, "tokens", (lua_Integer)run.freed);
   return 1;
 }
 

@@ -28,6 +28,13 @@ MessageId bind_check_message(lua_State *L, int index) {
   return handle->id;
 }
 
+/* Do both have the message under this seq? Forks share what they began with. */
+static bool is_same_message(const View *a, const View *b, MessageId id) {
+  const Store *one = conversation_store(a->conversation), *other = conversation_store(b->conversation);
+  if (!store_has(one, id) || !store_has(other, id)) return false;
+  return one == other || message_raw(store_message(one, id)).bytes == message_raw(store_message(other, id)).bytes;
+}
+
 MessageId bind_message_argument(lua_State *L, View *view, int index) {
   MessageHandle *handle = bind_test(L, index, &BIND_MESSAGE);
   if (handle == NULL) {
@@ -40,9 +47,9 @@ MessageId bind_message_argument(lua_State *L, View *view, int index) {
   }
   lua_getiuservalue(L, index, 1);
   View other = bind_look(L, -1);
-  bool same = conversation_store(other.conversation) == conversation_store(view->conversation);
+  bool same = is_same_message(&other, view, handle->id);
   lua_pop(L, 1);
-  if (!same) bind_raise(L, "argument", NULL, "the message belongs to another conversation");
+  if (!same) bind_raise(L, "argument", NULL, "the message belongs to another conversation, or was pruned");
   return handle->id;
 }
 
@@ -298,6 +305,9 @@ static Access access_of(lua_State *L) {
   access.view = bind_look(L, 3);
   if (access.handle->id > store_count(conversation_store(access.view.conversation))) {
     bind_raise(L, "closed", NULL, "the message is gone with its draft");
+  }
+  if (!store_has(conversation_store(access.view.conversation), access.handle->id)) {
+    bind_raise(L, "out_of_range", NULL, "message %d was pruned", (int)access.handle->id);
   }
   access.message = conversation_message(access.view.conversation, access.handle->id);
   return access;

@@ -197,7 +197,7 @@ static const Message *stored_message(lua_State *L, const OwnNames *own, const St
   lua_getfield(L, -1, "seq");
   lua_Integer seq = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
   lua_pop(L, 1);
-  if (seq < 1 || seq > store_count(store)) return NULL;
+  if (seq < 1 || seq > store_count(store) || !store_has(store, (MessageId)seq)) return NULL;
   const Message *message = store_message(store, (MessageId)seq);
   Text raw = message_raw(message);
   Json json;

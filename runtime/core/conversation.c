@@ -33,6 +33,12 @@ Status conversation_new(const ConversationConfig *config, Conversation **made) {
   return status;
 }
 
+static void branch_base_free(Conversation *conversation) {
+  BranchBase *base = conversation->base;
+  if (base != NULL) marks_release(base->marks);
+  memory_free(&conversation->memory, base, sizeof *base);
+}
+
 static Status copy_tools(const ToolDescription *from, const Memory *memory, ToolDescription *to) {
   *to = *from;
   if (from->bytes == NULL) return STATUS_OK;
@@ -42,18 +48,29 @@ static Status copy_tools(const ToolDescription *from, const Memory *memory, Tool
   return STATUS_OK;
 }
 
+/* The scale of the store for the conversation's counter; it has one. */
+static Scale *active_scale(const Conversation *conversation) {
+  bool own = counter_equal(&conversation->counter, &conversation->first);
+  return own ? NULL : scale_find(conversation->store, &conversation->counter);
+}
+
 Status conversation_fork(Conversation *conversation, Conversation **made) {
   Conversation *fork = memory_new(&conversation->memory, sizeof *fork);
   if (fork == NULL) return STATUS_MEMORY;
   *fork = (Conversation){.memory = conversation->memory, .clock = conversation->clock,
-                         .counter = conversation->counter, .scale = conversation->scale,
-                         .first = conversation->first, .calibration = conversation->calibration,
+                         .counter = conversation->counter, .first = conversation->first,
+                         .calibration = conversation->calibration,
                          .overhead = conversation->overhead, .overhead_guessed = conversation->overhead_guessed,
-                         .store = store_share(conversation->store),
+                         .isolated = conversation->isolated,
+                         .marks = marks_share(conversation->marks),
                          .windows = windows_share(conversation->windows)};
-  Status status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
-  if (status == STATUS_OK) status = marks_copy(conversation->marks, &fork->marks);
+  Status status = store_fork(conversation->store, &fork->store);
+  if (status == STATUS_OK) status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
   if (status == STATUS_OK) status = history_fork(conversation->history, &fork->history);
+  if (status == STATUS_OK) {
+    fork->scale = active_scale(fork);
+    status = conversation_reweigh(fork, history_current(fork->history));
+  }
   if (status == STATUS_OK) *made = fork;
   else conversation_free(fork);
   return status;
@@ -64,19 +81,13 @@ void conversation_free(Conversation *conversation) {
   Memory memory = conversation->memory;
   units_free(conversation->units);
   history_free(conversation->history);
-  marks_free(conversation->marks);
+  marks_release(conversation->marks);
   windows_free(conversation->windows);
-  store_release(conversation->store);
+  store_close(conversation->store);
+  branch_base_free(conversation);
+  memory_free(&memory, conversation->redacted, conversation->redacted_room * sizeof *conversation->redacted);
   memory_free(&memory, conversation->tools.bytes, conversation->tools.size);
   memory_free(&memory, conversation, sizeof *conversation);
-}
-
-void conversation_swap(Conversation *conversation, Conversation *other) {
-  uint64_t version = conversation->version > other->version ? conversation->version : other->version;
-  Conversation held = *conversation;
-  *conversation = *other;
-  *other = held;
-  conversation->version = other->version = version + 1;      /* neither has had it */
 }
 
 /* ---- parts ---- */
@@ -84,7 +95,7 @@ void conversation_swap(Conversation *conversation, Conversation *other) {
 const Memory *conversation_memory(const Conversation *conversation) { return &conversation->memory; }
 Store *conversation_store(const Conversation *conversation) { return conversation->store; }
 History *conversation_history(const Conversation *conversation) { return conversation->history; }
-Marks *conversation_marks(const Conversation *conversation) { return conversation->marks; }
+const Marks *conversation_marks(const Conversation *conversation) { return conversation->marks; }
 const Windows *conversation_windows(const Conversation *conversation) { return conversation->windows; }
 const Counter *conversation_counter(const Conversation *conversation) { return &conversation->counter; }
 int64_t conversation_now(const Conversation *conversation) { return clock_now(&conversation->clock); }
@@ -131,20 +142,26 @@ void conversation_charge_as(Conversation *conversation, const Conversation *othe
   conversation->calibration = other->calibration;
 }
 
+Status conversation_mark(Conversation *conversation, Text name, MessageId origin) {
+  Status status = marks_own(&conversation->marks);
+  return status == STATUS_OK ? marks_add(conversation->marks, name, origin) : status;
+}
+
+Status conversation_unmark(Conversation *conversation, Text name, MessageId origin) {
+  if (!marks_has(conversation->marks, name, origin)) return STATUS_OK;
+  Status status = marks_own(&conversation->marks);
+  if (status == STATUS_OK) marks_remove(conversation->marks, name, origin);
+  return status;
+}
+
 void conversation_take_marks(Conversation *conversation, Marks *marks) {
-  marks_free(conversation->marks);
+  marks_release(conversation->marks);
   conversation->marks = marks;
 }
 
 void conversation_take_windows(Conversation *conversation, Windows *windows) {
   windows_free(conversation->windows);
   conversation->windows = windows;
-}
-
-void conversation_share_windows(Conversation *conversation, const Conversation *other) {
-  Windows *shared = windows_share(other->windows);
-  conversation_take_windows(conversation, shared);
-  conversation_touch(conversation);
 }
 
 Status conversation_put_window(Conversation *conversation, const Window *fields) {
@@ -163,14 +180,32 @@ void conversation_take_history(Conversation *conversation, History *history) {
   conversation_touch(conversation);
 }
 
-void conversation_take_counter(Conversation *conversation, const Conversation *other) {
-  conversation->counter = other->counter;
-  conversation->scale = other->scale;
-  conversation_charge_as(conversation, other);
-}
-
 void conversation_take_calibration(Conversation *conversation, Calibration calibration) {
   conversation->calibration = calibration;
+}
+
+/* ---- removing for good ---- */
+
+/* Remembers which messages the join has to redact in the conversation that the branch left. */
+static Status note_redacted(Conversation *branch, MessageId id) {
+  void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, branch->redacted_count,
+                            sizeof *branch->redacted);
+  if (grown == NULL) return STATUS_MEMORY;
+  branch->redacted = grown;
+  branch->redacted[branch->redacted_count++] = id;
+  return STATUS_OK;
+}
+
+Status conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size) {
+  if (!conversation->isolated) {
+    *bytes = store_bytes(conversation->store, id, size);
+    return STATUS_OK;
+  }
+  Status status = note_redacted(conversation, id);
+  if (status != STATUS_OK) return status;
+  status = store_own_bytes(conversation->store, id, bytes, size);
+  if (status != STATUS_OK) conversation->redacted_count--;
+  return status;
 }
 
 /* ---- links ---- */
@@ -220,7 +255,9 @@ static void link_results(Conversation *conversation, const Seat *seat) {
   bool all = shows_all(seat);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Text key = message_text(message, message_result(message, i).id);
-    Link link = all ? store_waiting(conversation->store, key, seat->id) : find_call(conversation, seat, key, i);
+    Link link = all ? store_waiting(conversation->store, key, seat->id) : (Link){0, 0};
+    bool missed = link.message == 0 && (!all || store_indexed(conversation->store) > 0);
+    if (missed) link = find_call(conversation, seat, key, i);
     store_link(conversation->store, seat->id, i, link);
   }
 }
@@ -251,12 +288,20 @@ static Status rank_seat(Conversation *conversation, const Seat *seat) {
   return store_insert(conversation->store, seat->id, before, sequence_rank(list, seat->position));
 }
 
+/* What the message weighs by the first counter. */
+static Status weigh_first(Conversation *conversation, MessageId id) {
+  Cost cost;
+  Status status = scale_count(conversation->store, &conversation->first, id, &cost);
+  if (status != STATUS_OK) return status;
+  store_weigh(conversation->store, id, cost.tokens);
+  if (cost.guessed) store_note_guess(conversation->store, id);
+  return STATUS_OK;
+}
+
 /* Once per counter in use: the first, the conversation's, and that of the list. */
 static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
-  uint32_t tokens;
-  Status status = scale_count(conversation->store, &conversation->first, id, &tokens);
+  Status status = weigh_first(conversation, id);
   if (status != STATUS_OK) return status;
-  store_weigh(conversation->store, id, tokens);
   Scale *scales[] = {conversation->scale, sequence_scale(list)};
   for (int i = 0; i < 2 && status == STATUS_OK; i++) {
     if (scales[i] != NULL) status = scale_fill(scales[i], conversation->store);
@@ -280,13 +325,10 @@ Status conversation_store_one(Conversation *conversation, const Sequence *list, 
 Status conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
                                 const Rank *rank, MessageId *id) {
   Status status = store_add(conversation->store, raw, false, shape, id);
-  uint32_t tokens = 0;
-  if (status != STATUS_OK) return status;
-  status = scale_count(conversation->store, &conversation->first, *id, &tokens);
-  if (status != STATUS_OK) return status;
-  store_weigh(conversation->store, *id, tokens);
-  if (origin != *id) return store_replace(conversation->store, *id, origin);
-  return rank == NULL ? STATUS_OK : store_place(conversation->store, *id, *rank);
+  if (status == STATUS_OK) status = weigh_first(conversation, *id);
+  if (status == STATUS_OK && origin != *id) status = store_replace(conversation->store, *id, origin);
+  if (status == STATUS_OK && rank != NULL) status = store_place(conversation->store, *id, *rank);
+  return status;
 }
 
 Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
@@ -383,7 +425,9 @@ Status conversation_commit_with(Conversation *conversation, Sequence *list, Batc
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
   Status status = STATUS_OK;
-  if (sequence_scale(list) != conversation->scale) status = sequence_rescale(list, conversation->scale, &batch.list);
+  if (sequence_scale(list) != conversation->scale) {
+    status = sequence_move(list, conversation->store, conversation->scale, &batch.list);
+  }
   if (status != STATUS_OK) return status;
   status = history_add(conversation->history, &batch);
   if (status == STATUS_OK) conversation_touch(conversation);

@@ -2,8 +2,9 @@
 ** Conversation: store + history + marks + windows + counter. Everything above talks to it;
 ** operation.h edits it, draft.h trims it.
 **
-** Ownership: a fork shares the store; everything else is its own. All calls on
-** a conversation and its forks come from one thread at a time.
+** Forks: a fork begins with all that its conversation has, shares it, and goes its
+** own way; neither sees what the other does. A branch is a fork that may come back
+** (join.h). All calls on a conversation and its forks come from one thread at a time.
 */
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
@@ -27,14 +28,14 @@ typedef struct ConversationConfig {
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);
 Status   conversation_fork(Conversation *conversation, Conversation **fork);
 void     conversation_free(Conversation *conversation);     /* NULL is allowed */
-/* Each becomes what the other was, in the eyes of who holds a pointer to it;
-   drafts of either no longer commit. */
-void     conversation_swap(Conversation *conversation, Conversation *other);
 
 const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);
 History *conversation_history(const Conversation *conversation);
-Marks   *conversation_marks(const Conversation *conversation);
+const Marks *conversation_marks(const Conversation *conversation);
+/* Marks a message by its origin, or takes the mark away. STATUS_MEMORY. */
+Status   conversation_mark(Conversation *conversation, Text name, MessageId origin);
+Status   conversation_unmark(Conversation *conversation, Text name, MessageId origin);
 /* NULL: it never had one. */
 const Windows *conversation_windows(const Conversation *conversation);
 /* Puts a window (core/window.h). Its messages stay as they are, but what their items show
@@ -79,7 +80,8 @@ Status   conversation_count_by(Conversation *conversation, const Sequence *list,
    carries besides by it, less the reply's priming. The current list is weighed
    anew in O(n), other batches when they are looked at; forks stay as they are. */
 Status   conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead);
-/* Makes a batch's list weigh by the conversation's counter, as the current one does. */
+/* Makes a batch's list one of the conversation's store and weighed by its counter, as
+   the current one is: before it is made current, or read by weight. */
 Status   conversation_reweigh(Conversation *conversation, uint32_t batch);
 
 /* ---- calibration ---- */
@@ -119,19 +121,27 @@ typedef struct MessageSource {
   bool adopted;              /* the bytes lie in a block that the store adopted */
 } MessageSource;
 
+/* ---- removing for good ---- */
+
+/* The bytes of a message, to be overwritten so that spans stay (format/forget.h): in
+   a branch a copy, whose changes reach the conversation with the join; else those
+   that all forks share. STATUS_MEMORY. */
+Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);
+
+/* Lets go of all batches but the newest `keep`, the current one and those with a
+   checkpoint, then of every message that no batch shows any more, and gives their
+   memory back. Seqs stay. *pruned and *removed get how many went. O(all messages
+   and batches). STATUS_MEMORY: nothing has changed. */
+Status   conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed);
+
 /* ---- for what reads a conversation back, or joins two ---- */
 
 /* Takes over marks in the place of its own. Cannot fail. */
 void     conversation_take_marks(Conversation *conversation, Marks *marks);
 /* The same for its history. */
 void     conversation_take_history(Conversation *conversation, History *history);
-/* Counts from now on as another does that shares the store; lists of both may be
-   in its history. */
-void     conversation_take_counter(Conversation *conversation, const Conversation *other);
 /* The same for its windows; NULL: none. */
 void     conversation_take_windows(Conversation *conversation, Windows *windows);
-/* Has from now on the windows that another has. */
-void     conversation_share_windows(Conversation *conversation, const Conversation *other);
 void     conversation_take_calibration(Conversation *conversation, Calibration calibration);
 /* A message as it was stored once: its cost is counted, and nothing else looked for. `origin` is
    its own id, or an older message's that it stands for; `rank` NULL: where an appended one is. */

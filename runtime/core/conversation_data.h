@@ -12,12 +12,22 @@ typedef struct ToolDescription {
   MessageShape shape;        /* of a message without lists */
 } ToolDescription;
 
+/* Where a conversation stood when a branch left it. */
+typedef struct BranchBase {
+  uint32_t batch, length;    /* the current batch, and its messages */
+  uint32_t batches, stored;  /* counts: of batches, of messages in the store */
+  uint64_t window_edits, memory_edits;
+  HistoryCounts history;
+  Marks *marks;              /* as they were */
+  Calibration calibration;
+} BranchBase;
+
 struct Conversation {
   Memory memory;
   Clock clock;
-  Counter counter;           /* of `scale`, */
-  Scale *scale;              /* by which its lists weigh: NULL is that of the first counter */
-  Counter first;             /* which forks share, as they do the store */
+  Counter counter;           /* the active counter */
+  Scale *scale;              /* token weights under it; NULL: messages' own tokens */
+  Counter first;             /* the counter of messages' own tokens, which forks share */
   Calibration calibration;
   Store *store;
   History *history;
@@ -26,6 +36,11 @@ struct Conversation {
   ToolDescription tools;
   uint64_t overhead;
   bool overhead_guessed;
+  bool compacted;            /* messages were removed since it was made */
+  bool isolated;             /* a branch or a fork of one: changes nothing that others share */
+  BranchBase *base;          /* of a branch; NULL: not one */
+  MessageId *redacted;       /* in a branch: messages to be redacted where it left, too */
+  uint32_t redacted_count, redacted_room;
   uint64_t version;
   Units *units;              /* of the list at `units_version`; NULL: not made */
 };

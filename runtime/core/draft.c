@@ -46,7 +46,7 @@ Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
   assert(!draft->numbered && ledger_count(draft->ledger) == 0);
   Scale *scale;
   Status status = conversation_scale(draft->conversation, counter, &scale);
-  if (status == STATUS_OK) status = sequence_rescale(draft->list, scale, &list);
+  if (status == STATUS_OK) status = sequence_move(draft->list, draft->store, scale, &list);
   if (status != STATUS_OK) return status;
   draft->scale = scale;
   draft_take_list(draft, list);
@@ -115,6 +115,8 @@ Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
   return status;
 }
 
+bool draft_may_store(const Draft *draft) { return conversation_store(draft->conversation) == draft->store; }
+
 /* ---- the list ---- */
 
 void draft_take_list(Draft *draft, Sequence *list) {
@@ -180,7 +182,7 @@ Status draft_cause(Draft *draft, Text reason, Cause *cause) {
 }
 
 void draft_record(Draft *draft, Cause cause, LedgerRun entry) {
-  entry.role = message_role(conversation_message(draft->conversation, entry.first));
+  entry.role = message_role(store_message(draft->store, entry.first));
   if (entry.count == 0) entry.count = 1;
   ledger_add(draft->ledger, cause, entry);
 }

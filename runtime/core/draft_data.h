@@ -88,6 +88,10 @@ void     draft_windows_hold(const Draft *draft, const Sequence *list, Slots *slo
 
 /* ---- draft.c ---- */
 
+/* False once the conversation has another store, by a join or a compaction: what the
+   draft would add could never come to it. */
+bool     draft_may_store(const Draft *draft);
+
 Status   draft_settle(Draft *draft);
 void     draft_take_list(Draft *draft, Sequence *list);      /* in the place of the old one */
 Status   draft_cause(Draft *draft, Text reason, Cause *cause);

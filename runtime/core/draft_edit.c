@@ -245,7 +245,8 @@ static bool same_frame(const Message *a, const Message *b) {
    matter. */
 static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced,
                                 MessageId *made) {
-  Store *store = conversation_store(draft->conversation);
+  Store *store = draft->store;
+  if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   StoreMark mark = store_mark(store);
   if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
   Status status = draft_reserve_ids(draft);

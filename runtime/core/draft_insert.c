@@ -70,9 +70,10 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   Status status = draft_number(draft);
   if (status == STATUS_OK) status = draft_settle(draft);
   if (status != STATUS_OK) return status;
+  if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   assert(insertion->count == 0 || insertion->places[insertion->count - 1] <= sequence_count(draft->list));
   if (draft->guarded && tears_unit(draft, insertion->places, insertion->count)) return STATUS_GUARDED;
-  Store *store = conversation_store(draft->conversation);
+  Store *store = draft->store;
   StoreMark mark = store_mark(store);
   LedgerMark entries = ledger_mark(draft->ledger);
   uint64_t tokens = 0;

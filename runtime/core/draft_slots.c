@@ -56,7 +56,7 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
 Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
   const Memory *memory = &draft->memory;
   Slots slots = {.count = sequence_count(list)};
-  Status status = units_new(memory, conversation_store(draft->conversation), list, &slots.units);
+  Status status = units_new(memory, draft->store, list, &slots.units);
   if (status != STATUS_OK) return status;
   if (slots.count > 0) {
     slots.ids = memory_new_array(memory, slots.count, sizeof *slots.ids);
@@ -76,7 +76,7 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
 }
 
 Status draft_reserve_ids(Draft *draft) {
-  uint32_t wanted = store_count(conversation_store(draft->conversation)) + 2;
+  uint32_t wanted = store_count(draft->store) + 2;
   if (wanted <= draft->slot_of_room) return STATUS_OK;
   if (draft->slot_of_room > 0) wanted += wanted / 2;
   uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, wanted, sizeof *grown);
@@ -147,7 +147,7 @@ Status draft_turns_after(Draft *draft, const uint32_t **turns) {
     if (made == NULL) return STATUS_MEMORY;
     for (uint32_t slot = slots->count; slot-- > 0;) {
       made[slot] = after;
-      after += message_starts_turn(conversation_message(draft->conversation, slots->ids[slot]));
+      after += message_starts_turn(store_message(draft->store, slots->ids[slot]));
     }
     slots->turns_after = made;
   }

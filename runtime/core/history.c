@@ -11,12 +11,14 @@ typedef struct String {
 typedef struct Checkpoint {
   String name;
   uint32_t batch, length;
+  uint64_t naming;           /* its number among all namings, from 1 */
 } Checkpoint;
 
 struct History {
   Memory memory;
   Batches batches;
   uint32_t current;
+  HistoryCounts counts;
   Checkpoint *checkpoints;   /* the newest last */
   uint32_t checkpoint_count, checkpoint_room;
   uint64_t memory_edits;
@@ -54,10 +56,12 @@ static Status push_checkpoint(History *history, Text name, uint32_t batch, uint3
                             history->checkpoint_count, sizeof *history->checkpoints);
   if (grown == NULL) return STATUS_MEMORY;
   history->checkpoints = grown;
-  Checkpoint checkpoint = {.batch = batch, .length = length};
+  Checkpoint checkpoint = {.batch = batch, .length = length, .naming = history->counts.namings + 1};
   Status status = string_copy(&history->memory, name, &checkpoint.name);
-  if (status == STATUS_OK) history->checkpoints[history->checkpoint_count++] = checkpoint;
-  return status;
+  if (status != STATUS_OK) return status;
+  history->checkpoints[history->checkpoint_count++] = checkpoint;
+  history->counts.namings++;
+  return STATUS_OK;
 }
 
 Status history_new_empty(const Memory *memory, History **made) {
@@ -88,6 +92,8 @@ Status history_fork(const History *history, History **made) {
     const Checkpoint *checkpoint = &history->checkpoints[i];
     status = push_checkpoint(fork, string_text(checkpoint->name), checkpoint->batch, checkpoint->length);
   }
+  for (uint32_t i = 0; i < fork->checkpoint_count; i++) fork->checkpoints[i].naming = history->checkpoints[i].naming;
+  fork->counts = history->counts;
   fork->current = history->current;
   fork->memory_edits = history->memory_edits;
   if (status == STATUS_OK) *made = fork;
@@ -122,12 +128,26 @@ Status history_grow(History *history, Sequence ***list) {
 }
 
 Status history_put(History *history, uint32_t batch, Sequence *list) {
-  Batch *own;
   assert(sequence_count(list) == sequence_count(at(history, batch)->list));
+  return history_replace(history, batch, list);
+}
+
+Status history_replace(History *history, uint32_t batch, Sequence *list) {
+  Batch *own;
+  assert(sequence_count(list) >= at(history, batch)->born);
   Status status = batches_own(&history->batches, batch, &own);
   if (status != STATUS_OK) return status;
   sequence_release(own->list);
   own->list = list;
+  return STATUS_OK;
+}
+
+Status history_put_ledger(History *history, uint32_t batch, Ledger *ledger) {
+  Batch *own;
+  Status status = batches_own(&history->batches, batch, &own);
+  if (status != STATUS_OK) return status;
+  ledger_release(own->ledger);
+  own->ledger = ledger;
   return STATUS_OK;
 }
 
@@ -139,7 +159,9 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
                     .timestamp = found->timestamp,
                     .description = text_plain(found->description, found->description_size)};
   for (uint32_t i = history->checkpoint_count; i-- > 0 && info.name.size == 0;) {
-    if (history->checkpoints[i].batch == batch) info.name = string_text(history->checkpoints[i].name);
+    if (history->checkpoints[i].batch != batch) continue;
+    info.name = string_text(history->checkpoints[i].name);
+    info.name_length = history->checkpoints[i].length;
   }
   return info;
 }
@@ -204,6 +226,7 @@ Status history_add_pruned(History *history, const NewBatch *added, uint32_t born
 
 Status history_rollback(History *history, uint32_t batch) {
   if (batch >= history->batches.count || at(history, batch)->list == NULL) return STATUS_RANGE;
+  history->counts.rollbacks += batch != history->current;
   history->current = batch;
   return STATUS_OK;
 }
@@ -255,6 +278,7 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
     assert(status == STATUS_OK);
     (void)status;
     prune_batch(&history->memory, batch);
+    history->counts.prunings++;
     ++*pruned;
   }
   return STATUS_OK;
@@ -267,15 +291,38 @@ static Checkpoint *find_checkpoint(const History *history, Text name) {
   return NULL;
 }
 
-Status history_name(History *history, Text name) {
-  uint32_t length = sequence_count(at(history, history->current)->list);
+/* Names a state; a name that is used already moves. */
+static Status name_state(History *history, Text name, uint32_t batch, uint32_t length) {
   Checkpoint *known = find_checkpoint(history, name);
-  if (known == NULL) return push_checkpoint(history, name, history->current, length);
-  Checkpoint moved = {.name = known->name, .batch = history->current, .length = length};
+  if (known == NULL) return push_checkpoint(history, name, batch, length);
+  Checkpoint moved = {.name = known->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
   Checkpoint *newest = &history->checkpoints[history->checkpoint_count - 1];
   memmove(known, known + 1, (size_t)(newest - known) * sizeof *known);
   *newest = moved;
   return STATUS_OK;
+}
+
+Status history_name(History *history, Text name) {
+  return name_state(history, name, history->current, sequence_count(at(history, history->current)->list));
+}
+
+HistoryCounts history_counts(const History *history) { return history->counts; }
+
+static bool is_shared(const Checkpoint *checkpoint, const SharedStates *shared) {
+  if (checkpoint->batch >= shared->batches) return false;
+  return checkpoint->batch != shared->batch || checkpoint->length <= shared->length;
+}
+
+Status history_take_names(History *history, const History *other, uint64_t since, const SharedStates *shared) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < other->checkpoint_count && status == STATUS_OK; i++) {
+    const Checkpoint *checkpoint = &other->checkpoints[i];
+    if (checkpoint->naming <= since) continue;
+    Text name = string_text(checkpoint->name);
+    status = is_shared(checkpoint, shared) ? name_state(history, name, checkpoint->batch, checkpoint->length)
+                                           : history_name(history, name);
+  }
+  return status;
 }
 
 bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *length) {

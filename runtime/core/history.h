@@ -35,6 +35,7 @@ typedef struct BatchInfo {
   int64_t timestamp;         /* ms */
   Text description;
   Text name;                 /* of the newest checkpoint in it; size 0: none */
+  uint32_t name_length;      /* messages of the state that it names */
   bool pruned;               /* its messages can no longer be seen */
 } BatchInfo;
 
@@ -65,6 +66,11 @@ uint64_t history_memory_edits(const History *history);
 /* Puts another list of the same messages in the place of a batch's; takes it over
    on success. STATUS_MEMORY, as below. */
 Status   history_put(History *history, uint32_t batch, Sequence *list);
+/* Puts any list that has as many messages as the batch was born with, or more, in the
+   place of a batch's; takes it over on success. STATUS_MEMORY. */
+Status   history_replace(History *history, uint32_t batch, Sequence *list);
+/* The same for its ledger. */
+Status   history_put_ledger(History *history, uint32_t batch, Ledger *ledger);
 
 /* The current list, for appending only; valid until the history is changed or
    forked. STATUS_MEMORY: forks share what must be copied. */
@@ -99,6 +105,20 @@ Status   history_prune(History *history, uint32_t keep, uint32_t *pruned);
 
 /* Checkpoints: names for states. A name used again moves. */
 Status   history_name(History *history, Text name);
+/* How often states were named, batches made current again, and pruned: what a fork
+   had from the start included. */
+typedef struct HistoryCounts {
+  uint64_t namings, rollbacks, prunings;
+} HistoryCounts;
+HistoryCounts history_counts(const History *history);
+
+/* Names here what another history named after its first `since` namings. A state that
+   is not in the first `batches` batches, or not within the first `length` messages of
+   `batch`, becomes the present one. STATUS_MEMORY: some may be named already. */
+typedef struct SharedStates {
+  uint32_t batches, batch, length;
+} SharedStates;
+Status   history_take_names(History *history, const History *other, uint64_t since, const SharedStates *shared);
 bool     history_find(const History *history, Text name, uint32_t *batch, uint32_t *length);
 
 /* The checkpoints there are, in the order in which they were named. index < count */

@@ -1,34 +1,43 @@
 /*
-** Join: what was done on a fork comes back, beneath what was appended meanwhile.
+** Join: what was done on a branch comes back to the conversation that it left.
 **
-**     conversation   batch 0   1 2 3 . . .  4 5     the fork was made behind 3; 4 and 5 came since
-**     fork           batch 0   1 2 3
-**                      batch 1   1 3                what was done there
+**     conversation   batch 0   1 2 3 . . .  4 5     the branch left behind 3; 4 and 5 came since
+**     branch         batch 0   1 2 3
+**                      batch 1   1 3 4'             what was done there; 4' is its own message
 **     joined         batch 0   1 2 3 4 5
-**                      batch 1   1 3 4 5            <- current
+**                      batch 1   1 3 6 4 5          <- current; 4' became 6
 **
-** The batches of the fork keep their numbers, since the conversation may have
-** made none of its own. Where both have appended to one batch, what the fork made
-** of it becomes a single new batch.
+** A branch keeps what it adds to itself. If the conversation has got no messages
+** since, it becomes what the branch is. Else the branch's messages are taken into
+** its store with new seqs, the branch's batches come behind its own, and what was
+** appended meanwhile stands beneath the branch's current list. Where both have
+** appended to one batch, what the branch made of it becomes a single new batch.
+**
+** Marks, checkpoints, calibration and redactions stand beside the lists and are
+** merged whatever the conversation did since.
 */
 #ifndef EBB_CORE_JOIN_H
 #define EBB_CORE_JOIN_H
 
 #include "core/conversation.h"
 
-/* Where a conversation stood when it was forked. */
-typedef struct JoinBase {
-  uint32_t batch, length, batches;
-  uint64_t window_edits, memory_edits;
-} JoinBase;
+/* Makes a fork, to which nothing happened yet, a branch: notes where it leaves, and
+   isolates it, so that nothing it does is seen elsewhere. STATUS_MEMORY. */
+Status conversation_begin_branch(Conversation *fork, const Conversation *conversation);
 
-JoinBase conversation_join_base(const Conversation *conversation);
+/* Why a branch cannot come back. */
+typedef enum JoinConflict {
+  JOIN_NONE,
+  JOIN_LISTS,        /* both changed lists, the conversation otherwise than by appending */
+  JOIN_WINDOWS       /* both changed windows */
+} JoinConflict;
 
-/* Takes over batches with what policies remember there, checkpoints, marks, windows and the
-   counter of the fork. STATUS_ARGUMENT, and nothing changes, if the conversation was edited
-   otherwise than by appending to the batch of the base, or if windows of both have changed;
-   STATUS_MEMORY, STATUS_LIMIT.
-   *batch gets the current one. */
-Status conversation_join(Conversation *conversation, const Conversation *fork, JoinBase base, uint32_t *batch);
+JoinConflict conversation_join_conflict(const Conversation *conversation, const Conversation *branch);
+
+/* Brings back batches, checkpoints, marks, windows, the counter and redactions of a
+   branch, of which nothing but conversation_free is allowed afterwards. *changed
+   tells whether lists or windows did. STATUS_ARGUMENT for a conflict; STATUS_MEMORY,
+   STATUS_LIMIT, STATUS_HOST (the caller's own counter): nothing has changed. */
+Status conversation_join(Conversation *conversation, Conversation *branch, bool *changed);
 
 #endif

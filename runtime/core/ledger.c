@@ -23,7 +23,8 @@ struct Ledger {
   Memory memory;
   HashKey key;
   uint32_t owners;
-  const Scale *scale;
+  Counter counter;           /* of the weights, if `weighed`; else they are messages' own tokens */
+  bool weighed;
   Run *runs;
   uint32_t run_count, run_room, entries;
   Stored *texts;
@@ -49,8 +50,14 @@ Status ledger_new(const Memory *memory, HashKey key, Ledger **made) {
   return STATUS_OK;
 }
 
-void ledger_set_scale(Ledger *ledger, const Scale *scale) { ledger->scale = scale; }
-const Scale *ledger_scale(const Ledger *ledger) { return ledger->scale; }
+void ledger_set_scale(Ledger *ledger, const Scale *scale) {
+  ledger->weighed = scale != NULL;
+  if (scale != NULL) ledger->counter = *scale_counter(scale);
+}
+
+Scale *ledger_scale(const Ledger *ledger, Store *store) {
+  return ledger->weighed ? scale_find(store, &ledger->counter) : NULL;
+}
 
 Ledger *ledger_share(Ledger *ledger) {
   ledger->owners++;
@@ -152,6 +159,88 @@ void ledger_rewind(Ledger *ledger, LedgerMark mark) {
   ledger->entries = mark.entries;
   ledger->keep_count = mark.keeps;
   if (mark.runs > 0) ledger->runs[mark.runs - 1].run = mark.newest;
+}
+
+/* ---- for a join ---- */
+
+static bool names_newer(const Ledger *ledger, MessageId base) {
+  for (uint32_t i = 0; i < ledger->run_count; i++) {
+    const LedgerRun *run = &ledger->runs[i].run;
+    if (run->first + run->count - 1 > base || run->replacement > base) return true;
+  }
+  for (uint32_t i = 0; i < ledger->keep_count; i++) {
+    if (ledger->keeps[i].id > base) return true;
+  }
+  return false;
+}
+
+static MessageId shifted(MessageId id, MessageId base, uint32_t shift) { return id > base ? id + shift : id; }
+
+static int64_t weight_of(const Ledger *ledger, Store *store, MessageId first, uint32_t count) {
+  int64_t tokens = 0;
+  const Scale *scale = ledger_scale(ledger, store);
+  for (MessageId id = first; id < first + count; id++) tokens += scale_weight(scale, store, id);
+  return tokens;
+}
+
+static Status add_run(Ledger *to, LedgerRun run) {
+  Status status = ledger_reserve(to);
+  if (status == STATUS_OK) ledger_add(to, run.cause, run);
+  return status;
+}
+
+/* A run of dropped messages that crosses the base becomes two. */
+static Status add_renumbered(Ledger *to, LedgerRun run, Store *fork, uint32_t shift) {
+  MessageId base = store_base(fork);
+  if (run.first <= base && run.first + run.count - 1 > base) {
+    LedgerRun older = run;
+    older.count = base + 1 - run.first;
+    older.freed = weight_of(to, fork, run.first, older.count);
+    Status status = add_run(to, older);
+    if (status != STATUS_OK) return status;
+    run = (LedgerRun){.action = run.action, .cause = run.cause, .first = base + 1, .count = run.count - older.count,
+                      .role = message_role(store_message(fork, base + 1)), .freed = run.freed - older.freed};
+  }
+  run.first = shifted(run.first, base, shift);
+  run.replacement = shifted(run.replacement, base, shift);
+  return add_run(to, run);
+}
+
+static Status add_all_renumbered(Ledger *to, const Ledger *from, Store *fork, uint32_t shift) {
+  Status status = STATUS_OK;
+  uint32_t number;
+  for (uint32_t i = 0; i < from->text_count && status == STATUS_OK; i++) {
+    status = keep_text(to, ledger_text(from, i), &number);
+    assert(status != STATUS_OK || number == i);
+  }
+  for (uint32_t i = 0; i < from->run_count && status == STATUS_OK; i++) {
+    status = add_renumbered(to, from->runs[i].run, fork, shift);
+  }
+  for (uint32_t i = 0; i < from->keep_count && status == STATUS_OK; i++) {
+    status = ledger_keep(to, from->keeps[i].cause, shifted(from->keeps[i].id, store_base(fork), shift));
+  }
+  for (uint32_t i = 0; i < from->note_count && status == STATUS_OK; i++) {
+    Text by, note;
+    ledger_note_at(from, i, &by, &note);
+    status = ledger_note(to, by, note);
+  }
+  return status;
+}
+
+Status ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **renumbered) {
+  if (!names_newer(ledger, store_base(fork))) {
+    *renumbered = ledger_share(ledger);
+    return STATUS_OK;
+  }
+  Ledger *made;
+  Status status = ledger_new(&ledger->memory, ledger->key, &made);
+  if (status != STATUS_OK) return status;
+  made->weighed = ledger->weighed;
+  made->counter = ledger->counter;
+  status = add_all_renumbered(made, ledger, fork, shift);
+  if (status == STATUS_OK) *renumbered = made;
+  else ledger_release(made);
+  return status;
 }
 
 uint32_t ledger_run_count(const Ledger *ledger) { return ledger->run_count; }

@@ -42,9 +42,10 @@ typedef struct LedgerRun {
 typedef struct Ledger Ledger;
 
 Status   ledger_new(const Memory *memory, HashKey key, Ledger **ledger);
-/* By which the messages of its runs were weighed (core/scale.h). */
+/* Notes by which counter's weights its token figures were computed (NULL: messages'
+   own tokens). ledger_scale gives that counter's scale in a store, NULL for own tokens. */
 void     ledger_set_scale(Ledger *ledger, const Scale *scale);
-const Scale *ledger_scale(const Ledger *ledger);
+Scale   *ledger_scale(const Ledger *ledger, Store *store);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 
@@ -64,6 +65,10 @@ typedef struct LedgerMark {
 
 LedgerMark ledger_mark(const Ledger *ledger);
 void     ledger_rewind(Ledger *ledger, LedgerMark mark);
+
+/* The ledger of a batch of a fork, with each seq above the fork's base made greater by
+   `shift` (store_take): a share if it names none. STATUS_MEMORY. */
+Status   ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **renumbered);
 
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);

@@ -1,5 +1,6 @@
 #include "core/mark.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -12,6 +13,8 @@ typedef struct MarkSet {
 
 struct Marks {
   Memory memory;
+  uint32_t owners;
+  uint64_t edits;
   MarkSet *sets;
   uint32_t count, room;
 };
@@ -19,7 +22,7 @@ struct Marks {
 Status marks_new(const Memory *memory, Marks **made) {
   Marks *marks = memory_new(memory, sizeof *marks);
   if (marks == NULL) return STATUS_MEMORY;
-  *marks = (Marks){.memory = *memory};
+  *marks = (Marks){.memory = *memory, .owners = 1};
   *made = marks;
   return STATUS_OK;
 }
@@ -30,8 +33,13 @@ static void drop_newest_set(Marks *marks) {
   map_free(&set->members);
 }
 
-void marks_free(Marks *marks) {
-  if (marks == NULL) return;
+Marks *marks_share(Marks *marks) {
+  marks->owners++;
+  return marks;
+}
+
+void marks_release(Marks *marks) {
+  if (marks == NULL || --marks->owners > 0) return;
   Memory memory = marks->memory;
   while (marks->count > 0) drop_newest_set(marks);
   memory_free(&memory, marks->sets, marks->room * sizeof *marks->sets);
@@ -67,7 +75,9 @@ static Status add_set(Marks *marks, Text name, MarkSet **added) {
 }
 
 Status marks_add(Marks *marks, Text name, MessageId origin) {
+  assert(marks->owners == 1);
   MarkSet *set = find(marks, name);
+  marks->edits++;
   if (set != NULL) return map_put(&set->members, origin, 1);
   Status status = add_set(marks, name, &set);
   if (status != STATUS_OK) return status;
@@ -77,8 +87,11 @@ Status marks_add(Marks *marks, Text name, MessageId origin) {
 }
 
 bool marks_remove(Marks *marks, Text name, MessageId origin) {
+  assert(marks->owners == 1);
   MarkSet *set = find(marks, name);
-  return set != NULL && map_remove(&set->members, origin);
+  bool had = set != NULL && map_remove(&set->members, origin);
+  marks->edits += had;
+  return had;
 }
 
 bool marks_has(const Marks *marks, Text name, MessageId origin) {
@@ -105,7 +118,12 @@ Text marks_name(const Marks *marks, uint32_t index) {
   return text_plain(marks->sets[index].name, marks->sets[index].size);
 }
 
-Status marks_copy(const Marks *marks, Marks **copy) {
+uint64_t marks_edits(const Marks *marks) { return marks->edits; }
+
+/* ---- copies ---- */
+
+/* Of the messages whose bit is set in `keep`; NULL: of all. */
+static Status copy_marks(const Marks *marks, const uint64_t *keep, Marks **copy) {
   Marks *made;
   Status status = marks_new(&marks->memory, &made);
   if (status != STATUS_OK) return status;
@@ -115,10 +133,72 @@ Status marks_copy(const Marks *marks, Marks **copy) {
     uint64_t origin, one;
     status = add_set(made, marks_name(marks, i), &set);
     while (status == STATUS_OK && map_next(&marks->sets[i].members, &at, &origin, &one)) {
-      status = map_put(&set->members, origin, one);
+      if (keep == NULL || keep[origin / 64] >> (origin % 64) & 1) status = map_put(&set->members, origin, one);
     }
   }
+  made->edits = marks->edits;
   if (status == STATUS_OK) *copy = made;
-  else marks_free(made);
+  else marks_release(made);
   return status;
+}
+
+Status marks_own(Marks **marks) {
+  Marks *copy;
+  if ((*marks)->owners == 1) return STATUS_OK;
+  Status status = copy_marks(*marks, NULL, &copy);
+  if (status != STATUS_OK) return status;
+  marks_release(*marks);
+  *marks = copy;
+  return STATUS_OK;
+}
+
+/* Adds what `theirs` has under their name number `i` and `base` has not. */
+static Status merge_added(Marks *into, const Marks *base, const Marks *theirs, uint32_t i, MessageId last,
+                          uint32_t shift) {
+  Text name = marks_name(theirs, i);
+  size_t at = 0;
+  uint64_t origin, one;
+  while (map_next(&theirs->sets[i].members, &at, &origin, &one)) {
+    if (marks_has(base, name, (MessageId)origin)) continue;
+    MessageId here = (MessageId)origin > last ? (MessageId)origin + shift : (MessageId)origin;
+    Status status = marks_add(into, name, here);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+static void merge_removed(Marks *into, const Marks *base, const Marks *theirs, uint32_t i) {
+  Text name = marks_name(base, i);
+  size_t at = 0;
+  uint64_t origin, one;
+  while (map_next(&base->sets[i].members, &at, &origin, &one)) {
+    if (!marks_has(theirs, name, (MessageId)origin)) marks_remove(into, name, (MessageId)origin);
+  }
+}
+
+Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, MessageId last, uint32_t shift) {
+  if (theirs->edits == base->edits) return STATUS_OK;
+  Marks *merged;
+  Status status = copy_marks(*ours, NULL, &merged);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = 0; i < theirs->count && status == STATUS_OK; i++) {
+    status = merge_added(merged, base, theirs, i, last, shift);
+  }
+  if (status != STATUS_OK) {
+    marks_release(merged);
+    return status;
+  }
+  for (uint32_t i = 0; i < base->count; i++) merge_removed(merged, base, theirs, i);
+  marks_release(*ours);
+  *ours = merged;
+  return STATUS_OK;
+}
+
+Status marks_retain(Marks **marks, const uint64_t *keep) {
+  Marks *kept;
+  Status status = copy_marks(*marks, keep, &kept);
+  if (status != STATUS_OK) return status;
+  marks_release(*marks);
+  *marks = kept;
+  return STATUS_OK;
 }

@@ -13,8 +13,24 @@
 typedef struct Marks Marks;
 
 Status marks_new(const Memory *memory, Marks **marks);
-Status marks_copy(const Marks *marks, Marks **copy);
-void   marks_free(Marks *marks);       /* NULL is allowed */
+Marks *marks_share(Marks *marks);
+void   marks_release(Marks *marks);    /* NULL is allowed */
+
+/* Makes *marks its owner's alone, to be changed; another owner's stay as they are.
+   STATUS_MEMORY. */
+Status marks_own(Marks **marks);
+
+/* Brings back what was done to `theirs` since both were `base`: what they added and
+   removed. Of theirs, origins above `last` are greater by `shift` here. On failure
+   *ours is as it was: STATUS_MEMORY. */
+Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, MessageId last, uint32_t shift);
+/* How often marks were added or removed, those included that copies had from the start. */
+uint64_t marks_edits(const Marks *marks);
+/* Removes the marks of all messages whose bit is not set in `keep` (bit id % 64 of
+   word id / 64). STATUS_MEMORY. */
+Status marks_retain(Marks **marks, const uint64_t *keep);
+
+/* ---- below: only on marks with one owner, for what changes them ---- */
 
 Status marks_add(Marks *marks, Text name, MessageId origin);
 bool   marks_remove(Marks *marks, Text name, MessageId origin);     /* had it the mark? */

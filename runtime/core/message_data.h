@@ -47,6 +47,7 @@ typedef struct ResultData {
 
 typedef struct Details {
   MessageId origin;          /* 0: the message itself */
+  uint32_t rank;             /* its place among the store's ranks, from 1; 0: that of an appended message */
   uint32_t call_count, result_count, part_count;
   uint8_t fields;            /* bit per MessageField */
   bool guessed;              /* part of what it costs; see store_note_guess */

@@ -3,7 +3,8 @@
 ** and what providers report about them.
 **
 ** Invariant: the current list, and every list that was looked at since, weighs by
-** the conversation's scale; lists of other batches may weigh by an older one.
+** the conversation's scale and is of its store; lists of other batches may weigh by
+** an older one, and be of the store of the conversation that this one was forked from.
 */
 #include "core/conversation_data.h"
 
@@ -31,12 +32,13 @@ Status conversation_count_by(Conversation *conversation, const Sequence *list, c
 
 Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
   const Sequence *list = history_list(conversation->history, batch);
-  if (list == NULL || sequence_scale(list) == conversation->scale) return STATUS_OK;
-  Sequence *rescaled;
-  Status status = sequence_rescale(list, conversation->scale, &rescaled);
+  if (list == NULL) return STATUS_OK;
+  if (sequence_scale(list) == conversation->scale && sequence_store(list) == conversation->store) return STATUS_OK;
+  Sequence *moved;
+  Status status = sequence_move(list, conversation->store, conversation->scale, &moved);
   if (status != STATUS_OK) return status;
-  status = history_put(conversation->history, batch, rescaled);
-  if (status != STATUS_OK) sequence_release(rescaled);
+  status = history_put(conversation->history, batch, moved);
+  if (status != STATUS_OK) sequence_release(moved);
   return status;
 }
 
@@ -61,11 +63,15 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 
 /* ---- trust ---- */
 
-static bool has_guess(const Store *store, const Sequence *list) {
+/* By a counter that has weighed all of them. */
+static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
+  Store *store = conversation->store;
+  const Scale *scale = counter_equal(counter, &conversation->first) ? NULL : scale_find(store, counter);
+  if (scale_guesses(scale, store) == 0) return false;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      if (store_is_guess(store, walk.ids[i])) return true;
+      if (scale_is_guess(scale, store, walk.ids[i])) return true;
     }
   }
   return false;
@@ -75,7 +81,7 @@ Trust conversation_trust_by(const Conversation *conversation, const Sequence *li
                             bool guessed) {
   Trust trust = counter_trust(counter);
   if (trust != TRUST_DERIVED) return trust;
-  guessed |= store_guesses(conversation->store) > 0 && has_guess(conversation->store, list);
+  guessed |= has_guess(conversation, list, counter);
   return guessed ? TRUST_ESTIMATED : TRUST_DERIVED;
 }
 

@@ -3,7 +3,7 @@
 **
 ** A message knows what it costs by the counter that its conversation began
 ** with. A conversation that is then counted by another gets a scale, which
-** belongs to the store, so that all forks share it and each message is counted
+** belongs to the store; forks share its weights, so that each message is counted
 ** once per counter:
 **
 **     message          1    2    3    4    5
@@ -30,12 +30,27 @@ Status   scale_fill(Scale *scale, Store *store);
 /* What a message weighs; by its own tokens if `scale` is NULL or has not counted it. */
 uint32_t scale_weight(const Scale *scale, const Store *store, MessageId id);
 
-/* For the store: its messages from `count` on are gone; all of them are. */
+const Counter *scale_counter(const Scale *scale);
+/* True if lists that weigh by one and by the other have equal weights; NULL: messages' own tokens. */
+bool     scale_equal(const Scale *a, const Scale *b);
+/* The store's scale for a counter, or NULL if it has none. */
+Scale   *scale_find(Store *store, const Counter *counter);
+/* As scale_fill, but messages that another store's scale of the same counter has
+   counted are not counted again: those up to `base`, and the messages after it,
+   which have seqs greater by `shift` in this store (store_take). */
+Status   scale_fill_as(Scale *scale, Store *store, const Scale *other, MessageId base, uint32_t shift);
+
+/* Was part of the weight guessed? */
+bool     scale_is_guess(const Scale *scale, const Store *store, MessageId id);
+uint32_t scale_guesses(const Scale *scale, const Store *store);      /* how many were */
+
+/* For the store: copies for a fork, which share the weights. STATUS_MEMORY. */
+Status   scales_fork(const Scale *scales, Scale **fork);
+/* For the store: drops the weights of messages after the first `count`. */
 void     scales_rewind(Scale *scales, uint32_t count);
 void     scales_free(Scale *scales);
 
-/* What a message costs by a counter, noted in the store if part of it was
-   guessed. STATUS_LIMIT beyond MESSAGE_TOKENS_MAX. */
-Status   scale_count(Store *store, const Counter *counter, MessageId id, uint32_t *tokens);
+/* What a message costs by a counter. STATUS_LIMIT beyond MESSAGE_TOKENS_MAX. */
+Status   scale_count(const Store *store, const Counter *counter, MessageId id, Cost *cost);
 
 #endif

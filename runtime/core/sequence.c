@@ -13,10 +13,11 @@
 
 #include <assert.h>
 
-Status sequence_new(const Memory *memory, const Store *store, Sequence **s) {
+Status sequence_new(const Memory *memory, Store *store, Sequence **s) {
   Sequence *made = memory_new(memory, sizeof *made);
   if (made == NULL) return STATUS_MEMORY;
-  *made = (Sequence){.memory = *memory, .store = store, .root = {.kid = NULL, .sum = SUM_ZERO}, .ranked = true};
+  *made = (Sequence){.memory = *memory, .store = store_share(store), .root = {.kid = NULL, .sum = SUM_ZERO},
+                     .ranked = true};
   *s = made;
   return STATUS_OK;
 }
@@ -25,16 +26,23 @@ Status sequence_share(const Sequence *s, Sequence **shared) {
   Sequence *made = memory_new(&s->memory, sizeof *made);
   if (made == NULL) return STATUS_MEMORY;
   *made = *s;
+  store_share(made->store);
   if (made->root.kid != NULL) node_share(made->root.kid);
   *shared = made;
   return STATUS_OK;
 }
 
-Status sequence_rescale(const Sequence *s, Scale *scale, Sequence **rescaled) {
+/* An empty list that weighs by a scale. */
+static Status new_weighed(const Memory *memory, Store *store, Scale *scale, Sequence **s) {
+  Status status = sequence_new(memory, store, s);
+  if (status == STATUS_OK) (*s)->scale = scale;
+  return status;
+}
+
+static Status rescale(const Sequence *s, Store *store, Scale *scale, Sequence **rescaled) {
   Sequence *made;
-  Status status = sequence_new(&s->memory, s->store, &made);
+  Status status = new_weighed(&s->memory, store, scale, &made);
   if (status != STATUS_OK) return status;
-  made->scale = scale;
   SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = sequence_append(&made, walk.ids[i]);
@@ -44,6 +52,18 @@ Status sequence_rescale(const Sequence *s, Scale *scale, Sequence **rescaled) {
   return status;
 }
 
+Status sequence_move(const Sequence *s, Store *store, Scale *scale, Sequence **moved) {
+  if (!scale_equal(s->scale, scale)) return rescale(s, store, scale, moved);
+  Status status = new_weighed(&s->memory, store, scale, moved);
+  if (status != STATUS_OK) return status;
+  (*moved)->root = s->root;
+  (*moved)->ranked = s->ranked;
+  (*moved)->last = s->last;
+  if (s->root.kid != NULL) node_share(s->root.kid);
+  return STATUS_OK;
+}
+
+Store *sequence_store(const Sequence *s) { return s->store; }
 Scale *sequence_scale(const Sequence *s) { return s->scale; }
 uint32_t sequence_weight(const Sequence *s, MessageId id) { return scale_weight(s->scale, s->store, id); }
 
@@ -51,6 +71,7 @@ void sequence_release(Sequence *s) {
   if (s == NULL) return;
   node_release(s, s->root.kid);
   Memory memory = s->memory;
+  store_release(s->store);
   memory_free(&memory, s, sizeof *s);
 }
 

@@ -10,24 +10,34 @@
 ** STATUS_LIMIT when a sum would pass 2^32 - 1. Queries borrow. All of them cost
 ** O(log n) where nothing else is said.
 **
-** Ownership: the store outlives its sequences; they hold no share of it.
+** Ownership: a sequence holds a share of its store. It may be a fork's list of an
+** older time, whose store was closed since: it still reads what it shows.
 */
 #ifndef EBB_CORE_SEQUENCE_H
 #define EBB_CORE_SEQUENCE_H
 
+#include "base/map.h"
 #include "core/scale.h"
 #include "core/sum.h"
 
 typedef struct Sequence Sequence;
 
-Status    sequence_new(const Memory *memory, const Store *store, Sequence **s);
+Status    sequence_new(const Memory *memory, Store *store, Sequence **s);
 /* A second owner in O(1), or STATUS_MEMORY. */
 Status    sequence_share(const Sequence *s, Sequence **shared);
 void      sequence_release(Sequence *s);        /* NULL is allowed */
 
-/* The same messages, weighed by a scale (NULL: by their own tokens) that has
-   counted them all. O(n) */
-Status    sequence_rescale(const Sequence *s, Scale *scale, Sequence **rescaled);
+/* The same messages looked up in a store that has them too, weighed by a scale of
+   it (NULL: by their own tokens) that has counted them all. O(n); O(1), as
+   sequence_share, where both scales weigh alike (scale_equal). */
+Status    sequence_move(const Sequence *s, Store *store, Scale *scale, Sequence **moved);
+/* The same with each id above `base` made greater by `shift`: a list of a fork
+   whose messages after its base were taken into `store` (store_take). The scales
+   weigh alike. O(log n) for each part that has such ids; O(n) if there are moved
+   messages or the list is not ranked. */
+Status    sequence_renumber(const Sequence *s, Store *store, Scale *scale, MessageId base, uint32_t shift,
+                            Sequence **renumbered);
+Store    *sequence_store(const Sequence *s);       /* borrowed */
 Scale    *sequence_scale(const Sequence *s);
 uint32_t  sequence_weight(const Sequence *s, MessageId id);      /* of any message of the store */
 
@@ -99,6 +109,10 @@ bool      sequence_walk_next(SequenceWalk *walk);     /* the first call gives th
 
 /* Nodes that searches in all sequences have visited. Only builds for tests have it (EBB_COUNT_PROBES). */
 extern uint64_t sequence_visits;
+
+/* Sets the bit of each message (bit id % 64 of word id / 64). Nodes that stand in
+   `seen` were collected from another list and are skipped. STATUS_MEMORY. */
+Status    sequence_collect(const Sequence *s, Map *seen, uint64_t *bits);
 
 /* Walks every node and asserts every invariant, for tests: O(n). */
 void      sequence_check(const Sequence *s);

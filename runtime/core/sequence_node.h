@@ -84,7 +84,7 @@ typedef struct Leaf {
 
 struct Sequence {
   Memory memory;
-  const Store *store;
+  Store *store;
   Scale *scale;        /* by which its messages weigh; NULL: their own tokens */
   Edge root;
   bool ranked;         /* ranks rise along it */

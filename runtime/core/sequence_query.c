@@ -3,6 +3,8 @@
 */
 #include "core/sequence_node.h"
 
+#include "base/map.h"
+
 #include <assert.h>
 
 #ifdef EBB_COUNT_PROBES
@@ -205,7 +207,7 @@ static void check_sum(const Sum *edge, const Sum *slots) {
 
 static void check_leaf(const Sequence *s, const Leaf *leaf) {
   for (uint32_t i = 0; i < leaf->node.used; i++) {
-    assert(leaf->ids[i] >= 1 && leaf->ids[i] <= store_count(s->store));
+    assert(store_has(s->store, leaf->ids[i]));
     assert(!(leaf->marks[i] & MARK_WINDOW) || leaf->tokens[i] == 0);
     assert(mark_role(leaf->marks[i]) == message_role(store_message(s->store, leaf->ids[i])));
   }
@@ -259,4 +261,29 @@ void sequence_check(const Sequence *s) {
     (void)kids;
   }
   check_node(s, &s->root, root->height, true, true);
+}
+
+/* ---- all messages of several lists ---- */
+
+static Status collect(const Node *node, Map *seen, uint64_t *bits) {
+  uint64_t key = (uint64_t)(uintptr_t)node;
+  if (node->owners > 1) {                      /* another list may have it, too */
+    if (map_find(seen, key) != NULL) return STATUS_OK;
+    Status status = map_put(seen, key, 1);
+    if (status != STATUS_OK) return status;
+  }
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < node->used && status == STATUS_OK; i++) {
+    if (node->height > 0) {
+      status = collect(((const Inner *)node)->edges[i].kid, seen, bits);
+    } else {
+      MessageId id = ((const Leaf *)node)->ids[i];
+      bits[id / 64] |= (uint64_t)1 << (id % 64);
+    }
+  }
+  return status;
+}
+
+Status sequence_collect(const Sequence *s, Map *seen, uint64_t *bits) {
+  return s->root.kid == NULL ? STATUS_OK : collect(s->root.kid, seen, bits);
 }

@@ -1,16 +1,18 @@
 /*
-** The store keeps messages in segments that double, so that addresses are
-** stable and an id is found by one shift:
+** The store keeps messages, and what it knows of them beside, in pages that forks
+** share (pages.h); bytes and details lie in an arena (arena.h):
 **
-**     segment 0:  64 messages    segment 1:  128    segment 2:  256   ...
+**     messages   seq -> Message -> raw bytes, Details
+**     times      seq -> timestamp, for messages that have one
+**     ranks      number -> Rank, for messages that were inserted
 **
-** Copied bytes and details are cut from blocks, the newest first; an adopted
-** block stands in the same list and is full from the start:
+** Calls that wait are in the map `waiting`, but for those of messages up to
+** `indexed`: another store's, from which this one was forked.
 **
-**     blocks -> [ details | raw | raw |  free  ] -> [ adopted file ] -> [ ... ]
-**
-** Invariants: a call whose `answered` is false is reachable from its stack's
-** head in `waiting`; heads are never answered. Ids fall along a stack.
+** Invariants: a call of a message after `indexed` whose `answered` is false is
+** reachable from its stack's head in `waiting`; heads are never answered. Ids
+** fall along a stack. `answered`, `below` and `ended_wait` of a message are
+** read and written only by the store in whose map its calls are.
 */
 #include "core/message_data.h"
 
@@ -18,97 +20,88 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "core/pages.h"
 #include "core/scale.h"
-
-#define FIRST_SEGMENT_BITS 6
-#define SEGMENT_COUNT (32 - FIRST_SEGMENT_BITS)
-#define BLOCK_MIN 1024
-#define BLOCK_MAX (256 * 1024)
 
 /* The first step at an anchor lies in the middle, further ones so far before it or
    behind it: two million insertions at one place, each beside the last. */
 #define STEP_FIRST ((uint64_t)1 << 63)
 #define STEP ((uint64_t)1 << 42)
 
-typedef struct StoreBlock {
-  struct StoreBlock *older;
-  char *bytes;
-  size_t used, capacity;
-} StoreBlock;
-
-/* An inserted message and its rank. */
-typedef struct Inserted {
-  MessageId id;
-  Rank rank;
-} Inserted;
-
 struct Store {
   Memory memory;
   HashKey key;
   uint32_t owners;
+  bool closed;               /* its conversation has ended */
   uint32_t count;
+  uint32_t base;             /* see store_base */
+  uint32_t indexed;          /* calls of later messages are in `waiting` */
   uint32_t span;             /* see store_span */
-  Message *segments[SEGMENT_COUNT];
-  int64_t *times[SEGMENT_COUNT];      /* as long as the segment; NULL: none of it has a timestamp */
-  StoreBlock *blocks;
+  uint32_t rank_count;
   uint32_t guesses;          /* messages that are noted as such */
+  Pages messages, times, ranks;
+  Arena *arena;              /* NULL until something is added */
+  Arena *inherited;          /* its base to be: of the store that it was forked from; NULL: none, or handed over */
   Scale *scales;
   Map waiting;               /* hash of a call's id -> newest waiting call */
-  Inserted *inserted;        /* by id */
-  uint32_t inserted_count, inserted_room;
+  StoreMark forked;          /* where it was when it was forked last */
 };
 
-/* ---- blocks ---- */
+/* ---- bytes ---- */
 
-static Status add_block(Store *store, char *bytes, size_t used, size_t capacity) {
-  StoreBlock *block = memory_new(&store->memory, sizeof *block);
-  if (block == NULL) return STATUS_MEMORY;
-  *block = (StoreBlock){.older = store->blocks, .bytes = bytes, .used = used, .capacity = capacity};
-  store->blocks = block;
-  return STATUS_OK;
+static Status need_arena(Store *store) {
+  if (store->arena != NULL) return STATUS_OK;
+  Status status = arena_new(&store->memory, store->inherited, &store->arena);
+  if (status == STATUS_OK) store->inherited = NULL;      /* the arena holds it now */
+  return status;
 }
 
-static void drop_block(Store *store) {
-  StoreBlock *block = store->blocks;
-  store->blocks = block->older;
-  memory_free(&store->memory, block->bytes, block->capacity);
-  memory_free(&store->memory, block, sizeof *block);
-}
-
-/* `size` bytes, aligned for anything; NULL when there are none. */
+/* `size` bytes, aligned to 8; NULL when there is no memory. */
 static void *cut(Store *store, size_t size) {
-  size = (size + 7) & ~(size_t)7;
-  StoreBlock *block = store->blocks;
-  if (block == NULL || block->capacity - block->used < size) {
-    size_t capacity = block == NULL ? BLOCK_MIN : block->capacity * 2;
-    if (capacity > BLOCK_MAX) capacity = BLOCK_MAX;
-    if (capacity < size) capacity = size;
-    char *bytes = memory_new(&store->memory, capacity);
-    if (bytes == NULL) return NULL;
-    if (add_block(store, bytes, 0, capacity) != STATUS_OK) {
-      memory_free(&store->memory, bytes, capacity);
-      return NULL;
-    }
-    block = store->blocks;
-  }
-  void *piece = block->bytes + block->used;
-  block->used += size;
-  return piece;
+  return need_arena(store) == STATUS_OK ? arena_cut(store->arena, size) : NULL;
 }
 
 Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
   (void)size;
-  return add_block(store, bytes, capacity, capacity);
+  Status status = need_arena(store);
+  return status == STATUS_OK ? arena_adopt(store->arena, bytes, capacity) : status;
 }
 
 /* ---- life ---- */
 
-Status store_new(const Memory *memory, HashKey key, Store **store) {
-  Store *made = memory_new(memory, sizeof *made);
-  if (made == NULL) return STATUS_MEMORY;
-  *made = (Store){.memory = *memory, .key = key, .owners = 1};
-  map_init(&made->waiting, *memory);
-  *store = made;
+Status store_new(const Memory *memory, HashKey key, Store **made) {
+  Store *store = memory_new(memory, sizeof *store);
+  if (store == NULL) return STATUS_MEMORY;
+  *store = (Store){.memory = *memory, .key = key, .owners = 1};
+  pages_init(&store->messages, *memory, sizeof(Message));
+  pages_init(&store->times, *memory, sizeof(int64_t));
+  pages_init(&store->ranks, *memory, sizeof(Rank));
+  map_init(&store->waiting, *memory);
+  *made = store;
+  return STATUS_OK;
+}
+
+Status store_fork(Store *store, Store **made) {
+  Store *fork;
+  assert(!store->closed);
+  Status status = store_new(&store->memory, store->key, &fork);
+  if (status != STATUS_OK) return status;
+  status = pages_share(&store->messages, &fork->messages);
+  if (status == STATUS_OK) status = pages_share(&store->times, &fork->times);
+  if (status == STATUS_OK) status = pages_share(&store->ranks, &fork->ranks);
+  if (status == STATUS_OK) status = scales_fork(store->scales, &fork->scales);
+  if (status != STATUS_OK) {
+    store_release(fork);
+    return status;
+  }
+  Arena *bytes = store->arena != NULL ? store->arena : store->inherited;
+  fork->inherited = bytes == NULL ? NULL : arena_share(bytes);
+  fork->count = fork->base = fork->indexed = store->count;
+  fork->span = store->span;
+  fork->rank_count = store->rank_count;
+  fork->guesses = store->guesses;
+  store->forked = store_mark(store);
+  *made = fork;
   return STATUS_OK;
 }
 
@@ -117,61 +110,90 @@ Store *store_share(Store *store) {
   return store;
 }
 
-static size_t segment_size(unsigned segment) { return sizeof(Message) << (FIRST_SEGMENT_BITS + segment); }
-static size_t times_size(unsigned segment) { return sizeof(int64_t) << (FIRST_SEGMENT_BITS + segment); }
-
 void store_release(Store *store) {
   if (store == NULL || --store->owners > 0) return;
   Memory memory = store->memory;
-  while (store->blocks != NULL) drop_block(store);
-  for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
-    memory_free(&memory, store->segments[i], segment_size(i));
-    memory_free(&memory, store->times[i], times_size(i));
-  }
+  pages_free(&store->messages);
+  pages_free(&store->times);
+  pages_free(&store->ranks);
+  arena_release(store->arena);
+  arena_release(store->inherited);
   map_free(&store->waiting);
   scales_free(store->scales);
-  memory_free(&memory, store->inserted, store->inserted_room * sizeof *store->inserted);
   memory_free(&memory, store, sizeof *store);
+}
+
+void store_close(Store *store) {
+  if (store == NULL) return;
+  if (store->owners > 1 && !store->closed) {
+    if (store->forked.count > 0 && store->forked.count >= store->base) store_rewind(store, store->forked);
+    map_free(&store->waiting);
+    store->closed = true;
+  }
+  store_release(store);
 }
 
 /* ---- messages ---- */
 
 uint32_t store_count(const Store *store) { return store->count; }
-
+uint32_t store_base(const Store *store) { return store->base; }
+uint32_t store_indexed(const Store *store) { return store->indexed; }
 const HashKey *store_hash_key(const Store *store) { return &store->key; }
+const Memory *store_memory(const Store *store) { return &store->memory; }
 
-/* Where message number `index` (from 0) lies: its segment and its place there. */
-static unsigned segment_of(uint32_t index, uint32_t *place) {
-  uint64_t shifted = (uint64_t)index + (1u << FIRST_SEGMENT_BITS);
-  unsigned segment = 63u - (unsigned)__builtin_clzll(shifted) - FIRST_SEGMENT_BITS;
-  *place = (uint32_t)(shifted - ((uint64_t)1 << (segment + FIRST_SEGMENT_BITS)));
-  return segment;
+static const Message *message_at(const Store *store, MessageId id) {
+  assert(id >= 1 && id <= store->count);
+  return pages_at(&store->messages, id - 1);
 }
 
-static Message *message_at(const Store *store, MessageId id) {
-  assert(id >= 1 && id <= store->count);
-  uint32_t place;
-  unsigned segment = segment_of(id - 1, &place);
-  return &store->segments[segment][place];
+bool store_has(const Store *store, MessageId id) {
+  if (id == 0 || id > store->count) return false;
+  const Message *message = message_at(store, id);
+  return message != NULL && message->raw != NULL;
 }
 
 int64_t store_time(const Store *store, MessageId id) {
-  assert(id >= 1 && id <= store->count);
-  uint32_t place;
-  unsigned segment = segment_of(id - 1, &place);
-  return store->times[segment][place];
+  const int64_t *time = pages_at(&store->times, id - 1);
+  assert(time != NULL);
+  return *time;
 }
 
 char *store_bytes(Store *store, MessageId id, size_t *size) {
-  const Message *message = message_at(store, id);
+  const Message *message = store_message(store, id);
   *size = message->raw_size;
-  return (char *)(uintptr_t)message->raw;      /* all blocks are the store's own, and not const there */
+  return (char *)(uintptr_t)message->raw;      /* all bytes are arenas' own, and not const there */
 }
 
-const Message *store_message(const Store *store, MessageId id) { return message_at(store, id); }
+/* The message, to be changed in this store only. */
+static Status own_message(Store *store, MessageId id, Message **message) {
+  void *element;
+  Status status = pages_own(&store->messages, id - 1, &element);
+  if (status == STATUS_OK) *message = element;
+  return status;
+}
+
+Status store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size) {
+  Message *message;
+  Status status = own_message(store, id, &message);
+  if (status != STATUS_OK) return status;
+  char *copy = cut(store, message->raw_size);
+  if (copy == NULL) return STATUS_MEMORY;
+  memcpy(copy, message->raw, message->raw_size);
+  message->raw = copy;
+  arena_keep(store->arena);          /* the message is older than what may be taken back */
+  *bytes = copy;
+  *size = message->raw_size;
+  return STATUS_OK;
+}
+
+const Message *store_message(const Store *store, MessageId id) {
+  const Message *message = message_at(store, id);
+  assert(message != NULL && message->raw != NULL);
+  return message;
+}
 
 static CallData *call_at(const Store *store, Link link) {
-  Details *details = message_at(store, link.message)->details;
+  Details *details = store_message(store, link.message)->details;
   assert(details != NULL && link.call < details->call_count);
   return &details_calls(details)[link.call];
 }
@@ -236,7 +258,7 @@ static Link unpack(uint64_t packed) { return (Link){.message = (MessageId)(packe
 static uint64_t id_hash(const Store *store, Text id) { return hash_text(id, &store->key); }
 
 static Text key_of(const Store *store, Link link) {
-  return message_call_key(message_at(store, link.message), link.call);
+  return message_call_key(store_message(store, link.message), link.call);
 }
 
 /* Sets or, for message 0, removes the top of a stack. May fail only where the
@@ -272,6 +294,7 @@ static Status push_call(Store *store, Link link) {
 
 /* Did it wait until now? */
 static bool pop_call(Store *store, Link link) {
+  if (link.message <= store->indexed) return false;
   CallData *call = call_at(store, link);
   if (call->answered) return false;
   call->answered = true;
@@ -310,7 +333,7 @@ static void note_span(Store *store, Details *details, MessageId id, uint32_t res
 }
 
 bool store_call(const Store *store, MessageId caller, Link link, Text key, uint32_t *call) {
-  uint32_t count = message_call_count(message_at(store, caller));
+  uint32_t count = message_call_count(store_message(store, caller));
   for (uint32_t i = 0; i < count; i++) {
     *call = (link.call + i) % count;
     if (text_equal(key_of(store, (Link){.message = caller, .call = *call}), key)) return true;
@@ -321,7 +344,7 @@ bool store_call(const Store *store, MessageId caller, Link link, Text key, uint3
 uint32_t store_span(const Store *store) { return store->span; }
 
 void store_link(Store *store, MessageId id, uint32_t result, Link link) {
-  Details *details = message_at(store, id)->details;
+  Details *details = store_message(store, id)->details;
   assert(details != NULL && result < details->result_count);
   ResultData *data = &details_results(details)[result];
   data->answers = link.message;
@@ -331,7 +354,7 @@ void store_link(Store *store, MessageId id, uint32_t result, Link link) {
 }
 
 Link store_answers(const Store *store, MessageId id, uint32_t result) {
-  Details *details = message_at(store, id)->details;
+  Details *details = store_message(store, id)->details;
   assert(details != NULL && result < details->result_count);
   const ResultData *data = &details_results(details)[result];
   return (Link){.message = data->answers, .call = data->call};
@@ -339,21 +362,36 @@ Link store_answers(const Store *store, MessageId id, uint32_t result) {
 
 /* ---- adding and taking back ---- */
 
-/* Room for the next message in its segment. */
-static Status reserve_message(Store *store, unsigned segment, bool timed) {
-  if (store->segments[segment] == NULL) store->segments[segment] = memory_new(&store->memory, segment_size(segment));
-  if (store->segments[segment] == NULL) return STATUS_MEMORY;
-  if (!timed || store->times[segment] != NULL) return STATUS_OK;
-  store->times[segment] = memory_new(&store->memory, times_size(segment));
-  return store->times[segment] == NULL ? STATUS_MEMORY : STATUS_OK;
+/* The element of the next message, and of its time where it has one. */
+static Status reserve_message(Store *store, bool timed, void **message, void **time) {
+  Status status = pages_own(&store->messages, store->count, message);
+  return status == STATUS_OK && timed ? pages_own(&store->times, store->count, time) : status;
+}
+
+/* Calls of the newest message wait. Those behind one that failed were never
+   pushed, and results come later: the details say so. */
+static Status push_calls(Store *store, Details *details) {
+  uint32_t count = details == NULL ? 0 : details->call_count;
+  for (uint32_t i = 0; i < count; i++) {
+    Status status = push_call(store, (Link){.message = store->count, .call = i});
+    if (status == STATUS_OK) continue;
+    details->call_count = i;
+    details->result_count = 0;
+    return status;
+  }
+  return STATUS_OK;
+}
+
+static bool can_add(const Store *store, size_t bytes) {
+  assert(!store->closed);
+  return store->count < UINT32_MAX - 1 && bytes < (size_t)1 << 31;
 }
 
 Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id) {
-  if (store->count == UINT32_MAX - 1 || raw.size >= (size_t)1 << 31) return STATUS_LIMIT;
+  if (!can_add(store, raw.size)) return STATUS_LIMIT;
   StoreMark mark = store_mark(store);
-  uint32_t place;
-  unsigned segment = segment_of(store->count, &place);
-  if (reserve_message(store, segment, shape->has_timestamp) != STATUS_OK) return STATUS_MEMORY;
+  void *message, *time;
+  if (reserve_message(store, shape->has_timestamp, &message, &time) != STATUS_OK) return STATUS_MEMORY;
   Details *details;
   Status status = make_details(store, shape, &details);
   const char *bytes = raw.bytes;
@@ -366,38 +404,35 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
     store_rewind(store, mark);
     return status;
   }
-  store->segments[segment][place] = (Message){
+  *(Message *)message = (Message){
     .raw = bytes, .details = details, .raw_size = (uint32_t)raw.size & 0x7fffffffu, .starts_turn = starts_turn(shape),
     .role = shape->role & 3u, .other_spelling = has_other_spelling(raw, shape),
     .content_kind = shape->content_kind & 3u, .content_at = shape->content.at & 0x7fffffffu,
     .content_size = shape->content.size, .content_escaped = shape->content.escaped};
-  if (shape->has_timestamp) store->times[segment][place] = shape->timestamp;
+  if (shape->has_timestamp) *(int64_t *)time = shape->timestamp;
   *id = ++store->count;
-  for (uint32_t i = 0; i < shape->call_count && status == STATUS_OK; i++) {
-    status = push_call(store, (Link){.message = *id, .call = i});
-    if (status != STATUS_OK) {   /* those behind were never pushed, and results come later */
-      details->call_count = i;
-      details->result_count = 0;
-    }
-  }
+  status = push_calls(store, details);
   if (status != STATUS_OK) store_rewind(store, mark);
   return status;
 }
 
 void store_weigh(Store *store, MessageId id, uint32_t tokens) {
-  assert(tokens <= MESSAGE_TOKENS_MAX);
-  message_at(store, id)->tokens = tokens & MESSAGE_TOKENS_MAX;
+  Message *message = NULL;
+  assert(tokens <= MESSAGE_TOKENS_MAX && id > store->base);
+  Status status = own_message(store, id, &message);      /* just added: it is the store's own */
+  assert(status == STATUS_OK);
+  if (status == STATUS_OK) message->tokens = tokens & MESSAGE_TOKENS_MAX;
 }
 
 void store_note_guess(Store *store, MessageId id) {
-  Details *details = message_at(store, id)->details;
+  Details *details = store_message(store, id)->details;
   assert(details != NULL);   /* only parts are guessed at */
   store->guesses += !details->guessed;
   details->guessed = true;
 }
 
 bool store_is_guess(const Store *store, MessageId id) {
-  const Details *details = message_at(store, id)->details;
+  const Details *details = store_message(store, id)->details;
   return details != NULL && details->guessed;
 }
 
@@ -405,13 +440,13 @@ uint32_t store_guesses(const Store *store) { return store->guesses; }
 Scale **store_scales(Store *store) { return &store->scales; }
 
 StoreMark store_mark(const Store *store) {
-  return (StoreMark){.count = store->count, .span = store->span, .inserted = store->inserted_count,
-                     .block = store->blocks,
-                     .used = store->blocks ? store->blocks->used : 0};
+  return (StoreMark){.count = store->count, .span = store->span, .ranks = store->rank_count,
+                     .bytes = store->arena == NULL ? (ArenaMark){0} : arena_mark(store->arena)};
 }
 
 static void take_back(Store *store, MessageId id) {
-  Details *details = message_at(store, id)->details;
+  if (!store_has(store, id)) return;
+  Details *details = store_message(store, id)->details;
   if (details == NULL) return;
   store->guesses -= details->guessed;
   for (uint32_t i = details->result_count; i-- > 0;) {
@@ -422,53 +457,67 @@ static void take_back(Store *store, MessageId id) {
 }
 
 void store_rewind(Store *store, StoreMark mark) {
-  assert(mark.count <= store->count);
+  assert(mark.count <= store->count && mark.count >= store->base);
+  if (store->closed) return;
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
   scales_rewind(store->scales, store->count);
   store->span = mark.span;
-  store->inserted_count = mark.inserted;
-  while (store->blocks != mark.block) drop_block(store);
-  if (store->blocks != NULL) store->blocks->used = mark.used;
+  store->rank_count = mark.ranks;
+  pages_cut(&store->messages, store->count);
+  pages_cut(&store->times, store->count);
+  pages_cut(&store->ranks, store->rank_count);
+  if (store->arena != NULL) arena_rewind(store->arena, mark.bytes);
 }
 
 /* ---- replacing and inserting ---- */
 
 MessageId store_origin(const Store *store, MessageId id) {
-  const Details *details = message_at(store, id)->details;
+  if (!store_has(store, id)) return id;
+  const Details *details = store_message(store, id)->details;
   return details == NULL || details->origin == 0 ? id : details->origin;
 }
 
-Status store_replace(Store *store, MessageId id, MessageId replaced) {
-  Message *message = message_at(store, id);
+/* The details of a message that only this store has, made if it has none. */
+static Status need_details(Store *store, MessageId id, Details **details) {
+  Message *message;
+  assert(id > store->base);
+  Status status = own_message(store, id, &message);
+  if (status != STATUS_OK) return status;
   if (message->details == NULL) {
     message->details = cut(store, sizeof(Details));
     if (message->details == NULL) return STATUS_MEMORY;
     *message->details = (Details){0};
   }
-  message->details->origin = store_origin(store, replaced);
+  *details = message->details;
+  return STATUS_OK;
+}
+
+Status store_replace(Store *store, MessageId id, MessageId replaced) {
+  Details *details;
+  Status status = need_details(store, id, &details);
+  if (status != STATUS_OK) return status;
+  const Details *old = store_has(store, replaced) ? store_message(store, replaced)->details : NULL;
+  details->origin = store_origin(store, replaced);
+  details->rank = old == NULL ? 0 : old->rank;
   return STATUS_OK;
 }
 
 /* NULL: it was appended. */
-static const Inserted *find_inserted(const Store *store, MessageId id) {
-  uint32_t low = 0, high = store->inserted_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (store->inserted[middle].id == id) return &store->inserted[middle];
-    if (store->inserted[middle].id < id) low = middle + 1;
-    else high = middle;
-  }
-  return NULL;
+static const Rank *find_rank(const Store *store, MessageId id) {
+  if (!store_has(store, id)) return NULL;
+  const Details *details = store_message(store, id)->details;
+  return details == NULL || details->rank == 0 ? NULL : pages_at(&store->ranks, details->rank - 1);
 }
 
 bool store_is_moved(const Store *store, MessageId id) {
-  return store_origin(store, id) != id || find_inserted(store, id) != NULL;
+  return store_origin(store, id) != id || find_rank(store, id) != NULL;
 }
 
+/* A replacement keeps the rank of its origin, also when that was removed: both have
+   the same number in their details. */
 Rank store_rank(const Store *store, MessageId id) {
-  id = store_origin(store, id);
-  const Inserted *inserted = find_inserted(store, id);
-  return inserted == NULL ? (Rank){.anchor = id, .step = 0} : inserted->rank;
+  const Rank *rank = find_rank(store, id);
+  return rank == NULL ? (Rank){.anchor = store_origin(store, id), .step = 0} : *rank;
 }
 
 /* A step between two, next to the one that is an inserted message's: so that the
@@ -482,12 +531,13 @@ static uint64_t step_between(uint64_t low, uint64_t high) {
 }
 
 Status store_place(Store *store, MessageId id, Rank rank) {
-  assert(id == store->count);
-  Inserted *grown = memory_grow(&store->memory, store->inserted, &store->inserted_room, store->inserted_count,
-                                sizeof *grown);
-  if (grown == NULL) return STATUS_MEMORY;
-  store->inserted = grown;
-  grown[store->inserted_count++] = (Inserted){.id = id, .rank = rank};
+  Details *details;
+  void *element;
+  Status status = need_details(store, id, &details);
+  if (status == STATUS_OK) status = pages_own(&store->ranks, store->rank_count, &element);
+  if (status != STATUS_OK) return status;
+  *(Rank *)element = rank;
+  details->rank = ++store->rank_count;
   return STATUS_OK;
 }
 
@@ -495,4 +545,185 @@ Status store_insert(Store *store, MessageId id, Rank before, Rank behind) {
   assert(id == store->count && rank_below(before, behind));
   uint64_t high = behind.anchor == before.anchor ? behind.step : UINT64_MAX, step = step_between(before.step, high);
   return step == 0 ? STATUS_OK : store_place(store, id, (Rank){.anchor = before.anchor, .step = step});
+}
+
+/* ---- stores made of another's messages ---- */
+
+static size_t details_size(const Details *details) {
+  return sizeof *details + details->call_count * sizeof(CallData) + details->result_count * sizeof(ResultData) +
+         details->part_count * sizeof(Part) + (size_t)__builtin_popcount(details->fields) * sizeof(Span) +
+         (details->has_timestamp ? sizeof(int64_t) : 0);
+}
+
+/* Copies a message's bytes and details into this store's arena. No call waits. */
+static Status copy_message(Store *store, const Message *message, Message *copy) {
+  *copy = *message;
+  char *raw = cut(store, message->raw_size);
+  if (raw == NULL) return STATUS_MEMORY;
+  copy->raw = memcpy(raw, message->raw, message->raw_size);
+  if (message->details == NULL) return STATUS_OK;
+  size_t size = details_size(message->details);
+  copy->details = cut(store, size);
+  if (copy->details == NULL) return STATUS_MEMORY;
+  memcpy(copy->details, message->details, size);
+  copy->details->rank = 0;
+  for (uint32_t i = 0; i < copy->details->call_count; i++) details_calls(copy->details)[i].answered = 0;
+  return STATUS_OK;
+}
+
+/* The next message is a copy of another store's, without its place in the list. */
+static Status add_copy(Store *store, const Store *from, MessageId id) {
+  Message copy;
+  void *message, *time = NULL;
+  const Message *original = store_message(from, id);
+  bool timed = original->details != NULL && original->details->has_timestamp;
+  Status status = reserve_message(store, timed, &message, &time);
+  if (status == STATUS_OK) status = copy_message(store, original, &copy);
+  if (status != STATUS_OK) return status;
+  *(Message *)message = copy;
+  if (timed) *(int64_t *)time = store_time(from, id);
+  store->count++;
+  store->guesses += copy.details != NULL && copy.details->guessed;
+  return push_calls(store, copy.details);
+}
+
+static MessageId shifted(MessageId id, uint32_t base, uint32_t shift) { return id > base ? id + shift : id; }
+
+/* Takes the place of the newest message over from its original. */
+static Status take_place(Store *store, const Store *fork, MessageId id, uint32_t shift) {
+  Details *details = store_message(store, store->count)->details;
+  const Rank *rank = find_rank(fork, id);
+  if (details == NULL) return STATUS_OK;
+  if (details->origin != 0) details->origin = shifted(details->origin, fork->base, shift);
+  if (rank == NULL) return STATUS_OK;
+  return store_place(store, store->count,
+                     (Rank){.anchor = shifted(rank->anchor, fork->base, shift), .step = rank->step});
+}
+
+Status store_take(Store *store, const Store *fork, MessageId id, uint32_t shift) {
+  assert(id > fork->base && id + shift == store->count + 1);
+  const Message *original = store_message(fork, id);
+  if (!can_add(store, original->raw_size)) return STATUS_LIMIT;
+  StoreMark mark = store_mark(store);
+  Status status = add_copy(store, fork, id);
+  if (status == STATUS_OK) status = take_place(store, fork, id, shift);
+  if (status != STATUS_OK) {
+    store_rewind(store, mark);
+    return status;
+  }
+  for (uint32_t i = 0; i < message_result_count(original); i++) {
+    Link link = store_answers(fork, id, i);
+    link.message = shifted(link.message, fork->base, shift);
+    store_link(store, store->count, i, link);
+  }
+  return STATUS_OK;
+}
+
+Status store_skip(Store *store, uint32_t count) {
+  assert(!store->closed);
+  if (count > UINT32_MAX - 1 - store->count) return STATUS_LIMIT;
+  for (uint32_t i = store->count; i < store->count + count; i++) {
+    void *stale = pages_at(&store->messages, i);
+    if (stale == NULL) continue;
+    if (pages_own(&store->messages, i, &stale) != STATUS_OK) return STATUS_MEMORY;
+    memset(stale, 0, sizeof(Message));
+  }
+  store->count += count;
+  return STATUS_OK;
+}
+
+/* ---- compaction ---- */
+
+static bool is_kept(const uint64_t *keep, MessageId id) { return keep[id / 64] >> (id % 64) & 1; }
+
+typedef struct Compaction {
+  const Store *from;
+  Store *to;
+  const uint64_t *keep;
+  Map replacements;          /* origin -> its newest kept replacement */
+} Compaction;
+
+static Status note_replacements(Compaction *compaction) {
+  const Store *from = compaction->from;
+  for (MessageId id = 1; id <= from->count; id++) {
+    if (!is_kept(compaction->keep, id) || store_origin(from, id) == id) continue;
+    Status status = map_put(&compaction->replacements, store_origin(from, id), id);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+/* What a result's link becomes: nothing if its call is in no kept message. */
+static Link kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
+  const Store *from = compaction->from;
+  const Message *message = store_message(from, id);
+  Link link = store_answers(from, id, result);
+  if (link.message == 0 || is_kept(compaction->keep, link.message)) return link;
+  MessageId origin = store_origin(from, link.message);
+  const uint64_t *replacement = map_find(&compaction->replacements, origin);
+  MessageId kept = replacement != NULL ? (MessageId)*replacement : is_kept(compaction->keep, origin) ? origin : 0;
+  Link moved = {.message = kept};
+  Text key = message_text(message, message_result(message, result).id);
+  bool has = kept != 0 && kept < id && store_call(from, kept, link, key, &moved.call);
+  return has ? moved : (Link){0, 0};
+}
+
+static Status keep_message(Compaction *compaction, MessageId id) {
+  const Rank *rank = find_rank(compaction->from, id);
+  Status status = add_copy(compaction->to, compaction->from, id);
+  if (status == STATUS_OK && rank != NULL) status = store_place(compaction->to, id, *rank);
+  if (status != STATUS_OK) return status;
+  uint32_t results = message_result_count(store_message(compaction->to, id));
+  for (uint32_t i = 0; i < results; i++) store_link(compaction->to, id, i, kept_link(compaction, id, i));
+  return STATUS_OK;
+}
+
+static Status keep_messages(Compaction *compaction) {
+  Status status = note_replacements(compaction);
+  for (MessageId id = 1; id <= compaction->from->count && status == STATUS_OK; id++) {
+    bool kept = is_kept(compaction->keep, id) && store_has(compaction->from, id);
+    status = kept ? keep_message(compaction, id) : store_skip(compaction->to, 1);
+  }
+  return status;
+}
+
+Status store_compact(const Store *store, const uint64_t *keep, Store **compacted) {
+  Compaction compaction = {.from = store, .keep = keep};
+  Status status = store_new(&store->memory, store->key, &compaction.to);
+  if (status != STATUS_OK) return status;
+  map_init(&compaction.replacements, store->memory);
+  status = keep_messages(&compaction);
+  if (status == STATUS_OK) status = scales_fork(store->scales, &compaction.to->scales);
+  map_free(&compaction.replacements);
+  compaction.to->base = store->base;
+  if (status == STATUS_OK) *compacted = compaction.to;
+  else store_release(compaction.to);
+  return status;
+}
+
+/* ---- succession ---- */
+
+void store_succeed(Store *store, Store *from) {
+  uint32_t base = store->base;
+  assert(from->count == base && from->base <= base);
+  store->base = from->base;
+  if (store->indexed < base) return;           /* compacted since: all of its calls are in its map */
+  map_free(&store->waiting);
+  store->waiting = from->waiting;
+  map_init(&from->waiting, from->memory);
+  store->indexed = from->indexed;
+  for (MessageId id = base + 1; id <= store->count; id++) {
+    const Message *message = store_message(store, id);
+    for (uint32_t i = 0; i < message_result_count(message); i++) {
+      Link link = store_answers(store, id, i);
+      if (link.message != 0 && link.message <= base) pop_call(store, link);
+    }
+    for (uint32_t i = 0; i < message_call_count(message); i++) {
+      Link link = {.message = id, .call = i};
+      if (call_at(store, link)->answered || push_call(store, link) == STATUS_OK) continue;
+      map_free(&store->waiting);               /* no call is found by the map any more */
+      store->indexed = store->count;
+      return;
+    }
+  }
 }

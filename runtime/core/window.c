@@ -113,6 +113,33 @@ static Status copy(const Windows *windows, Windows **made) {
   return status;
 }
 
+static MessageId shifted(MessageId time, MessageId base, uint32_t shift) { return time > base ? time + shift : time; }
+
+/* Puts a record with later times in the place of one that has some above `base`. */
+static Status renumber_record(const Memory *memory, Window **place, MessageId base, uint32_t shift) {
+  Window *old = *place, *made, fields = *old;
+  if (old->created <= base && old->updated <= base) return STATUS_OK;
+  fields.created = shifted(old->created, base, shift);
+  fields.updated = shifted(old->updated, base, shift);
+  Status status = record_new(memory, &fields, &made);
+  if (status != STATUS_OK) return status;
+  record_release(memory, old);
+  *place = made;
+  return STATUS_OK;
+}
+
+Status windows_renumber(const Windows *windows, MessageId base, uint32_t shift, Windows **renumbered) {
+  Windows *made;
+  Status status = copy(windows, &made);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = 0; i < made->count && status == STATUS_OK; i++) {
+    status = renumber_record(&made->memory, &made->entries[i].window, base, shift);
+  }
+  if (status == STATUS_OK) *renumbered = made;
+  else windows_free(made);
+  return status;
+}
+
 /* ---- looking ---- */
 
 uint32_t windows_count(const Windows *windows) { return windows == NULL ? 0 : windows->count; }

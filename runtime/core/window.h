@@ -74,6 +74,9 @@ uint32_t windows_find(const Windows *windows, Text id);               /* or WIND
    of that id is, or behind the last. STATUS_LIMIT beyond WINDOW_COUNT_MAX, or for
    texts of 2 GiB; STATUS_MEMORY. */
 Status   windows_put(Windows **windows, const Window *fields);
+/* The same windows with each time above `base` made later by `shift`: those of a fork
+   whose messages after its base were taken into another store (store_take). STATUS_MEMORY. */
+Status   windows_renumber(const Windows *windows, MessageId base, uint32_t shift, Windows **renumbered);
 /* How many have been put, those included that a fork had from the start. */
 uint64_t windows_edits(const Windows *windows);
 /* Does nobody else have this window, so that its source may be another's from now on? */

@@ -3,7 +3,8 @@
 **
 **     {"ebb": 1,
 **      "options": {..},                         how the conversation was made; the caller's
-**      "messages": [{..}, ..],                  all ever stored, by seq, byte for byte
+**      "messages": [{..}, ..],                  all that are stored, by seq, byte for byte
+**      "removed": [seq, count, ..],             seqs without a message; not there: none
 **      "origins": [[seq, origin], ..],          of replacements
 **      "moved": [[seq, anchor, high, low], ..]  ranks of inserted ones, the step in two halves
 **      "answers": [[seq, message, call, ..], ..]  which call each result answers

@@ -9,7 +9,8 @@
 #include "format/state_windows.h"
 
 static const char *const FIELDS[] = {"ebb", "options", "messages", "origins", "moved", "answers",
-                                     "batches", "current", "checkpoints", "marks", "calibration", "windows"};
+                                     "batches", "current", "checkpoints", "marks", "calibration", "windows",
+                                     "removed"};
 
 bool state_fail(StateError *error, Status status, size_t offset, const char *expected) {
   *error = (StateError){.status = status, .offset = offset, .expected = expected};
@@ -207,7 +208,7 @@ Status state_read(Conversation *conversation, const char *bytes, size_t size, St
     conversation_take_windows(conversation, l.windows);
     conversation_take_history(conversation, l.history);
   } else {
-    marks_free(l.marks);
+    marks_release(l.marks);
     windows_free(l.windows);
     history_free(l.history);
   }

@@ -25,7 +25,8 @@ typedef enum StateField {
   STATE_CHECKPOINTS,
   STATE_MARKS,
   STATE_CALIBRATION,
-  STATE_WINDOWS,             /* may be missing */
+  STATE_WINDOWS,             /* this and the next may be missing */
+  STATE_REMOVED,
   STATE_FIELDS
 } StateField;
 

@@ -139,6 +139,7 @@ static void forget_seen(StateLoader *l, const Sequence *list, uint32_t end) {
 /* Puts one message at `position` of the list; none may stand in it twice. */
 static bool put_one(StateLoader *l, Sequence **list, const Json *json, uint32_t position, MessageId id) {
   uint64_t bit = (uint64_t)1 << (id % 64);
+  if (!store_has(l->store, id)) return state_fail_json(l, json, "a message that was not removed");
   if (l->seen[id / 64] & bit) return state_fail_json(l, json, "a message that is not in the list");
   l->seen[id / 64] |= bit;
   bool end = position == sequence_count(*list);

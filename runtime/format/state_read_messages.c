@@ -35,7 +35,43 @@ static bool said_end(StateLoader *l, const Said *said) {
 
 typedef struct MessageLists {
   Said origins, moved, answers;
+  Json removed;
+  int64_t removed_first, removed_count;      /* the next run of removed messages; first INT64_MAX: none */
 } MessageLists;
+
+/* ---- removed messages ---- */
+
+static bool next_removed(StateLoader *l, MessageLists *lists) {
+  int64_t least = lists->removed_first + lists->removed_count + (lists->removed_count > 0);
+  if (!json_next_element(&lists->removed)) {
+    lists->removed_first = INT64_MAX;
+    return lists->removed.status == STATUS_OK ? true : state_fail_json(l, &lists->removed, "a list");
+  }
+  return state_value_integer(l, &lists->removed, least, UINT32_MAX - 1, &lists->removed_first,
+                             "a seq, behind the removed messages before") &&
+         state_integer(l, &lists->removed, 1, UINT32_MAX - 1 - lists->removed_first, &lists->removed_count, "a count");
+}
+
+static bool open_removed(StateLoader *l, MessageLists *lists) {
+  lists->removed_first = INT64_MAX;
+  if (l->fields[STATE_REMOVED].bytes == NULL) return true;
+  lists->removed_first = 1;
+  lists->removed_count = 0;
+  return state_open_field(l, &lists->removed, STATE_REMOVED, JSON_ARRAY) && next_removed(l, lists);
+}
+
+/* Leaves out the seqs that come next if their messages were removed. */
+static bool skip_removed(StateLoader *l, MessageLists *lists) {
+  if (lists->removed_first != (int64_t)store_count(l->store) + 1) return true;
+  Status status = store_skip(l->store, (uint32_t)lists->removed_count);
+  if (status != STATUS_OK) return state_fail(l->error, status, 0, "fewer messages");
+  return next_removed(l, lists);
+}
+
+static bool end_removed(StateLoader *l, MessageLists *lists) {
+  if (!skip_removed(l, lists)) return false;
+  return lists->removed_first == INT64_MAX ? true : state_fail_json(l, &lists->removed, "the seq of a removed message");
+}
 
 static bool read_origin(StateLoader *l, MessageLists *lists, MessageId id, MessageId *origin) {
   int64_t value;
@@ -68,6 +104,9 @@ static bool read_link(StateLoader *l, Json *json, MessageId id, uint32_t result)
   const Message *message = store_message(l->store, id);
   if (!state_integer(l, json, 0, (int64_t)id - 1, &caller, "the seq of an older message") ||
       !state_integer(l, json, 0, UINT32_MAX, &call, "the number of a call")) return false;
+  if (caller != 0 && !store_has(l->store, (MessageId)caller)) {
+    return state_fail_json(l, json, "a message that is there");
+  }
   if (caller != 0) {
     const Message *other = store_message(l->store, (MessageId)caller);
     bool named =
@@ -93,12 +132,15 @@ static bool read_answers(StateLoader *l, MessageLists *lists, MessageId id) {
 static bool read_message(StateLoader *l, Json *json, Reader *reader, MessageLists *lists) {
   Text raw;
   MessageShape shape;
+  if (!skip_removed(l, lists)) return false;
   MessageId id = store_count(l->store) + 1, origin;
   Rank rank;
   bool moved;
   if (!reader_message(reader, json, &raw, &shape)) return state_fail_json(l, json, "a message");
   if (!read_origin(l, lists, id, &origin) || !read_rank(l, lists, id, &rank, &moved)) return false;
-  if (origin != id && moved) return state_fail_json(l, json, "a message that is a replacement or inserted, not both");
+  if (origin != id && moved && store_has(l->store, origin)) {
+    return state_fail_json(l, json, "a message that is a replacement or inserted, not both");
+  }
   Status status = conversation_restore_one(l->conversation, raw, &shape, origin, moved ? &rank : NULL, &id);
   if (status != STATUS_OK)
     return state_fail(l->error, status, (size_t)(raw.bytes - l->bytes), "a message that can be stored");
@@ -109,7 +151,9 @@ bool state_read_messages(StateLoader *l) {
   Json json;
   MessageLists lists;
   if (!state_open_field(l, &json, STATE_MESSAGES, JSON_ARRAY) || !said_open(l, &lists.origins, STATE_ORIGINS) ||
-      !said_open(l, &lists.moved, STATE_MOVED) || !said_open(l, &lists.answers, STATE_ANSWERS)) return false;
+      !said_open(l, &lists.moved, STATE_MOVED) || !said_open(l, &lists.answers, STATE_ANSWERS) ||
+      !open_removed(l, &lists))
+    return false;
   Reader reader;
   reader_init(&reader, *conversation_memory(l->conversation));
   reader.message_bytes_max = SIZE_MAX;       /* caps are for what comes from outside */
@@ -117,5 +161,6 @@ bool state_read_messages(StateLoader *l) {
   while (good && json_next_element(&json)) good = read_message(l, &json, &reader, &lists);
   reader_free(&reader);
   if (good && json.status != STATUS_OK) good = state_fail_json(l, &json, "a message");
-  return good && said_end(l, &lists.origins) && said_end(l, &lists.moved) && said_end(l, &lists.answers);
+  good = good && end_removed(l, &lists) && said_end(l, &lists.origins);
+  return good && said_end(l, &lists.moved) && said_end(l, &lists.answers);
 }

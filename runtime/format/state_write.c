@@ -84,12 +84,31 @@ static void write_options(Writer *w, Text value) {
 static void write_messages(Writer *w) {
   open_field(w, "messages", "[");
   for (MessageId id = 1; id <= store_count(w->store); id++) {
+    if (!store_has(w->store, id)) continue;
     Text raw = message_raw(store_message(w->store, id));
     next(w);
     word(w, "\n");
     put(w, raw.bytes, raw.size);
   }
   close_bracket(w, "]");
+}
+
+/* Runs of seqs whose messages were removed; nothing if there are none. */
+static void write_removed(Writer *w) {
+  MessageId count = store_count(w->store), first = 1;
+  bool any = false;
+  while (first <= count) {
+    MessageId end = first;
+    while (end <= count && !store_has(w->store, end)) end++;
+    if (end > first) {
+      if (!any) open_field(w, "removed", "[");
+      any = true;
+      number(w, first);
+      number(w, end - first);
+    }
+    first = end + 1;
+  }
+  if (any) close_bracket(w, "]");
 }
 
 static void write_origins(Writer *w) {
@@ -109,8 +128,11 @@ static void write_origins(Writer *w) {
 static void write_moved(Writer *w) {
   open_field(w, "moved", "[");
   for (MessageId id = 1; id <= store_count(w->store); id++) {
-    if (store_origin(w->store, id) != id || !store_is_moved(w->store, id)) continue;
+    MessageId origin = store_origin(w->store, id);
+    if (!store_has(w->store, id) || !store_is_moved(w->store, id)) continue;
+    if (origin != id && store_has(w->store, origin)) continue;      /* it has the rank of its origin */
     Rank rank = store_rank(w->store, id);
+    if (rank.step == 0) continue;              /* an appended one's: its replacement stands for it */
     next(w);
     open_bracket(w, "[");
     number(w, id);
@@ -125,7 +147,7 @@ static void write_moved(Writer *w) {
 static void write_answers(Writer *w) {
   open_field(w, "answers", "[");
   for (MessageId id = 1; id <= store_count(w->store); id++) {
-    uint32_t count = message_result_count(store_message(w->store, id));
+    uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
     if (count == 0) continue;
     next(w);
     open_bracket(w, "[");
@@ -383,6 +405,7 @@ Status state_write(const Conversation *conversation, Text options, Buffer *out) 
   name(&w, "ebb"), number(&w, STATE_VERSION);
   write_options(&w, options);
   write_messages(&w);
+  write_removed(&w);
   write_origins(&w);
   write_moved(&w);
   write_answers(&w);

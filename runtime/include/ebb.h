@@ -256,7 +256,8 @@ EBB_API ebb_status ebb_runtime_add_vocab(ebb_runtime *runtime, const char *name,
    tools [{name, description}], toolsHeading. EBB_UNKNOWN_NAME, EBB_ARGUMENT,
    EBB_SYNTAX, EBB_MEMORY. */
 EBB_API ebb_status ebb_chat_new(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **chat);
-/* An independent chat that shares all messages and batches. O(1), nearly. */
+/* An independent chat that begins with all messages and batches of this one and shares
+   them; neither sees what the other adds. Takes O(messages / 4096). */
 EBB_API ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork);
 /* NULL is allowed. Tasks that work for it are freed too, with their events. */
 EBB_API void       ebb_chat_free(ebb_chat *chat);
@@ -277,10 +278,24 @@ EBB_API ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size,
 EBB_API ebb_status ebb_chat_rollback(ebb_chat *chat, uint32_t batch);
 /* Names the present state; a name used again moves. */
 EBB_API ebb_status ebb_chat_checkpoint(ebb_chat *chat, const char *name);
-/* Marks, outside the batches; "pinned" is kept by every policy.
-   EBB_OUT_OF_RANGE. */
+/* Makes the state that a checkpoint names the present one. Where its batch has grown
+   since, that is a new batch, its child. EBB_UNKNOWN_NAME. */
+EBB_API ebb_status ebb_chat_rollback_to(ebb_chat *chat, const char *checkpoint);
+/* Marks, outside the batches; "pinned" is kept by every policy. EBB_OUT_OF_RANGE. */
 EBB_API ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *name);
 EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name);
+
+/* Overwrites the text of a visible message for good, in every batch, fork and task that
+   shares it: its role, ids and name stay. EBB_OUT_OF_RANGE. */
+EBB_API ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index);
+/* Lets go of all batches but the newest `keep`, the current one and those with a
+   checkpoint, then of every message that none of them shows, and gives their memory
+   back; forks keep theirs. Seqs stay as they are. Takes O(all messages and batches),
+   and memory for what stays while it works. *removed (may be NULL): how many messages
+   went. Tasks that edit lists and began before end with EBB_CONFLICT. EBB_MEMORY. */
+EBB_API ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed);
+/* Bytes that the chat and its forks hold together, without what scripts hold for them. */
+EBB_API size_t     ebb_chat_memory(const ebb_chat *chat);
 
 /* Of the visible list. 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
@@ -309,7 +324,8 @@ EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
    of windows, which ebb_chat_render makes messages. */
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
-/* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?}] */
+/* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?,
+   "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
 /* ---- trimming ---- */
@@ -427,10 +443,13 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 /* ---- tasks ---- */
 
 /*
-** A task works on a copy of its chat, as that was when the task began. When it is
-** done, what it did becomes one batch of the chat, beneath what ebb_chat_append
-** has added since; after any other change the task ends with EBB_CONFLICT, and
-** the chat stays as it is.
+** A task works on a copy of its chat, as that was when the task began, and nobody sees
+** what it does until it is done. Then its batches come to the chat, beneath what
+** ebb_chat_append has added since: messages that the task added get the seqs that
+** follow. If the chat's list was changed otherwise since, the task ends with
+** EBB_CONFLICT and the chat stays as it is; so it does if both changed windows. Marks,
+** checkpoints and forgotten texts of both are kept and make no conflict, nor does a
+** task that only reads.
 **
 **     task --ebb_step--> MORE ... --> EBB_EVENT_REQUEST --ebb_answer--> MORE ... --> EBB_EVENT_DONE
 */

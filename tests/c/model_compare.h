@@ -67,7 +67,7 @@ static void same_roles(const Sequence *list, const MessageId *ids, uint32_t coun
   uint32_t places[LONGEST + 1], found = 0;
   Role role = below(ROLE_COUNT);
   for (uint32_t i = 0; i < count; i++) {
-    if (messages.list[ids[i]].of->role == role) places[found++] = i;
+    if (messages->list[ids[i]].of->role == role) places[found++] = i;
   }
   places[found] = count;
   assert_int_equal(sequence_sum(list).count[role], found);
@@ -86,24 +86,24 @@ static uint32_t find_suffix(const Sequence *list, uint64_t budget) {
 
 static void same_budgets(const Sequence *list, const MessageId *ids, uint32_t count) {
   uint64_t total = 0, used = 0;
-  for (uint32_t i = 0; i < count; i++) total += messages.list[ids[i]].of->tokens;
+  for (uint32_t i = 0; i < count; i++) total += messages->list[ids[i]].of->tokens;
   uint64_t budget = one_in(4) ? below((uint32_t)total + 2) : 0;
   if (budget == 0) {   /* what some suffix weighs */
-    for (uint32_t i = below(count + 1); i < count; i++) budget += messages.list[ids[i]].of->tokens;
+    for (uint32_t i = below(count + 1); i < count; i++) budget += messages->list[ids[i]].of->tokens;
   }
   uint32_t start = count, over = 0;
-  while (start > 0 && used + messages.list[ids[start - 1]].of->tokens <= budget) {
-    used += messages.list[ids[--start]].of->tokens;
+  while (start > 0 && used + messages->list[ids[start - 1]].of->tokens <= budget) {
+    used += messages->list[ids[--start]].of->tokens;
   }
   assert_int_equal(find_suffix(list, budget), start);
-  for (used = 0; over < count && (used += messages.list[ids[over]].of->tokens) <= budget;) over++;
+  for (used = 0; over < count && (used += messages->list[ids[over]].of->tokens) <= budget;) over++;
   assert_int_equal(sequence_find(list, MEASURE_TOKENS, budget), over);
 }
 
 /* The first message that is later than a time, by bisection over prefixes. */
 static void same_times(const Sequence *list, const MessageId *ids, uint32_t count) {
   if (count == 0) return;
-  int64_t time = messages.list[ids[below(count)]].time;
+  int64_t time = messages->list[ids[below(count)]].time;
   uint32_t low = 0, high = count, first = 0;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -111,18 +111,18 @@ static void same_times(const Sequence *list, const MessageId *ids, uint32_t coun
     if (sum.earliest <= sum.latest && sum.latest > time) high = middle;
     else low = middle + 1;
   }
-  while (first < count && !(messages.list[ids[first]].timed && messages.list[ids[first]].time > time)) first++;
+  while (first < count && !(messages->list[ids[first]].timed && messages->list[ids[first]].time > time)) first++;
   assert_int_equal(low, first);
 }
 
 /* The messages of some roles, or of a time, one after the other. */
 static void same_wanted(const Sequence *list, const MessageId *ids, uint32_t count) {
   Wanted wanted = {.roles = 1 + below(15), .timed = one_in(2), .since = INT64_MIN, .until = INT64_MAX};
-  if (one_in(2)) wanted.since = messages.list[ids[below(count)]].time;
-  if (one_in(2)) wanted.until = messages.list[ids[below(count)]].time;
+  if (one_in(2)) wanted.since = messages->list[ids[below(count)]].time;
+  if (one_in(2)) wanted.until = messages->list[ids[below(count)]].time;
   uint32_t at = sequence_next(list, 0, &wanted);
   for (uint32_t i = 0; i < count; i++) {
-    const PlainMessage *message = &messages.list[ids[i]];
+    const PlainMessage *message = &messages->list[ids[i]];
     bool in_time = message->timed && message->time >= wanted.since && message->time <= wanted.until;
     if (!(wanted.roles >> message->of->role & 1) || (wanted.timed && !in_time)) continue;
     assert_int_equal(at, i);
@@ -133,11 +133,11 @@ static void same_wanted(const Sequence *list, const MessageId *ids, uint32_t cou
 
 /* Where a message stands, visible or not, and what stands in its place. */
 static void same_places(const Sequence *list, const MessageId *ids, uint32_t count) {
-  MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages.count),
-            origin = messages.list[id].origin;
+  MessageId id = count > 0 && !one_in(3) ? ids[below(count)] : 1 + below(messages->count),
+            origin = messages->list[id].origin;
   uint32_t at = 0, of_origin = 0;
   while (at < count && ids[at] != id) at++;
-  while (of_origin < count && messages.list[ids[of_origin]].origin != origin) of_origin++;
+  while (of_origin < count && messages->list[ids[of_origin]].origin != origin) of_origin++;
   assert_int_equal(sequence_index_of(list, id, below(count + 1)), at);
   assert_int_equal(sequence_index_of_origin(list, id), of_origin);
 }
@@ -151,7 +151,7 @@ static void same_searches(const Sequence *list, const MessageId *ids, uint32_t c
   same_roles(list, ids, count);
   same_budgets(list, ids, count);
   same_times(list, ids, count);
-  if (messages.count > 0) same_places(list, ids, count);
+  if (messages->count > 0) same_places(list, ids, count);
   if (count > 0) same_wanted(list, ids, count);
 }
 
@@ -277,7 +277,7 @@ static void same_diff(const Side *one, const Side *other) {
 
 static void same_message(const Side *side, MessageId id) {
   const Store *store = conversation_store(side->chat);
-  const PlainMessage *plain = &messages.list[id];
+  const PlainMessage *plain = &messages->list[id];
   const Message *message = conversation_message(side->chat, id);
   Text raw = message_raw(message);
   assert_true(raw.size == plain->of->raw.size && memcmp(raw.bytes, plain->of->raw.bytes, raw.size) == 0);
@@ -306,18 +306,19 @@ static void same_names(const Side *side) {
 
 /* What holds for any side at any time. */
 static void same_present(const Side *side) {
+  side_look(side);
   const PlainBatch *plain = &side->batches[side->current];
   assert_int_equal(history_count(conversation_history(side->chat)), side->count);
   assert_int_equal(history_current(conversation_history(side->chat)), side->current);
-  assert_int_equal(store_count(conversation_store(side->chat)), messages.count);
+  assert_int_equal(store_count(conversation_store(side->chat)), messages->count);
   same_list(conversation_list(side->chat), plain->ids, plain->count);
 }
 
 static void same_side(const Side *side, const Side *other) {
   const PlainBatch *plain = &side->batches[side->current];
   const Sequence *list = conversation_list(side->chat);
-  same_present(side);
   if (other != side) same_present(other);
+  same_present(side);
   same_searches(list, plain->ids, plain->count);
   if (one_in(8)) same_units(side->chat, plain);
   if (one_in(8)) same_items(side->chat, plain);
@@ -330,13 +331,14 @@ static void same_side(const Side *side, const Side *other) {
   same_past(side);
   same_diff(other, side);
   if (plain->count > 0) same_message(side, plain->ids[below(plain->count)]);
-  same_message(side, 1 + below(messages.count));
-  same_message(side, messages.count);
+  same_message(side, 1 + below(messages->count));
+  same_message(side, messages->count);
   same_names(side);
 }
 
 /* Every batch, at its end and as it was born. */
 static void same_history(const Side *side) {
+  side_look(side);
   for (uint32_t batch = 0; batch < side->count; batch++) {
     same_batch(side, batch);
     const PlainBatch *plain = &side->batches[batch];

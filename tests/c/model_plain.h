@@ -2,7 +2,7 @@
 ** The plain side of the model test: what a conversation must be, kept in arrays
 ** that nobody shares.
 **
-**     messages   by id: role, tokens, time, links; one table for all forks
+**     messages   by id: role, tokens, time, links; a table per fork
 **     side       one fork: its batches, each with all its ids; marks; checkpoints
 **
 ** A fork copies every array of its side, so that no edit of one can be seen by
@@ -87,20 +87,22 @@ typedef struct PlainMessage {
   Link links[IDS];            /* of its results */
 } PlainMessage;
 
-static struct {
+typedef struct PlainMessages {
   PlainMessage list[MESSAGES];   /* by id; [0] is none */
   uint32_t count;
-} messages;
+} PlainMessages;
 
-static const char *ids_of(MessageId id) { return messages.list[id].of->word.ids; }
-static bool has_calls(MessageId id) { return word_calls(&messages.list[id].of->word) && ids_of(id)[0] != '\0'; }
-static bool is_item(MessageId id) { return messages.list[id].of->role == ROLE_NONE; }
+static PlainMessages *messages;  /* those of the side that is looked at: side_look */
+
+static const char *ids_of(MessageId id) { return messages->list[id].of->word.ids; }
+static bool has_calls(MessageId id) { return word_calls(&messages->list[id].of->word) && ids_of(id)[0] != '\0'; }
+static bool is_item(MessageId id) { return messages->list[id].of->role == ROLE_NONE; }
 static bool has_results(MessageId id) {
-  return !word_calls(&messages.list[id].of->word) && !is_item(id) && ids_of(id)[0] != '\0';
+  return !word_calls(&messages->list[id].of->word) && !is_item(id) && ids_of(id)[0] != '\0';
 }
 
 static void plain_sum_add(Sum *sum, MessageId id) {
-  const PlainMessage *message = &messages.list[id];
+  const PlainMessage *message = &messages->list[id];
   if (is_item(id)) {
     sum->windows++;
   } else {
@@ -108,7 +110,7 @@ static void plain_sum_add(Sum *sum, MessageId id) {
     sum->tokens[message->of->role] += message->of->tokens;
   }
   sum->turns += message->of->turn;
-  sum->moved += messages.list[message->origin].inserted || message->origin != id;
+  sum->moved += messages->list[message->origin].inserted || message->origin != id;
   if (message->timed && message->time < sum->earliest) sum->earliest = message->time;
   if (message->timed && message->time > sum->latest) sum->latest = message->time;
 }
@@ -119,14 +121,14 @@ static Link plain_link(const MessageId *list, uint32_t count, uint32_t position,
   round++;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t r = 0; has_results(list[i]) && ids_of(list[i])[r] != '\0'; r++) {
-      Link link = messages.list[list[i]].links[r];
-      if (link.message != 0) answered[messages.list[link.message].origin][link.call] = round;
+      Link link = messages->list[list[i]].links[r];
+      if (link.message != 0) answered[messages->list[link.message].origin][link.call] = round;
     }
   }
   while (position-- > 0) {
     if (!has_calls(list[position])) continue;
     for (uint32_t call = (uint32_t)strlen(ids_of(list[position])); call-- > 0;) {
-      bool open = answered[messages.list[list[position]].origin][call] != round;
+      bool open = answered[messages->list[list[position]].origin][call] != round;
       if (open && ids_of(list[position])[call] == key) return (Link){list[position], call};
     }
   }
@@ -148,6 +150,7 @@ typedef struct Checkpoint {
 
 typedef struct Side {
   Conversation *chat;
+  PlainMessages *messages;
   PlainBatch *batches;
   uint32_t count, room, current;
   Checkpoint checkpoints[CHECKPOINTS];
@@ -217,18 +220,18 @@ static uint32_t plain_units(const PlainBatch *batch, uint32_t *units) {
   uint32_t unit_count = 0;
   for (uint32_t i = 0; i < batch->count; i++) {
     parents[i] = i;
-    if (has_calls(batch->ids[i])) places[messages.list[batch->ids[i]].origin] = i + 1;
+    if (has_calls(batch->ids[i])) places[messages->list[batch->ids[i]].origin] = i + 1;
   }
   for (uint32_t i = 0; i < batch->count; i++) {
     for (uint32_t r = 0; has_results(batch->ids[i]) && r < IDS; r++) {
-      uint32_t place = places[messages.list[messages.list[batch->ids[i]].links[r].message].origin];
+      uint32_t place = places[messages->list[messages->list[batch->ids[i]].links[r].message].origin];
       if (place == 0) continue;
       uint32_t one = root_of(parents, i), other = root_of(parents, place - 1);
       parents[one < other ? other : one] = one < other ? one : other;
     }
   }
   for (uint32_t i = 0; i < batch->count; i++) {
-    places[messages.list[batch->ids[i]].origin] = 0;
+    places[messages->list[batch->ids[i]].origin] = 0;
     uint32_t root = root_of(parents, i);
     if (root == i) numbers[i] = unit_count++;
     units[i] = numbers[root];
@@ -247,14 +250,21 @@ static void plain_widen(const PlainBatch *batch, bool *keep) {
 
 /* ---- life of a side ---- */
 
+static void side_look(const Side *side) { messages = side->messages; }
+
 static void side_new(Side *side, Fail *fail) {
   memset(side, 0, sizeof *side);
+  side->messages = malloc(sizeof *side->messages);
+  assert_non_null(side->messages);
+  side->messages->count = 0;
+  side_look(side);
   assert_int_equal(chat_new(fail, &side->chat), STATUS_OK);
   push_batch(side, (PlainBatch){.parent = BATCH_NONE, .kind = BATCH_CREATE, .ids = ids_copy(NULL, 0, 0)});
 }
 
 static void side_free(Side *side) {
   conversation_free(side->chat);
+  free(side->messages);
   for (uint32_t i = 0; i < side->count; i++) free(side->batches[i].ids);
   free(side->batches);
   memset(side, 0, sizeof *side);
@@ -262,6 +272,10 @@ static void side_free(Side *side) {
 
 static void side_fork(Side *made, const Side *side) {
   *made = *side;
+  made->messages = malloc(sizeof *made->messages);
+  assert_non_null(made->messages);
+  made->messages->count = side->messages->count;
+  memcpy(made->messages->list, side->messages->list, (side->messages->count + 1) * sizeof *made->messages->list);
   made->room = made->count;
   made->batches = malloc(made->count * sizeof *made->batches);
   assert_non_null(made->batches);

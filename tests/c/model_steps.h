@@ -58,13 +58,13 @@ static Status next_drawn(void *user, bool *more, Text *raw, MessageShape *shape)
 
 /* A new message that will stand at `position` of that list. */
 static MessageId plain_store(const PlainBatch *batch, uint32_t position, PlainMessage message) {
-  MessageId id = ++messages.count;
+  MessageId id = ++messages->count;
   assert_true(id < MESSAGES);
   message.origin = id;
   message.inserted = position < batch->count;
-  messages.list[id] = message;
+  messages->list[id] = message;
   for (uint32_t i = 0; has_results(id) && ids_of(id)[i] != '\0'; i++) {
-    messages.list[id].links[i] = plain_link(batch->ids, batch->count, position, ids_of(id)[i]);
+    messages->list[id].links[i] = plain_link(batch->ids, batch->count, position, ids_of(id)[i]);
   }
   return id;
 }
@@ -86,7 +86,7 @@ static Kind do_add(Side *side, bool insert, uint32_t some) {
 
 /* Like for like, where there are calls or results: links go over. */
 static const Template *some_replacement(MessageId old) {
-  uint32_t row = (uint32_t)(messages.list[old].of - templates) / VARIANTS;
+  uint32_t row = (uint32_t)(messages->list[old].of - templates) / VARIANTS;
   while (ids_of(old)[0] == '\0') {
     row = below(WORD_COUNT);
     if (templates[row * VARIANTS].word.ids[0] == '\0') break;
@@ -102,10 +102,10 @@ static Kind do_replace(Side *side) {
   MessageId old = current(side)->ids[at];
   draw(&drawn, some_replacement(old));
   assert_int_equal(operation_replace(side->chat, at, &source), STATUS_OK);
-  MessageId id = ++messages.count;
-  messages.list[id] = drawn.list[0];
-  messages.list[id].origin = messages.list[old].origin;
-  memcpy(messages.list[id].links, messages.list[old].links, sizeof messages.list[id].links);
+  MessageId id = ++messages->count;
+  messages->list[id] = drawn.list[0];
+  messages->list[id].origin = messages->list[old].origin;
+  memcpy(messages->list[id].links, messages->list[old].links, sizeof messages->list[id].links);
   new_batch(side, BATCH_REPLACE)->ids[at] = id;
   return REPLACE;
 }
@@ -149,7 +149,7 @@ static Kind do_truncate(Side *side) {
   Truncate cut = some_cuts(current(side)->count);
   assert_int_equal(operation_truncate(side->chat, &cut), STATUS_OK);
   for (uint32_t i = 0; i < current(side)->count; i++) {
-    bool of_role = !cut.has_role || messages.list[current(side)->ids[i]].of->role == cut.role;
+    bool of_role = !cut.has_role || messages->list[current(side)->ids[i]].of->role == cut.role;
     keep[i] = !of_role && cut.within;
     if (of_role) among[n++] = i;
   }
@@ -163,7 +163,7 @@ static Kind do_truncate(Side *side) {
 static Kind do_clear(Side *side) {
   bool keep[LONGEST], keep_system = !one_in(4);
   for (uint32_t i = 0; i < current(side)->count; i++) {
-    keep[i] = keep_system && messages.list[current(side)->ids[i]].of->role == ROLE_SYSTEM;
+    keep[i] = keep_system && messages->list[current(side)->ids[i]].of->role == ROLE_SYSTEM;
   }
   assert_int_equal(operation_clear(side->chat, keep_system), STATUS_OK);
   keep_plain(side, BATCH_CLEAR, keep);
@@ -182,13 +182,13 @@ static Status keep_most(void *user, uint32_t position, MessageId id, bool *keep)
 static bool of_tool_x(MessageId id) {
   if (has_calls(id)) return strchr(ids_of(id), 'x') != NULL;
   for (uint32_t i = 0; has_results(id) && ids_of(id)[i] != '\0'; i++) {
-    if (messages.list[id].links[i].message != 0 && ids_of(id)[i] == 'x') return true;
+    if (messages->list[id].links[i].message != 0 && ids_of(id)[i] == 'x') return true;
   }
   return false;
 }
 
 static bool passes_plain(const Filter *filter, MessageId id) {
-  const Template *of = messages.list[id].of;
+  const Template *of = messages->list[id].of;
   if (filter->roles != 0 && !(filter->roles >> of->role & 1)) return false;
   if (is_item(id)) {        /* has no text, and calls nothing */
     if (filter->contains.count > 0) return false;
@@ -266,12 +266,11 @@ static Kind do_checkpoint(Side *side) {
 }
 
 static Kind do_mark(Side *side) {
-  Marks *marks = conversation_marks(side->chat);
-  MessageId origin = messages.list[current(side)->ids[below(current(side)->count)]].origin;
+  MessageId origin = messages->list[current(side)->ids[below(current(side)->count)]].origin;
   uint32_t i = below(MARKS);
   bool marked = side->marks[origin] >> i & 1;
-  if (marked) assert_true(marks_remove(marks, text_of(MARK_NAMES[i]), origin));
-  else assert_int_equal(marks_add(marks, text_of(MARK_NAMES[i]), origin), STATUS_OK);
+  if (marked) assert_int_equal(conversation_unmark(side->chat, text_of(MARK_NAMES[i]), origin), STATUS_OK);
+  else assert_int_equal(conversation_mark(side->chat, text_of(MARK_NAMES[i]), origin), STATUS_OK);
   side->marks[origin] ^= (uint8_t)(1u << i);
   side->mark_sizes[i] += marked ? -1u : 1u;
   return marked ? UNMARK : MARK;
@@ -296,6 +295,7 @@ static Kind draw_operation(Side *side) {
 }
 
 static Kind do_something(Side *side) {
+  side_look(side);
   Kind kind = draw_operation(side);
   if (kind >= ROLLBACK_BACK && kind <= ROLLBACK_LENGTH) side->rolled_back = true;
   else if (kind < ROLLBACK_BACK) side->rolled_back = false;

@@ -171,8 +171,8 @@ static double batches_cost(uint32_t messages) {
   }
   char wanted[300];
   snprintf(wanted, sizeof wanted,
-           "[{\"description\":\"\",\"index\":0,\"messageCount\":%u,\"name\":\"h\\\"ere\",\"operation\":\"create\",\"parent\":null,"
-           "\"parentLength\":null,\"timestamp\":", (unsigned)messages);
+           "[{\"description\":\"\",\"index\":0,\"messageCount\":%u,\"name\":\"h\\\"ere\",\"nameLength\":%u,\"operation\":\"create\",\"parent\":null,"
+           "\"parentLength\":null,\"timestamp\":", (unsigned)messages, (unsigned)messages);
   if (strncmp(json.bytes, wanted, strlen(wanted)) != 0) fail_msg("%s", json.bytes);
   host_close(&host, runtime);
   return cost;

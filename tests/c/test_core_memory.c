@@ -168,7 +168,7 @@ static Conversation *marked_chat(Fail *fail) {
   Conversation *chat = long_chat(fail);
   static const char *const names[] = {"pinned", "old", "kept", "seen"};
   for (MessageId id = 1; id <= 40; id++) {
-    assert_int_equal(marks_add(conversation_marks(chat), text_of(names[id % 4]), id), STATUS_OK);
+    assert_int_equal(conversation_mark(chat, text_of(names[id % 4]), id), STATUS_OK);
   }
   return chat;
 }

@@ -323,7 +323,7 @@ static Conversation *random_chat(void) {
   }
   for (uint32_t i = below(3); i > 0; i--) {
     MessageId id = visible(chat, below(visible_count(chat)));
-    marks_add(conversation_marks(chat), text_of(MARK_PINNED), store_origin(conversation_store(chat), id));
+    conversation_mark(chat, text_of(MARK_PINNED), store_origin(conversation_store(chat), id));
   }
   return chat;
 }

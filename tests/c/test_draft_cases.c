@@ -32,7 +32,7 @@ static void guards_hold_whole_units_and_say_why(void **state) {
   (void)state;
   Fail fail = {0};
   Conversation *chat = chat_of(&fail, "s u a(x) t(x) u a(z) u a(xy) t(y)");
-  assert_int_equal(marks_add(conversation_marks(chat), text_of(MARK_PINNED), 4), STATUS_OK);
+  assert_int_equal(conversation_mark(chat, text_of(MARK_PINNED), 4), STATUS_OK);
   Draft *draft = draft_of(chat, true);
   static const Hold expected[] = {HOLD_SYSTEM, HOLD_NONE, HOLD_PINNED, HOLD_PINNED, HOLD_NONE,
                                   HOLD_NONE, HOLD_LAST_USER, HOLD_PENDING, HOLD_PENDING};

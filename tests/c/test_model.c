@@ -39,12 +39,11 @@ static void step(Side *side) {
 static uint32_t converse(Plan plan, uint32_t steps) {
   uint32_t done = 1, first = plan.small + (plan.large - plan.small) / 4;
   run.plan = plan;
-  messages.count = 0;
   run.side_count = 1;
   side_new(&run.sides[0], &run.fail);
   seen.kinds[do_add(&run.sides[0], false, first)]++;
   seen.lengths[first]++;
-  for (; done < steps && done < plan.steps && messages.count < MESSAGES - ADDED; done++) {
+  for (; done < steps && done < plan.steps && messages->count < MESSAGES - ADDED; done++) {
     step(&run.sides[below(run.side_count)]);
   }
   for (uint32_t i = 0; i < run.side_count; i++) same_history(&run.sides[i]);

@@ -68,7 +68,7 @@ static void edit_some(Conversation *chat) {
     assert_int_equal(put(chat, call, at, words[call == WORDS_REPLACE && plain ? below(2) : below(9)]), STATUS_OK);
     at = below(visible_count(chat));
     MessageId origin = store_origin(conversation_store(chat), sequence_at(conversation_list(chat), at));
-    if (one_in(3)) assert_int_equal(marks_add(conversation_marks(chat), text_of(MARK_PINNED), origin), STATUS_OK);
+    if (one_in(3)) assert_int_equal(conversation_mark(chat, text_of(MARK_PINNED), origin), STATUS_OK);
   }
 }
 

@@ -1,15 +1,16 @@
 /*
-** Operations against plain arrays: random edits on up to three forks of one
-** conversation, each compared with copies of ids: the list, the batches and
+** Operations against plain arrays: random edits on up to five forks and branches of
+** one conversation, branches that come back or are dropped, each compared with copies of ids: the list, the batches and
 ** their parents, links, marks, and states long past. SEED=n repeats a run,
 ** STEPS=n sets its length.
 */
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
+#include "core/join.h"
 
 #define LONGEST 100
 #define BATCHES 160
-#define SIDES 3
+#define SIDES 5
 
 typedef struct PlainBatch {
   uint32_t count, born, parent, parent_length;
@@ -17,17 +18,21 @@ typedef struct PlainBatch {
   MessageId ids[LONGEST];
 } PlainBatch;
 
-/* One conversation, and what it should be. */
+/* One conversation, and what it should be. A branch knows the side that it left, and
+   what that was then. */
 typedef struct Side {
   Conversation *chat;
+  struct Side *left;         /* NULL: no branch, or it came back already */
+  uint32_t left_count, left_current, left_length, left_stored;
+  PlainStore store;
   PlainBatch batches[BATCHES];
   uint32_t count, current;
   bool pinned[PLAIN_ROOM + 1];         /* by origin */
+  bool pinned_then[PLAIN_ROOM + 1];    /* of a branch: when it left */
 } Side;
 
 typedef struct Run {
   Fail fail;
-  PlainStore store;
   Side sides[SIDES];
   uint32_t side_count;
 } Run;
@@ -67,7 +72,7 @@ static void check_batch(const Side *side, uint32_t batch) {
 
 static void check_message(const Side *side, MessageId id) {
   const Store *store = conversation_store(side->chat);
-  const Plain *plain = &run.store.messages[id];
+  const Plain *plain = &side->store.messages[id];
   assert_int_equal(store_origin(store, id), plain->origin);
   for (uint32_t i = 0; i < strlen(plain_results(plain)); i++) {
     Link link = store_answers(store, id, i);
@@ -80,7 +85,7 @@ static void check_message(const Side *side, MessageId id) {
 
 static void check(Side *side) {
   uint64_t tokens = conversation_overhead(side->chat);
-  assert_int_equal(store_count(conversation_store(side->chat)), run.store.count);
+  assert_int_equal(store_count(conversation_store(side->chat)), side->store.count);
   assert_int_equal(history_count(conversation_history(side->chat)), side->count);
   assert_int_equal(history_current(conversation_history(side->chat)), side->current);
   check_list(conversation_list(side->chat), current(side), current(side)->count);
@@ -134,8 +139,8 @@ static PlainBatch *new_batch(Side *side, BatchKind kind) {
   return batch;
 }
 
-static void plain_put(PlainBatch *batch, uint32_t position, Word word) {
-  MessageId id = plain_add(&run.store, batch->ids, batch->count, position, word, 0);
+static void plain_put(Side *side, PlainBatch *batch, uint32_t position, Word word) {
+  MessageId id = plain_add(&side->store, batch->ids, batch->count, position, word, 0);
   memmove(batch->ids + position + 1, batch->ids + position, (batch->count - position) * sizeof *batch->ids);
   batch->ids[position] = id;
   batch->count++;
@@ -147,7 +152,7 @@ static void do_add(Side *side, bool insert) {
   for (uint32_t i = 0; i < some; i++) words_add(&words, random_word());
   assert_int_equal(put_words(side->chat, insert ? WORDS_INSERT : WORDS_APPEND, position, &words), STATUS_OK);
   PlainBatch *batch = insert ? new_batch(side, BATCH_INSERT) : current(side);
-  for (uint32_t i = 0; i < some; i++) plain_put(batch, position + i, words.list[i]);
+  for (uint32_t i = 0; i < some; i++) plain_put(side, batch, position + i, words.list[i]);
   if (insert) batch->born = batch->count;
 }
 
@@ -156,10 +161,10 @@ static void do_replace(Side *side) {
   Words words = {0};
   uint32_t at = below(current(side)->count);
   MessageId old = current(side)->ids[at];
-  words_add(&words, random_replacement(&run.store.messages[old].word));
+  words_add(&words, random_replacement(&side->store.messages[old].word));
   assert_int_equal(put_words(side->chat, WORDS_REPLACE, at, &words), STATUS_OK);
   PlainBatch *batch = new_batch(side, BATCH_REPLACE);
-  batch->ids[at] = plain_add(&run.store, batch->ids, batch->count, at, words.list[0], old);
+  batch->ids[at] = plain_add(&side->store, batch->ids, batch->count, at, words.list[0], old);
   batch->born = batch->count;
 }
 
@@ -205,7 +210,7 @@ static void do_truncate(Side *side) {
   bool keep[LONGEST];
   uint32_t among[LONGEST], n = 0;
   for (uint32_t i = 0; i < current(side)->count; i++) {
-    bool of_role = !cut.has_role || word_role(&run.store.messages[current(side)->ids[i]].word) == cut.role;
+    bool of_role = !cut.has_role || word_role(&side->store.messages[current(side)->ids[i]].word) == cut.role;
     keep[i] = !of_role && cut.within;
     if (of_role) among[n++] = i;
   }
@@ -225,7 +230,7 @@ static void do_truncate(Side *side) {
 static void do_clear(Side *side) {
   bool keep[LONGEST], keep_system = one_in(2);
   for (uint32_t i = 0; i < current(side)->count; i++) {
-    keep[i] = keep_system && run.store.messages[current(side)->ids[i]].word.kind == 's';
+    keep[i] = keep_system && side->store.messages[current(side)->ids[i]].word.kind == 's';
   }
   assert_int_equal(operation_clear(side->chat, keep_system), STATUS_OK);
   keep_plain(side, BATCH_CLEAR, keep);
@@ -238,24 +243,24 @@ static Status keep_odd(void *user, uint32_t position, MessageId id, bool *keep) 
 }
 
 /* Does it call tool_x, or answer such a call? */
-static bool of_tool_x(const Plain *plain) {
+static bool of_tool_x(const Side *side, const Plain *plain) {
   if (plain->word.kind == 'a') return strchr(plain->word.ids, 'x') != NULL;
   for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
     Link link = plain->links[i];
-    const Word *caller = &run.store.messages[link.message].word;
+    const Word *caller = &side->store.messages[link.message].word;
     if (link.message != 0 && caller->kind == 'a' && caller->ids[link.call] == 'x') return true;
   }
   return false;
 }
 
-static bool passes_plain(const Filter *filter, MessageId id) {
-  const Plain *plain = &run.store.messages[id];
+static bool passes_plain(const Side *side, const Filter *filter, MessageId id) {
+  const Plain *plain = &side->store.messages[id];
   const Word *word = &plain->word;
   if (filter->roles != 0 && !(filter->roles >> word_role(word) & 1)) return false;
   if (filter->contains.count > 0 && (word->size == 0 || word->fill == 'r')) return false;
   if (filter->excludes.count > 0 && word->size > 0 && word->fill == 'q') return false;
   if (filter->exclude_calls && word->ids[0] != '\0') return false;
-  if (filter->exclude_calls_of.count > 0 && of_tool_x(plain)) return false;
+  if (filter->exclude_calls_of.count > 0 && of_tool_x(side, plain)) return false;
   return filter->where == NULL || (id & 3) != *(const uint32_t *)filter->user;
 }
 
@@ -272,7 +277,7 @@ static void do_filter(Side *side) {
   bool any = filter.roles != 0 || filter.contains.count + filter.excludes.count + filter.exclude_calls_of.count > 0 ||
              filter.exclude_calls || filter.where != NULL;
   bool keep[LONGEST];
-  for (uint32_t i = 0; i < current(side)->count; i++) keep[i] = passes_plain(&filter, current(side)->ids[i]);
+  for (uint32_t i = 0; i < current(side)->count; i++) keep[i] = passes_plain(side, &filter, current(side)->ids[i]);
   filter.whole_units = one_in(3);
   if (filter.whole_units) widen_plain(side, keep);
   assert_int_equal(operation_filter(side->chat, &filter), any ? STATUS_OK : STATUS_ARGUMENT);
@@ -297,19 +302,26 @@ static void do_rollback(Side *side) {
   made->parent_length = made->count = made->born = length;
 }
 
+static Side *free_side(void) {
+  for (uint32_t i = 0; i < run.side_count; i++) {
+    if (run.sides[i].chat == NULL) return &run.sides[i];
+  }
+  return run.side_count < SIDES ? &run.sides[run.side_count++] : NULL;
+}
+
 static void do_fork(const Side *side) {
-  if (run.side_count == SIDES) return;
-  Side *made = &run.sides[run.side_count++];
+  Side *made = free_side();
+  if (made == NULL) return;
   *made = *side;
+  made->left = NULL;
   assert_int_equal(conversation_fork(side->chat, &made->chat), STATUS_OK);
 }
 
 static void do_mark(Side *side) {
   if (current(side)->count == 0) return;
-  Marks *marks = conversation_marks(side->chat);
-  MessageId origin = run.store.messages[current(side)->ids[below(current(side)->count)]].origin;
-  if (side->pinned[origin]) assert_true(marks_remove(marks, text_of(MARK_PINNED), origin));
-  else assert_int_equal(marks_add(marks, text_of(MARK_PINNED), origin), STATUS_OK);
+  MessageId origin = side->store.messages[current(side)->ids[below(current(side)->count)]].origin;
+  if (side->pinned[origin]) assert_int_equal(conversation_unmark(side->chat, text_of(MARK_PINNED), origin), STATUS_OK);
+  else assert_int_equal(conversation_mark(side->chat, text_of(MARK_PINNED), origin), STATUS_OK);
   side->pinned[origin] = !side->pinned[origin];
 }
 
@@ -331,8 +343,126 @@ static void do_refused(Side *side) {
   free(before);
 }
 
+/* ---- branches ---- */
+
+static void do_branch(Side *side) {
+  Side *branch = free_side();
+  if (branch == NULL) return;
+  *branch = *side;
+  branch->left = side;
+  memcpy(branch->pinned_then, side->pinned, sizeof side->pinned);
+  branch->left_count = side->count;
+  branch->left_current = side->current;
+  branch->left_length = current(side)->count;
+  branch->left_stored = side->store.count;
+  assert_int_equal(conversation_fork(side->chat, &branch->chat), STATUS_OK);
+  assert_int_equal(conversation_begin_branch(branch->chat, side->chat), STATUS_OK);
+}
+
+static MessageId joined_id(const Side *branch, MessageId id) {
+  return id > branch->left_stored ? id + branch->left->store.count - branch->left_stored : id;
+}
+
+/* The branch's messages behind those of the side that it left. */
+static void plain_take_messages(Side *side, const Side *branch, uint32_t stored) {
+  for (MessageId id = branch->left_stored + 1; id <= branch->store.count; id++) {
+    Plain *plain = &side->store.messages[++side->store.count];
+    uint32_t shift = stored - branch->left_stored;
+    *plain = branch->store.messages[id];
+    if (plain->origin > branch->left_stored) plain->origin += shift;
+    for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
+      if (plain->links[i].message > branch->left_stored) plain->links[i].message += shift;
+    }
+  }
+}
+
+static PlainBatch renumbered(const Side *branch, uint32_t batch) {
+  PlainBatch plain = branch->batches[batch];
+  for (uint32_t i = 0; i < plain.count; i++) plain.ids[i] = joined_id(branch, plain.ids[i]);
+  return plain;
+}
+
+static void add_tail(PlainBatch *batch, const PlainBatch *ours, uint32_t from) {
+  for (uint32_t i = from; i < ours->count; i++) batch->ids[batch->count++] = ours->ids[i];
+}
+
+static bool changed_lists(const Side *branch) {
+  return branch->count != branch->left_count || branch->current != branch->left_current ||
+         branch->batches[branch->left_current].count != branch->left_length;
+}
+
+/* What both have as it comes out of a join of lists; the side has its own messages still. */
+static void plain_join(Side *side, const Side *branch) {
+  PlainBatch ours = side->batches[branch->left_current];
+  bool grew = branch->batches[branch->left_current].count > branch->left_length;
+  if (grew && side->store.count > branch->left_stored) {
+    PlainBatch made = renumbered(branch, branch->current);
+    bool is_new = branch->current >= branch->left_count;
+    add_tail(&made, &ours, branch->left_length);
+    made.parent = branch->left_current;
+    made.parent_length = ours.count;
+    made.born = made.count;
+    made.kind = is_new ? made.kind : BATCH_INSERT;
+    side->batches[side->count] = made;
+    side->current = side->count++;
+    return;
+  }
+  for (uint32_t i = 0; i < branch->count; i++) {
+    if (i == branch->left_current && !grew) continue;
+    side->batches[i] = renumbered(branch, i);
+  }
+  side->count = branch->count;
+  side->current = branch->current;
+  if (side->current != branch->left_current) add_tail(current(side), &ours, branch->left_length);
+}
+
+static bool may_join(const Side *branch) {
+  const Side *side = branch->left;
+  return !changed_lists(branch) || (side->count == branch->left_count && side->current == branch->left_current);
+}
+
+/* Marks that the branch added or took away. */
+static void plain_join_marks(Side *side, const Side *branch, const bool *then, uint32_t stored) {
+  for (MessageId id = 1; id <= branch->store.count; id++) {
+    MessageId here = id > branch->left_stored ? id + stored - branch->left_stored : id;
+    if (branch->pinned[id] != then[id]) side->pinned[here] = branch->pinned[id];
+  }
+}
+
+static void do_join(Side *branch) {
+  Side *side = branch->left;
+  uint32_t stored = side->store.count;
+  bool changed, room = stored + branch->store.count - branch->left_stored < PLAIN_ROOM - 20 &&
+                       current(branch)->count + current(side)->count < LONGEST;
+  if (!may_join(branch)) {
+    char *before = snapshot(side->chat, true);
+    assert_int_equal(conversation_join_conflict(side->chat, branch->chat), JOIN_LISTS);
+    assert_int_equal(conversation_join(side->chat, branch->chat, &changed), STATUS_ARGUMENT);
+    assert_snapshot(side->chat, true, before);
+    free(before);
+  } else if (room) {
+    assert_int_equal(conversation_join(side->chat, branch->chat, &changed), STATUS_OK);
+    assert_int_equal(changed, changed_lists(branch));
+    if (changed_lists(branch)) plain_join(side, branch);
+    if (changed_lists(branch)) plain_take_messages(side, branch, stored);
+    plain_join_marks(side, branch, branch->pinned_then, stored);
+  }
+  conversation_free(branch->chat);
+  for (uint32_t i = 0; i < run.side_count; i++) {
+    if (run.sides[i].left == branch) run.sides[i].left = NULL;
+  }
+  memset(branch, 0, sizeof *branch);
+}
+
 static void step(Side *side) {
-  uint32_t what = below(24);
+  uint32_t what = below(27);
+  if (side->chat == NULL) return;
+  if (what > 24 && side->left == NULL) do_branch(side);
+  if (what > 24 && side->left != NULL && one_in(3)) {
+    do_join(side);
+    return;
+  }
+  what = below(24);
   if (current(side)->count + 8 > LONGEST || what == 0) do_truncate(side);
   else if (what < 3) do_filter(side);
   else if (what == 3) one_in(3) ? do_clear(side) : do_truncate(side);
@@ -355,9 +485,12 @@ static void operations_agree_with_plain_arrays(void **state) {
     run.sides[0].count = run.side_count = 1;
     for (uint32_t i = 0; i < BATCHES - 10 && steps > 0; i++, steps--) {
       step(&run.sides[below(run.side_count)]);
-      for (uint32_t s = 0; s < run.side_count; s++) check(&run.sides[s]);
+      for (uint32_t s = 0; s < run.side_count; s++) {
+        if (run.sides[s].chat != NULL) check(&run.sides[s]);
+      }
     }
     for (uint32_t s = 0; s < run.side_count; s++) {
+      if (run.sides[s].chat == NULL) continue;
       check_all_states(&run.sides[s]);
       conversation_free(run.sides[s].chat);
     }

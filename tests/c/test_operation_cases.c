@@ -188,7 +188,7 @@ static Status call_filter(Conversation *chat) {
   return operation_filter(chat, &(Filter){.contains = {&needle, 1}, .roles = 6, .whole_units = true});
 }
 
-static Status call_mark(Conversation *chat) { return marks_add(conversation_marks(chat), text_of("new"), 3); }
+static Status call_mark(Conversation *chat) { return conversation_mark(chat, text_of("new"), 3); }
 static Status call_name(Conversation *chat) { return history_name(conversation_history(chat), text_of("here")); }
 
 static Status call_fork(Conversation *chat) {
@@ -207,7 +207,7 @@ static Conversation *chat_with_past(Fail *fail) {
   put(chat, WORDS_INSERT, 2, "a(y)");
   put(chat, WORDS_APPEND, 0, "U(zy) u a(x)");
   put(chat, WORDS_REPLACE, 0, "s6");
-  marks_add(conversation_marks(chat), text_of(MARK_PINNED), 1);
+  conversation_mark(chat, text_of(MARK_PINNED), 1);
   history_name(conversation_history(chat), text_of("there"));
   return chat;
 }

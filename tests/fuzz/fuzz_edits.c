@@ -49,7 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   run.plan = (Plan){.small = 6, .large = 60};
   run.side_count = 1;
   run.time = 0;
-  messages.count = 0;
   side_new(&run.sides[0], &run.fail);
   input.spent = true;
   do_add(&run.sides[0], false, 1 + below(12));

@@ -403,7 +403,7 @@ describe("a conversation", function()
     refused("conflict", core.draft.commit, draft, { operation = "trim", description = "" })
   end)
 
-  it("that a failed transaction was tried on closes what was made of the copy", function()
+  it("that a failed transaction was tried on keeps forks of the copy, and closes its drafts", function()
     local chat, fork, draft = helper.conversation(HISTORY), nil, nil
     assert.is_false(pcall(core.transaction, chat, function(copy)
       copy:append { role = "user", content = "u3" }
@@ -411,8 +411,10 @@ describe("a conversation", function()
       error "no"
     end))
     chat:append { role = "user", content = "u4" }
+    fork:append { role = "user", content = "u5" }
 
-    refused("closed", fork.json, fork)
+    assert.equal("u4", chat[#chat].text)
+    assert.same({ "u3", "u5" }, { fork[#fork - 1].text, fork[#fork].text })
     refused("closed", draft.tokens, draft)
     whole(chat)
   end)

@@ -186,9 +186,18 @@ local FORMS = {
     run = function(chat, fields) return chat:filter(fields) end,
   },
   rollback = {
-    fields = { targetBatchIndex = { "target", count }, length = { "length", count } },
-    required = { "targetBatchIndex" },
-    run = function(chat, fields) return chat:rollback(fields.target, fields.length) end,
+    fields = {
+      targetBatchIndex = { "target", count },
+      checkpoint = { "checkpoint", text },
+      length = { "length", count },
+    },
+    one_of = { "targetBatchIndex", "checkpoint" },
+    run = function(chat, fields)
+      if fields.checkpoint and fields.target then
+        refuse("argument", "a rollback goes to targetBatchIndex or to checkpoint, not both")
+      end
+      return chat:rollback(fields.checkpoint or fields.target, fields.length)
+    end,
   },
 }
 

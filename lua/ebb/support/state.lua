@@ -30,6 +30,7 @@ local function batches_of(chat)
       timestamp = batch.timestamp,
       messageCount = batch.message_count,
       name = batch.name,
+      nameLength = batch.name_length,
     }
   end
   return batches

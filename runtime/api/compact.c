@@ -1,0 +1,46 @@
+/*
+** What a chat lets go of for good: the text of a message, old batches with the
+** messages that only they showed.
+*/
+#include "api/api.h"
+#include "format/forget.h"
+
+static ebb_status forget(ebb_chat *chat, uint32_t index) {
+  Conversation *conversation = chat_conversation(chat);
+  uint32_t count = ebb_chat_count(chat);
+  char *bytes;
+  size_t size;
+  if (index >= count) {
+    return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "forget: message %u: the chat has %u", (unsigned)index,
+                    (unsigned)count);
+  }
+  MessageId id = sequence_at(conversation_list(conversation), index);
+  Status status = conversation_redact(conversation, id, &bytes, &size);
+  if (status == STATUS_OK) forget_text(bytes, size);
+  return api_fail_status(chat->runtime, status, "forget");
+}
+
+ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, forget(chat, index)) : status;
+}
+
+static ebb_status compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
+  uint32_t pruned, gone = 0;
+  Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
+  if (status == STATUS_MEMORY) {               /* garbage of scripts may hold what was let go of before */
+    api_collect_all(chat->runtime);
+    status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
+  }
+  if (status == STATUS_OK && removed != NULL) *removed = gone;
+  return api_fail_status(chat->runtime, status, "compact");
+}
+
+ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, compact(chat, keep, removed)) : status;
+}
+
+size_t ebb_chat_memory(const ebb_chat *chat) { return chat == NULL ? 0 : account_used(chat->account); }

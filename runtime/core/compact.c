@@ -1,0 +1,134 @@
+/*
+** Compaction: memory comes back when batches are let go of.
+**
+**     batches   0 1 2 3 [4]     keep 1:   [4]
+**     lists     all of 1..9     of batch 4:  1 7 8 9
+**     store     1 2 3 4 5 6 7 8 9   ->    1 . . . . . 7 8 9
+**
+** The store is built anew with what some list shows; nothing changes until that is
+** done. Forks keep what they share.
+*/
+#include <string.h>
+
+#include "base/map.h"
+#include "core/conversation_data.h"
+
+typedef struct Compaction {
+  Conversation *conversation;
+  Memory memory;
+  History *history;          /* the pruned copy */
+  Marks *marks;
+  Store *store;              /* NULL: every message is shown */
+  size_t words;
+  uint64_t *shown;           /* a bit per seq: some list has it */
+  uint64_t *origins;         /* a bit per seq: origin of a message that some list has */
+  uint32_t removed;
+} Compaction;
+
+static void compaction_free(Compaction *compaction) {
+  history_free(compaction->history);
+  marks_release(compaction->marks);
+  memory_free(&compaction->memory, compaction->shown, compaction->words * sizeof *compaction->shown);
+  memory_free(&compaction->memory, compaction->origins, compaction->words * sizeof *compaction->origins);
+}
+
+static Status collect(Compaction *compaction) {
+  Map seen;
+  Status status = STATUS_OK;
+  map_init(&seen, compaction->memory);
+  for (uint32_t i = 0; i < history_count(compaction->history) && status == STATUS_OK; i++) {
+    const Sequence *list = history_list(compaction->history, i);
+    if (list != NULL) status = sequence_collect(list, &seen, compaction->shown);
+  }
+  map_free(&seen);
+  return status;
+}
+
+static bool is_shown(const Compaction *compaction, MessageId id) {
+  return compaction->shown[id / 64] >> (id % 64) & 1;
+}
+
+static void note_origins(Compaction *compaction) {
+  const Store *store = compaction->conversation->store;
+  for (MessageId id = 1; id <= store_count(store); id++) {
+    if (!store_has(store, id)) continue;
+    if (!is_shown(compaction, id)) {
+      compaction->removed++;
+      continue;
+    }
+    MessageId origin = store_origin(store, id);
+    compaction->origins[origin / 64] |= (uint64_t)1 << (origin % 64);
+  }
+}
+
+static Status find_shown(Compaction *compaction) {
+  size_t size = compaction->words * sizeof *compaction->shown;
+  compaction->shown = memory_new(&compaction->memory, size);
+  compaction->origins = memory_new(&compaction->memory, size);
+  if (compaction->shown == NULL || compaction->origins == NULL) return STATUS_MEMORY;
+  memset(compaction->shown, 0, size);
+  memset(compaction->origins, 0, size);
+  Status status = collect(compaction);
+  if (status == STATUS_OK) note_origins(compaction);
+  return status;
+}
+
+static Scale *scale_in(Store *store, const Scale *scale) {
+  return scale == NULL ? NULL : scale_find(store, scale_counter(scale));
+}
+
+/* Makes every list one of the new store. */
+static Status move_lists(Compaction *compaction) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < history_count(compaction->history) && status == STATUS_OK; i++) {
+    const Sequence *list = history_list(compaction->history, i);
+    Sequence *moved;
+    if (list == NULL) continue;
+    status = sequence_move(list, compaction->store, scale_in(compaction->store, sequence_scale(list)), &moved);
+    if (status != STATUS_OK) return status;
+    status = history_replace(compaction->history, i, moved);
+    if (status != STATUS_OK) sequence_release(moved);
+  }
+  return status;
+}
+
+static Status rebuild(Compaction *compaction) {
+  Status status = store_compact(compaction->conversation->store, compaction->shown, &compaction->store);
+  if (status == STATUS_OK) status = move_lists(compaction);
+  if (status != STATUS_OK) return status;
+  compaction->marks = marks_share(compaction->conversation->marks);
+  return marks_retain(&compaction->marks, compaction->origins);
+}
+
+/* Cannot fail. */
+static void install(Compaction *compaction) {
+  Conversation *conversation = compaction->conversation;
+  conversation_take_history(conversation, compaction->history);
+  compaction->history = NULL;
+  if (compaction->store == NULL) return;
+  conversation_take_marks(conversation, compaction->marks);
+  compaction->marks = NULL;
+  conversation->scale = scale_in(compaction->store, conversation->scale);
+  store_close(conversation->store);
+  conversation->store = compaction->store;
+}
+
+Status conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed) {
+  Compaction compaction = {.conversation = conversation, .memory = conversation->memory,
+                           .words = (size_t)store_count(conversation->store) / 64 + 1};
+  Status status = history_fork(conversation->history, &compaction.history);
+  if (status == STATUS_OK) status = history_prune(compaction.history, keep, pruned);
+  if (status == STATUS_OK) status = find_shown(&compaction);
+  if (status == STATUS_OK && compaction.removed > 0) status = rebuild(&compaction);
+  if (status == STATUS_OK) {
+    *removed = compaction.removed;
+    conversation->compacted |= *pruned > 0 || *removed > 0;
+    install(&compaction);
+  } else if (compaction.store != NULL) {
+    history_free(compaction.history);
+    compaction.history = NULL;
+    store_release(compaction.store);
+  }
+  compaction_free(&compaction);
+  return status;
+}

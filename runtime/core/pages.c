@@ -1,0 +1,118 @@
+#include "core/pages.h"
+
+#include <string.h>
+
+static size_t page_size(const Pages *pages) { return sizeof(Page) + PAGE_ELEMENTS * pages->element; }
+
+void pages_init(Pages *pages, Memory memory, size_t element) {
+  assert(element > 0 && element % 4 == 0);
+  *pages = (Pages){.memory = memory, .element = element};
+}
+
+Status pages_share(const Pages *pages, Pages *copy) {
+  pages_init(copy, pages->memory, pages->element);
+  if (pages->room == 0) return STATUS_OK;
+  copy->root = memory_new_array(&pages->memory, pages->room, sizeof *copy->root);
+  if (copy->root == NULL) return STATUS_MEMORY;
+  copy->room = pages->room;
+  memcpy(copy->root, pages->root, pages->room * sizeof *copy->root);
+  for (uint32_t i = 0; i < copy->room; i++) {
+    if (copy->root[i] != NULL) copy->root[i]->owners++;
+  }
+  return STATUS_OK;
+}
+
+static void page_release(const Pages *pages, Page *page) {
+  if (page != NULL && --page->owners == 0) memory_free(&pages->memory, page, page_size(pages));
+}
+
+static void block_release(const Pages *pages, PageBlock *block) {
+  if (block == NULL || --block->owners > 0) return;
+  for (uint32_t i = 0; i < BLOCK_PAGES; i++) page_release(pages, block->pages[i]);
+  memory_free(&pages->memory, block, sizeof *block);
+}
+
+void pages_free(Pages *pages) {
+  for (uint32_t i = 0; i < pages->room; i++) block_release(pages, pages->root[i]);
+  memory_free(&pages->memory, pages->root, pages->room * sizeof *pages->root);
+  pages->root = NULL;
+  pages->room = 0;
+}
+
+/* Makes room for an entry of the root. */
+static Status grow_root(Pages *pages, uint32_t entry) {
+  if (entry < pages->room) return STATUS_OK;
+  uint32_t room = pages->room * 2 > entry + 1 ? pages->room * 2 : entry + 1;
+  void *root = memory_resize_array(&pages->memory, pages->root, pages->room, room, sizeof *pages->root);
+  if (root == NULL) return STATUS_MEMORY;
+  pages->root = root;
+  memset(pages->root + pages->room, 0, (room - pages->room) * sizeof *pages->root);
+  pages->room = room;
+  return STATUS_OK;
+}
+
+/* Puts a block of its own in the place of one that is shared or missing. */
+static Status own_block(Pages *pages, PageBlock **place) {
+  PageBlock *shared = *place;
+  if (shared != NULL && shared->owners == 1) return STATUS_OK;
+  PageBlock *block = memory_new(&pages->memory, sizeof *block);
+  if (block == NULL) return STATUS_MEMORY;
+  if (shared == NULL) {
+    memset(block, 0, sizeof *block);
+  } else {
+    *block = *shared;
+    for (uint32_t i = 0; i < BLOCK_PAGES; i++) {
+      if (block->pages[i] != NULL) block->pages[i]->owners++;
+    }
+    shared->owners--;
+  }
+  block->owners = 1;
+  *place = block;
+  return STATUS_OK;
+}
+
+/* The same for a page. */
+static Status own_page(const Pages *pages, Page **place) {
+  Page *shared = *place;
+  if (shared != NULL && shared->owners == 1) return STATUS_OK;
+  Page *page = memory_new(&pages->memory, page_size(pages));
+  if (page == NULL) return STATUS_MEMORY;
+  if (shared == NULL) {
+    memset(page, 0, page_size(pages));
+  } else {
+    memcpy(page, shared, page_size(pages));
+    shared->owners--;
+  }
+  page->owners = 1;
+  *place = page;
+  return STATUS_OK;
+}
+
+Status pages_own(Pages *pages, uint32_t index, void **element) {
+  uint32_t entry = index >> (PAGE_BITS + BLOCK_BITS), slot = (index >> PAGE_BITS) & (BLOCK_PAGES - 1);
+  Status status = grow_root(pages, entry);
+  if (status == STATUS_OK) status = own_block(pages, &pages->root[entry]);
+  if (status == STATUS_OK) status = own_page(pages, &pages->root[entry]->pages[slot]);
+  if (status == STATUS_OK) *element = pages_at(pages, index);
+  return status;
+}
+
+/* A shared block stays whole: its other owners need the pages, and this array
+   reads none at `count` or behind it. */
+void pages_cut(Pages *pages, uint32_t count) {
+  uint32_t first = (count + PAGE_ELEMENTS - 1) >> PAGE_BITS;      /* the first page that goes */
+  for (uint32_t entry = first >> BLOCK_BITS; entry < pages->room; entry++) {
+    PageBlock *block = pages->root[entry];
+    uint32_t from = entry == first >> BLOCK_BITS ? first & (BLOCK_PAGES - 1) : 0;
+    if (block == NULL) continue;
+    if (from == 0) {
+      block_release(pages, block);
+      pages->root[entry] = NULL;
+    } else if (block->owners == 1) {
+      for (uint32_t i = from; i < BLOCK_PAGES; i++) {
+        page_release(pages, block->pages[i]);
+        block->pages[i] = NULL;
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/*
+** Pages: an array that grows at its end and whose copies share what they have in
+** common.
+**
+**     array  [ root ]              copy  [ root ]
+**              |   \                      /   |
+**          [ block ] [ block ]    (shared)  [ block ]     128 pages each
+**                        |                      |
+**                     [ page ]               [ page ]     32 elements each
+**
+** A copy costs its root, one pointer per 4096 elements. Blocks and pages are
+** counted; one with two owners is copied before it changes. A page that was
+** never written does not exist, and its elements read as NULL.
+**
+** Invariant: a page with one owner below a block with one owner is changed in
+** place, so addresses of elements stay while nobody copies the array.
+*/
+#ifndef EBB_CORE_PAGES_H
+#define EBB_CORE_PAGES_H
+
+#include <assert.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { PAGE_BITS = 5, PAGE_ELEMENTS = 1 << PAGE_BITS, BLOCK_BITS = 7, BLOCK_PAGES = 1 << BLOCK_BITS };
+
+typedef struct Page {
+  uint32_t owners;
+  _Alignas(8) unsigned char bytes[];   /* PAGE_ELEMENTS elements */
+} Page;
+
+typedef struct PageBlock {
+  uint32_t owners;
+  Page *pages[BLOCK_PAGES];            /* NULL: never written */
+} PageBlock;
+
+typedef struct Pages {
+  Memory memory;
+  size_t element;                      /* bytes of one, a multiple of 4 */
+  PageBlock **root;                    /* entries may be NULL */
+  uint32_t room;                       /* of the root */
+} Pages;
+
+void   pages_init(Pages *pages, Memory memory, size_t element);
+/* A copy that shares all pages; O(elements / 4096). STATUS_MEMORY. */
+Status pages_share(const Pages *pages, Pages *copy);
+void   pages_free(Pages *pages);
+
+/* The element at `index`, to be written: its page belongs to this array alone
+   from now on; a new page is zero. STATUS_MEMORY. Cannot fail where it succeeded
+   before, unless the array was copied since. */
+Status pages_own(Pages *pages, uint32_t index, void **element);
+
+/* Frees the pages that lie wholly at `count` or behind it. */
+void   pages_cut(Pages *pages, uint32_t count);
+
+/* The element at `index`, or NULL if its page was never written. */
+static inline void *pages_at(const Pages *pages, uint32_t index) {
+  uint32_t entry = index >> (PAGE_BITS + BLOCK_BITS);
+  if (entry >= pages->room || pages->root[entry] == NULL) return NULL;
+  Page *page = pages->root[entry]->pages[(index >> PAGE_BITS) & (BLOCK_PAGES - 1)];
+  return page == NULL ? NULL : page->bytes + (index & (PAGE_ELEMENTS - 1)) * pages->element;
+}
+
+#endif

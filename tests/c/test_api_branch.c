@@ -1,0 +1,385 @@
+/*
+** Branches: what tasks and forks do stays apart from their chat until it comes back,
+** whatever the host does meanwhile; and what a chat lets go of is given back.
+*/
+#include "api_kit.h"
+
+/* A script that appends, asks the host and waits. */
+static const char WAITS[] = "local chat = ... chat:append { role = 'assistant', content = 'thinking' } "
+                            "return request {}";
+
+static ebb_task *start_script(ebb_runtime *runtime, ebb_chat *chat, const char *source) {
+  ebb_task *task;
+  must(ebb_task_script(chat, "script", source, strlen(source), NULL, 0, &task));
+  return task;
+}
+
+static ebb_event run_to(ebb_runtime *runtime, ebb_event_kind kind) {
+  ebb_event event = {.size = sizeof event};
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  if (event.kind != kind) fail_msg("event %d: %s", (int)event.kind, event.json.bytes);
+  return event;
+}
+
+static ebb_task *start_waiting(ebb_runtime *runtime, ebb_chat *chat, const char *source) {
+  ebb_task *task = start_script(runtime, chat, source);
+  run_to(runtime, EBB_EVENT_REQUEST);
+  return task;
+}
+
+static ebb_chat *new_chat(ebb_runtime *runtime, int messages) {
+  ebb_chat *chat;
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (int i = 0; i < messages; i++) {
+    char json[64];
+    snprintf(json, sizeof json, "{\"role\":\"user\",\"content\":\"message %d\"}", i);
+    must(append(chat, json));
+  }
+  return chat;
+}
+
+static void assert_last(ebb_runtime *runtime, ebb_chat *chat, uint32_t seq, const char *text) {
+  ebb_message message = {.size = sizeof message};
+  must(ebb_chat_message(chat, ebb_chat_count(chat) - 1, &message));
+  assert_int_equal(message.seq, seq);
+  assert_string_equal(message.text.bytes, text);
+}
+
+/* What is saved loads, to an equal digest. */
+static size_t assert_saves(ebb_runtime *runtime, ebb_chat *chat) {
+  ebb_text saved;
+  ebb_chat *loaded;
+  char digest[65], again[65];
+  must(ebb_chat_save(chat, &saved));
+  char *copy = malloc(saved.size);
+  size_t size = saved.size;
+  memcpy(copy, saved.bytes, size);
+  must(ebb_chat_load(runtime, copy, size, &loaded));
+  must(ebb_chat_digest(chat, digest));
+  must(ebb_chat_digest(loaded, again));
+  assert_string_equal(digest, again);
+  ebb_chat_free(loaded);
+  free(copy);
+  return size;
+}
+
+/* ---- tasks that overlap ---- */
+
+static void tasks_that_end_in_any_order_lose_no_message(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  for (int order = 0; order < 2; order++) {
+    ebb_chat *chat = new_chat(runtime, 2);
+    ebb_task *a = start_waiting(runtime, chat, WAITS), *b;
+    if (order == 0) ebb_task_free(a);
+    b = start_waiting(runtime, chat, WAITS);
+    must(append(chat, "{\"role\":\"user\",\"content\":\"THE WORDS\"}"));
+    ebb_task_free(b);
+    if (order == 1) ebb_task_free(a);
+    assert_last(runtime, chat, 3, "THE WORDS");
+    must(append(chat, "{\"role\":\"user\",\"content\":\"more\"}"));
+    assert_last(runtime, chat, 4, "more");
+    assert_saves(runtime, chat);
+    ebb_chat_free(chat);
+  }
+  host_close(&host, runtime);
+}
+
+static void tasks_on_forks_lose_no_message(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *fork;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 2);
+  must(ebb_chat_fork(chat, &fork));
+  ebb_task *a = start_waiting(runtime, chat, WAITS), *b = start_waiting(runtime, fork, WAITS);
+  ebb_task_free(a);
+  must(append(chat, "{\"role\":\"user\",\"content\":\"here\"}"));
+  must(append(fork, "{\"role\":\"user\",\"content\":\"there\"}"));
+  ebb_task_free(b);
+  assert_last(runtime, chat, 3, "here");
+  assert_last(runtime, fork, 3, "there");
+  assert_saves(runtime, chat);
+  assert_saves(runtime, fork);
+  host_close(&host, runtime);
+}
+
+/* ---- windows ---- */
+
+static void a_window_changed_while_a_task_waits_saves_and_loads(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  for (int ending = 0; ending < 4; ending++) {
+    ebb_chat *chat = new_chat(runtime, 1);
+    must(ebb_window_open(chat, "todo", "{\"content\":\"tea\"}", 17));
+    ebb_task *task = start_waiting(runtime, chat, ending == 2 ? "local chat = ... chat:append { role = 'user', "
+                                   "content = 'x' } request {} error 'no'" : WAITS);
+    if (ending == 1) must(ebb_window_close(chat, "todo", NULL));
+    else must(ebb_window_update(chat, "todo", "{\"content\":\"milk\"}", 18));
+    if (ending == 0) must(ebb_task_cancel(task));
+    if (ending >= 2) must(ebb_answer(task, "1", 1));
+    if (ending >= 2) run_to(runtime, ending == 2 ? EBB_EVENT_FAILED : EBB_EVENT_DONE);
+    if (ending != 0) ebb_task_free(task);
+    assert_saves(runtime, chat);
+    ebb_chat_free(chat);
+  }
+  host_close(&host, runtime);
+}
+
+/* ---- forgetting and pruning ---- */
+
+static const char *message_text(ebb_runtime *runtime, ebb_chat *chat, uint32_t index) {
+  static char text[64];
+  ebb_message message = {.size = sizeof message};
+  must(ebb_chat_message(chat, index, &message));
+  snprintf(text, sizeof text, "%s", message.text.bytes);
+  return text;
+}
+
+static void what_a_task_forgets_is_forgotten_when_it_commits(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  static const char *const scripts[] = {
+    "local chat = ... chat:forget(2) request {}", "local chat = ... chat:forget(2) request {} error 'x'",
+    "local chat = ... chat:forget(2) chat:append { role = 'user', content = 'n' } request {}"};
+  host_open(&host, &runtime);
+  for (int i = 0; i < 3; i++) {
+    for (int grows = 0; grows < 2; grows++) {
+      ebb_chat *chat = new_chat(runtime, 3);
+      ebb_task *task = start_waiting(runtime, chat, scripts[i]);
+      assert_string_equal(message_text(runtime, chat, 1), "message 1");
+      if (grows) must(append(chat, "{\"role\":\"user\",\"content\":\"later\"}"));
+      must(ebb_answer(task, "1", 1));
+      run_to(runtime, i == 1 ? EBB_EVENT_FAILED : EBB_EVENT_DONE);
+      ebb_task_free(task);
+      if (i == 1) assert_string_equal(message_text(runtime, chat, 1), "message 1");
+      else assert_null(strstr(message_text(runtime, chat, 1), "message"));
+      assert_int_equal(ebb_chat_count(chat), 3 + (i == 2) + grows);
+      assert_saves(runtime, chat);
+      ebb_chat_free(chat);
+    }
+  }
+  host_close(&host, runtime);
+}
+
+static void what_a_task_prunes_goes_when_it_commits(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  for (int fails = 0; fails < 2; fails++) {
+    ebb_chat *chat = new_chat(runtime, 200);
+    must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":5}"));
+    size_t before = assert_saves(runtime, chat);
+    static const char *const scripts[] = {"local chat = ... local n = chat:prune { keep = 1 } request {} return n",
+                                          "local chat = ... chat:prune { keep = 1 } request {} error 'x'"};
+    ebb_task *task = start_waiting(runtime, chat, scripts[fails]);
+    must(append(chat, "{\"role\":\"user\",\"content\":\"meanwhile\"}"));
+    must(ebb_answer(task, "1", 1));
+    run_to(runtime, fails ? EBB_EVENT_FAILED : EBB_EVENT_DONE);
+    ebb_task_free(task);
+    assert_last(runtime, chat, 201, "meanwhile");
+    size_t after = assert_saves(runtime, chat);
+    if (fails) assert_true(after > before);
+    else assert_true(after < before / 4);
+    ebb_chat_free(chat);
+  }
+  host_close(&host, runtime);
+}
+
+static void a_chat_gives_its_memory_back(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  uint32_t removed;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 3000);
+  size_t full = ebb_chat_memory(chat);
+  must(ebb_chat_mark(chat, 2995, "pinned"));
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":10}"));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"newest\"}"));
+  must(ebb_chat_checkpoint(chat, "here"));
+  must(ebb_chat_compact(chat, 1, &removed));
+  assert_int_equal(removed, 2990);
+  assert_true(ebb_chat_memory(chat) < full / 20);
+  assert_last(runtime, chat, 3001, "newest");
+  assert_true(assert_saves(runtime, chat) < 3000);
+  refused(ebb_chat_rollback(chat, 0), EBB_OUT_OF_RANGE, "batch 0");
+  must(ebb_chat_compact(chat, 1, &removed));
+  assert_int_equal(removed, 0);
+  must(append(chat, "{\"role\":\"user\",\"content\":\"next\"}"));
+  assert_last(runtime, chat, 3002, "next");
+  refused(ebb_chat_forget(chat, 12), EBB_OUT_OF_RANGE, "the chat has 12");
+  must(ebb_chat_forget(chat, 11));
+  assert_saves(runtime, chat);
+  host_close(&host, runtime);
+}
+
+/* A chat at its limit takes appends again once it was compacted. */
+static void a_full_chat_takes_messages_again(void **state) {
+  (void)state;
+  Host host = {.now = 1};
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_config config = host_config(&host);
+  config.chat_memory = 1 << 20;
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  while (append(chat, "{\"role\":\"user\",\"content\":\"how many of these does a chat hold?\"}") == EBB_OK) {}
+  assert_int_equal(ebb_last_error(runtime)->status, EBB_MEMORY);
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":5}"));
+  must(ebb_chat_compact(chat, 1, NULL));
+  for (int i = 0; i < 100; i++) must(append(chat, "{\"role\":\"user\",\"content\":\"more\"}"));
+  host_close(&host, runtime);
+}
+
+/* ---- forks ---- */
+
+static void what_forks_add_is_not_in_their_parent(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  char before[65], after[65], kilobyte[1200];
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 10), *forks[50];
+  memset(kilobyte, 'x', sizeof kilobyte);
+  memcpy(kilobyte, "{\"role\":\"user\",\"content\":\"", 26);
+  memcpy(kilobyte + sizeof kilobyte - 3, "\"}", 3);
+  must(ebb_chat_digest(chat, before));
+  size_t saved = assert_saves(runtime, chat), held = ebb_chat_memory(chat);
+  for (int i = 0; i < 500; i++) {
+    must(ebb_chat_fork(chat, &forks[0]));
+    must(append(forks[0], kilobyte));
+    ebb_chat_free(forks[0]);
+  }
+  assert_true(ebb_chat_memory(chat) <= held + 64);
+  for (int i = 0; i < 50; i++) {
+    must(ebb_chat_fork(chat, &forks[i]));
+    must(append(forks[i], kilobyte));
+  }
+  must(ebb_chat_digest(chat, after));
+  assert_string_equal(before, after);
+  assert_int_equal(assert_saves(runtime, chat), saved);
+  assert_in_range(assert_saves(runtime, forks[49]), saved + sizeof kilobyte - 10, saved + sizeof kilobyte + 20);
+  must(append(chat, "{\"role\":\"user\",\"content\":\"next\"}"));
+  assert_last(runtime, chat, 11, "next");
+  host_close(&host, runtime);
+}
+
+/* Each fork goes on where the last one was, which is freed: as many times as one likes. */
+static void a_long_line_of_forks_costs_what_is_in_it(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 1), *next;
+  for (int i = 0; i < 3000; i++) {
+    must(ebb_chat_fork(chat, &next));
+    ebb_chat_free(chat);
+    chat = next;
+    if (i % 3 == 0) must(append(chat, "{\"role\":\"user\",\"content\":\"and on\"}"));
+  }
+  assert_int_equal(ebb_chat_count(chat), 1001);
+  assert_last(runtime, chat, 1001, "and on");
+  assert_true(ebb_chat_memory(chat) < 1001 * 2000);
+  host_close(&host, runtime);
+}
+
+/* ---- what makes no conflict ---- */
+
+static void marks_and_checkpoints_of_both_are_kept(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  for (int grows = 0; grows < 2; grows++) {
+    ebb_chat *chat = new_chat(runtime, 3);
+    must(ebb_chat_mark(chat, 0, "old"));
+    ebb_task *task = start_waiting(runtime, chat,
+                                   "local chat = ... chat:unmark(1, 'old') chat:mark(2, 'theirs') chat:checkpoint 'one' "
+                                   "chat:append { role = 'assistant', content = 'done' } chat:mark(4, 'theirs') "
+                                   "chat:checkpoint 'two' request {}");
+    must(ebb_chat_mark(chat, 2, "ours"));
+    must(ebb_chat_checkpoint(chat, "before the fight"));
+    if (grows) must(append(chat, "{\"role\":\"user\",\"content\":\"later\"}"));
+    must(ebb_answer(task, "1", 1));
+    run_to(runtime, EBB_EVENT_DONE);
+    ebb_task_free(task);
+    task = start_script(runtime, chat, "local chat = ... local function texts(name) local list = {} "
+                        "for i, message in ipairs(chat:marked(name)) do list[i] = message.text end "
+                        "return table.concat(list, ',') end "
+                        "return texts 'old' .. ';' .. texts 'theirs' .. ';' .. texts 'ours'");
+    assert_string_equal(run_to(runtime, EBB_EVENT_DONE).json.bytes, "\";message 1,done;message 2\"");
+    ebb_task_free(task);
+    must(ebb_chat_rollback_to(chat, "before the fight"));
+    assert_int_equal(ebb_chat_count(chat), 3);
+    must(ebb_chat_rollback_to(chat, "two"));
+    assert_string_equal(message_text(runtime, chat, 3), "done");
+    must(ebb_chat_rollback_to(chat, "one"));
+    assert_int_equal(ebb_chat_count(chat), 3);
+    refused(ebb_chat_rollback_to(chat, "nowhere"), EBB_UNKNOWN_NAME, "no checkpoint \"nowhere\"");
+    assert_saves(runtime, chat);
+    ebb_chat_free(chat);
+  }
+  host_close(&host, runtime);
+}
+
+static void a_task_that_reads_is_never_in_conflict(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 6);
+  ebb_task *task = start_waiting(runtime, chat, "local chat = ... request {} return #chat");
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":2}"));
+  must(ebb_chat_compact(chat, 1, NULL));
+  must(ebb_answer(task, "1", 1));
+  assert_string_equal(run_to(runtime, EBB_EVENT_DONE).json.bytes, "6");
+  assert_int_equal(ebb_chat_count(chat), 2);
+  host_close(&host, runtime);
+}
+
+static void checkpoints_lead_back(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_text json;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 3);
+  must(ebb_chat_checkpoint(chat, "before the fight"));
+  must(append(chat, "[{\"role\":\"user\",\"content\":\"hit\"},{\"role\":\"user\",\"content\":\"run\"}]"));
+  must(ebb_chat_batches(chat, &json));
+  assert_non_null(strstr(json.bytes, "\"name\":\"before the fight\",\"nameLength\":3"));
+  must(ebb_chat_rollback_to(chat, "before the fight"));
+  assert_int_equal(ebb_chat_count(chat), 3);
+  must(ebb_chat_rollback(chat, 0));
+  assert_int_equal(ebb_chat_count(chat), 5);
+  must(apply(chat, "{\"operation\":\"rollback\",\"rollback\":{\"checkpoint\":\"before the fight\"}}"));
+  assert_int_equal(ebb_chat_count(chat), 3);
+  host_close(&host, runtime);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(tasks_that_end_in_any_order_lose_no_message),
+    cmocka_unit_test(tasks_on_forks_lose_no_message),
+    cmocka_unit_test(a_window_changed_while_a_task_waits_saves_and_loads),
+    cmocka_unit_test(what_a_task_forgets_is_forgotten_when_it_commits),
+    cmocka_unit_test(what_a_task_prunes_goes_when_it_commits),
+    cmocka_unit_test(a_chat_gives_its_memory_back),
+    cmocka_unit_test(a_full_chat_takes_messages_again),
+    cmocka_unit_test(what_forks_add_is_not_in_their_parent),
+    cmocka_unit_test(a_long_line_of_forks_costs_what_is_in_it),
+    cmocka_unit_test(marks_and_checkpoints_of_both_are_kept),
+    cmocka_unit_test(a_task_that_reads_is_never_in_conflict),
+    cmocka_unit_test(checkpoints_lead_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
