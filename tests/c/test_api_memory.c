@@ -201,6 +201,46 @@ static void prepare_window(World *w) {
   assert_int_equal(call_window_content(w), EBB_OK);
 }
 
+/* Windows of a save are checked by the Lua library. */
+static char windows_saved[8000];
+
+static void prepare_load_windows(World *w) {
+  ebb_text saved;
+  static const char options[] = "{\"content\":[\"list\",[\"item\",{\"id\":1},\"tea\"]],"
+                                "\"actions\":[{\"id\":\"buy\",\"params\":\"n:int\"}]}";
+  assert_int_equal(ebb_window_open(w->chat, "shop", options, strlen(options)), EBB_OK);
+  assert_int_equal(ebb_chat_save(w->chat, &saved), EBB_OK);
+  assert_true(saved.size < sizeof windows_saved);
+  memcpy(windows_saved, saved.bytes, saved.size + 1);
+}
+
+static ebb_status call_load_windows(World *w) {
+  return ebb_chat_load(w->runtime, windows_saved, strlen(windows_saved), &w->other);
+}
+
+/* What a script returns is more than plain values. */
+static void prepare_values(World *w) {
+  static const char source[] = "local chat = ... local ebb = require 'ebb'\n"
+                               "return { chat[1], chat:diff(0, 0), chat:recent('user', 2), ebb.null, 0.5 }";
+  assert_int_equal(ebb_task_script(w->chat, "s", source, strlen(source), NULL, 0, &w->task), EBB_OK);
+}
+
+static ebb_status call_values(World *w) {
+  ebb_status status = finish(w);
+  if (status != EBB_OK) {
+    ebb_task_free(w->task);
+    w->host.fail_at = 0;
+    prepare_values(w);
+  }
+  return status;
+}
+
+/* What is wrong is said, or that there was no memory to say it. */
+static ebb_status call_log(World *w) {
+  static const char source[] = "print(('\\xff'):rep(2000)) return function() end";
+  return load_policy(w->runtime, "prints", source);
+}
+
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
@@ -214,7 +254,8 @@ static const Call CALLS[] = {
   {"window_open", call_window_open, NULL}, {"window_update", call_window_update, prepare_window},
   {"window_close", call_window_close, prepare_window}, {"window_content", call_window_content, prepare_window},
   {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
-  {"act", call_act, prepare_window},
+  {"act", call_act, prepare_window}, {"load_windows", call_load_windows, prepare_load_windows},
+  {"values", call_values, prepare_values}, {"log", call_log, NULL},
 };
 
 /* ---- a world ---- */

@@ -232,9 +232,47 @@ static void work_is_paid(void **state) {
   }
 }
 
+typedef struct Bytes {
+  char bytes[1000];
+  size_t size;
+} Bytes;
+
+static int keep_bytes(lua_State *L, const void *bytes, size_t size, void *user) {
+  Bytes *out = user;
+  (void)L;
+  assert_true(size <= sizeof out->bytes - out->size);
+  memcpy(out->bytes + out->size, bytes, size);
+  out->size += size;
+  return 0;
+}
+
+/* Sets a global function that fails, without debug information. */
+static int set_stripped(lua_State *L) {
+  Bytes code = {.size = 0};
+  luaL_loadstring(L, "local t t = t.field");
+  lua_dump(L, keep_bytes, &code, 1);
+  luaL_loadbufferx(L, code.bytes, code.size, "=stripped", "b");
+  lua_setglobal(L, "stripped");
+  return 0;
+}
+
+/* Lua's "?:-1:" says nothing, and is not said. */
+static void code_without_places_names_none(void **state) {
+  (void)state;
+  SandboxConfig config = {0};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  assert_int_equal(sandbox_run(sandbox, set_stripped, NULL), SANDBOX_OK);
+  lua_getglobal(sandbox_state(sandbox), "stripped");
+  assert_int_equal(sandbox_call(sandbox, 0, 0, NULL), SANDBOX_ERROR);
+  assert_string_equal(sandbox_message(sandbox), "attempt to index a nil value");
+  sandbox_free(sandbox);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(agrees_on_random_calls), cmocka_unit_test(pairs_in_order),
-    cmocka_unit_test(pairs_cost_the_same_in_any_order), cmocka_unit_test(work_is_paid)};
+    cmocka_unit_test(pairs_cost_the_same_in_any_order), cmocka_unit_test(work_is_paid),
+    cmocka_unit_test(code_without_places_names_none)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
