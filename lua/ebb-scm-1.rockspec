@@ -59,6 +59,7 @@ build = {
       ["ebb.pipeline.settings"] = "lua/ebb/pipeline/settings.lua",
       ["ebb.pipeline.shares"] = "lua/ebb/pipeline/shares.lua",
       ["ebb.pipeline.target"] = "lua/ebb/pipeline/target.lua",
+      ["ebb.policies.built_in"] = "lua/ebb/policies/built_in.lua",
       ["ebb.policies.clear_tool_uses"] = "lua/ebb/policies/clear_tool_uses.lua",
       ["ebb.policies.filter"] = "lua/ebb/policies/filter.lua",
       ["ebb.policies.init"] = "lua/ebb/policies/init.lua",

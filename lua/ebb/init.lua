@@ -2,7 +2,8 @@
 --
 -- The core gives conversations their edits and queries; what makes choices is
 -- Lua and is put in beside them here: trim, filter, apply, state, repaired, windows,
--- and a draft's run.
+-- and a draft's run. A module is loaded by the first call that needs it: most runtimes
+-- use few of them, and loading all takes longer than a trim.
 
 --- Older Lua reads this file too, but neither the others nor the core.
 if _VERSION ~= "Lua 5.4" then
@@ -10,26 +11,18 @@ if _VERSION ~= "Lua 5.4" then
   error("ebb needs Lua 5.4, and this is " .. (jit and jit.version or _VERSION), 0)
 end
 
+local built_in = require "ebb.policies.built_in"
 local core = require "ebb.support.core"
-local filters = require "ebb.policies.filter"
 local models = require "ebb.models"
-local option_check = require "ebb.support.options"
-local operation_list = require "ebb.support.operations"
-local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
-local repair = require "ebb.support.repair"
-local replay = require "ebb.policies.replay"
-local run = require "ebb.policies.run"
 local script_path = require "ebb.support.script_path"
-local state = require "ebb.support.state"
-local trim = require "ebb.policies.trim"
 local vocabularies = require "ebb.support.vocabularies"
 
 ---@class ebb
 local ebb = {
   json = core.json,
   null = core.json.null,
-  policies = policies.built_in,
+  policies = built_in.policies,
   policy_path = script_path.policies,
   filter_path = script_path.filters,
   models = models.known,
@@ -84,7 +77,7 @@ end
 ---@return string? message
 ---@return string? code
 function ebb.replay(chat, options)
-  return replay.run(chat, options)
+  return require("ebb.policies.replay").run(chat, options)
 end
 
 --- A pipeline: what makes the body of a request from a conversation.
@@ -122,11 +115,18 @@ end
 
 ---- Methods in Lua ----
 
---- What is for windows only is loaded where there are any: a runtime without stays small.
+local function trim() return require "ebb.policies.trim" end
 local function windows() return require "ebb.windows" end
 local function listing() return require "ebb.windows.listing" end
 local function render() return require "ebb.windows.render" end
 local function settle() return require "ebb.windows.settle" end
+
+---@param given table
+---@param names string[]
+---@param owner string
+local function check_names(given, names, owner)
+  require("ebb.support.options").names(given, names, owner)
+end
 
 local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
 
@@ -137,7 +137,7 @@ local core_tokens = Conversation.tokens
 --- By another encoding or model each message is counted once, on first use.
 local function tokens(list, options)
   if options == nil then return core_tokens(list) end
-  option_check.names(options, { "encoding", "model" }, "tokens")
+  check_names(options, { "encoding", "model" }, "tokens")
   return core.counter.count(list, (models.counter(options)))
 end
 
@@ -145,7 +145,7 @@ end
 function Conversation.tokens(chat, options)
   if core.window.count(chat) == 0 then return tokens(chat, options) end
   if options == nil then return render().tokens(chat) end
-  option_check.names(options, { "encoding", "model" }, "tokens")
+  check_names(options, { "encoding", "model" }, "tokens")
   return render().tokens(chat, (models.counter(options)))
 end
 
@@ -158,7 +158,7 @@ end
 
 --- From now on the conversation is counted by another encoding or for another model.
 function Conversation.recount(chat, options)
-  option_check.names(options or {}, { "encoding", "model" }, "recount")
+  check_names(options or {}, { "encoding", "model" }, "recount")
   local counter, model = models.counter(options or {})
   core.counter.recount(chat, counter)
   if model then models.assign(chat, model) end
@@ -167,7 +167,7 @@ end
 
 --- Conditions go to the core; functions and files are run here.
 function Conversation.filter(chat, filter, options, loading)
-  return filters.run(chat, filter, options, loading, core_filter)
+  return require("ebb.policies.filter").run(chat, filter, options, loading, core_filter)
 end
 
 --- What Lua keeps beside a conversation goes with its forks.
@@ -183,18 +183,19 @@ function Conversation.input(chat, text, options)
 end
 
 function Conversation.trim(chat, options)
-  return trim.run(chat, options)
+  return trim().run(chat, options)
 end
 
 function Conversation.apply(chat, operations)
-  return operation_list.apply(chat, operations)
+  return require("ebb.support.operations").apply(chat, operations)
 end
 
 function Conversation.state(chat)
-  return state.of(chat)
+  return require("ebb.support.state").of(chat)
 end
 
 function Conversation.repaired(chat, options)
+  local repair = require "ebb.support.repair"
   return repair.run(chat, options, core.window.count(chat) > 0 and settle().fork or chat.fork)
 end
 
@@ -221,7 +222,7 @@ function Conversation.windows(chat)
 end
 
 function Conversation.render(chat, options)
-  return render().run(chat, options, trim.look)
+  return render().run(chat, options, trim().look)
 end
 
 function Conversation.window_stats(chat)
@@ -232,7 +233,6 @@ function Conversation.listing(chat)
   return listing().of(chat)
 end
 
---- LPeg is loaded by those who need it.
 function Conversation.act(chat, calls, options)
   return require("ebb.windows.act").run(chat, calls, options)
 end
@@ -266,11 +266,11 @@ end
 ---- Drafts ----
 
 function Draft.run(draft, policy, options)
-  run.hand_on(draft, policy, options)
+  require("ebb.policies.run").hand_on(draft, policy, options)
 end
 
 function Draft.summarize(draft, first, last, options)
-  return run.summarize(draft, first, last, options)
+  return require("ebb.policies.run").summarize(draft, first, last, options)
 end
 
 return ebb

@@ -125,9 +125,11 @@ size_t   account_used(const Account *account);         /* bytes */
 
 /* What the host's `read` has under a name, at most `cap` bytes: ABSENT, IO, LIMIT, MEMORY. */
 Status     api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out);
-/* Opens the Lua library beside the guarded globals. */
-ebb_status api_open_library(ebb_runtime *runtime);
-/* Pushes a function of lua/ebb/api; for use within sandbox_run. */
+/* In a new state: what the calls below expect. */
+ebb_status api_begin_library(ebb_runtime *runtime);
+/* Opens the Lua library beside the guarded globals, unless it is open; within sandbox_run. */
+void       api_need_library(lua_State *L);
+/* Pushes a function of lua/ebb/api, opening the library if need be; within sandbox_run. */
 void       api_push_function(lua_State *L, const char *name);
 /* Runs a C function protected, without limits; its argument is `data`. */
 ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);

@@ -46,6 +46,7 @@ static void hold(lua_State *L, ebb_chat *chat) {
 static int l_make(lua_State *L) {
   ebb_chat *chat = lua_touserdata(L, 1);
   Memory memory = account_memory(chat->account);
+  api_need_library(L);                       /* its memory is the runtime's, not the first chat's */
   bind_set_conversation_memory(L, &memory);
   api_push_function(L, "conversation");
   lua_pushlstring(L, chat->options == NULL ? "" : chat->options, chat->options_size);

@@ -11,7 +11,11 @@
 ** A module of ours sees the state's guarded pcall and string as scripts do, so a
 ** limit that is reached in the middle of it falls through it too. What reads
 ** files, environment or folders is not there, or asks the host's `read`.
+**
+** The library is opened by the first call that needs it: opening takes ten times as long as
+** making the state, and a runtime that has no chat yet is a tenth as large without it.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -22,7 +26,8 @@
 
 int luaopen_lpeg(lua_State *L);   /* LPeg has no header */
 
-/* Addresses are keys of the registry. */
+/* Addresses are keys of the registry. FUNCTIONS: the runtime, until the library is open;
+   from then on the table of lua/ebb/api. */
 static const char GLOBALS, MODULES, FUNCTIONS, HELD;
 
 static ebb_runtime *runtime_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
@@ -220,9 +225,9 @@ static void open_log(lua_State *L, ebb_runtime *runtime) {
   lua_pop(L, 1);
 }
 
-/* Scripts' request() speaks JSON to the host. */
+/* Scripts' request() speaks JSON to the host. The functions of lua/ebb/api are on top. */
 static void open_request(lua_State *L) {
-  api_push_function(L, "requester");
+  lua_getfield(L, -1, "requester");
   lua_getglobal(L, "request");
   lua_call(L, 1, 1);
   lua_setglobal(L, "request");
@@ -235,6 +240,8 @@ static int l_new_globals(lua_State *L) {
   return 1;
 }
 
+/* (runtime): a call that fails, for want of memory, leaves nothing that the next one needs:
+   that makes all of it anew. */
 static int l_open(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, 1);
   open_globals(L);
@@ -251,18 +258,36 @@ static int l_open(lua_State *L) {
   lua_pushcfunction(L, l_new_globals);
   lua_setfield(L, -2, "new_globals");
   api_push_writers(L, runtime);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
-  lua_pushboolean(L, 0);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD);
   open_request(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);   /* its place is there: needs no memory */
   return 0;
 }
 
-ebb_status api_open_library(ebb_runtime *runtime) { return api_run(runtime, l_open, runtime); }
+void api_need_library(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &FUNCTIONS) != LUA_TTABLE) {
+    assert(lua_islightuserdata(L, -1));
+    lua_pushcfunction(L, l_open);
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 0);
+  }
+  lua_pop(L, 1);
+}
+
+/* What later calls set without memory, and raise nothing. */
+static int l_begin(lua_State *L) {
+  lua_pushlightuserdata(L, lua_touserdata(L, 1));
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_pushboolean(L, 0);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &HELD);
+  return 0;
+}
+
+ebb_status api_begin_library(ebb_runtime *runtime) { return api_run(runtime, l_begin, runtime); }
 
 /* ---- calling ---- */
 
 void api_push_function(lua_State *L, const char *name) {
+  api_need_library(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
   lua_getfield(L, -1, name);
   lua_remove(L, -2);

@@ -142,6 +142,7 @@ ebb_status ebb_lua_register(ebb_runtime *runtime, const char *name, ebb_lua_func
 
 /* Leaves what is to run within limits. */
 static int l_prepare(lua_State *L) {
+  api_need_library(L);                       /* what functions of the host's raise is its */
   open_kept(L);
   push_host(L, lua_touserdata(L, 1));
   api_hold(L);

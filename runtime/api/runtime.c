@@ -84,7 +84,7 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
   runtime->sandbox = sandbox_new(&wanted);
   if (runtime->sandbox == NULL) return EBB_MEMORY;
   runtime->L = sandbox_state(runtime->sandbox);
-  return api_open_library(runtime);
+  return api_begin_library(runtime);
 }
 
 ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {

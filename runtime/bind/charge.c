@@ -6,6 +6,8 @@
 ** sandbox, so that none is free by oversight. The allocator charges for what is
 ** made; here stands what is only read or walked over.
 */
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind/bind.h"
@@ -22,69 +24,85 @@ typedef enum Charge {
 
 static const char *const CHARGE_NAMES[] = {"step", "path", "list", "text", "never"};
 
+#define NAME_ROOM      64
 #define STEP_UNITS     20
 #define PATH_UNITS     200
 #define MESSAGE_UNITS  10    /* of a list, each */
 
+/* "Type:method" and "owner.function", sorted as strcmp sorts. */
 static const struct {
+  const char *name;
   Charge charge;
-  const char *names;         /* "Type:method" and "owner.function", separated by spaces */
 } CHARGES[] = {
-  {CHARGE_STEP,
-   "Batch:count Batch:dialect Batch:tokens Conversation:batch Conversation:calibration Conversation:count "
-   "Conversation:dialect Conversation:encoding Conversation:limit Conversation:model Conversation:over_limit "
-   "Conversation:report_usage Conversation:stats Conversation:tokens Draft:cost Draft:count Draft:dialect "
-   "Draft:last Draft:note Draft:tokens Ledger:keeps Selection:count Selection:first Selection:last "
-   "core.counter.calibrated core.counter.plain core.window.call core.window.count core.window.escape core.window.get "
-    "Conversation:current_seq core.draft.by core.draft.info core.draft.refusals "
-   "ebb.conversation ebb.json.array ebb.json.raw "},
-  {CHARGE_PATH,
-   "Batch:active Conversation:active Conversation:checkpoint Conversation:clear Conversation:draft Conversation:fork "
-   "Conversation:mark Draft:active "
-   "Conversation:rollback Conversation:truncate Conversation:unmark Draft:drop Draft:insert Draft:keep "
-   "core.window.put core.window.ids Draft:replace Message:totable Message:without core.draft.discard "
-   "core.draft.recall "},
-  {CHARGE_LIST,
-   "core.window.items core.window.messages core.window.sent core.window.shown "
-   "core.window.weigh Batch:check Batch:marked Batch:range Batch:recent Batch:where Conversation:all "
-   "Conversation:append "
-   "Conversation:batches Conversation:check Conversation:diff Conversation:explain Conversation:filter "
-   "Conversation:forget Conversation:insert Conversation:json Conversation:ledger Conversation:marked "
-   "Conversation:prune Conversation:range Conversation:recent Conversation:replace Conversation:shape "
-   "Conversation:warnings Conversation:where Draft:check Draft:drop_oldest Draft:marked Draft:messages "
-   "Draft:range Draft:recent Draft:turns Draft:units Draft:where Ledger:json Ledger:notes Ledger:runs "
-   "Selection:positions Selection:slice Selection:tokens core.common core.counter.count "
-   "core.counter.recount core.draft.commit core.draft.insert_all core.draft.ledger core.draft.remembered core.like "
-   "core.repair "
-   "ebb.transaction "},
-  {CHARGE_TEXT,
-   "Tokenizer:count Tokenizer:count_up_to Tokenizer:decode Tokenizer:encode core.base64.decode core.base64.encode "
-   "core.counter.text core.data_uri core.sha256 core.tonumber core.tostring ebb.json.decode ebb.json.encode "
-   "ebb.parse "},
-  {CHARGE_NEVER, "core.working.copies core.working.text "},
-  {CHARGE_NEVER,
-   "Conversation:save Regex:matches RegexSet:add RegexSet:apply RegexSet:begin RegexSet:count Root:close Root:read "
-   "core.regex.compile core.regex.set core.root core.sandbox.box_of core.sandbox.enter core.sandbox.limit "
-   "core.sandbox.new core.sandbox.set_hint core.vocab.build core.vocab.describe core.vocab.home core.vocab.verify "
-   "ebb.list_folder ebb.load ebb.make_folder ebb.read_file ebb.tokenizer ebb.write_file "},
+  {"Batch:active", CHARGE_PATH}, {"Batch:check", CHARGE_LIST}, {"Batch:count", CHARGE_STEP},
+  {"Batch:dialect", CHARGE_STEP}, {"Batch:marked", CHARGE_LIST}, {"Batch:range", CHARGE_LIST},
+  {"Batch:recent", CHARGE_LIST}, {"Batch:tokens", CHARGE_STEP}, {"Batch:where", CHARGE_LIST},
+  {"Conversation:active", CHARGE_PATH}, {"Conversation:all", CHARGE_LIST}, {"Conversation:append", CHARGE_LIST},
+  {"Conversation:batch", CHARGE_STEP}, {"Conversation:batches", CHARGE_LIST},
+  {"Conversation:calibration", CHARGE_STEP}, {"Conversation:check", CHARGE_LIST},
+  {"Conversation:checkpoint", CHARGE_PATH}, {"Conversation:clear", CHARGE_PATH}, {"Conversation:count", CHARGE_STEP},
+  {"Conversation:current_seq", CHARGE_STEP}, {"Conversation:dialect", CHARGE_STEP},
+  {"Conversation:diff", CHARGE_LIST}, {"Conversation:draft", CHARGE_PATH}, {"Conversation:encoding", CHARGE_STEP},
+  {"Conversation:explain", CHARGE_LIST}, {"Conversation:filter", CHARGE_LIST}, {"Conversation:forget", CHARGE_LIST},
+  {"Conversation:fork", CHARGE_PATH}, {"Conversation:insert", CHARGE_LIST}, {"Conversation:json", CHARGE_LIST},
+  {"Conversation:ledger", CHARGE_LIST}, {"Conversation:limit", CHARGE_STEP}, {"Conversation:mark", CHARGE_PATH},
+  {"Conversation:marked", CHARGE_LIST}, {"Conversation:model", CHARGE_STEP},
+  {"Conversation:over_limit", CHARGE_STEP}, {"Conversation:prune", CHARGE_LIST}, {"Conversation:range", CHARGE_LIST},
+  {"Conversation:recent", CHARGE_LIST}, {"Conversation:replace", CHARGE_LIST},
+  {"Conversation:report_usage", CHARGE_STEP}, {"Conversation:rollback", CHARGE_PATH},
+  {"Conversation:save", CHARGE_NEVER}, {"Conversation:shape", CHARGE_LIST}, {"Conversation:stats", CHARGE_STEP},
+  {"Conversation:tokens", CHARGE_STEP}, {"Conversation:truncate", CHARGE_PATH}, {"Conversation:unmark", CHARGE_PATH},
+  {"Conversation:warnings", CHARGE_LIST}, {"Conversation:where", CHARGE_LIST}, {"Draft:active", CHARGE_PATH},
+  {"Draft:check", CHARGE_LIST}, {"Draft:cost", CHARGE_STEP}, {"Draft:count", CHARGE_STEP},
+  {"Draft:dialect", CHARGE_STEP}, {"Draft:drop", CHARGE_PATH}, {"Draft:drop_oldest", CHARGE_LIST},
+  {"Draft:insert", CHARGE_PATH}, {"Draft:keep", CHARGE_PATH}, {"Draft:last", CHARGE_STEP},
+  {"Draft:marked", CHARGE_LIST}, {"Draft:messages", CHARGE_LIST}, {"Draft:note", CHARGE_STEP},
+  {"Draft:range", CHARGE_LIST}, {"Draft:recent", CHARGE_LIST}, {"Draft:replace", CHARGE_PATH},
+  {"Draft:tokens", CHARGE_STEP}, {"Draft:turns", CHARGE_LIST}, {"Draft:units", CHARGE_LIST},
+  {"Draft:where", CHARGE_LIST}, {"Ledger:json", CHARGE_LIST}, {"Ledger:keeps", CHARGE_STEP},
+  {"Ledger:notes", CHARGE_LIST}, {"Ledger:runs", CHARGE_LIST}, {"Message:totable", CHARGE_PATH},
+  {"Message:without", CHARGE_PATH}, {"Regex:matches", CHARGE_NEVER}, {"RegexSet:add", CHARGE_NEVER},
+  {"RegexSet:apply", CHARGE_NEVER}, {"RegexSet:begin", CHARGE_NEVER}, {"RegexSet:count", CHARGE_NEVER},
+  {"Root:close", CHARGE_NEVER}, {"Root:read", CHARGE_NEVER}, {"Selection:count", CHARGE_STEP},
+  {"Selection:first", CHARGE_STEP}, {"Selection:last", CHARGE_STEP}, {"Selection:positions", CHARGE_LIST},
+  {"Selection:slice", CHARGE_LIST}, {"Selection:tokens", CHARGE_LIST}, {"Tokenizer:count", CHARGE_TEXT},
+  {"Tokenizer:count_up_to", CHARGE_TEXT}, {"Tokenizer:decode", CHARGE_TEXT}, {"Tokenizer:encode", CHARGE_TEXT},
+  {"core.base64.decode", CHARGE_TEXT}, {"core.base64.encode", CHARGE_TEXT}, {"core.common", CHARGE_LIST},
+  {"core.counter.calibrated", CHARGE_STEP}, {"core.counter.count", CHARGE_LIST}, {"core.counter.plain", CHARGE_STEP},
+  {"core.counter.recount", CHARGE_LIST}, {"core.counter.text", CHARGE_TEXT}, {"core.data_uri", CHARGE_TEXT},
+  {"core.draft.by", CHARGE_STEP}, {"core.draft.commit", CHARGE_LIST}, {"core.draft.discard", CHARGE_PATH},
+  {"core.draft.info", CHARGE_STEP}, {"core.draft.insert_all", CHARGE_LIST}, {"core.draft.ledger", CHARGE_LIST},
+  {"core.draft.recall", CHARGE_PATH}, {"core.draft.refusals", CHARGE_STEP}, {"core.draft.remembered", CHARGE_LIST},
+  {"core.like", CHARGE_LIST}, {"core.regex.compile", CHARGE_NEVER}, {"core.regex.set", CHARGE_NEVER},
+  {"core.repair", CHARGE_LIST}, {"core.root", CHARGE_NEVER}, {"core.sandbox.box_of", CHARGE_NEVER},
+  {"core.sandbox.enter", CHARGE_NEVER}, {"core.sandbox.limit", CHARGE_NEVER}, {"core.sandbox.new", CHARGE_NEVER},
+  {"core.sandbox.set_hint", CHARGE_NEVER}, {"core.sha256", CHARGE_TEXT}, {"core.tonumber", CHARGE_TEXT},
+  {"core.tostring", CHARGE_TEXT}, {"core.vocab.build", CHARGE_NEVER}, {"core.vocab.describe", CHARGE_NEVER},
+  {"core.vocab.home", CHARGE_NEVER}, {"core.vocab.verify", CHARGE_NEVER}, {"core.window.call", CHARGE_STEP},
+  {"core.window.count", CHARGE_STEP}, {"core.window.escape", CHARGE_STEP}, {"core.window.get", CHARGE_STEP},
+  {"core.window.ids", CHARGE_PATH}, {"core.window.items", CHARGE_LIST}, {"core.window.messages", CHARGE_LIST},
+  {"core.window.put", CHARGE_PATH}, {"core.window.sent", CHARGE_LIST}, {"core.window.shown", CHARGE_LIST},
+  {"core.window.weigh", CHARGE_LIST}, {"core.working.copies", CHARGE_NEVER}, {"core.working.text", CHARGE_NEVER},
+  {"ebb.conversation", CHARGE_STEP}, {"ebb.json.array", CHARGE_STEP}, {"ebb.json.decode", CHARGE_TEXT},
+  {"ebb.json.encode", CHARGE_TEXT}, {"ebb.json.raw", CHARGE_STEP}, {"ebb.list_folder", CHARGE_NEVER},
+  {"ebb.load", CHARGE_NEVER}, {"ebb.make_folder", CHARGE_NEVER}, {"ebb.parse", CHARGE_TEXT},
+  {"ebb.read_file", CHARGE_NEVER}, {"ebb.tokenizer", CHARGE_NEVER}, {"ebb.transaction", CHARGE_LIST},
+  {"ebb.write_file", CHARGE_NEVER},
 };
-
-/* Is the word one of the names? */
-static bool is_listed(const char *names, const char *word) {
-  size_t size = strlen(word);
-  if (size == 0) return false;
-  for (const char *at = names; (at = strstr(at, word)) != NULL; at += size) {
-    if ((at == names || at[-1] == ' ') && at[size] == ' ') return true;
-  }
-  return false;
-}
 
 /* NULL: nobody has said what it costs. */
 static const char *charge_of(const char *name, Charge *charge) {
-  for (size_t i = 0; i < sizeof CHARGES / sizeof *CHARGES; i++) {
-    if (!is_listed(CHARGES[i].names, name)) continue;
-    *charge = CHARGES[i].charge;
-    return CHARGE_NAMES[*charge];
+  size_t low = 0, high = sizeof CHARGES / sizeof *CHARGES;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(CHARGES[middle].name, name);
+    assert(middle == 0 || strcmp(CHARGES[middle - 1].name, CHARGES[middle].name) < 0);
+    if (order == 0) {
+      *charge = CHARGES[middle].charge;
+      return CHARGE_NAMES[*charge];
+    }
+    if (order < 0) low = middle + 1;
+    else high = middle;
   }
   return NULL;
 }
@@ -117,7 +135,7 @@ static uint64_t bytes_of(lua_State *L) {
   return bytes;
 }
 
-/* Upvalues: the function, its charge, its name. */
+/* Upvalues: the function, its charge; the name of one that is never available. */
 static int call_charged(lua_State *L) {
   lua_CFunction function = lua_tocfunction(L, lua_upvalueindex(1));
   switch ((Charge)lua_tointeger(L, lua_upvalueindex(2))) {
@@ -134,11 +152,13 @@ static int call_charged(lua_State *L) {
 
 void bind_push_charged(lua_State *L, const char *owner, const char *separator, const BindMethod *method) {
   Charge charge = CHARGE_NEVER;
+  char name[NAME_ROOM];
   lua_pushcfunction(L, method->function);
   if (sandbox_of(L) == NULL) return;
-  const char *name = lua_pushfstring(L, "%s%s%s", owner, separator, method->name);
+  int size = snprintf(name, sizeof name, "%s%s%s", owner, separator, method->name);
+  assert(size > 0 && (size_t)size < sizeof name);
   if (charge_of(name, &charge) == NULL) luaL_error(L, "%s has no charge", name);
   lua_pushinteger(L, charge);
-  lua_insert(L, -2);
-  lua_pushcclosure(L, call_charged, 3);
+  if (charge == CHARGE_NEVER) lua_pushlstring(L, name, (size_t)size);
+  lua_pushcclosure(L, call_charged, charge == CHARGE_NEVER ? 3 : 2);
 }

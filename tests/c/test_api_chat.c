@@ -208,9 +208,13 @@ static void limits_of_memory_hold(void **state) {
   must(append(other, "{\"role\":\"user\",\"content\":\"there is room here\"}"));
   ebb_runtime_free(runtime);
   assert_int_equal(host.in_use, 0);
-  config.memory_limit = 100000;
+  config.memory_limit = 20000;
   assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_MEMORY);
   assert_int_equal(host.in_use, 0);
+  config.memory_limit = 100000;              /* there is room for the runtime, but not for what a chat needs */
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  for (int i = 0; i < 2; i++) refused(ebb_chat_new(runtime, NULL, 0, &chat), EBB_MEMORY, "memory");
+  host_close(&host, runtime);
 }
 
 static void a_runtime_is_small(void **state) {
@@ -220,12 +224,16 @@ static void a_runtime_is_small(void **state) {
   ebb_chat *chat;
   host_open(&host, &runtime);
   must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
+  size_t unused = ebb_runtime_memory(runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   size_t idle = ebb_runtime_memory(runtime);
   for (int i = 0; i < 100; i++) must(ebb_chat_new(runtime, NULL, 0, &chat));
   must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   size_t per_chat = (ebb_runtime_memory(runtime) - idle) / 100;
-  print_message("an idle runtime: %zu bytes, an idle chat: %zu\n", idle, per_chat);
-  assert_true(idle <= 300 * 1024);
+  print_message("a new runtime: %zu bytes, with a chat: %zu, an idle chat: %zu\n", unused, idle, per_chat);
+  assert_true(unused <= 40 * 1024);
+  assert_true(idle <= 220 * 1024);
   assert_true(per_chat <= 4096);
   assert_int_equal(host.in_use, ebb_runtime_memory(runtime));
   host_close(&host, runtime);

@@ -373,7 +373,74 @@ static void a_runtime_is_made_or_not(void **state) {
   print_message("swept: runtime_new, %zu failures\n", failed);
 }
 
+/* ---- a runtime's first calls ---- */
+
+/* They load what they need of the Lua library: one that fails leaves nothing half loaded behind, and the same call
+   succeeds when it is made again. */
+#define again(call)                                                             \
+  do {                                                                          \
+    status = (call);                                                            \
+    if (status != EBB_OK) {                                                     \
+      if (status != EBB_MEMORY) must(call);                                     \
+      host.fail_at = 0;                                                         \
+      must(call);                                                               \
+    }                                                                           \
+  } while (0)
+
+static void check_life(ebb_runtime *runtime, ebb_chat *chat, const char *digest) {
+  char own[65];
+  must(ebb_chat_digest(chat, own));
+  assert_string_equal(own, digest);
+}
+
+/* One allocation fails; *digest is what the chat ends with when none does. */
+static bool first_calls(size_t k, bool once, char digest[65]) {
+  static const char policy[] = "return function(draft, budget) draft.memory.n = 1 draft:drop_oldest { to = budget } end";
+  static const char script[] = "local chat = ... return #chat:state().messages";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text text;
+  ebb_task *task;
+  ebb_status status;
+  host_open(&host, &runtime);
+  host.still = true;
+  host.once = once;
+  host.fail_at = k;
+  again(ebb_register(runtime, "tell", tell, NULL, 0));
+  again(ebb_chat_new(runtime, "{\"model\":\"gpt-4o\"}", 18, &chat));
+  again(append(chat, "[{\"role\":\"user\",\"content\":\"Is there room?\"},{\"role\":\"user\",\"content\":\"Well?\"}]"));
+  again(load_policy(runtime, "mine", policy));
+  again(trim(chat, "mine", "{\"budget\":12}", NULL));
+  again(trim(chat, "[\"stable_prefix\"]", "{\"budget\":12}", NULL));
+  again(apply(chat, "[{\"operation\":\"truncate\",\"keepLast\":1}]"));
+  again(ebb_window_open(chat, "w", "{\"content\":\"tea\"}", 17));
+  again(ebb_chat_render(chat, NULL, 0, &text));
+  again(ebb_chat_batches(chat, &text));
+  again(ebb_task_script(chat, "s", script, sizeof script - 1, NULL, 0, &task));
+  again(ebb_chat_save(chat, &text));
+  bool hit = host.failed > 0;
+  host.fail_at = 0;
+  if (k == 0) must(ebb_chat_digest(chat, digest));
+  else check_life(runtime, chat, digest);
+  host_close(&host, runtime);
+  return hit;
+}
+
+static void what_loads_on_first_use_survives(void **state) {
+  (void)state;
+  if (getenv("CALL") != NULL) return;
+  char digest[65];
+  first_calls(0, false, digest);
+  for (int once = 0; once <= 1; once++) {
+    size_t k = 1;
+    while (first_calls(k, once, digest)) k += k < 200 || getenv("DENSER") != NULL ? 1 : k % 29 + 1;
+    print_message("swept: first calls, %zu allocations %s\n", k - 1, once ? "once" : "for good");
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_survives), cmocka_unit_test(a_runtime_is_made_or_not)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_survives), cmocka_unit_test(a_runtime_is_made_or_not),
+                                     cmocka_unit_test(what_loads_on_first_use_survives)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,12 @@
 
 local hints = require "ebb.api.hints"   -- first: others take its words when they are loaded
 
-local blame = require "ebb.support.blame"
+local built_in = require "ebb.policies.built_in"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local form = require "ebb.api.form"
 local functions = require "ebb.api.functions"
 local given_json = require "ebb.api.given"
-local options = require "ebb.support.options"
-local policies = require "ebb.policies"
 local refuse = require "ebb.support.refuse"
 local script_face = require "ebb.support.script_face"
 local script_file = require "ebb.support.script_file"
@@ -92,6 +90,8 @@ local parts_of_script = {
   __index = function(_, name) return require("ebb.policies.parts")[name] end, __metatable = false,
 }
 
+local function policies() return require "ebb.policies" end
+
 --- What one script sees: libraries that no other script can change, and what the
 --- host gave. `api.new_globals` is the runtime's.
 local function globals_of_script()
@@ -109,7 +109,7 @@ end
 
 --- Compiles, checks and swaps; whatever fails, the old one stays.
 function api.policy_load(name, source)
-  if options.contains(policies.names, name) then
+  if built_in.find(name) then
     refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
   end
   local value = compile(name, source)()
@@ -119,7 +119,7 @@ function api.policy_load(name, source)
       "return { name = ..., trim = function(draft, budget, options) ... end }")
   end
   local policy = {}
-  for field, part in pairs(policies.find(value)) do
+  for field, part in pairs(policies().find(value)) do
     policy[field] = part
   end
   policy.name = name   -- the host's name for it is what ledgers and memories say
@@ -129,10 +129,11 @@ end
 local function find(name)
   if type(name) ~= "string" then refuse("argument", "a policy is named by a string") end
   if loaded[name] then return loaded[name] end
-  if options.contains(policies.names, name) then return policies.find(name) end
-  if name:find "%.lua$" then return policies.find(name) end
+  local policy = built_in.find(name)
+  if policy then return policy end
+  if name:find "%.lua$" then return policies().find(name) end
   local known = suggest.names(loaded)
-  table.move(policies.names, 1, #policies.names, #known + 1, known)
+  table.move(built_in.names, 1, #built_in.names, #known + 1, known)
   return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known) or hints.policies)
 end
 
@@ -171,10 +172,12 @@ local TRIM_OPTIONS = {
   budget = "budget", reserve = "reserve", guards = "guards", dryRun = "dry_run", options = "options",
 }
 
---- Everything that can be wrong with the arguments is found here, before it runs.
+--- Everything that can be wrong with the arguments is found here, before it runs; and
+--- what a trim needs is loaded here, at no script's expense.
 local function read_trim(policy, text)
+  require "ebb.policies.trim"
   local given = translate(decode_object(text, "options"), TRIM_OPTIONS, "a trim")
-  given.policy = resolve(policy or policies.default, given.options)
+  given.policy = resolve(policy or built_in.default, given.options)
   given.options = nil
   return given
 end
@@ -206,6 +209,7 @@ function api.trim(chat, policy, text)
 end
 
 function api.policy_loader(name, source)
+  policies()
   return told(function() return api.policy_load(name, source) end)
 end
 
@@ -237,7 +241,7 @@ end
 --- Says where in the script it happened. A table of the script's own, {code, message},
 --- is its own business.
 local function script_handler(chunk)
-  local describe = blame.handler(chunk)
+  local describe = require("ebb.support.blame").handler(chunk)
   return function(problem)
     if type(problem) == "table" and not core.is_error(problem) then return problem end
     return describe(problem)

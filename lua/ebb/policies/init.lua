@@ -13,6 +13,7 @@
 -- and options checked, before anything runs. Files and texts are loaded into sandboxes
 -- of their own, unless they are trusted; a function is as trusted as who gave it.
 
+local built_in = require "ebb.policies.built_in"
 local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
@@ -22,13 +23,9 @@ local suggest = require "ebb.support.suggest"
 
 local policies = {}
 
---- What is built in; each is loaded on first use.
-policies.names = {
-  "keep_recent", "keep_turns", "stable_prefix", "summarize", "clear_tool_uses", "prune_messages", "trim_messages",
-  "quota", "supersede",
-}
+policies.names = built_in.names
 
-policies.default = "keep_recent"
+policies.default = built_in.default
 
 local FIELDS = { "name", "summary", "options", "trim", "help", "example" }
 
@@ -83,7 +80,8 @@ local function from_name(name, loading)
   if script_file.is_source(name) then return from_source(name, loading) end
   script_file.refuse_without_return(name, "policy")
   if script_file.is_path(name) then return from_file(name, loading) end
-  if options.contains(policies.names, name) then return require("ebb.policies." .. name) end
+  local policy = built_in.find(name)
+  if policy then return policy end
   local path = sandbox_file.find(name, "policies")
   if path then return from_file(path, loading) end
   local hint = suggest.nearest(name, policies.names)
@@ -184,23 +182,5 @@ function policies.parse(text, loading)
   spec[1] = policy
   return spec
 end
-
---- The built-in policies by name, loaded when looked at: `ebb.policies`.
-policies.built_in = setmetatable({}, {
-  __index = function(_, name)
-    return options.contains(policies.names, name) and policies.find(name) or nil
-  end,
-  __newindex = function()
-    refuse("argument", "ebb.policies lists what is built in", "give a policy of your own to chat:trim as it is")
-  end,
-  __pairs = function()
-    local i = 0
-    return function()
-      i = i + 1
-      local name = policies.names[i]
-      if name then return name, policies.find(name) end
-    end
-  end,
-})
 
 return policies
