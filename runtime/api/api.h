@@ -24,8 +24,11 @@
 typedef struct Account Account;
 typedef struct VocabEntry VocabEntry;
 
-enum { ANSWERS = 2 };        /* texts that one call hands out, at most */
-enum { ANSWER_KEPT = 64 * 1024 };   /* bytes that a buffer of answers keeps in any case */
+enum {
+  ANSWERS = 2,               /* texts that one call hands out, at most */
+  ANSWER_KEPT = 64 * 1024,   /* bytes that a buffer of answers keeps in any case */
+  API_POLICY_NAME = 63       /* bytes of a policy's name */
+};
 
 struct ebb_runtime {
   ebb_config config;         /* filled up with defaults */
@@ -176,6 +179,11 @@ int        api_tokenizer(lua_State *L);
 int        api_vocabularies(lua_State *L);
 /* After the state is closed: tokenizers hold shares. */
 void       api_free_vocabs(ebb_runtime *runtime);
+
+/* ---- policy.c ---- */
+
+/* What lua/ebb/api hands a compiled chunk to; upvalue 1 is the runtime. */
+int        api_keep_chunk(lua_State *L);
 
 /* ---- function.c ---- */
 

@@ -257,6 +257,8 @@ static int l_open(lua_State *L) {
   lua_setfield(L, -2, "clock");
   lua_pushcfunction(L, l_new_globals);
   lua_setfield(L, -2, "new_globals");
+  push_closure(L, runtime, api_keep_chunk);
+  lua_setfield(L, -2, "keep_chunk");
   api_push_writers(L, runtime);
   open_request(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);   /* its place is there: needs no memory */

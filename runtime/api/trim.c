@@ -1,5 +1,5 @@
 /*
-** Policies: loaded, and run to the end. Both are scripts, and run within limits.
+** Trims that run to the end, within the runtime's limits. task.c has those in slices.
 */
 #include <string.h>
 
@@ -50,26 +50,4 @@ ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   return api_leave(chat->runtime, trim(chat, policy, text_plain(options == NULL ? "" : options, size), report));
-}
-
-/* ---- loading ---- */
-
-/* A text only says what the policy is: it is read in mid-game, and not in slices. */
-enum { LOADING_SHARE = 20 };
-
-static ebb_status load(ebb_runtime *runtime, const char *name, Text source) {
-  Asking asking = {.function = "policy_loader", .texts = {text_of(name), source}};
-  bool fits = name[0] != '\0' && strlen(name) <= 63 &&
-              name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
-  if (!fits)
-    return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': the name of a policy is up to 63 letters, digits, '_' or '-'",
-                    name);
-  ebb_status status = api_run(runtime, l_prepare, &asking);
-  return status == EBB_OK ? api_call_held(runtime, api_limits(runtime).fuel / LOADING_SHARE, NULL) : status;
-}
-
-ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
-  if (name == NULL || source == NULL) return api_missing(runtime);
-  ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, load(runtime, name, text_plain(source, size))) : status;
 }

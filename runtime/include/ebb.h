@@ -6,6 +6,7 @@
 **       ebb_chat    many conversations as you like
 **       ebb_task    work in slices: a policy or a script on a copy of a chat
 **     ebb_vocab     what tokens are counted by; shared by runtimes and threads
+**     ebb_policy    a compiled policy; the same
 **
 **     ebb_runtime *runtime;
 **     ebb_chat *chat;
@@ -28,8 +29,9 @@
 ** Threads: a runtime and all that is of it belong to one thread at a time, and
 ** are not re-entered from a callback: EBB_BUSY, and what frees does nothing.
 ** ebb_cancel alone may come from any thread. Different runtimes have nothing in
-** common but the vocabularies that they are given, which never change. The library
-** makes no threads. The C stack of a thread that uses it needs 1 MiB, say 2.
+** common but the vocabularies and compiled policies that they are given, which never
+** change. The library makes no threads. The C stack of a thread that uses it needs
+** 1 MiB, say 2.
 **
 ** Scripts: each has globals of its own, with libraries, modules and the host's
 ** functions; what it changes there no other script sees, nor the library. Memory
@@ -114,6 +116,7 @@ typedef struct ebb_runtime ebb_runtime;
 typedef struct ebb_chat ebb_chat;
 typedef struct ebb_task ebb_task;
 typedef struct ebb_vocab ebb_vocab;
+typedef struct ebb_policy ebb_policy;
 
 typedef struct ebb_text {
   const char *bytes;   /* never NULL after a call that succeeded; a NUL stands behind the last */
@@ -353,6 +356,19 @@ EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char 
    if that compiles and is a policy; else the old one stays. Tasks that run end
    with the one that they began with. EBB_SYNTAX, EBB_SHAPE, EBB_POLICY, EBB_FUEL ... */
 EBB_API ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);
+
+/* A policy that is compiled once, for any number of runtimes, in any threads: the text is
+   compiled and checked in `runtime`, which is not changed otherwise, with the errors of
+   ebb_policy_load. The handle is the host's: it never changes, and outlives the runtime;
+   its memory, about twice the text, comes from that runtime's allocator (and is not in its
+   account), and goes back to it from the thread that frees it. */
+EBB_API ebb_status ebb_policy_new(ebb_runtime *runtime, const char *name, const char *source, size_t size,
+                                  ebb_policy **policy);
+/* As ebb_policy_load of the same name and text, without compiling it: what it says of itself
+   runs anew, and its modules are this runtime's. The runtime keeps nothing of the handle. */
+EBB_API ebb_status ebb_policy_add(ebb_runtime *runtime, const ebb_policy *policy);
+/* While no thread adds it. Runtimes that have the policy keep it. NULL is allowed. */
+EBB_API void       ebb_policy_free(ebb_policy *policy);
 
 /* ---- functions for scripts ---- */
 

@@ -1,8 +1,9 @@
 /*
-** Runtimes have nothing in common but vocabularies: sixteen of them in sixteen threads, each at
-** all that a host does, and each ends with the same digest. One more thread
-** cancels, from outside, what runs in a seventeenth. Eight count by one vocabulary.
-** Built with ThreadSanitizer too (MODE=threads).
+** Runtimes have nothing in common but what they are given to share: sixteen of them
+** in sixteen threads, each at all that a host does, and each ends with the same
+** digest. One more thread cancels, from outside, what runs in a seventeenth. Eight
+** share a vocabulary and a compiled policy. Built with ThreadSanitizer too
+** (MODE=threads).
 */
 #define _DEFAULT_SOURCE 1
 #include "api_kit.h"
@@ -96,13 +97,14 @@ static void sixteen_runtimes_in_sixteen_threads(void **state) {
   }
 }
 
-/* ---- one vocabulary ---- */
+/* ---- one vocabulary, one policy ---- */
 
 enum { COUNTERS = 8, LIVES = 4, WORDS = 700 };
 
 typedef struct Counter {
   Work work;
   ebb_vocab *vocab;
+  const ebb_policy *policy;
   uint64_t tokens;
 } Counter;
 
@@ -121,11 +123,17 @@ static void *count(void *user) {
   for (int life = 0; life < LIVES && work->failed == NULL; life++) {
     ebb_runtime *runtime = NULL;
     ebb_chat *chat = NULL;
-    try(ebb_runtime_new(NULL, &runtime));
+    Host host = {.now = 1700000000000, .still = true};
+    ebb_config config = host_config(&host);
+    try(ebb_runtime_new(&config, &runtime));
     try(ebb_runtime_add_vocab(runtime, NULL, counter->vocab));
     try(ebb_chat_new(runtime, "{\"encoding\":\"tiny\"}", 19, &chat));
     if (work->failed == NULL) say_words(work, chat);
     counter->tokens = ebb_chat_tokens(chat);
+    try(ebb_policy_add(runtime, counter->policy));
+    try(append(chat, "{\"role\":\"user\",\"content\":\"hello\"}"));
+    try(trim(chat, "mine", "{\"budget\":60}", NULL));
+    try(ebb_chat_digest(chat, work->digest));
     ebb_runtime_free(runtime);
   }
   return NULL;
@@ -144,24 +152,32 @@ static void *free_soon(void *vocab) {
   return NULL;
 }
 
-/* Each of them makes runtimes, adds it, counts and frees; the main thread's share keeps it. */
-static void eight_threads_count_by_one_vocabulary(void **state) {
+/* Each of them makes runtimes, adds both, counts, trims and frees; the main thread's shares keep them. */
+static void eight_threads_share_a_vocabulary_and_a_policy(void **state) {
   (void)state;
+  static const char source[] = "return function(draft, budget) draft:drop_oldest { to = budget } end";
+  ebb_runtime *runtime;
+  ebb_policy *policy;
   pthread_t threads[COUNTERS];
   static Counter counters[COUNTERS];
   Buffer image;
   ebb_vocab *vocab;
   build_tiny(&image);
   assert_int_equal(ebb_vocab_new(NULL, image.bytes, image.size, note_release, &vocab), EBB_OK);
+  assert_int_equal(ebb_runtime_new(NULL, &runtime), EBB_OK);
+  must(ebb_policy_new(runtime, "mine", source, sizeof source - 1, &policy));
+  ebb_runtime_free(runtime);
   for (int i = 0; i < COUNTERS; i++) {
-    counters[i] = (Counter){.vocab = vocab};
+    counters[i] = (Counter){.vocab = vocab, .policy = policy};
     assert_int_equal(pthread_create(&threads[i], NULL, count, &counters[i]), 0);
   }
   for (int i = 0; i < COUNTERS; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < COUNTERS; i++) {
     if (counters[i].work.failed != NULL) fail_msg("thread %d: %s", i, counters[i].work.failed);
     assert_true(counters[i].tokens > 2 * WORDS && counters[i].tokens == counters[0].tokens);
+    assert_string_equal(counters[i].work.digest, counters[0].work.digest);
   }
+  ebb_policy_free(policy);
   assert_int_equal(released, 0);
   ebb_vocab_free(vocab);
   assert_int_equal(released, 1);
@@ -228,7 +244,7 @@ static void another_thread_cancels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sixteen_runtimes_in_sixteen_threads),
-                                     cmocka_unit_test(eight_threads_count_by_one_vocabulary),
+                                     cmocka_unit_test(eight_threads_share_a_vocabulary_and_a_policy),
                                      cmocka_unit_test(the_last_thread_gives_a_vocabulary_back),
                                      cmocka_unit_test(another_thread_cancels)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,12 +107,14 @@ local function compile(name, source)
   return chunk or refuse("syntax", problem)
 end
 
---- Compiles, checks and swaps; whatever fails, the old one stays.
-function api.policy_load(name, source)
-  if built_in.find(name) then
-    refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
-  end
-  local value = compile(name, source)()
+local function refuse_built_in(name)
+  if not built_in.find(name) then return end
+  refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
+end
+
+--- The policy that a text has returned, under the host's name for it: that is what
+--- ledgers and memories say.
+local function check_policy(name, value)
   if type(value) == "function" then value = { trim = value } end
   if type(value) ~= "table" then
     refuse("shape", ("%s: expected a policy, the text returned %s"):format(name, type(value)),
@@ -122,8 +124,8 @@ function api.policy_load(name, source)
   for field, part in pairs(policies().find(value)) do
     policy[field] = part
   end
-  policy.name = name   -- the host's name for it is what ledgers and memories say
-  loaded[name] = policy
+  policy.name = name
+  return policy
 end
 
 local function find(name)
@@ -208,10 +210,32 @@ function api.trim(chat, policy, text)
   return told(function() return trim(chat, given) end)
 end
 
+--- Compiles, checks and swaps; whatever fails, the old one stays.
 function api.policy_loader(name, source)
+  refuse_built_in(name)
   policies()
-  return told(function() return api.policy_load(name, source) end)
+  return told(function() loaded[name] = check_policy(name, compile(name, source)()) end)
 end
+
+--- Compiles and checks, for `api.keep_chunk`, which is the runtime's; nothing is swapped.
+function api.policy_compiler(name, source)
+  refuse_built_in(name)
+  policies()
+  return told(function()
+    local chunk = compile(name, source)
+    api.keep_chunk(chunk)   -- before it runs
+    check_policy(name, chunk())
+  end)
+end
+
+--- Checks and swaps what was compiled before.
+---@param chunk function      with globals of its own, `api.script_globals`
+function api.policy_adder(name, chunk)
+  policies()
+  return told(function() loaded[name] = check_policy(name, chunk()) end)
+end
+
+api.script_globals = globals_of_script
 
 ---- Tasks ----
 

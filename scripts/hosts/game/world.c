@@ -33,13 +33,16 @@ static void hear(void *user, ebb_log_level level, const char *line, size_t size)
   if (level == EBB_LOG_PRINT) snprintf(world->problem, sizeof world->problem, "%.*s", (int)size, line);
 }
 
+/* A runtime loads with its first chat what all of them need: that counts as the runtime's. */
 static ebb_status open_chats(World *world) {
   ebb_status status = EBB_OK;
-  world->idle = ebb_runtime_memory(world->runtime);
-  for (int i = 0; i < CHARACTERS && status == EBB_OK; i++)
+  for (int i = 0; i < CHARACTERS && status == EBB_OK; i++) {
     status = ebb_chat_new(world->runtime, NULL, 0, &world->characters[i].chat);
+    if (status == EBB_OK && i == 0) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
+    if (i == 0) world->idle = ebb_runtime_memory(world->runtime);
+  }
   if (status == EBB_OK) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
-  world->idle_chat = (ebb_runtime_memory(world->runtime) - world->idle) / CHARACTERS;
+  world->idle_chat = (ebb_runtime_memory(world->runtime) - world->idle) / (CHARACTERS - 1);
   return status;
 }
 

@@ -1,0 +1,124 @@
+/*
+** Policies of the host's: from a text, or from one that was compiled before.
+**
+**     text --compile--> bytecode --run--> what it returns --check--> policy of a runtime
+**          \____ ebb_policy_new ____/
+**                        \_____________ ebb_policy_add _______________/
+**
+** Bytecode is made here alone, of texts, before anything of them has run; it lies in
+** memory that no script reaches.
+*/
+#include <assert.h>
+#include <string.h>
+
+#include "api/api.h"
+
+#include "lauxlib.h"
+
+struct ebb_policy {
+  Memory memory;             /* the host's, of the runtime that compiled it */
+  size_t size;               /* of the bytecode */
+  char name[API_POLICY_NAME + 1];
+  char bytes[];
+};
+
+/* What lua/ebb/api is asked: a function that is to run within limits. */
+typedef struct Loading {
+  const char *function, *name;
+  Text source;               /* of a policy that is compiled */
+  const ebb_policy *policy;  /* that is added; NULL: there is a source */
+} Loading;
+
+/* A text only says what the policy is: it is read in mid-game, and not in slices. */
+enum { LOADING_SHARE = 20 };
+
+/* Pushes the chunk, with globals of its own. */
+static void push_chunk(lua_State *L, const ebb_policy *policy) {
+  int status = luaL_loadbufferx(L, policy->bytes, policy->size, policy->name, "b");
+  if (status != LUA_OK) lua_error(L);        /* for want of memory */
+  api_push_function(L, "script_globals");
+  lua_call(L, 0, 1);
+  const char *upvalue = lua_setupvalue(L, -2, 1);
+  assert(upvalue != NULL);                   /* a chunk has _ENV, whether it uses it or not */
+  (void)upvalue;
+}
+
+static int l_prepare(lua_State *L) {
+  const Loading *loading = lua_touserdata(L, 1);
+  api_push_function(L, loading->function);
+  lua_pushstring(L, loading->name);
+  if (loading->policy != NULL) push_chunk(L, loading->policy);
+  else lua_pushlstring(L, loading->source.bytes, loading->source.size);
+  lua_call(L, 2, 1);
+  api_hold(L);
+  return 0;
+}
+
+static ebb_status load(ebb_runtime *runtime, const Loading *loading) {
+  const char *name = loading->name;
+  bool fits = name[0] != '\0' && strlen(name) <= API_POLICY_NAME &&
+              name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+  if (!fits)
+    return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': the name of a policy is up to %d letters, digits, '_' or '-'",
+                    name, API_POLICY_NAME);
+  ebb_status status = api_run(runtime, l_prepare, (void *)(uintptr_t)loading);
+  return status == EBB_OK ? api_call_held(runtime, api_limits(runtime).fuel / LOADING_SHARE, NULL) : status;
+}
+
+ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
+  if (name == NULL || source == NULL) return api_missing(runtime);
+  Loading loading = {.function = "policy_loader", .name = name, .source = text_plain(source, size)};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
+}
+
+/* ---- compiled once ---- */
+
+static int write_bytes(lua_State *L, const void *bytes, size_t size, void *out) {
+  (void)L;
+  return buffer_add(out, bytes, size) != STATUS_OK;
+}
+
+/* (chunk): its bytecode becomes the runtime's first answer */
+int api_keep_chunk(lua_State *L) {
+  ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  if (lua_dump(L, write_bytes, api_answer_buffer(runtime, 0), 0) != 0)
+    return bind_raise_status(L, STATUS_MEMORY, "policy");
+  return 0;
+}
+
+static ebb_status compile(ebb_runtime *runtime, const char *name, Text source, ebb_policy **policy) {
+  Loading loading = {.function = "policy_compiler", .name = name, .source = source};
+  ebb_status status = load(runtime, &loading);
+  if (status != EBB_OK) return status;
+  const Buffer *chunk = &runtime->answers[0];
+  ebb_policy *compiled = memory_new(&runtime->host, sizeof *compiled + chunk->size);
+  if (compiled == NULL) return api_fail_status(runtime, STATUS_MEMORY, "a policy");
+  *compiled = (ebb_policy){.memory = runtime->host, .size = chunk->size};
+  memcpy(compiled->name, name, strlen(name) + 1);
+  memcpy(compiled->bytes, chunk->bytes, chunk->size);
+  *policy = compiled;
+  return EBB_OK;
+}
+
+ebb_status ebb_policy_new(ebb_runtime *runtime, const char *name, const char *source, size_t size,
+                          ebb_policy **policy) {
+  if (name == NULL || source == NULL || policy == NULL) return api_missing(runtime);
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, compile(runtime, name, text_plain(source, size), policy)) : status;
+}
+
+ebb_status ebb_policy_add(ebb_runtime *runtime, const ebb_policy *policy) {
+  if (policy == NULL) return api_missing(runtime);
+  Loading loading = {.function = "policy_adder", .name = policy->name, .policy = policy};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
+}
+
+void ebb_policy_free(ebb_policy *policy) {
+  if (policy == NULL) return;
+  Memory memory = policy->memory;
+  memory_free(&memory, policy, sizeof *policy + policy->size);
+}
