@@ -141,6 +141,7 @@ cover: deps-test   ## lines and branches of runtime/core and runtime/format that
 bench: deps   ## measure the release build, beside the peers
 	@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns)
 	tests/bench/end_to_end.sh
+	tests/bench/embedding.sh
 	tests/bench/operations.sh
 	for name in policies turns rules pipeline macros sandbox windows; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/tokens.sh
