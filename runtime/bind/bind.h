@@ -170,6 +170,7 @@ typedef struct ConversationHandle {
   Conversation *conversation;
   Loan *loan;                /* lent to a sandbox by another state, which owns all of it; NULL: our own */
   Document document;
+  Envelope *envelope;        /* holds its texts; NULL: they are static. Forks share it */
   DocumentWarnings warnings;
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
   uint64_t limit;

@@ -79,6 +79,7 @@ static int l_free(lua_State *L) {
   ConversationHandle *handle = lua_touserdata(L, 1);
   if (handle->loan != NULL) return 0;
   conversation_free(handle->conversation);
+  envelope_release(handle->envelope);
   if (handle->warnings.list != NULL) {
     memory_free(&handle->warnings.memory, handle->warnings.list, handle->warnings.room * sizeof *handle->warnings.list);
   }
@@ -177,6 +178,7 @@ ConversationHandle *bind_push_fork(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 2);
   fork->document = handle->document;
+  fork->envelope = envelope_share(handle->envelope);
   fork->limit = handle->limit;
   fork->has_limit = handle->has_limit;
   fork->told = handle->told;

@@ -34,6 +34,7 @@ static void lend(lua_State *L, Loan *loan, const SandboxHandle *sandbox, const D
   *conversation = *owner;                    /* from here on nothing can fail */
   conversation->loan = loan;
   conversation->warnings = (DocumentWarnings){0};
+  conversation->envelope = NULL;             /* the lender's, like the rest */
   draft->draft = home->draft;
   loan->home = home;
   loan->draft = draft;

@@ -39,6 +39,7 @@ struct Store {
   uint32_t span;             /* see store_span */
   uint32_t rank_count;
   uint32_t guesses;          /* messages that are noted as such */
+  uint32_t moved;            /* see store_moved */
   Pages messages, times, ranks;
   Arena *arena;              /* NULL until something is added */
   Arena *inherited;          /* its base to be: of the store that it was forked from; NULL: none, or handed over */
@@ -100,6 +101,7 @@ Status store_fork(Store *store, Store **made) {
   fork->span = store->span;
   fork->rank_count = store->rank_count;
   fork->guesses = store->guesses;
+  fork->moved = store->moved;
   store->forked = store_mark(store);
   *made = fork;
   return STATUS_OK;
@@ -138,6 +140,7 @@ void store_close(Store *store) {
 uint32_t store_count(const Store *store) { return store->count; }
 uint32_t store_base(const Store *store) { return store->base; }
 uint32_t store_indexed(const Store *store) { return store->indexed; }
+uint32_t store_moved(const Store *store) { return store->moved; }
 const HashKey *store_hash_key(const Store *store) { return &store->key; }
 const Memory *store_memory(const Store *store) { return &store->memory; }
 
@@ -696,6 +699,7 @@ Status store_compact(const Store *store, const uint64_t *keep, Store **compacted
   if (status == STATUS_OK) status = scales_fork(store->scales, &compaction.to->scales);
   map_free(&compaction.replacements);
   compaction.to->base = store->base;
+  compaction.to->moved = store->count;
   if (status == STATUS_OK) *compacted = compaction.to;
   else store_release(compaction.to);
   return status;

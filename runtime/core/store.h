@@ -74,6 +74,8 @@ uint32_t   store_count(const Store *store);
 uint32_t   store_base(const Store *store);
 /* Calls of messages up to this seq are not among those of store_waiting. */
 uint32_t   store_indexed(const Store *store);
+/* Messages up to this seq lie no longer where they were added: the store was compacted. */
+uint32_t   store_moved(const Store *store);
 bool       store_has(const Store *store, MessageId id);           /* false for a removed message too */
 const HashKey *store_hash_key(const Store *store);     /* for other tables of the same texts */
 const Message *store_message(const Store *store, MessageId id);   /* needs store_has */

@@ -1,6 +1,7 @@
 #include "format/document.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "format/first.h"
@@ -440,7 +441,69 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
     status = store_adopt(conversation_store(conversation), bytes, size, capacity);
   const char *rest = loader.last_end == NULL ? loader.bytes : loader.last_end;
   document->after = text_plain(rest, (size_t)(loader.end - rest));
+  document->block = text_plain(loader.bytes, (size_t)(loader.end - loader.bytes));
   if (status != STATUS_OK) describe_error(&loader, status, error);
   loader_free(&loader);
   return status;
+}
+
+/* ---- bytes of its own ---- */
+
+/* The text before the first message, then the gap, the text behind the last one, what
+   warnings name. */
+struct Envelope {
+  Memory memory;
+  uint32_t owners;
+  size_t size;
+  char bytes[];
+};
+
+/* What stood at `text` in the document stands in the envelope too. */
+static const char *moved(const Document *document, const Envelope *envelope, const char *text) {
+  size_t before = document->before.size, into = (size_t)(text - document->before.bytes);
+  if (text >= document->before.bytes && into < before) return envelope->bytes + into;
+  assert(text >= document->after.bytes && text < document->after.bytes + document->after.size);
+  return envelope->bytes + before + document->gap.size + (size_t)(text - document->after.bytes);
+}
+
+static char *put_text(char *at, Text *text) {
+  if (text->size > 0) memcpy(at, text->bytes, text->size);
+  text->bytes = at;
+  return at + text->size;
+}
+
+static size_t size_of_texts(const Document *document, const DocumentWarnings *warnings) {
+  size_t size = document->before.size + document->gap.size + document->after.size;
+  for (uint32_t i = 0; i < warnings->count; i++) size += warnings->list[i].kind.size;
+  return size;
+}
+
+Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Envelope **made) {
+  size_t size = size_of_texts(document, warnings);
+  Envelope *envelope = memory_new(memory, sizeof *envelope + size);
+  if (envelope == NULL) return STATUS_MEMORY;
+  *envelope = (Envelope){.memory = *memory, .owners = 1, .size = size};
+  for (unsigned part = 0; part < BODY_PARTS; part++) {
+    JsonValue *value = &document->parts[part];
+    if (value->bytes != NULL) value->bytes = moved(document, envelope, value->bytes);
+  }
+  if (document->model.size > 0) document->model.bytes = moved(document, envelope, document->model.bytes);
+  char *at = put_text(envelope->bytes, &document->before);
+  at = put_text(at, &document->gap);
+  at = put_text(at, &document->after);
+  for (uint32_t i = 0; i < warnings->count; i++) at = put_text(at, &warnings->list[i].kind);
+  assert(at == envelope->bytes + size);
+  *made = envelope;
+  return STATUS_OK;
+}
+
+Envelope *envelope_share(Envelope *envelope) {
+  if (envelope != NULL) envelope->owners++;
+  return envelope;
+}
+
+void envelope_release(Envelope *envelope) {
+  if (envelope == NULL || --envelope->owners > 0) return;
+  Memory memory = envelope->memory;
+  memory_free(&memory, envelope, sizeof *envelope + envelope->size);
 }

@@ -18,7 +18,8 @@
 ** the file.
 **
 ** Ownership: the file's bytes are the store's; a Document only points into them
-** and may be copied.
+** and may be copied. A store that is compacted lets go of them: document_keep gives
+** the document an envelope, bytes of its own for all but the gaps.
 */
 #ifndef EBB_FORMAT_DOCUMENT_H
 #define EBB_FORMAT_DOCUMENT_H
@@ -40,6 +41,7 @@ typedef struct Document {
   Text before, after, gap;   /* plain */
   MessageId first;           /* of the messages that were read: first, first + 1, ... */
   uint32_t count;
+  Text block;                /* where they were read; gaps are looked up there while the store has it */
   JsonValue parts[BODY_PARTS];   /* of a body: what the model reads besides its messages; bytes NULL: absent */
   Text model;                /* of a body: its model; size 0: none. As in JSON, inside the quotes */
 } Document;
@@ -116,6 +118,16 @@ Status document_overhead(const Document *document, const Counter *counter, const
    conversation_free, before the bytes are freed. */
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error);
+
+/* What stands around the messages, in a block that handles share. */
+typedef struct Envelope Envelope;
+
+/* Moves the texts of a document and of its warnings from the file's bytes to an
+   envelope. STATUS_MEMORY, and nothing has changed. */
+Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Envelope **envelope);
+/* NULL is allowed in both. */
+Envelope *envelope_share(Envelope *envelope);
+void   envelope_release(Envelope *envelope);
 
 /* Where the bytes go, in order. */
 typedef struct Sink {

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <string.h>
 
 #include "core/sent.h"
@@ -36,15 +37,23 @@ static bool was_read(const Document *document, MessageId id) {
   return id >= document->first && id - document->first < document->count;
 }
 
+static bool lies_in(Text block, Text text) {
+  return text.size <= block.size && (uintptr_t)text.bytes >= (uintptr_t)block.bytes &&
+         (uintptr_t)text.bytes - (uintptr_t)block.bytes <= block.size - text.size;
+}
+
 /* What stood before a message, or the one whose place it takes, in the file; or
-   what stands between others. */
+   what stands between others. A message that a store has copied since is one of these. */
 static Text gap_of(const Writer *writer, MessageId id) {
   const Document *document = writer->document;
-  id = store_origin(conversation_store(writer->conversation), id);
-  if (!was_read(document, id) || id == document->first) return document->gap;
+  const Store *store = conversation_store(writer->conversation);
+  id = store_origin(store, id);
+  if (!was_read(document, id) || id == document->first || id <= store_moved(store)) return document->gap;
   Text before = message_raw(conversation_message(writer->conversation, id - 1));
   Text here = message_raw(conversation_message(writer->conversation, id));
   const char *end = before.bytes + before.size;
+  if (!lies_in(document->block, before) || !lies_in(document->block, here)) return document->gap;
+  assert(end <= here.bytes);
   return text_plain(end, (size_t)(here.bytes - end));
 }
 

@@ -130,4 +130,24 @@ describe("prune", function()
     assert.equal(6, chat:stats().total_batches)
     assert.same({ 1, 2, 4, 5 }, numbers(chat:fork()))
   end)
+
+  it("keeps what stands around the messages of a loaded body", function()
+    local parts = {}
+    for i = 1, 3000 do
+      parts[i] = ('{"role":"user","content":[{"type":"kind_%d","text":"%d, long enough to fill a block"}]}'):format(i, i)
+    end
+    local before, after = '{"model":"gpt-4o","tools":[],"messages":[\n', '\n],"temperature":0.5}'
+    local chat = assert(ebb.parse(before .. table.concat(parts, ",\n") .. after))
+    chat:truncate { keep_last = 3 }
+
+    chat:prune { keep = 1 }
+    collectgarbage() collectgarbage()
+
+    assert.equal("gpt-4o", chat:model())
+    assert.equal(before .. table.concat(parts, ",\n", 2998) .. after, chat:json())
+    assert.matches("'kind_1'", chat:warnings()[1].message)
+    assert.matches("'kind_3000'", chat:warnings()[3000].message)
+    chat:append { role = "user", content = "x" }
+    assert.matches('block"}]},\n{"role":"user","content":"x"}\n],"temp', chat:json(), 1, true)
+  end)
 end)
