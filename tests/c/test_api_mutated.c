@@ -20,7 +20,7 @@ static uint32_t any(uint32_t below) {
 static const char *const REMEMBERING =
   "return { options = { step = { type = 'integer', default = 2 } },\n"
   "trim = function(draft, budget, options)\n"
-  "local m = draft.memory m.runs = (math.tointeger(m.runs) or 0) + options.step m.list = { 1, 2.5, 'x', { deep = true } }\n"
+  "local m = draft.memory for i = #m, 1, -1 do m[i] = nil end m.runs = (math.tointeger(m.runs) or 0) + options.step m.list = { 1, 2.5, 'x', { deep = true } }\n"
   "draft:note('run ' .. m.runs) draft:drop_oldest { to = budget } end }";
 
 static void talk_and_trim(ebb_runtime *runtime, ebb_chat *chat, const char *policy, int percent) {

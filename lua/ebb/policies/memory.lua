@@ -14,12 +14,22 @@ local memory = {}
 
 local json = core.json
 
+--- A table that is not marked as a list: a policy may put names into it, too.
+local function unmarked(value)
+  if getmetatable(value) ~= "json.array" then return value end
+  return table.move(value, 1, #value, 1, {})
+end
+
 --- What holds at the current batch, by policy name; the caller's own tables.
 ---@param chat ebb.Conversation
 ---@return table<string, table>
 function memory.recall(chat)
   local text = core.draft.recall(chat)
-  return text and json.decode(text) or {}
+  local result = text and json.decode(text) or {}
+  for name, value in pairs(result) do
+    result[name] = unmarked(value)
+  end
+  return result
 end
 
 --- The policies that remember anything.
