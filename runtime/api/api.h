@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/ring.h"
+#include "base/sink.h"
 #include "bind/bind.h"
 #include "core/join.h"
 #include "include/ebb.h"
@@ -140,8 +141,11 @@ ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
 void       api_hold(lua_State *L);
 bool       api_push_held(ebb_runtime *runtime);
 /* Calls it within the runtime's limits and at most so much fuel (UINT64_MAX: all
-   that there is); its result, a string, is added to `out` (NULL: it has none). */
-ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, Buffer *out);
+   that there is); its result goes to `out` (NULL: it has none, or nobody wants it). */
+ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out);
+/* Writes a result: two values on top, which it pops: a JSON text, and nil or the ledger of the
+   trim that the text, an object, tells of. */
+Status     api_write_result(lua_State *L, Sink out);
 SandboxLimits api_limits(const ebb_runtime *runtime);
 
 /* ---- chat.c ---- */
@@ -197,9 +201,22 @@ uint64_t   api_cost(uint64_t given);
 /* Puts what writes answers into the table on top. */
 void       api_push_writers(lua_State *L, ebb_runtime *runtime);
 
+/* ---- writer.c ---- */
+
+/* A text on its way to a function of the host's; its status if that was not EBB_OK. */
+typedef struct Writing {
+  ebb_write write;
+  void *user;
+  ebb_status failed;
+} Writing;
+
+Sink       api_writer(Writing *writing);
+/* What a call answers that ended so: the writer's own failure comes first. */
+ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_status status);
+
 /* ---- save.c ---- */
 
-ebb_status chat_save(ebb_chat *chat, Buffer *out);
+ebb_status chat_save(ebb_chat *chat, Sink sink);
 
 /* ---- task.c ---- */
 

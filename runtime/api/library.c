@@ -323,16 +323,34 @@ SandboxLimits api_limits(const ebb_runtime *runtime) {
   return limits;
 }
 
-ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, Buffer *out) {
+Status api_write_result(lua_State *L, Sink sink) {
+  JsonOut out;
+  Text text = lua_type(L, -2) == LUA_TSTRING ? bind_text(L, -2) : text_of("null");
+  const Ledger *ledger = bind_test_ledger(L, -1);
+  json_out_start(&out, sink);
+  if (ledger != NULL) {
+    assert(text.size > 2 && text.bytes[text.size - 1] == '}');
+    json_out_bytes(&out, text.bytes, text.size - 1);
+    json_out_word(&out, ",\"ledger\":");
+    bind_write_ledger(L, lua_absindex(L, -1), &out);
+    json_out_word(&out, "}");
+  } else {
+    json_out_bytes(&out, text.bytes, text.size);
+  }
+  Status status = json_out_end(&out);
+  lua_pop(L, 2);
+  return status;
+}
+
+ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out) {
   lua_State *L = runtime->L;
   SandboxLimits limits = api_limits(runtime);
   if (fuel < limits.fuel) limits.fuel = fuel;
   if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "the call");
-  SandboxEnd end = sandbox_call(runtime->sandbox, 0, 1, &limits);
+  SandboxEnd end = sandbox_call(runtime->sandbox, 0, 2, &limits);
   if (end != SANDBOX_OK) return api_fail_end(runtime, end);
-  size_t size = 0;
-  const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "";
-  Status status = out == NULL ? STATUS_OK : buffer_add(out, bytes, size);
-  lua_pop(L, 1);
-  return status == STATUS_OK ? EBB_OK : api_fail_status(runtime, status, "the answer");
+  Status status = STATUS_OK;
+  if (out != NULL) status = api_write_result(L, *out);
+  else lua_pop(L, 2);
+  return api_fail_status(runtime, status, "the answer");
 }

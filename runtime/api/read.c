@@ -64,18 +64,26 @@ ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message
 
 /* ---- lists ---- */
 
-static Status add(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
-
-static ebb_status write_list(ebb_chat *chat, ebb_text *json) {
-  Sink sink = {.write = add, .user = api_answer_buffer(chat->runtime, 0)};
+static ebb_status write_list(ebb_chat *chat, Sink sink) {
   Status status = document_write(&chat->handle->document, chat_conversation(chat), list_of(chat), sink);
-  return status == STATUS_OK ? api_answer(chat->runtime, 0, json) : api_fail_status(chat->runtime, status, "json");
+  return api_fail_status(chat->runtime, status, "json");
 }
 
 ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json) {
   if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, write_list(chat, json)) : status;
+  if (status != EBB_OK) return status;
+  status = write_list(chat, sink_to_buffer(api_answer_buffer(chat->runtime, 0)));
+  return api_leave(chat->runtime, status == EBB_OK ? api_answer(chat->runtime, 0, json) : status);
+}
+
+ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user) {
+  if (chat == NULL || write == NULL) return api_missing(chat_runtime(chat));
+  Writing writing = {.write = write, .user = user};
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  status = write_list(chat, api_writer(&writing));
+  return api_leave(chat->runtime, api_end_writing(chat->runtime, &writing, status));
 }
 
 typedef struct Listing {

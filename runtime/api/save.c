@@ -9,8 +9,8 @@
 
 /* ---- out ---- */
 
-ebb_status chat_save(ebb_chat *chat, Buffer *out) {
-  Status status = state_write(chat_conversation(chat), text_plain(chat->options, chat->options_size), out);
+ebb_status chat_save(ebb_chat *chat, Sink sink) {
+  Status status = state_write(chat_conversation(chat), text_plain(chat->options, chat->options_size), sink);
   return api_fail_status(chat->runtime, status, "save");
 }
 
@@ -18,22 +18,34 @@ ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved) {
   if (chat == NULL || saved == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
-  status = chat_save(chat, api_answer_buffer(chat->runtime, 0));
+  status = chat_save(chat, sink_to_buffer(api_answer_buffer(chat->runtime, 0)));
   return api_leave(chat->runtime, status == EBB_OK ? api_answer(chat->runtime, 0, saved) : status);
 }
 
+ebb_status ebb_chat_save_to(ebb_chat *chat, ebb_write write, void *user) {
+  if (chat == NULL || write == NULL) return api_missing(chat_runtime(chat));
+  Writing writing = {.write = write, .user = user};
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  status = chat_save(chat, api_writer(&writing));
+  return api_leave(chat->runtime, api_end_writing(chat->runtime, &writing, status));
+}
+
+static Status add_to_hash(void *user, const char *bytes, size_t size) {
+  sha256_add(user, bytes, size);
+  return STATUS_OK;
+}
+
 static ebb_status digest_of(ebb_chat *chat, char digest[65]) {
-  Buffer saved;
-  uint8_t hash[32];
-  buffer_init(&saved, chat->runtime->memory);
-  ebb_status status = chat_save(chat, &saved);
-  if (status == EBB_OK) {
-    sha256(saved.bytes, saved.size, hash);
-    for (int i = 0; i < 64; i++) digest[i] = "0123456789abcdef"[i % 2 == 0 ? hash[i / 2] >> 4 : hash[i / 2] & 15];
-    digest[64] = '\0';
-  }
-  buffer_free(&saved);
-  return status;
+  Sha256 hash;
+  uint8_t bytes[32];
+  sha256_start(&hash);
+  ebb_status status = chat_save(chat, (Sink){.write = add_to_hash, .user = &hash});
+  if (status != EBB_OK) return status;
+  sha256_end(&hash, bytes);
+  for (int i = 0; i < 64; i++) digest[i] = "0123456789abcdef"[i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & 15];
+  digest[64] = '\0';
+  return EBB_OK;
 }
 
 ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]) {

@@ -65,23 +65,18 @@ static uint64_t slice_of(uint64_t left, uint64_t share) {
 
 /* ---- one slice ---- */
 
-/* Copies the string on top, which it pops, into the task's event. */
+/* Writes the result on top, two values (api_write_result), into the task's event. */
 static ebb_status take_json(ebb_task *task) {
-  lua_State *L = task->runtime->L;
-  size_t size = 0;
-  const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "null";
-  if (size == 0) size = strlen(bytes);
   buffer_reset(&task->json);
-  Status status = buffer_add(&task->json, bytes, size);
+  Status status = api_write_result(task->runtime->L, sink_to_buffer(&task->json));
   if (status == STATUS_OK) status = buffer_add_byte(&task->json, '\0');
-  lua_pop(L, 1);
   return api_fail_status(task->runtime, status, "the event of a task");
 }
 
 static void end_done(ebb_task *task, int results) {
   lua_State *L = task->runtime->L;
-  lua_settop(L, lua_gettop(L) - results + (results > 0));
-  ebb_status status = results > 0 ? take_json(task) : EBB_OK;
+  lua_settop(L, lua_gettop(L) - results + 2);
+  ebb_status status = take_json(task);
   if (status == EBB_OK) status = branch_commit(&task->branch);
   if (status == EBB_OK) task_note_event(task, EBB_EVENT_DONE);
   else task_fail(task, status);
@@ -89,7 +84,10 @@ static void end_done(ebb_task *task, int results) {
 
 static void end_request(ebb_task *task) {
   ebb_status status = api_fail_end(task->runtime, task_request(task->task));
-  if (status == EBB_OK) status = take_json(task);
+  if (status == EBB_OK) {
+    lua_pushnil(task->runtime->L);
+    status = take_json(task);
+  }
   if (status == EBB_OK) task_note_event(task, EBB_EVENT_REQUEST);
   else task_fail(task, status);
 }

@@ -30,17 +30,17 @@ static Text text_or_nil(const char *string) { return string == NULL ? (Text){0} 
 
 /* ---- trimming ---- */
 
-static ebb_status trim(ebb_chat *chat, const char *policy, Text options, ebb_text *report) {
+/* The report goes into the sink (NULL: nobody wants it), and *answer (NULL: it is no answer) gets it,
+   before the commit, after which nothing may fail. */
+static ebb_status trim(ebb_chat *chat, const char *policy, Text options, const Sink *report, ebb_text *answer) {
   ebb_runtime *runtime = chat->runtime;
-  ebb_text answer;
   Branch branch = branch_of(chat);
   Asking asking = {.function = "trim", .branch = &branch, .texts = {text_or_nil(policy), options}};
   chat_tick(chat);
   ebb_status status = api_run(runtime, l_prepare, &asking);
-  if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, api_answer_buffer(runtime, 0));
-  if (status == EBB_OK) status = api_answer(runtime, 0, &answer);
+  if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, report);
+  if (status == EBB_OK && answer != NULL) status = api_answer(runtime, 0, answer);
   if (status == EBB_OK) status = branch_commit(&branch);
-  if (status == EBB_OK && report != NULL) *report = answer;
   branch_end(&branch);
   return status;
 }
@@ -49,5 +49,21 @@ ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options
   if (chat == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
-  return api_leave(chat->runtime, trim(chat, policy, text_plain(options == NULL ? "" : options, size), report));
+  Text given = text_plain(options == NULL ? "" : options, size);
+  Sink sink = sink_to_buffer(api_answer_buffer(chat->runtime, 0));
+  ebb_text answer;
+  status = trim(chat, policy, given, report == NULL ? NULL : &sink, report == NULL ? NULL : &answer);
+  if (status == EBB_OK && report != NULL) *report = answer;
+  return api_leave(chat->runtime, status);
+}
+
+ebb_status ebb_chat_trim_to(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_write write,
+                            void *user) {
+  if (chat == NULL || write == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  Writing writing = {.write = write, .user = user};
+  Sink sink = api_writer(&writing);
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  status = trim(chat, policy, text_plain(options == NULL ? "" : options, size), &sink, NULL);
+  return api_leave(chat->runtime, api_end_writing(chat->runtime, &writing, status));
 }

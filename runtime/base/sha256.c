@@ -42,16 +42,42 @@ static void add_block(uint32_t state[8], const uint8_t *block) {
   for (int i = 0; i < 8; i++) state[i] += s[i];
 }
 
-void sha256(const void *bytes, size_t size, uint8_t digest[32]) {
-  uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+void sha256_start(Sha256 *hash) {
+  static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  memcpy(hash->state, first, sizeof first);
+  hash->size = 0;
+}
+
+void sha256_add(Sha256 *hash, const void *bytes, size_t size) {
   const uint8_t *at = bytes;
-  size_t left = size;
-  for (; left >= 64; at += 64, left -= 64) add_block(state, at);
-  uint8_t last[128] = {0};
-  if (left > 0) memcpy(last, at, left);
-  last[left] = 0x80;
-  size_t padded = left < 56 ? 64 : 128;
-  for (int i = 0; i < 8; i++) last[padded - 1 - (size_t)i] = (uint8_t)((uint64_t)size * 8 >> 8 * i);
-  for (size_t i = 0; i < padded; i += 64) add_block(state, last + i);
-  for (int i = 0; i < 32; i++) digest[i] = (uint8_t)(state[i / 4] >> (24 - i % 4 * 8));
+  while (size > 0) {
+    size_t used = hash->size % 64, room = 64 - used, part = size < room ? size : room;
+    if (part == 64) {
+      add_block(hash->state, at);            /* no need to gather it */
+    } else {
+      memcpy(hash->block + used, at, part);
+      if (part == room) add_block(hash->state, hash->block);
+    }
+    hash->size += part;
+    at += part;
+    size -= part;
+  }
+}
+
+void sha256_end(Sha256 *hash, uint8_t digest[32]) {
+  static const uint8_t padding[64] = {0x80};
+  uint8_t length[8];
+  size_t used = hash->size % 64;
+  for (int i = 0; i < 8; i++) length[i] = (uint8_t)(hash->size * 8 >> (56 - 8 * i));
+  sha256_add(hash, padding, used < 56 ? 56 - used : 120 - used);
+  sha256_add(hash, length, sizeof length);
+  for (int i = 0; i < 32; i++) digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - i % 4 * 8));
+}
+
+void sha256(const void *bytes, size_t size, uint8_t digest[32]) {
+  Sha256 hash;
+  sha256_start(&hash);
+  sha256_add(&hash, bytes, size);
+  sha256_end(&hash, digest);
 }

@@ -22,6 +22,7 @@
 #include "core/sent.h"
 #include "format/document.h"
 #include "format/edit.h"
+#include "format/json_out.h"
 #include "sandbox/sandbox.h"
 #include "tokens/tokenizer.h"
 
@@ -395,6 +396,11 @@ typedef struct Turn {
 
 /* Pushes a turn without messages yet: the caller adds up to `room` of them. */
 Turn *bind_push_turn(lua_State *L, int owner, uint32_t room, uint32_t age);
+/* NULL: the value is no ledger. */
+const Ledger *bind_test_ledger(lua_State *L, int index);
+/* Writes the entries of the ledger at index: [{action, by, reason, replacement?, role, seq, tokens}].
+   Raises nothing. */
+void  bind_write_ledger(lua_State *L, int index, JsonOut *out);
 void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);      /* shares it */
 
 /* Does a message pass the conditions of where{} or a walk? The table stands at

@@ -38,6 +38,54 @@ static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
   if (run.action == ACTION_REPLACED) bind_set_integer(L, "replacement", run.replacement);
 }
 
+const Ledger *bind_test_ledger(lua_State *L, int index) {
+  const LedgerHandle *handle = bind_test(L, index, &BIND_LEDGER);
+  return handle == NULL ? NULL : handle->ledger;
+}
+
+static void write_member(JsonOut *out, const char *before, Text text) {
+  json_out_word(out, before);
+  json_out_text(out, text);
+}
+
+/* As push_entry. */
+static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run, uint32_t place, Store *store) {
+  MessageId seq = run->first + place;
+  bool own = run->count == 1, known = own || store_has(store, seq);
+  Role role = own || !known ? run->role : message_role(store_message(store, seq));
+  write_member(out, "{\"action\":", text_of(action_name(run->action)));
+  write_member(out, ",\"by\":", ledger_text(ledger, run->cause.by));
+  write_member(out, ",\"reason\":", ledger_text(ledger, run->cause.reason));
+  if (run->action == ACTION_REPLACED) {
+    json_out_word(out, ",\"replacement\":");
+    json_out_integer(out, run->replacement);
+  }
+  write_member(out, ",\"role\":", text_of(role_name(role)));
+  json_out_word(out, ",\"seq\":");
+  json_out_integer(out, seq);
+  if (known) {
+    json_out_word(out, ",\"tokens\":");
+    json_out_integer(out, own ? run->freed : (int64_t)scale_weight(ledger_scale(ledger, store), store, seq));
+  }
+  json_out_word(out, "}");
+}
+
+void bind_write_ledger(lua_State *L, int index, JsonOut *out) {
+  const Ledger *ledger = bind_test_ledger(L, index);
+  lua_getiuservalue(L, index, 1);
+  const ConversationHandle *handle = bind_test(L, -1, &BIND_CONVERSATION);
+  lua_pop(L, 1);
+  json_out_word(out, "[");
+  for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
+    LedgerRun run = ledger_run(ledger, i);
+    for (uint32_t place = 0; place < run.count && out->status == STATUS_OK; place++) {
+      if (i > 0 || place > 0) json_out_word(out, ",");
+      write_entry(out, ledger, &run, place, conversation_store(handle->conversation));
+    }
+  }
+  json_out_word(out, "]");
+}
+
 /* One message of a run of several, which are dropped ones. Of messages that were
    pruned since, only the run's sum is known: their entries have no tokens. */
 static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {

@@ -24,6 +24,7 @@
 #ifndef EBB_FORMAT_DOCUMENT_H
 #define EBB_FORMAT_DOCUMENT_H
 
+#include "base/sink.h"
 #include "core/operation.h"
 #include "format/place.h"
 #include "format/reader.h"
@@ -128,12 +129,6 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
 /* NULL is allowed in both. */
 Envelope *envelope_share(Envelope *envelope);
 void   envelope_release(Envelope *envelope);
-
-/* Where the bytes go, in order. */
-typedef struct Sink {
-  Status (*write)(void *user, const char *bytes, size_t size);
-  void *user;
-} Sink;
 
 /* What stands in the place of items that name windows. */
 typedef struct WindowTexts {

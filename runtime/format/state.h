@@ -26,7 +26,7 @@
 #ifndef EBB_FORMAT_STATE_H
 #define EBB_FORMAT_STATE_H
 
-#include "base/buffer.h"
+#include "base/sink.h"
 #include "core/conversation.h"
 
 #define STATE_VERSION 1
@@ -37,8 +37,9 @@ typedef struct StateError {
   const char *expected;      /* static */
 } StateError;
 
-/* Adds the state. Options are the caller's, as JSON; size 0: {}. STATUS_MEMORY. */
-Status state_write(const Conversation *conversation, Text options, Buffer *out);
+/* Writes the state. Options are the caller's, as JSON; size 0: {}. Takes memory of a bit per message
+   for speed, and goes on without it. Answers the sink's status. */
+Status state_write(const Conversation *conversation, Text options, Sink sink);
 
 /* Finds the caller's options, and checks that it is a state of this version. They
    point into the bytes. */

@@ -12,64 +12,47 @@ static const char *const FLAG_NAMES[] = {"closable", "pinned", "important", "com
 
 /* ---- out ---- */
 
-typedef struct Out {
-  Buffer *buffer;
-  Status status;
-} Out;
-
-static void word(Out *out, const char *text) {
-  if (out->status == STATUS_OK) out->status = buffer_add_string(out->buffer, text);
-}
-
-static void string(Out *out, Text text) {
-  word(out, "\"");
-  if (out->status == STATUS_OK) out->status = text_escape(text, out->buffer);
-  word(out, "\"");
-}
-
-static void number(Out *out, const char *name, uint32_t value) {
+static void number(JsonOut *out, const char *name, uint32_t value) {
   char text[48];
   snprintf(text, sizeof text, ",\"%s\":%" PRIu32, name, value);
-  word(out, text);
+  json_out_word(out, text);
 }
 
-static void write_flags(Out *out, unsigned flags) {
+static void write_flags(JsonOut *out, unsigned flags) {
   bool first = true;
-  word(out, ",\"is\":[");
+  json_out_word(out, ",\"is\":[");
   for (unsigned i = 0; i < FLAG_COUNT; i++) {
     if (!(flags >> i & 1)) continue;
-    if (!first) word(out, ",");
-    string(out, text_of(FLAG_NAMES[i]));
+    if (!first) json_out_word(out, ",");
+    json_out_text(out, text_of(FLAG_NAMES[i]));
     first = false;
   }
-  word(out, "]");
+  json_out_word(out, "]");
 }
 
-static void write_window(Out *out, const Window *window) {
-  word(out, "\n{\"kind\":");
-  string(out, text_of(KIND_NAMES[window->content]));
+static void write_window(JsonOut *out, const Window *window) {
+  json_out_word(out, "\n{\"kind\":");
+  json_out_text(out, text_of(KIND_NAMES[window->content]));
   for (int i = 0; i < WINDOW_TEXTS; i++) {
-    word(out, ",\"");
-    word(out, TEXT_NAMES[i]);
-    word(out, "\":");
-    string(out, window->texts[i]);
+    json_out_word(out, ",\"");
+    json_out_word(out, TEXT_NAMES[i]);
+    json_out_word(out, "\":");
+    json_out_text(out, window->texts[i]);
   }
   write_flags(out, window->flags);
   number(out, "version", window->version);
   number(out, "created", window->created);
   number(out, "updated", window->updated);
-  word(out, "}");
+  json_out_word(out, "}");
 }
 
-Status state_write_windows(const Windows *windows, Buffer *buffer) {
-  Out out = {.buffer = buffer};
-  word(&out, "[");
+void state_write_windows(const Windows *windows, JsonOut *out) {
+  json_out_word(out, "[");
   for (uint32_t i = 0; i < windows_count(windows); i++) {
-    if (i > 0) word(&out, ",");
-    write_window(&out, windows_at(windows, i));
+    if (i > 0) json_out_word(out, ",");
+    write_window(out, windows_at(windows, i));
   }
-  word(&out, "]");
-  return out.status;
+  json_out_word(out, "]");
 }
 
 /* ---- in ---- */

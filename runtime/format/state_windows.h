@@ -11,9 +11,10 @@
 
 #include "core/window.h"
 #include "format/json.h"
+#include "format/json_out.h"
 
-/* Adds the list. STATUS_MEMORY. */
-Status state_write_windows(const Windows *windows, Buffer *out);
+/* Writes the list. */
+void   state_write_windows(const Windows *windows, JsonOut *out);
 
 /* Reads a list at the cursor into an empty table; clocks go up to `seq`. STATUS_SHAPE for what no
    window is, which *at and *expected tell; else the cursor's status, STATUS_MEMORY, STATUS_LIMIT. */

@@ -1,11 +1,12 @@
 /*
-** State out. Each part writes its own field; the first failed allocation sticks.
+** State out. Each part writes its own field; the first failure sticks.
 */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/json_out.h"
 #include "format/state.h"
 #include "format/state_windows.h"
 
@@ -13,20 +14,19 @@ typedef struct Writer {
   const Conversation *conversation;
   const Store *store;
   const History *history;
-  Buffer *out;
-  Status status;
+  JsonOut out;
   bool fresh;                /* just behind an opening bracket */
-  uint64_t *shown;           /* a bit per message: is it in the list that is compared; between batches all are 0 */
+  const Sequence *compared;  /* the list that another is compared with, */
+  uint32_t compared_end;     /* so far */
+  uint64_t *shown;           /* a bit per message: is it there; between batches all are 0. NULL: no memory */
   size_t words;
 } Writer;
 
 /* ---- pieces ---- */
 
-static void put(Writer *w, const char *bytes, size_t size) {
-  if (w->status == STATUS_OK) w->status = buffer_add(w->out, bytes, size);
-}
+static void put(Writer *w, const char *bytes, size_t size) { json_out_bytes(&w->out, bytes, size); }
 
-static void word(Writer *w, const char *text) { put(w, text, strlen(text)); }
+static void word(Writer *w, const char *text) { json_out_word(&w->out, text); }
 
 static void open_bracket(Writer *w, const char *bracket) {
   word(w, bracket);
@@ -44,17 +44,13 @@ static void next(Writer *w) {
 }
 
 static void number(Writer *w, int64_t value) {
-  char digits[24];
   next(w);
-  snprintf(digits, sizeof digits, "%" PRId64, value);
-  word(w, digits);
+  json_out_integer(&w->out, value);
 }
 
 static void text(Writer *w, Text value) {
   next(w);
-  word(w, "\"");
-  if (w->status == STATUS_OK) w->status = text_escape(value, w->out);
-  word(w, "\"");
+  json_out_text(&w->out, value);
 }
 
 /* A member's name, so that a value may follow. */
@@ -167,6 +163,9 @@ static void write_answers(Writer *w) {
 /* Notes the messages [0, end) of a list, and forgets them again: a save must not cost batches times
    messages. */
 static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
+  w->compared = list;
+  w->compared_end = end;
+  if (w->shown == NULL) return;
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
@@ -174,13 +173,21 @@ static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
 }
 
 static void clear_shown(Writer *w, const Sequence *list, uint32_t end) {
+  w->compared = NULL;
+  if (w->shown == NULL) return;
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] = 0;
   }
 }
 
-static bool is_shown(const Writer *w, MessageId id) { return w->shown[id / 64] >> (id % 64) & 1; }
+/* Without bits it is looked for, in O(log n) as a rule. */
+static bool is_shown(const Writer *w, MessageId id) {
+  if (w->compared == NULL) return false;
+  if (w->shown != NULL) return w->shown[id / 64] >> (id % 64) & 1;
+  uint32_t index = sequence_index_of(w->compared, id, 0);
+  return index < sequence_count(w->compared) && index < w->compared_end;
+}
 
 /* Runs of the parent's positions that the list has too. */
 static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
@@ -321,7 +328,7 @@ static void write_batch(Writer *w, uint32_t index) {
 
 static void write_history(Writer *w) {
   open_field(w, "batches", "[");
-  for (uint32_t i = 0; i < history_count(w->history) && w->status == STATUS_OK; i++) write_batch(w, i);
+  for (uint32_t i = 0; i < history_count(w->history) && w->out.status == STATUS_OK; i++) write_batch(w, i);
   close_bracket(w, "]");
   open_field(w, "current", "");
   number(w, history_current(w->history));
@@ -381,7 +388,7 @@ static void write_windows(Writer *w) {
   const Windows *windows = conversation_windows(w->conversation);
   if (windows_count(windows) == 0) return;
   open_field(w, "windows", "");
-  if (w->status == STATUS_OK) w->status = state_write_windows(windows, w->out);
+  state_write_windows(windows, &w->out);
   w->fresh = false;
 }
 
@@ -393,14 +400,14 @@ static void write_calibration(Writer *w) {
   close_bracket(w, "]");
 }
 
-Status state_write(const Conversation *conversation, Text options, Buffer *out) {
-  Writer w = {.conversation = conversation, .store = conversation_store(conversation), .out = out,
+Status state_write(const Conversation *conversation, Text options, Sink sink) {
+  Writer w = {.conversation = conversation, .store = conversation_store(conversation),
               .history = conversation_history(conversation)};
   const Memory *memory = conversation_memory(conversation);
   w.words = (size_t)store_count(w.store) / 64 + 1;
   w.shown = memory_new_array(memory, w.words, sizeof *w.shown);
-  if (w.shown == NULL) return STATUS_MEMORY;
-  memset(w.shown, 0, w.words * sizeof *w.shown);
+  if (w.shown != NULL) memset(w.shown, 0, w.words * sizeof *w.shown);
+  json_out_start(&w.out, sink);
   open_bracket(&w, "{");
   name(&w, "ebb"), number(&w, STATE_VERSION);
   write_options(&w, options);
@@ -414,6 +421,6 @@ Status state_write(const Conversation *conversation, Text options, Buffer *out) 
   write_windows(&w);
   write_calibration(&w);
   word(&w, "}\n");
-  memory_free(memory, w.shown, w.words * sizeof *w.shown);
-  return w.status;
+  if (w.shown != NULL) memory_free(memory, w.shown, w.words * sizeof *w.shown);
+  return json_out_end(&w.out);
 }

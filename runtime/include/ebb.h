@@ -135,6 +135,12 @@ typedef enum ebb_log_level { EBB_LOG_PRINT, EBB_LOG_WARNING } ebb_log_level;
 typedef struct ebb_sink ebb_sink;
 EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
 
+/* A function of the host's that takes a text of any length in pieces, each valid for the
+   call: for the functions whose names end in _to, which need no memory for the text. With a
+   status other than EBB_OK the call ends and answers that, and changes nothing. What came before
+   a failure is no whole text. It must not call the runtime (EBB_BUSY). */
+typedef ebb_status (*ebb_write)(void *user, const void *bytes, size_t size);
+
 /*
 ** How a runtime is made. Set `size`, leave at zero what is not needed: zero is
 ** the default everywhere.
@@ -327,6 +333,7 @@ EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
    of windows, which ebb_chat_render makes messages. */
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
+EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user);
 /* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?,
    "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
@@ -349,6 +356,10 @@ EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 */
 EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size,
                                  ebb_text *report);
+/* The same with the report for a writer. It has come whole before the trim takes effect: it
+   holds if the call answers EBB_OK. */
+EBB_API ebb_status ebb_chat_trim_to(ebb_chat *chat, const char *policy, const char *options, size_t size,
+                                    ebb_write write, void *user);
 
 /* Loads a policy from the text of its Lua file, under a name that is no built-in
    one's. It runs sandboxed; the text itself, which only says what the policy is,
@@ -449,6 +460,8 @@ EBB_API ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, e
    checkpoints, what policies remember. Nothing about the machine, so equal chats have equal
    bytes. */
 EBB_API ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved);
+/* Works where no memory is left at all; more slowly, if not even a bit per message. */
+EBB_API ebb_status ebb_chat_save_to(ebb_chat *chat, ebb_write write, void *user);
 /* A chat from what ebb_chat_save gave: its digest is equal. EBB_SYNTAX,
    EBB_DAMAGED, EBB_UNKNOWN_VERSION (saved by a newer library), EBB_LIMIT ... */
 EBB_API ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat);

@@ -241,6 +241,17 @@ static ebb_status call_log(World *w) {
   return load_policy(w->runtime, "prints", source);
 }
 
+static ebb_status drop_piece(void *user, const void *bytes, size_t size) {
+  (void)user, (void)bytes, (void)size;
+  return EBB_OK;
+}
+
+static ebb_status call_save_to(World *w) { return ebb_chat_save_to(w->chat, drop_piece, NULL); }
+
+static ebb_status call_trim_to(World *w) {
+  return ebb_chat_trim_to(w->chat, "remembers", "{\"budget\":200}", 14, drop_piece, NULL);
+}
+
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
@@ -255,7 +266,8 @@ static const Call CALLS[] = {
   {"window_close", call_window_close, prepare_window}, {"window_content", call_window_content, prepare_window},
   {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
   {"act", call_act, prepare_window}, {"load_windows", call_load_windows, prepare_load_windows},
-  {"values", call_values, prepare_values}, {"log", call_log, NULL},
+  {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
+  {"trim_to", call_trim_to, NULL},
 };
 
 /* ---- a world ---- */

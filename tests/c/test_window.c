@@ -152,9 +152,9 @@ static void check_saved(Conversation *chat, Fail *fail) {
   Conversation *loaded = chat_of(fail, "");
   buffer_init(&saved, memory_system());
   buffer_init(&again, memory_system());
-  assert_int_equal(state_write(chat, text_of("{}"), &saved), STATUS_OK);
+  assert_int_equal(state_write(chat, text_of("{}"), sink_to_buffer(&saved)), STATUS_OK);
   assert_int_equal(state_read(loaded, saved.bytes, saved.size, &error), STATUS_OK);
-  assert_int_equal(state_write(loaded, text_of("{}"), &again), STATUS_OK);
+  assert_int_equal(state_write(loaded, text_of("{}"), sink_to_buffer(&again)), STATUS_OK);
   assert_int_equal(saved.size, again.size);
   assert_memory_equal(saved.bytes, again.bytes, saved.size);
   check_items(loaded);
@@ -296,7 +296,7 @@ static void all_or_nothing_without_memory(void **state) {
   Buffer saved;
   buffer_init(&saved, memory_system());
   assert_int_equal(conversation_put_window(chat, &window), STATUS_OK);
-  assert_int_equal(state_write(chat, text_of("{}"), &saved), STATUS_OK);
+  assert_int_equal(state_write(chat, text_of("{}"), sink_to_buffer(&saved)), STATUS_OK);
   for (k = 1; load_fails(&saved, k, true) && load_fails(&saved, k, false);) k++;
   assert_true(k > 10);
   buffer_free(&saved);

@@ -186,15 +186,13 @@ end
 
 local COUNTS = { "before", "after", "budget", "trust", "dropped", "replaced", "inserted", "kept", "batch", "refused" }
 
+--- As JSON, and the ledger, which the C side writes behind it: that may be too long for a string.
 local function encode_report(report)
-  local result = { ledger = json.array {} }
+  local result = {}
   for _, name in ipairs(COUNTS) do
     result[name] = report[name]
   end
-  for i = 1, #report.ledger do
-    result.ledger[i] = report.ledger[i]
-  end
-  return json.encode(result)
+  return json.encode(result), report.ledger
 end
 
 local function trim(chat, given)

@@ -1,0 +1,22 @@
+/*
+** Sink: where bytes go, in order. A status other than STATUS_OK ends the writing, and is
+** what the writer answers.
+*/
+#ifndef EBB_BASE_SINK_H
+#define EBB_BASE_SINK_H
+
+#include "base/buffer.h"
+
+typedef struct Sink {
+  Status (*write)(void *user, const char *bytes, size_t size);
+  void *user;
+} Sink;
+
+static inline Status sink_add_to_buffer(void *user, const char *bytes, size_t size) {
+  return buffer_add(user, bytes, size);
+}
+
+/* One that adds to a buffer. */
+static inline Sink sink_to_buffer(Buffer *buffer) { return (Sink){.write = sink_add_to_buffer, .user = buffer}; }
+
+#endif
