@@ -6,7 +6,6 @@
 -- name that it begins with. Windows and outputs are the providers' published
 -- figures, in tokens; `output` is what a trim leaves free for the reply.
 
-local check = require "ebb.support.model_check"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
@@ -75,6 +74,11 @@ local function is_version(rest)
   return rest:find "^%-%d[%d%-]*$" ~= nil or rest == "-latest" or rest == "-preview"
 end
 
+--- Loaded for chats that have a model.
+local function check(name, fields)
+  return require("ebb.support.model_check").model(name, fields)
+end
+
 --- The name under which a model is known; nil if nobody knows it.
 local function name_of(name)
   if list[name] then return name end
@@ -88,7 +92,7 @@ end
 
 local function known(name)
   local found = name_of(name)
-  return found and check.model(found, list[found])   -- a field may have been set since
+  return found and check(found, list[found])   -- a field may have been set since
 end
 
 --- Adds a model, or changes one; false or nil takes it out.
@@ -103,7 +107,7 @@ local function assign(_, name, fields)
   for field, value in pairs(type(fields) == "table" and fields or {}) do
     model[field] = value
   end
-  list[name] = fields and check.model(name, type(fields) == "table" and model or fields) or nil
+  list[name] = fields and check(name, type(fields) == "table" and model or fields) or nil
 end
 
 models.known = setmetatable({}, {

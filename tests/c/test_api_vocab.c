@@ -407,6 +407,7 @@ static bool share_step(size_t k, bool once) {
   ebb_chat *chat;
   shared_open(&shared);
   library_open(&library, &runtime);
+  load_lua(runtime);                         /* test_api_memory.c has what loading does */
   library.host.once = shared.host.once = once;
   shared.host.fail_at = k == 1;
   ebb_status status = shared_vocab(&shared, &vocab);
@@ -443,6 +444,7 @@ static bool sweep_step(size_t k, bool once) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   library_open(&library, &runtime);
+  load_lua(runtime);
   library.host.once = once;
   library.host.fail_at = k;
   ebb_status status = new_tiny(runtime, &chat);
