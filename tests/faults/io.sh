@@ -63,7 +63,7 @@ strike() {
     stdout) output=() stdout=$folder/out ;;
     replace) cp "$folder/old.json" "$folder/out" ;;
   esac
-  timeout 10 env LD_PRELOAD="$SHIM" SHIM_CALL="$call" SHIM_FAULT="$fault" SHIM_AT="$k" SHIM_HIT="$folder/hit" "${@:5}" \
+  timeout 60 env LD_PRELOAD="$SHIM" SHIM_CALL="$call" SHIM_FAULT="$fault" SHIM_AT="$k" SHIM_HIT="$folder/hit" "${@:5}" \
     "$EBB" "${words[@]}" ${output[@]+"${output[@]}"} </dev/null >"$stdout" 2>"$folder/err"
   status=$?
   hit=no
@@ -169,21 +169,21 @@ expect() {   # STATUS WHAT: of the run just made
   if [ "$status" = "$1" ] && { [ "$1" = 0 ] || grep -q '^ebb' "$folder/err"; }; then good; else bad "$2: status $status"; fi
 }
 
-run() { timeout 10 "$EBB" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
+run() { timeout 60 "$EBB" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
 
 for command in trim apply filter count; do
   arguments $command
-  timeout 10 "$EBB" "${words[@]}" >/dev/full 2>"$folder/err"; status=$?
+  timeout 60 "$EBB" "${words[@]}" >/dev/full 2>"$folder/err"; status=$?
   expect 7 "$command to /dev/full"
-  { timeout 10 "$EBB" "${words[@]}" 2>"$folder/err"; echo $? >"$folder/status"; } | :
+  { timeout 60 "$EBB" "${words[@]}" 2>"$folder/err"; echo $? >"$folder/status"; } | :
   status=$(cat "$folder/status")
   # A short output may be in the pipe before its other end closes.
   if [ "$status" = 0 ]; then good; else expect 7 "$command to a closed pipe"; fi
-  timeout 10 "$EBB" "${words[@]}" >&- 2>"$folder/err"; status=$?
+  timeout 60 "$EBB" "${words[@]}" >&- 2>"$folder/err"; status=$?
   expect 7 "$command without standard output"
 done
 
-{ sleep 0.2; timeout 10 "$EBB" trim "$folder/in.json" --budget 100000 2>"$folder/err"; echo $? >"$folder/status"; } | exec 0<&-
+{ sleep 0.2; timeout 60 "$EBB" trim "$folder/in.json" --budget 100000 2>"$folder/err"; echo $? >"$folder/status"; } | exec 0<&-
 status=$(cat "$folder/status")
 expect 7 "trim to a pipe that was closed before"
 
@@ -191,7 +191,7 @@ run trim "$folder" --budget 2000; expect 7 "a folder as input"
 run trim "$folder/in.json" --budget 2000 -o "$folder"; expect 7 "a folder as output"
 run trim "$folder/in.json/x" --budget 2000; expect 7 "a file as folder"
 run trim "$folder/absent" --budget 2000; expect 7 "an absent file"
-timeout 10 "$EBB" trim --budget 2000 <&- >"$folder/stdout" 2>"$folder/err"; status=$?
+timeout 60 "$EBB" trim --budget 2000 <&- >"$folder/stdout" 2>"$folder/err"; status=$?
 expect 7 "closed standard input"
 ln -s loop "$folder/loop"
 run trim "$folder/loop" --budget 2000; expect 7 "a link to itself"
@@ -199,7 +199,7 @@ ln -s nowhere "$folder/dangling"
 run trim "$folder/in.json" --budget 2000 -o "$folder/dangling"; expect 7 "a link to nothing as output"
 
 # Root may do everything: these run as nobody then, with a copy of the command that nobody can reach.
-run_plainly() { timeout 10 "${plainly[@]}" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
+run_plainly() { timeout 60 "${plainly[@]}" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
 
 plainly=("$EBB")
 if [ "$(id -u)" -eq 0 ]; then

@@ -167,7 +167,7 @@ wait_for() {
 {
   wait_for '> ';               printf 'chat[1].ro\t\n'
   wait_for '"system"';         printf 'chat:mark\t'
-  wait_for 'marked';           printf '\003'; sleep 0.3; printf '"cl" .. "eared"\n'
+  wait_for 'marked';           printf '\003'; sleep 1; printf '"cl" .. "eared"\n'
   wait_for '"cleared"';        printf 'print("run" .. "ning") while true do pcall(error) end\n'
   wait_for 'running';          printf '\003'
   wait_for 'stack traceback';  printf '"go" .. "ing on"\n'
