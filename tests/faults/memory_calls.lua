@@ -5,6 +5,7 @@
 
 local ebb = require "ebb"
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local memory = require "ebb.policies.memory"
 require "ebb.windows"      -- loaded on first use, as these are
 require "ebb.windows.act"
@@ -396,6 +397,11 @@ call("input", function(world)
   return world.chat:input("What next?", { attachments = { "plan.png" }, now = 1700000000000 })
 end)
 
+call("clock, number, hint of sandboxes", function()
+  core.sandbox.set_hint(hints.limits or "")
+  assert(core.now() > 0)
+  return core.tonumber "1.5"
+end)
 call("base64, data_uri, sha256", function()
   local bytes, long = ("some bytes "):rep(100), "data:text/plain;charset=utf-8,two%20words"
   local text = core.base64.encode(bytes)
