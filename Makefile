@@ -114,7 +114,8 @@ test-build: deps-test
 	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	@$(SUBMAKE) MODE=small test-programs
 	@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
-	@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads
+	@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
+	  build/threads/tests/test_api_host
 	@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's

@@ -49,7 +49,7 @@ full() {
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
   # Trees once more, with nodes as large as they are installed.
   for name in test_sequence test_model; do echo "c build/sanitize/tests/$name"; done
-  for name in test_api_threads test_sandbox_threads; do echo "c build/threads/tests/$name"; done
+  for name in test_api_threads test_sandbox_threads test_api_host; do echo "c build/threads/tests/$name"; done
 }
 
 if [ "${1:-}" = --quick ]; then

@@ -7,9 +7,12 @@
 */
 #include "api/api.h"
 
+#define ACCOUNT_SLACK 8      /* the part of the limit that such an edit may take beyond it */
+
 struct Account {
   Memory memory;
   size_t used, limit;
+  bool lets_go;              /* an edit that may give memory back may take a little more first */
   uint32_t holders;
 };
 
@@ -21,8 +24,9 @@ static void end_if_empty(Account *account) {
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Account *account = user;
   if (block == NULL) old_size = 0;
-  bool over = new_size > old_size && account->limit > 0 && new_size - old_size > account->limit - account->used;
-  if (over) return NULL;
+  size_t limit = account->lets_go ? account->limit + account->limit / ACCOUNT_SLACK : account->limit;
+  bool grows = new_size > old_size && limit > 0;
+  if (grows && (account->used > limit || new_size - old_size > limit - account->used)) return NULL;
   void *answer = account->memory.allocate(account->memory.user, block, old_size, new_size);
   if (answer == NULL && new_size > 0) return NULL;
   account->used = account->used - old_size + new_size;
@@ -45,6 +49,8 @@ void account_release(Account *account) {
   account->holders--;
   end_if_empty(account);
 }
+
+void account_let_go(Account *account, bool lets_go) { account->lets_go = lets_go; }
 
 size_t account_used(const Account *account) { return account->used; }
 

@@ -124,6 +124,9 @@ Account *account_share(Account *account);
 void     account_release(Account *account);
 Memory   account_memory(Account *account);
 size_t   account_used(const Account *account);         /* bytes */
+/* Around an edit that may let go of messages: for that time an eighth more than the
+   limit is allowed, so that a full chat can be trimmed and compacted. */
+void     account_let_go(Account *account, bool lets_go);
 
 /* ---- library.c ---- */
 

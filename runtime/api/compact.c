@@ -28,11 +28,13 @@ ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {
 
 static ebb_status compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
   uint32_t pruned, gone = 0;
+  account_let_go(chat->account, true);
   Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
   if (status == STATUS_MEMORY) {               /* garbage of scripts may hold what was let go of before */
     api_collect_all(chat->runtime);
     status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
   }
+  account_let_go(chat->account, false);
   if (status == STATUS_OK && removed != NULL) *removed = gone;
   return api_fail_status(chat->runtime, status, "compact");
 }

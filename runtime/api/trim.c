@@ -37,11 +37,13 @@ static ebb_status trim(ebb_chat *chat, const char *policy, Text options, const S
   Branch branch = branch_of(chat);
   Asking asking = {.function = "trim", .branch = &branch, .texts = {text_or_nil(policy), options}};
   chat_tick(chat);
+  account_let_go(chat->account, true);
   ebb_status status = api_run(runtime, l_prepare, &asking);
   if (status == EBB_OK) status = api_call_held(runtime, UINT64_MAX, report);
   if (status == EBB_OK && answer != NULL) status = api_answer(runtime, 0, answer);
   if (status == EBB_OK) status = branch_commit(&branch);
   branch_end(&branch);
+  account_let_go(chat->account, false);
   return status;
 }
 

@@ -14,11 +14,10 @@
 #include "core/conversation_data.h"
 
 typedef struct Compaction {
-  Conversation *conversation;
   Memory memory;
-  History *history;          /* the pruned copy */
-  Marks *marks;
-  Store *store;              /* NULL: every message is shown */
+  const Store *from;
+  Store *store;              /* the new one; NULL: every message is shown */
+  History *history;          /* whose lists say what is kept */
   size_t words;
   uint64_t *shown;           /* a bit per seq: some list has it */
   uint64_t *origins;         /* a bit per seq: origin of a message that some list has */
@@ -26,8 +25,6 @@ typedef struct Compaction {
 } Compaction;
 
 static void compaction_free(Compaction *compaction) {
-  history_free(compaction->history);
-  marks_release(compaction->marks);
   memory_free(&compaction->memory, compaction->shown, compaction->words * sizeof *compaction->shown);
   memory_free(&compaction->memory, compaction->origins, compaction->words * sizeof *compaction->origins);
 }
@@ -49,7 +46,7 @@ static bool is_shown(const Compaction *compaction, MessageId id) {
 }
 
 static void note_origins(Compaction *compaction) {
-  const Store *store = compaction->conversation->store;
+  const Store *store = compaction->from;
   for (MessageId id = 1; id <= store_count(store); id++) {
     if (!store_has(store, id)) continue;
     if (!is_shown(compaction, id)) {
@@ -92,43 +89,47 @@ static Status move_lists(Compaction *compaction) {
   return status;
 }
 
-static Status rebuild(Compaction *compaction) {
-  Status status = store_compact(compaction->conversation->store, compaction->shown, &compaction->store);
+static Status rebuild(Compaction *compaction, Marks **marks) {
+  Status status = store_compact(compaction->from, compaction->shown, &compaction->store);
   if (status == STATUS_OK) status = move_lists(compaction);
-  if (status != STATUS_OK) return status;
-  compaction->marks = marks_share(compaction->conversation->marks);
-  return marks_retain(&compaction->marks, compaction->origins);
+  return status == STATUS_OK ? marks_retain(marks, compaction->origins) : status;
 }
 
-/* Cannot fail. */
-static void install(Compaction *compaction) {
-  Conversation *conversation = compaction->conversation;
-  conversation_take_history(conversation, compaction->history);
-  compaction->history = NULL;
-  if (compaction->store == NULL) return;
-  conversation_take_marks(conversation, compaction->marks);
-  compaction->marks = NULL;
-  conversation->scale = scale_in(compaction->store, conversation->scale);
+Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed) {
+  Compaction compaction = {.memory = *store_memory(store), .from = store, .history = history,
+                           .words = (size_t)store_count(store) / 64 + 1};
+  Status status = find_shown(&compaction);
+  if (status == STATUS_OK && compaction.removed > 0) status = rebuild(&compaction, marks);
+  if (status != STATUS_OK) store_release(compaction.store);
+  *compacted = status == STATUS_OK ? compaction.store : NULL;
+  *removed = compaction.removed;
+  compaction_free(&compaction);
+  return status;
+}
+
+void conversation_take_store(Conversation *conversation, Store *store) {
+  conversation->scale = scale_in(store, conversation->scale);
   store_close(conversation->store);
-  conversation->store = compaction->store;
+  conversation->store = store;
 }
 
 Status conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed) {
-  Compaction compaction = {.conversation = conversation, .memory = conversation->memory,
-                           .words = (size_t)store_count(conversation->store) / 64 + 1};
-  Status status = history_fork(conversation->history, &compaction.history);
-  if (status == STATUS_OK) status = history_prune(compaction.history, keep, pruned);
-  if (status == STATUS_OK) status = find_shown(&compaction);
-  if (status == STATUS_OK && compaction.removed > 0) status = rebuild(&compaction);
+  History *history;
+  Store *store = NULL;
+  Marks *marks = marks_share(conversation->marks);
+  Status status = history_fork(conversation->history, &history);
   if (status == STATUS_OK) {
-    *removed = compaction.removed;
-    conversation->compacted |= *pruned > 0 || *removed > 0;
-    install(&compaction);
-  } else if (compaction.store != NULL) {
-    history_free(compaction.history);
-    compaction.history = NULL;
-    store_release(compaction.store);
+    status = history_prune(history, keep, pruned);
+    if (status == STATUS_OK) status = compact_lists(conversation->store, history, &marks, &store, removed);
+    if (status != STATUS_OK) history_free(history);
   }
-  compaction_free(&compaction);
-  return status;
+  if (status != STATUS_OK) {
+    marks_release(marks);
+    return status;
+  }
+  conversation->compacted |= *pruned > 0 || *removed > 0;
+  conversation_take_history(conversation, history);
+  conversation_take_marks(conversation, marks);
+  if (store != NULL) conversation_take_store(conversation, store);
+  return STATUS_OK;
 }

@@ -45,4 +45,12 @@ struct Conversation {
   Units *units;              /* of the list at `units_version`; NULL: not made */
 };
 
+/* Makes the lists of a history, all of them of `store`, those of a new store that has
+   only the messages that they show, with the marks of these; *compacted NULL, and
+   nothing has changed: they show all. On failure the lists may be of either store;
+   *marks is as it was. STATUS_MEMORY. */
+Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed);
+/* Takes over a store with the same scales in the place of its own. Cannot fail. */
+void   conversation_take_store(Conversation *conversation, Store *store);
+
 #endif

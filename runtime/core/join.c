@@ -49,6 +49,10 @@ static bool branch_changed_lists(const Conversation *conversation, const Convers
 JoinConflict conversation_join_conflict(const Conversation *conversation, const Conversation *branch) {
   const BranchBase *base = branch->base;
   if (put_windows(branch, base) && put_windows(conversation, base)) return JOIN_WINDOWS;
+  HistoryCounts ours = history_counts(conversation->history), theirs = history_counts(branch->history);
+  /* One may have let go of the state that the other named. */
+  if (theirs.prunings != base->history.prunings && ours.namings != base->history.namings) return JOIN_LISTS;
+  if (ours.prunings != base->history.prunings && theirs.namings != base->history.namings) return JOIN_LISTS;
   if (!branch_changed_lists(conversation, branch)) return JOIN_NONE;
   bool only_grew = !moved_on(conversation->history, base) && base_count(conversation->history, base) >= base->length;
   return only_grew && store_count(conversation->store) >= base->stored ? JOIN_NONE : JOIN_LISTS;
@@ -65,6 +69,7 @@ typedef struct Join {
   History *history;
   Marks *marks;
   Windows *windows;
+  Store *store;
 } Join;
 
 static void join_free(Join *join) {
@@ -163,6 +168,20 @@ static Status join_beside(Join *join) {
 
 /* ---- the conversation becomes the branch ---- */
 
+/* A compacted branch has copies of all bytes; what was redacted in the conversation or in
+   its forks since is not to come back with them. */
+static void follow_redactions(const Join *join) {
+  const Store *ours = join->conversation->store;
+  for (MessageId id = 1; join->branch->compacted && id <= join->base->stored; id++) {
+    size_t size;
+    if (!store_has(ours, id) || !store_has(join->branch->store, id)) continue;
+    Text raw = message_raw(store_message(ours, id));
+    char *bytes = store_bytes(join->branch->store, id, &size);
+    assert(size == raw.size);
+    if (bytes != raw.bytes) memcpy(bytes, raw.bytes, size);
+  }
+}
+
 static void take_store(Join *join) {
   Conversation *conversation = join->conversation, *branch = join->branch;
   Store *left = conversation->store;
@@ -185,6 +204,7 @@ static Status become(Join *join) {
   if (status == STATUS_OK) status = prepare_redactions(join);
   if (status != STATUS_OK) return status;
   redact(join);
+  follow_redactions(join);
   take_store(join);
   install(join);
   return STATUS_OK;
@@ -272,6 +292,7 @@ static bool is_changed(const Join *join, uint32_t batch) {
 static Status join_all(Join *join) {
   Status status = history_fork(join->branch->history, &join->history);
   if (status == STATUS_OK) status = put_base(join);
+  if (status != STATUS_OK) return status;
   uint32_t first = history_counts(join->history).rollbacks != join->base->history.rollbacks ? 0 : join->base->batches;
   for (uint32_t i = first; status == STATUS_OK && i < history_count(join->history); i++) {
     if (i >= join->base->batches || is_changed(join, i)) status = put_renumbered(join, i);
@@ -304,6 +325,14 @@ static Status join_as_one(Join *join) {
   return status;
 }
 
+/* Messages that the branch let go of, with what only they were for, go here too. */
+static Status compact(Join *join) {
+  uint32_t removed;
+  if (!join->branch->compacted) return STATUS_OK;
+  if (join->marks == NULL) join->marks = marks_share(join->conversation->marks);
+  return compact_lists(join->conversation->store, join->history, &join->marks, &join->store, &removed);
+}
+
 static Status join_lists(Join *join) {
   Scale *scale;
   bool both_grew = base_count(join->branch->history, join->base) > join->base->length;
@@ -317,7 +346,7 @@ static Status join_lists(Join *join) {
   if (status == STATUS_OK) status = merge_marks(join);
   if (status == STATUS_OK) status = merge_windows(join);
   if (status == STATUS_OK) status = merge_names(join);
-  if (status == STATUS_OK) status = prepare_redactions(join);
+  if (status == STATUS_OK) status = compact(join);
   if (status != STATUS_OK) return status;
   join->conversation->counter = join->branch->counter;
   join->conversation->scale = scale;
@@ -327,9 +356,11 @@ static Status join_lists(Join *join) {
 
 static Status join_behind(Join *join) {
   Store *store = join->conversation->store;
+  Status status = prepare_redactions(join);
+  if (status != STATUS_OK) return status;
   StoreMark mark = store_mark(store);
   join->shift = store_count(store) - join->base->stored;
-  Status status = join_lists(join);
+  status = join_lists(join);
   if (status != STATUS_OK) {
     history_free(join->history);      /* its lists name what is rewound */
     join->history = NULL;
@@ -338,8 +369,9 @@ static Status join_behind(Join *join) {
   }
   redact(join);
   install(join);
-  uint32_t pruned, removed;
-  if (join->branch->compacted) (void)conversation_compact(join->conversation, UINT32_MAX, &pruned, &removed);
+  if (join->store == NULL) return STATUS_OK;
+  conversation_take_store(join->conversation, join->store);
+  redact(join);              /* its copies, too */
   return STATUS_OK;
 }
 

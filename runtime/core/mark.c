@@ -198,6 +198,7 @@ Status marks_retain(Marks **marks, const uint64_t *keep) {
   Marks *kept;
   Status status = copy_marks(*marks, keep, &kept);
   if (status != STATUS_OK) return status;
+  kept->edits++;
   marks_release(*marks);
   *marks = kept;
   return STATUS_OK;

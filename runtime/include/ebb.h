@@ -184,7 +184,9 @@ typedef struct ebb_config {
   size_t memory_limit;       /* bytes that the runtime may hold in all; 0: no limit */
   size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB. No string or part of a table in it is larger
                                 than 4 MiB, whatever is set here: EBB_MEMORY for scripts that need one */
-  size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit */
+  size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit. ebb_chat_apply,
+                                ebb_chat_trim and ebb_chat_compact, which may let go of messages, may take
+                                an eighth more */
   uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
   uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000, with which a table that is no
                                 list may have 65,536 keys: four times as long allows twice as many */

@@ -1,0 +1,577 @@
+/*
+** Random lives of a host against a plain model (host_model.h): chats, forks, tasks that
+** wait, end, fail and are cancelled, windows, marks, checkpoints, forgetting,
+** compaction, saves and loads, while memory fails now and then. After each call one
+** chat is compared with what it should be; every save loads, to an equal digest.
+** SEED=n repeats a run, CALLS=n sets its length, THREADS=n how many live at once.
+*/
+#include "api_kit.h"
+
+#include <pthread.h>
+
+#include "host_model.h"
+
+#ifdef __SANITIZE_THREAD__
+enum { THREADS_USUAL = 8 };
+#else
+enum { THREADS_USUAL = 1 };
+#endif
+
+enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40 };
+
+typedef struct LifeChat {
+  ebb_chat *chat;            /* NULL: no such chat */
+  PlainChat plain;
+} LifeChat;
+
+typedef struct LifeTask {
+  ebb_task *task;            /* NULL: no such task */
+  LifeChat *chat;
+  PlainBranch branch;
+  bool waits, fails, cancelled;
+  bool starved;              /* memory failed while it lived: it may end so, also in a later slice */
+} LifeTask;
+
+typedef struct Life {
+  Host host;
+  ebb_runtime *runtime;
+  uint64_t chance;
+  uint64_t calls, kinds[20];
+  uint32_t labels, removed;
+  Cell *cells;
+  bool failing;              /* memory fails in this call */
+  LifeChat chats[CHATS];
+  LifeTask tasks[TASKS];
+} Life;
+
+/* cmocka's assertions belong to one thread. */
+#define ensure(life, condition)                                                             \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      fprintf(stderr, "%s:%d: %s: call %llu: %s\n", __FILE__, __LINE__, #condition,          \
+              (unsigned long long)(life)->calls, ebb_last_error((life)->runtime)->message); \
+      abort();                                                                              \
+    }                                                                                       \
+  } while (0)
+
+static uint32_t below(Life *life, uint32_t n) { return (uint32_t)(test_random(&life->chance) % n); }
+static bool one_in(Life *life, uint32_t n) { return below(life, n) == 0; }
+
+static Cell *new_cell(Life *life, uint32_t label, bool forgotten) {
+  Cell *cell = copy_of(&(Cell){.next = life->cells, .label = label, .forgotten = forgotten}, sizeof *cell);
+  life->cells = cell;
+  return cell;
+}
+
+static Cell *own_cell(void *user, const Cell *cell) { return new_cell(user, cell->label, cell->forgotten); }
+
+/* ---- comparing ---- */
+
+static void same_message(Life *life, ebb_chat *chat, const PlainChat *plain, uint32_t index) {
+  ebb_message message = {.size = sizeof message};
+  char text[32];
+  uint32_t seq = plain_current(plain)->seqs[index];
+  const Cell *cell = plain->cells[seq];
+  ensure(life, ebb_chat_message(chat, index, &message) == EBB_OK);
+  ensure(life, message.seq == seq);
+  snprintf(text, sizeof text, "m%07u", (unsigned)cell->label);
+  if (cell->forgotten) ensure(life, message.text.bytes[0] == '-');
+  else ensure(life, strcmp(message.text.bytes, text) == 0);
+}
+
+static void same_list(Life *life, ebb_chat *chat, const PlainChat *plain) {
+  uint32_t count = plain_current(plain)->count;
+  ensure(life, ebb_chat_count(chat) == count);
+  for (uint32_t i = 0; i < count; i++) {
+    if (count < 12 || one_in(life, 3) || i + 2 > count) same_message(life, chat, plain, i);
+  }
+}
+
+static void same_past(Life *life, const LifeChat *chat) {
+  ebb_chat *fork;
+  uint32_t batch = below(life, chat->plain.count);
+  PlainChat then = chat->plain;
+  then.current = batch;
+  ensure(life, ebb_chat_fork(chat->chat, &fork) == EBB_OK);
+  ebb_status status = ebb_chat_rollback(fork, batch);
+  ensure(life, status == (then.batches[batch].pruned ? EBB_OUT_OF_RANGE : EBB_OK));
+  if (status == EBB_OK) same_list(life, fork, &then);
+  ebb_chat_free(fork);
+}
+
+static void add(char *text, size_t *size, const char *more, long long number) {
+  *size += (size_t)snprintf(text + *size, 8192 - *size, more, number);
+}
+
+/* What a save says of marks, checkpoints and windows. */
+static void same_save(Life *life, const PlainChat *plain, const char *saved) {
+  static const char *const marks[] = {"kept", "old"}, *const names[] = {"one", "three", "two"};
+  char text[8192];
+  size_t size = 0;
+  add(text, &size, "\"marks\":{", 0);
+  for (int mark = 0, some = 0; mark < MARK_NAMES; mark++) {
+    bool any = false;
+    for (uint32_t seq = 1; seq <= plain->stored; seq++) {
+      if (!(plain->marks[seq] >> mark & 1)) continue;
+      if (!any) size += (size_t)snprintf(text + size, sizeof text - size, "%s\"%s\":[", some++ ? "," : "", marks[mark]);
+      add(text, &size, any ? ",%lld" : "%lld", seq);
+      any = true;
+    }
+    if (any) add(text, &size, "]", 0);
+  }
+  add(text, &size, "}", 0);
+  ensure(life, strstr(saved, text) != NULL);
+  for (int i = 0; i < NAMES; i++) {
+    if (!plain->names[i].set) continue;
+    snprintf(text, sizeof text, "[\"%s\",%u,%u]", names[i], (unsigned)plain->names[i].batch,
+             (unsigned)plain->names[i].length);
+    ensure(life, strstr(saved, text) != NULL);
+  }
+  for (int i = 0; i < WINDOWS; i++) {
+    if (plain->windows[i] == 0) continue;
+    snprintf(text, sizeof text, "\"content\":\"c%u\"", (unsigned)plain->windows[i]);
+    ensure(life, strstr(saved, text) != NULL);
+  }
+}
+
+/* A copy of the chat by way of its save. */
+static ebb_chat *reload(Life *life, ebb_chat *chat, const PlainChat *plain) {
+  ebb_text saved;
+  ebb_chat *loaded;
+  char before[65], after[65];
+  ensure(life, ebb_chat_save(chat, &saved) == EBB_OK);
+  same_save(life, plain, saved.bytes);
+  char *copy = copy_of(saved.bytes, saved.size);
+  ensure(life, ebb_chat_load(life->runtime, copy, saved.size, &loaded) == EBB_OK);
+  free(copy);
+  ensure(life, ebb_chat_digest(chat, before) == EBB_OK && ebb_chat_digest(loaded, after) == EBB_OK);
+  ensure(life, strcmp(before, after) == 0);
+  return loaded;
+}
+
+static void same_chat(Life *life, const LifeChat *chat) {
+  ensure(life, ebb_chat_batch_count(chat->chat) == chat->plain.count);
+  ensure(life, ebb_chat_batch(chat->chat) == chat->plain.current);
+  same_list(life, chat->chat, &chat->plain);
+  if (one_in(life, 4)) same_past(life, chat);
+  if (one_in(life, 6)) {
+    ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
+    same_list(life, loaded, &chat->plain);
+    ebb_chat_free(loaded);
+  }
+}
+
+/* ---- edits: done by the host, or written into a script ---- */
+
+typedef enum Edit {
+  EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK, EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_UNMARK,
+  EDIT_FORGET, EDIT_WINDOW, EDIT_CLOSE, EDIT_COMPACT, EDITS
+} Edit;
+
+typedef struct Drawn {
+  Edit edit;
+  uint32_t a, b, label;
+} Drawn;
+
+static const char *const NAME_TEXTS[] = {"one", "three", "two"};
+static const char *const MARK_TEXTS[] = {"kept", "old"};
+static const char *const WINDOW_TEXTS[] = {"todo", "log"};
+
+static Drawn draw_edit(Life *life, const PlainChat *plain) {
+  static const Edit often[] = {EDIT_APPEND, EDIT_APPEND, EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK,
+                               EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_MARK, EDIT_UNMARK, EDIT_FORGET, EDIT_WINDOW,
+                               EDIT_CLOSE, EDIT_COMPACT};
+  uint32_t count = plain_current(plain)->count;
+  Drawn drawn = {.edit = often[below(life, sizeof often / sizeof *often)], .label = ++life->labels};
+  if (count > LIST_MAX) drawn.edit = EDIT_KEEP_LAST;
+  bool needs_message = drawn.edit == EDIT_MARK || drawn.edit == EDIT_UNMARK || drawn.edit == EDIT_FORGET;
+  if (count == 0 && needs_message) drawn.edit = EDIT_APPEND;
+  switch (drawn.edit) {
+  case EDIT_INSERT: drawn.a = below(life, count + 1); break;
+  case EDIT_KEEP_LAST: drawn.a = below(life, count > LIST_MAX ? LIST_MAX : count + 1); break;
+  case EDIT_ROLLBACK: drawn.a = below(life, plain->count); break;
+  case EDIT_ROLLBACK_TO: case EDIT_NAME: drawn.a = below(life, NAMES); break;
+  case EDIT_MARK: case EDIT_UNMARK: drawn.b = below(life, MARK_NAMES); drawn.a = below(life, count); break;
+  case EDIT_FORGET: drawn.a = below(life, count); break;
+  case EDIT_WINDOW: case EDIT_CLOSE: drawn.a = below(life, WINDOWS); break;
+  case EDIT_COMPACT: drawn.a = 1 + below(life, 4); break;
+  default: break;
+  }
+  if (drawn.edit == EDIT_ROLLBACK && plain->batches[drawn.a].pruned) drawn.a = plain->current;
+  bool no_window = drawn.edit == EDIT_CLOSE && (plain->windows[drawn.a] == 0 || plain->closed[drawn.a]);
+  bool no_name = drawn.edit == EDIT_ROLLBACK_TO && !plain->names[drawn.a].set;
+  if (no_window || no_name) drawn.edit = EDIT_APPEND;
+  return drawn;
+}
+
+/* `branch` NULL: the host's own edit. */
+static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn drawn) {
+  uint32_t seq = plain_current(plain)->count > drawn.a ? plain_current(plain)->seqs[drawn.a] : 0;
+  switch (drawn.edit) {
+  case EDIT_APPEND: plain_append(plain, new_cell(life, drawn.label, false)); break;
+  case EDIT_INSERT: plain_insert(plain, drawn.a, new_cell(life, drawn.label, false)); break;
+  case EDIT_KEEP_LAST: plain_keep_last(plain, drawn.a); break;
+  case EDIT_ROLLBACK: plain->current = drawn.a; break;
+  case EDIT_ROLLBACK_TO: plain_rollback(plain, plain->names[drawn.a].batch, plain->names[drawn.a].length); break;
+  case EDIT_NAME: plain_name(plain, drawn.a); break;
+  case EDIT_MARK: plain->marks[seq] |= (uint8_t)(1u << drawn.b); break;
+  case EDIT_UNMARK: plain->marks[seq] &= (uint8_t)~(1u << drawn.b); break;
+  case EDIT_FORGET:
+    if (branch == NULL) plain->cells[seq]->forgotten = true;
+    else plain->cells[seq] = new_cell(life, plain->cells[seq]->label, true);
+    if (branch != NULL) branch->forgotten[branch->forgotten_count++] = seq;
+    break;
+  case EDIT_WINDOW:
+    plain->windows[drawn.a] = drawn.label;
+    plain->closed[drawn.a] = false;
+    plain->window_edits++;
+    break;
+  case EDIT_CLOSE:
+    plain->closed[drawn.a] = true;
+    plain->window_edits++;
+    break;
+  default: break;
+  }
+}
+
+static ebb_status host_do(Life *life, LifeChat *chat, Drawn drawn) {
+  char json[160], message[64];
+  int size = snprintf(message, sizeof message, "{\"role\":\"user\",\"content\":\"m%07u\"}", (unsigned)drawn.label);
+  const PlainChat *plain = &chat->plain;
+  bool open = plain->windows[drawn.a % WINDOWS] != 0 && !plain->closed[drawn.a % WINDOWS];
+  switch (drawn.edit) {
+  case EDIT_APPEND: return ebb_chat_append(chat->chat, message, (size_t)size);
+  case EDIT_INSERT:
+    snprintf(json, sizeof json, "{\"operation\":\"insert\",\"position\":%u,\"messages\":[%.*s]}", (unsigned)drawn.a,
+             size, message);
+    return apply(chat->chat, json);
+  case EDIT_KEEP_LAST:
+    snprintf(json, sizeof json, "{\"operation\":\"truncate\",\"keepLast\":%u}", (unsigned)drawn.a);
+    return apply(chat->chat, json);
+  case EDIT_ROLLBACK: return ebb_chat_rollback(chat->chat, drawn.a);
+  case EDIT_ROLLBACK_TO: return ebb_chat_rollback_to(chat->chat, NAME_TEXTS[drawn.a]);
+  case EDIT_NAME: return ebb_chat_checkpoint(chat->chat, NAME_TEXTS[drawn.a]);
+  case EDIT_MARK: return ebb_chat_mark(chat->chat, drawn.a, MARK_TEXTS[drawn.b]);
+  case EDIT_UNMARK: return ebb_chat_unmark(chat->chat, drawn.a, MARK_TEXTS[drawn.b]);
+  case EDIT_FORGET: return ebb_chat_forget(chat->chat, drawn.a);
+  case EDIT_WINDOW:
+    size = snprintf(json, sizeof json, open ? "{\"content\":\"c%u\"}" : "{\"content\":\"c%u\",\"item\":false}",
+                    (unsigned)drawn.label);
+    return (open ? ebb_window_update : ebb_window_open)(chat->chat, WINDOW_TEXTS[drawn.a], json, (size_t)size);
+  case EDIT_CLOSE: return ebb_window_close(chat->chat, WINDOW_TEXTS[drawn.a], NULL);
+  case EDIT_COMPACT: return ebb_chat_compact(chat->chat, drawn.a, &life->removed);
+  default: break;
+  }
+  ensure(life, false);
+  return EBB_ARGUMENT;
+}
+
+/* The same edit as a line of a script. */
+static void script_do(const PlainChat *plain, Drawn drawn, char *out, size_t room) {
+  bool open = plain->windows[drawn.a % WINDOWS] != 0 && !plain->closed[drawn.a % WINDOWS];
+  unsigned at = drawn.a + 1, label = drawn.label;
+  switch (drawn.edit) {
+  case EDIT_APPEND: snprintf(out, room, "chat:append { role = 'user', content = 'm%07u' }\n", label); break;
+  case EDIT_INSERT: snprintf(out, room, "chat:insert(%u, { role = 'user', content = 'm%07u' })\n", at, label); break;
+  case EDIT_KEEP_LAST: snprintf(out, room, "chat:truncate { keep_last = %u }\n", (unsigned)drawn.a); break;
+  case EDIT_ROLLBACK: snprintf(out, room, "chat:rollback(%u)\n", (unsigned)drawn.a); break;
+  case EDIT_ROLLBACK_TO: snprintf(out, room, "chat:rollback '%s'\n", NAME_TEXTS[drawn.a]); break;
+  case EDIT_NAME: snprintf(out, room, "chat:checkpoint '%s'\n", NAME_TEXTS[drawn.a]); break;
+  case EDIT_MARK: snprintf(out, room, "chat:mark(%u, '%s')\n", at, MARK_TEXTS[drawn.b]); break;
+  case EDIT_UNMARK: snprintf(out, room, "chat:unmark(%u, '%s')\n", at, MARK_TEXTS[drawn.b]); break;
+  case EDIT_FORGET: snprintf(out, room, "chat:forget(%u)\n", at); break;
+  case EDIT_WINDOW:
+    if (open) snprintf(out, room, "chat:window('%s'):update { content = 'c%u' }\n", WINDOW_TEXTS[drawn.a], label);
+    else snprintf(out, room, "chat:open_window { id = '%s', content = 'c%u', item = false }\n",
+                  WINDOW_TEXTS[drawn.a], label);
+    break;
+  case EDIT_CLOSE: snprintf(out, room, "chat:window('%s'):close()\n", WINDOW_TEXTS[drawn.a]); break;
+  case EDIT_COMPACT: snprintf(out, room, "chat:prune { keep = %u }\n", (unsigned)drawn.a); break;
+  default: out[0] = '\0'; break;
+  }
+}
+
+/* ---- calls ---- */
+
+static LifeChat *some_chat(Life *life) {
+  for (;;) {
+    LifeChat *chat = &life->chats[below(life, CHATS)];
+    if (chat->chat != NULL) return chat;
+  }
+}
+
+static LifeChat *free_chat(Life *life) {
+  for (int i = 0; i < CHATS; i++) {
+    if (life->chats[i].chat == NULL) return &life->chats[i];
+  }
+  return NULL;
+}
+
+static void fail_memory_soon(Life *life) {
+  life->failing = one_in(life, 25);
+  life->host.failed = life->host.calls = 0;
+  life->host.fail_at = life->failing ? 1 + below(life, one_in(life, 2) ? 12 : 300) : 0;
+  life->host.once = one_in(life, 2);
+}
+
+static void memory_is_back(Life *life) {
+  life->host.fail_at = 0;
+  for (int i = 0; i < TASKS; i++) life->tasks[i].starved |= life->host.failed > 0;
+}
+
+/* Did the call succeed? If not, it was for want of memory. */
+static bool went(Life *life, ebb_status status) {
+  bool failed = life->host.failed > 0;
+  memory_is_back(life);
+  ensure(life, status == EBB_OK || (status == EBB_MEMORY && failed));
+  return status == EBB_OK;
+}
+
+static void do_edit(Life *life) {
+  LifeChat *chat = some_chat(life);
+  Drawn drawn = draw_edit(life, &chat->plain);
+  if (chat->plain.count > BATCHES_MAX) drawn = (Drawn){.edit = EDIT_COMPACT, .a = 1};
+  fail_memory_soon(life);
+  if (!went(life, host_do(life, chat, drawn))) return;
+  if (drawn.edit == EDIT_COMPACT) ensure(life, plain_compact(&chat->plain, drawn.a, own_cell, life) == life->removed);
+  else plain_do(life, &chat->plain, NULL, drawn);
+}
+
+static void end_task(LifeTask *task) {
+  plain_free(&task->branch.copy);
+  plain_free(&task->branch.base);
+  *task = (LifeTask){0};
+}
+
+static void do_fork(Life *life) {
+  LifeChat *chat = some_chat(life), *fork = free_chat(life);
+  if (fork == NULL) return;
+  fail_memory_soon(life);
+  if (went(life, ebb_chat_fork(chat->chat, &fork->chat))) fork->plain = plain_copy(&chat->plain);
+}
+
+/* The chat goes on as what its save says. */
+static void do_reload(Life *life) {
+  LifeChat *chat = some_chat(life);
+  for (int i = 0; i < TASKS; i++) {
+    if (life->tasks[i].chat == chat) return;
+  }
+  ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
+  ebb_chat_free(chat->chat);
+  chat->chat = loaded;
+  for (uint32_t seq = 1; seq <= chat->plain.stored; seq++) {
+    if (chat->plain.cells[seq] != NULL) chat->plain.cells[seq] = own_cell(life, chat->plain.cells[seq]);
+  }
+}
+
+static void do_free(Life *life) {
+  LifeChat *chat = some_chat(life);
+  if (free_chat(life) != NULL) return;
+  ebb_chat_free(chat->chat);
+  for (int i = 0; i < TASKS; i++) {
+    if (life->tasks[i].chat == chat) end_task(&life->tasks[i]);
+  }
+  plain_free(&chat->plain);
+  *chat = (LifeChat){0};
+}
+
+/* ---- tasks ---- */
+
+/* A script of some edits with a request among them; the branch is as it will be at the end. */
+static void write_script(Life *life, LifeTask *task, char *source, size_t room) {
+  uint32_t edits = below(life, 6), before = below(life, edits + 1);
+  PlainBranch *branch = &task->branch;
+  size_t size = (size_t)snprintf(source, room, "local chat = ...\n");
+  for (uint32_t i = 0; i <= edits; i++) {
+    if (i == before) size += (size_t)snprintf(source + size, room - size, "request {}\n");
+    if (i == edits) break;
+    Drawn drawn = draw_edit(life, &branch->copy);
+    if (drawn.edit == EDIT_COMPACT && !one_in(life, 3)) drawn.edit = EDIT_APPEND;
+    script_do(&branch->copy, drawn, source + size, room - size);
+    size += strlen(source + size);
+    if (drawn.edit != EDIT_COMPACT) {
+      plain_do(life, &branch->copy, branch, drawn);
+      continue;
+    }
+    uint64_t prunings = branch->copy.prunings;
+    bool removed = plain_compact(&branch->copy, drawn.a, own_cell, life) > 0;
+    branch->pruned |= removed || branch->copy.prunings != prunings;
+  }
+  task->fails = one_in(life, 5);
+  if (task->fails) snprintf(source + size, room - size, "error 'no'\n");
+}
+
+static void do_start(Life *life) {
+  LifeTask *task = &life->tasks[below(life, TASKS)];
+  char source[2048];
+  if (task->task != NULL) return;
+  task->chat = some_chat(life);
+  task->branch = (PlainBranch){.copy = plain_copy(&task->chat->plain), .base = plain_copy(&task->chat->plain)};
+  write_script(life, task, source, sizeof source);
+  fail_memory_soon(life);
+  ebb_task *made = NULL;
+  if (!went(life, ebb_task_script(task->chat->chat, "life", source, strlen(source), NULL, 0, &made))) end_task(task);
+  else task->task = made;
+}
+
+static LifeTask *task_of(Life *life, const ebb_event *event) {
+  for (int i = 0; i < TASKS; i++) {
+    if (life->tasks[i].task == event->task) return &life->tasks[i];
+  }
+  ensure(life, false);
+  return NULL;
+}
+
+static void take_done(Life *life, LifeTask *task) {
+  PlainChat *plain = &task->chat->plain;
+  ensure(life, !task->fails && plain_conflict(plain, &task->branch) == END_JOINED);
+  bool shrinks = task->branch.pruned && plain->stored > task->branch.base.stored;
+  plain_join(plain, &task->branch, own_cell, life);
+  if (shrinks) plain_compact(plain, UINT32_MAX, own_cell, life);
+  life->kinds[17]++;
+}
+
+static void take_event(Life *life, const ebb_event *event) {
+  LifeTask *task = task_of(life, event);
+  if (event->kind == EBB_EVENT_REQUEST) {
+    task->waits = true;
+    return;
+  }
+  if (event->kind == EBB_EVENT_DONE) {
+    take_done(life, task);
+  } else if (event->status == EBB_CONFLICT) {
+    ensure(life, !task->fails && plain_conflict(&task->chat->plain, &task->branch) != END_JOINED);
+    life->kinds[18]++;
+  } else {
+    ensure(life, (task->fails && event->status == EBB_SCRIPT) || (event->status == EBB_MEMORY && task->starved) ||
+                 (task->cancelled && event->status == EBB_CANCELLED));
+    life->kinds[19]++;
+  }
+  ebb_task_free(event->task);
+  end_task(task);
+}
+
+static void do_step(Life *life) {
+  ebb_event event = {.size = sizeof event};
+  fail_memory_soon(life);
+  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, one_in(life, 2) ? EBB_NO_LIMIT : 3000);
+  bool failed = life->host.failed > 0;
+  memory_is_back(life);
+  ensure(life, status == EBB_OK || status == EBB_MORE || (failed && status == EBB_MEMORY));
+  while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
+  ensure(life, status == EBB_NONE);
+}
+
+static void do_answer(Life *life) {
+  LifeTask *task = &life->tasks[below(life, TASKS)];
+  if (task->task == NULL || !task->waits) return;
+  fail_memory_soon(life);
+  ebb_status status = ebb_answer(task->task, "true", 4);
+  if (went(life, status)) task->waits = false;
+}
+
+static void do_stop(Life *life) {
+  LifeTask *task = &life->tasks[below(life, TASKS)];
+  if (task->task == NULL) return;
+  if (one_in(life, 2)) {
+    ebb_task_free(task->task);
+    end_task(task);
+    return;
+  }
+  ensure(life, ebb_task_cancel(task->task) == EBB_OK);
+  task->cancelled = true;
+  do_step(life);
+}
+
+/* ---- a life ---- */
+
+static void one_call(Life *life) {
+  static void (*const calls[])(Life *) = {do_edit, do_fork, do_reload, do_free, do_start, do_step, do_answer, do_stop};
+  static const uint8_t often[] = {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6, 6, 7};
+  uint32_t which = often[below(life, sizeof often)];
+  life->calls++;
+  life->kinds[which]++;
+  calls[which](life);
+  same_chat(life, some_chat(life));
+}
+
+static void begin(Life *life) {
+  life->host = (Host){.now = 1700000000000};
+  ebb_config config = host_config(&life->host);
+  ensure(life, ebb_runtime_new(&config, &life->runtime) == EBB_OK);
+  ensure(life, ebb_chat_new(life->runtime, NULL, 0, &life->chats[0].chat) == EBB_OK);
+  life->chats[0].plain = plain_new();
+}
+
+static void end(Life *life) {
+  for (int i = 0; i < CHATS; i++) {
+    if (life->chats[i].chat != NULL) same_chat(life, &life->chats[i]);
+    if (life->chats[i].chat != NULL) plain_free(&life->chats[i].plain);
+  }
+  for (int i = 0; i < TASKS; i++) {
+    if (life->tasks[i].task != NULL) end_task(&life->tasks[i]);
+  }
+  ebb_runtime_free(life->runtime);
+  if (life->host.in_use != 0) {
+    fprintf(stderr, "%zu bytes were never freed\n", life->host.in_use);
+    abort();
+  }
+  for (Cell *cell = life->cells, *next; cell != NULL; cell = next) {
+    next = cell->next;
+    free(cell);
+  }
+}
+
+typedef struct Lives {
+  uint64_t chance, calls, kinds[20];
+  pthread_t thread;
+} Lives;
+
+/* Lives of 2,000 calls each, until there were so many. */
+static void *live(void *user) {
+  Lives *lives = user;
+  for (uint64_t done = 0; done < lives->calls; done += 2000) {
+    Life *life = calloc(1, sizeof *life);
+    life->chance = test_random(&lives->chance);
+    uint64_t calls = lives->calls - done < 2000 ? lives->calls - done : 2000;
+    uint64_t seed = life->chance;
+    begin(life);
+    if (getenv("TELL") != NULL) fprintf(stderr, "life %llu\n", (unsigned long long)seed);
+    while (life->calls < calls) one_call(life);
+    end(life);
+    for (int i = 0; i < 20; i++) lives->kinds[i] += life->kinds[i];
+    free(life);
+  }
+  return NULL;
+}
+
+static uint64_t number_of(const char *variable, uint64_t otherwise) {
+  const char *text = getenv(variable);
+  return text == NULL ? otherwise : strtoull(text, NULL, 10);
+}
+
+static void random_lives_agree_with_a_plain_model(void **state) {
+  static Lives lives[64];
+  uint64_t threads = number_of("THREADS", THREADS_USUAL), chance = test_seed(), kinds[20] = {0};
+  (void)state;
+  assert_in_range(threads, 1, 64);
+  for (uint64_t i = 0; i < threads; i++) {
+    lives[i] = (Lives){.chance = chance + i * 1000003, .calls = number_of("CALLS", 6000) / threads};
+    assert_int_equal(pthread_create(&lives[i].thread, NULL, live, &lives[i]), 0);
+  }
+  for (uint64_t i = 0; i < threads; i++) {
+    pthread_join(lives[i].thread, NULL);
+    for (int k = 0; k < 20; k++) kinds[k] += lives[i].kinds[k];
+  }
+  printf("swept: %llu forks, %llu reloads, %llu tasks, of which %llu joined, %llu in conflict, %llu failed\n",
+         (unsigned long long)kinds[1], (unsigned long long)kinds[2], (unsigned long long)kinds[4],
+         (unsigned long long)kinds[17], (unsigned long long)kinds[18], (unsigned long long)kinds[19]);
+  assert_true(kinds[17] > 0 && kinds[18] > 0 && kinds[19] > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(random_lives_agree_with_a_plain_model),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
