@@ -13,6 +13,7 @@
 #ifndef EBB_API_API_H
 #define EBB_API_API_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "base/ring.h"
@@ -89,10 +90,23 @@ struct ebb_task {
 
 static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
 
+/* ---- abi.c ---- */
+
+/* Bytes of the first version's structs: what every host has. */
+enum { CONFIG_FIRST = 104, MESSAGE_FIRST = 72, EVENT_FIRST = 56 };
+
+/* EBB_UNKNOWN_VERSION if no version of the struct `name` has this size. */
+ebb_status abi_check(ebb_runtime *runtime, size_t size, size_t first, const char *name);
+/* Copies a result into the caller's struct, whose `size` was checked; sets what is unknown here to 0. */
+void       abi_write(void *given, const void *full, size_t full_size);
+/* The config as this library knows it: what an older caller does not have is 0. It says itself
+   what is wrong (api_fail_config). EBB_UNKNOWN_VERSION, EBB_ARGUMENT. */
+ebb_status api_read_config(const ebb_config *config, ebb_config *full);
+/* Writes the text to where the config wants errors; answers the status. */
+ebb_status api_fail_config(const ebb_config *config, ebb_status status, const char *format, ...);
+
 /* ---- runtime.c ---- */
 
-/* The config as this library knows it: what an older caller does not have is 0. */
-ebb_status api_read_config(const ebb_config *config, ebb_config *full);
 Memory     api_host_memory(const ebb_config *config);
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
 ebb_status api_enter(ebb_runtime *runtime);

@@ -57,9 +57,11 @@ ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message
   if (chat == NULL || message == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
-  if (message->size < sizeof *message)
-    status = api_fail(chat->runtime, EBB_UNKNOWN_VERSION, NULL, "ebb_message.size is not set");
-  return api_leave(chat->runtime, status == EBB_OK ? read_message(chat, index, message) : status);
+  ebb_message read = {.size = sizeof read};
+  status = abi_check(chat->runtime, message->size, MESSAGE_FIRST, "ebb_message");
+  if (status == EBB_OK) status = read_message(chat, index, &read);
+  if (status == EBB_OK) abi_write(message, &read, sizeof read);
+  return api_leave(chat->runtime, status);
 }
 
 /* ---- lists ---- */

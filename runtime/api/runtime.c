@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 uint32_t ebb_api_version(void) { return EBB_API_VERSION; }
-const char *ebb_version(void) { return EBB_VERSION; }
+const char *ebb_version(void) { return EBB_VERSION; }   /* bind.h and ebb.h define the same */
 
 /* ---- memory ---- */
 
@@ -57,16 +57,6 @@ int64_t api_now(ebb_runtime *runtime) {
 
 /* ---- life ---- */
 
-ebb_status api_read_config(const ebb_config *given, ebb_config *config) {
-  *config = (ebb_config){.size = sizeof *config};
-  if (given == NULL) return EBB_OK;
-  bool known = given->size >= offsetof(ebb_config, clock_ms) && given->size <= sizeof *config;
-  if (!known) return EBB_UNKNOWN_VERSION;
-  memcpy(config, given, given->size);
-  config->size = sizeof *config;
-  return config->deterministic && config->clock_ms == NULL ? EBB_ARGUMENT : EBB_OK;
-}
-
 Memory api_host_memory(const ebb_config *config) {
   if (config->allocate == NULL) return memory_system();
   return (Memory){.allocate = config->allocate, .user = config->user};
@@ -82,20 +72,15 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
                           .print = print,
                           .module = module};
   runtime->sandbox = sandbox_new(&wanted);
-  if (runtime->sandbox == NULL) return EBB_MEMORY;
+  if (runtime->sandbox == NULL) return api_fail(runtime, EBB_MEMORY, NULL, "not enough memory for a runtime");
   runtime->L = sandbox_state(runtime->sandbox);
   return api_begin_library(runtime);
 }
 
-ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
-  ebb_config config;
-  if (made == NULL) return EBB_ARGUMENT;
-  ebb_status status = api_read_config(given, &config);
-  if (status != EBB_OK) return status;
-  Memory host = api_host_memory(&config);
-  ebb_runtime *runtime = memory_new(&host, sizeof *runtime);
-  if (runtime == NULL) return EBB_MEMORY;
-  *runtime = (ebb_runtime){.config = config, .host = host, .used = sizeof *runtime};
+/* Fills an empty runtime. */
+static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, Memory host) {
+  *runtime = (ebb_runtime){.config = *config, .host = host, .used = sizeof *runtime};
+  runtime->config.error = NULL;              /* the caller's for this call only */
   runtime->memory = (Memory){.allocate = allocate, .user = runtime};
   ring_init(&runtime->chats);
   ring_init(&runtime->ready);
@@ -103,9 +88,24 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
   for (int i = 0; i < ANSWERS; i++) buffer_init(&runtime->answers[i], runtime->memory);
   buffer_init(&runtime->module, runtime->memory);
   api_fail(runtime, EBB_OK, NULL, "nothing has failed");
-  status = open_sandbox(runtime);
-  if (status == EBB_OK) *made = runtime;
-  else ebb_runtime_free(runtime);
+  return open_sandbox(runtime);
+}
+
+ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
+  ebb_config config;
+  ebb_status status = api_read_config(given, &config);
+  if (status != EBB_OK) return status;
+  if (made == NULL) return api_fail_config(&config, EBB_ARGUMENT, "NULL where the runtime goes");
+  Memory host = api_host_memory(&config);
+  ebb_runtime *runtime = memory_new(&host, sizeof *runtime);
+  if (runtime == NULL) return api_fail_config(&config, EBB_MEMORY, "not enough memory for a runtime");
+  status = open_runtime(runtime, &config, host);
+  if (status == EBB_OK) {
+    *made = runtime;
+    return EBB_OK;
+  }
+  api_fail_config(&config, status, "%s", runtime->message);
+  ebb_runtime_free(runtime);
   return status;
 }
 

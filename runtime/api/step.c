@@ -179,8 +179,11 @@ ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event) {
   if (event == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
-  if (event->size < sizeof *event) status = api_fail(runtime, EBB_UNKNOWN_VERSION, NULL, "ebb_event.size is not set");
-  return api_leave(runtime, status == EBB_OK ? next_event(runtime, event) : status);
+  ebb_event next = {.size = sizeof next};
+  status = abi_check(runtime, event->size, EVENT_FIRST, "ebb_event");
+  if (status == EBB_OK) status = next_event(runtime, &next);
+  if (status == EBB_OK) abi_write(event, &next, sizeof next);
+  return api_leave(runtime, status);
 }
 
 /* ---- answers ---- */

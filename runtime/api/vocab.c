@@ -40,15 +40,17 @@ static ebb_status status_of(Status status) {
 ebb_status ebb_vocab_new(const ebb_config *config, const void *bytes, size_t size, ebb_release release,
                          ebb_vocab **vocab) {
   ebb_config full;
-  if (vocab == NULL || bytes == NULL || (uintptr_t)bytes % 8 != 0) return EBB_ARGUMENT;
   ebb_status status = api_read_config(config, &full);
   if (status != EBB_OK) return status;
+  if (vocab == NULL || bytes == NULL || (uintptr_t)bytes % 8 != 0)
+    return api_fail_config(&full, EBB_ARGUMENT, "a vocabulary: NULL, or bytes that are not aligned to 8");
   Memory memory = api_host_memory(&full);
   VocabImage image = {.bytes = bytes, .size = size, .release = release, .user = full.user};
   Vocab *opened = NULL;
   status = status_of(vocab_of_image(&memory, &image, &opened));
-  if (status == EBB_OK) *vocab = (ebb_vocab *)opened;
-  return status;
+  if (status != EBB_OK) return api_fail_config(&full, status, "a vocabulary: %s", ebb_status_name(status));
+  *vocab = (ebb_vocab *)opened;
+  return EBB_OK;
 }
 
 void ebb_vocab_free(ebb_vocab *vocab) { vocab_release(vocab_of_handle(vocab)); }

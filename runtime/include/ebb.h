@@ -15,10 +15,14 @@
 **         ebb_chat_append(chat, message, strlen(message)) == EBB_OK) ...
 **     ebb_runtime_free(runtime);
 **
-** Errors: what can fail answers an ebb_status. Anything but EBB_OK has changed
-** nothing, and ebb_last_error says more. The library never aborts, exits or
-** prints. A NULL handle, or NULL for a result that is not marked "may be NULL",
-** is EBB_ARGUMENT.
+** Errors: what can fail answers an ebb_status. EBB_MORE and EBB_NONE are no errors:
+** ebb_step has run tasks, or there is no event. Every other status but EBB_OK means
+** that nothing has changed, results included, and ebb_last_error says why. The
+** library never aborts, exits or prints. A NULL handle, or NULL for a result that is
+** not marked "may be NULL", is EBB_ARGUMENT.
+**
+** Callbacks return, always: they must not longjmp, and no C++ exception may leave
+** them. It would leave the runtime busy for ever: catch it, and answer a status.
 **
 ** Texts go in as (pointer, size), UTF-8, without a NUL behind them, and are
 ** copied. Texts that come out, in an ebb_text, have a NUL behind them, belong to
@@ -67,9 +71,19 @@ extern "C" {
 
 /* ---- versions ---- */
 
-/* Grows by one when something is added, which older programs need not know. A
-   change that they would have to know comes with another name of the library. */
-#define EBB_API_VERSION 1
+/* Of this header: EBB_VERSION_NUMBER is 1000000 * major + 1000 * minor + patch. */
+#define EBB_VERSION        "0.1.0"
+#define EBB_VERSION_MAJOR  0
+#define EBB_VERSION_MINOR  1
+#define EBB_VERSION_PATCH  0
+#define EBB_VERSION_NUMBER (1000000 * EBB_VERSION_MAJOR + 1000 * EBB_VERSION_MINOR + EBB_VERSION_PATCH)
+
+/* Grows by one when functions or fields are added. Programs and libraries of different
+   versions work together: structs say how large they are (`size`), and fields are only
+   added at their ends. A field that only the program's header has must be 0 in a config
+   (EBB_UNKNOWN_VERSION), and is set to 0 in a result. A change that programs would have
+   to know comes with another name of the library. */
+#define EBB_API_VERSION 2
 
 /* Of the library at run time. */
 EBB_API uint32_t    ebb_api_version(void);
@@ -190,10 +204,15 @@ typedef struct ebb_config {
   uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
   uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000, with which a table that is no
                                 list may have 65,536 keys: four times as long allows twice as many */
+  /* Since API version 2. Where ebb_runtime_new and ebb_vocab_new, which have no handle to ask
+     yet, write why they failed: UTF-8, cut to error_size bytes, its NUL among them. It is not
+     kept. NULL: nowhere. */
+  char *error;
+  size_t error_size;
 } ebb_config;
 
-/* A new runtime; config may be NULL. EBB_UNKNOWN_VERSION for a config whose size is
-   none, EBB_ARGUMENT, EBB_MEMORY. */
+/* A new runtime; config may be NULL. EBB_UNKNOWN_VERSION: its size is not set, or a field is
+   set that this library does not know; EBB_ARGUMENT, EBB_MEMORY. */
 EBB_API ebb_status ebb_runtime_new(const ebb_config *config, ebb_runtime **runtime);
 /* Frees it with all its chats and tasks; NULL is allowed. Not from a callback. */
 EBB_API void       ebb_runtime_free(ebb_runtime *runtime);
@@ -316,9 +335,8 @@ EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);
 EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
 EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
 
-/* One visible message. `size` first, set by the caller: later versions may add
-   fields behind. Texts as all others; `text` is the content's, text parts and
-   tool arguments joined by newlines. */
+/* One visible message. The caller sets `size`. Texts as all others; `text` is the
+   content's, text parts and tool arguments joined by newlines. */
 typedef struct ebb_message {
   size_t size;
   uint32_t seq;              /* 1, 2, 3 ... in the order in which messages came; never used again */

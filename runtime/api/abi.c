@@ -1,0 +1,83 @@
+/*
+** Structs of hosts that were compiled with another version of ebb.h. Each begins with
+** `size`, what the caller's header has; fields are only ever added at the end:
+**
+**     an older host   [ size | first version ]
+**     this library    [ size | first version | added since ]
+**     a newer host    [ size | first version | added since | unknown here ]
+**
+** What an older host lacks is 0, and nothing is written behind its struct. Of what a
+** newer host has, the unknown bytes of a config must be 0, and those of a result are
+** set to 0.
+*/
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* No header has a struct as large as that: a size that nobody has set is caught. */
+enum { SIZE_MAX_ANY = 4096 };
+
+#define ENDS_AT(type, field, size) \
+  _Static_assert(offsetof(type, field) + sizeof ((type *)0)->field == (size), "the first version never changes")
+ENDS_AT(ebb_config, deadline_us, CONFIG_FIRST);
+ENDS_AT(ebb_message, json, MESSAGE_FIRST);
+ENDS_AT(ebb_event, json, EVENT_FIRST);
+
+static bool is_known(size_t size, size_t first) { return size >= first && size <= SIZE_MAX_ANY; }
+
+/* ---- results ---- */
+
+ebb_status abi_check(ebb_runtime *runtime, size_t size, size_t first, const char *name) {
+  if (is_known(size, first)) return EBB_OK;
+  return api_fail(runtime, EBB_UNKNOWN_VERSION, NULL, "%s.size is %zu: expected sizeof (%s), %zu or more", name, size,
+                  name, first);
+}
+
+void abi_write(void *given, const void *full, size_t full_size) {
+  size_t size;
+  memcpy(&size, given, sizeof size);
+  assert(size <= SIZE_MAX_ANY);
+  size_t shared = size < full_size ? size : full_size;
+  memcpy((char *)given + sizeof size, (const char *)full + sizeof size, shared - sizeof size);
+  memset((char *)given + shared, 0, size - shared);
+}
+
+/* ---- configs ---- */
+
+ebb_status api_fail_config(const ebb_config *config, ebb_status status, const char *format, ...) {
+  char message[1024];
+  va_list arguments;
+  if (config->error == NULL || config->error_size == 0) return status;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  utf8_copy(config->error, config->error_size, message, strlen(message));
+  return status;
+}
+
+static bool is_zero(const char *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
+}
+
+ebb_status api_read_config(const ebb_config *given, ebb_config *config) {
+  size_t own = sizeof *config;
+  *config = (ebb_config){.size = own};
+  if (given == NULL) return EBB_OK;
+  size_t size = given->size;
+  if (!is_known(size, CONFIG_FIRST)) return EBB_UNKNOWN_VERSION;
+  memcpy(config, given, size < own ? size : own);
+  config->size = own;
+  if (size > own && !is_zero((const char *)given + own, size - own)) {
+    return api_fail_config(config, EBB_UNKNOWN_VERSION,
+                           "ebb_config: a field is set that libebb %s does not know: it knows %zu bytes of %zu",
+                           EBB_VERSION, own, size);
+  }
+  if (config->deterministic && config->clock_ms == NULL)
+    return api_fail_config(config, EBB_ARGUMENT, "ebb_config: deterministic needs a clock_ms");
+  return EBB_OK;
+}
