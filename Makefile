@@ -15,6 +15,7 @@
 
 MODE   = dev
 PREFIX = /usr/local
+LIBDIR = $(PREFIX)/lib
 CC     = gcc
 CFLAGS = -g
 
@@ -32,7 +33,8 @@ SANITIZE       = -fsanitize=address,undefined -fno-sanitize-recover=undefined -f
 LTO            = -flto$(if $(findstring clang,$(CC)),,=auto)
 FLAGS_dev      = -O1
 # A section per function and datum: links drop what all callers inlined.
-FLAGS_release  = -O3 $(LTO) -DNDEBUG -ffunction-sections -fdata-sections
+# What is shipped does not name the folder in which it was built.
+FLAGS_release  = -O3 $(LTO) -DNDEBUG -ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=.
 FLAGS_minimal  = $(FLAGS_release) -DEBB_MINIMAL -DEBB_NO_JIT
 # Code that is made at run time reads whole words, which valgrind takes for errors.
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
@@ -68,7 +70,7 @@ API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
-PRODUCTS   = $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so $(B)/ebb.pc
+PRODUCTS   = $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
 FUZZ_CC    = clang -std=c11 -g -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
 fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
@@ -157,32 +159,58 @@ lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
 
-install:   ## build the release and copy its command, Lua library, libebb and vocabularies beneath PREFIX (/usr/local); DESTDIR is honoured
+install:   ## build the release and copy command, Lua library, libebb, vocabularies, annotations and examples beneath PREFIX (/usr/local); libraries go to LIBDIR; DESTDIR is honoured
 	@$(SUBMAKE) MODE=release products vocabularies
 	@$(MAKE) --no-print-directory MODE=release install-files
 
+# Where files are put: `make install` of a package writes below DESTDIR.
+TO     = $(DESTDIR)$(PREFIX)
+TO_LIB = $(DESTDIR)$(LIBDIR)
+TO_DOC = $(TO)/share/doc/ebb
+
 install-files:
-	install -D -m 755 $(B)/ebb $(DESTDIR)$(PREFIX)/bin/ebb
-	install -D -m 755 $(B)/lua/ebb/core.so $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb/core.so
+	install -D -m 755 $(B)/ebb $(TO)/bin/ebb
+	install -D -m 755 $(B)/lua/ebb/core.so $(TO_LIB)/lua/5.4/ebb/core.so
 	for file in $(LUA_FILES:lua/%=%); do \
-	  install -D -m 644 lua/$$file $(DESTDIR)$(PREFIX)/share/lua/5.4/$$file || exit 1; \
+	  install -D -m 644 lua/$$file $(TO)/share/lua/5.4/$$file || exit 1; \
 	done
 	for image in build/share/ebb/vocab/*.vocab; do \
-	  test ! -f $$image || install -D -m 644 $$image $(DESTDIR)$(PREFIX)/share/ebb/vocab/$${image##*/} || exit 1; \
+	  test ! -f $$image || install -D -m 644 $$image $(TO)/share/ebb/vocab/$${image##*/} || exit 1; \
 	done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include runtime/include/ebb.h runtime/include/ebb_lua.h
-	install -D -m 644 $(B)/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.a
-	install -D -m 755 $(B)/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
-	ln -sf libebb.so.$(SO_VERSION) $(DESTDIR)$(PREFIX)/lib/libebb.so
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(B)/ebb.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
+	install -D -m 644 -t $(TO)/include runtime/include/ebb.h runtime/include/ebb_lua.h
+	install -D -m 644 $(B)/libebb.a $(TO_LIB)/libebb.a
+	install -D -m 755 $(B)/libebb.so $(TO_LIB)/libebb.so.$(SO_VERSION)
+	ln -sf libebb.so.$(SO_VERSION) $(TO_LIB)/libebb.so
+	strip --strip-unneeded $(TO)/bin/ebb $(TO_LIB)/lua/5.4/ebb/core.so $(TO_LIB)/libebb.so.$(SO_VERSION) $(TO_LIB)/libebb.a
+	install -d $(TO_LIB)/pkgconfig
+	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
+	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
+	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb.d.lua
+	install -D -m 644 -t $(TO_DOC) LICENSE README.md
+	for file in $(EXAMPLES:scripts/%=%); do \
+	  install -D -m 644 scripts/$$file $(TO_DOC)/examples/$$file || exit 1; \
+	done
+
+EXAMPLES = $(sort $(shell find scripts -type f))
+
+# Prints what pkg-config knows of the library: $(1) is how programs link it. A moved PREFIX stays right.
+VERSION      = $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)
+package_file = @printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' \
+  'libdir=$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))' '' \
+  'Name: ebb' 'Description: conversations with language models, and what the model sees of them' \
+  "Version: $(VERSION)" 'Cflags: -I$${includedir}' 'Libs: $(1)' $(if $(2),'$(2)')
 
 uninstall:   ## remove what install copied
-	rm -f $(DESTDIR)$(PREFIX)/bin/ebb
-	rm -rf $(DESTDIR)$(PREFIX)/lib/lua/5.4/ebb $(DESTDIR)$(PREFIX)/share/lua/5.4/ebb
-	rm -f $(DESTDIR)$(PREFIX)/include/ebb.h $(DESTDIR)$(PREFIX)/include/ebb_lua.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebb.pc
-	rm -f $(DESTDIR)$(PREFIX)/lib/libebb.a $(DESTDIR)$(PREFIX)/lib/libebb.so $(DESTDIR)$(PREFIX)/lib/libebb.so.$(SO_VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/share/ebb/vocab/cl100k_base.vocab $(DESTDIR)$(PREFIX)/share/ebb/vocab/o200k_base.vocab
+	rm -f $(TO)/bin/ebb $(TO)/include/ebb.h $(TO)/include/ebb_lua.h
+	rm -rf $(TO_LIB)/lua/5.4/ebb $(TO)/share/lua/5.4/ebb $(TO_DOC) $(TO)/share/ebb/lua
+	rm -f $(TO_LIB)/pkgconfig/ebb.pc $(TO_LIB)/pkgconfig/ebb-static.pc
+	rm -f $(TO_LIB)/libebb.a $(TO_LIB)/libebb.so $(TO_LIB)/libebb.so.$(SO_VERSION)
+	for image in cl100k_base o200k_base $(basename $(notdir $(wildcard build/share/ebb/vocab/*.vocab))); do \
+	  rm -f $(TO)/share/ebb/vocab/$$image.vocab; \
+	done
+	for folder in share/ebb/vocab share/ebb; do \
+	  test ! -d $(TO)/$$folder || rmdir --ignore-fail-on-non-empty $(TO)/$$folder; \
+	done
 
 clean:   ## remove build/
 	rm -rf build
@@ -256,14 +284,6 @@ $(B)/libebb.so: $(EMBEDDABLE) $(B)/runtime/api/stdio.o runtime/api/exports.map
 	  -Wl,--version-script=runtime/api/exports.map -Wl,--wrap=stdin,--wrap=stdout,--wrap=stderr \
 	  $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(SYSTEM) -o $@
 	$(Q)ln -sf $(@F) $@.$(SO_VERSION)
-
-# The folders are the install's; what stands behind libebb.a is private to it.
-$(B)/ebb.pc: runtime/bind/bind.h $(B)/flags
-	@mkdir -p $(@D)
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
-	  'Name: ebb' 'Description: conversations with language models, and what the model sees of them' \
-	  "Version: $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)" \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lebb' 'Libs.private: $(SYSTEM) -lpthread' > $@
 
 $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)

@@ -24,7 +24,9 @@ ok() {
 # ---- symbols ----
 
 declared=$(grep -oE '^EBB_API .*\(' runtime/include/ebb*.h | grep -oE 'ebb_[a-z_0-9]+\($' | tr -d '(' | sort)
-ok "libebb.so shows what the header declares" "$(nm -D --defined-only build/release/libebb.so | awk '{ print $3 }' | sort)" "$declared"
+versioned=$(nm -D --defined-only --with-symbol-versions build/release/libebb.so | awk '$2 == "T" { print $3 }' | sort)
+ok "libebb.so shows what the header declares, each with a version" "$versioned" "$(sed 's/$/@@EBB_1/' <<<"$declared")"
+ok "libebb.so shows nothing else" "$(nm -D --defined-only build/release/libebb.so | awk '$2 != "T" { print $2, $3 }')" "A EBB_1"
 ok "libebb.a too" "$(nm -g --defined-only build/release/libebb.a | awk 'NF == 3 { print $3 }' | sort)" "$declared"
 ok "libebb.so needs no other Lua" "$(readelf -d build/release/libebb.so | grep -c 'NEEDED.*lua')" 0
 ok "libebb.so has its name" "$(readelf -d build/release/libebb.so | grep -o 'libebb\.so\.[0-9]*')" "libebb.so.0"
@@ -42,6 +44,19 @@ ok "DESTDIR comes before PREFIX, and nothing else is different" \
   "$(cd "$top/stage/opt/ebb" && find . | sort)" "$(cd "$prefix" && find . | sort)"
 ok "ebb.pc names PREFIX, not DESTDIR" "$(head -1 "$top/stage/opt/ebb/lib/pkgconfig/ebb.pc")" "prefix=/opt/ebb"
 
+ok "LICENSE, annotations and examples are installed" \
+  "$(cd "$prefix/share" && ls doc/ebb/LICENSE ebb/lua/ebb.d.lua doc/ebb/examples/hosts/tool/notebook.lua)" \
+  $'doc/ebb/LICENSE\ndoc/ebb/examples/hosts/tool/notebook.lua\nebb/lua/ebb.d.lua'
+binaries=("$prefix/bin/ebb" "$prefix/lib/libebb.so.0" "$prefix/lib/libebb.a" "$prefix/lib/lua/5.4/ebb/core.so")
+ok "what is installed does not name the folder it was built in" "$(grep -c "$PWD" "${binaries[@]}" | grep -v ':0$')" ""
+ok "it has no debug information" "$(for file in "${binaries[@]}"; do readelf -S "$file" 2>&1 | grep -o '\.debug_info'; done)" ""
+install install-files MODE=release PREFIX="$top/multi" LIBDIR="$top/multi/lib/here-there"
+ok "LIBDIR holds all that depends on the machine" "$(cd "$top/multi/lib" && find . -maxdepth 1 -mindepth 1)" "./here-there"
+ok "pkg-config finds libraries in LIBDIR" \
+  "$(PKG_CONFIG_PATH=$top/multi/lib/here-there/pkgconfig pkg-config --variable=libdir ebb)" "$top/multi/lib/here-there"
+install uninstall PREFIX="$top/multi" LIBDIR="$top/multi/lib/here-there"
+ok "uninstall takes LIBDIR, too" "$(find "$top/multi" ! -type d)" ""
+
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
 flags() { pkg-config --cflags --libs "$@" ebb; }
 run() { if "${@:2}" >"$top/log" 2>&1; then "$1"; else cat "$top/log"; fi; }
@@ -53,14 +68,18 @@ expected=$'12 messages, within budget\ndigests are equal'
 {
   host=$(run ./host ${CC:-cc} -std=c11 $strict "$source/host.c" $(flags) -o host)
   ok "a C11 program with pkg-config alone" "$(sed 's/^[0-9]* messages/12 messages/' <<<"$host")" "$expected"
-  ok "the same with libebb.a" "$(run ./host_a ${CC:-cc} -std=c11 $strict "$source/host.c" $(flags --static | sed 's/-lebb/-l:libebb.a/') -o host_a)" "$host"
+  static=$(pkg-config --cflags --libs ebb-static)
+  ok "the same with libebb.a" "$(run ./host_a ${CC:-cc} -std=c11 $strict "$source/host.c" $static -o host_a)" "$host"
+  ok "libebb.a leaves no need of libebb.so" "$(readelf -d host_a | grep -c 'libebb')" 0
+  ok "a host of the first version's header" "$(run ./first ${CC:-cc} -std=c11 $strict "$source/first_header.c" $(flags) -o first)" "first header: fine"
+  ok "its functions are those of EBB_1" "$(nm -D --with-symbol-versions first | grep -c ' U ebb_.*@EBB_1$')" \
+    "$(nm -D first | grep -c ' U ebb_')"
   if command -v g++ >/dev/null; then
     ok "a C++17 program" "$(run ./host_cpp g++ -std=c++17 $strict "$source/host.cpp" $(flags) -o host_cpp)" $'Good evening\t5'
   else
     echo "skipped: C++17, there is no g++"
   fi
-  own=$(flags --static | sed 's/-lebb/-l:libebb.a/')
-  ok "a host with lua_* of its own, libebb.a" "$(run ./own_a ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $own -rdynamic -o own_a)" "1 message"
+  ok "a host with lua_* of its own, libebb.a" "$(run ./own_a ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $static -rdynamic -o own_a)" "1 message"
   ok "a host with lua_* of its own, libebb.so" "$(run ./own ${CC:-cc} -std=c11 $strict "$source/own_lua.c" $(flags) -rdynamic -o own)" "1 message"
 
   # ---- exact counts, by the installed vocabularies ----
@@ -105,6 +124,7 @@ done
 cd "$OLDPWD" || exit 1
 install uninstall PREFIX="$prefix"
 ok "uninstall leaves no file" "$(find "$prefix" ! -type d)" ""
+ok "nor a folder of its own" "$(find "$prefix" -name '*ebb*')" ""
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
