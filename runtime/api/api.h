@@ -44,7 +44,10 @@ struct ebb_runtime {
   Ring events;               /* tasks with an event to be fetched, in order */
   VocabEntry *vocabs;        /* given by the host, or read; by their names */
   bool busy;                 /* a call of the host's is under way */
-  Buffer answers[ANSWERS], module;
+  bool reading;              /* and one of its callbacks reads a chat */
+  bool allocating;           /* the host's allocator runs: anything may be half done */
+  Buffer answers[ANSWERS], read_answers[ANSWERS];   /* of calls, and of what callbacks read */
+  Buffer module;
   ebb_error error;
   char code[64], message[1024];
 };
@@ -110,6 +113,9 @@ ebb_status api_fail_config(const ebb_config *config, ebb_status status, const ch
 Memory     api_host_memory(const ebb_config *config);
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
 ebb_status api_enter(ebb_runtime *runtime);
+/* The same for calls that only read chats, and run no Lua: from a callback, too. Scripts work on
+   copies of chats and change nothing of theirs before no callback runs any more. */
+ebb_status api_enter_read(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
 int64_t    api_now(ebb_runtime *runtime);
 /* Empties an answer and those behind it, to be filled; api_answer hands it out. */

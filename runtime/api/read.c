@@ -20,50 +20,6 @@ uint64_t ebb_chat_tokens(const ebb_chat *chat) {
 uint32_t ebb_chat_batch(const ebb_chat *chat) { return chat == NULL ? 0 : history_current(history_of(chat)); }
 uint32_t ebb_chat_batch_count(const ebb_chat *chat) { return chat == NULL ? 0 : history_count(history_of(chat)); }
 
-/* ---- one message ---- */
-
-static Status add_texts(const Message *message, Buffer *out) {
-  uint32_t at = 0;
-  Text text;
-  Status status = STATUS_OK;
-  for (bool first = true; status == STATUS_OK && message_next_text(message, &at, &text); first = false) {
-    if (!first) status = buffer_add_byte(out, '\n');
-    if (status == STATUS_OK) status = text_decode(text, out);
-  }
-  return status;
-}
-
-static ebb_status read_message(ebb_chat *chat, uint32_t index, ebb_message *read) {
-  ebb_runtime *runtime = chat->runtime;
-  uint32_t count = ebb_chat_count(chat);
-  if (index >= count)
-    return api_fail(runtime, EBB_OUT_OF_RANGE, NULL, "message %u: the chat has %u", (unsigned)index, (unsigned)count);
-  MessageId id = sequence_at(list_of(chat), index);
-  const Message *message = conversation_message(chat_conversation(chat), id);
-  Text raw = message_raw(message);
-  Status status = add_texts(message, api_answer_buffer(runtime, 0));
-  if (status == STATUS_OK) status = buffer_add(api_answer_buffer(runtime, 1), raw.bytes, raw.size);
-  if (status != STATUS_OK) return api_fail_status(runtime, status, "message");
-  read->seq = id;
-  read->tokens = message_tokens(message);
-  read->role = role_name(message_role(message));
-  read->timestamp = 0;
-  read->has_timestamp = message_timestamp(message, &read->timestamp);
-  ebb_status answer = api_answer(runtime, 0, &read->text);
-  return answer == EBB_OK ? api_answer(runtime, 1, &read->json) : answer;
-}
-
-ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message) {
-  if (chat == NULL || message == NULL) return api_missing(chat_runtime(chat));
-  ebb_status status = api_enter(chat->runtime);
-  if (status != EBB_OK) return status;
-  ebb_message read = {.size = sizeof read};
-  status = abi_check(chat->runtime, message->size, MESSAGE_FIRST, "ebb_message");
-  if (status == EBB_OK) status = read_message(chat, index, &read);
-  if (status == EBB_OK) abi_write(message, &read, sizeof read);
-  return api_leave(chat->runtime, status);
-}
-
 /* ---- lists ---- */
 
 static ebb_status write_list(ebb_chat *chat, Sink sink) {
@@ -73,7 +29,7 @@ static ebb_status write_list(ebb_chat *chat, Sink sink) {
 
 ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json) {
   if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
-  ebb_status status = api_enter(chat->runtime);
+  ebb_status status = api_enter_read(chat->runtime);
   if (status != EBB_OK) return status;
   status = write_list(chat, sink_to_buffer(api_answer_buffer(chat->runtime, 0)));
   return api_leave(chat->runtime, status == EBB_OK ? api_answer(chat->runtime, 0, json) : status);
@@ -153,6 +109,6 @@ static ebb_status write_batches(ebb_chat *chat, ebb_text *json) {
 
 ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json) {
   if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
-  ebb_status status = api_enter(chat->runtime);
+  ebb_status status = api_enter_read(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, write_batches(chat, json)) : status;
 }

@@ -19,7 +19,9 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
   bool over =
       new_size > old_size && limit > 0 && (runtime->used > limit || new_size - old_size > limit - runtime->used);
   if (over) return NULL;
+  runtime->allocating = true;
   void *answer = runtime->host.allocate(runtime->host.user, block, old_size, new_size);
+  runtime->allocating = false;
   if (answer == NULL && new_size > 0) return NULL;
   runtime->used = runtime->used - old_size + new_size;
   return answer;
@@ -85,7 +87,10 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   ring_init(&runtime->chats);
   ring_init(&runtime->ready);
   ring_init(&runtime->events);
-  for (int i = 0; i < ANSWERS; i++) buffer_init(&runtime->answers[i], runtime->memory);
+  for (int i = 0; i < ANSWERS; i++) {
+    buffer_init(&runtime->answers[i], runtime->memory);
+    buffer_init(&runtime->read_answers[i], runtime->memory);
+  }
   buffer_init(&runtime->module, runtime->memory);
   api_fail(runtime, EBB_OK, NULL, "nothing has failed");
   return open_sandbox(runtime);
@@ -109,12 +114,19 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
   return status;
 }
 
+static void free_answers(ebb_runtime *runtime) {
+  for (int i = 0; i < ANSWERS; i++) {
+    buffer_free(&runtime->answers[i]);
+    buffer_free(&runtime->read_answers[i]);
+  }
+}
+
 void ebb_runtime_free(ebb_runtime *runtime) {
   if (runtime == NULL || runtime->busy) return;
   while (!ring_is_alone(&runtime->chats)) ebb_chat_free(RING_OWNER(runtime->chats.behind, ebb_chat, link));
   sandbox_free(runtime->sandbox);
   api_free_vocabs(runtime);
-  for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
+  free_answers(runtime);
   buffer_free(&runtime->module);
   Memory host = runtime->host;
   memory_free(&host, runtime, sizeof *runtime);
@@ -124,33 +136,46 @@ void ebb_runtime_free(ebb_runtime *runtime) {
 
 ebb_status api_enter(ebb_runtime *runtime) {
   if (runtime == NULL) return EBB_ARGUMENT;
-  if (runtime->busy) return api_fail(runtime, EBB_BUSY, NULL, "called from a callback: the runtime is at work");
+  if (runtime->busy || runtime->allocating)
+    return api_fail(runtime, EBB_BUSY, NULL, "called from a callback: the runtime is at work");
   runtime->busy = true;
   return EBB_OK;
 }
 
+ebb_status api_enter_read(ebb_runtime *runtime) {
+  if (runtime == NULL || !runtime->busy) return api_enter(runtime);
+  if (runtime->reading || runtime->allocating)
+    return api_fail(runtime, EBB_BUSY, NULL, "called from `allocate`: the runtime is at work");
+  runtime->reading = true;
+  return EBB_OK;
+}
+
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
-  runtime->busy = false;
+  if (runtime->reading) runtime->reading = false;
+  else runtime->busy = false;
   return status;
 }
+
+/* What a callback reads must not touch what its call is answering. */
+static Buffer *answers(ebb_runtime *runtime) { return runtime->reading ? runtime->read_answers : runtime->answers; }
 
 /* Buffers are empty from the first on. A host may have given this call what the last one handed
    out: no buffer loses its bytes before the call is at its end. */
 Buffer *api_answer_buffer(ebb_runtime *runtime, int number) {
-  for (int i = number; i < ANSWERS; i++) buffer_reset(&runtime->answers[i]);
-  return &runtime->answers[number];
+  for (int i = number; i < ANSWERS; i++) buffer_reset(&answers(runtime)[i]);
+  return &answers(runtime)[number];
 }
 
 /* What a long text has left behind goes; where the next is as long, nothing moves. */
 static void shrink_answers(ebb_runtime *runtime) {
   for (int i = 0; i < ANSWERS; i++) {
-    Buffer *answer = &runtime->answers[i];
+    Buffer *answer = &answers(runtime)[i];
     if (answer->capacity > ANSWER_KEPT && answer->size < answer->capacity / 4) buffer_trim(answer);
   }
 }
 
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text) {
-  Buffer *answer = &runtime->answers[number];
+  Buffer *answer = &answers(runtime)[number];
   Status status = buffer_add_byte(answer, '\0');
   shrink_answers(runtime);
   if (status != STATUS_OK) return api_fail_status(runtime, status, "the answer");
@@ -168,7 +193,7 @@ ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done) {
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   bool complete = true;
-  for (int i = 0; i < ANSWERS; i++) buffer_free(&runtime->answers[i]);
+  free_answers(runtime);
   if (microseconds == EBB_NO_LIMIT) api_collect_all(runtime);
   else complete = microseconds > 0 && sandbox_collect(runtime->sandbox, microseconds);
   if (done != NULL) *done = complete;

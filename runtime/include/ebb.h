@@ -30,8 +30,13 @@
 ** of it. Names are C strings. All that comes out is UTF-8: in errors, events, reports
 ** and the log, U+FFFD stands for other bytes that a script or name had.
 **
-** Threads: a runtime and all that is of it belong to one thread at a time, and
-** are not re-entered from a callback: EBB_BUSY, and what frees does nothing.
+** Callbacks: calls from a callback are EBB_BUSY, and what frees does nothing. But calls
+** that only read (count, tokens, batches, messages, JSON of chats) work there, for any
+** chat, from all callbacks but `allocate` and `release`: they show chats as they were
+** before the call that is under way, and what they hand out is valid until the next of
+** them or the end of the callback.
+**
+** Threads: a runtime and all that is of it belong to one thread at a time.
 ** ebb_cancel alone may come from any thread. Different runtimes have nothing in
 ** common but the vocabularies and compiled policies that they are given, which never
 ** change. The library makes no threads. The C stack of a thread that uses it needs
@@ -152,7 +157,7 @@ EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
 /* A function of the host's that takes a text of any length in pieces, each valid for the
    call: for the functions whose names end in _to, which need no memory for the text. With a
    status other than EBB_OK the call ends and answers that, and changes nothing. What came before
-   a failure is no whole text. It must not call the runtime (EBB_BUSY). */
+   a failure is no whole text. Of this runtime it may only read chats ("Callbacks" above). */
 typedef ebb_status (*ebb_write)(void *user, const void *bytes, size_t size);
 
 /*
@@ -346,9 +351,19 @@ typedef struct ebb_message {
   int64_t timestamp;         /* ms since 1970, where it has one */
   ebb_text text;
   ebb_text json;             /* as it came */
+  /* Since API version 2. */
+  ebb_text id, name;         /* empty where it has none */
+  ebb_text marks;            /* ["pinned"] */
+  ebb_text calls;            /* [{"id"?, "name", "arguments"}]; arguments as text, of JSON mostly */
+  uint32_t origin;           /* the seq of the first message that it stands for: replacing keeps marks by it */
 } ebb_message;
 
 EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message);
+/* Fills an array with the messages from `first` on, as many as there are and have room;
+   *count: how many. messages[0].size says the size of each. All their texts are valid at
+   once. EBB_OUT_OF_RANGE: first is beyond the count. */
+EBB_API ebb_status ebb_chat_messages(ebb_chat *chat, uint32_t first, uint32_t room, ebb_message *messages,
+                                     uint32_t *count);
 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
    of windows, which ebb_chat_render makes messages. */
@@ -407,8 +422,8 @@ EBB_API void       ebb_policy_free(ebb_policy *policy);
 ** A function of the host's that scripts and policies call. Its arguments come as a
 ** JSON array; the JSON value that it puts into the sink is what the call answers
 ** (nothing: nil). A status other than EBB_OK is raised in the script as an error
-** {code, message}, with the text in the sink as its message. It must not call the
-** runtime (EBB_BUSY). ebb_lua.h is for hosts that know Lua.
+** {code, message}, with the text in the sink as its message. It may read chats
+** ("Callbacks" above). ebb_lua.h is for hosts that know Lua.
 */
 typedef ebb_status (*ebb_function)(void *user, const char *arguments, size_t size, ebb_sink *result);
 
@@ -453,7 +468,7 @@ EBB_API ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *
 /* Makes a window's content when it is rendered: puts UTF-8 text, up to 256 KiB, into the
    sink (bytes that are none become U+FFFD). With another status than EBB_OK the window has a
    line in its place, which says what is in the sink, and the request is still built;
-   EBB_MEMORY ends the call. It must not call the runtime. `user` must live as long as it. */
+   EBB_MEMORY ends the call. It may read chats. `user` must live as long as the runtime. */
 typedef ebb_status (*ebb_content)(void *user, const char *window_id, ebb_sink *sink);
 EBB_API ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content content, void *user);
 

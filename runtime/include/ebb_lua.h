@@ -25,7 +25,7 @@
 ** must free it gives to an object (newobject), or frees before. A C++ exception
 ** must not leave it. It runs in the C locale (ebb.h says why). `L` is the script's:
 ** what it calls is charged to the script, and it may be stopped there. The functions
-** of ebb.h answer EBB_BUSY meanwhile.
+** of ebb.h answer EBB_BUSY meanwhile, but for those that only read chats.
 */
 #ifndef EBB_LUA_H
 #define EBB_LUA_H

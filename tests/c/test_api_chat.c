@@ -244,9 +244,9 @@ static ebb_status from_callback;
 static ebb_task *waiting;
 
 static void log_that_calls(void *user, ebb_log_level level, const char *line, size_t size) {
-  ebb_text json;
+  ebb_text saved;
   (void)level, (void)line, (void)size;
-  from_callback = ebb_chat_json(*(ebb_chat **)user, &json);
+  from_callback = ebb_chat_save(*(ebb_chat **)user, &saved);
   ebb_chat_free(*(ebb_chat **)user);
   ebb_task_free(waiting);
   ebb_runtime_free(in_callback);

@@ -59,10 +59,12 @@ static ebb_status call_script(World *w) {
 }
 static ebb_status call_json(World *w) {
   ebb_text text;
-  ebb_message message = {.size = sizeof message};
+  ebb_message message = {.size = sizeof message}, several[8] = {{.size = sizeof message}};
+  uint32_t count;
   ebb_status status = ebb_chat_json(w->chat, &text);
   if (status == EBB_OK) status = ebb_chat_batches(w->chat, &text);
   if (status == EBB_OK) status = ebb_chat_message(w->chat, 1, &message);
+  if (status == EBB_OK) status = ebb_chat_messages(w->chat, 0, 8, several, &count);
   return status;
 }
 static ebb_status call_save(World *w) {

@@ -16,7 +16,7 @@ typedef struct Heap {
 static ebb_status keep(void *user, const void *bytes, size_t size) {
   Heap *heap = user;
   ebb_text json;
-  heap->inside = ebb_chat_json(heap->chat, &json);
+  heap->inside = ebb_chat_save(heap->chat, &json);
   if (++heap->pieces == heap->stop_at) return EBB_IO;
   if (size > heap->longest) heap->longest = size;
   if (heap->size + size + 1 > heap->room) heap->bytes = realloc(heap->bytes, heap->room = 2 * (heap->size + size + 1));

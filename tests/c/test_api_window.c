@@ -129,7 +129,7 @@ static ebb_status content(void *user, const char *id, ebb_sink *sink) {
   ebb_text json;
   assert_string_equal(id, "live");
   source->calls++;
-  source->from_callback = ebb_chat_json(source->chat, &json);
+  source->from_callback = ebb_chat_save(source->chat, &json);
   for (size_t i = 0; i < source->size; i++) {
     if (ebb_sink_add(sink, source->text, strlen(source->text)) != EBB_OK) break;
   }
