@@ -149,7 +149,7 @@ describe("ebb diff", function()
     file("c.json", json.encode(c))
 
     contains("10 changed", command.ebb(("diff %s %s"):format(path_of "a.json", path_of "b.json")).out)
-    cpu_time.processes_within(1000, function()
+    cpu_time.processes_within(2000, function()
       return (select(2, command.timed(("diff %s %s"):format(path_of "a.json", path_of "c.json"))))
     end)
   end)

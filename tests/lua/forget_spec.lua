@@ -134,7 +134,7 @@ describe("prune", function()
   it("keeps what stands around the messages of a loaded body", function()
     local parts = {}
     for i = 1, 3000 do
-      parts[i] = ('{"role":"user","content":[{"type":"kind_%d","text":"%d, long enough to fill a block"}]}'):format(i, i)
+      parts[i] = ('{"role":"user","content":[{"type":"kind_%d","text":"%d, long enough for a block"}]}'):format(i, i)
     end
     local before, after = '{"model":"gpt-4o","tools":[],"messages":[\n', '\n],"temperature":0.5}'
     local chat = assert(ebb.parse(before .. table.concat(parts, ",\n") .. after))
