@@ -14,13 +14,18 @@ typedef struct Checkpoint {
   uint64_t naming;           /* its number among all namings, from 1 */
 } Checkpoint;
 
+/* Forks share them until one names a state: a trim forks, and must not cost what all names do. */
+typedef struct Checkpoints {
+  uint32_t owners, count, room;
+  Checkpoint *list;          /* the newest last */
+} Checkpoints;
+
 struct History {
   Memory memory;
   Batches batches;
   uint32_t current;
   HistoryCounts counts;
-  Checkpoint *checkpoints;   /* the newest last */
-  uint32_t checkpoint_count, checkpoint_room;
+  Checkpoints *checkpoints;  /* NULL: none */
   uint64_t memory_edits;
 };
 
@@ -51,18 +56,62 @@ static Status string_copy(const Memory *memory, Text text, String *copy) {
 
 static Text string_text(String string) { return text_plain(string.bytes, string.size); }
 
-static Status push_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
-  void *grown = memory_grow(&history->memory, history->checkpoints, &history->checkpoint_room,
-                            history->checkpoint_count, sizeof *history->checkpoints);
+/* ---- checkpoints that are shared ---- */
+
+uint32_t history_checkpoint_count(const History *history) {
+  return history->checkpoints == NULL ? 0 : history->checkpoints->count;
+}
+
+static void checkpoints_release(const Memory *memory, Checkpoints *checkpoints) {
+  if (checkpoints == NULL || --checkpoints->owners > 0) return;
+  for (uint32_t i = 0; i < checkpoints->count; i++) {
+    memory_free(memory, checkpoints->list[i].name.bytes, checkpoints->list[i].name.size);
+  }
+  memory_free(memory, checkpoints->list, checkpoints->room * sizeof *checkpoints->list);
+  memory_free(memory, checkpoints, sizeof *checkpoints);
+}
+
+/* Adds a copy of the checkpoint. */
+static Status checkpoints_push(const Memory *memory, Checkpoints *checkpoints, Checkpoint checkpoint) {
+  void *grown = memory_grow(memory, checkpoints->list, &checkpoints->room, checkpoints->count,
+                            sizeof *checkpoints->list);
   if (grown == NULL) return STATUS_MEMORY;
-  history->checkpoints = grown;
-  Checkpoint checkpoint = {.batch = batch, .length = length, .naming = history->counts.namings + 1};
-  Status status = string_copy(&history->memory, name, &checkpoint.name);
-  if (status != STATUS_OK) return status;
-  history->checkpoints[history->checkpoint_count++] = checkpoint;
-  history->counts.namings++;
+  checkpoints->list = grown;
+  Status status = string_copy(memory, string_text(checkpoint.name), &checkpoint.name);
+  if (status == STATUS_OK) checkpoints->list[checkpoints->count++] = checkpoint;
+  return status;
+}
+
+/* Makes them the history's alone, to be changed. */
+static Status checkpoints_own(History *history) {
+  const Checkpoints *shared = history->checkpoints;
+  if (shared != NULL && shared->owners == 1) return STATUS_OK;
+  Checkpoints *own = memory_new(&history->memory, sizeof *own);
+  if (own == NULL) return STATUS_MEMORY;
+  *own = (Checkpoints){.owners = 1};
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < history_checkpoint_count(history) && status == STATUS_OK; i++) {
+    status = checkpoints_push(&history->memory, own, shared->list[i]);
+  }
+  if (status != STATUS_OK) {
+    checkpoints_release(&history->memory, own);
+    return status;
+  }
+  checkpoints_release(&history->memory, history->checkpoints);
+  history->checkpoints = own;
   return STATUS_OK;
 }
+
+static Status push_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
+  Checkpoint checkpoint = {.name = {.bytes = (char *)name.bytes, .size = name.size}, .batch = batch, .length = length,
+                           .naming = history->counts.namings + 1};
+  Status status = checkpoints_own(history);
+  if (status == STATUS_OK) status = checkpoints_push(&history->memory, history->checkpoints, checkpoint);
+  if (status == STATUS_OK) history->counts.namings++;
+  return status;
+}
+
+/* ---- lives ---- */
 
 Status history_new_empty(const Memory *memory, History **made) {
   History *history = memory_new(memory, sizeof *history);
@@ -88,27 +137,20 @@ Status history_fork(const History *history, History **made) {
   Status status = history_new_empty(&history->memory, &fork);
   if (status != STATUS_OK) return status;
   fork->batches = batches_share(&history->batches);
-  for (uint32_t i = 0; i < history->checkpoint_count && status == STATUS_OK; i++) {
-    const Checkpoint *checkpoint = &history->checkpoints[i];
-    status = push_checkpoint(fork, string_text(checkpoint->name), checkpoint->batch, checkpoint->length);
-  }
-  for (uint32_t i = 0; i < fork->checkpoint_count; i++) fork->checkpoints[i].naming = history->checkpoints[i].naming;
+  fork->checkpoints = history->checkpoints;
+  if (fork->checkpoints != NULL) fork->checkpoints->owners++;
   fork->counts = history->counts;
   fork->current = history->current;
   fork->memory_edits = history->memory_edits;
-  if (status == STATUS_OK) *made = fork;
-  else history_free(fork);
-  return status;
+  *made = fork;
+  return STATUS_OK;
 }
 
 void history_free(History *history) {
   if (history == NULL) return;
   Memory memory = history->memory;
   batches_free(&history->batches);
-  for (uint32_t i = 0; i < history->checkpoint_count; i++) {
-    memory_free(&memory, history->checkpoints[i].name.bytes, history->checkpoints[i].name.size);
-  }
-  memory_free(&memory, history->checkpoints, history->checkpoint_room * sizeof *history->checkpoints);
+  checkpoints_release(&memory, history->checkpoints);
   memory_free(&memory, history, sizeof *history);
 }
 
@@ -158,10 +200,11 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
                     .count = found->list == NULL ? found->count : sequence_count(found->list),
                     .timestamp = found->timestamp,
                     .description = text_plain(found->description, found->description_size)};
-  for (uint32_t i = history->checkpoint_count; i-- > 0 && info.name.size == 0;) {
-    if (history->checkpoints[i].batch != batch) continue;
-    info.name = string_text(history->checkpoints[i].name);
-    info.name_length = history->checkpoints[i].length;
+  for (uint32_t i = history_checkpoint_count(history); i-- > 0 && info.name.size == 0;) {
+    const Checkpoint *checkpoint = &history->checkpoints->list[i];
+    if (checkpoint->batch != batch) continue;
+    info.name = string_text(checkpoint->name);
+    info.name_length = checkpoint->length;
   }
   return info;
 }
@@ -245,8 +288,8 @@ Status history_state(const History *history, uint32_t batch, uint32_t length, Se
 }
 
 static bool has_checkpoint(const History *history, uint32_t batch) {
-  for (uint32_t i = 0; i < history->checkpoint_count; i++) {
-    if (history->checkpoints[i].batch == batch) return true;
+  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
+    if (history->checkpoints->list[i].batch == batch) return true;
   }
   return false;
 }
@@ -285,18 +328,20 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
 }
 
 static Checkpoint *find_checkpoint(const History *history, Text name) {
-  for (uint32_t i = 0; i < history->checkpoint_count; i++) {
-    if (text_equal(string_text(history->checkpoints[i].name), name)) return &history->checkpoints[i];
+  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
+    if (text_equal(string_text(history->checkpoints->list[i].name), name)) return &history->checkpoints->list[i];
   }
   return NULL;
 }
 
 /* Names a state; a name that is used already moves. */
 static Status name_state(History *history, Text name, uint32_t batch, uint32_t length) {
+  if (find_checkpoint(history, name) == NULL) return push_checkpoint(history, name, batch, length);
+  Status status = checkpoints_own(history);
+  if (status != STATUS_OK) return status;
   Checkpoint *known = find_checkpoint(history, name);
-  if (known == NULL) return push_checkpoint(history, name, batch, length);
   Checkpoint moved = {.name = known->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
-  Checkpoint *newest = &history->checkpoints[history->checkpoint_count - 1];
+  Checkpoint *newest = &history->checkpoints->list[history->checkpoints->count - 1];
   memmove(known, known + 1, (size_t)(newest - known) * sizeof *known);
   *newest = moved;
   return STATUS_OK;
@@ -315,8 +360,9 @@ static bool is_shared(const Checkpoint *checkpoint, const SharedStates *shared) 
 
 Status history_take_names(History *history, const History *other, uint64_t since, const SharedStates *shared) {
   Status status = STATUS_OK;
-  for (uint32_t i = 0; i < other->checkpoint_count && status == STATUS_OK; i++) {
-    const Checkpoint *checkpoint = &other->checkpoints[i];
+  if (other->counts.namings <= since) return STATUS_OK;
+  for (uint32_t i = 0; i < history_checkpoint_count(other) && status == STATUS_OK; i++) {
+    const Checkpoint *checkpoint = &other->checkpoints->list[i];
     if (checkpoint->naming <= since) continue;
     Text name = string_text(checkpoint->name);
     status = is_shared(checkpoint, shared) ? name_state(history, name, checkpoint->batch, checkpoint->length)
@@ -333,10 +379,8 @@ bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *
   return true;
 }
 
-uint32_t history_checkpoint_count(const History *history) { return history->checkpoint_count; }
-
 Text history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length) {
-  const Checkpoint *checkpoint = &history->checkpoints[index];
+  const Checkpoint *checkpoint = &history->checkpoints->list[index];
   *batch = checkpoint->batch;
   *length = checkpoint->length;
   return string_text(checkpoint->name);

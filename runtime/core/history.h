@@ -43,7 +43,8 @@ typedef struct History History;
 
 /* Takes over `list` on success. */
 Status   history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **history);
-/* An independent history that shares all batches. O(checkpoints). */
+/* An independent history that shares all batches and checkpoints. O(1); who names a state next copies
+   the checkpoints. */
 Status   history_fork(const History *history, History **fork);
 void     history_free(History *history);   /* NULL is allowed */
 
