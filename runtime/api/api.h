@@ -48,6 +48,7 @@ struct ebb_runtime {
   bool allocating;           /* the host's allocator runs: anything may be half done */
   Buffer answers[ANSWERS], read_answers[ANSWERS];   /* of calls, and of what callbacks read */
   Buffer module;
+  const Sink *out;           /* of write_document; while a call lasts that uses it */
   ebb_error error;
   char code[64], message[1024];
 };
@@ -57,7 +58,7 @@ struct ebb_chat {
   ConversationHandle *handle;   /* held by the registry */
   Account *account;
   char *options;                /* as it was made with: JSON, options_size bytes */
-  size_t options_size;
+  size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
   Ring link;                    /* in the runtime's chats */
   Ring tasks;                   /* that work for it, or have ended and are not freed */
 };
@@ -118,6 +119,7 @@ ebb_status api_enter(ebb_runtime *runtime);
 ebb_status api_enter_read(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
 int64_t    api_now(ebb_runtime *runtime);
+size_t     api_message_limit(const ebb_runtime *runtime);       /* bytes of one message's JSON */
 /* Empties an answer and those behind it, to be filled; api_answer hands it out. */
 Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
@@ -171,11 +173,35 @@ ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out);
 Status     api_write_result(lua_State *L, Sink out);
 SandboxLimits api_limits(const ebb_runtime *runtime);
 
+/* ---- ask.c ---- */
+
+typedef struct Asking {
+  const char *function;      /* of lua/ebb/api */
+  ebb_chat *chat;            /* the first argument is its conversation, */
+  Branch *branch;            /* or a fork of it, which the caller ends; both NULL: neither */
+  Text texts[3];             /* the next ones; bytes NULL: nil */
+  int text_count;
+  ebb_chat *target;          /* not NULL: the last one, for keep_conversation */
+} Asking;
+
+/* The result goes to `out`, as that of api_call_held. */
+ebb_status api_ask(ebb_runtime *runtime, const Asking *asking, const Sink *out);
+/* For functions that write their answer: the runtime's first one. */
+ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *answer);
+Text       api_text(const char *string);               /* NULL: nil */
+Text       api_options(const char *options, size_t size);         /* NULL: "" */
+
 /* ---- chat.c ---- */
 
 /* A chat without a conversation, in no list yet. */
 ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options, size_t size, ebb_chat **chat);
 ebb_status chat_make(ebb_chat *chat);                  /* its conversation, by its options */
+/* The same by a function of `data`, which calls chat_hold. */
+ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data);
+void       chat_hold(lua_State *L, ebb_chat *chat);    /* takes the conversation on top */
+void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* what the host gave, as JSON */
+/* A chat of the same account and options, without a conversation. */
+ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made);
 void       chat_discard(ebb_chat *chat);               /* not in a list */
 void       chat_enlist(ebb_chat *chat);
 void       chat_push(lua_State *L, const void *holder);/* what the registry holds for a chat or task */
@@ -186,6 +212,8 @@ Conversation *chat_conversation(const ebb_chat *chat);
 ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
 /* Before an edit: what time it is. */
 void       chat_tick(ebb_chat *chat);
+/* keep_conversation(conversation, target) for lua/ebb/api: the target's from now on */
+int        chat_keep(lua_State *L);
 /* Collects all garbage: something failed for want of memory, or left a draft behind. */
 void       api_collect_all(ebb_runtime *runtime);
 
@@ -231,11 +259,21 @@ typedef struct Writing {
   ebb_write write;
   void *user;
   ebb_status failed;
+  lua_State *inside;         /* not NULL: it is called within a call of the sandbox's */
 } Writing;
 
 Sink       api_writer(Writing *writing);
 /* What a call answers that ended so: the writer's own failure comes first. */
 ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_status status);
+
+/* ---- document.c ---- */
+
+/* Of a chat that was read, from what its options say: before its state is read. */
+ebb_status document_restore(ebb_chat *chat);
+/* Finds where the part of the options ends that says what stood around the messages. */
+size_t     document_find(Text options);
+/* Puts write_document into the table on top. */
+void       document_push_writer(lua_State *L, ebb_runtime *runtime);
 
 /* ---- save.c ---- */
 

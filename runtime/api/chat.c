@@ -36,22 +36,34 @@ ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options,
 
 void chat_enlist(ebb_chat *chat) { ring_add(&chat->runtime->chats, &chat->link); }
 
-/* Takes the conversation on top, and holds it. */
-static void hold(lua_State *L, ebb_chat *chat) {
+void chat_hold(lua_State *L, ebb_chat *chat) {
   ConversationHandle *handle = bind_check_conversation(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, chat);
   chat->handle = handle;
 }
 
+int chat_keep(lua_State *L) {
+  ebb_chat *chat = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  chat_hold(L, chat);
+  return 0;
+}
+
+/* Without what document.c has put before them. */
+void chat_push_options(lua_State *L, const ebb_chat *chat) {
+  if (chat->options_document > 0) lua_pushliteral(L, "{");
+  lua_pushlstring(L, chat->options == NULL ? "" : chat->options + chat->options_document,
+                  chat->options_size - chat->options_document);
+  if (chat->options_document > 0) lua_concat(L, 2);
+}
+
 static int l_make(lua_State *L) {
   ebb_chat *chat = lua_touserdata(L, 1);
-  Memory memory = account_memory(chat->account);
-  api_need_library(L);                       /* its memory is the runtime's, not the first chat's */
-  bind_set_conversation_memory(L, &memory);
   api_push_function(L, "conversation");
-  lua_pushlstring(L, chat->options == NULL ? "" : chat->options, chat->options_size);
-  lua_call(L, 1, 1);
-  hold(L, chat);
+  chat_push_options(L, chat);
+  lua_pushboolean(L, chat->options_document > 0);
+  lua_call(L, 2, 1);
+  chat_hold(L, chat);
   return 0;
 }
 
@@ -61,15 +73,35 @@ static int l_own_memory(lua_State *L) {
   return 0;
 }
 
-ebb_status chat_make(ebb_chat *chat) {
+typedef struct Making {
+  ebb_chat *chat;
+  lua_CFunction run;
+  void *data;
+} Making;
+
+static int l_with_memory(lua_State *L) {
+  const Making *making = lua_touserdata(L, 1);
+  Memory memory = account_memory(making->chat->account);
+  api_need_library(L);                       /* its memory is the runtime's, not the first chat's */
+  bind_set_conversation_memory(L, &memory);
+  lua_pushcfunction(L, making->run);
+  lua_pushlightuserdata(L, making->data);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data) {
   ebb_runtime *runtime = chat->runtime;
-  ebb_status status = api_run(runtime, l_make, chat);
+  Making making = {.chat = chat, .run = run, .data = data};
+  ebb_status status = api_run(runtime, l_with_memory, &making);
   SandboxEnd end = sandbox_run(runtime->sandbox, l_own_memory, NULL);
   if (status == EBB_OK && end != SANDBOX_OK) status = api_fail_end(runtime, end);
   /* What was half made holds memory of the account until it is collected. */
   if (status != EBB_OK) api_collect_all(runtime);
   return status;
 }
+
+ebb_status chat_make(ebb_chat *chat) { return chat_make_by(chat, l_make, chat); }
 
 static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **made) {
   ebb_chat *chat;
@@ -103,13 +135,19 @@ static int l_fork(lua_State *L) {
   lua_getfield(L, -1, "fork");
   lua_insert(L, -2);
   lua_call(L, 1, 1);
-  hold(L, forking->to);
+  chat_hold(L, forking->to);
   return 0;
+}
+
+ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made) {
+  ebb_status status = chat_new(chat->runtime, chat->account, chat->options, chat->options_size, made);
+  if (status == EBB_OK) (*made)->options_document = chat->options_document;
+  return status;
 }
 
 static ebb_status fork_chat(ebb_chat *chat, ebb_chat **made) {
   Forking forking = {.from = chat};
-  ebb_status status = chat_new(chat->runtime, chat->account, chat->options, chat->options_size, &forking.to);
+  ebb_status status = chat_new_like(chat, &forking.to);
   if (status != EBB_OK) return status;
   status = api_run(chat->runtime, l_fork, &forking);
   if (status != EBB_OK) {

@@ -56,6 +56,7 @@ static Status append_once(ebb_chat *chat, Incoming *incoming, const char *text, 
 static ebb_status append(ebb_chat *chat, const char *text, size_t size) {
   Incoming incoming;
   reader_init(&incoming.reader, chat->runtime->memory);
+  incoming.reader.message_bytes_max = api_message_limit(chat->runtime);
   chat_tick(chat);
   Status status = append_once(chat, &incoming, text, size);
   if (status == STATUS_MEMORY) {

@@ -260,6 +260,9 @@ static int l_open(lua_State *L) {
   push_closure(L, runtime, api_keep_chunk);
   lua_setfield(L, -2, "keep_chunk");
   api_push_writers(L, runtime);
+  document_push_writer(L, runtime);
+  lua_pushcfunction(L, chat_keep);
+  lua_setfield(L, -2, "keep_conversation");
   open_request(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);   /* its place is there: needs no memory */
   return 0;

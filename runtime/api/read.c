@@ -23,7 +23,10 @@ uint32_t ebb_chat_batch_count(const ebb_chat *chat) { return chat == NULL ? 0 : 
 /* ---- lists ---- */
 
 static ebb_status write_list(ebb_chat *chat, Sink sink) {
-  Status status = document_write(&chat->handle->document, chat_conversation(chat), list_of(chat), sink);
+  Document array = document_new(DOCUMENT_ARRAY);
+  const Document *own = &chat->handle->document;
+  Status status = document_write(own->shape == DOCUMENT_ARRAY ? own : &array, chat_conversation(chat), list_of(chat),
+                                 sink);
   return api_fail_status(chat->runtime, status, "json");
 }
 

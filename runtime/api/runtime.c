@@ -57,6 +57,10 @@ int64_t api_now(ebb_runtime *runtime) {
   return clock_now(&clock);
 }
 
+size_t api_message_limit(const ebb_runtime *runtime) {
+  return runtime->config.message_limit != 0 ? runtime->config.message_limit : MESSAGE_BYTES_MAX;
+}
+
 /* ---- life ---- */
 
 Memory api_host_memory(const ebb_config *config) {

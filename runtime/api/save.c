@@ -77,12 +77,65 @@ static ebb_status check_windows(ebb_chat *chat) {
   return api_run(chat->runtime, l_check_windows, chat);
 }
 
+/* ---- roles of the host's own ---- */
+
+typedef struct Roles {
+  Memory memory;
+  RoleAlias *list;
+  uint32_t count, room;
+} Roles;
+
+static ebb_status damaged_role(ebb_chat *chat) {
+  return api_fail(chat->runtime, EBB_DAMAGED, NULL, "load: options.roleMap: expected names of roles");
+}
+
+/* {"spelling": "role"}; the texts are those of the chat's options. */
+static ebb_status read_role_map(ebb_chat *chat, Json *json, Roles *roles) {
+  Text spelling;
+  JsonValue value;
+  if (!json_enter(json)) return damaged_role(chat);
+  while (json_next_member(json, &spelling)) {
+    RoleAlias *grown = memory_grow(&roles->memory, roles->list, &roles->room, roles->count, sizeof *grown);
+    if (grown == NULL) return api_fail_status(chat->runtime, STATUS_MEMORY, "load");
+    roles->list = grown;
+    grown[roles->count].spelling = spelling;
+    bool good = json_value(json, &value) && value.kind == JSON_STRING &&
+                role_parse(json_text(&value), &grown[roles->count].role);
+    if (!good) return damaged_role(chat);
+    roles->count++;
+  }
+  return json->status == STATUS_OK ? EBB_OK : damaged_role(chat);
+}
+
+/* What ebb_chat_read was told of roles. */
+static ebb_status read_roles(ebb_chat *chat, Roles *roles) {
+  Json json;
+  JsonKind kind;
+  JsonValue value;
+  Text key;
+  if (chat->options_document == 0) return EBB_OK;
+  json_open(&json, chat->options, chat->options_size);
+  if (!json_enter(&json)) return damaged_role(chat);
+  while (json_next_member(&json, &key)) {
+    bool map = text_equal(key, text_of("roleMap")) && json_peek(&json, &kind) && kind == JSON_OBJECT;
+    ebb_status status = map ? read_role_map(chat, &json, roles) : EBB_OK;
+    if (status != EBB_OK) return status;
+    if (!map && !json_value(&json, &value)) return damaged_role(chat);
+  }
+  return EBB_OK;
+}
+
 static ebb_status read_state(ebb_chat *chat, const char *saved, size_t size) {
   StateError error;
+  Roles roles = {.memory = chat->runtime->memory};
   ebb_status status = chat_make(chat);
-  if (status != EBB_OK) return status;
-  if (state_read(chat_conversation(chat), saved, size, &error) != STATUS_OK) return fail_state(chat->runtime, &error);
-  return check_windows(chat);
+  if (status == EBB_OK) status = document_restore(chat);
+  if (status == EBB_OK) status = read_roles(chat, &roles);
+  if (status == EBB_OK && state_read_roles(chat_conversation(chat), roles.list, roles.count, saved, size, &error) !=
+                              STATUS_OK)
+    status = fail_state(chat->runtime, &error);
+  memory_free(&roles.memory, roles.list, roles.room * sizeof *roles.list);
+  return status == EBB_OK ? check_windows(chat) : status;
 }
 
 static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **made) {
@@ -92,6 +145,7 @@ static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb
   if (state_peek(saved, size, &options, &error) != STATUS_OK) return fail_state(runtime, &error);
   ebb_status status = chat_new(runtime, NULL, options.bytes, options.size, &chat);
   if (status != EBB_OK) return status;
+  chat->options_document = document_find(options);
   status = read_state(chat, saved, size);
   if (status != EBB_OK) {
     chat_discard(chat);

@@ -16,58 +16,56 @@
 /* ---- lives ---- */
 
 /* A call of lua/ebb/api/windows.lua: (chat, texts ..) */
-typedef struct Asking {
+typedef struct Change {
   ebb_chat *chat;
   const char *function;
   Text texts[2];             /* bytes NULL: nil */
   const struct Content *content;
-} Asking;
+} Change;
 
 typedef struct Content {
   ebb_content function;
   void *user;
 } Content;
 
-static Text text_or_nil(const char *string) { return string == NULL ? (Text){0} : text_of(string); }
-
-static void push_texts(lua_State *L, const Asking *asking) {
+static void push_texts(lua_State *L, const Change *change) {
   for (int i = 0; i < 2; i++) {
-    if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
+    if (change->texts[i].bytes != NULL) lua_pushlstring(L, change->texts[i].bytes, change->texts[i].size);
     else lua_pushnil(L);
   }
 }
 
 static int l_change(lua_State *L) {
-  const Asking *asking = lua_touserdata(L, 1);
-  api_push_function(L, asking->function);
-  chat_push(L, asking->chat);
-  push_texts(L, asking);
+  const Change *change = lua_touserdata(L, 1);
+  api_push_function(L, change->function);
+  chat_push(L, change->chat);
+  push_texts(L, change);
   lua_call(L, 3, 0);
   return 0;
 }
 
 /* Tasks do not conflict with it, unless they change windows too (core/join.h). */
-static ebb_status change(ebb_chat *chat, const char *function, const char *id, Text fields) {
-  Asking asking = {.chat = chat, .function = function, .texts = {text_of(id), fields}};
+static ebb_status change_window(ebb_chat *chat, const char *function, const char *id, Text fields) {
+  Change change = {.chat = chat, .function = function, .texts = {text_of(id), fields}};
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   chat_tick(chat);
-  return api_leave(chat->runtime, api_run(chat->runtime, l_change, &asking));
+  return api_leave(chat->runtime, api_run(chat->runtime, l_change, &change));
 }
 
 ebb_status ebb_window_open(ebb_chat *chat, const char *id, const char *options, size_t size) {
   if (chat == NULL || id == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
-  return change(chat, "window_open", id, text_plain(options == NULL ? "" : options, size));
+  return change_window(chat, "window_open", id, text_plain(options == NULL ? "" : options, size));
 }
 
 ebb_status ebb_window_update(ebb_chat *chat, const char *id, const char *fields, size_t size) {
   if (chat == NULL || id == NULL || (fields == NULL && size > 0)) return api_missing(chat_runtime(chat));
-  return change(chat, "window_update", id, text_plain(fields == NULL ? "" : fields, size));
+  return change_window(chat, "window_update", id, text_plain(fields == NULL ? "" : fields, size));
 }
 
 ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *summary) {
   if (chat == NULL || id == NULL) return api_missing(chat_runtime(chat));
-  return change(chat, "window_close", id, text_or_nil(summary));
+  return change_window(chat, "window_close", id, api_text(summary));
 }
 
 /* ---- contents ---- */
@@ -96,12 +94,12 @@ static int call_content(lua_State *L) {
 }
 
 static int l_content(lua_State *L) {
-  const Asking *asking = lua_touserdata(L, 1);
+  const Change *change = lua_touserdata(L, 1);
   api_push_function(L, "window_content");
-  chat_push(L, asking->chat);
-  lua_pushlstring(L, asking->texts[0].bytes, asking->texts[0].size);
+  chat_push(L, change->chat);
+  lua_pushlstring(L, change->texts[0].bytes, change->texts[0].size);
   Content *content = lua_newuserdatauv(L, sizeof *content, 0);
-  *content = *asking->content;
+  *content = *change->content;
   lua_pushcclosure(L, call_content, 1);
   lua_call(L, 3, 0);
   return 0;
@@ -110,11 +108,11 @@ static int l_content(lua_State *L) {
 ebb_status ebb_window_content(ebb_chat *chat, const char *id, ebb_content function, void *user) {
   if (chat == NULL || id == NULL || function == NULL) return api_missing(chat_runtime(chat));
   Content content = {.function = function, .user = user};
-  Asking asking = {.chat = chat, .texts = {text_of(id)}, .content = &content};
+  Change change = {.chat = chat, .texts = {text_of(id)}, .content = &content};
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
   chat_tick(chat);
-  return api_leave(chat->runtime, api_run(chat->runtime, l_content, &asking));
+  return api_leave(chat->runtime, api_run(chat->runtime, l_content, &change));
 }
 
 /* ---- looking ---- */
@@ -174,7 +172,7 @@ static int write_text(lua_State *L) {
   Text text = bind_text(L, 1);
   guard_charge_bytes(L, text.size);
   Status status = buffer_add(&runtime->answers[0], text.bytes, text.size);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "act");
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "the answer");
 }
 
 void api_push_writers(lua_State *L, ebb_runtime *runtime) {
@@ -186,23 +184,10 @@ void api_push_writers(lua_State *L, ebb_runtime *runtime) {
   }
 }
 
-/* Leaves what is to run within limits. */
-static int l_render(lua_State *L) {
-  const Asking *asking = lua_touserdata(L, 1);
-  api_push_function(L, "renderer");
-  chat_push(L, asking->chat);
-  lua_pushlstring(L, asking->texts[0].bytes, asking->texts[0].size);
-  lua_call(L, 2, 1);
-  api_hold(L);
-  return 0;
-}
-
 static ebb_status render(ebb_chat *chat, Text options, ebb_text *json) {
-  Asking asking = {.chat = chat, .texts = {options}};
+  Asking asking = {.function = "renderer", .chat = chat, .texts = {options}, .text_count = 1};
   chat_tick(chat);
-  ebb_status status = api_run(chat->runtime, l_render, &asking);
-  if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
-  return status == EBB_OK ? api_answer(chat->runtime, 0, json) : status;
+  return api_ask_text(chat->runtime, &asking, json);
 }
 
 ebb_status ebb_chat_render(ebb_chat *chat, const char *options, size_t size, ebb_text *json) {
@@ -214,32 +199,15 @@ ebb_status ebb_chat_render(ebb_chat *chat, const char *options, size_t size, ebb
 
 /* ---- acting ---- */
 
-typedef struct Acting {
-  Branch branch;
-  Text text;
-} Acting;
-
-static int l_act(lua_State *L) {
-  Acting *acting = lua_touserdata(L, 1);
-  api_push_function(L, "actor");
-  branch_push_fork(L, &acting->branch);
-  lua_pushlstring(L, acting->text.bytes, acting->text.size);
-  lua_call(L, 2, 1);
-  api_hold(L);
-  return 0;
-}
-
 static ebb_status act(ebb_chat *chat, Text text, ebb_text *results) {
-  Acting acting = {.branch = branch_of(chat), .text = text};
+  Branch branch = branch_of(chat);
+  Asking asking = {.function = "actor", .branch = &branch, .texts = {text}, .text_count = 1};
   ebb_text answer;
-  api_answer_buffer(chat->runtime, 0);
   chat_tick(chat);
-  ebb_status status = api_run(chat->runtime, l_act, &acting);
-  if (status == EBB_OK) status = api_call_held(chat->runtime, UINT64_MAX, NULL);
-  if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
-  if (status == EBB_OK) status = branch_commit(&acting.branch);
+  ebb_status status = api_ask_text(chat->runtime, &asking, &answer);
+  if (status == EBB_OK) status = branch_commit(&branch);
   if (status == EBB_OK) *results = answer;
-  branch_end(&acting.branch);
+  branch_end(&branch);
   return status;
 }
 

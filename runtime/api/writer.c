@@ -6,7 +6,13 @@
 
 static Status write_piece(void *user, const char *bytes, size_t size) {
   Writing *writing = user;
-  writing->failed = writing->write(writing->user, bytes, size);
+  if (writing->inside == NULL) {
+    writing->failed = writing->write(writing->user, bytes, size);
+  } else {
+    Locale inside = sandbox_begin_callback(writing->inside);
+    writing->failed = writing->write(writing->user, bytes, size);
+    sandbox_end_callback(inside);
+  }
   return writing->failed == EBB_OK ? STATUS_OK : STATUS_HOST;
 }
 

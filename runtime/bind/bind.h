@@ -222,6 +222,7 @@ int   bind_view_length(lua_State *L);
 /* A host's memory for the conversations that are made from now on; it outlives
    them. allocate NULL: the state's own again. May raise, but not to go back. */
 void  bind_set_conversation_memory(lua_State *L, const Memory *memory);
+Memory bind_conversation_memory(lua_State *L);
 ConversationHandle *bind_check_conversation(lua_State *L, int index);
 /* Before an edit: refuses during callbacks, asks the clock. The conversation
    stays at its place of the stack until the edit is done: callbacks find it there. */
@@ -441,6 +442,16 @@ const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int fo
 /* call(f, limit, argument, memory) -> true, result, instructions left | false, error, left
    (limited.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */
 int   bind_call_limited(lua_State *L);
+
+/* ---- files and texts (load.c) ---- */
+
+/* As core.parse, of a text that need not be a string of Lua's; the options stand at 2. */
+int   bind_parse(lua_State *L, Text text);
+/* Writes the list at index 1 by a document, with the table of windows' texts at index 2
+   (nil: it shows none) in the place of items; leaves blocks on the stack. STATUS_LIMIT: a
+   message would stand too deep. */
+Status bind_write_list(lua_State *L, const Document *document, Sink sink);
+extern const char *const BIND_TOO_DEEP;
 
 /* ---- markup.c ---- */
 

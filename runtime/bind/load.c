@@ -39,7 +39,7 @@ static Loaded *push_loaded(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LOADED) == LUA_TNIL) bind_type(L, &LOADED, NULL, NULL, l_free_loaded);
   lua_pop(L, 1);
   Loaded *loaded = bind_new(L, &LOADED, sizeof *loaded, 0);
-  loaded->memory = bind_memory(L);
+  loaded->memory = bind_conversation_memory(L);
   return loaded;
 }
 
@@ -186,9 +186,7 @@ static int l_load(lua_State *L) {
   return load(L, name, 3, &limits);
 }
 
-/* parse(text, options) -> Conversation | nil, message, code */
-static int l_parse(lua_State *L) {
-  Text text = bind_text(L, 1);
+int bind_parse(lua_State *L, Text text) {
   lua_settop(L, 2);
   Loaded *loaded = push_loaded(L);
   DocumentLimits limits = read_limits(L, 2);
@@ -200,6 +198,9 @@ static int l_parse(lua_State *L) {
   }
   return load(L, "text", 3, &limits);
 }
+
+/* parse(text, options) -> Conversation | nil, message, code */
+static int l_parse(lua_State *L) { return bind_parse(L, bind_text(L, 1)); }
 
 /* Pushes what a warning says, and its code. What was mended or left out says so. */
 static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
@@ -249,7 +250,7 @@ static int l_warnings(lua_State *L) {
 
 /* ---- writing ---- */
 
-static const char *const TOO_DEEP =
+const char *const BIND_TOO_DEEP =
     "a message would stand more than 256 levels deep (as JSONL it would stand less deep)";
 
 static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
@@ -301,16 +302,20 @@ static Status write_view(const ViewWriter *writer, const Document *document, Sin
   return document_write_windows(document, view->conversation, view->list, writer->has ? &writer->windows : NULL, sink);
 }
 
+Status bind_write_list(lua_State *L, const Document *document, Sink sink) {
+  View view = bind_view(L, 1);
+  ViewWriter writer;
+  prepare_writer(L, &writer, &view, 2);
+  return write_view(&writer, document, sink);
+}
+
 /* conversation:json(texts) -> text */
 static int l_json(lua_State *L) {
   View view = bind_view(L, 1);
   lua_settop(L, 2);
   Buffer *out = bind_buffer(L);
-  Sink sink = {.write = add_to_buffer, .user = out};
-  ViewWriter writer;
-  prepare_writer(L, &writer, &view, 2);
-  Status status = write_view(&writer, &view.handle->document, sink);
-  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "json: %s", TOO_DEEP);
+  Status status = bind_write_list(L, &view.handle->document, (Sink){.write = add_to_buffer, .user = out});
+  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "json: %s", BIND_TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "json");
   lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
   return 1;
@@ -358,7 +363,7 @@ static int l_save(lua_State *L) {
   Sink sink = {.write = add_to_file, .user = &file};
   status = write_view(&writer, &document, sink);
   status = end_file(&file, status);
-  if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, TOO_DEEP));
+  if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
   if (status != STATUS_OK) return refuse_file(L, status, path, 0);
   lua_pushboolean(L, 1);
   return 1;

@@ -80,7 +80,7 @@ void bind_set_conversation_memory(lua_State *L, const Memory *memory) {
   *held = *memory;
 }
 
-static Memory conversation_memory_of(lua_State *L) {
+Memory bind_conversation_memory(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY);
   const Memory *held = lua_touserdata(L, -1);
   lua_pop(L, 1);
@@ -100,7 +100,7 @@ void bind_configure(lua_State *L, int conversation, int options) {
   handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
   keep_function(L, conversation, options, "on_limit");
   bind_ask_clock(L, conversation, handle->callbacks);
-  ConversationConfig config = {.memory = conversation_memory_of(L), .clock = bind_clock(handle->callbacks),
+  ConversationConfig config = {.memory = bind_conversation_memory(L), .clock = bind_clock(handle->callbacks),
                                .counter = bind_counter(L, conversation, options), .hash_key = hash_key_system()};
   if (bind_field(L, options, "limit")) {
     handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);

@@ -28,6 +28,7 @@
 
 #include "base/sink.h"
 #include "core/conversation.h"
+#include "format/reader.h"
 
 #define STATE_VERSION 1
 
@@ -49,5 +50,8 @@ Status state_peek(const char *bytes, size_t size, Text *options, StateError *err
    tools stay. The bytes are copied. On failure it is good for nothing but
    conversation_free. */
 Status state_read(Conversation *conversation, const char *bytes, size_t size, StateError *error);
+/* The same for messages with roles of the caller's own. */
+Status state_read_roles(Conversation *conversation, const RoleAlias *aliases, uint32_t alias_count, const char *bytes,
+                        size_t size, StateError *error);
 
 #endif

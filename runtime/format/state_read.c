@@ -193,8 +193,14 @@ static bool read_calibration(StateLoader *l, Calibration *calibration) {
 /* ---- all ---- */
 
 Status state_read(Conversation *conversation, const char *bytes, size_t size, StateError *error) {
+  return state_read_roles(conversation, NULL, 0, bytes, size, error);
+}
+
+Status state_read_roles(Conversation *conversation, const RoleAlias *aliases, uint32_t alias_count, const char *bytes,
+                        size_t size, StateError *error) {
   const Memory *memory = conversation_memory(conversation);
-  StateLoader l = {.conversation = conversation, .store = conversation_store(conversation), .error = error};
+  StateLoader l = {.conversation = conversation, .store = conversation_store(conversation), .aliases = aliases,
+                   .alias_count = alias_count, .error = error};
   *error = (StateError){0};
   buffer_init(&l.scratch, *memory);
   bool good = open_fields(&l, bytes, size);

@@ -33,6 +33,8 @@ typedef enum StateField {
 typedef struct StateLoader {
   Conversation *conversation;
   Store *store;
+  const RoleAlias *aliases;
+  uint32_t alias_count;
   JsonValue fields[STATE_FIELDS];
   const char *bytes;
   StateError *error;

@@ -156,6 +156,8 @@ bool state_read_messages(StateLoader *l) {
     return false;
   Reader reader;
   reader_init(&reader, *conversation_memory(l->conversation));
+  reader.aliases = l->aliases;
+  reader.alias_count = l->alias_count;
   reader.message_bytes_max = SIZE_MAX;       /* caps are for what comes from outside */
   bool good = true;
   while (good && json_next_element(&json)) good = read_message(l, &json, &reader, &lists);

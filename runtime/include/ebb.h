@@ -214,6 +214,7 @@ typedef struct ebb_config {
      kept. NULL: nowhere. */
   char *error;
   size_t error_size;
+  size_t message_limit;      /* bytes of the JSON of one message that is appended or read; 0: 16 MiB */
 } ebb_config;
 
 /* A new runtime; config may be NULL. EBB_UNKNOWN_VERSION: its size is not set, or a field is
@@ -297,8 +298,46 @@ EBB_API ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork);
 /* NULL is allowed. Tasks that work for it are freed too, with their events. */
 EBB_API void       ebb_chat_free(ebb_chat *chat);
 
+/* A new chat from a text in memory: a request body ({"model": .., "messages": [..], ..}), an
+   array of messages, or JSONL, told apart by what stands there. What stands around the
+   messages of a body is kept, and saved with the chat: ebb_chat_write puts it around those
+   that are visible then. Options, a JSON object or nothing: those of ebb_chat_new (model:
+   default, for counting, is the body's), and
+     roleMap      {"pirate": "user"}: messages of one role are read as of another
+     lenient      what is no message is left out; texts and keys that are broken are mended:
+                  ebb_chat_query has the "warnings"
+     maxMessage   bytes of one message; default: message_limit of the config
+     maxFile      bytes of an array or a body, default 256 MiB; JSONL has no limit
+   EBB_SYNTAX, EBB_ENCODING, EBB_SHAPE, EBB_ROLE, EBB_DUPLICATE, EBB_LIMIT, all with line:byte and
+   path; EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_MEMORY. */
+EBB_API ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t size, const char *options,
+                                 size_t options_size, ebb_chat **chat);
+/* The visible messages as a text: a chat that was read in the shape of what was read, with all
+   that stood around them, others as an array. Messages that nobody edited are written byte for
+   byte, the space between them included (after ebb_chat_load: as between the first two); windows
+   are written as the messages that ebb_chat_render makes of them. Options, a JSON object or nothing:
+     shape        "array" or "jsonl": the messages alone
+     repair       true: mended for the dialect, as by ebb_chat_repair; the chat stays as it is
+     dialect, calls, codes     of the repair
+   Runs within the runtime's limits. EBB_LIMIT: a message would stand more than 256 levels deep. */
+EBB_API ebb_status ebb_chat_write(ebb_chat *chat, const char *options, size_t size, ebb_text *text);
+EBB_API ebb_status ebb_chat_write_to(ebb_chat *chat, const char *options, size_t size, ebb_write write, void *user);
+
+/* What a provider would refuse in the visible list, sent as it is: {"dialect", "violations": [{"code",
+   "index", "seq", "text", "hint", "mendable"}]}. dialect: "openai", "anthropic", or NULL: whose form the
+   messages have. mendable: ebb_chat_repair mends it. EBB_UNKNOWN_NAME. */
+EBB_API ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text *json);
+/* A fork that the provider will take, to be sent (ebb_chat_write); the chat stays as it is. Windows
+   are messages in it. Options, a JSON object or nothing:
+     dialect      as above
+     calls        what becomes of unanswered calls: "drop" (default), or "synthesize" results
+     codes        mend these violations only: ["orphan_result", ..]
+   *report (may be NULL): {"dialect", "mended", "ledger": [as of a trim], "left": [violations]}. */
+EBB_API ebb_status ebb_chat_repair(ebb_chat *chat, const char *options, size_t size, ebb_chat **fork,
+                                   ebb_text *report);
+
 /* Appends a message, or a list of them: all or none. The chat keeps their bytes:
-   unknown fields survive. A message has at most 16 MiB of JSON (EBB_LIMIT). Of a text
+   unknown fields survive. More than message_limit of the config is EBB_LIMIT. Of a text
    beyond 4 MiB (see script_memory) scripts and policies can ask all but the text
    itself: role, tokens, marks; they can keep and drop the message. */
 EBB_API ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size);

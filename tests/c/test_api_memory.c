@@ -15,6 +15,7 @@ typedef struct World {
   ebb_chat *other;           /* what the call made */
   ebb_task *task;
   char *saved;
+  char *read;                /* a save of a chat that was read; NULL until one is */
   size_t saved_size;
 } World;
 
@@ -254,6 +255,38 @@ static ebb_status call_trim_to(World *w) {
   return ebb_chat_trim_to(w->chat, "remembers", "{\"budget\":200}", 14, drop_piece, NULL);
 }
 
+/* ---- texts in and out ---- */
+
+#define BROKEN                                                                                                  \
+  "{\"model\":\"gpt-4o\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],\"messages\":["           \
+  "{\"role\":\"pirate\",\"content\":[{\"type\":\"odd\",\"text\":\"a\"}]}, {\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"b\"}]}"
+#define READING "{\"roleMap\":{\"pirate\":\"user\"},\"lenient\":true}"
+
+static ebb_status call_read(World *w) {
+  return ebb_chat_read(w->runtime, BROKEN, strlen(BROKEN), READING, strlen(READING), &w->other);
+}
+static void prepare_read(World *w) {
+  ebb_text saved;
+  ebb_chat_free(w->chat);
+  w->chat = NULL;
+  assert_int_equal(ebb_chat_read(w->runtime, BROKEN, strlen(BROKEN), READING, strlen(READING), &w->chat), EBB_OK);
+  assert_int_equal(ebb_chat_save(w->chat, &saved), EBB_OK);
+  free(w->read);
+  w->read = malloc(saved.size + 1);
+  memcpy(w->read, saved.bytes, saved.size + 1);
+}
+static ebb_status call_load_read(World *w) { return ebb_chat_load(w->runtime, w->read, strlen(w->read), &w->other); }
+static ebb_status call_write(World *w) {
+  ebb_text text;
+  ebb_status status = ebb_chat_write(w->chat, NULL, 0, &text);
+  return status == EBB_OK ? ebb_chat_write(w->chat, "{\"repair\":true}", 15, &text) : status;
+}
+static ebb_status call_check(World *w) {
+  ebb_text json;
+  return ebb_chat_check(w->chat, NULL, &json);
+}
+static ebb_status call_repair(World *w) { return ebb_chat_repair(w->chat, NULL, 0, &w->other, NULL); }
+
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
@@ -269,7 +302,8 @@ static const Call CALLS[] = {
   {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
   {"act", call_act, prepare_window}, {"load_windows", call_load_windows, prepare_load_windows},
   {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
-  {"trim_to", call_trim_to, NULL},
+  {"trim_to", call_trim_to, NULL}, {"read", call_read, NULL}, {"load_read", call_load_read, prepare_read},
+  {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},
 };
 
 /* ---- a world ---- */
@@ -361,6 +395,7 @@ static void every_call_survives(void **state) {
       open_world(&world);
       sweep(&world, &CALLS[i], once);
       free(world.saved);
+      free(world.read);
       host_close(&world.host, world.runtime);
     }
   }

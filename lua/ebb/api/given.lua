@@ -24,7 +24,9 @@ end
 ---@return table
 function given.object(text, what)
   local value = given.decode(text, what)
-  if type(value) ~= "table" or value[1] ~= nil then refuse("shape", what .. ": expected a JSON object") end
+  if type(value) ~= "table" or value[1] ~= nil or getmetatable(value) == "json.array" then
+    refuse("shape", what .. ": expected a JSON object")
+  end
   return value
 end
 

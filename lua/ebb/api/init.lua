@@ -13,6 +13,7 @@ local ebb = require "ebb"
 local form = require "ebb.api.form"
 local functions = require "ebb.api.functions"
 local given_json = require "ebb.api.given"
+local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local script_face = require "ebb.support.script_face"
 local script_file = require "ebb.support.script_file"
@@ -62,12 +63,65 @@ function vocabularies.open(encoding)
   return tokenizer or code ~= "absent" and refuse(code, message) or nil
 end
 
+--- What a chat that was read may have been told besides.
+local READ_OPTIONS = { roleMap = "role_map", lenient = "lenient", maxMessage = "max_message", maxFile = "max_file" }
+for name, lua_name in pairs(CHAT_OPTIONS) do READ_OPTIONS[name] = lua_name end
+
+local function chat_options(text, was_read)
+  local given = translate(decode_object(text, "options"), was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
+  given.clock = api.clock
+  return given
+end
+
 --- A conversation with the host's clock, `api.clock`.
 ---@param text? string
-function api.conversation(text)
-  local given = translate(decode_object(text, "options"), CHAT_OPTIONS, "a chat")
-  given.clock = api.clock
-  return ebb.conversation(given)
+---@param was_read? boolean     the options are those of `api.read`
+function api.conversation(text, was_read)
+  return ebb.conversation(chat_options(text, was_read))
+end
+
+local ROLES = { system = true, user = true, assistant = true, tool = true }
+
+--- What the core would refuse by other names than the host's.
+local function check_reading(given)
+  for name, lua_name in pairs { maxMessage = "max_message", maxFile = "max_file" } do
+    local bytes = given[lua_name]
+    if bytes ~= nil and not (math.type(bytes) == "integer" and bytes > 0) then
+      refuse("argument", ("%s: expected a number of bytes, 1 or more, got %s"):format(name, json.encode(bytes)))
+    end
+  end
+  local map = given.role_map
+  if map ~= nil and (type(map) ~= "table" or map[1] ~= nil) then
+    refuse("argument", "roleMap: expected an object", '{"old": "user"}')
+  end
+  for spelling, role in pairs(map or {}) do
+    local place = "roleMap." .. spelling
+    if type(role) ~= "string" then refuse("argument", place .. ": expected the name of a role") end
+    if not ROLES[role] then
+      refuse("unknown_name", ("%s: unknown role '%s'"):format(place, role), suggest.hint(role, suggest.names(ROLES)))
+    end
+  end
+end
+
+--- One of messages that `parse` reads.
+---@param text? string          options
+---@param parse fun(options: table): ebb.Conversation?, string?, string?
+---@param message_limit integer
+function api.read(text, parse, message_limit)
+  local given = chat_options(text, true)
+  check_reading(given)
+  given.max_message = given.max_message or message_limit
+  local core_options, model = models.resolve(given)
+  local chat, message, code = parse(core_options)
+  if not chat then error(core.error(code, message), 0) end
+  models.assign(chat, model)
+  models.adopt(chat, given)
+  return chat
+end
+
+--- Counts a loaded chat for the model that its body names, unless its options say otherwise.
+function api.adopt(chat, text)
+  models.adopt(chat, chat_options(text, true))
 end
 
 function api.apply(chat, text)
@@ -288,6 +342,10 @@ end
 for _, name in ipairs { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
   "actor" } do
   api[name] = function(...) return require("ebb.api.windows")[name](told, api, ...) end
+end
+
+for _, name in ipairs { "writer", "checker", "repairer" } do
+  api[name] = function(...) return require("ebb.api.documents")[name](told, api, ...) end
 end
 
 for name, run in pairs(functions) do

@@ -1,0 +1,18 @@
+--- Answers written piece by piece: no string of the Lua state holds all of them.
+
+local emit = {}
+
+--- A JSON list of what `encode` makes of each element.
+---@param write fun(text: string)
+---@param list any             a table, or what has a length and elements from 1
+---@param encode fun(element: any): string
+function emit.list(write, list, encode)
+  local separator = "["
+  for i = 1, #list do
+    write(separator .. encode(list[i]))
+    separator = ","
+  end
+  write(separator == "[" and "[]" or "]")
+end
+
+return emit
