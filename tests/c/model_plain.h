@@ -254,9 +254,8 @@ static void side_look(const Side *side) { messages = side->messages; }
 
 static void side_new(Side *side, Fail *fail) {
   memset(side, 0, sizeof *side);
-  side->messages = malloc(sizeof *side->messages);
+  side->messages = calloc(1, sizeof *side->messages);      /* message 0 is none */
   assert_non_null(side->messages);
-  side->messages->count = 0;
   side_look(side);
   assert_int_equal(chat_new(fail, &side->chat), STATUS_OK);
   push_batch(side, (PlainBatch){.parent = BATCH_NONE, .kind = BATCH_CREATE, .ids = ids_copy(NULL, 0, 0)});
