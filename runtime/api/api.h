@@ -14,6 +14,7 @@
 #define EBB_API_API_H
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/ring.h"
@@ -42,6 +43,8 @@ struct ebb_runtime {
   Ring ready;                /* tasks that can run; the first has the next turn */
   uint32_t ready_count;
   Ring events;               /* tasks with an event to be fetched, in order */
+  Ring sleepers;             /* tasks that wait for a timer, in the order in which they wake */
+  atomic_bool stopped;       /* a task was, since the last step: set by any thread */
   VocabEntry *vocabs;        /* given by the host, or read; by their names */
   bool busy;                 /* a call of the host's is under way */
   bool reading;              /* and one of its callbacks reads a chat */
@@ -61,6 +64,7 @@ struct ebb_chat {
   size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
   Ring link;                    /* in the runtime's chats */
   Ring tasks;                   /* that work for it, or have ended and are not freed */
+  void *user;
 };
 
 struct ebb_sink {
@@ -75,15 +79,17 @@ typedef struct Branch {
   ConversationHandle *fork;     /* NULL: not begun, or ended */
 } Branch;
 
-typedef enum TaskPhase { PHASE_READY, PHASE_WAITING, PHASE_ENDED } TaskPhase;
+typedef enum TaskPhase { PHASE_READY, PHASE_WAITING, PHASE_SLEEPING, PHASE_ENDED } TaskPhase;
 
 struct ebb_task {
   ebb_runtime *runtime;
   Task *task;
   Branch branch;
   TaskPhase phase;
-  bool cancelled;
+  atomic_bool stopped;          /* by ebb_task_stop, from any thread */
   Ring of_chat, ready, event;   /* event: alone if none waits to be fetched */
+  Ring sleeping;
+  int64_t wake;                 /* of a sleeper: ms since 1970 */
   ebb_event_kind kind;
   ebb_status status;            /* of a failure, and its texts */
   char *code, *message;         /* both in `texts` */
@@ -287,5 +293,19 @@ void       task_enter(ebb_task *task, TaskPhase phase);
 void       task_note_event(ebb_task *task, ebb_event_kind kind);
 /* The task ends with the runtime's last error. */
 void       task_fail(ebb_task *task, ebb_status status);
+/* Ends the tasks that ebb_task_stop was called for. */
+void       task_end_stopped(ebb_runtime *runtime);
+
+/* ---- step.c ---- */
+
+/* Answers the open request with a JSON value: the task is ready again. */
+ebb_status task_give_answer(ebb_task *task, Text json);
+
+/* ---- timer.c ---- */
+
+/* Lets the task sleep if its request, in `json`, is a timer; else false. */
+bool       timer_begin(ebb_task *task);
+/* Wakes the tasks whose time has come. */
+void       timer_wake(ebb_runtime *runtime);
 
 #endif

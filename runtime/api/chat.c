@@ -200,3 +200,17 @@ void ebb_chat_free(ebb_chat *chat) {
   ring_remove(&chat->link);
   chat_discard(chat);
 }
+
+/* ---- the host's ---- */
+
+ebb_chat *ebb_next_chat(const ebb_runtime *runtime, const ebb_chat *after) {
+  if (runtime == NULL) return NULL;
+  Ring *next = after == NULL ? runtime->chats.behind : after->link.behind;
+  return next == &runtime->chats ? NULL : RING_OWNER(next, ebb_chat, link);
+}
+
+void *ebb_chat_user(const ebb_chat *chat) { return chat == NULL ? NULL : chat->user; }
+
+void ebb_chat_set_user(ebb_chat *chat, void *user) {
+  if (chat != NULL) chat->user = user;
+}

@@ -91,6 +91,8 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   ring_init(&runtime->chats);
   ring_init(&runtime->ready);
   ring_init(&runtime->events);
+  ring_init(&runtime->sleepers);
+  atomic_init(&runtime->stopped, false);
   for (int i = 0; i < ANSWERS; i++) {
     buffer_init(&runtime->answers[i], runtime->memory);
     buffer_init(&runtime->read_answers[i], runtime->memory);

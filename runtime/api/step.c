@@ -88,8 +88,8 @@ static void end_request(ebb_task *task) {
     lua_pushnil(task->runtime->L);
     status = take_json(task);
   }
-  if (status == EBB_OK) task_note_event(task, EBB_EVENT_REQUEST);
-  else task_fail(task, status);
+  if (status != EBB_OK) task_fail(task, status);
+  else if (!timer_begin(task)) task_note_event(task, EBB_EVENT_REQUEST);
 }
 
 static void run_slice(ebb_task *task, Amount slice) {
@@ -146,6 +146,8 @@ ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) 
   if (runtime->config.deterministic) microseconds = EBB_NO_LIMIT;
   Budget budget = {.all = {.microseconds = microseconds, .fuel = fuel}};
   if (is_bound(microseconds)) budget.began = now_us();
+  task_end_stopped(runtime);
+  timer_wake(runtime);
   return api_leave(runtime, step(runtime, &budget));
 }
 
@@ -212,16 +214,20 @@ static ebb_status check_waiting(ebb_task *task) {
   return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task waits for no answer to a request that was fetched");
 }
 
-static ebb_status answer(ebb_task *task, const char *json, size_t size) {
+ebb_status task_give_answer(ebb_task *task, Text json) {
   ebb_runtime *runtime = task->runtime;
-  Answering answering = {.task = task, .json = text_plain(json, size)};
-  ebb_status status = check_waiting(task);
-  if (status == EBB_OK) status = api_run(runtime, l_answer, &answering);
+  Answering answering = {.task = task, .json = json};
+  ebb_status status = api_run(runtime, l_answer, &answering);
   if (status != EBB_OK) return status;
   if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "answer");
   status = api_fail_end(runtime, task_answer(task->task));
   if (status == EBB_OK) task_enter(task, PHASE_READY);
   return status;
+}
+
+static ebb_status answer(ebb_task *task, const char *json, size_t size) {
+  ebb_status status = check_waiting(task);
+  return status == EBB_OK ? task_give_answer(task, text_plain(json, size)) : status;
 }
 
 ebb_status ebb_answer(ebb_task *task, const char *json, size_t size) {

@@ -38,7 +38,9 @@ static ebb_status start(Starting *starting) {
   ebb_status status = api_run(runtime, l_start, starting);
   if (status != EBB_OK) return status;
   if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "a task");
-  return api_fail_end(runtime, task_start(runtime->sandbox, 0, &limits, &task->task));
+  SandboxEnd end = task_start(runtime->sandbox, 0, &limits, &task->task);
+  if (end == SANDBOX_OK) task_watch(task->task, &task->stopped);
+  return api_fail_end(runtime, end);
 }
 
 static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made) {
@@ -50,6 +52,8 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
   ring_init(&task->ready);
   ring_init(&task->event);
   ring_init(&task->of_chat);
+  ring_init(&task->sleeping);
+  atomic_init(&task->stopped, false);
   ring_add(&chat->tasks, &task->of_chat);
   task_enter(task, PHASE_READY);
   starting->task = task;
@@ -86,6 +90,7 @@ void task_enter(ebb_task *task, TaskPhase phase) {
   if (was_ready && !is_ready) ring_remove(&task->ready);
   if (is_ready && !was_ready) ring_add(&runtime->ready, &task->ready);
   runtime->ready_count = runtime->ready_count - was_ready + is_ready;
+  ring_remove(&task->sleeping);
   task->phase = phase;
 }
 
@@ -128,15 +133,73 @@ void ebb_task_free(ebb_task *task) {
   if (task != NULL && !task->runtime->busy) task_discard(task);
 }
 
+static ebb_status fail_ended(const ebb_task *task) {
+  return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task has ended");
+}
+
+static void cancel(ebb_task *task) {
+  task_fail(task, api_fail(task->runtime, EBB_CANCELLED, NULL, "the task was cancelled"));
+}
+
 ebb_status ebb_task_cancel(ebb_task *task) {
   if (task == NULL) return EBB_ARGUMENT;
-  if (task->phase == PHASE_ENDED) return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task has ended");
-  ebb_runtime *runtime = task->runtime;
-  ebb_status status = api_enter(runtime);
+  if (task->phase == PHASE_ENDED) return fail_ended(task);
+  ebb_status status = api_enter(task->runtime);
   if (status != EBB_OK) return status;
-  task_fail(task, api_fail(runtime, EBB_CANCELLED, NULL, "the task was cancelled"));
-  return api_leave(runtime, EBB_OK);
+  cancel(task);
+  return api_leave(task->runtime, EBB_OK);
 }
+
+/* The step that sees the runtime's flag must see the task's. */
+void ebb_task_stop(ebb_task *task) {
+  if (task == NULL) return;
+  atomic_store_explicit(&task->stopped, true, memory_order_relaxed);
+  atomic_store_explicit(&task->runtime->stopped, true, memory_order_release);
+}
+
+void task_end_stopped(ebb_runtime *runtime) {
+  if (!atomic_exchange_explicit(&runtime->stopped, false, memory_order_acquire)) return;
+  for (ebb_chat *chat = NULL; (chat = ebb_next_chat(runtime, chat)) != NULL;) {
+    for (ebb_task *task = NULL; (task = ebb_next_task(chat, task)) != NULL;) {
+      bool stopped = atomic_load_explicit(&task->stopped, memory_order_relaxed);
+      if (stopped && task->phase != PHASE_ENDED) cancel(task);
+    }
+  }
+}
+
+/* ---- what hosts ask and set ---- */
+
+ebb_status ebb_task_limit(ebb_task *task, uint64_t fuel, uint64_t deadline_us) {
+  if (task == NULL) return EBB_ARGUMENT;
+  if (task->phase == PHASE_ENDED) return fail_ended(task);
+  ebb_status status = api_enter(task->runtime);
+  if (status != EBB_OK) return status;
+  SandboxLimits limits = api_limits(task->runtime);
+  bool timed = !task->runtime->config.deterministic;
+  if (fuel != 0) limits.fuel = fuel == EBB_NO_LIMIT ? 0 : fuel;
+  if (deadline_us != 0 && timed) limits.microseconds = deadline_us == EBB_NO_LIMIT ? 0 : deadline_us;
+  task_limit(task->task, &limits);
+  return api_leave(task->runtime, EBB_OK);
+}
+
+ebb_task_phase ebb_task_state(const ebb_task *task) {
+  if (task == NULL) return EBB_TASK_NONE;
+  switch (task->phase) {
+    case PHASE_READY: return EBB_TASK_READY;
+    case PHASE_SLEEPING: return EBB_TASK_SLEEPING;
+    case PHASE_WAITING: return ring_is_alone(&task->event) ? EBB_TASK_WAITING : EBB_TASK_ASKS;
+    case PHASE_ENDED: break;
+  }
+  return task->kind == EBB_EVENT_DONE ? EBB_TASK_DONE : EBB_TASK_FAILED;
+}
+
+ebb_task *ebb_next_task(const ebb_chat *chat, const ebb_task *after) {
+  if (chat == NULL) return NULL;
+  Ring *next = after == NULL ? chat->tasks.behind : after->of_chat.behind;
+  return next == &chat->tasks ? NULL : RING_OWNER(next, ebb_task, of_chat);
+}
+
+ebb_chat *ebb_task_chat(const ebb_task *task) { return task == NULL ? NULL : task->branch.chat; }
 
 void *ebb_task_user(const ebb_task *task) { return task == NULL ? NULL : task->user; }
 

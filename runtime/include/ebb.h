@@ -37,7 +37,7 @@
 ** them or the end of the callback.
 **
 ** Threads: a runtime and all that is of it belong to one thread at a time.
-** ebb_cancel alone may come from any thread. Different runtimes have nothing in
+** ebb_cancel and ebb_task_stop alone may come from any thread. Different runtimes have nothing in
 ** common but the vocabularies and compiled policies that they are given, which never
 ** change. The library makes no threads. The C stack of a thread that uses it needs
 ** 1 MiB, say 2.
@@ -371,6 +371,13 @@ EBB_API ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *rem
 /* Bytes that the chat and its forks hold together, without what scripts hold for them. */
 EBB_API size_t     ebb_chat_memory(const ebb_chat *chat);
 
+/* The chats of a runtime in the order in which they were made: the one behind `after`
+   (NULL: the first); NULL at the end. */
+EBB_API ebb_chat  *ebb_next_chat(const ebb_runtime *runtime, const ebb_chat *after);
+/* The host's own, NULL at first, also in forks. */
+EBB_API void      *ebb_chat_user(const ebb_chat *chat);
+EBB_API void       ebb_chat_set_user(ebb_chat *chat, void *user);
+
 /* Of the visible list. 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
 /* Of a request without windows, framing included; calibrated by what providers reported
@@ -561,17 +568,45 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task);
 /* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy
    and the JSON arguments (may be nothing) as values. request(value) asks the host
-   and waits; what the script returns is the event's JSON: plain values, messages (their
-   JSON), chats, batches and selections (lists of messages), units, diffs, ledgers,
-   windows. `name` is how errors call it. */
+   and waits; request { timer = 500 } is answered by a step, 500 ms later by clock_ms or
+   at the next step after that, with the time that it is then. What the script returns is
+   the event's JSON: plain values, messages (their JSON), chats, batches and selections
+   (lists of messages), units, diffs, ledgers, windows. `name` is how errors call it. */
 EBB_API ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size,
                                    const char *arguments, size_t arguments_size, ebb_task **task);
 /* Ends it, whatever it does, without a trace and without an event. NULL is allowed. */
 EBB_API void       ebb_task_free(ebb_task *task);
-/* The same with an event: EBB_CANCELLED. Not for a task that has ended. */
+/* The same with an event: EBB_CANCELLED. Not for a task that has ended (EBB_ARGUMENT). From
+   the runtime's thread, between calls. */
 EBB_API ebb_status ebb_task_cancel(ebb_task *task);
+/* The same from any thread, while the task lives: a task that runs is stopped at once, any
+   other ends with the next ebb_step. Does nothing to a task that has ended. */
+EBB_API void       ebb_task_stop(ebb_task *task);
+/* Limits of this task in the place of the runtime's; what it has used counts. 0: the
+   runtime's, EBB_NO_LIMIT: none. A deterministic runtime knows no deadline. EBB_ARGUMENT: it
+   has ended. */
+EBB_API ebb_status ebb_task_limit(ebb_task *task, uint64_t fuel, uint64_t deadline_us);
+
+typedef enum ebb_task_phase {
+  EBB_TASK_NONE,             /* NULL */
+  EBB_TASK_READY,            /* a step runs it */
+  EBB_TASK_ASKS,             /* ebb_next_event has its request */
+  EBB_TASK_WAITING,          /* for ebb_answer or ebb_refuse */
+  EBB_TASK_SLEEPING,         /* for a timer */
+  EBB_TASK_DONE,
+  EBB_TASK_FAILED
+} ebb_task_phase;
+
+EBB_API ebb_task_phase ebb_task_state(const ebb_task *task);
+EBB_API ebb_chat  *ebb_task_chat(const ebb_task *task);
+/* The tasks of a chat, also those that have ended, in the order in which they were made:
+   the one behind `after` (NULL: the first); NULL at the end. */
+EBB_API ebb_task  *ebb_next_task(const ebb_chat *chat, const ebb_task *after);
 EBB_API void      *ebb_task_user(const ebb_task *task);
 EBB_API void       ebb_task_set_user(ebb_task *task, void *user);
+
+/* When the next timer is due, in ms since 1970; EBB_NONE: no task sleeps. */
+EBB_API ebb_status ebb_next_timer(ebb_runtime *runtime, int64_t *at_ms);
 
 /* Runs all tasks that are ready, in turns, for about so many microseconds and at
    most so much fuel. EBB_OK: nothing is ready any more. EBB_MORE: the budget ended first; with

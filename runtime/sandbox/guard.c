@@ -91,9 +91,14 @@ static void grant(Sandbox *sandbox) {
   sandbox->credit = sandbox->granted = (int64_t)grant;
 }
 
+static bool is_cancelled(const Sandbox *sandbox) {
+  return atomic_load_explicit(&sandbox->cancelled, memory_order_relaxed) ||
+         (sandbox->watched != NULL && atomic_load_explicit(sandbox->watched, memory_order_relaxed));
+}
+
 static SandboxEnd reached(const Sandbox *sandbox) {
   const SandboxLimits *used = &sandbox->used, *limits = &sandbox->limits;
-  if (atomic_load_explicit(&sandbox->cancelled, memory_order_relaxed)) return SANDBOX_CANCELLED;
+  if (is_cancelled(sandbox)) return SANDBOX_CANCELLED;
   if (limits->fuel != 0 && used->fuel > limits->fuel) return SANDBOX_FUEL_OUT;
   if (limits->microseconds != 0 && used->microseconds > limits->microseconds) return SANDBOX_DEADLINE_OVER;
   return SANDBOX_OK;

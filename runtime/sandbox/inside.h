@@ -21,7 +21,6 @@
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <stdatomic.h>
 
 #include "base/locale.h"
 #include "sandbox/guard.h"
@@ -98,6 +97,7 @@ struct Sandbox {
   Passing passing;
   int closing;               /* depth of close */
   Task *task;                /* that runs; NULL in a call */
+  const atomic_bool *watched;   /* the flag that ends it; NULL: none */
   Task *tasks;               /* all */
 
   int hook_count;            /* what the longest string allows */

@@ -39,6 +39,7 @@
 #define EBB_SANDBOX_SANDBOX_H
 
 #include <lua.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -191,6 +192,12 @@ SandboxEnd task_request(Task *task);
 SandboxEnd task_answer(Task *task);
 /* request() raises {code, message} in the script instead. */
 SandboxEnd task_refuse(Task *task, const char *code, const char *message);
+
+/* Other limits from now on; what the task has used counts. */
+void task_limit(Task *task, const SandboxLimits *limits);
+/* A flag of the host's, which any thread may set: then the task ends as by sandbox_cancel, when
+   it is stepped or within the step. It must live as long as the task. */
+void task_watch(Task *task, const atomic_bool *cancelled);
 
 SandboxEnd task_end(const Task *task);        /* SANDBOX_OK while it lives and when it is done */
 SandboxLimits task_used(const Task *task);

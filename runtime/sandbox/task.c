@@ -25,6 +25,7 @@ struct Task {
   lua_State *thread;         /* NULL when it is done, failed */
   int arguments;             /* of the first step */
   SandboxLimits limits, used;
+  const atomic_bool *cancelled;   /* the host's; NULL: none */
   TaskState state;
   SandboxEnd end;
   Wish wish;
@@ -164,6 +165,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   sandbox->slice_fuel = slice_end(task->used.fuel, fuel);
   sandbox->slice_microseconds = slice_end(task->used.microseconds, microseconds);
   sandbox->task = task;
+  sandbox->watched = task->cancelled;
   sandbox->current = task->thread;
   guard_enter(sandbox, task->thread);
   int count = 0;
@@ -176,6 +178,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   else fail(task, status);
   guard_end(sandbox);
   sandbox->task = NULL;
+  sandbox->watched = NULL;
   task->used = sandbox->shown;
   if (status != LUA_YIELD) drop_thread(task);
   return task->state;
@@ -230,6 +233,10 @@ SandboxEnd task_refuse(Task *task, const char *code, const char *message) {
   if (status != LUA_OK) return guard_note(sandbox, sandbox->L, status);
   return answer(task, WISH_REFUSED);
 }
+
+void task_limit(Task *task, const SandboxLimits *limits) { task->limits = *limits; }
+
+void task_watch(Task *task, const atomic_bool *cancelled) { task->cancelled = cancelled; }
 
 SandboxEnd task_end(const Task *task) {
   return task->end;

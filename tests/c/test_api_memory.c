@@ -106,6 +106,27 @@ static ebb_status call_step(World *w) {
   return status;
 }
 
+/* Asleep, and its time has come. */
+static void prepare_timer(World *w) {
+  static const char source[] = "local chat = ... local now = request { timer = 5 }\n"
+                               "chat:append { role = 'user', content = 'at ' .. now }";
+  w->host.now = 1700000000000;
+  assert_int_equal(ebb_task_script(w->chat, "s", source, sizeof source - 1, NULL, 0, &w->task), EBB_OK);
+  assert_int_equal(ebb_step(w->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
+  assert_int_equal(ebb_task_state(w->task), EBB_TASK_SLEEPING);
+  w->host.now += 5;
+}
+
+static ebb_status call_timer(World *w) {
+  ebb_status status = finish(w);
+  if (status != EBB_OK) {
+    ebb_task_free(w->task);
+    w->host.fail_at = 0;
+    prepare_timer(w);
+  }
+  return status;
+}
+
 static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]", 8); }
 
 static ebb_status call_refuse(World *w) { return ebb_refuse(w->task, "nobody answers"); }
@@ -293,7 +314,7 @@ static const Call CALLS[] = {
   {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
   {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
   {"script", call_script, NULL},   {"json", call_json, NULL},       {"save", call_save, NULL},
-  {"step", call_step, prepare_task}, {"answer", call_answer, prepare_request},
+  {"step", call_step, prepare_task}, {"timer", call_timer, prepare_timer}, {"answer", call_answer, prepare_request},
   {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
   {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
   {"functions", call_functions, prepare_functions},

@@ -242,10 +242,51 @@ static void another_thread_cancels(void **state) {
   ebb_runtime_free(runtime);
 }
 
+static void *stop_soon(void *task) {
+  usleep(20000);
+  ebb_task_stop(task);
+  return NULL;
+}
+
+/* One task of several: what the others do is not touched. */
+static void another_thread_stops_one_task(void **state) {
+  (void)state;
+  static const char hangs[] = "while true do pcall(function() while true do end end) end";
+  static const char asks[] = "local chat = ... chat:append { role = 'user', content = request 'x' }";
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_task *tasks[3];
+  pthread_t threads[2];
+  ebb_config config = {.size = sizeof config, .deadline_us = 60000000, .fuel = UINT64_MAX / 2};
+  ebb_event event = {.size = sizeof event};
+  assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (int i = 0; i < 2; i++) must(ebb_task_script(chat, "asks", asks, sizeof asks - 1, NULL, 0, &tasks[i]));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  for (int i = 0; i < 2; i++) must(ebb_next_event(runtime, &event));
+  must(ebb_task_script(chat, "hangs", hangs, sizeof hangs - 1, NULL, 0, &tasks[2]));
+  for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, stop_soon, tasks[i + 1]), 0);
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));      /* until the one that runs is stopped */
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  for (int i = 0; i < 2; i++) {
+    must(ebb_next_event(runtime, &event));
+    assert_int_equal(event.status, EBB_CANCELLED);
+    assert_true(event.task != tasks[0]);
+  }
+  must(ebb_answer(tasks[0], "\"y\"", 3));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  assert_int_equal(event.kind, EBB_EVENT_DONE);
+  assert_int_equal(ebb_chat_count(chat), 1);
+  ebb_runtime_free(runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sixteen_runtimes_in_sixteen_threads),
                                      cmocka_unit_test(eight_threads_share_a_vocabulary_and_a_policy),
                                      cmocka_unit_test(the_last_thread_gives_a_vocabulary_back),
-                                     cmocka_unit_test(another_thread_cancels)};
+                                     cmocka_unit_test(another_thread_cancels),
+                                     cmocka_unit_test(another_thread_stops_one_task)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

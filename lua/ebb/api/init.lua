@@ -291,12 +291,24 @@ api.script_globals = globals_of_script
 
 ---- Tasks ----
 
+local TIMER_MAX = 1000 * 86400 * 36525   -- milliseconds: a hundred years
+
+--- What runtime/api/timer.c reads, for { timer = milliseconds }: no JSON, so that it is no request of the host's.
+local function timer_text(value)
+  if type(value) ~= "table" or value.timer == nil or next(value, (next(value))) ~= nil then return nil end
+  local milliseconds = math.tointeger(value.timer)
+  if type(value.timer) ~= "number" or not milliseconds or milliseconds < 0 or milliseconds > TIMER_MAX then
+    refuse("argument", "timer: expected milliseconds, an integer from 0 to a hundred years")
+  end
+  return "timer " .. milliseconds
+end
+
 --- request() for scripts and policies: a value goes to the host as JSON, its
 --- answer comes back so.
 ---@param ask fun(text: string): string
 function api.requester(ask)
   return function(value)
-    return (json.decode(ask(form.encode(value))))
+    return (json.decode(ask(timer_text(value) or form.encode(value))))
   end
 end
 
