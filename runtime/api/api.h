@@ -278,8 +278,16 @@ ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_sta
 ebb_status document_restore(ebb_chat *chat);
 /* Finds where the part of the options ends that says what stood around the messages. */
 size_t     document_find(Text options);
-/* Puts write_document into the table on top. */
-void       document_push_writer(lua_State *L, ebb_runtime *runtime);
+/* write_document(list, texts, shape) for lua/ebb/api, upvalue 1 is the runtime: writes the list to
+   runtime->out; shape nil: as it was read. */
+int        api_write_document(lua_State *L);
+
+/* ---- query.c ---- */
+
+/* write_list(list) and write_message(message), the same: add the bytes of messages to the first
+   answer, of several as a JSON list. */
+int        api_write_list(lua_State *L);
+int        api_write_message(lua_State *L);
 
 /* ---- save.c ---- */
 

@@ -251,8 +251,7 @@ ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t size, co
 
 /* ---- writing ---- */
 
-/* write_document(list, texts, shape): the list into the answer; shape nil: as it was read */
-static int write_document(lua_State *L) {
+int api_write_document(lua_State *L) {
   static const char *const names[] = {"array", "jsonl", NULL};
   static const DocumentShape shapes[] = {DOCUMENT_ARRAY, DOCUMENT_JSONL};
   ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
@@ -266,12 +265,6 @@ static int write_document(lua_State *L) {
   if (status == STATUS_HOST) return bind_raise(L, "io", NULL, "write: the host's writer failed");
   if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "write");
-}
-
-void document_push_writer(lua_State *L, ebb_runtime *runtime) {
-  lua_pushlightuserdata(L, runtime);
-  lua_pushcclosure(L, write_document, 1);
-  lua_setfield(L, -2, "write_document");
 }
 
 static ebb_status write_text(ebb_chat *chat, Text options, Sink sink) {

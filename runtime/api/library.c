@@ -260,7 +260,12 @@ static int l_open(lua_State *L) {
   push_closure(L, runtime, api_keep_chunk);
   lua_setfield(L, -2, "keep_chunk");
   api_push_writers(L, runtime);
-  document_push_writer(L, runtime);
+  push_closure(L, runtime, api_write_document);
+  lua_setfield(L, -2, "write_document");
+  push_closure(L, runtime, api_write_list);
+  lua_setfield(L, -2, "write_list");
+  push_closure(L, runtime, api_write_message);
+  lua_setfield(L, -2, "write_message");
   lua_pushcfunction(L, chat_keep);
   lua_setfield(L, -2, "keep_conversation");
   open_request(L);

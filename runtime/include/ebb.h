@@ -419,6 +419,51 @@ EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user)
    "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
+/* ---- queries ---- */
+
+/*
+** What a chat is asked, a JSON object, and the answer, JSON too. Within the runtime's limits; the
+** chat does not change. EBB_UNKNOWN_NAME: no such query, field, role, checkpoint, encoding;
+** EBB_ARGUMENT, EBB_OUT_OF_RANGE, EBB_SYNTAX, EBB_SHAPE, EBB_FUEL, EBB_DEADLINE, EBB_MEMORY.
+**
+** Messages:
+**   {"query": "messages"}                          all that are visible
+**   {"query": "where", ..}                         those that pass all conditions: role, name, id (a
+**                      text or a list of texts), since, before (ms), marked, matches (a Lua pattern),
+**                      window (true or an id), obsolete, important
+**   {"query": "recent", "role": .., "n": 1}        the last n of a role, or of several
+**   {"query": "range", "role": .., "start": 0, "end": 5}       by their numbers among those of the role
+**   {"query": "marked", "name": "pinned"}
+**   {"query": "active"}                            without obsolete items of windows
+**   {"query": "all"}                               every message that is stored, by seq
+** and with each of these
+**   "batch": 2 (or a checkpoint's name), "length": 9           in that state of the chat
+**   "slice": {"start": 0, "end": 9}, "first": 3, "last": 3     a part of what was found, in this order
+**   "answer": "messages" (default: a list of their bytes), "positions", "seqs", "count", "tokens"
+**
+** Others, their fields, and what they answer; batch and length as above where they are named:
+**   count {role, batch, length}   how many, of a role or several       a number
+**   tokens {encoding, model, batch, length}    of the request          {"tokens", "trust"}
+**   dialect {batch, length}                                            "openai"
+**   units     [{"first", "count", "tokens", "role", "open", "pending", "guarded", "age"}]
+**   turns     [{"first", "count", "tokens", "age"}]
+**   diff {from, to}    of batches, numbers or names; to: default, the current one
+**             {"added": [messages], "removed": [messages], "replaced": [{"before", "after"}]}
+**   ledger {batch, runs}    [{"action", "seq", "role", "by", "reason", "tokens", "replacement"?}], null: the
+**             batch has none; runs true: neighbours together, with "count"
+**   explain {index} or {seq}    what became of a message: {"action", "by", "reason", "batch", "seq",
+**             "replacement", "before", "after", "visible", "events": [..]}
+**   state     {"currentBatch", "messages", "batches", "stats", "results"}
+**   stats     {"totalMessages", "currentBatchMessages", "totalBatches", "currentBatchIndex"}
+**   windows   {"total", "active", "obsolete", "windows", "estimatedTokens"}
+**   listing   a text with a line per message
+**   limit     {"limit" (or null), "tokens", "over"}
+**   calibration    what estimates are multiplied by, 1 or more
+**   encoding, model, shape    what counts; the model and the shape of what was read, or null
+**   warnings  [{"code", "message", "line", "byte", "lenient"}] of the reading
+*/
+EBB_API ebb_status ebb_chat_query(ebb_chat *chat, const char *query, size_t size, ebb_text *json);
+
 /* ---- trimming ---- */
 
 /*

@@ -306,6 +306,18 @@ static ebb_status call_check(World *w) {
   ebb_text json;
   return ebb_chat_check(w->chat, NULL, &json);
 }
+static ebb_status call_query(World *w) {
+  static const char *const queries[] = {
+    "{\"query\":\"where\",\"matches\":\"room\",\"answer\":\"positions\"}", "{\"query\":\"state\"}", "{\"query\":\"units\"}",
+    "{\"query\":\"diff\",\"from\":0}", "{\"query\":\"ledger\",\"batch\":1}", "{\"query\":\"explain\",\"seq\":2}",
+    "{\"query\":\"listing\"}", "{\"query\":\"tokens\",\"encoding\":\"bytes4\"}",
+  };
+  ebb_text json;
+  ebb_status status = EBB_OK;
+  for (size_t i = 0; i < sizeof queries / sizeof *queries && status == EBB_OK; i++)
+    status = ebb_chat_query(w->chat, queries[i], strlen(queries[i]), &json);
+  return status;
+}
 static ebb_status call_repair(World *w) { return ebb_chat_repair(w->chat, NULL, 0, &w->other, NULL); }
 
 static const Call CALLS[] = {
@@ -325,6 +337,7 @@ static const Call CALLS[] = {
   {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
   {"trim_to", call_trim_to, NULL}, {"read", call_read, NULL}, {"load_read", call_load_read, prepare_read},
   {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},
+  {"query", call_query, NULL},
 };
 
 /* ---- a world ---- */

@@ -15,4 +15,22 @@ function emit.list(write, list, encode)
   write(separator == "[" and "[]" or "]")
 end
 
+local CHUNK = 1000   -- numbers that are written at once
+
+--- A JSON list of whole numbers.
+---@param write fun(text: string)
+---@param list any
+---@param number fun(element: any): integer
+function emit.numbers(write, list, number)
+  local chunk, separator = {}, "["
+  for i = 1, #list do
+    chunk[#chunk + 1] = number(list[i])
+    if #chunk == CHUNK or i == #list then
+      write(separator .. table.concat(chunk, ","))
+      chunk, separator = {}, ","
+    end
+  end
+  write(separator == "[" and "[]" or "]")
+end
+
 return emit

@@ -18,7 +18,9 @@ local function messages_of(chat, exact)
   return messages
 end
 
-local function batches_of(chat)
+---@param chat ebb.Conversation
+---@return table[]
+function state.batches(chat)
   local batches = json.array {}
   for i, batch in ipairs(chat:batches()) do
     batches[i] = {
@@ -36,12 +38,26 @@ local function batches_of(chat)
   return batches
 end
 
-local function results_of(chat)
+---@param chat ebb.Conversation
+---@return table[]
+function state.results(chat)
   local results = json.array {}
   for i, result in ipairs(operations.results(chat)) do
     results[i] = { operation = result.operation, affectedBatchIndex = result.affected_batch_index }
   end
   return results
+end
+
+---@param chat ebb.Conversation
+---@return table
+function state.stats(chat)
+  local stats = chat:stats()
+  return {
+    totalMessages = stats.total_messages,
+    currentBatchMessages = stats.current_batch_messages,
+    totalBatches = stats.total_batches,
+    currentBatchIndex = stats.current_batch_index,
+  }
 end
 
 --- The state as a table. `exact` puts the messages in as JSON that is written
@@ -50,18 +66,13 @@ end
 ---@param exact? boolean
 ---@return table
 function state.of(chat, exact)
-  local stats = chat:stats()
+  local stats = state.stats(chat)
   return {
     messages = messages_of(chat, exact),
-    batches = batches_of(chat),
-    currentBatch = stats.current_batch_index,
-    stats = {
-      totalMessages = stats.total_messages,
-      currentBatchMessages = stats.current_batch_messages,
-      totalBatches = stats.total_batches,
-      currentBatchIndex = stats.current_batch_index,
-    },
-    results = results_of(chat),
+    batches = state.batches(chat),
+    currentBatch = stats.currentBatchIndex,
+    stats = stats,
+    results = state.results(chat),
   }
 end
 
