@@ -272,7 +272,7 @@ static inline void plain_join(PlainChat *chat, PlainBranch *branch, Cell *(*own)
     bool both = seq <= base->stored && chat->cells[seq] != NULL && copy->cells[seq] != NULL;
     if (both) chat->cells[seq]->forgotten = true;
   }
-  for (uint32_t seq = 1; seq <= base->stored; seq++) {
+  for (uint32_t seq = 1; seq <= base->stored && becomes && branch->pruned; seq++) {
     const Cell *ours = chat->cells[seq];
     if (ours != NULL && copy->cells[seq] != NULL) copy->cells[seq]->forgotten |= ours->forgotten;
   }

@@ -3,7 +3,8 @@
 ** wait, end, fail and are cancelled, windows, marks, checkpoints, forgetting,
 ** compaction, saves and loads, while memory fails now and then. After each call one
 ** chat is compared with what it should be; every save loads, to an equal digest.
-** SEED=n repeats a run, CALLS=n sets its length, THREADS=n how many live at once.
+** SEED=n repeats a run, LIFE=n one life of it, CALLS=n sets its length, THREADS=n how
+** many live at once.
 */
 #include "api_kit.h"
 
@@ -35,7 +36,7 @@ typedef struct LifeTask {
 typedef struct Life {
   Host host;
   ebb_runtime *runtime;
-  uint64_t chance;
+  uint64_t seed, chance;
   uint64_t calls, kinds[20];
   uint32_t labels, removed;
   Cell *cells;
@@ -48,8 +49,9 @@ typedef struct Life {
 #define ensure(life, condition)                                                             \
   do {                                                                                      \
     if (!(condition)) {                                                                     \
-      fprintf(stderr, "%s:%d: %s: call %llu: %s\n", __FILE__, __LINE__, #condition,          \
-              (unsigned long long)(life)->calls, ebb_last_error((life)->runtime)->message); \
+      fprintf(stderr, "%s:%d: LIFE=%llu: %s: call %llu: %s\n", __FILE__, __LINE__,            \
+              (unsigned long long)(life)->seed, #condition, (unsigned long long)(life)->calls, \
+              ebb_last_error((life)->runtime)->message);                                     \
       abort();                                                                              \
     }                                                                                       \
   } while (0)
@@ -527,27 +529,25 @@ typedef struct Lives {
   pthread_t thread;
 } Lives;
 
+static uint64_t number_of(const char *variable, uint64_t otherwise) {
+  const char *text = getenv(variable);
+  return text == NULL ? otherwise : strtoull(text, NULL, 10);
+}
+
 /* Lives of 2,000 calls each, until there were so many. */
 static void *live(void *user) {
   Lives *lives = user;
   for (uint64_t done = 0; done < lives->calls; done += 2000) {
     Life *life = calloc(1, sizeof *life);
-    life->chance = test_random(&lives->chance);
+    life->chance = life->seed = number_of("LIFE", test_random(&lives->chance));
     uint64_t calls = lives->calls - done < 2000 ? lives->calls - done : 2000;
-    uint64_t seed = life->chance;
     begin(life);
-    if (getenv("TELL") != NULL) fprintf(stderr, "life %llu\n", (unsigned long long)seed);
     while (life->calls < calls) one_call(life);
     end(life);
     for (int i = 0; i < 20; i++) lives->kinds[i] += life->kinds[i];
     free(life);
   }
   return NULL;
-}
-
-static uint64_t number_of(const char *variable, uint64_t otherwise) {
-  const char *text = getenv(variable);
-  return text == NULL ? otherwise : strtoull(text, NULL, 10);
 }
 
 static void random_lives_agree_with_a_plain_model(void **state) {

@@ -195,9 +195,14 @@ static Status call_fork(Conversation *chat) {
   Conversation *fork;
   Status status = conversation_fork(chat, &fork);
   if (status != STATUS_OK) return status;
-  char *here = snapshot(chat, true);
-  assert_snapshot(fork, true, here);
+  const Store *store = conversation_store(chat), *forked = conversation_store(fork);
+  char *here = snapshot(chat, false);
+  assert_snapshot(fork, false, here);
   free(here);
+  assert_int_equal(store_count(forked), store_count(store));
+  for (MessageId id = 1; id <= store_count(store); id++) {
+    assert_ptr_equal(store_message(forked, id), store_message(store, id));
+  }
   conversation_free(fork);
   return status;
 }
