@@ -64,6 +64,7 @@ struct ebb_chat {
   size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
   Ring link;                    /* in the runtime's chats */
   Ring tasks;                   /* that work for it, or have ended and are not freed */
+  struct Stream *stream;        /* NULL: none is open; in the account's memory */
   void *user;
 };
 
@@ -222,6 +223,33 @@ void       chat_tick(ebb_chat *chat);
 int        chat_keep(lua_State *L);
 /* Collects all garbage: something failed for want of memory, or left a draft behind. */
 void       api_collect_all(ebb_runtime *runtime);
+
+/* ---- edit.c ---- */
+
+/* Appends a message or a list of them; `what` is how errors call it. */
+ebb_status chat_append(ebb_chat *chat, const char *what, Text json);
+/* Notes the error that a reading of `text` stopped at, with its place. */
+ebb_status api_fail_json(ebb_runtime *runtime, const Json *json, const char *what, Text text);
+/* Reads one message as it would be appended, and lets `use` see it; appends nothing. */
+typedef Status ShapeUser(void *user, Text raw, const MessageShape *shape);
+ebb_status chat_read_shape(ebb_chat *chat, const char *what, Text json, ShapeUser *use, void *user);
+
+/* ---- stream.c ---- */
+
+/* An answer that grows. The message as it would be settled now: head, text, tail. */
+typedef struct Stream {
+  Buffer head, tail;         /* JSON, up to the inside of the content and from its end on */
+  Buffer text;
+  size_t whole;              /* bytes of the text that are whole characters */
+  Buffer id, name;
+  Role role;
+  bool has_timestamp;
+  int64_t timestamp;
+} Stream;
+
+/* Adds its JSON, which ends with what is a whole character. */
+Status     stream_write(const Stream *stream, Buffer *out);
+void       stream_free(ebb_chat *chat);                /* also if it has none */
 
 /* ---- branch.c ---- */
 

@@ -185,6 +185,7 @@ void chat_drop(ebb_runtime *runtime, const void *holder) {
 void chat_discard(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   chat_drop(runtime, chat);
+  stream_free(chat);
   account_release(chat->account);
   memory_free(&runtime->memory, chat->options, chat->options_size);
   memory_free(&runtime->memory, chat, sizeof *chat);

@@ -27,25 +27,32 @@ static Status next(void *user, bool *more, Text *raw, MessageShape *shape) {
   return json->status;
 }
 
-static ebb_status fail_incoming(ebb_runtime *runtime, const Incoming *incoming, const char *text, size_t size,
-                                Status status) {
-  const Json *json = &incoming->json;
+ebb_status api_fail_json(ebb_runtime *runtime, const Json *json, const char *what, Text text) {
   char path[120];
-  if (json->status == STATUS_OK) {
-    if (status == STATUS_ARGUMENT) return api_fail(runtime, EBB_ARGUMENT, NULL, "append: no messages");
-    return api_fail_status(runtime, status, "append");
-  }
-  size_t offset = (size_t)(json->error - text);
-  Place place = place_of(text, size, offset);
-  place_path(text, size, offset, false, path, sizeof path);
-  return api_fail(runtime, api_status_of_code(status_code(status)), NULL, "append: %u:%u: expected %s%s%s",
+  assert(json->status != STATUS_OK);
+  size_t offset = (size_t)(json->error - text.bytes);
+  Place place = place_of(text.bytes, text.size, offset);
+  place_path(text.bytes, text.size, offset, false, path, sizeof path);
+  return api_fail(runtime, api_status_of_code(status_code(json->status)), NULL, "%s: %u:%u: expected %s%s%s", what,
                   (unsigned)place.line, (unsigned)place.byte, json->expected, path[0] == '\0' ? "" : " at ", path);
 }
 
-static Status append_once(ebb_chat *chat, Incoming *incoming, const char *text, size_t size) {
+static ebb_status fail_incoming(ebb_runtime *runtime, const Incoming *incoming, const char *what, Text text,
+                                Status status) {
+  if (incoming->json.status != STATUS_OK) return api_fail_json(runtime, &incoming->json, what, text);
+  if (status == STATUS_ARGUMENT) return api_fail(runtime, EBB_ARGUMENT, NULL, "%s: no messages", what);
+  return api_fail_status(runtime, status, what);
+}
+
+static void open_incoming(ebb_chat *chat, Incoming *incoming) {
+  reader_init(&incoming->reader, chat->runtime->memory);
+  incoming->reader.message_bytes_max = api_message_limit(chat->runtime);
+}
+
+static Status append_once(ebb_chat *chat, Incoming *incoming, Text text) {
   JsonKind kind;
   incoming->done = false;
-  json_open(&incoming->json, text, size);
+  json_open(&incoming->json, text.bytes, text.size);
   incoming->list = json_peek(&incoming->json, &kind) && kind == JSON_ARRAY;
   if (incoming->list) json_enter(&incoming->json);
   if (incoming->json.status != STATUS_OK) return incoming->json.status;
@@ -53,24 +60,37 @@ static Status append_once(ebb_chat *chat, Incoming *incoming, const char *text, 
   return operation_append(chat_conversation(chat), &source);
 }
 
-static ebb_status append(ebb_chat *chat, const char *text, size_t size) {
+ebb_status chat_append(ebb_chat *chat, const char *what, Text text) {
   Incoming incoming;
-  reader_init(&incoming.reader, chat->runtime->memory);
-  incoming.reader.message_bytes_max = api_message_limit(chat->runtime);
+  open_incoming(chat, &incoming);
   chat_tick(chat);
-  Status status = append_once(chat, &incoming, text, size);
+  Status status = append_once(chat, &incoming, text);
   if (status == STATUS_MEMORY) {
     api_collect_all(chat->runtime);
-    status = append_once(chat, &incoming, text, size);
+    status = append_once(chat, &incoming, text);
   }
   reader_free(&incoming.reader);
-  return status == STATUS_OK ? EBB_OK : fail_incoming(chat->runtime, &incoming, text, size, status);
+  return status == STATUS_OK ? EBB_OK : fail_incoming(chat->runtime, &incoming, what, text, status);
+}
+
+ebb_status chat_read_shape(ebb_chat *chat, const char *what, Text text, ShapeUser *use, void *user) {
+  Incoming incoming = {.list = false};
+  MessageShape shape;
+  Text raw;
+  bool more;
+  open_incoming(chat, &incoming);
+  json_open(&incoming.json, text.bytes, text.size);
+  Status status = next(&incoming, &more, &raw, &shape);
+  if (status == STATUS_OK) status = use(user, raw, &shape);
+  if (status == STATUS_OK) status = next(&incoming, &more, &raw, &shape);      /* nothing is left */
+  reader_free(&incoming.reader);
+  return status == STATUS_OK ? EBB_OK : fail_incoming(chat->runtime, &incoming, what, text, status);
 }
 
 ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size) {
   if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, append(chat, json, size)) : status;
+  return status == EBB_OK ? api_leave(chat->runtime, chat_append(chat, "append", text_plain(json, size))) : status;
 }
 
 /* ---- operations ---- */

@@ -8,11 +8,12 @@
 
 #include "api/api.h"
 
-/* The message that is read; a stream's has no `message`. */
+/* What is read: a message, or a stream. */
 typedef struct Subject {
   const Conversation *conversation;
   const Message *message;
   MessageId origin;
+  const Stream *stream;
 } Subject;
 
 typedef Status (*AddText)(const Subject *subject, Buffer *out);
@@ -83,10 +84,29 @@ static Status add_calls(const Subject *subject, Buffer *out) {
   return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
 }
 
+/* ---- of a stream ---- */
+
+static Status add_stream_text(const Subject *subject, Buffer *out) {
+  return buffer_add(out, subject->stream->text.bytes, subject->stream->whole);
+}
+static Status add_stream_json(const Subject *subject, Buffer *out) { return stream_write(subject->stream, out); }
+static Status add_stream_id(const Subject *subject, Buffer *out) {
+  return buffer_add(out, subject->stream->id.bytes, subject->stream->id.size);
+}
+static Status add_stream_name(const Subject *subject, Buffer *out) {
+  return buffer_add(out, subject->stream->name.bytes, subject->stream->name.size);
+}
+static Status add_no_list(const Subject *subject, Buffer *out) {
+  (void)subject;
+  return buffer_add_string(out, "[]");
+}
+
 /* ---- records ---- */
 
-static const AddText TEXTS[] = {add_text, add_json, add_id, add_name, add_marks, add_calls};
-enum { TEXT_COUNT = sizeof TEXTS / sizeof *TEXTS, FIRST_TEXTS = 2 };
+enum { TEXT_COUNT = 6, FIRST_TEXTS = 2 };
+static const AddText TEXTS[TEXT_COUNT] = {add_text, add_json, add_id, add_name, add_marks, add_calls};
+static const AddText STREAM_TEXTS[TEXT_COUNT] = {add_stream_text, add_stream_json, add_stream_id,
+                                                 add_stream_name, add_no_list,     add_no_list};
 
 /* The text that TEXTS[i] makes. */
 static ebb_text *text_of_message(ebb_message *message, int i) {
@@ -98,7 +118,17 @@ static ebb_text *text_of_message(ebb_message *message, int i) {
 /* Older hosts have no place for the later texts: those are not made. */
 static int texts_of_size(size_t size) { return size <= MESSAGE_FIRST ? FIRST_TEXTS : TEXT_COUNT; }
 
+static Subject read_stream(const Stream *stream, ebb_message *read) {
+  read->role = role_name(stream->role);
+  read->has_timestamp = stream->has_timestamp;
+  read->timestamp = stream->timestamp;
+  read->partial = 1;
+  return (Subject){.stream = stream};
+}
+
+/* The stream stands behind the last message. */
 static Subject read_fields(const ebb_chat *chat, uint32_t index, ebb_message *read) {
+  if (index == ebb_chat_count(chat)) return read_stream(chat->stream, read);
   const Conversation *conversation = chat_conversation(chat);
   MessageId id = sequence_at(conversation_list(conversation), index);
   Subject subject = {.conversation = conversation, .message = conversation_message(conversation, id),
@@ -114,11 +144,12 @@ static Subject read_fields(const ebb_chat *chat, uint32_t index, ebb_message *re
 static Status add_record(const ebb_chat *chat, uint32_t index, int texts, Buffer *out) {
   ebb_message read = {.size = sizeof read};
   Subject subject = read_fields(chat, index, &read);
+  const AddText *add = subject.stream != NULL ? STREAM_TEXTS : TEXTS;
   size_t place = out->size;
   Status status = buffer_add(out, &read, sizeof read);
   for (int i = 0; i < texts && status == STATUS_OK; i++) {
     size_t before = out->size;
-    status = TEXTS[i](&subject, out);
+    status = add[i](&subject, out);
     text_of_message(&read, i)->size = out->size - before;
     if (status == STATUS_OK) status = buffer_add_byte(out, '\0');
   }
@@ -161,6 +192,9 @@ static ebb_status read_messages(ebb_chat *chat, uint32_t first, uint32_t count, 
   return status;
 }
 
+/* How many can be read: the stream's, which ebb_chat_count does not count, is one more. */
+static uint32_t readable(const ebb_chat *chat) { return ebb_chat_count(chat) + (chat->stream != NULL); }
+
 static ebb_status fail_index(const ebb_chat *chat, uint32_t index) {
   return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "message %u: the chat has %u", (unsigned)index,
                   (unsigned)ebb_chat_count(chat));
@@ -170,12 +204,12 @@ ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message
   if (chat == NULL || message == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter_read(chat->runtime);
   if (status != EBB_OK) return status;
-  if (index >= ebb_chat_count(chat)) status = fail_index(chat, index);
+  if (index >= readable(chat)) status = fail_index(chat, index);
   return api_leave(chat->runtime, status == EBB_OK ? read_messages(chat, index, 1, message) : status);
 }
 
 static ebb_status read_range(ebb_chat *chat, uint32_t first, uint32_t room, ebb_message *messages, uint32_t *count) {
-  uint32_t visible = ebb_chat_count(chat);
+  uint32_t visible = readable(chat);
   if (first > visible) return fail_index(chat, first);
   uint32_t wanted = visible - first < room ? visible - first : room;
   ebb_status status = wanted == 0 ? EBB_OK : read_messages(chat, first, wanted, messages);

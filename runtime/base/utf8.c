@@ -59,6 +59,14 @@ size_t utf8_bad(const char *at, const char *end) {
   return size;
 }
 
+bool utf8_is_start(const char *at, const char *end) {
+  assert(at < end);
+  const unsigned char *bytes = (const unsigned char *)at;
+  size_t room = (size_t)(end - at);
+  if (room >= sequence_size(bytes[0])) return false;
+  return (room < 2 || second_fits(bytes[0], bytes[1])) && (room < 3 || (bytes[2] & 0xC0) == 0x80);
+}
+
 size_t utf8_encode(uint32_t point, char out[4]) {
   assert(point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF));
   if (point < 0x80) {

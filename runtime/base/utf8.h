@@ -4,6 +4,7 @@
 #ifndef EBB_BASE_UTF8_H
 #define EBB_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@ size_t utf8_decode(const char *at, const char *end, uint32_t *point);
 /* Bytes of what stands at `at` where utf8_decode answers 0: the longest start of
    a sequence, or one byte. One U+FFFD stands for all of them. */
 size_t utf8_bad(const char *at, const char *end);
+
+/* True if the bytes are the start of a code point that lacks at least one byte. at < end. */
+bool utf8_is_start(const char *at, const char *end);
 
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"   /* U+FFFD */
 

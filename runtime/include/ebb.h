@@ -402,14 +402,42 @@ typedef struct ebb_message {
   ebb_text marks;            /* ["pinned"] */
   ebb_text calls;            /* [{"id"?, "name", "arguments"}]; arguments as text, of JSON mostly */
   uint32_t origin;           /* the seq of the first message that it stands for: replacing keeps marks by it */
+  uint32_t partial;          /* 1: of a stream that is not settled: seq, tokens and origin are 0 */
 } ebb_message;
 
 EBB_API ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message);
-/* Fills an array with the messages from `first` on, as many as there are and have room;
+/* Fills an array with the messages from `first` on, as many as there are (an open stream's
+   is the last) and have room;
    *count: how many. messages[0].size says the size of each. All their texts are valid at
    once. EBB_OUT_OF_RANGE: first is beyond the count. */
 EBB_API ebb_status ebb_chat_messages(ebb_chat *chat, uint32_t first, uint32_t room, ebb_message *messages,
                                      uint32_t *count);
+
+/* ---- streamed answers ----
+**
+** A message that grows while a model answers. Until it is settled it can be read, as the
+** message behind the last one (ebb_chat_message with the index ebb_chat_count, partial is 1),
+** and nothing else knows of it: counts, tokens, JSON, saves, digests, forks, trims, scripts and
+** tasks, whose edits meanwhile it does not hinder. Settling appends it behind what is there
+** then, as ebb_chat_append does. Freeing the chat drops it. A chat has one stream at a time.
+**
+**     begin {"role": "assistant"}  --add "Up the " --add "stairs."  --settle-->  a message
+**                                                                   \--drop-->  nothing
+*/
+
+/* json: the message; its content is nothing, null or the text that it begins with.
+   EBB_DUPLICATE: a stream is open; EBB_SHAPE, EBB_ROLE and the others of ebb_chat_append. */
+EBB_API ebb_status ebb_chat_stream_begin(ebb_chat *chat, const char *json, size_t size);
+/* Adds text, plain UTF-8. It may end within a character that the next piece completes; that
+   is not read yet. EBB_ENCODING, EBB_LIMIT (of a message's bytes), EBB_MEMORY: the stream is
+   as it was; EBB_ARGUMENT: none is open. */
+EBB_API ebb_status ebb_chat_stream_add(ebb_chat *chat, const char *text, size_t size);
+/* Makes it a message. json (may be NULL): takes the place of that of the beginning, for what
+   only the end tells, as tool_calls; its content is nothing or null. On failure the stream is
+   open still: EBB_ENCODING (the text ends within a character), EBB_MEMORY ... */
+EBB_API ebb_status ebb_chat_stream_settle(ebb_chat *chat, const char *json, size_t size);
+/* Also of a chat without a stream. Does nothing in a callback. */
+EBB_API void       ebb_chat_stream_drop(ebb_chat *chat);
 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
    of windows, which ebb_chat_render makes messages. */

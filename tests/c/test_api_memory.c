@@ -68,6 +68,8 @@ static ebb_status call_json(World *w) {
   if (status == EBB_OK) status = ebb_chat_messages(w->chat, 0, 8, several, &count);
   return status;
 }
+/* Answers have no room left from before. */
+static void prepare_cold(World *w) { assert_int_equal(ebb_collect(w->runtime, 0, NULL), EBB_OK); }
 static ebb_status call_save(World *w) {
   ebb_text text;
   char digest[65];
@@ -136,6 +138,30 @@ static ebb_status call_cancel(World *w) {
   ebb_status status = ebb_task_cancel(w->task);
   if (status == EBB_ARGUMENT) status = EBB_OK;      /* it was cancelled, and the event could not be told */
   return status == EBB_OK ? ebb_next_event(w->runtime, &event) : status;
+}
+
+/* ---- streams ---- */
+
+static const char ANSWER[] = "{\"role\":\"assistant\",\"id\":\"m1\",\"content\":\"Well, \"}";
+
+static ebb_status call_stream_begin(World *w) { return ebb_chat_stream_begin(w->chat, ANSWER, sizeof ANSWER - 1); }
+static void prepare_stream(World *w) { assert_int_equal(call_stream_begin(w), EBB_OK); }
+
+static ebb_status call_stream_add(World *w) {
+  ebb_message message = {.size = sizeof message};
+  ebb_status status = EBB_OK;
+  for (int i = 0; i < 20 && status == EBB_OK; i++) status = ebb_chat_stream_add(w->chat, "up the stairs \n", 15);
+  return status == EBB_OK ? ebb_chat_message(w->chat, ebb_chat_count(w->chat), &message) : status;
+}
+static void prepare_settle(World *w) {
+  prepare_stream(w);
+  assert_int_equal(call_stream_add(w), EBB_OK);
+}
+static ebb_status call_settle(World *w) { return ebb_chat_stream_settle(w->chat, NULL, 0); }
+static ebb_status call_settle_as(World *w) {
+  static const char end[] = "{\"role\":\"assistant\",\"name\":\"Mara\",\"tool_calls\":[{\"id\":\"z\","
+                            "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}";
+  return ebb_chat_stream_settle(w->chat, end, sizeof end - 1);
 }
 
 /* ---- functions of the host's ---- */
@@ -325,7 +351,7 @@ static const Call CALLS[] = {
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
   {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
   {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
-  {"script", call_script, NULL},   {"json", call_json, NULL},       {"save", call_save, NULL},
+  {"script", call_script, NULL},   {"json", call_json, prepare_cold},       {"save", call_save, NULL},
   {"step", call_step, prepare_task}, {"timer", call_timer, prepare_timer}, {"answer", call_answer, prepare_request},
   {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
   {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
@@ -334,6 +360,8 @@ static const Call CALLS[] = {
   {"window_close", call_window_close, prepare_window}, {"window_content", call_window_content, prepare_window},
   {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
   {"act", call_act, prepare_window}, {"load_windows", call_load_windows, prepare_load_windows},
+  {"stream_begin", call_stream_begin, NULL}, {"stream_add", call_stream_add, prepare_stream},
+  {"settle", call_settle, prepare_settle}, {"settle_as", call_settle_as, prepare_settle},
   {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
   {"trim_to", call_trim_to, NULL}, {"read", call_read, NULL}, {"load_read", call_load_read, prepare_read},
   {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},

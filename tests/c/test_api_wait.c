@@ -82,7 +82,8 @@ static void sleepers_can_be_ended(void **state) {
   ebb_runtime *runtime = open_inn(&inn);
   const char *sleeps = "return request { timer = 100 }";
   ebb_task *freed = start(runtime, inn.chat, sleeps), *cancelled = start(runtime, inn.chat, sleeps);
-  ebb_task *stopped = start(runtime, inn.chat, sleeps), *zero = start(runtime, inn.chat, "return request { timer = 0 }");
+  ebb_task *stopped = start(runtime, inn.chat, sleeps);
+  ebb_task *zero = start(runtime, inn.chat, "return request { timer = 0 }");
   ebb_chat *other;
   must(ebb_chat_new(runtime, NULL, 0, &other));
   start(runtime, other, sleeps);
