@@ -10,6 +10,8 @@
 
 #include <ebb.h>
 
+static const char POLICIES[] = "[\"clear_tool_uses\", \"keep_recent\"]";
+
 /* All of a file, which the caller frees; NULL when it cannot be read. */
 static char *read_all(FILE *file, size_t *size) {
   size_t room = 0;
@@ -33,7 +35,7 @@ static ebb_status trim(ebb_runtime *runtime, const char *body, size_t size, uint
   ebb_chat *chat;
   int used = snprintf(options, sizeof options, "{\"budget\":%" PRIu64 "}", budget);
   ebb_status status = ebb_chat_read(runtime, body, size, NULL, 0, &chat);
-  if (status == EBB_OK) status = ebb_chat_trim(chat, "[\"clear_tool_uses\", \"keep_recent\"]", options, (size_t)used, NULL);
+  if (status == EBB_OK) status = ebb_chat_trim(chat, POLICIES, options, (size_t)used, NULL);
   if (status == EBB_OK) status = ebb_chat_write_to(chat, NULL, 0, write_out, stdout);
   if (status != EBB_OK) fprintf(stderr, "trim: %s\n", ebb_last_error(runtime)->message);
   return status;
