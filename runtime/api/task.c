@@ -71,6 +71,13 @@ ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options
   return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;
 }
 
+ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t size, ebb_task **task) {
+  if (chat == NULL || task == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  Starting starting = {.function = "task_replay", .texts = {text_plain(options == NULL ? "" : options, size)}};
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;
+}
+
 ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size, const char *arguments,
                            size_t arguments_size, ebb_task **task) {
   bool absent = arguments == NULL && arguments_size > 0;

@@ -639,6 +639,14 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 
 /* As ebb_chat_trim. The policy's request for a model (summarize) becomes an event. */
 EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_task **task);
+/* Plays the chat, as a recording, turn by turn, once for each policy, and changes nothing: what
+   would each have sent, dropped and shared with the request before? Options, a JSON object or
+   nothing: policies (a list of what ebb_chat_trim takes: names, {"name", options ...}, lists that
+   run in order; default: keep_recent), budget (default: the model's), reserve, guards. DONE has
+   [{"policy", "budget", "requests", "refusals", "firstRefusal"?, "sent", "trust", "shared", "share",
+   "fill"?, "cost"?, "unitsDropped", "messagesDropped", "messagesReplaced", "messagesInserted"}].
+   A long chat needs more than the runtime's fuel and deadline: ebb_task_limit. */
+EBB_API ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t size, ebb_task **task);
 /* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy
    and the JSON arguments (may be nothing) as values. request(value) asks the host
    and waits; request { timer = 500 } is answered by a step, 500 ms later by clock_ms or

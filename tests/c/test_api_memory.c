@@ -129,6 +129,19 @@ static ebb_status call_timer(World *w) {
   return status;
 }
 
+static ebb_status call_replay(World *w) { return ebb_task_replay(w->chat, "{\"budget\":150}", 14, &w->task); }
+static void prepare_replay(World *w) { assert_int_equal(call_replay(w), EBB_OK); }
+
+static ebb_status call_replays(World *w) {
+  ebb_status status = finish(w);
+  if (status != EBB_OK) {
+    ebb_task_free(w->task);
+    w->host.fail_at = 0;
+    prepare_replay(w);
+  }
+  return status;
+}
+
 static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]", 8); }
 
 static ebb_status call_refuse(World *w) { return ebb_refuse(w->task, "nobody answers"); }
@@ -352,7 +365,8 @@ static const Call CALLS[] = {
   {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
   {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
   {"script", call_script, NULL},   {"json", call_json, prepare_cold},       {"save", call_save, NULL},
-  {"step", call_step, prepare_task}, {"timer", call_timer, prepare_timer}, {"answer", call_answer, prepare_request},
+  {"step", call_step, prepare_task}, {"timer", call_timer, prepare_timer},
+  {"replay", call_replay, NULL}, {"replays", call_replays, prepare_replay}, {"answer", call_answer, prepare_request},
   {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
   {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
   {"functions", call_functions, prepare_functions},

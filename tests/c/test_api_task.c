@@ -290,8 +290,57 @@ static void a_step_keeps_its_time(void **state) {
   ebb_runtime_free(runtime);
 }
 
+/* What each policy would have sent; the chat is not changed, nor do its edits conflict. */
+static void a_recording_is_played_under_policies(void **state) {
+  (void)state;
+  static const char options[] = "{\"budget\":120,\"policies\":[\"keep_recent\",{\"name\":\"mine\",\"keep\":2},"
+                                "[\"clear_tool_uses\",\"mine\"]]}";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_task *task;
+  char before[65], after[65];
+  int slices = 1;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 5);
+  must(load_policy(runtime, "mine", "return { options = { keep = { type = 'integer', default = 1 } },\n"
+                                    "trim = function(draft, budget) draft:drop_oldest { to = budget } end }"));
+  must(ebb_chat_digest(chat, before));
+  must(ebb_task_replay(chat, options, sizeof options - 1, &task));
+  while (ebb_step(runtime, EBB_NO_LIMIT, 5000) == EBB_MORE) slices++;
+  assert_true(slices > 3);
+  ebb_event event = next_event(runtime, EBB_EVENT_DONE);
+  static const char *const says[] = {"\"policy\":\"keep_recent\"", "\"policy\":\"mine", "\"requests\":10",
+                                     "\"refusals\":0", "\"unitsDropped\":", "\"messagesDropped\":", "\"share\":0."};
+  for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+    if (strstr(event.json.bytes, says[i]) == NULL) fail_msg("%s: %s", says[i], event.json.bytes);
+  }
+  assert_int_equal(event.json.bytes[0], '[');
+  must(ebb_chat_digest(chat, after));
+  assert_string_equal(before, after);
+  ebb_task_free(task);
+
+  must(ebb_task_replay(chat, "{\"budget\":10}", 13, &task));
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":3}"));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  event = next_event(runtime, EBB_EVENT_DONE);
+  assert_non_null(strstr(event.json.bytes, "\"firstRefusal\":\""));
+  ebb_task_free(task);
+  must(ebb_task_replay(chat, NULL, 0, &task));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must_fail(runtime, EBB_ARGUMENT, "replay needs a budget");
+  refused(ebb_task_replay(chat, "{\"policies\":[]}", 15, &task), EBB_ARGUMENT, "list of policies");
+  refused(ebb_task_replay(chat, "{\"policies\":[\"min\"]}", 20, &task), EBB_UNKNOWN_NAME, "min");
+  refused(ebb_task_replay(chat, "{\"limits\":1}", 12, &task), EBB_UNKNOWN_NAME, "limits");
+  refused(ebb_task_replay(chat, "x", 1, &task), EBB_SYNTAX, "options");
+  assert_int_equal(ebb_task_replay(NULL, NULL, 0, &task), EBB_ARGUMENT);
+  host_close(&host, runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_recording_is_played_under_policies),
     cmocka_unit_test(a_task_trims_in_slices), cmocka_unit_test(what_was_appended_stays_on_top),
     cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
     cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),

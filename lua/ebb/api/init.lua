@@ -360,6 +360,8 @@ for _, name in ipairs { "writer", "checker", "repairer" } do
   api[name] = function(...) return require("ebb.api.documents")[name](told, api, ...) end
 end
 
+function api.task_replay(...) return require("ebb.api.replays").task(told, policy_list, ...) end
+
 function api.querier(...) return require("ebb.api.queries").querier(told, api, ...) end
 
 for name, run in pairs(functions) do
