@@ -95,10 +95,11 @@ local function known(name)
   return found and check(found, list[found])   -- a field may have been set since
 end
 
---- Adds a model, or changes one; false or nil takes it out.
+--- What a model is after an assignment; nil: none.
 ---@param name string
----@param fields? table
-local function assign(_, name, fields)
+---@param fields? table|false
+---@return ebb.Model?
+local function changed(name, fields)
   if type(name) ~= "string" or name == "" then refuse("argument", "ebb.models: the name of a model is a string") end
   local model = {}
   for field, value in pairs(fields and list[name_of(name)] or {}) do
@@ -107,11 +108,31 @@ local function assign(_, name, fields)
   for field, value in pairs(type(fields) == "table" and fields or {}) do
     model[field] = value
   end
-  list[name] = fields and check(name, type(fields) == "table" and model or fields) or nil
+  return fields and check(name, type(fields) == "table" and model or fields) or nil
+end
+
+--- Adds a model, or changes one; false or nil takes it out.
+local function assign(_, name, fields)
+  list[name] = changed(name, fields)
+end
+
+--- The same for several: all of them or none.
+---@param entries table<string, table|false>
+function models.add(entries)
+  local all = {}
+  for name, model in pairs(list) do all[name] = model end
+  for name, fields in pairs(entries) do all[name] = changed(name, fields) end
+  list = all
+end
+
+---@param name string
+---@return boolean
+function models.is_known(name)
+  return name_of(name) ~= nil
 end
 
 models.known = setmetatable({}, {
-  __index = list,
+  __index = function(_, name) return list[name] end,
   __newindex = assign,
   __pairs = function() return pairs(list) end,
 })

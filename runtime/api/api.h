@@ -195,6 +195,8 @@ typedef struct Asking {
 ebb_status api_ask(ebb_runtime *runtime, const Asking *asking, const Sink *out);
 /* For functions that write their answer: the runtime's first one. */
 ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *answer);
+/* A whole public call: what a function without arguments writes. */
+ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json);
 Text       api_text(const char *string);               /* NULL: nil */
 Text       api_options(const char *options, size_t size);         /* NULL: "" */
 

@@ -36,6 +36,13 @@ ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *an
   return status == EBB_OK ? api_answer(runtime, 0, answer) : status;
 }
 
+ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json) {
+  if (json == NULL) return api_missing(runtime);
+  Asking asking = {.function = function};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_ask_text(runtime, &asking, json)) : status;
+}
+
 Text api_text(const char *string) { return string == NULL ? (Text){0} : text_of(string); }
 
 Text api_options(const char *options, size_t size) { return text_plain(options == NULL ? "" : options, size); }

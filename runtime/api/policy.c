@@ -59,7 +59,7 @@ static ebb_status load(ebb_runtime *runtime, const Loading *loading) {
   bool fits = name[0] != '\0' && strlen(name) <= API_POLICY_NAME &&
               name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
   if (!fits)
-    return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': the name of a policy is up to %d letters, digits, '_' or '-'",
+    return api_fail(runtime, EBB_ARGUMENT, NULL, "'%s': a name is up to %d letters, digits, '_' or '-'",
                     name, API_POLICY_NAME);
   ebb_status status = api_run(runtime, l_prepare, (void *)(uintptr_t)loading);
   return status == EBB_OK ? api_call_held(runtime, api_limits(runtime).fuel / LOADING_SHARE, NULL) : status;
@@ -70,6 +70,58 @@ ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *s
   Loading loading = {.function = "policy_loader", .name = name, .source = text_plain(source, size)};
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
+}
+
+typedef struct Naming {
+  const char *function, *name;
+} Naming;
+
+static int l_name(lua_State *L) {
+  const Naming *naming = lua_touserdata(L, 1);
+  api_push_function(L, naming->function);
+  lua_pushstring(L, naming->name);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+static ebb_status unload(ebb_runtime *runtime, const char *function, const char *name) {
+  if (name == NULL) return api_missing(runtime);
+  Naming naming = {.function = function, .name = name};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_name, &naming)) : status;
+}
+
+ebb_status ebb_policy_unload(ebb_runtime *runtime, const char *name) { return unload(runtime, "policy_unload", name); }
+
+ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "policies", json); }
+
+/* ---- filters ---- */
+
+ebb_status ebb_filter_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
+  if (name == NULL || source == NULL) return api_missing(runtime);
+  Loading loading = {.function = "filter_loader", .name = name, .source = text_plain(source, size)};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
+}
+
+ebb_status ebb_filter_unload(ebb_runtime *runtime, const char *name) { return unload(runtime, "filter_unload", name); }
+
+static ebb_status filter(ebb_chat *chat, const char *name, Text options) {
+  Branch branch = branch_of(chat);
+  Asking asking = {.function = "filterer", .branch = &branch, .texts = {text_of(name), options}, .text_count = 2};
+  chat_tick(chat);
+  account_let_go(chat->account, true);
+  ebb_status status = api_ask(chat->runtime, &asking, NULL);
+  if (status == EBB_OK) status = branch_commit(&branch);
+  branch_end(&branch);
+  account_let_go(chat->account, false);
+  return status;
+}
+
+ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char *options, size_t size) {
+  if (chat == NULL || name == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, filter(chat, name, api_options(options, size))) : status;
 }
 
 /* ---- compiled once ---- */

@@ -443,6 +443,9 @@ const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int fo
    (limited.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */
 int   bind_call_limited(lua_State *L);
 
+/* Tokens of a plain text. STATUS_LIMIT: the vocabulary's expression takes too long; STATUS_MEMORY. */
+Status bind_count_text(const Counter *counter, Text text, uint64_t *tokens);
+
 /* ---- files and texts (load.c) ---- */
 
 /* As core.parse, of a text that need not be a string of Lua's; the options stand at 2. */

@@ -155,26 +155,33 @@ static int l_recount(lua_State *L) {
   return status == STATUS_OK ? 0 : bind_raise_edit(L, 1, status, "recount");
 }
 
+Status bind_count_text(const Counter *counter, Text text, uint64_t *tokens) {
+  Tally tally = tally_start(counter);
+  Cost cost;
+  tally_text(&tally, text);
+  Status status = tally_end(&tally, &cost);
+  if (status == STATUS_OK) *tokens = cost.tokens;
+  return status;
+}
+
 /* text(conversation, text, lenient) -> tokens of a plain text by the conversation's
    counter, trust, the first byte that was mended or nil | nil, message, code */
 static int l_text(lua_State *L) {
   const Counter *counter = conversation_counter(bind_check_conversation(L, 1)->conversation);
-  Tally tally = tally_start(counter);
-  Cost cost;
   Text text = bind_text(L, 2);
+  uint64_t tokens;
   size_t valid = utf8_check(text.bytes, text.size);
   bool mended = valid < text.size && lua_toboolean(L, 3);
   if (valid < text.size && !mended) {
     const char *why = lua_pushfstring(L, "byte %I: expected UTF-8", (lua_Integer)valid + 1);
     return bind_refuse(L, status_code(STATUS_ENCODING), why);
   }
-  tally_text(&tally, mended ? bind_mended(L, 2) : text);
-  Status status = tally_end(&tally, &cost);
+  Status status = bind_count_text(counter, mended ? bind_mended(L, 2) : text, &tokens);
   if (status == STATUS_LIMIT) {
     return bind_refuse(L, status_code(status), "the expression of its vocabulary takes too long for it");
   }
   if (status != STATUS_OK) return bind_raise_status(L, status, "text");
-  lua_pushinteger(L, cost.tokens);
+  lua_pushinteger(L, (lua_Integer)tokens);
   lua_pushstring(L, trust_name(counter->tokenizer != NULL ? TRUST_EXACT : TRUST_ESTIMATED));
   if (mended) lua_pushinteger(L, (lua_Integer)valid + 1);
   else lua_pushnil(L);

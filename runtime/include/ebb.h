@@ -286,6 +286,30 @@ EBB_API ebb_status ebb_vocab_verify(const ebb_vocab *vocab);
    an encoding, or an estimator's; EBB_MEMORY. */
 EBB_API ebb_status ebb_runtime_add_vocab(ebb_runtime *runtime, const char *name, ebb_vocab *vocab);
 
+/* ---- counting texts; models ---- */
+
+/* Tokens of a plain text, by an encoding ("o200k_base", or an estimator: "bytes4", "cjk", "utf16_2_5"),
+   or by a model's. *trust (may be NULL): "exact", or "estimated", also where a model's vocabulary is
+   absent; static. EBB_ENCODING: not UTF-8; EBB_UNKNOWN_NAME; EBB_LIMIT: a vocabulary's expression takes
+   too long. Not in slices: 1 MB takes some 10 ms. */
+EBB_API ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, const char *text, size_t size,
+                                  uint64_t *tokens, const char **trust);
+/* The ids of a text, by a vocabulary: the first `room` of them go to ids (NULL with room 0), *count is
+   how many there are. */
+EBB_API ebb_status ebb_encode_text(ebb_runtime *runtime, const char *encoding, const char *text, size_t size,
+                                   uint32_t *ids, size_t room, size_t *count);
+/* And back. The bytes may begin and end within a character. EBB_OUT_OF_RANGE: no such token. */
+EBB_API ebb_status ebb_decode_ids(ebb_runtime *runtime, const char *encoding, const uint32_t *ids, size_t count,
+                                  ebb_text *bytes);
+
+/* Adds models of the host's, or changes known ones: {"name": {"encoding", "window", "output"?, "dialect"?,
+   "image"?: a rule or {"rule", "base"?, "tile"?, "multiplier"?}, "prices"?: {"input", "cachedInput"?,
+   "output"}}}: all or none. Fields that are left out stay; null takes a model out. Chats that are made
+   later are counted so. EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_SHAPE ... */
+EBB_API ebb_status ebb_models_add(ebb_runtime *runtime, const char *models, size_t size);
+/* Those that are known: [{"name", "encoding", "window", "output", "dialect", "image", "prices"?}]. */
+EBB_API ebb_status ebb_models(ebb_runtime *runtime, ebb_text *json);
+
 /* ---- chats ---- */
 
 /* A new chat. Options, a JSON object or nothing: model, encoding, limit (tokens),
@@ -322,6 +346,17 @@ EBB_API ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t 
    Runs within the runtime's limits. EBB_LIMIT: a message would stand more than 256 levels deep. */
 EBB_API ebb_status ebb_chat_write(ebb_chat *chat, const char *options, size_t size, ebb_text *text);
 EBB_API ebb_status ebb_chat_write_to(ebb_chat *chat, const char *options, size_t size, ebb_write write, void *user);
+
+/* Changes how the chat is counted, and its limit: {"model", "encoding", "limit"}, as in ebb_chat_new;
+   what is not named stays, null takes it away, and with a model alone its encoding counts. Its saves
+   have the new options; forks stay as they are. Each message is counted once. EBB_UNKNOWN_NAME,
+   EBB_ARGUMENT ... */
+EBB_API ebb_status ebb_chat_set(ebb_chat *chat, const char *changes, size_t size);
+/* What the provider reported for a request with the messages as they are now. Where they are estimated,
+   ebb_chat_tokens and budgets are from then on multiplied by reported / counted: the greatest ratio so
+   far, never less than 1. EBB_ARGUMENT: the counts are no estimates, or it is more than ten times the
+   count. */
+EBB_API ebb_status ebb_chat_report_usage(ebb_chat *chat, uint64_t prompt_tokens);
 
 /* What a provider would refuse in the visible list, sent as it is: {"dialect", "violations": [{"code",
    "index", "seq", "text", "hint", "mendable"}]}. dialect: "openai", "anthropic", or NULL: whose form the
@@ -447,6 +482,19 @@ EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user)
    "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
+/* ---- filters ---- */
+
+/* Loads a filter from the text of its Lua file, as ebb_policy_load does a policy: it returns a function
+   of a message, or a table {filter, options, exact}; the function answers nil or true to keep a message,
+   false to drop it, a table to put in its place. */
+EBB_API ebb_status ebb_filter_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);
+EBB_API ebb_status ebb_filter_unload(ebb_runtime *runtime, const char *name);      /* EBB_UNKNOWN_NAME */
+/* Filters the visible list, within the runtime's limits: one batch, or nothing at all. name: of a
+   loaded one, or "mods/mine.lua" for the host's `read`; options: a JSON object of the filter's, or
+   nothing. (Conditions alone: ebb_chat_apply {"operation": "filter", ..}.) EBB_UNKNOWN_NAME, EBB_SCRIPT,
+   EBB_FUEL, EBB_DEADLINE ... */
+EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char *options, size_t size);
+
 /* ---- queries ---- */
 
 /*
@@ -532,6 +580,11 @@ EBB_API ebb_status ebb_policy_new(ebb_runtime *runtime, const char *name, const 
 /* As ebb_policy_load of the same name and text, without compiling it: what it says of itself
    runs anew, and its modules are this runtime's. The runtime keeps nothing of the handle. */
 EBB_API ebb_status ebb_policy_add(ebb_runtime *runtime, const ebb_policy *policy);
+/* Forgets a loaded policy; tasks that run end with it. EBB_UNKNOWN_NAME; EBB_ARGUMENT: built in. */
+EBB_API ebb_status ebb_policy_unload(ebb_runtime *runtime, const char *name);
+/* All policies, loaded ones first: [{"name", "summary", "builtIn", "options": {name: {"type", "default"?,
+   "min"?, "max"?, "choices"?, "help"?}}}]. */
+EBB_API ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json);
 /* While no thread adds it. Runtimes that have the policy keep it. NULL is allowed. */
 EBB_API void       ebb_policy_free(ebb_policy *policy);
 

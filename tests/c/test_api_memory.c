@@ -357,6 +357,22 @@ static ebb_status call_query(World *w) {
     status = ebb_chat_query(w->chat, queries[i], strlen(queries[i]), &json);
   return status;
 }
+static ebb_status call_settings(World *w) {
+  uint64_t tokens;
+  ebb_text json;
+  ebb_status status = ebb_count_text(w->runtime, "bytes4", "some text", 9, &tokens, NULL);
+  if (status == EBB_OK) status = ebb_models_add(w->runtime, "{\"m\":{\"encoding\":\"cjk\",\"window\":9}}", 35);
+  if (status == EBB_OK) status = ebb_models(w->runtime, &json);
+  return status == EBB_OK ? ebb_policies(w->runtime, &json) : status;
+}
+static ebb_status call_set(World *w) { return ebb_chat_set(w->chat, "{\"limit\":5,\"encoding\":\"bytes4\"}", 31); }
+static ebb_status call_usage(World *w) { return ebb_chat_report_usage(w->chat, 2000); }
+static ebb_status call_filter_load(World *w) {
+  const char *source = "return function(message) return message.role ~= 'tool' end";
+  return ebb_filter_load(w->runtime, "fresh", source, strlen(source));
+}
+static void prepare_filter(World *w) { assert_int_equal(call_filter_load(w), EBB_OK); }
+static ebb_status call_filter(World *w) { return ebb_chat_filter(w->chat, "fresh", NULL, 0); }
 static ebb_status call_repair(World *w) { return ebb_chat_repair(w->chat, NULL, 0, &w->other, NULL); }
 
 static const Call CALLS[] = {
@@ -379,7 +395,9 @@ static const Call CALLS[] = {
   {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
   {"trim_to", call_trim_to, NULL}, {"read", call_read, NULL}, {"load_read", call_load_read, prepare_read},
   {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},
-  {"query", call_query, NULL},
+  {"query", call_query, NULL}, {"settings", call_settings, NULL}, {"set", call_set, NULL}, {"usage", call_usage, NULL},
+  {"set_read", call_set, prepare_read}, {"filter_load", call_filter_load, NULL},
+  {"filter", call_filter, prepare_filter},
 };
 
 /* ---- a world ---- */

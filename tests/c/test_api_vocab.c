@@ -97,6 +97,38 @@ static void counts_are_exact(void **state) {
   library_close(&library, runtime);
 }
 
+/* Plain texts, and ids: "hello" is token 259. */
+static void texts_are_counted_and_encoded(void **state) {
+  Library library;
+  ebb_runtime *runtime;
+  uint32_t ids[8] = {7, 7, 7};
+  size_t count = 0;
+  uint64_t tokens;
+  ebb_text bytes;
+  const char *trust;
+  (void)state;
+  library_open(&library, &runtime);
+  must(ebb_count_text(runtime, "tiny", "hello hellos", 12, &tokens, &trust));
+  assert_int_equal(tokens, 4);
+  assert_string_equal(trust, "exact");
+  must(ebb_encode_text(runtime, "tiny", "hello hellos", 12, NULL, 0, &count));
+  assert_int_equal(count, 4);
+  must(ebb_encode_text(runtime, "tiny", "hello hellos", 12, ids, 2, &count));
+  assert_true(count == 4 && ids[0] == 259 && ids[1] == ' ' && ids[2] == 7);
+  must(ebb_encode_text(runtime, "tiny", "hello hellos", 12, ids, 8, &count));
+  must(ebb_decode_ids(runtime, "tiny", ids, count, &bytes));
+  assert_string_equal(bytes.bytes, "hello hellos");
+  must(ebb_encode_text(runtime, "tiny", bytes.bytes, bytes.size, ids, 8, &count));
+  assert_int_equal(count, 4);
+  must(ebb_decode_ids(runtime, "tiny", (uint32_t[]){0xc3}, 1, &bytes));
+  assert_true(bytes.size == 1 && (unsigned char)bytes.bytes[0] == 0xc3);
+  refused(ebb_decode_ids(runtime, "tiny", (uint32_t[]){1, 260}, 2, &bytes), EBB_OUT_OF_RANGE,
+          "ids[1]: tiny has no token 260");
+  refused(ebb_encode_text(runtime, "tiny", "\xff", 1, ids, 8, &count), EBB_ENCODING, "byte 1");
+  refused(ebb_encode_text(runtime, "tinny", "a", 1, ids, 8, &count), EBB_UNKNOWN_NAME, "tinny");
+  library_close(&library, runtime);
+}
+
 static void a_model_without_its_vocabulary_is_estimated(void **state) {
   (void)state;
   Library library;
@@ -472,7 +504,8 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(counts_are_exact), cmocka_unit_test(a_model_without_its_vocabulary_is_estimated),
+    cmocka_unit_test(counts_are_exact), cmocka_unit_test(texts_are_counted_and_encoded),
+    cmocka_unit_test(a_model_without_its_vocabulary_is_estimated),
     cmocka_unit_test(a_saved_chat_asks_again), cmocka_unit_test(scripts_count_by_it_and_pay),
     cmocka_unit_test(damaged_images_are_refused), cmocka_unit_test(a_shared_one_counts_and_is_not_copied),
     cmocka_unit_test(a_model_is_counted_by_a_shared_one), cmocka_unit_test(shares_end_in_any_order),

@@ -362,6 +362,25 @@ end
 
 function api.task_replay(...) return require("ebb.api.replays").task(told, policy_list, ...) end
 
+for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
+  api[name] = function(...) return require("ebb.api.filters")[name](told, compile, ...) end
+end
+
+for _, name in ipairs { "models_adder", "models", "counter", "tokenizer", "changed", "change", "report_usage" } do
+  api[name] = function(...) return require("ebb.api.settings")[name](told, api, ...) end
+end
+
+function api.policies() return require("ebb.api.settings").policies(told, api, loaded) end
+
+--- Tasks that run end with it.
+function api.policy_unload(name)
+  refuse_built_in(name)
+  if not loaded[name] then
+    refuse("unknown_name", ("no policy '%s' is loaded"):format(name), suggest.hint(name, suggest.names(loaded)))
+  end
+  loaded[name] = nil
+end
+
 function api.querier(...) return require("ebb.api.queries").querier(told, api, ...) end
 
 for name, run in pairs(functions) do

@@ -149,8 +149,10 @@ end
 ---- Doing ----
 
 --- Makes an edit of the draft; whatever refuses it, the filter and the message are named.
+--- That memory ran out is not the filter's doing.
 local function attempt(found, index, edit, draft, ...)
   local ok, result, why = pcall(edit, draft, ...)
+  if not ok and core.is_error(result) and result.code == "memory" then error(result, 0) end
   if not ok then complain(found, index, core.is_error(result) and result.message or tostring(result)) end
   if result == false then complain(found, index, tostring(why)) end
 end

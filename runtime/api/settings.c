@@ -1,0 +1,218 @@
+/*
+** What is counted, and how: texts by themselves, the host's own models, a chat's counter
+** and limit.
+*/
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- texts ---- */
+
+typedef struct Counting {
+  const char *function, *name;   /* of lua/ebb/api, and what it is given */
+  Text text;
+  const uint32_t *ids;
+  size_t count, bad;
+  uint64_t tokens;
+  const char *trust;
+  Status status;
+  Buffer *out;
+} Counting;
+
+/* Pushes what counts by the name. */
+static void push_counter(lua_State *L, const Counting *counting) {
+  api_push_function(L, counting->function);
+  lua_pushstring(L, counting->name);
+  lua_call(L, 1, 1);
+}
+
+static int l_count(lua_State *L) {
+  Counting *counting = lua_touserdata(L, 1);
+  push_counter(L, counting);
+  const Counter *counter = conversation_counter(bind_check_conversation(L, -1)->conversation);
+  counting->status = bind_count_text(counter, counting->text, &counting->tokens);
+  counting->trust = trust_name(counter->tokenizer != NULL ? TRUST_EXACT : TRUST_ESTIMATED);
+  return 0;
+}
+
+static int l_encode(lua_State *L) {
+  Counting *counting = lua_touserdata(L, 1);
+  push_counter(L, counting);
+  TokenizerHandle *handle = bind_check(L, -1, &BIND_TOKENIZER);
+  counting->status = tokenizer_encode(handle->tokenizer, counting->text, counting->out);
+  return 0;
+}
+
+static int l_decode(lua_State *L) {
+  Counting *counting = lua_touserdata(L, 1);
+  push_counter(L, counting);
+  TokenizerHandle *handle = bind_check(L, -1, &BIND_TOKENIZER);
+  counting->status = tokenizer_decode(handle->tokenizer, counting->ids, counting->count, counting->out, &counting->bad);
+  return 0;
+}
+
+static ebb_status run(ebb_runtime *runtime, lua_CFunction function, Counting *counting, const char *what) {
+  size_t valid = utf8_check(counting->text.bytes, counting->text.size);
+  if (valid < counting->text.size)
+    return api_fail(runtime, EBB_ENCODING, NULL, "%s: byte %zu: expected UTF-8", what, valid + 1);
+  ebb_status status = api_run(runtime, function, counting);
+  if (status != EBB_OK) return status;
+  if (counting->status == STATUS_LIMIT)
+    return api_fail(runtime, EBB_LIMIT, NULL, "%s: the expression of its vocabulary takes too long on this text", what);
+  if (counting->status == STATUS_RANGE)
+    return api_fail(runtime, EBB_OUT_OF_RANGE, NULL, "%s: ids[%zu]: %s has no token %lu", what, counting->bad,
+                    counting->name, (unsigned long)counting->ids[counting->bad]);
+  return api_fail_status(runtime, counting->status, what);
+}
+
+ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, const char *text, size_t size, uint64_t *tokens,
+                          const char **trust) {
+  if (counter == NULL || text == NULL || tokens == NULL) return api_missing(runtime);
+  Counting counting = {.function = "counter", .name = counter, .text = text_plain(text, size)};
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  status = run(runtime, l_count, &counting, "count");
+  if (status == EBB_OK) *tokens = counting.tokens;
+  if (status == EBB_OK && trust != NULL) *trust = counting.trust;
+  return api_leave(runtime, status);
+}
+
+ebb_status ebb_encode_text(ebb_runtime *runtime, const char *encoding, const char *text, size_t size, uint32_t *ids,
+                           size_t room, size_t *count) {
+  if (encoding == NULL || text == NULL || count == NULL || (ids == NULL && room > 0)) return api_missing(runtime);
+  Counting counting = {.function = "tokenizer", .name = encoding, .text = text_plain(text, size)};
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  Buffer out;                                /* the text may be an answer */
+  buffer_init(&out, runtime->memory);
+  counting.out = &out;
+  status = run(runtime, l_encode, &counting, "encode");
+  if (status == EBB_OK) {
+    *count = out.size / sizeof *ids;
+    size_t copied = *count < room ? *count : room;
+    if (copied > 0) memcpy(ids, out.bytes, copied * sizeof *ids);
+  }
+  buffer_free(&out);
+  return api_leave(runtime, status);
+}
+
+ebb_status ebb_decode_ids(ebb_runtime *runtime, const char *encoding, const uint32_t *ids, size_t count,
+                          ebb_text *bytes) {
+  if (encoding == NULL || bytes == NULL || (ids == NULL && count > 0)) return api_missing(runtime);
+  Counting counting = {.function = "tokenizer", .name = encoding, .text = text_of(""), .ids = ids, .count = count};
+  ebb_status status = api_enter(runtime);
+  if (status != EBB_OK) return status;
+  counting.out = api_answer_buffer(runtime, 0);
+  status = run(runtime, l_decode, &counting, "decode");
+  return api_leave(runtime, status == EBB_OK ? api_answer(runtime, 0, bytes) : status);
+}
+
+/* ---- models ---- */
+
+ebb_status ebb_models_add(ebb_runtime *runtime, const char *models, size_t size) {
+  if (models == NULL) return api_missing(runtime);
+  Asking asking = {.function = "models_adder", .texts = {text_plain(models, size)}, .text_count = 1};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_ask(runtime, &asking, NULL)) : status;
+}
+
+ebb_status ebb_models(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "models", json); }
+
+/* ---- chats ---- */
+
+typedef struct Setting {
+  ebb_chat *chat;
+  Text changes;
+  Buffer options;            /* of the chat as they will be: the host's */
+  bool has_limit;
+  uint64_t limit;
+} Setting;
+
+/* Fills in the options. */
+static int l_changed(lua_State *L) {
+  Setting *setting = lua_touserdata(L, 1);
+  api_push_function(L, "changed");
+  chat_push_options(L, setting->chat);
+  lua_pushlstring(L, setting->changes.bytes, setting->changes.size);
+  lua_call(L, 2, 1);
+  Text text = bind_text(L, -1);
+  Status status = buffer_add(&setting->options, text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "set");
+}
+
+static int l_change(lua_State *L) {
+  Setting *setting = lua_touserdata(L, 1);
+  api_push_function(L, "change");
+  chat_push(L, setting->chat);
+  chat_push_options(L, setting->chat);
+  lua_pushlstring(L, setting->changes.bytes, setting->changes.size);
+  lua_call(L, 3, 1);
+  setting->has_limit = lua_isinteger(L, -1);
+  setting->limit = setting->has_limit ? (uint64_t)lua_tointeger(L, -1) : 0;
+  return 0;
+}
+
+/* What the chat keeps as its options, the document's part among them. NULL: no memory. */
+static char *join_options(const ebb_chat *chat, const Buffer *options, size_t *size) {
+  size_t document = chat->options_document, from = document > 0;      /* the bracket is there */
+  if (document > 0 && chat->options[document - 1] == ',') document--;
+  bool comma = document > 0 && options->size > 2;
+  *size = document + comma + options->size - from;
+  char *joined = memory_new(&chat->runtime->memory, *size);
+  if (joined == NULL) return NULL;
+  if (document > 0) memcpy(joined, chat->options, document);
+  if (comma) joined[document] = ',';
+  memcpy(joined + document + comma, options->bytes + from, options->size - from);
+  return joined;
+}
+
+static ebb_status set(ebb_chat *chat, Text changes) {
+  ebb_runtime *runtime = chat->runtime;
+  Setting setting = {.chat = chat, .changes = changes};
+  size_t size = 0;
+  buffer_init(&setting.options, runtime->memory);
+  chat_tick(chat);
+  ebb_status status = api_run(runtime, l_changed, &setting);
+  char *options = status == EBB_OK ? join_options(chat, &setting.options, &size) : NULL;
+  if (status == EBB_OK && options == NULL) status = api_fail_status(runtime, STATUS_MEMORY, "set");
+  if (status == EBB_OK) status = api_run(runtime, l_change, &setting);
+  buffer_free(&setting.options);
+  if (status != EBB_OK) {
+    memory_free(&runtime->memory, options, size);
+    return status;
+  }
+  memory_free(&runtime->memory, chat->options, chat->options_size);
+  chat->options = options;
+  chat->options_size = size;
+  chat->options_document = chat->options_document == 0 ? 0 : document_find(text_plain(options, size));
+  chat->handle->has_limit = setting.has_limit;
+  chat->handle->limit = setting.limit;
+  return EBB_OK;
+}
+
+ebb_status ebb_chat_set(ebb_chat *chat, const char *changes, size_t size) {
+  if (chat == NULL || changes == NULL) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, set(chat, text_plain(changes, size))) : status;
+}
+
+typedef struct Usage {
+  ebb_chat *chat;
+  uint64_t tokens;
+} Usage;
+
+static int l_report(lua_State *L) {
+  const Usage *usage = lua_touserdata(L, 1);
+  api_push_function(L, "report_usage");
+  chat_push(L, usage->chat);
+  lua_pushinteger(L, usage->tokens > INT64_MAX ? INT64_MAX : (lua_Integer)usage->tokens);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+ebb_status ebb_chat_report_usage(ebb_chat *chat, uint64_t prompt_tokens) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  Usage usage = {.chat = chat, .tokens = prompt_tokens};
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, api_run(chat->runtime, l_report, &usage)) : status;
+}
