@@ -69,7 +69,7 @@ static ebb_status call_json(World *w) {
   return status;
 }
 /* Answers have no room left from before. */
-static void prepare_cold(World *w) { assert_int_equal(ebb_collect(w->runtime, 0, NULL), EBB_OK); }
+static void prepare_cold(World *w) { assert_int_equal(ebb_collect(w->runtime, EBB_NO_LIMIT, NULL), EBB_OK); }
 static ebb_status call_save(World *w) {
   ebb_text text;
   char digest[65];
@@ -145,6 +145,68 @@ static ebb_status call_replays(World *w) {
 static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]", 8); }
 
 static ebb_status call_refuse(World *w) { return ebb_refuse(w->task, "nobody answers"); }
+
+/* ---- joins: a task comes back, with what was appended meanwhile or without ---- */
+
+static void must_be(World *w, ebb_status status, const char *what);
+static void make_subject(World *w);
+static void digest_of(World *w, char digest[65]);
+
+static void start_join(World *w) {
+  static const char source[] =
+    "local chat = ... chat:append { role = 'assistant', content = 'done' } chat:mark(#chat, 'theirs')\n"
+    "chat:checkpoint 'one' chat:forget(2) chat:insert(2, { role = 'user', content = 'put' })\n"
+    "chat:open_window { id = 'log', content = 'x', item = false }\n"
+    "chat:trim { budget = 200, policy = 'stable_prefix' } chat:prune { keep = 2 } request {}";
+  ebb_event event = {.size = sizeof event};
+  must_be(w, ebb_chat_mark(w->chat, 1, "ours"), "mark");
+  must_be(w, ebb_task_script(w->chat, "s", source, sizeof source - 1, NULL, 0, &w->task), "script");
+  must_be(w, ebb_step(w->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), "step");
+  must_be(w, ebb_next_event(w->runtime, &event), "event");
+  if (event.kind != EBB_EVENT_REQUEST) fail_msg("%s", event.json.bytes);
+  must_be(w, ebb_chat_mark(w->chat, 3, "ours"), "mark");
+}
+
+static void prepare_join(World *w) {
+  start_join(w);
+  must_be(w, ebb_answer(w->task, "1", 1), "answer");
+}
+
+static void prepare_join_behind(World *w) {
+  start_join(w);
+  must_be(w, append(w->chat, "{\"role\":\"user\",\"content\":\"meanwhile\"}"), "append");
+  must_be(w, ebb_answer(w->task, "1", 1), "answer");
+}
+
+/* A task that could not come back has changed nothing; another one, on the same chat, can. */
+static ebb_status join(World *w, void (*prepare)(World *w)) {
+  char before[65], after[65];
+  size_t fail_at = w->host.fail_at, calls = w->host.calls;
+  w->host.fail_at = 0;
+  digest_of(w, before);
+  w->host.fail_at = fail_at;
+  w->host.calls = calls;
+  ebb_status status = finish(w);
+  if (status == EBB_OK) return status;
+  w->host.fail_at = 0;
+  digest_of(w, after);
+  if (strcmp(before, after) != 0) fail_msg("a join failed, and the chat has changed");
+  make_subject(w);
+  prepare(w);
+  return status;
+}
+
+static ebb_status call_join(World *w) { return join(w, prepare_join); }
+static ebb_status call_join_behind(World *w) { return join(w, prepare_join_behind); }
+
+static void prepare_truncated(World *w) {
+  must_be(w, apply(w->chat, "{\"operation\":\"truncate\",\"keepLast\":3}"), "truncate");
+  must_be(w, ebb_chat_checkpoint(w->chat, "here"), "checkpoint");
+  must_be(w, append(w->chat, "{\"role\":\"user\",\"content\":\"last\"}"), "append");
+}
+static ebb_status call_compact(World *w) { return ebb_chat_compact(w->chat, 1, NULL); }
+static ebb_status call_rollback_to(World *w) { return ebb_chat_rollback_to(w->chat, "here"); }
+static ebb_status call_forget(World *w) { return ebb_chat_forget(w->chat, 1); }
 static ebb_status call_unmark(World *w) { return ebb_chat_unmark(w->chat, 1, "pinned"); }
 static ebb_status call_cancel(World *w) {
   ebb_event event = {.size = sizeof event};
@@ -398,6 +460,9 @@ static const Call CALLS[] = {
   {"query", call_query, NULL}, {"settings", call_settings, NULL}, {"set", call_set, NULL}, {"usage", call_usage, NULL},
   {"set_read", call_set, prepare_read}, {"filter_load", call_filter_load, NULL},
   {"filter", call_filter, prepare_filter},
+  {"join", call_join, prepare_join}, {"join_behind", call_join_behind, prepare_join_behind},
+  {"compact", call_compact, prepare_truncated}, {"rollback_to", call_rollback_to, prepare_truncated},
+  {"forget", call_forget, NULL},
 };
 
 /* ---- a world ---- */
