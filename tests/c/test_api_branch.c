@@ -194,6 +194,23 @@ static void what_a_task_prunes_goes_when_it_commits(void **state) {
   host_close(&host, runtime);
 }
 
+/* A task that prunes has copies of all texts. */
+static void what_the_host_forgets_does_not_come_back_with_a_task(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 8);
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":5}"));
+  ebb_task *task = start_waiting(runtime, chat, "local chat = ... chat:prune { keep = 1 } request {}");
+  must(ebb_chat_forget(chat, 2));
+  must(ebb_answer(task, "1", 1));
+  run_to(runtime, EBB_EVENT_DONE);
+  assert_null(strstr(message_text(runtime, chat, 2), "message"));
+  assert_string_equal(message_text(runtime, chat, 3), "message 6");
+  host_close(&host, runtime);
+}
+
 static void a_chat_gives_its_memory_back(void **state) {
   (void)state;
   Host host;
@@ -373,6 +390,7 @@ int main(void) {
     cmocka_unit_test(a_window_changed_while_a_task_waits_saves_and_loads),
     cmocka_unit_test(what_a_task_forgets_is_forgotten_when_it_commits),
     cmocka_unit_test(what_a_task_prunes_goes_when_it_commits),
+    cmocka_unit_test(what_the_host_forgets_does_not_come_back_with_a_task),
     cmocka_unit_test(a_chat_gives_its_memory_back),
     cmocka_unit_test(a_full_chat_takes_messages_again),
     cmocka_unit_test(what_forks_add_is_not_in_their_parent),
