@@ -167,6 +167,43 @@ static void damaged_envelopes_are_refused(void **state) {
   host_close(&host, runtime);
 }
 
+/* What loads, whatever was done to its bytes, writes what can be read again. SEED=n repeats. */
+static void mutated_saves_are_refused_or_work(void **state) {
+  static const char words[] = "[]{}\",:\\ \n0a";
+  const char *texts[] = {BODY, "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}\n"};
+  Host host;
+  ebb_runtime *runtime;
+  int loaded = 0;
+  (void)state;
+  srand((unsigned)test_seed());
+  host_open(&host, &runtime);
+  for (int i = 0; i < 4000; i++) {
+    ebb_chat *chat, *again;
+    ebb_text text;
+    must(read_text(runtime, texts[i % 2], NULL, &chat));
+    must(ebb_chat_save(chat, &text));
+    ebb_chat_free(chat);
+    char *bytes = copy_of(text.bytes);
+    size_t size = text.size, end = (size_t)(strstr(bytes, "\"messages\":[\n") - bytes);
+    size_t at = (size_t)rand() % end;          /* among the options */
+    if (i % 3 == 0) memmove(bytes + at, bytes + at + 1, size - at), size--;
+    else bytes[at] = words[(size_t)rand() % (sizeof words - 1)];
+    if (ebb_chat_load(runtime, bytes, size, &chat) == EBB_OK) {
+      loaded++;
+      must(trim(chat, NULL, "{\"budget\":1000}", NULL));
+      must(append(chat, "{\"role\":\"user\",\"content\":\"x\"}"));
+      must(write_text(chat, NULL, &text));
+      must(ebb_chat_read(runtime, text.bytes, text.size, NULL, 0, &again));
+      if (ebb_chat_count(again) != 3) fail_msg("%s\nbecame\n%s", bytes, text.bytes);
+      ebb_chat_free(again);
+      ebb_chat_free(chat);
+    }
+    free(bytes);
+  }
+  print_message("%d of 4000 mutations were chats still\n", loaded);
+  host_close(&host, runtime);
+}
+
 static void what_is_no_conversation_is_refused_with_its_place(void **state) {
   static const struct { const char *text, *options; ebb_status status; const char *says; } rows[] = {
     {"{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"pirate\"}]}", NULL, EBB_ROLE, "1:52: expected a role"},
@@ -367,6 +404,7 @@ int main(void) {
     cmocka_unit_test(a_body_is_counted_edited_and_forked),
     cmocka_unit_test(what_was_read_is_saved),
     cmocka_unit_test(damaged_envelopes_are_refused),
+    cmocka_unit_test(mutated_saves_are_refused_or_work),
     cmocka_unit_test(what_is_no_conversation_is_refused_with_its_place),
     cmocka_unit_test(writers_get_it_in_pieces),
     cmocka_unit_test(lenient_reading_mends),
