@@ -20,6 +20,7 @@ typedef struct BranchBase {
   HistoryCounts history;
   Marks *marks;              /* as they were */
   Calibration calibration;
+  Counter counter;
 } BranchBase;
 
 struct Conversation {

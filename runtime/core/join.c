@@ -18,7 +18,7 @@ Status conversation_begin_branch(Conversation *fork, const Conversation *convers
                        .window_edits = windows_edits(conversation->windows),
                        .history = history_counts(history), .memory_edits = history_memory_edits(history),
                        .marks = marks_share(conversation->marks),
-                       .calibration = conversation->calibration};
+                       .calibration = conversation->calibration, .counter = conversation->counter};
   fork->base = base;
   fork->isolated = true;
   return STATUS_OK;
@@ -40,10 +40,13 @@ static bool put_windows(const Conversation *conversation, const BranchBase *base
   return windows_edits(conversation->windows) != base->window_edits;
 }
 
-static bool branch_changed_lists(const Conversation *conversation, const Conversation *branch) {
+/* True if the branch has chosen another counter. */
+static bool recounted(const Conversation *branch) { return !counter_equal(&branch->counter, &branch->base->counter); }
+
+static bool branch_changed_lists(const Conversation *branch) {
   return moved_on(branch->history, branch->base) || branch->compacted ||
          base_count(branch->history, branch->base) != branch->base->length ||
-         !counter_equal(&branch->counter, &conversation->counter);
+         recounted(branch);
 }
 
 JoinConflict conversation_join_conflict(const Conversation *conversation, const Conversation *branch) {
@@ -53,7 +56,7 @@ JoinConflict conversation_join_conflict(const Conversation *conversation, const 
   /* One may have let go of the state that the other named. */
   if (theirs.prunings != base->history.prunings && ours.namings != base->history.namings) return JOIN_LISTS;
   if (ours.prunings != base->history.prunings && theirs.namings != base->history.namings) return JOIN_LISTS;
-  if (!branch_changed_lists(conversation, branch)) return JOIN_NONE;
+  if (!branch_changed_lists(branch)) return JOIN_NONE;
   bool only_grew = !moved_on(conversation->history, base) && base_count(conversation->history, base) >= base->length;
   return only_grew && store_count(conversation->store) >= base->stored ? JOIN_NONE : JOIN_LISTS;
 }
@@ -115,7 +118,7 @@ static void install(Join *join) {
   if (join->marks != NULL) conversation_take_marks(conversation, join->marks);
   if (join->windows != NULL) conversation_take_windows(conversation, join->windows);
   if (join->history != NULL) conversation_take_history(conversation, join->history);
-  if (calibrated) conversation->calibration = learnt;
+  if (calibrated || recounted(branch)) conversation->calibration = learnt;
   join->marks = NULL;
   join->windows = NULL;
   join->history = NULL;
@@ -350,7 +353,8 @@ static Status join_lists(Join *join) {
   if (status != STATUS_OK) return status;
   join->conversation->counter = join->branch->counter;
   join->conversation->scale = scale;
-  conversation_charge_as(join->conversation, join->branch);
+  join->conversation->overhead = join->branch->overhead;
+  join->conversation->overhead_guessed = join->branch->overhead_guessed;
   return status;
 }
 
@@ -377,15 +381,29 @@ static Status join_behind(Join *join) {
 
 /* ---- the whole ---- */
 
+/* A counter that was chosen here since the branch began holds, unless the branch chose one. */
+static Status follow_counter(const Conversation *conversation, Conversation *branch) {
+  if (recounted(branch) || counter_equal(&branch->counter, &conversation->counter)) return STATUS_OK;
+  Status status = conversation_recount(branch, &conversation->counter, (Cost){0});
+  if (status != STATUS_OK) return status;
+  branch->calibration = branch->base->calibration;      /* what it learnt was about other counts */
+  branch->overhead = conversation->overhead;
+  branch->overhead_guessed = conversation->overhead_guessed;
+  branch->base->counter = branch->counter;
+  return STATUS_OK;
+}
+
 Status conversation_join(Conversation *conversation, Conversation *branch, bool *changed) {
   Join join = {.conversation = conversation, .branch = branch, .base = branch->base,
                .shared = {.batches = UINT32_MAX, .batch = UINT32_MAX}};
   assert(branch->base != NULL);
   if (conversation_join_conflict(conversation, branch) != JOIN_NONE) return STATUS_ARGUMENT;
-  bool lists = branch_changed_lists(conversation, branch);
+  Status status = follow_counter(conversation, branch);
+  if (status != STATUS_OK) return status;
+  bool lists = branch_changed_lists(branch);
   bool still = store_count(conversation->store) == join.base->stored && !moved_on(conversation->history, join.base);
   *changed = lists || put_windows(branch, join.base);
-  Status status = !lists ? join_beside(&join) : still ? become(&join) : join_behind(&join);
+  status = !lists ? join_beside(&join) : still ? become(&join) : join_behind(&join);
   if (status != STATUS_OK) join_free(&join);
   else if (*changed) conversation_touch(conversation);
   return status;

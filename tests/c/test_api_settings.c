@@ -155,6 +155,50 @@ static void usage_calibrates(void **state) {
   host_close(&host, runtime);
 }
 
+/* What the host sets while a task waits holds when that is done: whether the task reads or adds, alone or
+   beside the host. */
+static void settings_outlive_tasks(void **state) {
+  static const char *const scripts[] = {
+    "local chat = ... request {} return #chat",
+    "local chat = ... chat:append { role = 'assistant', content = 'thinking of you' } request {}",
+    "local chat = ... chat:truncate { keep_last = 3 } request {}",
+  };
+  Host host;
+  ebb_runtime *runtime;
+  (void)state;
+  host_open(&host, &runtime);
+  for (int i = 0; i < 6; i++) {
+    ebb_chat *chat, *again;
+    ebb_task *task;
+    ebb_text text;
+    ebb_event event = {.size = sizeof event};
+    const char *script = scripts[i % 3];
+    if (i == 5) continue;                    /* both change the list: a conflict */
+    must(ebb_chat_new(runtime, "{\"encoding\":\"cjk\"}", 18, &chat));
+    talk(runtime, chat, 3);
+    must(ebb_task_script(chat, "s", script, strlen(script), NULL, 0, &task));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+    must(ebb_next_event(runtime, &event));
+    must(set(chat, "{\"encoding\":\"bytes4\"}"));
+    must(ebb_chat_report_usage(chat, 3 * ebb_chat_tokens(chat)));
+    if (i >= 3) must(append(chat, "{\"role\":\"user\",\"content\":\"meanwhile\"}"));
+    must(ebb_answer(task, "1", 1));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+    must(ebb_next_event(runtime, &event));
+    if (event.kind != EBB_EVENT_DONE) fail_msg("%d: %s", i, event.json.bytes);
+    must(ebb_chat_query(chat, "{\"query\":\"encoding\"}", 20, &text));
+    assert_string_equal(text.bytes, "\"bytes4\"");
+    must(ebb_chat_query(chat, "{\"query\":\"calibration\"}", 23, &text));
+    assert_string_equal(text.bytes, "3.0");
+    must(ebb_chat_save(chat, &text));
+    must(ebb_chat_load(runtime, text.bytes, text.size, &again));
+    assert_int_equal(ebb_chat_tokens(chat), ebb_chat_tokens(again));
+    ebb_chat_free(chat);
+    ebb_chat_free(again);
+  }
+  host_close(&host, runtime);
+}
+
 static void policies_are_listed_and_unloaded(void **state) {
   Host host;
   ebb_runtime *runtime;
@@ -227,6 +271,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(texts_are_counted),        cmocka_unit_test(models_are_added_or_not),
     cmocka_unit_test(settings_change_a_chat),   cmocka_unit_test(usage_calibrates),
+    cmocka_unit_test(settings_outlive_tasks),
     cmocka_unit_test(policies_are_listed_and_unloaded), cmocka_unit_test(filters_are_loaded_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
