@@ -21,25 +21,24 @@
 ** library never aborts, exits or prints. A NULL handle, or NULL for a result that is
 ** not marked "may be NULL", is EBB_ARGUMENT.
 **
-** Callbacks return, always: they must not longjmp, and no C++ exception may leave
-** them. It would leave the runtime busy for ever: catch it, and answer a status.
-**
 ** Texts go in as (pointer, size), UTF-8, without a NUL behind them, and are
 ** copied. Texts that come out, in an ebb_text, have a NUL behind them, belong to
 ** the runtime, and are valid until the next call with that runtime or anything
 ** of it. Names are C strings. All that comes out is UTF-8: in errors, events, reports
 ** and the log, U+FFFD stands for other bytes that a script or name had.
 **
-** Callbacks: calls from a callback are EBB_BUSY, and what frees does nothing. But calls
-** that only read (count, tokens, batches, messages, JSON of chats) work there, for any
-** chat, from all callbacks but `allocate` and `release`: they show chats as they were
-** before the call that is under way, and what they hand out is valid until the next of
-** them or the end of the callback.
+** Callbacks return: no longjmp and no C++ exception may leave them, for the runtime would
+** be busy for ever. Calls from a callback are EBB_BUSY, and what frees does nothing. But
+** calls that only read (ebb_chat_count, _tokens, _batch, _batch_count, _message, _messages,
+** _json, _batches, ebb_next_chat, ebb_next_task, ebb_next_timer) work there for any chat, from
+** all callbacks but `allocate` and `release`. They do not show what the script that runs has
+** done to its copy. What they hand out is valid until the next of them, or the end of the
+** callback.
 **
 ** Threads: a runtime and all that is of it belong to one thread at a time.
-** ebb_cancel and ebb_task_stop alone may come from any thread. Different runtimes have nothing in
-** common but the vocabularies and compiled policies that they are given, which never
-** change. The library makes no threads. The C stack of a thread that uses it needs
+** ebb_cancel and ebb_task_stop alone may come from any thread. Different runtimes have
+** nothing in common but the vocabularies and compiled policies that they are given, which
+** never change. The library makes no threads. The C stack of a thread that uses it needs
 ** 1 MiB, say 2.
 **
 ** Scripts: each has globals of its own, with libraries, modules and the host's

@@ -58,7 +58,7 @@ install uninstall PREFIX="$top/multi" LIBDIR="$top/multi/lib/here-there"
 ok "uninstall takes LIBDIR, too" "$(find "$top/multi" ! -type d)" ""
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
-flags() { pkg-config --cflags --libs "$@" ebb; }
+flags() { pkg-config --cflags --libs ebb; }
 run() { if "${@:2}" >"$top/log" 2>&1; then "$1"; else cat "$top/log"; fi; }
 cd "$top" || exit 1
 source=$OLDPWD/tests/embed
