@@ -33,6 +33,13 @@ enum {
   API_POLICY_NAME = 63       /* bytes of a policy's name */
 };
 
+/* What a listener has been told of. */
+typedef struct ChatState {
+  uint64_t window_edits;
+  uint32_t count, batch, batch_count;
+  bool over;                 /* its limit */
+} ChatState;
+
 struct ebb_runtime {
   ebb_config config;         /* filled up with defaults */
   Memory host, memory;       /* the host's allocator, and that which counts it */
@@ -40,6 +47,7 @@ struct ebb_runtime {
   Sandbox *sandbox;
   lua_State *L;              /* its main thread */
   Ring chats;
+  Ring listening;            /* chats with a listener */
   Ring ready;                /* tasks that can run; the first has the next turn */
   uint32_t ready_count;
   Ring events;               /* tasks with an event to be fetched, in order */
@@ -63,6 +71,10 @@ struct ebb_chat {
   char *options;                /* as it was made with: JSON, options_size bytes */
   size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
   Ring link;                    /* in the runtime's chats */
+  Ring listening;               /* in the runtime's; alone: it has no listener */
+  ebb_listener listener;
+  void *listener_user;
+  ChatState known;
   Ring tasks;                   /* that work for it, or have ended and are not freed */
   struct Stream *stream;        /* NULL: none is open; in the account's memory */
   void *user;
@@ -311,6 +323,10 @@ size_t     document_find(Text options);
 /* write_document(list, texts, shape) for lua/ebb/api, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);
+
+/* ---- listen.c ---- */
+
+void       listen_tell(ebb_runtime *runtime);          /* at the end of a call, while it is busy still */
 
 /* ---- query.c ---- */
 

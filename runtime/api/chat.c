@@ -30,6 +30,7 @@ ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options,
   *chat = (ebb_chat){.runtime = runtime, .account = account, .options = copy, .options_size = size};
   ring_init(&chat->link);
   ring_init(&chat->tasks);
+  ring_init(&chat->listening);
   *made = chat;
   return EBB_OK;
 }
@@ -199,6 +200,7 @@ void ebb_chat_free(ebb_chat *chat) {
   if (runtime->busy) return;
   while (!ring_is_alone(&chat->tasks)) task_discard(RING_OWNER(chat->tasks.behind, ebb_task, of_chat));
   ring_remove(&chat->link);
+  ring_remove(&chat->listening);
   chat_discard(chat);
 }
 

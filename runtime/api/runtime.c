@@ -89,6 +89,7 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   runtime->config.error = NULL;              /* the caller's for this call only */
   runtime->memory = (Memory){.allocate = allocate, .user = runtime};
   ring_init(&runtime->chats);
+  ring_init(&runtime->listening);
   ring_init(&runtime->ready);
   ring_init(&runtime->events);
   ring_init(&runtime->sleepers);
@@ -157,8 +158,12 @@ ebb_status api_enter_read(ebb_runtime *runtime) {
 }
 
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
-  if (runtime->reading) runtime->reading = false;
-  else runtime->busy = false;
+  if (runtime->reading) {
+    runtime->reading = false;
+    return status;
+  }
+  listen_tell(runtime);
+  runtime->busy = false;
   return status;
 }
 

@@ -481,6 +481,22 @@ EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user)
    "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
+/* ---- listeners ---- */
+
+enum {
+  EBB_CHANGED_MESSAGES = 1,      /* the visible list: appended to, or of another batch */
+  EBB_CHANGED_BATCH = 2,         /* a batch was added, or another one is current */
+  EBB_CHANGED_WINDOWS = 4,       /* windows were opened, changed or closed */
+  EBB_CHANGED_OVER_LIMIT = 8     /* it has passed its limit, and was within it before */
+};
+
+/* Told once at the end of each call with the runtime (ebb_step too, in which tasks end) that changed the
+   chat, before the call returns; changes: the sum of what happened. It may read chats, as other
+   callbacks; anything else is EBB_BUSY. One per chat; NULL ends it; forks have none. Each call takes
+   O(chats with a listener) more. `user` must live as long. */
+typedef void (*ebb_listener)(void *user, ebb_chat *chat, unsigned changes);
+EBB_API ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *user);
+
 /* ---- filters ---- */
 
 /* Loads a filter from the text of its Lua file, as ebb_policy_load does a policy: it returns a function
