@@ -428,6 +428,24 @@ static ebb_status call_settings(World *w) {
   return status == EBB_OK ? ebb_policies(w->runtime, &json) : status;
 }
 static ebb_status call_set(World *w) { return ebb_chat_set(w->chat, "{\"limit\":5,\"encoding\":\"bytes4\"}", 31); }
+static void start_adding(World *w) {
+  const char *source = "local chat = ... chat:append { role = 'assistant', content = 'added' }";
+  assert_int_equal(ebb_task_script(w->chat, "s", source, strlen(source), NULL, 0, &w->task), EBB_OK);
+}
+/* The chat counts otherwise when the task is done than when it began. */
+static void prepare_set(World *w) {
+  start_adding(w);
+  assert_int_equal(call_set(w), EBB_OK);
+}
+static ebb_status call_step_set(World *w) {
+  ebb_status status = finish(w);
+  if (status != EBB_OK) {
+    ebb_task_free(w->task);
+    w->host.fail_at = 0;
+    start_adding(w);
+  }
+  return status;
+}
 static ebb_status call_usage(World *w) { return ebb_chat_report_usage(w->chat, 2000); }
 static ebb_status call_filter_load(World *w) {
   const char *source = "return function(message) return message.role ~= 'tool' end";
@@ -459,7 +477,7 @@ static const Call CALLS[] = {
   {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},
   {"query", call_query, NULL}, {"settings", call_settings, NULL}, {"set", call_set, NULL}, {"usage", call_usage, NULL},
   {"set_read", call_set, prepare_read}, {"filter_load", call_filter_load, NULL},
-  {"filter", call_filter, prepare_filter},
+  {"filter", call_filter, prepare_filter}, {"step_set", call_step_set, prepare_set},
   {"join", call_join, prepare_join}, {"join_behind", call_join_behind, prepare_join_behind},
   {"compact", call_compact, prepare_truncated}, {"rollback_to", call_rollback_to, prepare_truncated},
   {"forget", call_forget, NULL},
