@@ -2,6 +2,7 @@
 # The game of scripts/hosts/game, headless: it is what people copy, so it must
 # build without a warning, keep its frames, survive bad policies, and replay.
 # FRAMES=n plays longer, and then the time of its frames counts too: `make bench`.
+# MODE=dev tests that build instead of the release.
 # Last line: "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.."
@@ -24,11 +25,16 @@ ok() {
 }
 holds() { ok "$1: $2" "$(lua5.4 -e "print($2)")" true; }
 
-flags="-I$PWD/runtime/include $PWD/build/release/libebb.a -lpcre2-8 -lm -ldl"
+build=build/${MODE:-release}
+library=$PWD/${build%/dev}/libebb.a
+flags="-I$PWD/runtime/include $library -lpcre2-8 -lm -ldl"
+strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
 cp -r scripts/hosts/game "$top/game"
 cd "$top/game" || exit 1
-ok "it builds by its Makefile, without a warning" \
-  "$(make -s CC="${CC:-cc}" CFLAGS="-std=c11 -O2 -Wall -Wextra -pedantic" EBB_FLAGS="$flags" 2>&1)" ""
+# compile NAME CC FLAGS...
+compile() { ok "$1: $2 builds it by its Makefile" "$(make -s OUT="$1" CC="$2" CFLAGS="$strict ${*:3}" EBB_FLAGS="$flags" 2>&1)" ""; }
+compile game "${CC:-cc}"
+if command -v clang >/dev/null; then compile game_clang clang; else echo "skipped: there is no clang"; fi
 
 # Figures, where somebody asked for them.
 show() { if [ "$frames" -ge 10000 ]; then sed 's/^/swept: /' <<<"$1"; fi; }
@@ -90,6 +96,52 @@ loaded=$(game --frames 60 --load one.save --record two.rec)
 ok "a saved game goes on where it ended" "$(grep -a -A1 -m1 '^0 digest' two.rec | tail -1)" "$(digest "$recorded")"
 ok "and can be recorded" "$(digest "$(game --replay two.rec)")" "$(digest "$loaded")"
 
+# Killed by the size that a file may have: what was saved before stays, and nothing else.
+saved=$(sha256sum <one.save)
+ok "a save that fails is told" "$(trap '' XFSZ; ulimit -f 16; game --frames 60 --save one.save | grep '^game:')" \
+  "game: the game cannot be saved"
+ok "and leaves the one that was there" "$(sha256sum <one.save; ls one.save*)" "$saved"$'\none.save'
+
+# ---- a model on another thread, its refusals, visitors who leave, what if ----
+
+ok "the model reads the window: rooms that were free then" \
+  "$(game --frames 4000 --deterministic --save rooms.save >/dev/null; grep -ao 'Room [^ ]* is free' rooms.save | sort -u | head -2)" \
+  $'Room 1 is free\nRoom 2 is free'
+report=$(game --frames "$frames" --deterministic)
+holds "answers are refused, visitors leave, some wonder" \
+  "$(number "$report" 'answers were refused') * $(number "$report" 'visitors left') * $(number "$report" 'only wondered') > 0"
+
+# inputs LINE...: a recording of the frame, the kind and the text of each
+inputs() {
+  local frame kind text
+  echo "recording of the inn, seed 1"
+  for line in "$@" "90 left "; do
+    read -r frame kind text <<<"$line"
+    printf '%s %s Mara-innkeeper %s\n%s\n' "$frame" "$kind" "${#text}" "$text"
+  done
+}
+said='{"role":"user","content":"Is there a room?"}'
+play() { inputs "$@" >some.rec; game --replay some.rec; }
+nothing=$(digest "$(play)")
+wondered=$(play "0 wondered $said" '30 answered "Upstairs."')
+ok "who wonders is told" "$(grep -o 'Mara-innkeeper would say: .*' <<<"$wondered")" "Mara-innkeeper would say: Upstairs."
+ok "and the chat never sees it" "$(digest "$wondered")" "$nothing"
+waits=$(digest "$(play "0 said $said")")
+ok "one who leaves gets no answer" "$(digest "$(play "0 said $said" '30 left ' '31 answered "Upstairs."')")" "$waits"
+refused=$(play "0 said $said" '30 refused overloaded')
+ok "a refusal is caught" "$(grep -oE '[0-9]+ answers were refused|[0-9]+ failed' <<<"$refused")" $'0 failed\n1 answers were refused'
+ok "and answered with a shrug" "$(digest "$refused")" "$(digest "$(play "0 said $said" '30 answered "(shrugs)"')")"
+
+# The same digest whatever the thread's speed, without a leak or a race.
+first=$(digest "$(./game --frames 1200 --deterministic)")
+for sanitizer in address,undefined thread; do
+  compile sanitized "${CC:-cc}" -g -fsanitize=$sanitizer
+  ok "the same digest with -fsanitize=$sanitizer" \
+    "$(./sanitized --frames 1200 --deterministic --save other.save >sanitized.txt 2>&1; echo $?; sed -n 's/^digest //p' sanitized.txt; grep -o 'Sanitizer.*' sanitized.txt)" \
+    $'0\n'"$first"
+  rm sanitized
+done
+
 # ---- policies that are edited while it runs ----
 
 # wait_for COMMAND...: until it succeeds or the game has ended
@@ -105,7 +157,7 @@ sleep 1
 printf 'return function(draft, budget) draft:drop_oldest { to = budget } end\n' >policies/guard.lua
 wait "$playing"
 ok "a broken file is told" "$(grep -ao 'policy: guard:[0-9]*:' live.txt | head -1)" "policy: guard:2:"
-report=$(tail -7 live.txt)
+report=$(tail -8 live.txt)
 ok "and that its text must end" "$(game --frames 3 --policy Odo-guard=trials/endless.lua | grep -o 'used up its fuel of 1000000$')" "used up its fuel of 1000000"
 ok "and changes nothing; the mended one counts" "$(grep '^policies' <<<"$report")" "policies: 6 loaded, 1 refused"
 if [ -n "$measured" ]; then ok "no frame is lost" "$(lost "$report")" 0; fi

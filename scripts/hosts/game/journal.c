@@ -1,9 +1,14 @@
+#define _DEFAULT_SOURCE 1
 #include "journal.h"
 
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char *const KINDS[INPUT_KINDS] = {"said", "answered", "policy", "chat", "digest"};
+static const char *const KINDS[INPUT_KINDS] = {"said",    "wondered", "left", "answered",
+                                              "refused", "policy",   "chat", "digest"};
 
 enum { TEXT_MAX = 64 << 20 };
 
@@ -67,4 +72,27 @@ char *file_read(const char *path, size_t *size) {
   if (good) bytes[*size = got] = '\0';
   else free(bytes);
   return good ? bytes : NULL;
+}
+
+/* The new name of a file is on the disk when its folder is. */
+static bool sync_folder(const char *path) {
+  char copy[512];
+  snprintf(copy, sizeof copy, "%s", path);
+  int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool good = folder >= 0 && fsync(folder) == 0;
+  if (folder >= 0) close(folder);
+  return good;
+}
+
+/* The old file stays under its name until all of the new one is on the disk. */
+bool file_replace(const char *path, bool (*write)(void *user, FILE *file), void *user) {
+  char other[512];
+  int size = snprintf(other, sizeof other, "%s.new", path);
+  FILE *file = size > 0 && (size_t)size < sizeof other ? fopen(other, "wb") : NULL;
+  if (file == NULL) return false;
+  bool good = write(user, file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
+  if (fclose(file) != 0) good = false;
+  if (good && rename(other, path) == 0) return sync_folder(path);
+  remove(other);
+  return false;
 }

@@ -1,8 +1,8 @@
 /*
 ** Journal: what comes into the world from outside, one input after the other.
 **
-** Nothing else gets in: what visitors say, what the model answers, the texts of
-** policies, chats that were saved. So a list of inputs is a game: recorded while
+** Nothing else gets in: what visitors say, what the model answers or refuses, the
+** texts of policies, chats that were saved. So a list of inputs is a game: recorded while
 ** it is played, it can be played again; a saved game is one whose inputs are chats.
 **
 **     120 said Mara-innkeeper 49      the frame, the kind, who, how many bytes
@@ -15,7 +15,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef enum InputKind { INPUT_SAID, INPUT_ANSWERED, INPUT_POLICY, INPUT_CHAT, INPUT_DIGEST, INPUT_KINDS } InputKind;
+typedef enum InputKind {
+  INPUT_SAID,                /* a message for a character, who answers it */
+  INPUT_WONDERED,            /* the same as a "what if": the character's own chat never sees it */
+  INPUT_LEFT,                /* whoever was being answered has gone */
+  INPUT_ANSWERED,            /* what the model answers, a JSON string */
+  INPUT_REFUSED,             /* why it answers nothing */
+  INPUT_POLICY,
+  INPUT_CHAT,
+  INPUT_DIGEST,
+  INPUT_KINDS
+} InputKind;
 
 typedef struct Input {
   uint64_t frame;
@@ -37,5 +47,7 @@ bool    journal_write(FILE *file, const Input *input);
 
 /* A whole file, with a NUL behind it; the caller frees it. NULL when it cannot be read. */
 char   *file_read(const char *path, size_t *size);
+/* Replaces a file by what `write` writes: wholly or, when that fails or the machine stops, not at all. */
+bool    file_replace(const char *path, bool (*write)(void *user, FILE *file), void *user);
 
 #endif

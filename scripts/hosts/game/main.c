@@ -68,9 +68,9 @@ static void take(void *user, const Input *input) {
     game->failed = "the recording cannot be written";
 }
 
-static void ask(void *user, const Character *character, uint64_t frame) {
+static void ask(void *user, const Character *character, ebb_text messages) {
   Game *game = user;
-  if (game->replaying == NULL) outside_ask(&game->outside, (int)(character - game->world.characters), frame);
+  if (game->replaying == NULL) outside_ask(&game->outside, &game->world, character, messages);
 }
 
 static void note_digest(Game *game) {
@@ -122,10 +122,7 @@ static void load_game(Game *game) {
 }
 
 static void save_game(Game *game) {
-  FILE *file = fopen(game->options.save, "wb");
-  bool good = file != NULL && world_save(&game->world, file);
-  if (file != NULL && fclose(file) != 0) good = false;
-  if (!good) game->failed = "the game cannot be saved";
+  if (!file_replace(game->options.save, world_save, &game->world)) game->failed = "the game cannot be saved";
 }
 
 /* ---- what is seen ---- */
@@ -153,6 +150,9 @@ static void report(Game *game) {
          (unsigned long long)world->frame, CHARACTERS, (unsigned long long)world->talks,
          (unsigned long long)world->trims, (unsigned long long)world->failures, (unsigned long long)world->longest,
          world->longest > 0 ? ", of " : "", world->longest_name);
+  printf("model: %llu answers were refused, %llu visitors left before theirs, %llu only wondered%s%s\n",
+         (unsigned long long)world->refusals, (unsigned long long)world->left, (unsigned long long)world->wonders,
+         world->wonders > 0 ? "; " : "", world->wondered);
   report_times("cpu", &game->cpu);
   report_times("wall", &game->wall);
   printf("policies: %llu loaded, %llu refused\n", (unsigned long long)game->loaded, (unsigned long long)game->refused);
@@ -168,6 +168,7 @@ static void report(Game *game) {
 
 static void play_frame(Game *game) {
   uint64_t cpu = times_cpu(), wall = times_wall();
+  world_events(&game->world);
   if (game->replaying != NULL) replay_inputs(game);
   else outside_frame(&game->outside, &game->world);
   uint64_t spent = times_wall() - wall;
@@ -224,14 +225,22 @@ static void watch_policies(Game *game) {
 
 static void open_live(Game *game) {
   if (!outside_open(&game->outside, game->options.data, game->options.seed)) {
-    game->failed = "talk.txt cannot be read; --data says where it lies";
+    game->failed = game->outside.talk == NULL ? "talk.txt cannot be read; --data says where it lies" : "no thread";
     return;
   }
+  game->outside.patient = game->world.deterministic;
   game->outside.take = take;
   game->outside.user = game;
   watch_policies(game);
   if (game->options.load != NULL) load_game(game);
   if (game->recording != NULL && game->failed == NULL) note_digest(game);
+}
+
+/* Policies and chats, and the digest of how the game began. */
+static void open_replay(Game *game) {
+  read_next(game);
+  replay_inputs(game);
+  replay_digests(game);
 }
 
 static void open_recordings(Game *game) {
@@ -259,7 +268,7 @@ static void open_game(Game *game) {
   }
   game->world.ask = ask;
   game->world.user = game;
-  if (options->replay != NULL) read_next(game);
+  if (options->replay != NULL) open_replay(game);
   else open_live(game);
 }
 

@@ -59,10 +59,14 @@ bool outside_open(Outside *outside, const char *folder, uint64_t seed) {
   outside->talk = file_read(path, &size);
   if (outside->talk == NULL) return false;
   read_lines(outside);
-  return true;
+  outside->model = model_open(outside->lines, outside->line_count);
+  return outside->model != NULL;
 }
 
-void outside_close(Outside *outside) { free(outside->talk); }
+void outside_close(Outside *outside) {
+  model_close(outside->model);
+  free(outside->talk);
+}
 
 static void hand_out(Outside *outside, uint64_t frame, InputKind kind, const char *name, const char *text,
                      size_t size) {
@@ -105,32 +109,56 @@ void outside_look(Outside *outside, uint64_t frame, bool all) {
   }
 }
 
-/* ---- visitors and the model ---- */
+/* ---- visitors ---- */
 
-static void visit(Outside *outside, World *world) {
+/* Somebody speaks in nearly every frame; some only wonder what the answer would be, some walk away. */
+static void visit(Outside *outside, const World *world) {
   char text[600], json[700];
   const Character *character = &world->characters[roll(outside, CHARACTERS)];
+  uint64_t does = roll(outside, 40);
+  if (does == 0) {
+    hand_out(outside, world->frame, INPUT_LEFT, character->name, "", 0);
+    return;
+  }
   quote(text, sizeof text, pick(outside, "visitor"));
   int size = snprintf(json, sizeof json, "{\"role\":\"user\",\"content\":%s}", text);
-  hand_out(outside, world->frame, INPUT_SAID, character->name, json, (size_t)size);
+  hand_out(outside, world->frame, does == 1 ? INPUT_WONDERED : INPUT_SAID, character->name, json, (size_t)size);
 }
 
-static void answer(Outside *outside, const Character *character, uint64_t frame) {
-  char text[600];
-  quote(text, sizeof text, pick(outside, strchr(character->name, '-') + 1));
-  hand_out(outside, frame, INPUT_ANSWERED, character->name, text, strlen(text));
+/* ---- the model ---- */
+
+void outside_ask(Outside *outside, const World *world, const Character *character, ebb_text messages) {
+  static const char busy[] = "too many questions wait";
+  int number = (int)(character - world->characters);
+  const char *trade = strchr(character->name, '-') + 1;
+  outside->asked[number] = model_ask(outside->model, number, trade, messages.bytes, messages.size);
+  outside->due[number] = world->frame + ANSWER_FRAMES + roll(outside, ANSWER_FRAMES);
+  if (outside->asked[number] != 0) return;
+  hand_out(outside, world->frame, INPUT_REFUSED, character->name, busy, sizeof busy - 1);
 }
 
-void outside_ask(Outside *outside, int character, uint64_t frame) {
-  outside->due[character] = frame + ANSWER_FRAMES + roll(outside, ANSWER_FRAMES);
+/* Is the answer to the open question of a character there? Of a question that was given up it is dropped. */
+static bool has_answer(Outside *outside, int number) {
+  Answer answer;
+  while (outside->answers[number].number != outside->asked[number] &&
+         model_next(outside->model, outside->patient, &answer))
+    outside->answers[answer.character] = answer;
+  return outside->answers[number].number == outside->asked[number];
+}
+
+static void let_in(Outside *outside, const Character *character, uint64_t frame, const Answer *answer) {
+  char text[MODEL_TEXT * 2];
+  if (answer->refused) snprintf(text, sizeof text, "%s", answer->text);
+  else quote(text, sizeof text, answer->text);
+  hand_out(outside, frame, answer->refused ? INPUT_REFUSED : INPUT_ANSWERED, character->name, text, strlen(text));
 }
 
 void outside_frame(Outside *outside, World *world) {
-  visit(outside, world);   /* somebody speaks in every frame */
+  visit(outside, world);
   for (int i = 0; i < CHARACTERS; i++) {
-    if (outside->due[i] != world->frame) continue;
-    outside->due[i] = 0;
-    if (world->frame != 0) answer(outside, &world->characters[i], world->frame);
+    if (outside->asked[i] == 0 || outside->due[i] > world->frame || !has_answer(outside, i)) continue;
+    outside->asked[i] = 0;
+    let_in(outside, &world->characters[i], world->frame, &outside->answers[i]);
   }
   if (world->frame % LOOK_FRAMES == 0) outside_look(outside, world->frame, false);
 }

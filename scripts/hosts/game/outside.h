@@ -2,8 +2,9 @@
 ** Outside: where inputs come from in a live game.
 **
 **     visitors     speak at random, lines of talk.txt
-**     the model    answers from talk.txt, some frames after it was asked; yours
-**                  would be asked over the network here
+**                  or walk away while they are being answered
+**     the model    answers from its own thread; what it says is let in one or two
+**                  seconds after it was asked, as if the network had taken so long
 **     policies     files, looked at twice a second: a new text is an input
 */
 #ifndef OUTSIDE_H
@@ -11,14 +12,10 @@
 
 #include <time.h>
 
+#include "model.h"
 #include "world.h"
 
 enum { LINES_MAX = 400, FILES_MAX = 16 };
-
-typedef struct Line {
-  const char *who;           /* "visitor", or a trade */
-  const char *text;
-} Line;
 
 typedef struct PolicyFile {
   char name[NAME_ROOM];
@@ -32,14 +29,18 @@ typedef struct Outside {
   char *talk;                /* the file, in which the lines are */
   Line lines[LINES_MAX];
   int line_count;
-  uint64_t due[CHARACTERS];  /* frame in which the model answers; 0: not asked */
+  Model *model;
+  bool patient;              /* waits for an answer that is due: nothing depends on the thread's speed */
+  uint64_t asked[CHARACTERS];     /* the number of the question that is open; 0: none */
+  uint64_t due[CHARACTERS];       /* frame from which on its answer is let in */
+  Answer answers[CHARACTERS];     /* the newest of each */
   PolicyFile files[FILES_MAX];
   int file_count;
   void (*take)(void *user, const Input *input);
   void *user;
 } Outside;
 
-/* False: talk.txt cannot be read. */
+/* False: talk.txt cannot be read, or there is no thread for the model. */
 bool outside_open(Outside *outside, const char *folder, uint64_t seed);
 void outside_close(Outside *outside);
 
@@ -50,6 +51,6 @@ void outside_look(Outside *outside, uint64_t frame, bool all);
 
 /* Hands out what this frame brings. */
 void outside_frame(Outside *outside, World *world);
-void outside_ask(Outside *outside, int character, uint64_t frame);
+void outside_ask(Outside *outside, const World *world, const Character *character, ebb_text messages);
 
 #endif

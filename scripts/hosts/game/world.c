@@ -5,15 +5,19 @@
 
 enum {
   BUDGET = 500,              /* tokens that a chat may have; a trim leaves two thirds */
+  ROOM_FRAMES = 900,         /* so long a room stays free or taken: 15 s */
   FRAME_FUEL = 60000,        /* of a frame where nothing may depend on the machine: some 0.3 to 0.9 ms */
   TASK_FUEL = 20000000       /* of one talk or trim: some 100 ms, over as many frames */
 };
 
-/* What a character does when somebody has spoken. */
+/* What a character does when somebody has spoken; false: the model had no answer. */
 static const char TALK[] =
   "local chat, name = ...\n"
-  "local answer = request { type = 'model', character = name }\n"
-  "chat:append { role = 'assistant', content = answer }\n";
+  "local answered, answer = pcall(request, { type = 'model', character = name })\n"
+  "chat:append { role = 'assistant', content = answered and answer or '(shrugs)' }\n"
+  "return answered\n";
+
+static const char ROOMS_WINDOW[] = "{\"description\":\"The rooms of the inn, as they are now\",\"pinned\":true}";
 
 static const char *const NAMES[CHARACTERS / TRADES] = {"Mara", "Odo",   "Ysolde", "Brann", "Tilda",
                                                        "Finn", "Hedda", "Ruben",  "Silke", "Arvid"};
@@ -46,6 +50,39 @@ static ebb_status open_chats(World *world) {
   return status;
 }
 
+/* ---- rooms: what policies ask, and what the model reads ---- */
+
+/* Guests come and go; no input says so, as it follows from the frame. */
+static bool is_free(const World *world, long room) {
+  return (world->frame / ROOM_FRAMES + (uint64_t)room * 7) % 5 < 2;
+}
+
+/* inn.free(7) */
+static ebb_status tell_free(void *user, const char *arguments, size_t size, ebb_sink *result) {
+  static const char wrong[] = "inn.free: expected a room from 1 to 9";
+  char *end;
+  long room = size > 2 ? strtol(arguments + 1, &end, 10) : 0;
+  if (room < 1 || room > ROOMS || *end != ']') {
+    ebb_status status = ebb_sink_add(result, wrong, sizeof wrong - 1);
+    return status == EBB_OK ? EBB_ARGUMENT : status;
+  }
+  bool answer = is_free(user, room);
+  return ebb_sink_add(result, answer ? "true" : "false", answer ? 4 : 5);
+}
+
+static bool has_rooms(const Character *character) { return strstr(character->name, "-innkeeper") != NULL; }
+
+/* {"content":"Free: 2 4"}: an update changes no message, and makes no conflict for the task that runs. */
+static ebb_status update_rooms(const World *world, const Character *character) {
+  char fields[100];
+  int size = snprintf(fields, sizeof fields, "{\"content\":\"Free:");
+  for (int room = 1; room <= ROOMS; room++) {
+    if (is_free(world, room)) size += snprintf(fields + size, sizeof fields - (size_t)size, " %d", room);
+  }
+  size += snprintf(fields + size, sizeof fields - (size_t)size, "\"}");
+  return ebb_window_update(character->chat, "rooms", fields, (size_t)size);
+}
+
 static ebb_status introduce(World *world, int number) {
   Character *character = &world->characters[number];
   const char *trade = TRADE_NAMES[number % TRADES];
@@ -54,17 +91,24 @@ static ebb_status introduce(World *world, int number) {
   snprintf(character->policy, sizeof character->policy, "%s", trade);
   int size = snprintf(first, sizeof first, "{\"role\":\"system\",\"content\":\"You are %s, the %s of the inn.\"}",
                       NAMES[number / TRADES], trade);
-  return ebb_chat_append(character->chat, first, (size_t)size);
+  ebb_status status = ebb_chat_append(character->chat, first, (size_t)size);
+  if (status == EBB_OK && has_rooms(character))
+    status = ebb_window_open(character->chat, "rooms", ROOMS_WINDOW, sizeof ROOMS_WINDOW - 1);
+  return status == EBB_OK && has_rooms(character) ? update_rooms(world, character) : status;
 }
 
 ebb_status world_open(World *world, uint64_t seed, bool deterministic) {
   ebb_config config = {.size = sizeof config, .user = world, .clock_ms = clock_ms, .log = hear, .seed = seed,
                        .deterministic = deterministic, .fuel = TASK_FUEL};
+  ebb_text ignored;
   *world = (World){.deterministic = deterministic};
   ebb_status status = ebb_runtime_new(&config, &world->runtime);
   if (status == EBB_OK) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
   if (status == EBB_OK) status = open_chats(world);
+  if (status == EBB_OK) status = ebb_register(world->runtime, "inn.free", tell_free, world, 0);
   for (int i = 0; i < CHARACTERS && status == EBB_OK; i++) status = introduce(world, i);
+  /* What the first rendering loads need not be loaded in a frame. */
+  if (status == EBB_OK) status = ebb_chat_render(world->characters[0].chat, NULL, 0, &ignored);
   return status;
 }
 
@@ -97,24 +141,75 @@ static void begin_trim(World *world, Character *character) {
   if (status == EBB_UNKNOWN_NAME) character->failed = true;      /* no such policy was loaded */
 }
 
-/* Adds a message and has the character answer it. */
-static bool take_speech(World *world, Character *character, const Input *input) {
+/* Adds a message to the chat, or a fork of it, and has an idle character answer it there. */
+static ebb_status begin_talk(World *world, Character *character, ebb_chat *chat, const Input *input, Doing doing) {
   char name[NAME_ROOM + 2];
   ebb_task *task;
   int size = snprintf(name, sizeof name, "\"%s\"", character->name);
-  ebb_status status = ebb_chat_append(character->chat, input->text, input->size);
-  if (status == EBB_OK && character->task == NULL) {
-    status = ebb_task_script(character->chat, "talk", TALK, sizeof TALK - 1, name, (size_t)size, &task);
-    if (status == EBB_OK) begin(world, character, task, TALKING);
-  }
+  ebb_status status = ebb_chat_append(chat, input->text, input->size);
+  if (status != EBB_OK || character->task != NULL) return status;
+  status = ebb_task_script(chat, "talk", TALK, sizeof TALK - 1, name, (size_t)size, &task);
+  if (status == EBB_OK) begin(world, character, task, doing);
+  return status;
+}
+
+static bool take_speech(World *world, Character *character, const Input *input) {
+  ebb_status status = begin_talk(world, character, character->chat, input, TALKING);
   if (status != EBB_OK) report(world, character->name);
   return status == EBB_OK;
+}
+
+/* What would the answer be? The fork shares all messages; nothing that is said there comes back. */
+static bool take_wonder(World *world, Character *character, const Input *input) {
+  if (character->task != NULL) return false;
+  ebb_status status = ebb_chat_fork(character->chat, &character->fork);
+  if (status == EBB_OK) status = begin_talk(world, character, character->fork, input, WONDERING);
+  if (status == EBB_OK) return true;
+  report(world, character->name);
+  ebb_chat_free(character->fork);
+  character->fork = NULL;
+  return false;
+}
+
+/* The event of its end comes with the next frame. */
+static bool take_leave(World *world, Character *character) {
+  if (character->doing != TALKING) return false;
+  if (ebb_task_cancel(character->task) != EBB_OK) {
+    report(world, character->name);
+    return false;
+  }
+  character->waits = false;
+  return true;
+}
+
+/* Renders what the model is to read, the windows as they are now, and hands it out. */
+static void ask_model(World *world, Character *character, const ebb_event *event) {
+  ebb_text messages;
+  if (ebb_chat_render(event->chat, NULL, 0, &messages) == EBB_OK) {
+    character->waits = true;
+    world->ask(world->user, character, messages);
+    return;
+  }
+  report(world, character->name);
+  ebb_refuse(event->task, world->problem);
+}
+
+static void end_wonder(World *world, Character *character, bool answered) {
+  ebb_message last = {.size = sizeof last};
+  uint32_t count = ebb_chat_count(character->fork);
+  world->wonders += answered;
+  if (answered && ebb_chat_message(character->fork, count - 1, &last) == EBB_OK)
+    snprintf(world->wondered, sizeof world->wondered, "%s would say: %.160s", character->name, last.text.bytes);
+  ebb_chat_free(character->fork);
+  character->fork = NULL;
 }
 
 static void end_task(World *world, Character *character, const ebb_event *event) {
   uint64_t frames = world->frame - character->began + 1;
   bool trimmed = character->doing == TRIMMING;
-  if (event->kind == EBB_EVENT_FAILED) {
+  if (event->kind == EBB_EVENT_FAILED && event->status == EBB_CANCELLED) {
+    world->left++;
+  } else if (event->kind == EBB_EVENT_FAILED) {
     world->failures++;
     character->failed = character->failed || trimmed;
     snprintf(world->problem, sizeof world->problem, "%s: %.200s", character->name, event->json.bytes);
@@ -123,20 +218,25 @@ static void end_task(World *world, Character *character, const ebb_event *event)
     if (frames > world->longest) snprintf(world->longest_name, sizeof world->longest_name, "%s", character->name);
     if (frames > world->longest) world->longest = frames;
   } else {
-    world->talks++;
+    world->talks += character->doing == TALKING;
+    world->refusals += strcmp(event->json.bytes, "false") == 0;
   }
   ebb_task_free(event->task);
+  if (character->doing == WONDERING) end_wonder(world, character, event->kind == EBB_EVENT_DONE);
   character->task = NULL;
   character->doing = IDLE;
+  character->waits = false;
   if (ebb_chat_tokens(character->chat) > BUDGET) begin_trim(world, character);
 }
 
 /* ---- inputs ---- */
 
 static bool take_answer(World *world, Character *character, const Input *input) {
-  if (character->doing != TALKING) return false;      /* the one who asked is gone */
-  ebb_status status = ebb_answer(character->task, input->text, input->size);
+  if (!character->waits) return false;       /* the one who asked is gone */
+  ebb_status status = input->kind == INPUT_REFUSED ? ebb_refuse(character->task, input->text)
+                                                   : ebb_answer(character->task, input->text, input->size);
   if (status != EBB_OK) report(world, character->name);
+  else character->waits = false;
   return status == EBB_OK;
 }
 
@@ -162,9 +262,12 @@ static bool take_chat(World *world, Character *character, const Input *input) {
     return false;
   }
   ebb_chat_free(character->chat);            /* its task too */
+  ebb_chat_free(character->fork);
   character->chat = chat;
+  character->fork = NULL;
   character->task = NULL;
   character->doing = IDLE;
+  character->waits = false;
   return true;
 }
 
@@ -177,7 +280,10 @@ bool world_take(World *world, const Input *input) {
   }
   switch (input->kind) {
     case INPUT_SAID: return take_speech(world, character, input);
-    case INPUT_ANSWERED: return take_answer(world, character, input);
+    case INPUT_WONDERED: return take_wonder(world, character, input);
+    case INPUT_LEFT: return take_leave(world, character);
+    case INPUT_ANSWERED:
+    case INPUT_REFUSED: return take_answer(world, character, input);
     case INPUT_CHAT: return take_chat(world, character, input);
     default: return false;
   }
@@ -185,14 +291,26 @@ bool world_take(World *world, const Input *input) {
 
 /* ---- frames ---- */
 
-void world_frame(World *world, uint64_t microseconds) {
+/* When guests have come and gone: an innkeeper per frame. */
+static void change_rooms(World *world) {
+  uint64_t number = world->frame % ROOM_FRAMES;
+  if (number >= CHARACTERS / TRADES) return;
+  Character *innkeeper = &world->characters[number * TRADES];
+  if (update_rooms(world, innkeeper) != EBB_OK) report(world, innkeeper->name);
+}
+
+void world_events(World *world) {
   ebb_event event = {.size = sizeof event};
-  ebb_step(world->runtime, microseconds, world->deterministic ? FRAME_FUEL : EBB_NO_LIMIT);
+  change_rooms(world);
   while (ebb_next_event(world->runtime, &event) == EBB_OK) {
     Character *character = ebb_task_user(event.task);
-    if (event.kind == EBB_EVENT_REQUEST) world->ask(world->user, character, world->frame);
+    if (event.kind == EBB_EVENT_REQUEST) ask_model(world, character, &event);
     else end_task(world, character, &event);
   }
+}
+
+void world_frame(World *world, uint64_t microseconds) {
+  ebb_step(world->runtime, microseconds, world->deterministic ? FRAME_FUEL : EBB_NO_LIMIT);
   world->frame++;
 }
 
@@ -215,7 +333,8 @@ bool world_digest(World *world, char digest[17]) {
   return true;
 }
 
-bool world_save(World *world, FILE *file) {
+bool world_save(void *user, FILE *file) {
+  World *world = user;
   for (int i = 0; i < CHARACTERS; i++) {
     Character *character = &world->characters[i];
     ebb_text saved;
