@@ -163,7 +163,7 @@ static Status install(Restoring *restoring) {
   const Counter *counter = conversation_counter(conversation);
   Status status = document_overhead(&restoring->document, counter, &restoring->memory, &cost);
   if (status == STATUS_OK)
-    status = document_keep(&restoring->document, &restoring->warnings, &restoring->memory, &handle->envelope);
+    status = document_keep(&restoring->document, &restoring->warnings, &restoring->memory, NULL, &handle->envelope);
   if (status != STATUS_OK) return status;
   handle->document = restoring->document;
   conversation_add_overhead(conversation, cost);

@@ -111,7 +111,7 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
     status = document_keep(&handle->document, &handle->warnings, conversation_memory(handle->conversation),
-                           &handle->envelope);
+                           conversation_store(handle->conversation), &handle->envelope);
     if (status == STATUS_OK) status = conversation_describe_tools(handle->conversation);
     if (status == STATUS_OK) {
       lua_settop(L, made);

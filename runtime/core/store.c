@@ -68,6 +68,8 @@ Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
   return status == STATUS_OK ? arena_adopt(store->arena, bytes, capacity) : status;
 }
 
+Arena *store_share_bytes(Store *store) { return store->arena == NULL ? NULL : arena_share(store->arena); }
+
 /* ---- life ---- */
 
 Status store_new(const Memory *memory, HashKey key, Store **made) {

@@ -90,6 +90,10 @@ int64_t    store_time(const Store *store, MessageId id);
 char      *store_bytes(Store *store, MessageId id, size_t *size);
 Status     store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size);
 
+/* A share of the bytes of all messages so far and of what was adopted with them, for what
+   else points into those: they outlive the store and its compaction. NULL: it has none. */
+Arena     *store_share_bytes(Store *store);
+
 /* Takes a block of bytes that messages will point into. On success the store
    frees it at its end; on failure it stays the caller's. */
 Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);

@@ -449,11 +449,14 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
 
 /* ---- bytes of its own ---- */
 
+#define ENVELOPE_COPY_MAX ((size_t)1 << 20)      /* a copy of more would cost what a file of white space does */
+
 /* The text before the first message, then the gap, the text behind the last one, what
    warnings name. */
 struct Envelope {
   Memory memory;
   uint32_t owners;
+  Arena *shared;             /* long texts stay where they are: in the bytes of a store. NULL: all are in `bytes` */
   size_t size;
   char bytes[];
 };
@@ -478,11 +481,19 @@ static size_t size_of_texts(const Document *document, const DocumentWarnings *wa
   return size;
 }
 
-Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Envelope **made) {
+Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Store *store,
+                     Envelope **made) {
   size_t size = size_of_texts(document, warnings);
+  bool shares = store != NULL && size > ENVELOPE_COPY_MAX;
+  if (shares) size = 0;
   Envelope *envelope = memory_new(memory, sizeof *envelope + size);
   if (envelope == NULL) return STATUS_MEMORY;
   *envelope = (Envelope){.memory = *memory, .owners = 1, .size = size};
+  *made = envelope;
+  if (shares) {
+    envelope->shared = store_share_bytes(store);
+    return STATUS_OK;
+  }
   for (unsigned part = 0; part < BODY_PARTS; part++) {
     JsonValue *value = &document->parts[part];
     if (value->bytes != NULL) value->bytes = moved(document, envelope, value->bytes);
@@ -493,7 +504,6 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
   at = put_text(at, &document->after);
   for (uint32_t i = 0; i < warnings->count; i++) at = put_text(at, &warnings->list[i].kind);
   assert(at == envelope->bytes + size);
-  *made = envelope;
   return STATUS_OK;
 }
 
@@ -505,5 +515,6 @@ Envelope *envelope_share(Envelope *envelope) {
 void envelope_release(Envelope *envelope) {
   if (envelope == NULL || --envelope->owners > 0) return;
   Memory memory = envelope->memory;
+  arena_release(envelope->shared);
   memory_free(&memory, envelope, sizeof *envelope + envelope->size);
 }

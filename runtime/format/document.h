@@ -123,9 +123,11 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
 /* What stands around the messages, in a block that handles share. */
 typedef struct Envelope Envelope;
 
-/* Moves the texts of a document and of its warnings from the file's bytes to an
-   envelope. STATUS_MEMORY, and nothing has changed. */
-Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Envelope **envelope);
+/* Gives a document and its warnings an envelope that keeps their texts: a copy, or, of
+   more than 1 MiB, a share of the bytes of `store`, which took the file over (NULL:
+   none did). STATUS_MEMORY, and nothing has changed. */
+Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Store *store,
+                     Envelope **envelope);
 /* NULL is allowed in both. */
 Envelope *envelope_share(Envelope *envelope);
 void   envelope_release(Envelope *envelope);

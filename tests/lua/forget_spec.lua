@@ -150,4 +150,17 @@ describe("prune", function()
     chat:append { role = "user", content = "x" }
     assert.matches('block"}]},\n{"role":"user","content":"x"}\n],"temp', chat:json(), 1, true)
   end)
+
+  it("keeps megabytes around the messages of a loaded body without a copy", function()
+    local before, after = '{"model":"gpt-4o",' .. (" "):rep(2 << 20) .. '"messages":[', '],"n":1}'
+    local chat = assert(ebb.parse(before .. '{"role":"user","content":"1"},{"role":"user","content":"2"}' .. after))
+    chat:truncate { keep_last = 1 }
+
+    chat:prune { keep = 1 }
+    local fork = chat:fork()
+    chat = nil   -- luacheck: ignore
+    collectgarbage() collectgarbage()
+
+    assert.equal(before .. '{"role":"user","content":"2"}' .. after, fork:json())
+  end)
 end)
