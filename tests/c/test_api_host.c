@@ -1,10 +1,10 @@
 /*
-** Random lives of a host against a plain model (host_model.h): chats, forks, tasks that
-** wait, end, fail and are cancelled, windows, marks, checkpoints, forgetting,
+** Random lives of a host against a plain model (host_model.h): chats, forks, streamed
+** answers, tasks that wait, sleep, end, fail and are cancelled, windows, marks, checkpoints, forgetting,
 ** compaction, saves and loads, while memory fails now and then. After each call one
 ** chat is compared with what it should be; every save loads, to an equal digest.
-** SEED=n repeats a run, LIFE=n one life of it, CALLS=n sets its length, THREADS=n how
-** many live at once.
+** SEED=n repeats a run, LIFE=n one life of it (TELL=1 names them), CALLS=n sets its length,
+** THREADS=n how many live at once.
 */
 #include "api_kit.h"
 
@@ -18,11 +18,14 @@ enum { THREADS_USUAL = 8 };
 enum { THREADS_USUAL = 1 };
 #endif
 
+enum { PIECE = 4, PIECES = 2 };   /* bytes of a streamed text's pieces, and how many it has */
 enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40 };
 
 typedef struct LifeChat {
   ebb_chat *chat;            /* NULL: no such chat */
   PlainChat plain;
+  uint32_t streamed;         /* the label of the open stream; 0: none */
+  uint32_t pieces;           /* that have come of its text */
 } LifeChat;
 
 typedef struct LifeTask {
@@ -151,10 +154,23 @@ static ebb_chat *reload(Life *life, ebb_chat *chat, const PlainChat *plain) {
   return loaded;
 }
 
+/* Behind the last message. */
+static void same_stream(Life *life, const LifeChat *chat) {
+  ebb_message message = {.size = sizeof message};
+  char text[32];
+  ebb_status status = ebb_chat_message(chat->chat, ebb_chat_count(chat->chat), &message);
+  ensure(life, status == (chat->streamed == 0 ? EBB_OUT_OF_RANGE : EBB_OK));
+  if (chat->streamed == 0) return;
+  snprintf(text, sizeof text, "m%07u", (unsigned)chat->streamed);
+  text[PIECE * chat->pieces] = '\0';
+  ensure(life, message.partial == 1 && strcmp(message.text.bytes, text) == 0);
+}
+
 static void same_chat(Life *life, const LifeChat *chat) {
   ensure(life, ebb_chat_batch_count(chat->chat) == chat->plain.count);
   ensure(life, ebb_chat_batch(chat->chat) == chat->plain.current);
   same_list(life, chat->chat, &chat->plain);
+  same_stream(life, chat);
   if (one_in(life, 4)) same_past(life, chat);
   if (one_in(life, 6)) {
     ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
@@ -339,6 +355,32 @@ static void do_edit(Life *life) {
   else plain_do(life, &chat->plain, NULL, drawn);
 }
 
+static ebb_status settle_or_drop(Life *life, LifeChat *chat) {
+  ebb_status status = EBB_OK;
+  bool settles = !one_in(life, 4);
+  if (settles) status = ebb_chat_stream_settle(chat->chat, NULL, 0);
+  else ebb_chat_stream_drop(chat->chat);
+  if (status != EBB_OK) return status;
+  if (settles) plain_append(&chat->plain, new_cell(life, chat->streamed, false));
+  chat->streamed = chat->pieces = 0;
+  return EBB_OK;
+}
+
+static void do_stream(Life *life) {
+  LifeChat *chat = some_chat(life);
+  char text[32];
+  snprintf(text, sizeof text, "m%07u", (unsigned)chat->streamed);
+  fail_memory_soon(life);
+  if (chat->streamed == 0) {
+    if (went(life, ebb_chat_stream_begin(chat->chat, "{\"role\":\"user\"}", 15))) chat->streamed = ++life->labels;
+  } else if (chat->pieces < PIECES) {
+    const char *piece = text + PIECE * chat->pieces;
+    if (went(life, ebb_chat_stream_add(chat->chat, piece, PIECE))) chat->pieces++;
+  } else {
+    went(life, settle_or_drop(life, chat));
+  }
+}
+
 static void end_task(LifeTask *task) {
   plain_free(&task->branch.copy);
   plain_free(&task->branch.base);
@@ -361,6 +403,7 @@ static void do_reload(Life *life) {
   ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
   ebb_chat_free(chat->chat);
   chat->chat = loaded;
+  chat->streamed = chat->pieces = 0;         /* it is in no save */
   for (uint32_t seq = 1; seq <= chat->plain.stored; seq++) {
     if (chat->plain.cells[seq] != NULL) chat->plain.cells[seq] = own_cell(life, chat->plain.cells[seq]);
   }
@@ -385,7 +428,8 @@ static void write_script(Life *life, LifeTask *task, char *source, size_t room) 
   PlainBranch *branch = &task->branch;
   size_t size = (size_t)snprintf(source, room, "local chat = ...\n");
   for (uint32_t i = 0; i <= edits; i++) {
-    if (i == before) size += (size_t)snprintf(source + size, room - size, "request {}\n");
+    const char *asks = one_in(life, 3) ? "request { timer = 2 }\n" : "request {}\n";
+    if (i == before) size += (size_t)snprintf(source + size, room - size, "%s", asks);
     if (i == edits) break;
     Drawn drawn = draw_edit(life, &branch->copy);
     if (drawn.edit == EDIT_COMPACT && !one_in(life, 3)) drawn.edit = EDIT_APPEND;
@@ -480,7 +524,8 @@ static void do_stop(Life *life) {
     end_task(task);
     return;
   }
-  ensure(life, ebb_task_cancel(task->task) == EBB_OK);
+  if (one_in(life, 2)) ebb_task_stop(task->task);
+  else ensure(life, ebb_task_cancel(task->task) == EBB_OK);
   task->cancelled = true;
   do_step(life);
 }
@@ -488,8 +533,9 @@ static void do_stop(Life *life) {
 /* ---- a life ---- */
 
 static void one_call(Life *life) {
-  static void (*const calls[])(Life *) = {do_edit, do_fork, do_reload, do_free, do_start, do_step, do_answer, do_stop};
-  static const uint8_t often[] = {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6, 6, 7};
+  static void (*const calls[])(Life *) = {do_edit, do_fork, do_reload, do_free, do_start, do_step, do_answer, do_stop,
+                                        do_stream};
+  static const uint8_t often[] = {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6, 6, 7, 8, 8, 8};
   uint32_t which = often[below(life, sizeof often)];
   life->calls++;
   life->kinds[which]++;
@@ -542,6 +588,7 @@ static void *live(void *user) {
     life->chance = life->seed = number_of("LIFE", test_random(&lives->chance));
     uint64_t calls = lives->calls - done < 2000 ? lives->calls - done : 2000;
     begin(life);
+    if (getenv("TELL") != NULL) fprintf(stderr, "LIFE=%llu\n", (unsigned long long)life->seed);
     while (life->calls < calls) one_call(life);
     end(life);
     for (int i = 0; i < 20; i++) lives->kinds[i] += life->kinds[i];
@@ -563,9 +610,11 @@ static void random_lives_agree_with_a_plain_model(void **state) {
     pthread_join(lives[i].thread, NULL);
     for (int k = 0; k < 20; k++) kinds[k] += lives[i].kinds[k];
   }
-  printf("swept: %llu forks, %llu reloads, %llu tasks, of which %llu joined, %llu in conflict, %llu failed\n",
-         (unsigned long long)kinds[1], (unsigned long long)kinds[2], (unsigned long long)kinds[4],
-         (unsigned long long)kinds[17], (unsigned long long)kinds[18], (unsigned long long)kinds[19]);
+  printf("swept: %llu forks, %llu reloads, %llu pieces of streams, %llu tasks, of which %llu joined, "
+         "%llu in conflict, %llu failed\n",
+         (unsigned long long)kinds[1], (unsigned long long)kinds[2], (unsigned long long)kinds[8],
+         (unsigned long long)kinds[4], (unsigned long long)kinds[17], (unsigned long long)kinds[18],
+         (unsigned long long)kinds[19]);
   assert_true(kinds[17] > 0 && kinds[18] > 0 && kinds[19] > 0);
 }
 
