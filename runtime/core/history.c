@@ -353,8 +353,10 @@ Status history_name(History *history, Text name) {
 
 HistoryCounts history_counts(const History *history) { return history->counts; }
 
-static bool is_shared(const Checkpoint *checkpoint, const SharedStates *shared) {
-  if (checkpoint->batch >= shared->batches) return false;
+/* An older batch that only the other history has grown has no such state here. */
+static bool is_shared(const History *history, const Checkpoint *checkpoint, const SharedStates *shared) {
+  if (checkpoint->batch >= shared->batches || checkpoint->batch >= history->batches.count) return false;
+  if (checkpoint->length > history_batch(history, checkpoint->batch).count) return false;
   return checkpoint->batch != shared->batch || checkpoint->length <= shared->length;
 }
 
@@ -365,7 +367,7 @@ Status history_take_names(History *history, const History *other, uint64_t since
     const Checkpoint *checkpoint = &other->checkpoints->list[i];
     if (checkpoint->naming <= since) continue;
     Text name = string_text(checkpoint->name);
-    status = is_shared(checkpoint, shared) ? name_state(history, name, checkpoint->batch, checkpoint->length)
+    status = is_shared(history, checkpoint, shared) ? name_state(history, name, checkpoint->batch, checkpoint->length)
                                            : history_name(history, name);
   }
   return status;

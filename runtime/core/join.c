@@ -274,7 +274,7 @@ static Status put_renumbered(Join *join, uint32_t batch) {
 /* Our state of the base's batch goes into the branch's history. */
 static Status put_base(Join *join) {
   const Sequence *ours = history_list(join->conversation->history, join->base->batch);
-  Sequence *list;
+  Sequence *list = NULL;
   if (history_list(join->history, join->base->batch) == NULL) return STATUS_OK;      /* the branch pruned it */
   Status status = sequence_share(ours, &list);
   if (status == STATUS_OK) status = history_replace(join->history, join->base->batch, list);

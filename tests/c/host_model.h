@@ -251,7 +251,8 @@ static inline void plain_take_names(PlainChat *chat, const PlainBranch *branch, 
     Name theirs = branch->copy.names[i];
     if (!theirs.set || theirs.naming <= branch->base.namings) continue;
     bool beyond = theirs.batch >= branch->base.count ||
-                  (theirs.batch == branch->base.current && theirs.length > plain_current(&branch->base)->count);
+                  (theirs.batch == branch->base.current && theirs.length > plain_current(&branch->base)->count) ||
+                  theirs.length > chat->batches[theirs.batch].count;
     if (as_one && beyond) {
       theirs.batch = chat->current;
       theirs.length = plain_current(chat)->count;
