@@ -20,22 +20,22 @@ function apply.declare(parser)
   options.reading(parser)
 end
 
-function apply.run(given)
-  if given.operations == "-" and (given.file or "-") == "-" then
+function apply.run(args)
+  if args.operations == "-" and (args.file or "-") == "-" then
     failure.usage("operations and messages cannot both come from standard input", "name a file for one of them")
   end
-  if given.state and given.repair then
+  if args.state and args.repair then
     failure.usage("--state shows what is kept, --repair mends what is sent", "give one of them")
   end
-  local path = options.path(given.file)
-  local operations = failure.check(core.read_file(given.operations, OPERATIONS_MAX))
-  local chat = options.load(path, given)
-  local rules = outgoing.rules(chat, given)
+  local path = options.path(args.file)
+  local operations = failure.check(core.read_file(args.operations, OPERATIONS_MAX))
+  local chat = options.load(path, args)
+  local rules = outgoing.rules(chat, args)
   chat:apply(operations)
-  if given.state then
-    terminal.result(core.json.encode(state.of(chat, true), { indent = 2 }) .. "\n", given.output)
+  if args.state then
+    terminal.result(core.json.encode(state.of(chat, true), { indent = 2 }) .. "\n", args.output)
   else
-    outgoing.save(chat, given, rules)
+    outgoing.save(chat, args, rules)
   end
 end
 

@@ -57,10 +57,10 @@ local function as_text(chat, found, dialect)
   return ("%s\n%s\n%s"):format(grid.render(COLUMNS, rows, WIDTH), figures, hints(found))
 end
 
-function check.run(given)
-  local chat = options.load(given.file, given)
-  local found, dialect = failure.typed(chat.check, chat, given.dialect)
-  terminal.result(given.json and as_json(found, dialect) or as_text(chat, found, dialect), given.output)
+function check.run(args)
+  local chat = options.load(args.file, args)
+  local found, dialect = failure.typed(chat.check, chat, args.dialect)
+  terminal.result(args.json and as_json(found, dialect) or as_text(chat, found, dialect), args.output)
   return #found > 0 and FOUND or 0
 end
 

@@ -58,14 +58,14 @@ local function price_of(model, tokens)
   return prices and tokens * prices.input / 1e6
 end
 
-local function count_conversation(given, path)
-  local chat = options.load(path, given)
+local function count_conversation(args, path)
+  local chat = options.load(path, args)
   local tokens, trust = chat:tokens()
-  options.tell_stand_in(chat, given)
+  options.tell_stand_in(chat, args)
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
-    messages = given.by == "message" and messages_of(chat) or nil,
-    roles = given.by == "role" and roles_of(chat) or nil, framingTokens = given.by and framing_of(chat) or nil,
+    messages = args.by == "message" and messages_of(chat) or nil,
+    roles = args.by == "role" and roles_of(chat) or nil, framingTokens = args.by and framing_of(chat) or nil,
   }
 end
 
@@ -74,11 +74,11 @@ local function tell_mended(path, first)
   failure.lenient = true
 end
 
-local function count_text(given, path)
-  local chat = failure.typed(ebb.conversation, { model = given.model, encoding = given.encoding })
-  local content = failure.check(core.read_file(path, given.max_file or TEXT_MAX))
-  options.tell_stand_in(chat, given)
-  local tokens, trust, third = core.counter.text(chat, content, given.lenient)
+local function count_text(args, path)
+  local chat = failure.typed(ebb.conversation, { model = args.model, encoding = args.encoding })
+  local content = failure.check(core.read_file(path, args.max_file or TEXT_MAX))
+  options.tell_stand_in(chat, args)
+  local tokens, trust, third = core.counter.text(chat, content, args.lenient)
   if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), third) end
   if third then tell_mended(path, third) end
   return {
@@ -139,22 +139,22 @@ local function as_table(results)
 end
 
 --- What has a meaning for messages only.
-local function check_text(given)
-  if given.by then failure.usage(("--by %s and --text do not go together"):format(given.by)) end
-  if given.max_message then failure.usage "--max-message and --text do not go together" end
-  if given.role_map and given.role_map[1] then failure.usage "--role-map and --text do not go together" end
+local function check_text(args)
+  if args.by then failure.usage(("--by %s and --text do not go together"):format(args.by)) end
+  if args.max_message then failure.usage "--max-message and --text do not go together" end
+  if args.role_map and args.role_map[1] then failure.usage "--role-map and --text do not go together" end
 end
 
-function count.run(given)
-  local files = given.files[1] and given.files or { options.path(nil) }
+function count.run(args)
+  local files = args.files[1] and args.files or { options.path(nil) }
   model_file.load()
-  if given.text then check_text(given) end
+  if args.text then check_text(args) end
   local results = core.json.array {}
   for i, path in ipairs(files) do
-    results[i] = given.text and count_text(given, path) or count_conversation(given, path)
+    results[i] = args.text and count_text(args, path) or count_conversation(args, path)
   end
-  local out = given.json and core.json.encode(results, { indent = 2 }) .. "\n" or as_table(results)
-  terminal.result(given.json and out or text.printable(out, true), given.output)
+  local out = args.json and core.json.encode(results, { indent = 2 }) .. "\n" or as_table(results)
+  terminal.result(args.json and out or text.printable(out, true), args.output)
 end
 
 return count

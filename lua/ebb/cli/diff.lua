@@ -131,18 +131,18 @@ local function counts_of(found)
   return counts
 end
 
-local function as_text(given, found)
+local function as_text(args, found)
   if #found == 0 then return "" end
   local page = { lines = {}, width = terminal.columns(true) }
   page.paint = function(kind, line)
-    return given.output and line or terminal.colour(COLOURS[kind], line, true)
+    return args.output and line or terminal.colour(COLOURS[kind], line, true)
   end
   for _, entry in ipairs(found) do
     WRITE[entry.kind](page, entry)
   end
   local counts = counts_of(found)
   local line = "%d only in %s, %d only in %s, %d changed"
-  line = line:format(counts.removed, given.a, counts.added, given.b, counts.changed)
+  line = line:format(counts.removed, args.a, counts.added, args.b, counts.changed)
   page.lines[#page.lines + 1] = text.printable(line)
   return table.concat(page.lines, "\n") .. "\n"
 end
@@ -165,7 +165,7 @@ local function exact(message)
   return message and core.json.raw(message.json)
 end
 
-local function as_json(given, found, size_a, size_b)
+local function as_json(args, found, size_a, size_b)
   local differences = core.json.array {}
   for n, entry in ipairs(found) do
     differences[n] = {
@@ -175,19 +175,19 @@ local function as_json(given, found, size_a, size_b)
     }
   end
   local data = {
-    a = { file = given.a, messages = size_a }, b = { file = given.b, messages = size_b },
+    a = { file = args.a, messages = size_a }, b = { file = args.b, messages = size_b },
     equal = #found == 0, differences = differences,
   }
   return core.json.encode(data, { indent = 2 }) .. "\n"
 end
 
-function diff.run(given)
-  if given.a == "-" and given.b == "-" then
+function diff.run(args)
+  if args.a == "-" and args.b == "-" then
     failure.usage("standard input can be only one of the two", "name a file for the other")
   end
-  local a, b = options.load(given.a, given), options.load(given.b, given)
+  local a, b = options.load(args.a, args), options.load(args.b, args)
   local found = difference.of(a, b)
-  terminal.result(given.json and as_json(given, found, #a, #b) or as_text(given, found), given.output)
+  terminal.result(args.json and as_json(args, found, #a, #b) or as_text(args, found), args.output)
   return #found > 0 and DIFFERENT or 0
 end
 

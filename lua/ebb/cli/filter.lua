@@ -39,19 +39,19 @@ local function refuse_conversation(word)
   end
 end
 
-function filter.run(given)
-  local found, loading = {}, options.loading(given)
-  options.use_filter_path(given)
-  for i, word in ipairs(given.filters) do
+function filter.run(args)
+  local found, loading = {}, options.loading(args)
+  options.use_filter_path(args)
+  for i, word in ipairs(args.filters) do
     refuse_conversation(word)
     found[i] = failure.typed(find, word, loading)
   end
-  local chat = options.load(given.file, given)
-  local rules = outgoing.rules(chat, given)
+  local chat = options.load(args.file, args)
+  local rules = outgoing.rules(chat, args)
   for _, each in ipairs(found) do
     failure.typed(chat.filter, chat, each.filter, each.options, loading)
   end
-  outgoing.save(chat, given, rules)
+  outgoing.save(chat, args, rules)
 end
 
 return filter

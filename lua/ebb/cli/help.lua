@@ -37,8 +37,8 @@ local function overview()
   return FRAME:format(table.concat(lines, "\n"))
 end
 
-function help.run(given)
-  local name = given.command
+function help.run(args)
+  local name = args.command
   if not name then return terminal.result(overview()) end
   if not commands.by_name[name] then
     failure.usage(("unknown command '%s'"):format(name), suggest.hint(name, commands.names))

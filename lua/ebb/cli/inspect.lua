@@ -162,12 +162,12 @@ local function warning_lines(data, path)
   return table.concat(lines)
 end
 
-function inspect.run(given)
-  local chat, path = options.load(given.file, given, true)
+function inspect.run(args)
+  local chat, path = options.load(args.file, args, true)
   local data = data_of(chat)
-  if given.json then return terminal.result(core.json.encode(data, { indent = 2 }) .. "\n", given.output) end
+  if args.json then return terminal.result(core.json.encode(data, { indent = 2 }) .. "\n", args.output) end
   local out = listing(data) .. "\n" .. figures(data) .. text.printable(warning_lines(data, path), true)
-  terminal.result(out, given.output)
+  terminal.result(out, args.output)
 end
 
 return inspect

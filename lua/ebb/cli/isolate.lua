@@ -36,19 +36,19 @@ function isolate.declare(parser)
 end
 
 --- Refuses its options where there is no child to hold.
-function isolate.check_unused(given)
+function isolate.check_unused(args)
   for _, name in ipairs { "deadline", "memory", "file_size", "allow_read", "allow_write" } do
-    local value = given[name]
+    local value = args[name]
     if value and (type(value) ~= "table" or value[1]) then
       failure.usage(("--%s goes with --isolate"):format((name:gsub("_", "-"))), "ebb run --isolate SCRIPT")
     end
   end
 end
 
-local function bounds_of(given)
+local function bounds_of(args)
   local bounds = {}
   for name, default in pairs(DEFAULT) do
-    bounds[name] = given[name] or default
+    bounds[name] = args[name] or default
     if bounds[name] < SMALLEST[name] then
       failure.usage(("--%s is %d or more"):format((name:gsub("_", "-")), SMALLEST[name]))
     end
@@ -57,18 +57,18 @@ local function bounds_of(given)
 end
 
 --- What a script needs without being asked for it.
-local function readable(given)
-  local list = { given.script:match "^(.*/)" or "./" }
-  if given.file and given.file ~= "-" then list[2] = given.file end
-  for _, more in ipairs { script_path.policies, script_path.filters, vocabularies.folders(), given.allow_read } do
+local function readable(args)
+  local list = { args.script:match "^(.*/)" or "./" }
+  if args.file and args.file ~= "-" then list[2] = args.file end
+  for _, more in ipairs { script_path.policies, script_path.filters, vocabularies.folders(), args.allow_read } do
     table.move(more, 1, #more, #list + 1, list)
   end
   return list
 end
 
-local function check_paths(given)
+local function check_paths(args)
   for _, name in ipairs { "allow_read", "allow_write" } do
-    for _, path in ipairs(given[name]) do
+    for _, path in ipairs(args[name]) do
       local file, why = io.open(path, "rb")
       if not file then failure.raise(failure.IO, ("--%s: %s"):format((name:gsub("_", "-")), why)) end
       file:close()
@@ -77,10 +77,10 @@ local function check_paths(given)
 end
 
 --- The child's side: all of the command, but that the result goes to the parent.
-local function run_child(given, run_script)
-  run_script(given, function(chat)
+local function run_child(args, run_script)
+  run_script(args, function(chat)
     io.stdout:flush()
-    if given.output then host.capture() end
+    if args.output then host.capture() end
     failure.check(chat:save "-")
   end)
   return failure.lenient and failure.MENDED or 0
@@ -91,20 +91,20 @@ local function refuse_child(problem)
   failure.raise(failure.IO, "--isolate: " .. problem, "without it the script has all that you have")
 end
 
----@param given table       as parsed
----@param run_script fun(given: table, save: fun(chat: ebb.Conversation))
+---@param args table       the parsed command line
+---@param run_script fun(args: table, save: fun(chat: ebb.Conversation))
 ---@return integer? exit_code
-function isolate.run(given, run_script)
-  local bounds = bounds_of(given)
-  check_paths(given)
+function isolate.run(args, run_script)
+  local bounds = bounds_of(args)
+  check_paths(args)
   model_file.load()
   io.stdout:flush()
   local role, number, result = host.isolate {
     milliseconds = bounds.deadline, memory = bounds.memory, file_size = bounds.file_size,
-    read = readable(given), write = given.allow_write,
+    read = readable(args), write = args.allow_write,
   }
   if role == "failed" then refuse_child(number) end
-  if role == "child" then return run_child(given, run_script) end
+  if role == "child" then return run_child(args, run_script) end
   if role == "deadline" then
     failure.raise(failure.SCRIPT, ("stopped: it ran longer than %d ms"):format(bounds.deadline),
       "--deadline allows more")
@@ -112,8 +112,8 @@ function isolate.run(given, run_script)
     failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
   end
   local done = number == 0 or number == failure.MENDED
-  if done and given.output then failure.check(core.write_file(given.output, result)) end
-  if done and given.output and #result == 0 then
+  if done and args.output then failure.check(core.write_file(args.output, result)) end
+  if done and args.output and #result == 0 then
     terminal.say("nothing was written: the script gave no conversation")
   end
   return number

@@ -22,13 +22,13 @@ function model_command.declare(parser)
     :argname("<seconds>"):convert(seconds)
 end
 
---- The function that chat:trim takes as `model`, or nil if no command was given.
----@param given table       as parsed
+--- The function that chat:trim takes as `model`, or nil if no command is given.
+---@param args table       the parsed command line
 ---@return (fun(request: ebb.ModelRequest): (string|table)?, string?)?
-function model_command.of(given)
-  if not given.model_command then return nil end
+function model_command.of(args)
+  if not args.model_command then return nil end
   return function(request)
-    local output, why = host.converse(given.model_command, core.json.encode(request) .. "\n", given.model_timeout
+    local output, why = host.converse(args.model_command, core.json.encode(request) .. "\n", args.model_timeout
       or SECONDS)
     if not output then return nil, ("--model-command: %s"):format(why) end
     local answer = output:find "^%s*{" and core.json.decode(output)

@@ -73,16 +73,16 @@ local function describe(model)
   return table.concat(lines, "\n") .. "\n"
 end
 
-function command.run(given)
+function command.run(args)
   model_file.load()
   local models = core.json.array {}
-  for i, name in ipairs(given.model and { given.model } or suggest.names(ebb.models)) do
+  for i, name in ipairs(args.model and { args.model } or suggest.names(ebb.models)) do
     models[i] = as_data(name)
   end
   local out
-  if given.json then out = core.json.encode(given.model and models[1] or models, { indent = 2 }) .. "\n"
-  else out = text.printable(given.model and describe(models[1]) or list(models), true) end
-  terminal.result(out, given.output)
+  if args.json then out = core.json.encode(args.model and models[1] or models, { indent = 2 }) .. "\n"
+  else out = text.printable(args.model and describe(models[1]) or list(models), true) end
+  terminal.result(out, args.output)
 end
 
 return command

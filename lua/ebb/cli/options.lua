@@ -90,14 +90,14 @@ function options.sandbox(parser)
 end
 
 --- What was said about that.
----@param given table       as parsed
+---@param args table       the parsed command line
 ---@return ebb.Loading
-function options.loading(given)
-  local limits = { deadline = given.deadline, fuel = given.fuel, memory = given.memory }
-  if given.trusted and next(limits) then
+function options.loading(args)
+  local limits = { deadline = args.deadline, fuel = args.fuel, memory = args.memory }
+  if args.trusted and next(limits) then
     failure.usage("--trusted has no limits", "leave out --deadline, --fuel and --memory, or --trusted")
   end
-  return { trusted = given.trusted or false, limits = failure.typed(sandbox_file.check_limits, limits) }
+  return { trusted = args.trusted or false, limits = failure.typed(sandbox_file.check_limits, limits) }
 end
 
 --- How tokens are counted, and how much is read.
@@ -124,25 +124,25 @@ local function use_folders(option, list, folders)
   script_path.add(list, folders)
 end
 
-function options.use_policy_path(given) use_folders("--policy-path", script_path.policies, given.policy_path) end
-function options.use_filter_path(given) use_folders("--filter-path", script_path.filters, given.filter_path) end
+function options.use_policy_path(args) use_folders("--policy-path", script_path.policies, args.policy_path) end
+function options.use_filter_path(args) use_folders("--filter-path", script_path.filters, args.filter_path) end
 
-local function role_map_of(pairs_given)
+local function role_map_of(role_pairs)
   local map = {}
-  for _, pair in ipairs(pairs_given) do
+  for _, pair in ipairs(role_pairs) do
     map[pair.old] = pair.new
   end
   return next(map) and map or nil
 end
 
----@param given table       as parsed
+---@param args table       the parsed command line
 ---@return ebb.ConversationOptions
-function options.of_conversation(given)
+function options.of_conversation(args)
   model_file.load()
   return {
-    model = given.model, encoding = given.encoding,
-    max_message = given.max_message, max_file = given.max_file,
-    lenient = given.lenient, role_map = role_map_of(given.role_map or {}),
+    model = args.model, encoding = args.encoding,
+    max_message = args.max_message, max_file = args.max_file,
+    lenient = args.lenient, role_map = role_map_of(args.role_map or {}),
   }
 end
 
@@ -197,13 +197,13 @@ end
 
 --- Loads the conversation that the command line names.
 ---@param file? string      nil is standard input
----@param given table       as parsed
+---@param args table       the parsed command line
 ---@param quiet? boolean    warnings are shown otherwise
 ---@return ebb.Conversation
 ---@return string path
-function options.load(file, given, quiet)
+function options.load(file, args, quiet)
   local path = options.path(file)
-  local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(given)))
+  local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(args)))
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   return chat, path
 end
@@ -213,19 +213,19 @@ local told = false
 --- Says once that an estimator stands in for the vocabulary of the model, unless it was
 --- asked for. A report as JSON says it itself, and may go to standard error.
 ---@param chat ebb.Conversation
----@param given table
-function options.tell_stand_in(chat, given)
-  local missing = not given.encoding and models.missing(chat)
-  if not missing or told or given.json then return end
+---@param args table
+function options.tell_stand_in(chat, args)
+  local missing = not args.encoding and models.missing(chat)
+  if not missing or told or args.json then return end
   told = true
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 
 --- Writes the conversation in the shape in which it came.
 ---@param chat ebb.Conversation
----@param given table
-function options.save(chat, given)
-  failure.check(chat:save(given.output or "-"))
+---@param args table
+function options.save(chat, args)
+  failure.check(chat:save(args.output or "-"))
 end
 
 return options

@@ -39,24 +39,24 @@ end
 --- To be called before anything is edited. What was broken is looked for only
 --- where something is broken in the end.
 ---@param chat ebb.Conversation
----@param given table
+---@param args table
 ---@return ebb.cli.Rules
-function outgoing.rules(chat, given)
+function outgoing.rules(chat, args)
   local nothing = core.conversation()
-  if given.dialect then failure.typed(nothing.check, nothing, given.dialect) end      -- is it a name?
-  return { dialect = given.dialect or chat:dialect(), original = chat:fork() }
+  if args.dialect then failure.typed(nothing.check, nothing, args.dialect) end      -- is it a name?
+  return { dialect = args.dialect or chat:dialect(), original = chat:fork() }
 end
 
 --- The conversation mended before anything is cut, so that what mending adds is
 --- within the budget too.
 ---@param chat ebb.Conversation
----@param given table
+---@param args table
 ---@return ebb.Conversation chat
 ---@return ebb.cli.Rules rules
 ---@return ebb.RepairReport? report     if --repair was given
-function outgoing.prepare(chat, given)
-  if not given.repair then return chat, outgoing.rules(chat, given) end
-  local copy, report = failure.typed(chat.repaired, chat, { dialect = given.dialect, calls = given.repair })
+function outgoing.prepare(chat, args)
+  if not args.repair then return chat, outgoing.rules(chat, args) end
+  local copy, report = failure.typed(chat.repaired, chat, { dialect = args.dialect, calls = args.repair })
   return copy, outgoing.rules(copy, { dialect = report.dialect }), report
 end
 
@@ -115,17 +115,17 @@ end
 
 --- Says what was mended, and what was not.
 ---@param report ebb.RepairReport
----@param given table
-function outgoing.tell(report, given)
+---@param args table
+function outgoing.tell(report, args)
   outgoing.tell_mended(report)
-  if #report.left > 0 then tell_left(report.left, report.dialect, not given.repair) end
+  if #report.left > 0 then tell_left(report.left, report.dialect, not args.repair) end
 end
 
 --- Mends, tells, and writes in the shape in which it came.
-function outgoing.save(chat, given, rules)
-  local copy, report = outgoing.mend(chat, rules, given.repair)
-  outgoing.tell(report, given)
-  options.save(copy, given)
+function outgoing.save(chat, args, rules)
+  local copy, report = outgoing.mend(chat, rules, args.repair)
+  outgoing.tell(report, args)
+  options.save(copy, args)
 end
 
 return outgoing

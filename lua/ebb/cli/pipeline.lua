@@ -49,38 +49,38 @@ local function zone()
   return (sign == "-" and -1 or 1) * (hours * 60 + minutes)
 end
 
-local function set_of(given)
-  local set = table.move(given.set, 1, #given.set, 1, {})
-  if given.budget then set[#set + 1] = ("token-limiter.budget=%d"):format(given.budget) end
+local function set_of(args)
+  local set = table.move(args.set, 1, #args.set, 1, {})
+  if args.budget then set[#set + 1] = ("token-limiter.budget=%d"):format(args.budget) end
   return set
 end
 
 --- The file of an agent, a model or a user: its mistakes are bad input.
-local function check_readable(given)
-  for _, path in ipairs { given.agent or false, given.model_config or false, given.user_profile or false } do
+local function check_readable(args)
+  for _, path in ipairs { args.agent or false, args.model_config or false, args.user_profile or false } do
     if path and script_file.is_path(path) then failure.check(core.read_file(path, math.maxinteger)) end
   end
 end
 
 --- Plugins and settings stand on the command line: mistakes in them are those of whoever
 --- typed it; all others are those of the files.
-local function pipeline_of(given)
-  check_readable(given)
-  local loaded, loading = {}, options.loading(given)
-  for _, path in ipairs(given.plugins) do
+local function pipeline_of(args)
+  check_readable(args)
+  local loaded, loading = {}, options.loading(args)
+  for _, path in ipairs(args.plugins) do
     for _, processor in ipairs(failure.typed(plugins.load, path, loading)) do
       loaded[#loaded + 1] = processor
     end
   end
   failure.typed(ebb.pipeline, { processors = loaded })   -- are they any?
   local pipeline = ebb.pipeline {
-    agent = given.agent, model_config = given.model_config, user_profile = given.user_profile,
-    model = given.model, encoding = given.encoding, processors = loaded,
-    asset_root = given.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
-    on_error = given.on_error, now = given.now, zone = zone(), seed = given.seed,
-    role_map = options.of_conversation(given).role_map, max_message = given.max_message, max_file = given.max_file,
+    agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
+    model = args.model, encoding = args.encoding, processors = loaded,
+    asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
+    on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
+    role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,
   }
-  for _, word in ipairs(set_of(given)) do
+  for _, word in ipairs(set_of(args)) do
     failure.typed(pipeline.set, pipeline, word)
   end
   return pipeline
@@ -98,25 +98,25 @@ local function tell(logs, why)
   end
 end
 
-local function write(given, result)
-  if given.preview then
+local function write(args, result)
+  if args.preview then
     local preview = require "ebb.cli.preview"
-    return terminal.result(given.json and preview.json(result) or preview.table(result), given.output)
+    return terminal.result(args.json and preview.json(result) or preview.table(result), args.output)
   end
-  terminal.result(result.body, given.output)
+  terminal.result(result.body, args.output)
 end
 
-function command.run(given)
-  local pipeline = pipeline_of(given)
-  if given.show_config then
-    return terminal.result(require("ebb.cli.processors").config(pipeline, given.json), given.output)
+function command.run(args)
+  local pipeline = pipeline_of(args)
+  if args.show_config then
+    return terminal.result(require("ebb.cli.processors").config(pipeline, args.json), args.output)
   end
-  local chat = options.load(given.file, given)
-  options.tell_stand_in(chat, given)
-  local trace = given.trace and require("ebb.cli.trace").new() or nil
-  local result, message, code, partial = pipeline:run(chat, { preview = given.preview, trace = trace })
+  local chat = options.load(args.file, args)
+  options.tell_stand_in(chat, args)
+  local trace = args.trace and require("ebb.cli.trace").new() or nil
+  local result, message, code, partial = pipeline:run(chat, { preview = args.preview, trace = trace })
   tell((result or partial or {}).logs, not result and message or nil)
-  write(given, failure.check(result, message, code))
+  write(args, failure.check(result, message, code))
 end
 
 return command

@@ -134,10 +134,10 @@ local function describe(policy)
   return table.concat(page)
 end
 
-function command.run(given)
-  options.use_policy_path(given)
-  local out = given.policy and describe(failure.typed(command.named, policies.find, given.policy)) or list()
-  terminal.result(text.printable(out, true), given.output)
+function command.run(args)
+  options.use_policy_path(args)
+  local out = args.policy and describe(failure.typed(command.named, policies.find, args.policy)) or list()
+  terminal.result(text.printable(out, true), args.output)
 end
 
 return command

@@ -90,22 +90,22 @@ local function as_data(each)
   }
 end
 
-function command.run(given)
-  local loading = options.loading(given)
-  local pipeline = failure.typed(ebb.pipeline, { processors = given.plugins, limits = loading.limits,
+function command.run(args)
+  local loading = options.loading(args)
+  local pipeline = failure.typed(ebb.pipeline, { processors = args.plugins, limits = loading.limits,
     trusted = loading.trusted or nil })
-  local chosen = given.id and { find(pipeline, given.id) } or pipeline:order()
+  local chosen = args.id and { find(pipeline, args.id) } or pipeline:order()
   local out
-  if given.json then
+  if args.json then
     local data = core.json.array {}
     for i, each in ipairs(chosen) do
       data[i] = as_data(each)
     end
-    out = core.json.encode(given.id and data[1] or data, { indent = 2 }) .. "\n"
+    out = core.json.encode(args.id and data[1] or data, { indent = 2 }) .. "\n"
   else
-    out = given.id and describe(chosen[1]) or list(pipeline)
+    out = args.id and describe(chosen[1]) or list(pipeline)
   end
-  terminal.result(given.json and out or text.printable(out, true), given.output)
+  terminal.result(args.json and out or text.printable(out, true), args.output)
 end
 
 ---- The merged settings of a pipeline, for `ebb pipeline --show-config` ----

@@ -145,11 +145,11 @@ local function at_terminal()
   return 0
 end
 
-function repl.run(given)
-  if given.file == "-" then failure.usage("standard input holds what is typed", "name a file for the messages") end
+function repl.run(args)
+  if args.file == "-" then failure.usage("standard input holds what is typed", "name a file for the messages") end
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.ebb = ebb
-  if given.file then _G.chat = options.load(given.file, given) end
+  if args.file then _G.chat = options.load(args.file, args) end
   if terminal.stdin_is_terminal and terminal.talks_to_person then return at_terminal() end
   return run_lines(read_plain, xpcall) and 0 or failure.SCRIPT
 end

@@ -63,27 +63,27 @@ local function as_json(results, words, budget)
   return core.json.encode({ budget = budget, policies = list }, { indent = 2 }) .. "\n"
 end
 
-local function check(given)
+local function check(args)
   for field, option in pairs(OF_A_LIST) do
-    if given[field] then
+    if args[field] then
       failure.usage(("%s does not go with --replay"):format(option), "a replay only reports")
     end
   end
 end
 
----@param given table           as parsed for trim
+---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
 ---@param words string[]        how they stand on the command line
 ---@param loading ebb.Loading
-function replay.run(given, specs, words, loading)
-  check(given)
-  local chat = options.load(given.file, given)
+function replay.run(args, specs, words, loading)
+  check(args)
+  local chat = options.load(args.file, args)
   local results = failure.check(failure.typed(ebb.replay, chat, {
-    policies = specs, budget = given.budget, reserve = given.reserve, guards = not given.unguarded,
+    policies = specs, budget = args.budget, reserve = args.reserve, guards = not args.unguarded,
     limits = loading.limits, trusted = loading.trusted,
   }))
   local budget = results[1].budget
-  terminal.result((given.json and as_json or as_text)(results, words, budget), given.output)
+  terminal.result((args.json and as_json or as_text)(results, words, budget), args.output)
   for i, result in ipairs(results) do
     if result.first_refusal then terminal.say(("%s: first refusal: %s"):format(words[i], result.first_refusal)) end
   end

@@ -48,30 +48,30 @@ local function call(chunk, words)
   failure.raise(failure.SCRIPT, result.message, result.hint)
 end
 
----@param given table
+---@param args table
 ---@param save fun(chat: ebb.Conversation)
-local function run_script(given, save)
-  local chunk = compile(given.script)
+local function run_script(args, save)
+  local chunk = compile(args.script)
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
-  _G.arg = table.move(given.arguments, 1, #given.arguments, 1, { [0] = given.script })
-  local result = call(chunk, given.arguments)
+  _G.arg = table.move(args.arguments, 1, #args.arguments, 1, { [0] = args.script })
+  local result = call(chunk, args.arguments)
   if not nodes.is_workflow(result) then
-    if given.file or given.output then
-      failure.usage(("--input and -o are for nodes, and %s returned none"):format(given.script),
+    if args.file or args.output then
+      failure.usage(("--input and -o are for nodes, and %s returned none"):format(args.script),
         "return " .. nodes.form)
     end
     return
   end
   nodes.check(result)   -- before a conversation is waited for
-  local chat = options.load(given.file, given)
+  local chat = options.load(args.file, args)
   failure.check(nodes.run(chat, result))
   save(chat)
 end
 
-function run.run(given)
-  if given.isolate then return isolate.run(given, run_script) end
-  isolate.check_unused(given)
-  run_script(given, function(chat) options.save(chat, given) end)
+function run.run(args)
+  if args.isolate then return isolate.run(args, run_script) end
+  isolate.check_unused(args)
+  run_script(args, function(chat) options.save(chat, args) end)
 end
 
 return run

@@ -43,9 +43,9 @@ local function policy_of(words, loading)
 end
 
 --- Each policy by itself, where a trim would run them in order.
-local function replay_all(given, loading)
-  local words = given.policy[1] and given.policy or { policies.default }
-  return require("ebb.cli.replay").run(given, policy_of(words, loading), words, loading)
+local function replay_all(args, loading)
+  local words = args.policy[1] and args.policy or { policies.default }
+  return require("ebb.cli.replay").run(args, policy_of(words, loading), words, loading)
 end
 
 ---@class ebb.cli.Trimmed
@@ -93,28 +93,28 @@ end
 
 --- All talk about a trim that succeeded. A dry run's JSON is its result.
 ---@param before? ebb.cli.Before    if it is to be explained
-local function tell(given, before, trimmed)
+local function tell(args, before, trimmed)
   local report = trimmed.report
   if before then
     local repaired, mended = trimmed.repair and trimmed.repair.ledger, trimmed.mended.ledger
     require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false })
     if report.refusals then terminal.say(report.refusals) end
   end
-  for _, note in ipairs(given.json and {} or report.ledger:notes()) do
+  for _, note in ipairs(args.json and {} or report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
-  if given.json then
-    if not given.dry_run then terminal.show(as_json(trimmed)) end
-  elseif given.explain or given.dry_run or terminal.talks_to_person then
+  if args.json then
+    if not args.dry_run then terminal.show(as_json(trimmed)) end
+  elseif args.explain or args.dry_run or terminal.talks_to_person then
     terminal.say(summary(report))
   end
   if trimmed.repair then outgoing.tell_mended(trimmed.repair) end
-  outgoing.tell(trimmed.mended, given)
+  outgoing.tell(trimmed.mended, args)
 end
 
 --- The report, or a failure; what cannot fit may fit without guards.
-local function check_fit(given, report, message, code)
-  if not report and code == "cannot_fit" and not given.unguarded then
+local function check_fit(args, report, message, code)
+  if not report and code == "cannot_fit" and not args.unguarded then
     failure.raise(failure.CANNOT_FIT, message, "--unguarded lets policies drop guarded messages too")
   end
   return failure.check(report, message, code)
@@ -125,13 +125,13 @@ end
 ---@param chat ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return ebb.cli.Trimmed
-local function trim_to_fit(chat, given, policy, rules, loading)
-  local start, length, reserve = chat:stats().current_batch_index, #chat, given.reserve or 0
+local function trim_to_fit(chat, args, policy, rules, loading)
+  local start, length, reserve = chat:stats().current_batch_index, #chat, args.reserve or 0
   local aim
   while true do
-    local report = check_fit(given, failure.typed(chat.trim, chat, {
-      budget = given.budget, reserve = reserve, policy = policy, guards = not given.unguarded,
-      model = model_command.of(given), limits = loading.limits, trusted = loading.trusted,
+    local report = check_fit(args, failure.typed(chat.trim, chat, {
+      budget = args.budget, reserve = reserve, policy = policy, guards = not args.unguarded,
+      model = model_command.of(args), limits = loading.limits, trusted = loading.trusted,
     }))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
@@ -142,27 +142,27 @@ local function trim_to_fit(chat, given, policy, rules, loading)
   end
 end
 
-function trim.run(given)
-  if not given.budget and not given.model then
+function trim.run(args)
+  if not args.budget and not args.model then
     failure.usage("a budget is needed", "--budget 8000, or --model with a model's name")
   end
-  options.use_policy_path(given)
-  local loading = options.loading(given)
-  if given.replay then return replay_all(given, loading) end
-  local policy = policy_of(given.policy, loading)
-  local loaded = options.load(given.file, given)
-  options.tell_stand_in(loaded, given)
-  local chat, rules, repair = outgoing.prepare(loaded, given)
-  local before = given.explain and require("ebb.cli.explain").before(loaded, not given.unguarded) or nil
-  local trimmed = trim_to_fit(chat, given, policy, rules, loading)
+  options.use_policy_path(args)
+  local loading = options.loading(args)
+  if args.replay then return replay_all(args, loading) end
+  local policy = policy_of(args.policy, loading)
+  local loaded = options.load(args.file, args)
+  options.tell_stand_in(loaded, args)
+  local chat, rules, repair = outgoing.prepare(loaded, args)
+  local before = args.explain and require("ebb.cli.explain").before(loaded, not args.unguarded) or nil
+  local trimmed = trim_to_fit(chat, args, policy, rules, loading)
   trimmed.repair = repair
 
-  tell(given, before, trimmed)
-  if given.ledger then terminal.result(as_json(trimmed, given.dry_run), given.ledger) end
-  if not given.dry_run then
-    options.save(trimmed.chat, given)
-  elseif given.json then
-    terminal.result(as_json(trimmed, true), given.output)
+  tell(args, before, trimmed)
+  if args.ledger then terminal.result(as_json(trimmed, args.dry_run), args.ledger) end
+  if not args.dry_run then
+    options.save(trimmed.chat, args)
+  elseif args.json then
+    terminal.result(as_json(trimmed, true), args.output)
   end
 end
 

@@ -52,15 +52,15 @@ local COLUMNS = {
   { title = "source" }, { title = "SHA-256" }, { title = "where" },
 }
 
-local function list(given)
-  if given.what then failure.usage "ls takes no name" end
+local function list(args)
+  if args.what then failure.usage "ls takes no name" end
   local rows = {}
   for i, image in ipairs(vocabularies.list()) do
     rows[i] = row_of(image)
   end
   local none = "No vocabulary is installed: counts are estimates. `ebb vocab import FILE` adds one.\n"
   local out = #rows == 0 and none or text.printable(grid.render(COLUMNS, rows, math.maxinteger), true)
-  terminal.result(out, given.output)
+  terminal.result(out, args.output)
 end
 
 ---- import ----
@@ -73,8 +73,8 @@ local function name_of(path)
   return stem
 end
 
-local function target_of(given, name)
-  if given.output then return given.output end
+local function target_of(args, name)
+  if args.output then return args.output end
   local folder = vocabularies.user_folder()
   if not folder then failure.raise(failure.IO, "there is no home folder to import into",
     "give -o or set XDG_DATA_HOME") end
@@ -88,22 +88,22 @@ local function hint_for(message)
     and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
 end
 
-local function import(given)
-  if not given.what then failure.usage "import needs a file" end
-  local content = failure.check(core.read_file(given.what, FILE_MAX))
+local function import(args)
+  if not args.what then failure.usage "import needs a file" end
+  local content = failure.check(core.read_file(args.what, FILE_MAX))
   local json = content:find "^%s*{" ~= nil
   local known = KNOWN[core.sha256(content)] or {}
-  local name = given.name or known.name or name_of(given.what)
+  local name = args.name or known.name or name_of(args.what)
   if models.is_estimator(name) then failure.usage(("'%s' is the name of an estimator"):format(name), "give --name") end
-  local pattern = given.pattern or known.pattern
+  local pattern = args.pattern or known.pattern
   if not json and not pattern then
     failure.usage("a .tiktoken file does not say how texts are cut",
       "give --pattern cl100k, o200k, gpt2 or an expression")
   end
-  local asked = { file = given.what, name = name, pattern = pattern, json = json, composed = given.nfc or false }
+  local asked = { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false }
   local image, message = failure.typed(core.vocab.build, content, asked)
   if not image then failure.raise(failure.REFUSED, message, hint_for(message)) end
-  local target = target_of(given, name)
+  local target = target_of(args, name)
   failure.check(core.write_file(target, image))
   terminal.say(("%s: %s is ready, %.1f MB"):format(target, name, #image / 1e6))
 end
@@ -117,9 +117,9 @@ local function images_asked(name)
   return { { name = name, path = path } }
 end
 
-local function verify(given)
+local function verify(args)
   local wrong
-  for _, image in ipairs(images_asked(given.what)) do
+  for _, image in ipairs(images_asked(args.what)) do
     local good, message = core.vocab.verify(image.path)
     terminal.say(good and ("%s: good"):format(image.path) or message)
     wrong = wrong or not good
@@ -129,11 +129,11 @@ end
 
 local ACTIONS = { ls = list, import = import, verify = verify }
 
-function command.run(given)
-  local import_only = given.pattern or given.name or given.nfc
-  if given.action ~= "import" and import_only then failure.usage("--pattern, --name and --nfc go with import") end
-  if given.action == "verify" and given.output then failure.usage("-o does not go with verify") end
-  return ACTIONS[given.action](given)
+function command.run(args)
+  local import_only = args.pattern or args.name or args.nfc
+  if args.action ~= "import" and import_only then failure.usage("--pattern, --name and --nfc go with import") end
+  if args.action == "verify" and args.output then failure.usage("-o does not go with verify") end
+  return ACTIONS[args.action](args)
 end
 
 return command
