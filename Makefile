@@ -22,7 +22,7 @@ CFLAGS = -g
 # The number in libebb.so's name: grows when programs must be compiled anew.
 SO_VERSION = 0
 
-LAYERS     = base tokens core format
+LAYERS     = base os codec json regex tokens core format
 LUA_LAYERS = sandbox bind api host
 
 MODES = dev release minimal debug sanitize small threads cover
@@ -137,7 +137,7 @@ valgrind: deps-valgrind   ## the Lua tests under valgrind
 	@$(SUBMAKE) MODE=debug products
 	@tests/valgrind.sh
 
-cover: deps-test   ## lines and branches of runtime/core and runtime/format that tests reach; tests/uncovered.txt says what not, and why
+cover: deps-test   ## lines and branches of runtime/core, json and format that tests reach; tests/uncovered.txt says what not, and why
 	@$(SUBMAKE) CC=gcc MODE=cover products test-programs
 	@tests/cover.sh
 
@@ -350,7 +350,7 @@ $(B)/bench/turns: $(B)/bench/turns.o $(B)/libebb.a
 	$(Q)$(LINK) $^ $(LDFLAGS) $(SYSTEM) -o $@
 
 # The same for a processor without the wider instructions.
-build/bench/tokens_portable: tests/bench/tokens.c $(wildcard runtime/base/*.[ch] runtime/tokens/*.[ch])
+build/bench/tokens_portable: tests/bench/tokens.c $(foreach layer,base os codec regex tokens,$(wildcard runtime/$(layer)/*.[ch]))
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -Iruntime $(WARNINGS) -O2 -g -DEBB_PORTABLE $(filter %.c,$^) $(LIBS) -o $@

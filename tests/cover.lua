@@ -128,7 +128,7 @@ local list, folders = read_list(arg[1]), {}
 for _, path in ipairs(sorted_keys(files)) do
   local folder = path:match "^runtime/%a+"
   local missed = {}
-  if folder == "runtime/core" or folder == "runtime/format" then
+  if folder == "runtime/core" or folder == "runtime/format" or folder == "runtime/json" then
     local sums = sums_of(files[path], missed)
     folders[folder] = folders[folder] or {}
     add(folders[folder], sums)

@@ -32,6 +32,6 @@ while [ $running -gt 0 ]; do take; running=$((running - 1)); done
 # shellcheck disable=SC2046
 run busted --exclude-tags=time $(tests/specs.sh) || failed=1
 
-gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/format/*.gcno 2>>$log |
+gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/json/*.gcno $build/runtime/format/*.gcno 2>>$log |
   lua5.4 tests/cover.lua tests/uncovered.txt || failed=1
 exit $failed

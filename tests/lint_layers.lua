@@ -31,7 +31,7 @@ end
 
 -- ---- C: each layer may use those that stand below it ----
 
-local C_RANK = ranks { "base", "tokens", "core", "format", "sandbox", "bind", "api", "host" }
+local C_RANK = ranks { "base", "os", "codec json regex", "tokens", "core", "format", "sandbox", "bind", "api", "host" }
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
@@ -40,7 +40,7 @@ local function check_include(path, number, layer, header)
     complain("%s:%d: %s/ may not know Lua (%s)", path, number, layer, header)
   end
   local other = header:match "^(%w+)/"
-  if other and C_RANK[other] and C_RANK[other] > C_RANK[layer] then
+  if other and other ~= layer and C_RANK[other] and C_RANK[other] >= C_RANK[layer] then
     complain("%s:%d: %s/ may not use %s/ (%s)", path, number, layer, other, header)
   end
 end

@@ -3,7 +3,7 @@
 ** messages that only they showed.
 */
 #include "api/api.h"
-#include "format/forget.h"
+#include "format/redact.h"
 
 static ebb_status forget(ebb_chat *chat, uint32_t index) {
   Conversation *conversation = chat_conversation(chat);
@@ -16,7 +16,7 @@ static ebb_status forget(ebb_chat *chat, uint32_t index) {
   }
   MessageId id = sequence_at(conversation_list(conversation), index);
   Status status = conversation_redact(conversation, id, &bytes, &size);
-  if (status == STATUS_OK) forget_text(bytes, size);
+  if (status == STATUS_OK) redact_message(bytes, size);
   return api_fail_status(chat->runtime, status, "forget");
 }
 

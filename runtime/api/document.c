@@ -11,6 +11,8 @@
 
 #include "api/api.h"
 
+#include "os/entropy.h"
+
 /* ---- what is saved ---- */
 
 enum { BEFORE, GAP, AFTER, TEXTS };
@@ -126,7 +128,7 @@ static Status load_texts(Restoring *restoring) {
   static const DocumentLimits limits = {.message_bytes_max = SIZE_MAX, .file_bytes_max = SIZE_MAX};
   size_t before = restoring->sizes[BEFORE], after = restoring->sizes[AFTER], size = before + after;
   ConversationConfig config = {.memory = restoring->memory, .clock = clock_system(),
-                               .counter = counter_of(ESTIMATE_CJK), .hash_key = hash_key_system()};
+                               .counter = counter_of(ESTIMATE_CJK), .hash_key = entropy_hash_key()};
   DocumentError error;
   if (conversation_new(&config, &restoring->scratch) != STATUS_OK) return STATUS_MEMORY;
   char *bytes = memory_new(&restoring->memory, size > 0 ? size : 1);

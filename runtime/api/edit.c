@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "format/place.h"
+#include "json/source_position.h"
 
 /* ---- appending ---- */
 
@@ -31,8 +31,8 @@ ebb_status api_fail_json(ebb_runtime *runtime, const Json *json, const char *wha
   char path[120];
   assert(json->status != STATUS_OK);
   size_t offset = (size_t)(json->error - text.bytes);
-  Place place = place_of(text.bytes, text.size, offset);
-  place_path(text.bytes, text.size, offset, false, path, sizeof path);
+  SourcePosition place = source_position(text.bytes, text.size, offset);
+  source_path(text.bytes, text.size, offset, false, path, sizeof path);
   return api_fail(runtime, api_status_of_code(status_code(json->status)), NULL, "%s: %u:%u: expected %s%s%s", what,
                   (unsigned)place.line, (unsigned)place.byte, json->expected, path[0] == '\0' ? "" : " at ", path);
 }

@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 #include "format/state.h"
-#include "base/sha256.h"
+#include "codec/sha256.h"
 
 /* ---- out ---- */
 

@@ -7,12 +7,9 @@
 ** Runs of a text end anywhere, so what does not fill a word waits in `carry` for
 ** the next run: the hash sees the plain bytes only, never how they were cut.
 */
-#define _DEFAULT_SOURCE 1
 #include "base/hash.h"
 
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 typedef struct Hash {
   uint64_t v[4];
@@ -71,16 +68,4 @@ uint64_t hash_text(Text text, const HashKey *key) {
   hash.v[2] ^= 0xff;
   for (int i = 0; i < 3; i++) mix(hash.v);
   return hash.v[0] ^ hash.v[1] ^ hash.v[2] ^ hash.v[3];
-}
-
-/* Before the system has any randomness, early in its start, the time and where
-   this process lies must do. */
-HashKey hash_key_system(void) {
-  HashKey key;
-  if (getrandom(&key, sizeof key, GRND_NONBLOCK) == (ssize_t)sizeof key) return key;
-  struct timespec now = {0};
-  (void)clock_gettime(CLOCK_REALTIME, &now);
-  key.words[0] = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec;
-  key.words[1] = (uint64_t)(uintptr_t)&key << 20 ^ (uint64_t)(uintptr_t)&hash_key_system;
-  return key;
 }

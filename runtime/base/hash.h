@@ -1,10 +1,9 @@
 /*
-** Hash: 64 bits of a text, under a key that nobody outside knows.
+** Hash: 64 bits of a text, under a secret key (os/entropy makes one).
 **
-** Ids come from files of strangers. Who knows the hash can make ids that all
-** fall on one place of a table, and every search among them a walk past all
-** others; so the hash has a secret. Nothing that anybody sees may depend on a
-** hash, nor on the order that it gives to a table.
+** Ids come from untrusted files. An attacker who can predict the hash can choose
+** ids that share one slot of a table, so that every search walks past all of them;
+** hence the key. No output may depend on a hash, nor on the order of a table.
 */
 #ifndef EBB_BASE_HASH_H
 #define EBB_BASE_HASH_H
@@ -17,10 +16,7 @@ typedef struct HashKey {
   uint64_t words[2];
 } HashKey;
 
-/* A new one, from the system's randomness. */
-HashKey  hash_key_system(void);
-
-/* Of the plain bytes: equal texts, equal hashes. */
+/* Hashes the plain bytes: equal texts have equal hashes. */
 uint64_t hash_text(Text text, const HashKey *key);
 
 #endif

@@ -50,7 +50,7 @@ static size_t home_of(uint64_t key, size_t capacity) {
 }
 
 /* Where `key` stands, or the empty slot where it would. capacity > 0 */
-static struct MapSlot *place_of(struct MapSlot *slots, size_t capacity, uint64_t key) {
+static struct MapSlot *slot_of(struct MapSlot *slots, size_t capacity, uint64_t key) {
   if (key == 0) return &slots[capacity];
   size_t i = home_of(key, capacity);
   PROBED();
@@ -63,7 +63,7 @@ static struct MapSlot *place_of(struct MapSlot *slots, size_t capacity, uint64_t
 
 uint64_t *map_find(const Map *map, uint64_t key) {
   if (map->capacity == 0) return NULL;
-  struct MapSlot *slot = place_of(map->slots, map->capacity, key);
+  struct MapSlot *slot = slot_of(map->slots, map->capacity, key);
   return slot->key != 0 ? &slot->value : NULL;
 }
 
@@ -73,7 +73,7 @@ static Status map_grow(Map *map) {
   if (slots == NULL) return STATUS_MEMORY;
   memset(slots, 0, (capacity + 1) * sizeof *slots);
   for (size_t i = 0; i < map->capacity; i++) {
-    if (map->slots[i].key != 0) *place_of(slots, capacity, map->slots[i].key) = map->slots[i];
+    if (map->slots[i].key != 0) *slot_of(slots, capacity, map->slots[i].key) = map->slots[i];
   }
   if (map->slots != NULL) {
     slots[capacity] = map->slots[map->capacity];
@@ -94,7 +94,7 @@ Status map_put(Map *map, uint64_t key, uint64_t value) {
     Status status = map_grow(map);
     if (status != STATUS_OK) return status;
   }
-  *place_of(map->slots, map->capacity, key) = (struct MapSlot){.key = key != 0 ? key : 1, .value = value};
+  *slot_of(map->slots, map->capacity, key) = (struct MapSlot){.key = key != 0 ? key : 1, .value = value};
   map->count++;
   return STATUS_OK;
 }
@@ -113,7 +113,7 @@ static void close_gap(Map *map, size_t hole) {
 
 bool map_remove(Map *map, uint64_t key) {
   if (map->capacity == 0) return false;
-  struct MapSlot *slot = place_of(map->slots, map->capacity, key);
+  struct MapSlot *slot = slot_of(map->slots, map->capacity, key);
   if (slot->key == 0) return false;
   assert(map->count > 0);
   if (key == 0) slot->key = 0;

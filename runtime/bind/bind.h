@@ -15,14 +15,14 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "base/file.h"
+#include "os/file.h"
 #include "base/utf8.h"
 #include "core/draft.h"
 #include "core/operation.h"
 #include "core/sent.h"
 #include "format/document.h"
-#include "format/edit.h"
-#include "format/json_out.h"
+#include "json/json_edit.h"
+#include "json/json_out.h"
 #include "sandbox/sandbox.h"
 #include "tokens/tokenizer.h"
 

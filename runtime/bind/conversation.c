@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
-#include "format/forget.h"
+#include "format/redact.h"
 
 #define FUNCTIONS BIND_FUNCTIONS
 #define CALLBACKS 2
@@ -219,7 +219,7 @@ static int l_forget(lua_State *L) {
   char *bytes;
   Status status = conversation_redact(view.conversation, id, &bytes, &size);
   if (status != STATUS_OK) return bind_raise_status(L, status, "forget");
-  forget_text(bytes, size);
+  redact_message(bytes, size);
   return 0;
 }
 

@@ -285,7 +285,7 @@ static int l_replace(lua_State *L) {
   uint32_t slot = bind_view_slot(L, &view, id, 0);
   if (slot == UNIT_NONE) return refuse(L, "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
-  Status status = edit_members(message_raw(message), edits, count, out);
+  Status status = json_edit_members(message_raw(message), edits, count, out);
   if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
   hold_bytes(L, out->size);
   Reader reader;

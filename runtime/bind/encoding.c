@@ -1,9 +1,9 @@
 /*
 ** How bytes are written down: base64, data URIs, and the digest that names them.
 */
-#include "base/base64.h"
-#include "base/data_uri.h"
-#include "base/sha256.h"
+#include "codec/base64.h"
+#include "codec/data_uri.h"
+#include "codec/sha256.h"
 #include "bind/bind.h"
 
 void bind_push_digest(lua_State *L, const uint8_t digest[32]) {

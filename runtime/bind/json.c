@@ -202,7 +202,7 @@ static int l_decode(lua_State *L) {
     lua_pushinteger(L, decoder.json.at - text.bytes + 1);
     return 2;
   }
-  Place place = place_of(text.bytes, text.size, (size_t)(decoder.json.error - text.bytes));
+  SourcePosition place = source_position(text.bytes, text.size, (size_t)(decoder.json.error - text.bytes));
   lua_pushnil(L);
   lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte, decoder.json.expected);
   lua_pushstring(L, status_code(decoder.json.status));

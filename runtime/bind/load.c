@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/file_ahead.h"
+#include "os/file_ahead.h"
 #include "bind/bind.h"
 
 /* Bytes on their way from a file to the store. A large file is still being read

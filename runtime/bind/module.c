@@ -2,7 +2,7 @@
 ** The module ebb.core. Only lua/ebb/support/core.lua requires it; what users see
 ** is the library above.
 */
-#include "base/clock.h"
+#include "os/clock.h"
 #include "bind/bind.h"
 #include "sandbox/sandbox.h"
 

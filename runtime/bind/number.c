@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/locale.h"
+#include "os/locale.h"
 #include "bind/bind.h"
 
 double bind_read_float(const char *text) {

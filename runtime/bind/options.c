@@ -3,6 +3,8 @@
 */
 #include "bind/bind.h"
 
+#include "os/entropy.h"
+
 static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools",
                                            "tools_heading", "image", "tokenizer", "max_message", "max_file",
                                            "lenient", "role_map", NULL};
@@ -101,7 +103,7 @@ void bind_configure(lua_State *L, int conversation, int options) {
   keep_function(L, conversation, options, "on_limit");
   bind_ask_clock(L, conversation, handle->callbacks);
   ConversationConfig config = {.memory = bind_conversation_memory(L), .clock = bind_clock(handle->callbacks),
-                               .counter = bind_counter(L, conversation, options), .hash_key = hash_key_system()};
+                               .counter = bind_counter(L, conversation, options), .hash_key = entropy_hash_key()};
   if (bind_field(L, options, "limit")) {
     handle->limit = (uint64_t)bind_integer(L, -1, "limit", 0, INT64_MAX);
     handle->has_limit = true;

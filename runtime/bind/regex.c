@@ -2,7 +2,7 @@
 ** Regular expressions and sets of rules. All of a state share one engine, which
 ** lives as long as the state: what it makes is finalised before it.
 */
-#include "base/regex_set.h"
+#include "regex/rule_set.h"
 #include "bind/bind.h"
 
 static const BindType ENGINE = {"RegexEngine"}, REGEX = {"Regex"}, SET = {"RegexSet"};
@@ -11,7 +11,7 @@ typedef struct Handle {
   union {
     RegexEngine *engine;
     Regex *regex;
-    RegexSet *set;
+    RuleSet *set;
   };
 } Handle;
 
@@ -31,7 +31,7 @@ static int l_free_regex(lua_State *L) {
 
 static int l_free_set(lua_State *L) {
   Handle *handle = lua_touserdata(L, 1);
-  regex_set_free(handle->set);
+  rule_set_free(handle->set);
   handle->set = NULL;
   return 0;
 }
@@ -108,13 +108,13 @@ static int l_matches(lua_State *L) {
 
 /* ---- sets ---- */
 
-static RegexSet *check_set(lua_State *L) { return ((Handle *)bind_check(L, 1, &SET))->set; }
+static RuleSet *check_set(lua_State *L) { return ((Handle *)bind_check(L, 1, &SET))->set; }
 
 /* set() -> RegexSet */
 static int l_set(lua_State *L) {
   RegexEngine *engine = engine_of(L);
   Handle *handle = bind_new(L, &SET, sizeof *handle, 0);
-  Status status = regex_set_new(engine, &handle->set);
+  Status status = rule_set_new(engine, &handle->set);
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "regex");
 }
 
@@ -127,7 +127,7 @@ static Text text_field(lua_State *L, const char *name) {
 static int l_add(lua_State *L) {
   static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
                                       "depth_last", NULL};
-  RegexSet *set = check_set(L);
+  RuleSet *set = check_set(L);
   bind_check_names(L, 2, "add", names);
   RegexRule rule = {.depth_last = UINT32_MAX, .kinds = UINT32_MAX};
   rule.pattern = text_field(L, "pattern");
@@ -141,15 +141,15 @@ static int l_add(lua_State *L) {
   bind_count_field(L, 2, "depth_first", &rule.depth_first);
   bind_count_field(L, 2, "depth_last", &rule.depth_last);
   RegexError error;
-  Status status = regex_set_add(set, &rule, &error);
+  Status status = rule_set_add(set, &rule, &error);
   if (status != STATUS_OK) return refuse(L, status, &error);
-  lua_pushinteger(L, regex_set_size(set));
+  lua_pushinteger(L, rule_set_size(set));
   return 1;
 }
 
 /* set:begin(): a new run, counts from 0 */
 static int l_begin(lua_State *L) {
-  regex_set_begin(check_set(L));
+  rule_set_begin(check_set(L));
   return 0;
 }
 
@@ -174,12 +174,12 @@ static void push_failures(lua_State *L, const RegexResult *result) {
 
 /* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, message, code for what is not UTF-8 */
 static int l_apply(lua_State *L) {
-  RegexSet *set = check_set(L);
+  RuleSet *set = check_set(L);
   Text text = bind_text(L, 2);
   uint32_t kind = (uint32_t)bind_integer(L, 3, "kind", 0, UINT32_MAX);
   uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX);
   RegexResult result;
-  Status status = regex_set_apply(set, text, kind, depth, &result);
+  Status status = rule_set_apply(set, text, kind, depth, &result);
   if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
   if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
   if (result.changed) lua_pushlstring(L, result.text.bytes, result.text.size);
@@ -190,9 +190,9 @@ static int l_apply(lua_State *L) {
 
 /* set:count(rule) -> texts changed, replacements, failures */
 static int l_count(lua_State *L) {
-  RegexSet *set = check_set(L);
-  uint32_t rule = (uint32_t)bind_integer(L, 2, "rule", 1, regex_set_size(set));
-  RegexCount count = regex_set_count(set, rule - 1);
+  RuleSet *set = check_set(L);
+  uint32_t rule = (uint32_t)bind_integer(L, 2, "rule", 1, rule_set_size(set));
+  RegexCount count = rule_set_count(set, rule - 1);
   lua_pushinteger(L, count.texts);
   lua_pushinteger(L, count.replacements);
   lua_pushinteger(L, count.failures);
@@ -200,7 +200,7 @@ static int l_count(lua_State *L) {
 }
 
 static int l_size(lua_State *L) {
-  lua_pushinteger(L, regex_set_size(check_set(L)));
+  lua_pushinteger(L, rule_set_size(check_set(L)));
   return 1;
 }
 

@@ -4,6 +4,7 @@
 */
 #include "bind/bind.h"
 #include "core/prefix.h"
+#include "os/entropy.h"
 
 /* like(conversation) -> an empty one with the same counter, overhead and functions,
    but with a store of its own and no limit */
@@ -17,7 +18,7 @@ static int l_like(lua_State *L) {
     lua_getiuservalue(L, 1, value);
     lua_setiuservalue(L, 2, value);
   }
-  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .hash_key = hash_key_system(),
+  ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .hash_key = entropy_hash_key(),
                                .counter = *conversation_counter(handle->conversation)};
   Status status = conversation_new(&config, &made->conversation);
   if (status != STATUS_OK) return bind_raise_status(L, status, "like");

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/beneath.h"
+#include "os/contained_dir.h"
 #include "bind/bind.h"
 
 static const BindType ROOT = {"Root"};
 
 static int l_gc(lua_State *L) {
-  beneath_close(lua_touserdata(L, 1));
+  contained_dir_close(lua_touserdata(L, 1));
   return 0;
 }
 
@@ -19,9 +19,9 @@ static int l_gc(lua_State *L) {
 static int l_root(lua_State *L) {
   Text path = bind_text(L, 1);
   if (strlen(path.bytes) != path.size) return bind_raise(L, "argument", NULL, "root: a path may not hold a NUL byte");
-  Beneath *beneath = bind_new(L, &ROOT, sizeof *beneath, 0);
+  ContainedDir *beneath = bind_new(L, &ROOT, sizeof *beneath, 0);
   beneath->folder = -1;      /* before anything that may raise */
-  Status status = beneath_open(beneath, path.bytes);
+  Status status = contained_dir_open(beneath, path.bytes);
   if (status == STATUS_OK) return 1;
   const char *why = strerror(errno);
   return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path.bytes, why));
@@ -29,13 +29,13 @@ static int l_root(lua_State *L) {
 
 /* root:read(path, cap) -> bytes | nil, message, code; the message does not name the file */
 static int l_read(lua_State *L) {
-  Beneath *beneath = bind_check(L, 1, &ROOT);
+  ContainedDir *beneath = bind_check(L, 1, &ROOT);
   Text path = bind_text(L, 2);
   size_t cap = (size_t)bind_integer(L, 3, "cap", 0, INT64_MAX);
   if (beneath->folder < 0) return bind_raise(L, "argument", NULL, "root: it is closed");
   Buffer *bytes = bind_buffer(L);
   const char *why = "";
-  Status status = beneath_read(beneath, path, cap, bytes, &why);
+  Status status = contained_dir_read(beneath, path, cap, bytes, &why);
   if (status == STATUS_MEMORY) return bind_raise_status(L, status, "root:read");
   if (status != STATUS_OK) return bind_refuse(L, status_code(status), why);
   lua_pushlstring(L, bytes->bytes, bytes->size);
@@ -45,7 +45,7 @@ static int l_read(lua_State *L) {
 
 /* root:close(); again is allowed */
 static int l_close(lua_State *L) {
-  beneath_close(bind_check(L, 1, &ROOT));
+  contained_dir_close(bind_check(L, 1, &ROOT));
   return 0;
 }
 

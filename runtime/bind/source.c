@@ -101,7 +101,7 @@ int bind_raise_source(lua_State *L, int conversation, const MessageSource *sourc
   const Json *json = &((const LuaSource *)source->user)->json;
   if (json->status == STATUS_OK || status == STATUS_HOST) return bind_raise_edit(L, conversation, status, what);
   char path[120];
-  place_path(json->start, (size_t)(json->end - json->start), (size_t)(json->error - json->start), false, path,
+  source_path(json->start, (size_t)(json->end - json->start), (size_t)(json->error - json->start), false, path,
              sizeof path);
   unsigned long number = strtoul(path + (path[0] == '['), NULL, 10);
   const char *field = strchr(path, '.');

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "bind/bind.h"
-#include "format/place.h"
+#include "json/source_position.h"
 #include "format/tokenizer_json.h"
 #include "tokens/regex_cut.h"
-#include "base/sha256.h"
+#include "codec/sha256.h"
 #include "tokens/vocab_text.h"
 
 /* ---- making ---- */
@@ -34,7 +34,7 @@ static Status refuse_text(Making *m, Status status, const VocabTextError *error)
 }
 
 static Status refuse_json(Making *m, const TokenizerJsonError *error) {
-  Place place = place_of(m->text.bytes, m->text.size, error->offset);
+  SourcePosition place = source_position(m->text.bytes, m->text.size, error->offset);
   bool named = error->name[0] != '\0';
   snprintf(m->message, sizeof m->message, "%s:%llu:%llu: expected %s%s%s", m->file, (unsigned long long)place.line,
            (unsigned long long)place.byte, error->expected, named ? ", not " : "", error->name);

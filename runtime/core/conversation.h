@@ -9,7 +9,7 @@
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
 
-#include "base/clock.h"
+#include "os/clock.h"
 #include "core/cost.h"
 #include "core/history.h"
 #include "core/mark.h"
@@ -22,7 +22,7 @@ typedef struct ConversationConfig {
   Memory memory;
   Clock clock;
   Counter counter;
-  HashKey hash_key;          /* secret: hash_key_system() where ids may be a stranger's */
+  HashKey hash_key;          /* secret: entropy_hash_key() where ids may be a stranger's */
 } ConversationConfig;
 
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);

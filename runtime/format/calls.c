@@ -5,11 +5,13 @@
 */
 #include "format/calls.h"
 
+#include "os/entropy.h"
+
 #define FEW 8
 #define NONE UINT32_MAX
 
 void calls_init(Calls *calls, Memory memory) {
-  *calls = (Calls){.memory = memory, .key = hash_key_system()};
+  *calls = (Calls){.memory = memory, .key = entropy_hash_key()};
   map_init(&calls->places, memory);
 }
 

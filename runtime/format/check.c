@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/check_rules.h"
-#include "format/json.h"
+#include "json/json.h"
 
 /* By Dialect. */
 static const RuleSet RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "format/first.h"
-#include "format/mend.h"
+#include "format/detect.h"
+#include "format/salvage.h"
 
 const char *document_shape_name(DocumentShape shape) {
   static const char *const names[] = {"array", "jsonl", "body"};
@@ -41,9 +41,9 @@ typedef struct Loader {
   const char *bytes, *end;   /* of the file, or of its mended copy */
   DocumentComing coming;     /* wait NULL: all is there. Else the cursor ends where the bytes do that are */
   bool lenient;
-  Mend mend;                 /* of a lenient reading; else empty */
+  Salvage mend;                 /* of a lenient reading; else empty */
   const char *file_end;      /* of a lenient reading */
-  PlaceWalk walk;            /* over the file itself; what was warned about last */
+  SourceWalk walk;            /* over the file itself; what was warned about last */
   const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
   Json json;
   const char *last_end;      /* behind the message read last; NULL before the first */
@@ -52,11 +52,11 @@ typedef struct Loader {
 
 /* In the file itself. */
 static const char *origin_of(const Loader *loader, const char *at) {
-  return loader->walk.start + mend_origin(&loader->mend, (size_t)(at - loader->bytes));
+  return loader->walk.start + salvage_origin(&loader->mend, (size_t)(at - loader->bytes));
 }
 
 static bool warn(Loader *loader, DocumentOddity what, Text kind, const char *at) {
-  Place place = place_next(&loader->walk, origin_of(loader, at));
+  SourcePosition place = source_position_next(&loader->walk, origin_of(loader, at));
   Status status = document_warn(loader->warnings, (DocumentWarning){.what = what, .place = place, .kind = kind});
   return status == STATUS_OK || json_fail(&loader->json, status, at, "memory");
 }
@@ -157,11 +157,11 @@ static Status wait_for_all(Loader *loader) {
 
 /* Skips blanks, also those that are still coming in; *newline: one was among them. */
 static Status skip_blank_lines(Loader *loader, bool *newline) {
-  *newline = first_skip_blank(&loader->json);
+  *newline = json_skip_blank(&loader->json);
   while (loader->json.at == loader->json.end && loader->coming.wait != NULL) {
     Status status = wait_for_more(loader);
     if (status != STATUS_OK) return status;
-    *newline |= first_skip_blank(&loader->json);
+    *newline |= json_skip_blank(&loader->json);
   }
   return STATUS_OK;
 }
@@ -219,12 +219,12 @@ static Status load_lines(Loader *loader) {
   Json probe = loader->json;
   loader->document->shape = DOCUMENT_JSONL;
   loader->document->gap = text_of("\n");
-  first_skip_blank(&probe);
+  json_skip_blank(&probe);
   if (probe.at == probe.end) {
     Status status = wait_for_all(loader);
     if (status != STATUS_OK) return status;
     probe.end = loader->end;
-    first_skip_blank(&probe);
+    json_skip_blank(&probe);
   }
   if (probe.at < probe.end) return append_all(loader, next_of_lines);
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));   /* a BOM */
@@ -246,16 +246,16 @@ static Status load_member(Loader *loader, Text key) {
   }
   if (!json_value(&loader->json, &value)) return loader->json.status;
   if (text_equal(key, text_of("model")) && value.kind == JSON_STRING) loader->document->model = json_text(&value);
-  BodyPart part;
-  if (body_part_of(key, &part)) loader->document->parts[part] = value;
+  RequestPart part;
+  if (request_part_of(key, &part)) loader->document->parts[part] = value;
   return STATUS_OK;
 }
 
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {
   *cost = (Cost){0};
-  for (unsigned part = 0; part < BODY_PARTS; part++) {
+  for (unsigned part = 0; part < REQUEST_PARTS; part++) {
     if (document->parts[part].bytes == NULL) continue;
-    Status status = body_part_cost(counter, memory, (BodyPart)part, &document->parts[part], cost);
+    Status status = request_part_cost(counter, memory, (RequestPart)part, &document->parts[part], cost);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -280,7 +280,7 @@ static Status load_body(Loader *loader) {
   if (loader->json.status == STATUS_OK) {
     Status status = add_overhead(loader);
     if (status != STATUS_OK) return status;
-    first_skip_blank(&loader->json);
+    json_skip_blank(&loader->json);
     if (loader->json.at < loader->json.end) {
       json_fail(&loader->json, STATUS_SHAPE, loader->json.at,
                 "one request body (a file of many conversations is not one conversation)");
@@ -299,19 +299,19 @@ static bool within_file_cap(Loader *loader, const DocumentLimits *limits) {
 static Status load_any(Loader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
   Text told;
-  first_skip_mark(json);
+  json_skip_mark(json);
   loader->value = json->at;
-  First first = first_of(*json, &told);
-  if (first == FIRST_LINES) return load_lines(loader);
+  FileFormat first = detect_format(*json, &told);
+  if (first == FORMAT_LINES) return load_lines(loader);
   if (wait_for_all(loader) != STATUS_OK) return json->status;
-  if (first == FIRST_GEMINI) {
+  if (first == FORMAT_GEMINI) {
     json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
-  } else if (first == FIRST_RESPONSES) {
+  } else if (first == FORMAT_RESPONSES) {
     json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (input is of the Responses API's form, which is not read)");
   } else if (within_file_cap(loader, limits)) {
-    Status status = first == FIRST_BODY ? load_body(loader) : load_array(loader);
+    Status status = first == FORMAT_BODY ? load_body(loader) : load_array(loader);
     if (status != STATUS_OK) return status;
-    if (first == FIRST_ARRAY) json_end(json);
+    if (first == FORMAT_ARRAY) json_end(json);
   }
   return json->status;
 }
@@ -325,12 +325,12 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
   JsonValue value;
   json_open(&json, bytes, size);
   json.tolerant = limits->lenient;
-  first_skip_mark(&json);
-  first_skip_blank(&json);
-  First first = first_of(json, &told);
-  *cap = first == FIRST_LINES ? SIZE_MAX : limits->file_bytes_max;
+  json_skip_mark(&json);
+  json_skip_blank(&json);
+  FileFormat first = detect_format(json, &told);
+  *cap = first == FORMAT_LINES ? SIZE_MAX : limits->file_bytes_max;
   *wanted = size;
-  if (first != FIRST_LINES) return true;
+  if (first != FORMAT_LINES) return true;
   if (json.at == json.end || *json.at != '{') {   /* white space; or not JSON, which need not be read to be refused */
     if (json.at < json.end && !limits->lenient) *cap = size;
     return true;
@@ -363,11 +363,11 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
   error->place =
-      place_of(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
+      source_position(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at < loader->value) return;
   const char *value = origin_of(loader, loader->value);   /* in the file: a mended copy counts other elements */
   if (loader->mend.changed) end = loader->file_end;
-  place_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
+  source_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
 }
 
 /* Replaces the file's bytes by a mended copy, if they need it, which the store owns. */
@@ -375,12 +375,12 @@ static Status mend(Loader *loader, size_t size) {
   Store *store = conversation_store(loader->conversation);
   const Memory *memory = conversation_memory(loader->conversation);
   loader->file_end = loader->end;
-  Status status = mend_find(&loader->mend, &loader->reader, loader->bytes, size, loader->warnings);
+  Status status = salvage_scan(&loader->mend, &loader->reader, loader->bytes, size, loader->warnings);
   if (status != STATUS_OK || !loader->mend.changed) return status;
   size_t room = loader->mend.size > 0 ? loader->mend.size : 1;
   char *copy = memory_new(memory, room);
   if (copy == NULL) return STATUS_MEMORY;
-  mend_copy(&loader->mend, copy);
+  salvage_copy(&loader->mend, copy);
   status = store_adopt(store, copy, loader->mend.size, room);
   if (status != STATUS_OK) {
     memory_free(memory, copy, room);
@@ -405,7 +405,7 @@ static void loader_init(Loader *loader, const DocumentLimits *limits) {
 
 static void loader_free(Loader *loader) {
   reader_free(&loader->reader);
-  mend_free(&loader->mend);
+  salvage_free(&loader->mend);
   map_free(&loader->ids);
   map_free(&loader->kinds);
 }
@@ -494,7 +494,7 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
     envelope->shared = store_share_bytes(store);
     return STATUS_OK;
   }
-  for (unsigned part = 0; part < BODY_PARTS; part++) {
+  for (unsigned part = 0; part < REQUEST_PARTS; part++) {
     JsonValue *value = &document->parts[part];
     if (value->bytes != NULL) value->bytes = moved(document, envelope, value->bytes);
   }

@@ -26,9 +26,9 @@
 
 #include "base/sink.h"
 #include "core/operation.h"
-#include "format/place.h"
+#include "json/source_position.h"
 #include "format/reader.h"
-#include "format/tool_cost.h"
+#include "format/request_cost.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)     /* of an array or a body, by default; JSONL has no cap */
 
@@ -43,7 +43,7 @@ typedef struct Document {
   MessageId first;           /* of the messages that were read: first, first + 1, ... */
   uint32_t count;
   Text block;                /* where they were read; gaps are looked up there while the store has it */
-  JsonValue parts[BODY_PARTS];   /* of a body: what the model reads besides its messages; bytes NULL: absent */
+  JsonValue parts[REQUEST_PARTS];   /* of a body: what the model reads besides its messages; bytes NULL: absent */
   Text model;                /* of a body: its model; size 0: none. As in JSON, inside the quotes */
 } Document;
 
@@ -70,7 +70,7 @@ typedef struct DocumentLimits {
 
 typedef struct DocumentError {
   Status status;
-  Place place;
+  SourcePosition place;
   char path[120];            /* within the file, or within the line of JSONL; may be empty */
   const char *expected;      /* static */
 } DocumentError;
@@ -86,7 +86,7 @@ typedef enum DocumentOddity {
 
 typedef struct DocumentWarning {
   DocumentOddity what;
-  Place place;
+  SourcePosition place;
   Text kind;                 /* of a part; or the key, or the id */
   Status status;             /* of a record: what was wrong, */
   const char *expected;      /* and what should have stood there; static */

@@ -8,7 +8,7 @@
 #define EBB_FORMAT_READER_H
 
 #include "core/message.h"
-#include "format/json.h"
+#include "json/json.h"
 
 #define MESSAGE_BYTES_MAX ((size_t)16 << 20)   /* by default */
 

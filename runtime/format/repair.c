@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/json.h"
+#include "json/json.h"
 #include "format/reader.h"
 #include "format/repair_plan.h"
 
@@ -95,7 +95,7 @@ static bool find_object(Text raw, const char *name, Text *found) {
 
 static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
   MemberEdit edit = {.key = text_of(key), .value = value};
-  return edit_members(raw, &edit, 1, out);
+  return json_edit_members(raw, &edit, 1, out);
 }
 
 Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {

@@ -5,13 +5,13 @@
 
 /* ---- taking apart ---- */
 
-static Status add_block(Mender *mender, Block block) {
+static Status add_block(TurnRepair *repair, Block block) {
   Block *grown =
-    memory_grow(&mender->plan->memory, mender->blocks, &mender->block_room, mender->block_count, sizeof *grown);
+    memory_grow(&repair->plan->memory, repair->blocks, &repair->block_room, repair->block_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
-  mender->blocks = grown;
-  block.piece = mender->piece_count - 1;
-  grown[mender->block_count++] = block;
+  repair->blocks = grown;
+  block.piece = repair->piece_count - 1;
+  grown[repair->block_count++] = block;
   return STATUS_OK;
 }
 
@@ -31,11 +31,11 @@ static const char *why_gone(const Plan *plan, const Message *message, Part part)
 }
 
 /* Calls and results are matched with their parts in the order in which both stand. */
-static Status take_part(Mender *mender, Piece *piece, const Message *message, Part part, uint32_t *call,
+static Status take_part(TurnRepair *repair, Piece *piece, const Message *message, Part part, uint32_t *call,
                         uint32_t *result) {
   Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
-  const char *why = why_gone(mender->plan, message, part);
+  const char *why = why_gone(repair->plan, message, part);
   if (part.kind == PART_TOOL_USE) {
     while (*call < message_call_count(message) && !call_is_part(message, *call)) ++*call;
     if (*call < message_call_count(message)) {
@@ -47,7 +47,7 @@ static Status take_part(Mender *mender, Piece *piece, const Message *message, Pa
   }
   block.gone = why != NULL;
   if (why != NULL) piece_because(piece, why);
-  return add_block(mender, block);
+  return add_block(repair, block);
 }
 
 static bool has_foreign_calls(const Message *message) {
@@ -57,31 +57,31 @@ static bool has_foreign_calls(const Message *message) {
   return false;
 }
 
-bool piece_is_empty(const Mender *mender, const Piece *piece) {
+bool piece_is_empty(const TurnRepair *repair, const Piece *piece) {
   for (uint32_t i = piece->first; i < piece->end; i++) {
-    if (!mender->blocks[i].gone) return false;
+    if (!repair->blocks[i].gone) return false;
   }
   return true;
 }
 
-Status mender_take_message(Mender *mender, uint32_t index, Piece *piece) {
-  const Message *message = plan_message(mender->plan, index);
+Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece) {
+  const Message *message = plan_message(repair->plan, index);
   uint32_t call = 0, result = 0;
   Status status = STATUS_OK;
-  *piece = (Piece){.first = mender->block_count, .index = index, .role = message_role(message)};
+  *piece = (Piece){.first = repair->block_count, .index = index, .role = message_role(message)};
   piece->fixed = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
   if (!piece->fixed && message_content_kind(message) == CONTENT_STRING) {
     Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call = NO_BLOCK};
-    block.gone = text_is_blank(block.text) && plan_mends(mender->plan, CHECK_EMPTY_TEXT);
-    status = add_block(mender, block);
+    block.gone = text_is_blank(block.text) && plan_mends(repair->plan, CHECK_EMPTY_TEXT);
+    status = add_block(repair, block);
   }
   for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK && !piece->fixed; i++) {
     Part part = message_part(message, i);
-    if (!part.nested) status = take_part(mender, piece, message, part, &call, &result);
+    if (!part.nested) status = take_part(repair, piece, message, part, &call, &result);
   }
-  piece->end = mender->block_count;
-  if (status != STATUS_OK || piece->fixed || !piece_is_empty(mender, piece)) return status;
-  piece->fixed = has_foreign_calls(message) || !plan_mends(mender->plan, CHECK_EMPTY_TEXT);
+  piece->end = repair->block_count;
+  if (status != STATUS_OK || piece->fixed || !piece_is_empty(repair, piece)) return status;
+  piece->fixed = has_foreign_calls(message) || !plan_mends(repair->plan, CHECK_EMPTY_TEXT);
   piece->gone = !piece->fixed;
   piece_because(piece, "empty text");
   return status;
@@ -89,25 +89,25 @@ Status mender_take_message(Mender *mender, uint32_t index, Piece *piece) {
 
 /* ---- turns ---- */
 
-void mender_form_turns(Mender *mender) {
-  mender->turn_count = 0;
-  for (uint32_t i = 0; i < mender->piece_count; i++) {
-    Piece *piece = &mender->pieces[i];
+void turn_repair_form_turns(TurnRepair *repair) {
+  repair->turn_count = 0;
+  for (uint32_t i = 0; i < repair->piece_count; i++) {
+    Piece *piece = &repair->pieces[i];
     if (piece->gone || piece_is_outside(piece)) continue;
-    Turn *last = mender->turn_count == 0 ? NULL : &mender->turns[mender->turn_count - 1];
-    bool joins = last != NULL && !piece->fixed && turn_is_own(mender, mender->turn_count - 1, piece->role) &&
-                 plan_mends(mender->plan, CHECK_ALTERNATION);
+    Turn *last = repair->turn_count == 0 ? NULL : &repair->turns[repair->turn_count - 1];
+    bool joins = last != NULL && !piece->fixed && turn_is_own(repair, repair->turn_count - 1, piece->role) &&
+                 plan_mends(repair->plan, CHECK_ALTERNATION);
     if (joins) last->end = i + 1;
-    else mender->turns[mender->turn_count++] = (Turn){.first = i, .end = i + 1};
+    else repair->turns[repair->turn_count++] = (Turn){.first = i, .end = i + 1};
   }
 }
 
-bool turn_next_block(const Mender *mender, const Turn *turn, uint32_t *piece, uint32_t *block) {
+bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block) {
   for (; *piece < turn->end; ++*piece) {
-    const Piece *here = &mender->pieces[*piece];
+    const Piece *here = &repair->pieces[*piece];
     if (*block < here->first) *block = here->first;
     for (; !here->gone && *block < here->end; ++*block) {
-      if (mender->blocks[*block].gone) continue;
+      if (repair->blocks[*block].gone) continue;
       ++*block;
       return true;
     }
@@ -115,10 +115,10 @@ bool turn_next_block(const Mender *mender, const Turn *turn, uint32_t *piece, ui
   return false;
 }
 
-bool turn_is_waiting(const Mender *mender, uint32_t t) {
-  if (!turn_is_own(mender, t, ROLE_ASSISTANT)) return false;
-  EACH_BLOCK(mender, &mender->turns[t], piece, after) {
-    if (mender->blocks[after - 1].synthesized) return true;
+bool turn_is_waiting(const TurnRepair *repair, uint32_t t) {
+  if (!turn_is_own(repair, t, ROLE_ASSISTANT)) return false;
+  EACH_BLOCK(repair, &repair->turns[t], piece, after) {
+    if (repair->blocks[after - 1].synthesized) return true;
   }
   return false;
 }

@@ -32,14 +32,14 @@ typedef struct Turn {
   uint32_t first, end;       /* pieces, gone ones among them */
 } Turn;
 
-typedef struct Mender {
+typedef struct TurnRepair {
   Plan *plan;
   Block *blocks;       uint32_t block_count, block_room;
   Piece *pieces;       uint32_t piece_count;
   Turn *turns;         uint32_t turn_count;
   uint32_t *call_blocks, call_room;      /* block of each call of plan->calls */
   Buffer names;
-} Mender;
+} TurnRepair;
 
 /* ---- pieces ---- */
 
@@ -50,46 +50,46 @@ static inline void piece_because(Piece *piece, const char *reason) {
 static inline bool piece_is_outside(const Piece *piece) { return piece->role == ROLE_SYSTEM; }
 
 /* Has it no block that stays? */
-bool piece_is_empty(const Mender *mender, const Piece *piece);
+bool piece_is_empty(const TurnRepair *repair, const Piece *piece);
 
 /* Adds the piece of the message at `index`, with its blocks. */
-Status mender_take_message(Mender *mender, uint32_t index, Piece *piece);
+Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece);
 
 /* ---- turns ---- */
 
 /* From the pieces that are there now. */
-void mender_form_turns(Mender *mender);
+void turn_repair_form_turns(TurnRepair *repair);
 
-static inline Piece *turn_head(const Mender *mender, const Turn *turn) { return &mender->pieces[turn->first]; }
+static inline Piece *turn_head(const TurnRepair *repair, const Turn *turn) { return &repair->pieces[turn->first]; }
 
 /* Is there such a turn, of that role, and may it be touched? */
-static inline bool turn_is_own(const Mender *mender, uint32_t turn, Role role) {
-  return turn < mender->turn_count && !turn_head(mender, &mender->turns[turn])->fixed &&
-         turn_head(mender, &mender->turns[turn])->role == role;
+static inline bool turn_is_own(const TurnRepair *repair, uint32_t turn, Role role) {
+  return turn < repair->turn_count && !turn_head(repair, &repair->turns[turn])->fixed &&
+         turn_head(repair, &repair->turns[turn])->role == role;
 }
 
 /* Has it a call for which a result is to be written? */
-bool turn_is_waiting(const Mender *mender, uint32_t turn);
+bool turn_is_waiting(const TurnRepair *repair, uint32_t turn);
 
 /* Walks the blocks of a turn that are there: start with *piece = turn->first and
    *block = 0. */
-bool turn_next_block(const Mender *mender, const Turn *turn, uint32_t *piece, uint32_t *block);
+bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block);
 
-#define EACH_BLOCK(mender, turn, piece, block) \
-  for (uint32_t piece = (turn)->first, block = 0; turn_next_block(mender, turn, &piece, &block);)
+#define EACH_BLOCK(repair, turn, piece, block) \
+  for (uint32_t piece = (turn)->first, block = 0; turn_next_block(repair, turn, &piece, &block);)
 
 /* ---- writing ---- */
 
 /* A call's new id. */
-static inline Text block_name(const Mender *mender, const Block *call) {
-  return text_plain(mender->names.bytes + call->name_at, call->name_size);
+static inline Text block_name(const TurnRepair *repair, const Block *call) {
+  return text_plain(repair->names.bytes + call->name_at, call->name_size);
 }
 
 /* Plans that the turn's first message is written anew, with all that is in the turn. */
-Status mender_write_turn(Mender *mender, uint32_t turn);
+Status turn_repair_write_turn(TurnRepair *repair, uint32_t turn);
 
 /* Plans a user message of its own before that at `index`, for what nobody else can
    say: results for the calls of the turn `before`, or, for NO_BLOCK, a beginning. */
-Status mender_insert_user(Mender *mender, uint32_t before, uint32_t index, const char *reason);
+Status turn_repair_insert_user(TurnRepair *repair, uint32_t before, uint32_t index, const char *reason);
 
 #endif

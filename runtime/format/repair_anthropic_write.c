@@ -4,15 +4,15 @@
 */
 #include "format/repair_anthropic_turns.h"
 
-static Status put_block(Mender *mender, const Block *block, Buffer *out) {
+static Status put_block(TurnRepair *repair, const Block *block, Buffer *out) {
   if (block->raw.size == 0) return plan_put(out, "{\"type\":\"text\",\"text\":\"", block->text, "\"}");
-  if (block->cut) return plan_put_renamed(mender->plan, block->raw, "text", NULL, block->text, out);
+  if (block->cut) return plan_put_renamed(repair->plan, block->raw, "text", NULL, block->text, out);
   if (block->kind == PART_TOOL_USE && block->name_size > 0) {
-    return plan_put_renamed(mender->plan, block->raw, "id", "tool_use", block_name(mender, block), out);
+    return plan_put_renamed(repair->plan, block->raw, "id", "tool_use", block_name(repair, block), out);
   }
-  const Block *call = block->call == NO_BLOCK ? NULL : &mender->blocks[block->call];
+  const Block *call = block->call == NO_BLOCK ? NULL : &repair->blocks[block->call];
   if (call != NULL && call->name_size > 0) {
-    return plan_put_renamed(mender->plan, block->raw, "tool_use_id", "tool_result", block_name(mender, call), out);
+    return plan_put_renamed(repair->plan, block->raw, "tool_use_id", "tool_result", block_name(repair, call), out);
   }
   return buffer_add(out, block->raw.bytes, block->raw.size);
 }
@@ -20,13 +20,13 @@ static Status put_block(Mender *mender, const Block *block, Buffer *out) {
 static Status comma(Buffer *out, size_t start) { return out->size > start + 1 ? buffer_add_byte(out, ',') : STATUS_OK; }
 
 /* Results for the calls of the turn before that got none. */
-static Status put_synthesized(Mender *mender, uint32_t before, Buffer *out, size_t start) {
-  if (!turn_is_own(mender, before, ROLE_ASSISTANT)) return STATUS_OK;
-  EACH_BLOCK(mender, &mender->turns[before], piece, after) {
-    const Block *block = &mender->blocks[after - 1];
+static Status put_synthesized(TurnRepair *repair, uint32_t before, Buffer *out, size_t start) {
+  if (!turn_is_own(repair, before, ROLE_ASSISTANT)) return STATUS_OK;
+  EACH_BLOCK(repair, &repair->turns[before], piece, after) {
+    const Block *block = &repair->blocks[after - 1];
     if (!block->synthesized) continue;
     Status status = comma(out, start);
-    Text id = block->name_size > 0 ? block_name(mender, block) : block->id;
+    Text id = block->name_size > 0 ? block_name(repair, block) : block->id;
     if (status == STATUS_OK) {
       status = plan_put(out, "{\"type\":\"tool_result\",\"tool_use_id\":\"", id,
                         "\",\"is_error\":true,\"content\":\"" REPAIR_NO_RESULT "\"}");
@@ -37,51 +37,51 @@ static Status put_synthesized(Mender *mender, uint32_t before, Buffer *out, size
 }
 
 /* The blocks of a turn, its results or its others. */
-static Status put_blocks(Mender *mender, const Turn *turn, bool results, bool all, Buffer *out, size_t start) {
-  EACH_BLOCK(mender, turn, piece, after) {
-    const Block *block = &mender->blocks[after - 1];
+static Status put_blocks(TurnRepair *repair, const Turn *turn, bool results, bool all, Buffer *out, size_t start) {
+  EACH_BLOCK(repair, turn, piece, after) {
+    const Block *block = &repair->blocks[after - 1];
     if (!all && (block->kind == PART_TOOL_RESULT) != results) continue;
     Status status = comma(out, start);
-    if (status == STATUS_OK) status = put_block(mender, block, out);
+    if (status == STATUS_OK) status = put_block(repair, block, out);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
 }
 
-static Status put_content(Mender *mender, uint32_t t, Buffer *out) {
-  const Turn *turn = &mender->turns[t];
-  bool sorts = turn_is_own(mender, t, ROLE_USER) && plan_mends(mender->plan, CHECK_RESULTS_LATE);
+static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
+  const Turn *turn = &repair->turns[t];
+  bool sorts = turn_is_own(repair, t, ROLE_USER) && plan_mends(repair->plan, CHECK_RESULTS_LATE);
   size_t start = out->size;
   Status status = buffer_add_byte(out, '[');
-  bool answers = t > 0 && turn_is_own(mender, t, ROLE_USER);
-  if (status == STATUS_OK && answers) status = put_synthesized(mender, t - 1, out, start);
-  if (status == STATUS_OK && sorts) status = put_blocks(mender, turn, true, false, out, start);
-  if (status == STATUS_OK) status = put_blocks(mender, turn, false, !sorts, out, start);
+  bool answers = t > 0 && turn_is_own(repair, t, ROLE_USER);
+  if (status == STATUS_OK && answers) status = put_synthesized(repair, t - 1, out, start);
+  if (status == STATUS_OK && sorts) status = put_blocks(repair, turn, true, false, out, start);
+  if (status == STATUS_OK) status = put_blocks(repair, turn, false, !sorts, out, start);
   return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
 }
 
-Status mender_write_turn(Mender *mender, uint32_t t) {
-  Plan *plan = mender->plan;
-  const Piece *head = turn_head(mender, &mender->turns[t]);
+Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
+  Plan *plan = repair->plan;
+  const Piece *head = turn_head(repair, &repair->turns[t]);
   Buffer content;
   size_t at = plan->bytes.size;
   buffer_init(&content, plan->memory);
-  Status status = put_content(mender, t, &content);
+  Status status = put_content(repair, t, &content);
   if (status == STATUS_OK) {
     MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
-    status = edit_members(message_raw(plan_message(plan, head->index)), &edit, 1, &plan->bytes);
+    status = json_edit_members(message_raw(plan_message(plan, head->index)), &edit, 1, &plan->bytes);
   }
   buffer_free(&content);
   return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, head->index, at, head->reason) : status;
 }
 
-Status mender_insert_user(Mender *mender, uint32_t before, uint32_t index, const char *reason) {
-  Buffer *out = &mender->plan->bytes;
+Status turn_repair_insert_user(TurnRepair *repair, uint32_t before, uint32_t index, const char *reason) {
+  Buffer *out = &repair->plan->bytes;
   size_t at = out->size;
   Status status = buffer_add_string(out, "{\"role\":\"user\",\"content\":[");
   if (status != STATUS_OK) return status;
   if (before == NO_BLOCK) status = buffer_add_string(out, "{\"type\":\"text\",\"text\":\"" REPAIR_BEGINNING "\"}");
-  else status = put_synthesized(mender, before, out, out->size - 1);
+  else status = put_synthesized(repair, before, out, out->size - 1);
   if (status == STATUS_OK) status = buffer_add_string(out, "]}");
-  return status == STATUS_OK ? plan_step(mender->plan, PLAN_INSERT, index, at, reason) : status;
+  return status == STATUS_OK ? plan_step(repair->plan, PLAN_INSERT, index, at, reason) : status;
 }

@@ -9,7 +9,7 @@
 */
 #include <string.h>
 
-#include "format/json.h"
+#include "json/json.h"
 #include "format/repair_plan.h"
 
 typedef struct CallFate {
@@ -193,7 +193,7 @@ static Status write_head(Run *run) {
   }
   if (status == STATUS_OK && run->reason != NULL) {
     bool gone = message_role(message) == ROLE_ASSISTANT && !says && !keeps_calls(run);
-    if (!gone) status = edit_members(message_raw(message), edits.list, edits.count, &plan->bytes);
+    if (!gone) status = json_edit_members(message_raw(message), edits.list, edits.count, &plan->bytes);
     if (status == STATUS_OK) status = plan_step(plan, gone ? PLAN_DROP : PLAN_REWRITE, run->index, at, run->reason);
   }
   buffer_free(&values);
@@ -222,7 +222,7 @@ static Status write_result(Run *run, uint32_t index) {
   bool rewrites = content.size > 0;
   if (status == STATUS_OK && rewrites) {
     MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
-    status = edit_members(message_raw(message), &edit, 1, raw);
+    status = json_edit_members(message_raw(message), &edit, 1, raw);
   }
   if (status == STATUS_OK && renamed) {
     Text from = message_raw(message);

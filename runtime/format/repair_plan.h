@@ -6,7 +6,7 @@
 #define EBB_FORMAT_REPAIR_PLAN_H
 
 #include "format/check_rules.h"
-#include "format/edit.h"
+#include "json/json_edit.h"
 #include "format/repair.h"
 
 #define REPAIR_NO_RESULT "Error: this call has no result."

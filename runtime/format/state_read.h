@@ -10,7 +10,7 @@
 #ifndef EBB_FORMAT_STATE_READ_H
 #define EBB_FORMAT_STATE_READ_H
 
-#include "format/json.h"
+#include "json/json.h"
 #include "format/state.h"
 
 typedef enum StateField {

@@ -10,8 +10,8 @@
 #define EBB_FORMAT_STATE_WINDOWS_H
 
 #include "core/window.h"
-#include "format/json.h"
-#include "format/json_out.h"
+#include "json/json.h"
+#include "json/json_out.h"
 
 /* Writes the list. */
 void   state_write_windows(const Windows *windows, JsonOut *out);

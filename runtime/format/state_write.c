@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/json_out.h"
+#include "json/json_out.h"
 #include "format/state.h"
 #include "format/state_windows.h"
 

@@ -10,7 +10,7 @@
 #define EBB_FORMAT_TOKENIZER_JSON_H
 
 #include "base/buffer.h"
-#include "format/json.h"
+#include "json/json.h"
 #include "tokens/vocab_build.h"
 
 typedef struct TokenizerJson {

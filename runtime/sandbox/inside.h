@@ -22,7 +22,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "base/locale.h"
+#include "os/locale.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
 #include "sandbox/sandbox.h"

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/locale.h"
+#include "os/locale.h"
 #include "base/memory.h"
 #include "base/status.h"
 

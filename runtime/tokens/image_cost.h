@@ -7,7 +7,7 @@
 #ifndef EBB_TOKENS_IMAGE_COST_H
 #define EBB_TOKENS_IMAGE_COST_H
 
-#include "tokens/image.h"
+#include "codec/image_header.h"
 
 typedef enum ImageMethod { IMAGE_TILES, IMAGE_PATCHES, IMAGE_AREA, IMAGE_GEMINI } ImageMethod;
 

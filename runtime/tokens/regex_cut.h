@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/regex.h"
+#include "regex/regex.h"
 #include "tokens/piece.h"
 
 enum { REGEX_STAGES_MAX = 8 };

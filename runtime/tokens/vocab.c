@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "os/file.h"
 #include "tokens/vocab_image.h"
 
 bool vocab_name_fits(const char *name) {

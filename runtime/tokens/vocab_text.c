@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "codec/base64.h"
 
 static Status refuse(VocabTextError *error, Status status, const char *expected) {
   error->expected = expected;

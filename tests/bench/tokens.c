@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/file.h"
+#include "os/file.h"
 #include "tokens/tokenizer.h"
 
 static void fail(const char *what) {

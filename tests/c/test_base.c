@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/clock.h"
-#include "base/file.h"
+#include "os/clock.h"
+#include "os/file.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/utf8.h"

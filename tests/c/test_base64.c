@@ -6,8 +6,8 @@
 
 #include "check.h"
 
-#include "base/base64.h"
-#include "base/data_uri.h"
+#include "codec/base64.h"
+#include "codec/data_uri.h"
 
 /* ---- base64 ---- */
 

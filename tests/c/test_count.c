@@ -166,7 +166,7 @@ static void tools_cost_by_the_published_recipe(void **state) {
     for (size_t k = 0; k <= size; k++) text[k] = TOOLS[i].tools[k] == '\'' ? '"' : TOOLS[i].tools[k];
     JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = size};
     Cost cost = {0};
-    assert_int_equal(body_part_cost(&counter, &memory, BODY_TOOLS, &value, &cost), STATUS_OK);
+    assert_int_equal(request_part_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost), STATUS_OK);
     if (cost.tokens != TOOLS[i].tokens || cost.guessed != TOOLS[i].guessed) print_error("%s\n", TOOLS[i].what);
     assert_int_equal(cost.tokens, TOOLS[i].tokens);
     assert_int_equal(cost.guessed, TOOLS[i].guessed);
@@ -429,7 +429,7 @@ static void without_memory_a_tool_costs_nothing(void **state) {
       Fail fail = {.fail_at = k};
       Memory memory = fail_memory(&fail);
       Cost cost = {0};
-      status = body_part_cost(&counter, &memory, BODY_TOOLS, &value, &cost);
+      status = request_part_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost);
       assert_true(status == STATUS_OK || status == STATUS_MEMORY);
       assert_int_equal(cost.tokens, status == STATUS_OK ? whole : 0);
       assert_int_equal(fail.in_use, 0);
@@ -474,7 +474,7 @@ static void out_of_memory_changes_nothing(void **state) {
 
 static void members_of_a_body_cost_their_texts(void **state) {
   static const struct {
-    BodyPart part;
+    RequestPart part;
     JsonKind kind;
     const char *text;
     Cost before;
@@ -482,15 +482,15 @@ static void members_of_a_body_cost_their_texts(void **state) {
     uint32_t tokens;
     bool guessed;
   } members[] = {
-    {BODY_SYSTEM, JSON_STRING, "\"12345678\"", {.tokens = 5}, STATUS_OK, 7, false},
-    {BODY_SYSTEM, JSON_NULL, "null", {.tokens = 5}, STATUS_OK, 5, false},
-    {BODY_RESPONSE_FORMAT, JSON_OBJECT, "{\"type\":5}", {.tokens = 5}, STATUS_OK, 8, true},
-    {BODY_RESPONSE_FORMAT, JSON_ARRAY, "[]", {.tokens = 5, .guessed = true}, STATUS_OK, 6, true},
-    {BODY_FUNCTIONS, JSON_ARRAY, "[{\"name\":\"abcd\"}]", {.tokens = 5}, STATUS_OK, 5 + 7 + 2 + 12, false},
-    {BODY_INSTRUCTIONS, JSON_ARRAY, "[1]", {.tokens = 5}, STATUS_OK, 6, true},
-    {BODY_TOOLS, JSON_OBJECT, "{\"a\":1}", {.tokens = 0}, STATUS_OK, 2, true},
-    {BODY_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX}, STATUS_LIMIT, UINT32_MAX, false},
-    {BODY_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX - 1}, STATUS_OK, UINT32_MAX, false},
+    {REQUEST_SYSTEM, JSON_STRING, "\"12345678\"", {.tokens = 5}, STATUS_OK, 7, false},
+    {REQUEST_SYSTEM, JSON_NULL, "null", {.tokens = 5}, STATUS_OK, 5, false},
+    {REQUEST_RESPONSE_FORMAT, JSON_OBJECT, "{\"type\":5}", {.tokens = 5}, STATUS_OK, 8, true},
+    {REQUEST_RESPONSE_FORMAT, JSON_ARRAY, "[]", {.tokens = 5, .guessed = true}, STATUS_OK, 6, true},
+    {REQUEST_FUNCTIONS, JSON_ARRAY, "[{\"name\":\"abcd\"}]", {.tokens = 5}, STATUS_OK, 5 + 7 + 2 + 12, false},
+    {REQUEST_INSTRUCTIONS, JSON_ARRAY, "[1]", {.tokens = 5}, STATUS_OK, 6, true},
+    {REQUEST_TOOLS, JSON_OBJECT, "{\"a\":1}", {.tokens = 0}, STATUS_OK, 2, true},
+    {REQUEST_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX}, STATUS_LIMIT, UINT32_MAX, false},
+    {REQUEST_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX - 1}, STATUS_OK, UINT32_MAX, false},
   };
   (void)state;
   Memory memory = memory_system();
@@ -498,9 +498,9 @@ static void members_of_a_body_cost_their_texts(void **state) {
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     Cost cost = members[i].before;
     JsonValue value = {.kind = members[i].kind, .bytes = members[i].text, .size = strlen(members[i].text)};
-    assert_int_equal(body_part_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
+    assert_int_equal(request_part_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
     assert_int_equal(cost.tokens, members[i].before.tokens);
-    assert_int_equal(body_part_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
+    assert_int_equal(request_part_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
     assert_int_equal(cost.tokens, members[i].tokens);
     assert_int_equal(cost.guessed, members[i].guessed);
   }

@@ -181,13 +181,13 @@ static void a_path_ends_before_what_has_no_room(void **state) {
   (void)state;
   char out[12];
   const char *text = "{\"a\":{\"a long key that has no room\":{\"b\":[0, 1]}}}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
   assert_string_equal(out, "a");
   text = "{\"a\":[[], {\"b\":[0, 1]}]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, '1') - text), false, out, sizeof out);
   assert_string_equal(out, "a[1].b[1]");
   text = "{\"a\":[1, 2 ]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, ']') - text), false, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, ']') - text), false, out, sizeof out);
   assert_string_equal(out, "a");
 }
 
@@ -195,16 +195,16 @@ static void a_path_ends_where_the_file_cannot_be_read(void **state) {
   (void)state;
   char out[40];
   const char *text = "{\"a\":[1,{\"b\":[tru]},3]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
   assert_string_equal(out, "a[1].b[0]");
   text = "{\"a\":[\"\xff\",{\"\xff\":{\"c\":3}}]}";
-  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
   assert_string_equal(out, "a[0]");
-  place_path(text, strlen(text), (size_t)(strchr(text, '3') - text), true, out, sizeof out);
+  source_path(text, strlen(text), (size_t)(strchr(text, '3') - text), true, out, sizeof out);
   assert_string_equal(out, "a[1]");      /* a key that is no text is no step */
   char deep[300];
   memset(deep, '[', sizeof deep);
-  place_path(deep, sizeof deep, 299, false, out, 10);
+  source_path(deep, sizeof deep, 299, false, out, 10);
   assert_string_equal(out, "[0][0][0]");
 }
 

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "check.h"
 #include "format/document.h"
+#include "os/entropy.h"
 
 static const HashKey NO_KEY = {{0, 0}};
 
@@ -41,7 +42,7 @@ static void hashes_are_those_of_siphash(void **state) {
 
 static void each_key_makes_other_hashes(void **state) {
   (void)state;
-  HashKey a = hash_key_system(), b = hash_key_system();
+  HashKey a = entropy_hash_key(), b = entropy_hash_key();
   HashKey left = {{1, 0}}, right = {{0, 1}};
   assert_true(memcmp(&a, &b, sizeof a) != 0);
   assert_true(hash_text(text_of("id"), &a) != hash_text(text_of("id"), &b));
@@ -130,7 +131,7 @@ static uint64_t probes_of_loading(const char *bytes, size_t size, HashKey key) {
 /* The control: the flood works where the key is known. */
 static void assert_costs(const Buffer *file) {
   uint64_t known_key = probes_of_loading(file->bytes, file->size, NO_KEY);
-  uint64_t secret_key = probes_of_loading(file->bytes, file->size, hash_key_system());
+  uint64_t secret_key = probes_of_loading(file->bytes, file->size, entropy_hash_key());
   assert_true(known_key > (uint64_t)FLOOD * FLOOD / 4);
   assert_true(secret_key < (uint64_t)FLOOD * 20);
 }

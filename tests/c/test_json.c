@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/json.h"
+#include "json/json.h"
 
 /* Scans one whole text. *offset: of the error. */
 static Status scan(const char *text, size_t size, size_t *offset, const char **expected) {

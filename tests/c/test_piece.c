@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-#include "base/file.h"
+#include "os/file.h"
 #include "tokens/class.h"
 #include "tokens/piece.h"
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "base/regex_pattern.h"
-#include "base/regex_set.h"
+#include "regex/pattern.h"
+#include "regex/rule_set.h"
 
 typedef struct World {
   Fail fail;
@@ -277,38 +277,38 @@ static RegexRule rule_of(const char *pattern, const char *replacement, unsigned 
 
 static void rules_see_what_those_before_made(void **state) {
   World *world = *state;
-  RegexSet *set;
+  RuleSet *set;
   RegexError error;
   RegexResult result;
-  assert_int_equal(regex_set_new(world->engine, &set), STATUS_OK);
+  assert_int_equal(rule_set_new(world->engine, &set), STATUS_OK);
   RegexRule rules[] = {rule_of("cat", "dog", REGEX_GLOBAL), rule_of("dog", "bird", REGEX_GLOBAL),
                        rule_of("^", "", 0), rule_of("bird", "", REGEX_GLOBAL)};
   rules[3].depth_first = 1;
   rules[3].depth_last = 2;
-  for (int i = 0; i < 4; i++) assert_int_equal(regex_set_add(set, &rules[i], &error), STATUS_OK);
+  for (int i = 0; i < 4; i++) assert_int_equal(rule_set_add(set, &rules[i], &error), STATUS_OK);
   RegexRule bad = rule_of("(", "", 0);
-  assert_int_equal(regex_set_add(set, &bad, &error), STATUS_ARGUMENT);
+  assert_int_equal(rule_set_add(set, &bad, &error), STATUS_ARGUMENT);
   bad = rule_of("a", "\xFF", 0);
-  assert_int_equal(regex_set_add(set, &bad, &error), STATUS_ENCODING);
-  assert_int_equal(regex_set_size(set), 4);
+  assert_int_equal(rule_set_add(set, &bad, &error), STATUS_ENCODING);
+  assert_int_equal(rule_set_size(set), 4);
 
   Text text = text_of("cat cat");
-  assert_int_equal(regex_set_apply(set, text, 1, 0, &result), STATUS_OK);
+  assert_int_equal(rule_set_apply(set, text, 1, 0, &result), STATUS_OK);
   assert_true(result.changed);
   assert_true(text_equal(result.text, text_of("bird bird")));
-  assert_int_equal(regex_set_apply(set, text, 1, 2, &result), STATUS_OK);
+  assert_int_equal(rule_set_apply(set, text, 1, 2, &result), STATUS_OK);
   assert_true(text_equal(result.text, text_of(" ")));
-  assert_int_equal(regex_set_apply(set, text, 1, 3, &result), STATUS_OK);
+  assert_int_equal(rule_set_apply(set, text, 1, 3, &result), STATUS_OK);
   assert_true(text_equal(result.text, text_of("bird bird")));
-  assert_int_equal(regex_set_apply(set, text, 2, 0, &result), STATUS_OK);
+  assert_int_equal(rule_set_apply(set, text, 2, 0, &result), STATUS_OK);
   assert_true(!result.changed && result.text.bytes == text.bytes);
-  assert_int_equal(regex_set_apply(set, text_plain("\xC3", 1), 1, 0, &result), STATUS_ENCODING);
-  RegexCount count = regex_set_count(set, 0);
+  assert_int_equal(rule_set_apply(set, text_plain("\xC3", 1), 1, 0, &result), STATUS_ENCODING);
+  RegexCount count = rule_set_count(set, 0);
   assert_int_equal(count.texts, 3);
   assert_int_equal(count.replacements, 6);
-  regex_set_begin(set);
-  assert_int_equal(regex_set_count(set, 0).texts, 0);
-  regex_set_free(set);
+  rule_set_begin(set);
+  assert_int_equal(rule_set_count(set, 0).texts, 0);
+  rule_set_free(set);
 }
 
 /* ---- out of memory ---- */
@@ -316,21 +316,21 @@ static void rules_see_what_those_before_made(void **state) {
 /* Everything once, with whatever fails first; a text that needs the clock too. */
 static Status do_all(const Memory *memory, const char *text, size_t size) {
   RegexEngine *engine = NULL;
-  RegexSet *set = NULL;
+  RuleSet *set = NULL;
   RegexError error;
   RegexResult result;
   Status status = regex_engine_new(memory, &engine);
-  if (status == STATUS_OK) status = regex_set_new(engine, &set);
+  if (status == STATUS_OK) status = rule_set_new(engine, &set);
   RegexRule rules[] = {rule_of("(a+)(b)?(?<x>c)?\\s", "<$1$2$<x>$&$'>", REGEX_GLOBAL),
                        rule_of("(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)", "$10", 0),
                        rule_of("(?:a|b|ab)*[cd]$", "", REGEX_GLOBAL)};
   Text trims[] = {text_of("a"), text_of("")};
   rules[1].trims = trims;
   rules[1].trim_count = 2;
-  for (int i = 0; i < 3 && status == STATUS_OK; i++) status = regex_set_add(set, &rules[i], &error);
-  if (status == STATUS_OK) status = regex_set_apply(set, text_plain(text, size), 1, 0, &result);
+  for (int i = 0; i < 3 && status == STATUS_OK; i++) status = rule_set_add(set, &rules[i], &error);
+  if (status == STATUS_OK) status = rule_set_apply(set, text_plain(text, size), 1, 0, &result);
   if (status == STATUS_OK) assert_true(result.changed);
-  regex_set_free(set);
+  rule_set_free(set);
   regex_engine_free(engine);
   return status;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tokens/bpe.h"
-#include "base/sha256.h"
+#include "codec/sha256.h"
 #include "tokens/tokenizer.h"
 #include "tokens/vocab_build.h"
 #include "tokens/vocab_image.h"

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/data_uri.h"
+#include "codec/base64.h"
+#include "codec/data_uri.h"
 
 enum { CAP = 1000 };
 

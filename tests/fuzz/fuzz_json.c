@@ -10,8 +10,8 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "format/json.h"
-#include "format/place.h"
+#include "json/json.h"
+#include "json/source_position.h"
 
 static void check_text(Text text, Buffer *scratch) {
   buffer_reset(scratch);
@@ -59,9 +59,9 @@ static void check_error(const Json *json) {
   size_t size = (size_t)(json->end - json->start), offset = (size_t)(json->error - json->start);
   assert(json->error >= json->start && json->error <= json->end);
   assert(json->expected != NULL && json->expected[0] != '\0');
-  Place place = place_of(json->start, size, offset);
+  SourcePosition place = source_position(json->start, size, offset);
   assert(place.line >= 1 && place.byte >= 1 && place.line + place.byte <= offset + 2);
-  place_path(json->start, size, offset, false, path, sizeof path);
+  source_path(json->start, size, offset, false, path, sizeof path);
   assert(memchr(path, '\0', sizeof path) != NULL);
   assert(utf8_check(path, strlen(path)) == strlen(path));
 }

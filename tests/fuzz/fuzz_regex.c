@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/regex_set.h"
+#include "regex/rule_set.h"
 #include "base/utf8.h"
 
 static Text next_line(const char **at, const char *end) {
@@ -72,18 +72,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
   Memory memory = memory_system();
   RegexEngine *engine = NULL;
-  RegexSet *set = NULL;
+  RuleSet *set = NULL;
   RegexError error;
-  if (regex_engine_new(&memory, &engine) != STATUS_OK || regex_set_new(engine, &set) != STATUS_OK) return 0;
-  Status added = regex_set_add(set, &rule, &error);
+  if (regex_engine_new(&memory, &engine) != STATUS_OK || rule_set_new(engine, &set) != STATUS_OK) return 0;
+  Status added = rule_set_add(set, &rule, &error);
   if (added == STATUS_ARGUMENT) assert(error.offset <= rule.pattern.size && error.message[0] != '\0');
   RegexResult result;
-  if (added == STATUS_OK && regex_set_apply(set, text, 1, 0, &result) == STATUS_OK) {
+  if (added == STATUS_OK && rule_set_apply(set, text, 1, 0, &result) == STATUS_OK) {
     assert(utf8_check(result.text.bytes, result.text.size) == result.text.size);
     assert(result.failure_count <= 1);
     check_replace(engine, rule, text, &result);
   }
-  regex_set_free(set);
+  rule_set_free(set);
   regex_engine_free(engine);
   return 0;
 }

@@ -1,0 +1,17 @@
+/*
+** Detect: the format of a conversation file, from its first value; file names do not count.
+*/
+#ifndef EBB_FORMAT_DETECT_H
+#define EBB_FORMAT_DETECT_H
+
+#include "json/json.h"
+
+/* Bodies of Gemini and of OpenAI's Responses are detected only to be refused by name. */
+typedef enum FileFormat { FORMAT_LINES, FORMAT_ARRAY, FORMAT_BODY, FORMAT_GEMINI, FORMAT_RESPONSES } FileFormat;
+
+/* Detects the format of the file from the cursor on. An object with a role is a
+   message, wherever the role stands, so its file is FORMAT_LINES; a truncated body
+   is a body. *evidence: the key that decided; its bytes are NULL if no key did. */
+FileFormat detect_format(Json json, Text *evidence);
+
+#endif

@@ -1,0 +1,76 @@
+#include "format/redact.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "json/json.h"
+
+#define TOMBSTONE "[forgotten]"
+
+typedef struct Eraser {
+  char *raw;
+  Json json;
+} Eraser;
+
+/* The cursor's bytes are const; these are the same ones. */
+static char *writable(const Eraser *eraser, const char *at) { return eraser->raw + (at - eraser->json.start); }
+
+static void fill(char *at, size_t size, const char *words) {
+  size_t length = strlen(words);
+  memset(at, ' ', size);
+  if (length <= size) memcpy(at, words, length);
+  else if (size > 0) at[0] = '-';      /* white space alone is no text to some providers */
+}
+
+static void erase_number(char *at, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    if (at[i] >= '0' && at[i] <= '9') at[i] = '1';      /* a 0 in front would be no number */
+  }
+}
+
+static void erase_scalar(const Eraser *eraser, const JsonValue *value, const char *words) {
+  char *at = writable(eraser, value->bytes);
+  if (value->kind == JSON_STRING) fill(at + 1, value->size - 2, words);
+  else if (value->kind == JSON_NUMBER) erase_number(at, value->size);
+}
+
+static bool is_kept(Text key) {
+  static const char *const names[] = {"role", "type", "id", "name", "tool_call_id", "tool_use_id", "timestamp"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (text_equal(key, text_of(names[i]))) return true;
+  }
+  return false;
+}
+
+static void erase_value(Eraser *eraser, const char *words);
+
+static void erase_member(Eraser *eraser, Text key) {
+  JsonValue value;
+  const char *words = text_equal(key, text_of("arguments")) ? "{}" : TOMBSTONE;      /* arguments are JSON themselves */
+  if (is_kept(key)) json_value(&eraser->json, &value);
+  else erase_value(eraser, words);
+}
+
+/* As deep as JSON may be nested: JSON_DEPTH_MAX. */
+static void erase_value(Eraser *eraser, const char *words) {
+  JsonKind kind;
+  JsonValue value;
+  Text key;
+  if (!json_peek(&eraser->json, &kind)) return;
+  if (kind == JSON_ARRAY) {
+    json_enter(&eraser->json);
+    while (json_next_element(&eraser->json)) erase_value(eraser, words);
+  } else if (kind == JSON_OBJECT) {
+    json_enter(&eraser->json);
+    while (json_next_member(&eraser->json, &key)) erase_member(eraser, key);
+  } else if (json_value(&eraser->json, &value)) {
+    erase_scalar(eraser, &value, words);
+  }
+}
+
+void redact_message(char *raw, size_t size) {
+  Eraser eraser = {.raw = raw};
+  json_open(&eraser.json, raw, size);
+  erase_value(&eraser, TOMBSTONE);
+  assert(eraser.json.status == STATUS_OK);
+}

@@ -1,0 +1,228 @@
+#include "format/request_cost.h"
+
+#include <string.h>
+
+/* The recipe's constants; what a function starts with is the counter's. */
+enum { PER_PROPERTIES = 3, PER_PROPERTY = 3, PER_ENUM = -3, PER_ENUM_ITEM = 3, PER_END = 12 };
+
+enum { DEPTH_MAX = 16 };     /* of schemas in schemas; deeper ones count as text */
+
+typedef struct Recipe {
+  Tally tally;
+  Buffer line;
+} Recipe;
+
+static bool is(Text key, const char *name) { return text_equal(key, text_of(name)); }
+
+static void add_constant(Recipe *recipe, int tokens) { recipe->tally.tokens += (uint64_t)(int64_t)tokens; }
+
+static void add_value(Recipe *recipe, const JsonValue *value) {
+  recipe->tally.guessed = true;
+  tally_text(&recipe->tally, text_plain(value->bytes, value->size));
+}
+
+static void fail(Recipe *recipe, Status status) {
+  if (recipe->tally.status == STATUS_OK) recipe->tally.status = status;
+}
+
+/* ---- lines: texts joined by colons, counted as one ---- */
+
+static void line_add(Recipe *recipe, Text text) {
+  Status status = recipe->line.size > 0 ? buffer_add(&recipe->line, ":", 1) : STATUS_OK;
+  if (status == STATUS_OK) status = text_decode(text, &recipe->line);
+  fail(recipe, status);
+}
+
+/* A description; the dot at its end does not count. */
+static void line_add_description(Recipe *recipe, const JsonValue *value) {
+  line_add(recipe, value->bytes != NULL && value->kind == JSON_STRING ? json_text(value) : text_of(""));
+  if (recipe->line.size > 0 && recipe->line.bytes[recipe->line.size - 1] == '.') recipe->line.size--;
+}
+
+static void line_end(Recipe *recipe) {
+  tally_text(&recipe->tally, text_plain(recipe->line.bytes, recipe->line.size));
+  buffer_reset(&recipe->line);
+}
+
+/* ---- schemas ---- */
+
+static void add_properties(Recipe *recipe, const JsonValue *properties, unsigned depth);
+
+static void add_enum(Recipe *recipe, const JsonValue *list) {
+  Json json;
+  if (list->kind != JSON_ARRAY) {
+    add_value(recipe, list);
+    return;
+  }
+  add_constant(recipe, PER_ENUM);
+  json_open(&json, list->bytes, list->size);
+  if (!json_enter(&json)) return;
+  while (json_next_element(&json)) {
+    JsonValue item;
+    if (!json_value(&json, &item)) return;
+    add_constant(recipe, PER_ENUM_ITEM);
+    tally_text(&recipe->tally, item.kind == JSON_STRING ? json_text(&item) : text_plain(item.bytes, item.size));
+  }
+}
+
+/* A property's own schema: its type and description go to its line, the rest here. */
+static void add_keyword(Recipe *recipe, Text key, const JsonValue *value, unsigned depth) {
+  if (is(key, "enum")) add_enum(recipe, value);
+  else if (is(key, "properties") && value->kind == JSON_OBJECT && depth < DEPTH_MAX) {
+    recipe->tally.guessed = true;
+    add_properties(recipe, value, depth + 1);
+  } else if (!is(key, "required") && !is(key, "additionalProperties")) {
+    tally_text(&recipe->tally, key);
+    add_value(recipe, value);
+  }
+}
+
+static void add_property(Recipe *recipe, Text name, const JsonValue *schema, unsigned depth) {
+  Json json;
+  Text key;
+  JsonValue type = {0}, description = {0};
+  add_constant(recipe, PER_PROPERTY);
+  if (schema->kind != JSON_OBJECT) {
+    tally_text(&recipe->tally, name);
+    add_value(recipe, schema);
+    return;
+  }
+  json_open(&json, schema->bytes, schema->size);
+  if (!json_enter(&json)) return;
+  while (json_next_member(&json, &key)) {
+    JsonValue value;
+    if (!json_value(&json, &value)) return;
+    if (is(key, "type")) type = value;
+    else if (is(key, "description")) description = value;
+    else add_keyword(recipe, key, &value, depth);
+  }
+  line_add(recipe, name);
+  if (type.bytes != NULL)
+    line_add(recipe, type.kind == JSON_STRING ? json_text(&type) : text_plain(type.bytes, type.size));
+  line_add_description(recipe, &description);
+  line_end(recipe);
+  recipe->tally.guessed |= type.bytes == NULL || type.kind != JSON_STRING;
+}
+
+static void add_properties(Recipe *recipe, const JsonValue *properties, unsigned depth) {
+  Json json;
+  Text name;
+  bool first = true;
+  json_open(&json, properties->bytes, properties->size);
+  if (!json_enter(&json)) return;
+  while (json_next_member(&json, &name)) {
+    JsonValue schema;
+    if (!json_value(&json, &schema)) return;
+    if (first) add_constant(recipe, PER_PROPERTIES);
+    first = false;
+    add_property(recipe, name, &schema, depth);
+  }
+}
+
+static void add_parameters(Recipe *recipe, const JsonValue *parameters) {
+  Json json;
+  Text key;
+  if (parameters->bytes == NULL) return;
+  if (parameters->kind != JSON_OBJECT) {
+    add_value(recipe, parameters);
+    return;
+  }
+  json_open(&json, parameters->bytes, parameters->size);
+  if (!json_enter(&json)) return;
+  while (json_next_member(&json, &key)) {
+    JsonValue value;
+    if (!json_value(&json, &value)) return;
+    if (is(key, "properties") && value.kind == JSON_OBJECT) add_properties(recipe, &value, 0);
+    else if (!is(key, "type")) add_keyword(recipe, key, &value, 0);
+  }
+}
+
+/* ---- tools ---- */
+
+typedef struct Function {
+  JsonValue name, description, parameters, inner;
+} Function;
+
+static void read_function(const JsonValue *tool, Function *function) {
+  Json json;
+  Text key;
+  json_open(&json, tool->bytes, tool->size);
+  if (tool->kind != JSON_OBJECT || !json_enter(&json)) return;
+  while (json_next_member(&json, &key)) {
+    JsonValue value;
+    if (!json_value(&json, &value)) return;
+    if (is(key, "name")) function->name = value;
+    else if (is(key, "description")) function->description = value;
+    else if (is(key, "parameters") || is(key, "input_schema")) function->parameters = value;
+    else if (is(key, "function")) function->inner = value;
+  }
+}
+
+/* {"type": "function", "function": {..}} as in Chat Completions, or the function
+   itself, as in `functions`, Responses and Anthropic's. Others are text. */
+static void add_tool(Recipe *recipe, const JsonValue *tool) {
+  Function function = {0};
+  read_function(tool, &function);
+  if (function.inner.bytes != NULL) {
+    JsonValue inner = function.inner;
+    read_function(&inner, &function);
+  }
+  if (function.name.bytes == NULL || function.name.kind != JSON_STRING) {
+    add_value(recipe, tool);
+    return;
+  }
+  add_constant(recipe, (int)recipe->tally.counter->per_function);
+  line_add(recipe, json_text(&function.name));
+  line_add_description(recipe, &function.description);
+  line_end(recipe);
+  add_parameters(recipe, &function.parameters);
+}
+
+static void add_tools(Recipe *recipe, const JsonValue *tools) {
+  Json json;
+  bool any = false;
+  json_open(&json, tools->bytes, tools->size);
+  if (!json_enter(&json)) return;
+  while (json_next_element(&json)) {
+    JsonValue tool;
+    if (!json_value(&json, &tool)) return;
+    any = true;
+    add_tool(recipe, &tool);
+  }
+  if (any) add_constant(recipe, PER_END);
+}
+
+/* ---- members of a body ---- */
+
+bool request_part_of(Text key, RequestPart *part) {
+  static const char *const names[REQUEST_PARTS] = {"tools", "functions", "system", "instructions", "response_format"};
+  for (unsigned i = 0; i < REQUEST_PARTS; i++) {
+    if (!is(key, names[i])) continue;
+    *part = (RequestPart)i;
+    return true;
+  }
+  return false;
+}
+
+static void add_member(Recipe *recipe, RequestPart part, const JsonValue *value) {
+  bool functions = part == REQUEST_TOOLS || part == REQUEST_FUNCTIONS;
+  if (functions && value->kind == JSON_ARRAY) add_tools(recipe, value);
+  else if (value->kind == JSON_STRING) tally_text(&recipe->tally, json_text(value));
+  else add_value(recipe, value);
+}
+
+Status request_part_cost(const Counter *counter, const Memory *memory, RequestPart part, const JsonValue *value,
+                         Cost *cost) {
+  Recipe recipe = {.tally = tally_start(counter)};
+  Cost own = {0};
+  if (value->kind == JSON_NULL || counter->given != NULL) return STATUS_OK;
+  buffer_init(&recipe.line, *memory);
+  add_member(&recipe, part, value);
+  buffer_free(&recipe.line);
+  Status status = tally_end(&recipe.tally, &own);
+  if (status != STATUS_OK) return status;
+  if (own.tokens > UINT32_MAX - cost->tokens) return STATUS_LIMIT;
+  cost->tokens += own.tokens;
+  cost->guessed |= own.guessed;
+  return STATUS_OK;
+}

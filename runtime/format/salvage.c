@@ -1,0 +1,391 @@
+#include "format/salvage.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "format/detect.h"
+
+/* ---- texts ---- */
+
+/* A piece of a file: plain, or one thing for which U+FFFD stands. */
+typedef struct Piece {
+  size_t size;
+  Text instead;              /* bytes NULL: nothing, it is valid */
+} Piece;
+
+/* The number of the \u escape at `at`, or -1 if none stands there. */
+static int32_t unit_at(const char *at, const char *end) {
+  int32_t unit = 0;
+  if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+  for (int i = 2; i < 6; i++) {
+    char c = at[i], letter = (char)(c | 0x20);
+    if (c >= '0' && c <= '9') unit = unit << 4 | (c - '0');
+    else if (letter >= 'a' && letter <= 'f') unit = unit << 4 | (letter - 'a' + 10);
+    else return -1;
+  }
+  return unit;
+}
+
+/* The backslash at `at` and what it escapes, so that a second one is never taken for a first. */
+static Piece escape_at(const char *at, const char *end) {
+  int32_t unit = unit_at(at, end);
+  if (unit < 0) return (Piece){.size = end - at >= 2 && (signed char)at[1] >= 0 ? 2 : 1};
+  if (unit < 0xD800 || unit > 0xDFFF) return (Piece){.size = 6};
+  int32_t low = unit < 0xDC00 ? unit_at(at + 6, end) : -1;
+  if (low >= 0xDC00 && low <= 0xDFFF) return (Piece){.size = 12};
+  return (Piece){.size = 6, .instead = text_of("\\ufffd")};
+}
+
+static Piece next_piece(const char *at, const char *end) {
+  const char *from = at;
+  while (at < end) {
+    size_t size = 1;
+    if (*at == '\\') {
+      Piece escape = escape_at(at, end);
+      if (escape.instead.bytes != NULL && at == from) return escape;
+      if (escape.instead.bytes != NULL) break;
+      size = escape.size;
+    } else if ((signed char)*at < 0) {
+      size = utf8_decode(at, end, NULL);
+      if (size == 0 && at == from) return (Piece){.size = utf8_bad(at, end), .instead = text_of("\xEF\xBF\xBD")};
+      if (size == 0) break;
+    }
+    at += size;
+  }
+  return (Piece){.size = (size_t)(at - from)};
+}
+
+/* ---- segments ---- */
+
+typedef struct Salvager {
+  Salvage *mend;
+  Reader *reader;
+  DocumentWarnings *warnings;
+  SourceWalk walk;
+  const char *done;          /* all before it is in a segment, or left out */
+  const char *end;
+  Status status;             /* MEMORY ends it */
+  const char *kept;          /* behind the element kept last; NULL: none yet */
+  const char *skipped;       /* start of the elements left out since; NULL: none */
+  const char *skipped_end;
+} Salvager;
+
+static void note(Salvager *salvager, DocumentWarning warning, const char *at) {
+  warning.place = source_position_next(&salvager->walk, at);
+  Status status = document_warn(salvager->warnings, warning);
+  if (status != STATUS_OK) salvager->status = status;
+}
+
+static void add_segment(Salvager *salvager, size_t size, size_t size_in_copy, bool dirty) {
+  Salvage *mend = salvager->mend;
+  size_t from = (size_t)(salvager->done - mend->bytes);
+  SalvageSegment *last = mend->count == 0 ? NULL : &mend->segments[mend->count - 1];
+  if (last != NULL && !dirty && !last->dirty && last->from + last->size == from) {
+    last->size += size;
+  } else {
+    SalvageSegment *grown = memory_grow(&mend->memory, mend->segments, &mend->room, mend->count, sizeof *grown);
+    if (grown == NULL) {
+      salvager->status = STATUS_MEMORY;
+      return;
+    }
+    mend->segments = grown;
+    grown[mend->count++] = (SalvageSegment){.from = from, .size = size, .at = mend->size, .dirty = dirty};
+  }
+  mend->size += size_in_copy;
+  mend->changed = mend->changed || dirty;
+}
+
+/* Keeps all up to `to`, texts mended; one warning for all of them. */
+static void settle(Salvager *salvager, const char *to) {
+  size_t size = 0;
+  const char *bad = NULL;
+  if (to <= salvager->done || salvager->status != STATUS_OK) return;
+  for (const char *at = salvager->done; at < to;) {
+    Piece piece = next_piece(at, to);
+    if (piece.instead.bytes != NULL && bad == NULL) bad = at;
+    size += piece.instead.bytes != NULL ? piece.instead.size : piece.size;
+    at += piece.size;
+  }
+  if (bad != NULL) note(salvager, (DocumentWarning){.what = ODD_TEXT}, bad);
+  add_segment(salvager, (size_t)(to - salvager->done), size, bad != NULL);
+  salvager->done = to;
+}
+
+static void cut(Salvager *salvager, const char *from, const char *to) {
+  settle(salvager, from);
+  salvager->done = to;
+  salvager->mend->changed = true;
+}
+
+/* ---- one message ---- */
+
+typedef enum Verdict { KEEP, SKIP, STOP } Verdict;
+
+/* The last places of the keys of ours in a value; does one of them come again? */
+static bool find_keys(const JsonValue *object, const char *last[READER_KEYS]) {
+  Json json;
+  Text key, name;
+  JsonValue value;
+  uint32_t number;
+  bool again = false;
+  json_open(&json, object->bytes, object->size);
+  json.tolerant = true;
+  if (object->kind != JSON_OBJECT) return false;
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (!reader_key(key, &number, &name)) continue;
+    again = again || last[number] != NULL;
+    last[number] = key.bytes;
+  }
+  return again;
+}
+
+/* Goes over all members but the last of each key. With `out` the rest of the
+   object is added there; else those members are cut, with a warning each. */
+static void without_repeats(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS],
+                            Buffer *out) {
+  Json json;
+  Text key, name;
+  JsonValue value;
+  uint32_t number;
+  const char *from = object->bytes, *repeat = NULL;
+  json_open(&json, object->bytes, object->size);
+  json.tolerant = true;
+  json_enter(&json);
+  while (json_next_member(&json, &key)) {
+    const char *start = key.bytes - 1;
+    if (repeat != NULL) {
+      if (out == NULL) cut(salvager, repeat, start);
+      from = start;
+      repeat = NULL;
+    }
+    if (reader_key(key, &number, &name) && last[number] != key.bytes) {
+      if (out == NULL) settle(salvager, start);
+      if (out == NULL) note(salvager, (DocumentWarning){.what = ODD_KEY, .kind = name}, start);
+      else if (buffer_add(out, from, (size_t)(start - from)) != STATUS_OK) salvager->status = STATUS_MEMORY;
+      repeat = start;
+    }
+    if (!json_value(&json, &value)) break;
+  }
+  const char *end = object->bytes + object->size;
+  if (out != NULL && buffer_add(out, from, (size_t)(end - from)) != STATUS_OK) salvager->status = STATUS_MEMORY;
+}
+
+/* What stays takes those left out before it along, up to its start. */
+static void keep(Salvager *salvager, const char *start) {
+  if (salvager->skipped != NULL) cut(salvager, salvager->skipped, start);
+  salvager->skipped = NULL;
+  settle(salvager, start);
+}
+
+/* A message some of whose keys come again: is it one without them? Then they are cut. */
+static bool mend_keys(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS], Json *why) {
+  Buffer copy;
+  Text raw;
+  MessageShape shape;
+  buffer_init(&copy, salvager->mend->memory);
+  without_repeats(salvager, object, last, &copy);
+  json_open(why, copy.bytes, copy.size);
+  why->tolerant = true;
+  bool read = salvager->status == STATUS_OK && reader_message(salvager->reader, why, &raw, &shape);
+  why->error = object->bytes;
+  buffer_free(&copy);
+  if (!read) return false;
+  keep(salvager, object->bytes);
+  without_repeats(salvager, object, last, NULL);
+  return true;
+}
+
+/* A value that is whole and at which the reader failed. */
+static Verdict judge(Salvager *salvager, const JsonValue *value, Json *why) {
+  const char *last[READER_KEYS] = {NULL};
+  if (why->status != STATUS_MEMORY && find_keys(value, last) && mend_keys(salvager, value, last, why)) return KEEP;
+  if (why->status == STATUS_MEMORY) salvager->status = STATUS_MEMORY;
+  return why->status == STATUS_SHAPE ? SKIP : STOP;
+}
+
+static void note_skipped(Salvager *salvager, const Json *why) {
+  note(salvager, (DocumentWarning){.what = ODD_RECORD, .status = why->status, .expected = why->expected}, why->error);
+}
+
+/* ---- lines ---- */
+
+/* Is nothing left in the line? Then the cursor goes to its end. */
+static bool ends_line(Json *json) {
+  Json blank = *json;
+  bool newline = json_skip_blank(&blank);
+  if (!newline && blank.at < blank.end) return false;
+  const char *found = newline ? memchr(json->at, '\n', (size_t)(blank.at - json->at)) : NULL;
+  json->at = found == NULL ? blank.at : found + 1;
+  return true;
+}
+
+/* Why the line at the cursor is no JSON; the cursor goes to its end. */
+static Json fault_of_line(Json *json) {
+  Json line = *json;
+  JsonValue value;
+  const char *newline = memchr(json->at, '\n', (size_t)(json->end - json->at));
+  line.end = newline == NULL ? json->end : newline;
+  if (json_value(&line, &value)) {
+    json_skip_blank(&line);
+    json_fail(&line, STATUS_SYNTAX, line.at, "a new line between messages");
+  }
+  json->at = newline == NULL ? json->end : newline + 1;
+  return line;
+}
+
+/* One record, mostly a line. False: no further. */
+static bool mend_line(Salvager *salvager, Json *json) {
+  const char *start = json->at;
+  Json why = *json;
+  Text raw;
+  MessageShape shape;
+  bool read = reader_message(salvager->reader, &why, &raw, &shape);
+  if (read && ends_line(&why)) {
+    json->at = why.at;
+    settle(salvager, json->at);
+    return true;
+  }
+  if (!read && why.status == STATUS_LIMIT) return false;
+  Json whole = *json;
+  JsonValue value;
+  Verdict verdict = SKIP;
+  if (json_value(&whole, &value) && ends_line(&whole)) {
+    verdict = judge(salvager, &value, &why);
+    json->at = whole.at;
+  } else {
+    Json fault = fault_of_line(json);
+    if (!read && fault.error == why.error) fault.expected = why.expected; /* the reader knows what should be there */
+    why = fault;
+  }
+  if (verdict == KEEP) settle(salvager, json->at);
+  if (verdict != SKIP) return verdict == KEEP;
+  note_skipped(salvager, &why);
+  cut(salvager, start, json->at);
+  return true;
+}
+
+static void mend_lines(Salvager *salvager, Json *json) {
+  for (;;) {
+    json_skip_blank(json);
+    if (json->at == json->end || salvager->status != STATUS_OK || !mend_line(salvager, json)) return;
+  }
+}
+
+/* ---- arrays and bodies ---- */
+
+/* One element. False: no further. */
+static bool mend_element(Salvager *salvager, Json *json) {
+  json_skip_blank(json);
+  const char *start = json->at;
+  Json why = *json;
+  Text raw;
+  JsonValue value;
+  MessageShape shape;
+  if (reader_message(salvager->reader, &why, &raw, &shape)) {
+    *json = why;
+    keep(salvager, start);
+    settle(salvager, json->at);
+    salvager->kept = json->at;
+    return true;
+  }
+  bool whole = why.status != STATUS_LIMIT && json_value(json, &value);
+  Verdict verdict = whole ? judge(salvager, &value, &why) : STOP;
+  if (verdict == KEEP) {
+    settle(salvager, json->at);
+    salvager->kept = json->at;
+  } else if (verdict == SKIP) {
+    note_skipped(salvager, &why);
+    if (salvager->skipped == NULL) salvager->skipped = start;
+    salvager->skipped_end = json->at;
+  } else {
+    keep(salvager, start);
+  }
+  return verdict != STOP;
+}
+
+/* The cursor stands before '['. */
+static bool mend_array(Salvager *salvager, Json *json) {
+  json_enter(json);
+  while (json_next_element(json)) {
+    if (salvager->status != STATUS_OK || !mend_element(salvager, json)) return false;
+  }
+  if (json->status != STATUS_OK) keep(salvager, json->at);
+  else if (salvager->skipped != NULL)
+    cut(salvager, salvager->kept != NULL ? salvager->kept : salvager->skipped, salvager->skipped_end);
+  return json->status == STATUS_OK;
+}
+
+static void mend_body(Salvager *salvager, Json *json) {
+  Text key;
+  JsonKind kind;
+  JsonValue value;
+  json_enter(json);
+  while (json_next_member(json, &key) && json_peek(json, &kind)) {
+    bool messages = kind == JSON_ARRAY && text_equal(key, text_of("messages"));
+    if (!(messages ? mend_array(salvager, json) : json_value(json, &value)) || messages) return;
+  }
+}
+
+Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings) {
+  Salvager salvager = {.mend = mend, .reader = reader, .warnings = warnings, .done = bytes, .end = bytes + size};
+  Json json;
+  Text told;
+  *mend = (Salvage){.memory = reader->memory, .bytes = bytes};
+  salvager.walk = (SourceWalk){.start = bytes, .at = bytes, .place = {.line = 1, .byte = 1}};
+  json_open(&json, bytes, size);
+  json.tolerant = true;
+  json_skip_mark(&json);
+  switch (detect_format(json, &told)) {
+  case FORMAT_LINES: mend_lines(&salvager, &json); break;
+  case FORMAT_ARRAY: mend_array(&salvager, &json); break;
+  case FORMAT_BODY: mend_body(&salvager, &json); break;
+  default: break;   /* refused anyway */
+  }
+  settle(&salvager, salvager.end);
+  return salvager.status;
+}
+
+void salvage_free(Salvage *mend) {
+  memory_free(&mend->memory, mend->segments, mend->room * sizeof *mend->segments);
+}
+
+/* ---- the copy ---- */
+
+void salvage_copy(const Salvage *mend, char *out) {
+  for (uint32_t i = 0; i < mend->count; i++) {
+    const SalvageSegment *segment = &mend->segments[i];
+    const char *at = mend->bytes + segment->from, *end = at + segment->size;
+    while (at < end) {
+      Piece piece = {.size = (size_t)(end - at)};
+      if (segment->dirty) piece = next_piece(at, end);
+      Text put = piece.instead.bytes != NULL ? piece.instead : text_plain(at, piece.size);
+      memcpy(out, put.bytes, put.size);
+      out += put.size;
+      at += piece.size;
+    }
+  }
+}
+
+size_t salvage_origin(const Salvage *mend, size_t offset) {
+  uint32_t low = 0, high = mend->count;
+  if (mend->count == 0) return offset;
+  while (high - low > 1) {   /* segments[low].at <= offset */
+    uint32_t middle = low + (high - low) / 2;
+    if (mend->segments[middle].at <= offset) low = middle;
+    else high = middle;
+  }
+  const SalvageSegment *segment = &mend->segments[low];
+  size_t left = offset - segment->at;
+  if (!segment->dirty) return segment->from + left;
+  const char *at = mend->bytes + segment->from, *end = at + segment->size;
+  while (at < end) {
+    Piece piece = next_piece(at, end);
+    size_t size = piece.instead.bytes != NULL ? piece.instead.size : piece.size;
+    if (left < size) return (size_t)(at - mend->bytes) + (piece.instead.bytes != NULL ? 0 : left);
+    left -= size;
+    at += piece.size;
+  }
+  return segment->from + segment->size;
+}

@@ -1,0 +1,375 @@
+/*
+** JSON in: one pass, straight over the bytes.
+**
+** Nearly all bytes of a conversation lie in strings, so one loop decides the
+** speed: it takes sixteen bytes at a time (eight without SSE2) and stops only at
+** what needs a look: a quote, a backslash, a control character, non-ASCII.
+** Nothing is read at or beyond `end`; the last few bytes go one by one.
+**
+** The small functions take a position and answer the one behind what they
+** accepted, or NULL once they have noted an error.
+*/
+#include "json/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/utf8.h"
+
+static const char *const A_VALUE = "a value";
+
+void json_open(Json *json, const char *bytes, size_t size) {
+  if (bytes == NULL) bytes = "";   /* an empty file has no block */
+  *json = (Json){.start = bytes, .at = bytes, .end = bytes + size, .status = STATUS_OK};
+}
+
+void json_skip_mark(Json *json) {
+  if (json->end - json->at >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0) json->at += 3;
+}
+
+bool json_skip_blank(Json *json) {
+  bool newline = false;
+  for (; json->at < json->end; json->at++) {
+    if (*json->at == '\n') newline = true;
+    else if (*json->at != ' ' && *json->at != '\r' && *json->at != '\t') break;
+  }
+  return newline;
+}
+
+bool json_fail(Json *json, Status status, const char *where, const char *expected) {
+  assert(status != STATUS_OK);
+  if (json->status != STATUS_OK) return false;
+  json->status = status;
+  json->error = where;
+  json->expected = expected;
+  return false;
+}
+
+static const char *refuse(Json *json, Status status, const char *where, const char *expected) {
+  json_fail(json, status, where, expected);
+  return NULL;
+}
+
+static inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static inline const char *skip_space(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+  return at;
+}
+
+/* Does `c` stand at the cursor, after white space? */
+static inline bool stands(Json *json, char c) {
+  json->at = skip_space(json->at, json->end);
+  return json->at < json->end && *json->at == c;
+}
+
+/*
+** Strings.
+*/
+
+static inline bool is_plain(char c) {
+  return (signed char)c >= 0x20 && c != '"' && c != '\\';   /* as signed, non-ASCII is negative */
+}
+
+/* The first byte from `at` that is not plain, or the end. */
+static inline const char *skip_plain(const char *at, const char *end) {
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x20);
+  for (; end - at >= 16; at += 16) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash));
+    unsigned found = (unsigned)_mm_movemask_epi8(_mm_or_si128(marks, _mm_cmplt_epi8(bytes, space)));
+    if (found != 0) return at + __builtin_ctz(found);
+  }
+#else
+  const uint64_t ones = 0x0101010101010101u;
+  for (; end - at >= 8; at += 8) {
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    uint64_t quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
+    /* a top bit is set where quote or slash is 0 and where a byte is below 0x20, by the borrow. That may mark the
+       byte above too, wrongly; but then this one is marked rightly, and it is the first that the last loop finds */
+    if ((((quote - ones) | (slash - ones) | (bytes - ones * 0x20) | bytes) & ones * 0x80) != 0) break;
+  }
+#endif
+  while (at < end && is_plain(*at)) at++;
+  return at;
+}
+
+static inline bool is_tail(char c) {
+  return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Takes all non-ASCII from `at` on. Three bytes is the case of Chinese, Japanese
+   and Korean, two that of other scripts: both are taken here, the rest by utf8_decode. */
+static const char *skip_utf8(Json *json, const char *at) {
+  const char *end = json->end;
+  while (at < end && (signed char)*at < 0) {
+    unsigned char first = (unsigned char)*at;
+    if (end - at >= 3 && first > 0xE0 && first < 0xF0 && first != 0xED && is_tail(at[1]) && is_tail(at[2])) {
+      at += 3;
+    } else if (end - at >= 2 && first >= 0xC2 && first < 0xE0 && is_tail(at[1])) {
+      at += 2;
+    } else {
+      size_t size = utf8_decode(at, end, NULL);
+      if (size == 0 && !json->tolerant) return refuse(json, STATUS_ENCODING, at, "valid UTF-8");
+      at += size == 0 ? utf8_bad(at, end) : size;
+    }
+  }
+  return at;
+}
+
+/* The four hex digits from `at`, or -1. */
+static int32_t hex_unit(const char *at, const char *end) {
+  if (end - at < 4) return -1;
+  int32_t unit = 0;
+  for (int i = 0; i < 4; i++) {
+    char c = at[i], letter = (char)(c | 0x20);
+    if (is_digit(c)) unit = unit << 4 | (c - '0');
+    else if (letter >= 'a' && letter <= 'f') unit = unit << 4 | (letter - 'a' + 10);
+    else return -1;
+  }
+  return unit;
+}
+
+/* May `c` stand alone behind a backslash? */
+static inline bool is_simple_escape(char c) {
+  switch (c) {
+    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't': return true;
+    default: return false;
+  }
+}
+
+/* The escape whose backslash stands at `at`. Errors point to the backslash. */
+static const char *skip_escape(Json *json, const char *at) {
+  const char *end = json->end;
+  if (end - at < 2) return refuse(json, STATUS_SYNTAX, end, "the rest of an escape");
+  if (at[1] != 'u') {
+    if (is_simple_escape(at[1])) return at + 2;
+    return refuse(json, STATUS_SYNTAX, at, "one of the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
+  }
+  int32_t high = hex_unit(at + 2, end);
+  if (high < 0) return refuse(json, STATUS_SYNTAX, at, "four hex digits after \\u");
+  if (high < 0xD800 || high > 0xDFFF) return at + 6;
+  int32_t low = high < 0xDC00 && end - at >= 8 && at[6] == '\\' && at[7] == 'u' ? hex_unit(at + 8, end) : -1;
+  if (low >= 0xDC00 && low <= 0xDFFF) return at + 12;
+  return json->tolerant ? at + 6 : refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
+}
+
+/* `at`: the opening quote. Answers the place behind the closing one. */
+static const char *skip_string(Json *json, const char *at, bool *escaped) {
+  const char *end = json->end;
+  *escaped = false;
+  for (at++; at != NULL;) {
+    at = skip_plain(at, end);
+    if (at == end) return refuse(json, STATUS_SYNTAX, end, "'\"' to end the string");
+    if (*at == '"') return at + 1;
+    if (*at == '\\') {
+      *escaped = true;
+      at = skip_escape(json, at);
+    } else if ((signed char)*at < 0) {
+      at = skip_utf8(json, at);
+    } else {
+      return refuse(json, STATUS_SYNTAX, at, "an escape in place of a control character");
+    }
+  }
+  return NULL;
+}
+
+/*
+** Scalars.
+*/
+
+static const char *skip_digits(Json *json, const char *at) {
+  if (at == json->end || !is_digit(*at)) return refuse(json, STATUS_SYNTAX, at, "a digit");
+  while (at < json->end && is_digit(*at)) at++;
+  return at;
+}
+
+static const char *skip_number(Json *json, const char *at) {
+  const char *end = json->end;
+  if (*at == '-') at++;
+  at = at < end && *at == '0' ? at + 1 : skip_digits(json, at);   /* nothing may follow a leading 0 */
+  if (at != NULL && at < end && *at == '.') at = skip_digits(json, at + 1);
+  if (at != NULL && at < end && (*at | 0x20) == 'e') {
+    at++;
+    if (at < end && (*at == '+' || *at == '-')) at++;
+    at = skip_digits(json, at);
+  }
+  return at;
+}
+
+static const char *skip_word(Json *json, const char *at, const char *word) {
+  size_t size = strlen(word);
+  if ((size_t)(json->end - at) >= size && memcmp(at, word, size) == 0) return at + size;
+  return refuse(json, STATUS_SYNTAX, at, word);
+}
+
+static const char *skip_scalar(Json *json, JsonKind kind, bool *escaped) {
+  switch (kind) {
+    case JSON_NULL: return skip_word(json, json->at, "null");
+    case JSON_FALSE: return skip_word(json, json->at, "false");
+    case JSON_TRUE: return skip_word(json, json->at, "true");
+    case JSON_NUMBER: return skip_number(json, json->at);
+    default: return skip_string(json, json->at, escaped);
+  }
+}
+
+bool json_peek(Json *json, JsonKind *kind) {
+  if (json->status != STATUS_OK) return false;
+  json->at = skip_space(json->at, json->end);
+  if (json->at == json->end) return json_fail(json, STATUS_SYNTAX, json->at, A_VALUE);
+  switch (*json->at) {
+    case '"': *kind = JSON_STRING; return true;
+    case '{': *kind = JSON_OBJECT; return true;
+    case '[': *kind = JSON_ARRAY; return true;
+    case 'n': *kind = JSON_NULL; return true;
+    case 't': *kind = JSON_TRUE; return true;
+    case 'f': *kind = JSON_FALSE; return true;
+    default: break;
+  }
+  if (*json->at != '-' && !is_digit(*json->at)) return json_fail(json, STATUS_SYNTAX, json->at, A_VALUE);
+  *kind = JSON_NUMBER;
+  return true;
+}
+
+/*
+** Arrays and objects.
+*/
+
+static inline bool is_nested(JsonKind kind) {
+  return kind == JSON_ARRAY || kind == JSON_OBJECT;
+}
+
+bool json_enter(Json *json) {
+  JsonKind kind;
+  if (!json_peek(json, &kind)) return false;
+  if (!is_nested(kind)) return json_fail(json, STATUS_SHAPE, json->at, "an array or an object");
+  if (json->depth == JSON_DEPTH_MAX) return json_fail(json, STATUS_LIMIT, json->at, "at most 256 levels");
+  json->at++;
+  json->depth++;
+  json->fresh = true;
+  return true;
+}
+
+static bool leave(Json *json) {
+  assert(json->depth > 0);
+  json->at++;
+  json->depth--;
+  json->fresh = false;
+  return false;
+}
+
+bool json_next_element(Json *json) {
+  if (json->status != STATUS_OK) return false;
+  if (stands(json, ']')) return leave(json);
+  if (json->fresh) {
+    json->fresh = false;   /* what stands here must be a value: whoever reads it will see */
+    return json->at < json->end || json_fail(json, STATUS_SYNTAX, json->at, "a value or ']'");
+  }
+  if (!stands(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or ']'");
+  json->at++;
+  return true;
+}
+
+static bool read_key(Json *json, Text *key) {
+  const char *from = json->at + 1;
+  bool escaped;
+  const char *to = skip_string(json, json->at, &escaped);
+  if (to == NULL) return false;
+  json->at = to;
+  if (!stands(json, ':')) return json_fail(json, STATUS_SYNTAX, json->at, "':' after a key");
+  json->at++;
+  *key = (Text){.bytes = from, .size = (size_t)(to - 1 - from), .escaped = escaped};
+  return true;
+}
+
+bool json_next_member(Json *json, Text *key) {
+  if (json->status != STATUS_OK) return false;
+  if (stands(json, '}')) return leave(json);
+  if (json->fresh) {
+    if (!stands(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key or '}'");
+  } else {
+    if (!stands(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or '}'");
+    json->at++;
+    if (!stands(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key");
+  }
+  json->fresh = false;
+  return read_key(json, key);
+}
+
+/* Passes over the array or object at the cursor and all that is in it, without
+   recursion: `objects` says for every open level which of the two it is. */
+static bool skip_nested(Json *json, JsonKind kind) {
+  bool objects[JSON_DEPTH_MAX + 1];
+  uint32_t outside = json->depth;
+  for (;;) {
+    if (is_nested(kind)) {
+      if (!json_enter(json)) return false;
+      objects[json->depth] = kind == JSON_OBJECT;
+    } else {
+      bool escaped;
+      const char *behind = skip_scalar(json, kind, &escaped);
+      if (behind == NULL) return false;
+      json->at = behind;
+    }
+    Text key;
+    while (!(objects[json->depth] ? json_next_member(json, &key) : json_next_element(json))) {
+      if (json->status != STATUS_OK) return false;
+      if (json->depth == outside) return true;
+    }
+    if (!json_peek(json, &kind)) return false;
+  }
+}
+
+bool json_value(Json *json, JsonValue *value) {
+  JsonKind kind;
+  if (!json_peek(json, &kind)) return false;
+  const char *from = json->at;
+  bool escaped = false;
+  if (is_nested(kind)) {
+    if (!skip_nested(json, kind)) return false;
+  } else {
+    const char *behind = skip_scalar(json, kind, &escaped);
+    if (behind == NULL) return false;
+    json->at = behind;
+  }
+  *value = (JsonValue){.kind = kind, .escaped = escaped, .bytes = from, .size = (size_t)(json->at - from)};
+  return true;
+}
+
+bool json_end(Json *json) {
+  if (json->status != STATUS_OK) return false;
+  json->at = skip_space(json->at, json->end);
+  if (json->depth > 0) return json_fail(json, STATUS_SYNTAX, json->at, "a closing bracket");
+  return json->at == json->end || json_fail(json, STATUS_SYNTAX, json->at, "end of input");
+}
+
+/*
+** What is in a value.
+*/
+
+Text json_text(const JsonValue *value) {
+  assert(value->kind == JSON_STRING);
+  return (Text){.bytes = value->bytes + 1, .size = value->size - 2, .escaped = value->escaped};
+}
+
+bool json_integer(const JsonValue *value, int64_t *integer) {
+  if (value->kind != JSON_NUMBER) return false;
+  bool negative = value->bytes[0] == '-';
+  int64_t sum = 0;   /* grows downwards: the least int64 has no positive */
+  for (size_t i = negative; i < value->size; i++) {
+    char c = value->bytes[i];
+    if (!is_digit(c)) return false;
+    if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, c - '0', &sum)) return false;
+  }
+  if (!negative && sum == INT64_MIN) return false;
+  *integer = negative ? sum : -sum;
+  return true;
+}

@@ -1,0 +1,25 @@
+/*
+** Clock: times of day and durations.
+**
+** A host may replace the time of day by one of its own, so that runs can be repeated.
+*/
+#ifndef EBB_OS_CLOCK_H
+#define EBB_OS_CLOCK_H
+
+#include <stdint.h>
+
+typedef struct Clock {
+  int64_t (*now_ms)(void *user);   /* milliseconds since 1970, UTC */
+  void *user;
+} Clock;
+
+/* The system's time of day. */
+Clock clock_system(void);
+int64_t clock_now(const Clock *clock);
+
+/* Nanoseconds for measuring durations: elapsed time (cheap to read), and CPU time
+   of this thread. 0 if the system has no such clock. */
+uint64_t clock_monotonic_ns(void);
+uint64_t clock_thread_ns(void);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+** Reading beneath a folder, by openat2 or without it.
+**
+** A name is opened twice. First as a mere place (O_PATH), which has no effect on
+** what stands there: opening a FIFO would free its writer, opening a device may
+** move a tape. Only if that is a regular file it is opened to be read, and must
+** then be the same file still:
+**
+**     name ---O_PATH---> place ---regular?---> name ---O_RDONLY---> file
+**                          \_______________ the same? _______________/
+**
+** Either way a link on the path ends it: openat2 is told so, and the walk opens
+** each folder of the path by itself, without following (and takes no `..`, so it
+** can leave the tree only with a folder that is itself moved away).
+*/
+#define _GNU_SOURCE 1
+#include "os/contained_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef SYS_openat2
+#include <linux/openat2.h>
+#endif
+
+static Status refuse(const char **why, Status status, const char *words) {
+  *why = words;
+  return status;
+}
+
+/* What a failed open means for the name. */
+static Status refuse_open(const char **why) {
+  switch (errno) {
+    case ENOENT: return refuse(why, STATUS_ABSENT, "there is no such file");
+    case ENOTDIR: return refuse(why, STATUS_ABSENT, "a part of its path is no folder");
+    case EACCES: case EPERM: return refuse(why, STATUS_ABSENT, "it may not be read");
+    case ENAMETOOLONG: return refuse(why, STATUS_ABSENT, "its name is too long");
+    case ELOOP: return refuse(why, STATUS_FORBIDDEN, "a symbolic link is not followed");
+    case EXDEV: return refuse(why, STATUS_FORBIDDEN, "it leads out of the allowed folder");
+    default: return refuse(why, STATUS_IO, "it cannot be opened");
+  }
+}
+
+/* ---- names ---- */
+
+/* Parts are what stands between slashes; "" and "." stay where they are. */
+static Status check_path(Text path, char copy[PATH_MAX], const char **why) {
+  if (path.size == 0) return refuse(why, STATUS_FORBIDDEN, "a path is expected");
+  if (memchr(path.bytes, '\0', path.size) != NULL) {
+    return refuse(why, STATUS_FORBIDDEN, "a path may not hold a NUL byte");
+  }
+  if (path.bytes[0] == '/') return refuse(why, STATUS_FORBIDDEN, "an absolute path is not allowed");
+  if (path.size >= PATH_MAX) return refuse(why, STATUS_ABSENT, "its name is too long");
+  memcpy(copy, path.bytes, path.size);
+  copy[path.size] = '\0';
+  for (const char *at = copy; *at != '\0';) {
+    size_t size = strcspn(at, "/");
+    if (size == 2 && at[0] == '.' && at[1] == '.') return refuse(why, STATUS_FORBIDDEN, "a path may not hold '..'");
+    at += at[size] == '/' ? size + 1 : size;
+  }
+  return STATUS_OK;
+}
+
+/* ---- opening; flags are O_PATH or O_RDONLY ---- */
+
+static int open_again(int folder, const char *name, int flags) {
+  int file;
+  do file = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  while (file < 0 && errno == EINTR);
+  return file;
+}
+
+static void close_quietly(int file) {
+  int error = errno;
+  close(file);
+  errno = error;
+}
+
+/* A folder of the path, one step down; a link here is told from what is no folder. */
+static int step_down(int folder, const char *name) {
+  int next = open_again(folder, name, O_PATH);
+  struct stat info;
+  if (next < 0) return next;
+  if (fstat(next, &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return next;
+    errno = S_ISLNK(info.st_mode) ? ELOOP : ENOTDIR;
+  }
+  close_quietly(next);
+  return -1;
+}
+
+/* `path` is a copy, which is taken apart and put together again. */
+static int open_walking(int root, char *path, int flags) {
+  int folder = root;
+  char *at = path, *slash;
+  while (folder >= 0 && (slash = strchr(at, '/')) != NULL) {
+    *slash = '\0';
+    int next = *at == '\0' ? folder : step_down(folder, at);
+    *slash = '/';
+    if (folder != root && next != folder) close_quietly(folder);
+    folder = next;
+    at = slash + 1;
+  }
+  if (folder < 0) return -1;
+  int file = open_again(folder, *at == '\0' ? "." : at, flags);
+  if (folder != root) close_quietly(folder);
+  return file;
+}
+
+#ifdef SYS_openat2
+static int open_resolving(int folder, const char *path, int flags) {
+  struct open_how how = {
+    .flags = (unsigned)(flags | O_NOFOLLOW | O_CLOEXEC | (flags == O_PATH ? 0 : O_NONBLOCK | O_NOCTTY)),
+    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+  };
+  long file;
+  do file = syscall(SYS_openat2, folder, path, &how, sizeof how);
+  while (file < 0 && errno == EINTR);
+  return (int)file;
+}
+#endif
+
+/* Kernels before 5.6 do not know openat2, and some containers forbid it (EPERM,
+   which it never answers for a regular file that may not be read). */
+static int open_beneath(ContainedDir *beneath, char *path, int flags) {
+#ifdef SYS_openat2
+  if (!beneath->walks) {
+    int file = open_resolving(beneath->folder, path, flags);
+    if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
+    beneath->walks = true;
+  }
+#endif
+  return open_walking(beneath->folder, path, flags);
+}
+
+static Status check_kind(mode_t mode, const char **why) {
+  if (S_ISREG(mode)) return STATUS_OK;
+  if (S_ISLNK(mode)) return refuse(why, STATUS_FORBIDDEN, "a symbolic link is not followed");
+  if (S_ISDIR(mode)) return refuse(why, STATUS_FORBIDDEN, "it is a folder");
+  if (S_ISFIFO(mode)) return refuse(why, STATUS_FORBIDDEN, "it is a FIFO");
+  if (S_ISSOCK(mode)) return refuse(why, STATUS_FORBIDDEN, "it is a socket");
+  return refuse(why, STATUS_FORBIDDEN, "it is a device");
+}
+
+/* Opens the regular file at `path`; *info tells of it. */
+static Status open_regular(ContainedDir *beneath, char *path, int *file, struct stat *info, const char **why) {
+  struct stat place;
+  *file = open_beneath(beneath, path, O_PATH);
+  if (*file < 0) return refuse_open(why);
+  bool known = fstat(*file, &place) == 0;
+  close_quietly(*file);
+  if (!known) return refuse(why, STATUS_IO, "it cannot be opened");
+  Status status = check_kind(place.st_mode, why);
+  if (status != STATUS_OK) return status;
+
+  *file = open_beneath(beneath, path, O_RDONLY);
+  if (*file < 0) return refuse_open(why);
+  if (fstat(*file, info) != 0) status = refuse(why, STATUS_IO, "it cannot be opened");
+  else if (info->st_dev != place.st_dev || info->st_ino != place.st_ino || !S_ISREG(info->st_mode)) {
+    status = refuse(why, STATUS_IO, "it was replaced while it was opened");
+  }
+  if (status != STATUS_OK) close_quietly(*file);
+  return status;
+}
+
+/* ---- reading ---- */
+
+/* Up to `size` bytes, fewer at the end only; -1 on failure. */
+static ssize_t read_all(int file, char *bytes, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    size_t step = size - done < INT_MAX ? size - done : INT_MAX;
+    ssize_t got = read(file, bytes + done, step);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += (size_t)got;
+  }
+  return (ssize_t)done;
+}
+
+static bool is_unchanged(int file, const struct stat *before) {
+  struct stat after;
+  return fstat(file, &after) == 0 && after.st_size == before->st_size &&
+         after.st_mtim.tv_sec == before->st_mtim.tv_sec && after.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
+
+/* All of an open file, which has to end where it said it would. */
+static Status read_whole(int file, const struct stat *info, size_t cap, Buffer *out, const char **why) {
+  if ((uintmax_t)info->st_size > cap) return refuse(why, STATUS_LIMIT, "it is too large");
+  size_t size = (size_t)info->st_size;
+  Status status = size < SIZE_MAX ? buffer_reserve(out, size + 1) : STATUS_MEMORY;   /* one more: the end is read too */
+  if (status != STATUS_OK) return refuse(why, status, "not enough memory");
+  ssize_t got = read_all(file, out->bytes + out->size, size + 1);
+  if (got < 0) return refuse(why, STATUS_IO, "reading it failed");
+  if ((size_t)got != size || !is_unchanged(file, info)) {
+    return refuse(why, STATUS_IO, "it changed while it was read");
+  }
+  out->size += size;
+  return STATUS_OK;
+}
+
+Status contained_dir_read(ContainedDir *beneath, Text path, size_t cap, Buffer *out, const char **why) {
+  char copy[PATH_MAX];
+  struct stat info;
+  int file;
+  Status status = check_path(path, copy, why);
+  if (status == STATUS_OK) status = open_regular(beneath, copy, &file, &info, why);
+  if (status != STATUS_OK) return status;
+  status = read_whole(file, &info, cap, out, why);
+  close_quietly(file);
+  return status;
+}
+
+/* ---- the folder ---- */
+
+Status contained_dir_open(ContainedDir *beneath, const char *path) {
+  *beneath = (ContainedDir){.folder = -1};
+  do beneath->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  while (beneath->folder < 0 && errno == EINTR);
+  if (beneath->folder >= 0) return STATUS_OK;
+  return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG
+           ? STATUS_ABSENT : STATUS_IO;
+}
+
+void contained_dir_close(ContainedDir *beneath) {
+  if (beneath->folder >= 0) close_quietly(beneath->folder);
+  beneath->folder = -1;
+}

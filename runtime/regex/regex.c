@@ -1,0 +1,463 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "regex/regex.h"
+
+#include <pcre2.h>
+#include <string.h>
+
+#include "regex/pattern.h"
+#include "base/utf8.h"
+#include "os/clock.h"
+
+#define MS 1000000ull
+#define STACK_START (32 * 1024)
+#define STACK_MAX (512 * 1024)
+#define HEAP_KIB 16384               /* of the interpreter, within one search */
+#define VOCABULARY_LIMIT 10000000
+#define WIDTH_MAX 8000000            /* code points of ranges without case: PCRE2 takes 25 ms for them */
+
+/* The shares of REGEX_TIME_MS: fast finds, the last of them, and what a clock watches. */
+#define FAST_NS (5 * MS)
+#define WATCHED_NS ((REGEX_TIME_MS - 12) * MS)
+
+/* A fast find takes at most about so many steps of a nanosecond or two. */
+#define FAST_STEPS 6000000u
+#define FAST_LIMIT_MIN 4             /* less is not worth a try */
+#define FAST_LIMIT_MAX 1000
+
+/* Between two looks at the clock: items of the pattern times bytes that one may pass over. */
+#define LOOK_BYTES 200000u
+
+struct RegexEngine {
+  Memory memory;
+  pcre2_general_context *general;
+  pcre2_match_context *limits;
+  pcre2_match_data *found;
+  pcre2_jit_stack *stack;
+  uint32_t pairs;            /* that `found` has room for */
+  RegexTime time;
+  RegexReason reason;
+  uint64_t work;
+  /* since regex_start: */
+  uint64_t fast_finds, started;      /* started: by the wall, 0 for not yet */
+  bool watched;                      /* no more fast finds */
+  uint64_t wall_end, spent_end;      /* 0: not yet */
+  uint32_t interval, countdown;      /* callbacks between looks */
+  size_t handled;                    /* bytes by the caller since a look */
+};
+
+struct Regex {
+  RegexEngine *engine;
+  unsigned flags;
+  pcre2_code *plain;         /* NULL: always watched */
+  pcre2_code *watched;       /* calls back; NULL: not needed so far */
+  bool plain_jit, watched_jit;       /* has machine code */
+  bool plain_tried;                  /* to make it: on the first search, since most rules of a set never search */
+  char *pattern;             /* as PCRE2 reads it */
+  size_t size, given_size;
+};
+
+/* ---- memory: PCRE2 frees without saying sizes, so they stand in front ---- */
+
+#define SIZE_ROOM 16
+
+static void *give(size_t size, void *user) {
+  if (size > SIZE_MAX - SIZE_ROOM) return NULL;
+  char *block = memory_new(user, size + SIZE_ROOM);
+  if (block == NULL) return NULL;
+  memcpy(block, &size, sizeof size);
+  return block + SIZE_ROOM;
+}
+
+static void take_back(void *given, void *user) {
+  if (given == NULL) return;
+  char *block = (char *)given - SIZE_ROOM;
+  size_t size;
+  memcpy(&size, block, sizeof size);
+  memory_free(user, block, size + SIZE_ROOM);
+}
+
+/* ---- the clock ---- */
+
+static uint64_t system_wall(void *user) {
+  (void)user;
+  return clock_monotonic_ns();
+}
+
+static uint64_t system_spent(void *user) {
+  (void)user;
+  return clock_thread_ns();
+}
+
+static uint64_t wall(const RegexEngine *engine) { return engine->time.wall(engine->time.user); }
+static uint64_t spent(const RegexEngine *engine) { return engine->time.spent(engine->time.user); }
+
+void regex_start(RegexEngine *engine) {
+  engine->fast_finds = engine->started = 0;
+  engine->wall_end = engine->spent_end = 0;
+  engine->watched = false;
+  engine->handled = 0;
+}
+
+/* Is there time for another fast find? The first is free: it is short by itself. */
+static bool may_be_fast(RegexEngine *engine) {
+  if (engine->watched) return false;
+  if (engine->fast_finds++ == 0) return true;
+  uint64_t now = wall(engine);
+  if (engine->started == 0) engine->started = now;
+  engine->watched = now - engine->started > FAST_NS;
+  return !engine->watched;
+}
+
+/* The wall's clock is cheap and says when to ask the thread's, which decides. */
+static bool time_is_over(RegexEngine *engine) {
+  uint64_t now = wall(engine);
+  if (now < engine->wall_end) return false;
+  uint64_t used = spent(engine);
+  if (used >= engine->spent_end) return true;
+  engine->wall_end = now + (engine->spent_end - used);
+  return false;
+}
+
+static bool watch(RegexEngine *engine) {
+  engine->watched = true;
+  if (engine->spent_end != 0) return !time_is_over(engine);
+  engine->wall_end = wall(engine) + WATCHED_NS;
+  engine->spent_end = spent(engine) + WATCHED_NS;
+  return true;
+}
+
+Status regex_engine_spend(RegexEngine *engine, size_t bytes) {
+  engine->work += bytes;
+  engine->handled += bytes;
+  if (engine->handled < LOOK_BYTES) return STATUS_OK;
+  engine->handled = 0;
+  return watch(engine) ? STATUS_OK : regex_engine_limit(engine, REGEX_TIME);
+}
+
+static int call_back(pcre2_callout_block *block, void *user) {
+  (void)block;
+  RegexEngine *engine = user;
+  if (--engine->countdown > 0) return 0;
+  engine->countdown = engine->interval;
+  engine->work += engine->interval;
+  return time_is_over(engine) ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+/* ---- the engine ---- */
+
+static Status make_contexts(RegexEngine *engine) {
+  engine->general = pcre2_general_context_create(give, take_back, &engine->memory);
+  if (engine->general == NULL) return STATUS_MEMORY;
+  engine->limits = pcre2_match_context_create(engine->general);
+  engine->found = pcre2_match_data_create(engine->pairs, engine->general);
+  if (engine->limits == NULL || engine->found == NULL) return STATUS_MEMORY;
+  pcre2_set_heap_limit(engine->limits, HEAP_KIB);
+#ifndef EBB_NO_JIT
+  engine->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, engine->general);
+  if (engine->stack == NULL) return STATUS_MEMORY;
+  pcre2_jit_stack_assign(engine->limits, NULL, engine->stack);
+#endif
+  return STATUS_OK;
+}
+
+Status regex_engine_new(const Memory *memory, RegexEngine **made) {
+  RegexEngine *engine = memory_new(memory, sizeof *engine);
+  if (engine == NULL) return STATUS_MEMORY;
+  *engine = (RegexEngine){.memory = *memory, .pairs = 8, .time = {system_wall, system_spent, NULL}};
+  Status status = make_contexts(engine);
+  if (status == STATUS_OK) *made = engine;
+  else regex_engine_free(engine);
+  return status;
+}
+
+void regex_engine_free(RegexEngine *engine) {
+  if (engine == NULL) return;
+  pcre2_match_data_free(engine->found);
+  pcre2_match_context_free(engine->limits);
+#ifndef EBB_NO_JIT
+  pcre2_jit_stack_free(engine->stack);
+#endif
+  pcre2_general_context_free(engine->general);
+  Memory memory = engine->memory;
+  memory_free(&memory, engine, sizeof *engine);
+}
+
+void regex_engine_time(RegexEngine *engine, RegexTime time) { engine->time = time; }
+Memory regex_engine_memory(const RegexEngine *engine) { return engine->memory; }
+RegexReason regex_engine_reason(const RegexEngine *engine) { return engine->reason; }
+uint64_t regex_engine_work(const RegexEngine *engine) { return engine->work; }
+
+Status regex_engine_limit(RegexEngine *engine, RegexReason reason) {
+  engine->reason = reason;
+  return STATUS_LIMIT;
+}
+
+const char *regex_reason_words(RegexReason reason) {
+  switch (reason) {
+  case REGEX_NO_REASON: break;
+  case REGEX_TIME: return "it took more than 50 ms";
+  case REGEX_STEPS: return "it tried too many ways to match";
+  case REGEX_DEPTH: return "it nested too deep";
+  case REGEX_GROWTH: return "the text would have grown too large";
+  }
+  return "no reason";
+}
+
+/* More groups than any expression had so far. On failure nothing has changed. */
+static Status make_room(RegexEngine *engine, uint32_t pairs) {
+  if (pairs <= engine->pairs) return STATUS_OK;
+  pcre2_match_data *found = pcre2_match_data_create(pairs, engine->general);
+  if (found == NULL) return STATUS_MEMORY;
+  pcre2_match_data_free(engine->found);
+  engine->found = found;
+  engine->pairs = pairs;
+  return STATUS_OK;
+}
+
+/* ---- compiling ---- */
+
+bool regex_flags(const char *letters, size_t size, unsigned *flags, char *bad) {
+  static const char known[] = "gimsuy";      /* in the order of their bits */
+  *flags = 0;
+  for (size_t i = 0; i < size; i++) {
+    const char *found = letters[i] == '\0' ? NULL : strchr(known, letters[i]);
+    *bad = letters[i];
+    if (found == NULL || (*flags & 1u << (found - known)) != 0) return false;
+    *flags |= 1u << (found - known);
+  }
+  return true;
+}
+
+static uint32_t options_of(unsigned flags, bool watched) {
+  uint32_t options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY;
+  if ((flags & REGEX_VOCABULARY) != 0) return options | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF;
+  options |= PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALT_CIRCUMFLEX;
+  if ((flags & REGEX_CASELESS) != 0) options |= PCRE2_CASELESS;
+  if ((flags & REGEX_MULTILINE) != 0) options |= PCRE2_MULTILINE;
+  if ((flags & REGEX_DOTALL) != 0) options |= PCRE2_DOTALL;
+  if ((flags & REGEX_STICKY) != 0) options |= PCRE2_ANCHORED;
+  return watched ? options | PCRE2_AUTO_CALLOUT : options;
+}
+
+/* Where a system forbids machine code, or none is left, the interpreter does it. */
+static bool make_machine_code(const Regex *regex, pcre2_code *code) {
+#ifndef EBB_NO_JIT
+  if ((regex->flags & REGEX_ONCE) == 0) return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
+#endif
+  (void)regex;
+  (void)code;
+  return false;
+}
+
+static Status compile(const Regex *regex, bool watched, pcre2_code **made, RegexError *error) {
+  pcre2_compile_context *context = pcre2_compile_context_create(regex->engine->general);
+  if (context == NULL) return STATUS_MEMORY;
+  if ((regex->flags & REGEX_VOCABULARY) == 0) {
+    pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
+    pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);     /* a dot stops at both */
+  }
+  int code = 0;
+  PCRE2_SIZE offset = 0;
+  PCRE2_SPTR pattern = (PCRE2_SPTR)(regex->pattern != NULL ? regex->pattern : "");
+  *made = pcre2_compile(pattern, regex->size, options_of(regex->flags, watched), &code, &offset, context);
+  pcre2_compile_context_free(context);
+  if (*made == NULL && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)) return STATUS_MEMORY;
+  if (*made == NULL) {
+    error->offset = offset;
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)error->message, sizeof error->message);
+    return STATUS_ARGUMENT;
+  }
+  return STATUS_OK;
+}
+
+static Status refuse(RegexError *error, Status status, size_t offset, const char *why) {
+  error->offset = offset;
+  memcpy(error->message, why, strlen(why) + 1);
+  return status;
+}
+
+/* With its callbacks a pattern is several times as large, and must still be within
+   PCRE2's bounds. Short ones are, unless they repeat by numbers. */
+static bool may_be_too_large(const char *pattern, size_t size) {
+  return size > 500 || memchr(pattern, '{', size) != NULL;
+}
+
+static bool is_too_wide(const Regex *regex) {
+  if (regex->size == 0) return false;
+  bool caseless = (regex->flags & REGEX_CASELESS) != 0 || regex_pattern_is_caseless(regex->pattern, regex->size);
+  return caseless && regex_pattern_width(regex->pattern, regex->size) > WIDTH_MAX;
+}
+
+static Status compile_both(Regex *regex, const char *pattern, size_t size, RegexError *error) {
+  Status status = compile(regex, false, &regex->plain, error);
+  if (status != STATUS_OK || !may_be_too_large(pattern, size)) return status;
+  status = compile(regex, true, &regex->watched, error);
+  if (status == STATUS_OK) regex->watched_jit = make_machine_code(regex, regex->watched);
+  return status;
+}
+
+/* The pattern as PCRE2 is to read it, and errors at their places in the given one. */
+static Status compile_given(Regex *regex, const char *pattern, size_t size, RegexError *error) {
+  Buffer written;
+  buffer_init(&written, regex->engine->memory);
+  bool as_is = (regex->flags & REGEX_VOCABULARY) != 0;
+  Status status = as_is ? buffer_add(&written, pattern, size) : regex_pattern_write(pattern, size, &written);
+  if (status == STATUS_OK && written.size > 0) {
+    regex->pattern = memory_new(&regex->engine->memory, written.size);
+    if (regex->pattern == NULL) status = STATUS_MEMORY;
+    else memcpy(regex->pattern, written.bytes, regex->size = written.size);
+  }
+  buffer_free(&written);
+  if (status != STATUS_OK) return status;
+  if (as_is) return compile(regex, false, &regex->plain, error);
+  if (is_too_wide(regex)) {
+    return refuse(error, STATUS_LIMIT, 0, "its ranges have too many characters to be without case");
+  }
+  status = compile_both(regex, pattern, size, error);
+  if (status == STATUS_ARGUMENT) error->offset = regex_pattern_offset(pattern, size, error->offset);
+  return status;
+}
+
+Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned flags, Regex **made,
+                 RegexError *error) {
+  *error = (RegexError){0};
+  if (size > REGEX_PATTERN_MAX) return refuse(error, STATUS_LIMIT, REGEX_PATTERN_MAX, "it is longer than 65536 bytes");
+  size_t valid = utf8_check(pattern, size);
+  if (valid < size) return refuse(error, STATUS_ENCODING, valid, "it is not valid UTF-8");
+  Regex *regex = memory_new(&engine->memory, sizeof *regex);
+  if (regex == NULL) return STATUS_MEMORY;
+  *regex = (Regex){.engine = engine, .flags = flags, .given_size = size};
+  Status status = compile_given(regex, pattern, size, error);
+  if (status == STATUS_OK) status = make_room(engine, regex_groups(regex) + 1);
+  if (status == STATUS_OK) *made = regex;
+  else regex_free(regex);
+  return status;
+}
+
+void regex_free(Regex *regex) {
+  if (regex == NULL) return;
+  Memory memory = regex->engine->memory;
+  pcre2_code_free(regex->plain);
+  pcre2_code_free(regex->watched);
+  memory_free(&memory, regex->pattern, regex->size);
+  memory_free(&memory, regex, sizeof *regex);
+}
+
+RegexEngine *regex_engine(const Regex *regex) { return regex->engine; }
+unsigned regex_flags_of(const Regex *regex) { return regex->flags; }
+
+static uint32_t information(const Regex *regex, uint32_t what) {
+  uint32_t value = 0;
+  pcre2_pattern_info(regex->plain, what, &value);
+  return value;
+}
+
+unsigned regex_groups(const Regex *regex) { return information(regex, PCRE2_INFO_CAPTURECOUNT); }
+bool regex_has_names(const Regex *regex) { return information(regex, PCRE2_INFO_NAMECOUNT) > 0; }
+
+unsigned regex_group(const Regex *regex, const char *name, size_t size) {
+  PCRE2_SPTR table;
+  uint32_t count = information(regex, PCRE2_INFO_NAMECOUNT), entry = information(regex, PCRE2_INFO_NAMEENTRYSIZE);
+  pcre2_pattern_info(regex->plain, PCRE2_INFO_NAMETABLE, &table);
+  for (uint32_t i = 0; i < count; i++, table += entry) {     /* two bytes of number, then the name */
+    const char *known = (const char *)table + 2;
+    if (strlen(known) == size && memcmp(known, name, size) == 0) return (unsigned)(table[0] << 8 | table[1]);
+  }
+  return 0;
+}
+
+/* ---- searching ---- */
+
+/* One search; machine code that runs out of its stack gives way to the interpreter. */
+static int match(Regex *regex, const pcre2_code *code, bool jit, const char *text, size_t size, size_t from) {
+  RegexEngine *engine = regex->engine;
+  PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
+  uint32_t options = (regex->flags & REGEX_VOCABULARY) != 0 ? 0 : PCRE2_NO_UTF_CHECK;
+  engine->work += size - from;
+  int answer = PCRE2_ERROR_JIT_STACKLIMIT;
+  if (jit) answer = pcre2_match(code, bytes, size, from, options, engine->found, engine->limits);
+  if (answer == PCRE2_ERROR_JIT_STACKLIMIT) {
+    answer = pcre2_match(code, bytes, size, from, options | PCRE2_NO_JIT, engine->found, engine->limits);
+  }
+  return answer;
+}
+
+static bool has_machine_code(Regex *regex) {
+  if (!regex->plain_tried) regex->plain_jit = make_machine_code(regex, regex->plain);
+  regex->plain_tried = true;
+  return regex->plain_jit;
+}
+
+/* The match limit with which a fast find is short whatever the pattern: from each of
+   `size` starts, each step may pass over the whole text, some of them several times.
+   0: too low for any use. */
+static uint32_t fast_limit(const Regex *regex, size_t size) {
+  if (size > 4096) return 0;
+  uint64_t bytes = size < 64 ? 64 : size;
+  uint64_t limit = FAST_STEPS / (bytes * bytes * (1 + regex->given_size / 32));
+  if (limit < FAST_LIMIT_MIN) return 0;
+  return limit > FAST_LIMIT_MAX ? FAST_LIMIT_MAX : (uint32_t)limit;
+}
+
+static bool find_fast(Regex *regex, const char *text, size_t size, size_t from, int *answer) {
+#ifdef EBB_NO_JIT
+  (void)regex, (void)text, (void)size, (void)from, (void)answer, (void)fast_limit, (void)has_machine_code;
+  (void)may_be_fast;
+  return false;
+#else
+  uint32_t limit = fast_limit(regex, size - from);
+  if (limit == 0 || !has_machine_code(regex) || !may_be_fast(regex->engine)) return false;
+  pcre2_set_match_limit(regex->engine->limits, limit);
+  pcre2_set_callout(regex->engine->limits, NULL, NULL);
+  PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
+  regex->engine->work += size - from;
+  *answer = pcre2_jit_match(regex->plain, bytes, size, from, 0, regex->engine->found, regex->engine->limits);
+  return *answer >= 0 || *answer == PCRE2_ERROR_NOMATCH;
+#endif
+}
+
+static Status find_watched(Regex *regex, const char *text, size_t size, size_t from, int *answer) {
+  RegexEngine *engine = regex->engine;
+  if (regex->watched == NULL) {
+    RegexError error;
+    Status status = compile(regex, true, &regex->watched, &error);
+    /* It compiled without its callbacks, and was small enough to do so with them. */
+    if (status != STATUS_OK) return status == STATUS_MEMORY ? status : regex_engine_limit(engine, REGEX_STEPS);
+    regex->watched_jit = make_machine_code(regex, regex->watched);
+  }
+  engine->interval = engine->countdown = LOOK_BYTES / ((uint32_t)(size - from) / 2 + 200) + 1;
+  if (!watch(engine)) return regex_engine_limit(engine, REGEX_TIME);
+  pcre2_set_match_limit(engine->limits, REGEX_MATCH_LIMIT);
+  pcre2_set_callout(engine->limits, call_back, engine);
+  *answer = match(regex, regex->watched, regex->watched_jit, text, size, from);
+  return STATUS_OK;
+}
+
+static Status status_of(RegexEngine *engine, int answer) {
+  switch (answer) {
+  case PCRE2_ERROR_NOMEMORY: return STATUS_MEMORY;
+  case PCRE2_ERROR_CALLOUT: return regex_engine_limit(engine, REGEX_TIME);
+  case PCRE2_ERROR_HEAPLIMIT:
+  case PCRE2_ERROR_DEPTHLIMIT:
+  case PCRE2_ERROR_RECURSELOOP: return regex_engine_limit(engine, REGEX_DEPTH);
+  default: return regex_engine_limit(engine, REGEX_STEPS);
+  }
+}
+
+Status regex_find(Regex *regex, const char *text, size_t size, size_t from, const size_t **ends) {
+  RegexEngine *engine = regex->engine;
+  int answer = PCRE2_ERROR_NOMATCH;
+  *ends = NULL;
+  if ((regex->flags & REGEX_VOCABULARY) != 0) {
+    pcre2_set_match_limit(engine->limits, VOCABULARY_LIMIT);
+    answer = match(regex, regex->plain, has_machine_code(regex), text, size, from);
+  } else if (!find_fast(regex, text, size, from, &answer)) {
+    Status status = find_watched(regex, text, size, from, &answer);
+    if (status != STATUS_OK) return status;
+  }
+  if (answer == PCRE2_ERROR_NOMATCH) return STATUS_OK;
+  if (answer < 0) return status_of(engine, answer);
+  _Static_assert(PCRE2_UNSET == REGEX_UNSET, "groups that took no part");
+  *ends = pcre2_get_ovector_pointer(engine->found);
+  return STATUS_OK;
+}

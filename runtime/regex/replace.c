@@ -1,0 +1,246 @@
+#include "regex/replace.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+typedef enum PieceKind { LITERAL, GROUP, BEFORE, BEHIND } PieceKind;
+
+typedef struct Piece {
+  PieceKind kind;
+  unsigned group;            /* 0: the match */
+  size_t at, size;           /* as it is written */
+} Piece;
+
+struct RegexTemplate {
+  Memory memory;
+  char *bytes;               /* the replacement, then the trims */
+  size_t size, text_size;
+  Piece *pieces;
+  uint32_t count, room;
+  unsigned trim_count;
+  Text trims[REGEX_TRIMS_MAX];
+};
+
+/* ---- reading a replacement ---- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* "$12": the group, with as many digits as name one. */
+static size_t read_digits(const Regex *regex, const char *at, const char *end, Piece *piece) {
+  unsigned groups = regex_groups(regex), one = (unsigned)(at[1] - '0');
+  if (end - at > 2 && is_digit(at[2])) {
+    unsigned two = one * 10 + (unsigned)(at[2] - '0');
+    if (two >= 1 && two <= groups) {
+      piece->group = two;
+      return 3;
+    }
+  }
+  piece->group = one;
+  return one >= 1 && one <= groups ? 2 : 0;
+}
+
+static bool read_number(const char *at, const char *end, unsigned groups, unsigned *number) {
+  *number = 0;
+  if (at == end) return false;
+  for (; at < end; at++) {
+    if (!is_digit(*at)) return false;
+    *number = *number * 10 + (unsigned)(*at - '0');
+    if (*number > groups) return false;
+  }
+  return true;
+}
+
+/* "${1}", "${name}", "$<name>". */
+static size_t read_named(const Regex *regex, const char *at, const char *end, Piece *piece) {
+  bool angle = at[1] == '<';
+  const char *name = at + 2, *close = memchr(name, angle ? '>' : '}', (size_t)(end - name));
+  if (close == NULL || (angle && !regex_has_names(regex))) return 0;
+  size_t taken = (size_t)(close - at) + 1;
+  if (!angle && read_number(name, close, regex_groups(regex), &piece->group)) return taken;
+  piece->group = regex_group(regex, name, (size_t)(close - name));
+  if (piece->group > 0) return taken;
+  piece->kind = LITERAL;
+  piece->size = 0;           /* an unknown name within <> is nothing */
+  return angle ? taken : 0;
+}
+
+/* What the dollar sign at `at` begins: its bytes, or 0 if it is only a dollar sign. */
+static size_t read_dollar(const Regex *regex, const char *at, const char *end, Piece *piece) {
+  if (end - at < 2) return 0;
+  piece->kind = GROUP;
+  switch (at[1]) {
+  case '$':
+    piece->kind = LITERAL;
+    piece->size = 1;
+    return 2;
+  case '&':
+    piece->group = 0;
+    return 2;
+  case '`':
+    piece->kind = BEFORE;
+    return 2;
+  case '\'':
+    piece->kind = BEHIND;
+    return 2;
+  case '<': case '{': return read_named(regex, at, end, piece);
+  default: return is_digit(at[1]) ? read_digits(regex, at, end, piece) : 0;
+  }
+}
+
+static Status add_piece(RegexTemplate *made, Piece piece) {
+  if (piece.kind == LITERAL && piece.size == 0) return STATUS_OK;
+  Piece *pieces = memory_grow(&made->memory, made->pieces, &made->room, made->count, sizeof *pieces);
+  if (pieces == NULL) return STATUS_MEMORY;
+  made->pieces = pieces;
+  pieces[made->count++] = piece;
+  return STATUS_OK;
+}
+
+static Status read_pieces(RegexTemplate *made, const Regex *regex) {
+  if (made->text_size == 0) return STATUS_OK;
+  const char *end = made->bytes + made->text_size;
+  const char *plain = made->bytes;           /* where the literal in progress begins */
+  Status status = STATUS_OK;
+  for (const char *at = made->bytes; status == STATUS_OK && at < end;) {
+    Piece piece = {.at = (size_t)(at - made->bytes)};
+    size_t taken = *at == '$' ? read_dollar(regex, at, end, &piece) : 0;
+    if (taken == 0) {
+      at++;
+      continue;
+    }
+    if (piece.kind != LITERAL) piece.size = taken;
+    status = add_piece(made, (Piece){LITERAL, 0, (size_t)(plain - made->bytes), (size_t)(at - plain)});
+    if (status == STATUS_OK) status = add_piece(made, piece);
+    plain = at += taken;
+  }
+  if (status != STATUS_OK) return status;
+  return add_piece(made, (Piece){LITERAL, 0, (size_t)(plain - made->bytes), (size_t)(end - plain)});
+}
+
+static Status copy_texts(RegexTemplate *made, Text replacement, const Text *trims, unsigned trim_count) {
+  size_t size = replacement.size;
+  for (unsigned i = 0; i < trim_count; i++) size += trims[i].size;
+  made->text_size = replacement.size;
+  if (size == 0) return STATUS_OK;
+  made->bytes = memory_new(&made->memory, size);
+  if (made->bytes == NULL) return STATUS_MEMORY;
+  made->size = size;
+  char *at = made->bytes;
+  if (replacement.size > 0) memcpy(at, replacement.bytes, replacement.size);
+  at += replacement.size;
+  for (unsigned i = 0; i < trim_count; i++) {
+    if (trims[i].size == 0) continue;
+    memcpy(at, trims[i].bytes, trims[i].size);
+    made->trims[made->trim_count++] = text_plain(at, trims[i].size);
+    at += trims[i].size;
+  }
+  return STATUS_OK;
+}
+
+static bool is_valid(Text text) { return utf8_check(text.bytes, text.size) == text.size; }
+
+Status regex_template_new(const Regex *regex, Text replacement, const Text *trims, unsigned trim_count,
+                          RegexTemplate **made) {
+  if (trim_count > REGEX_TRIMS_MAX || replacement.size > REGEX_TEXT_MAX) return STATUS_LIMIT;
+  bool valid = is_valid(replacement);
+  for (unsigned i = 0; i < trim_count; i++) {
+    if (trims[i].size > REGEX_PATTERN_MAX) return STATUS_LIMIT;
+    valid = valid && is_valid(trims[i]);
+  }
+  if (!valid) return STATUS_ENCODING;
+  RegexEngine *engine = regex_engine(regex);
+  Memory memory = regex_engine_memory(engine);
+  RegexTemplate *new = memory_new(&memory, sizeof *new);
+  if (new == NULL) return STATUS_MEMORY;
+  *new = (RegexTemplate){.memory = memory};
+  Status status = copy_texts(new, replacement, trims, trim_count);
+  if (status == STATUS_OK) status = read_pieces(new, regex);
+  if (status == STATUS_OK) *made = new;
+  else regex_template_free(new);
+  return status;
+}
+
+void regex_template_free(RegexTemplate *made) {
+  if (made == NULL) return;
+  Memory memory = made->memory;
+  memory_free(&memory, made->bytes, made->size);
+  memory_free(&memory, made->pieces, made->room * sizeof *made->pieces);
+  memory_free(&memory, made, sizeof *made);
+}
+
+/* ---- replacing ---- */
+
+typedef struct Replacing {
+  RegexEngine *engine;
+  const RegexTemplate *by;
+  Text text;
+  Buffer *out;
+} Replacing;
+
+static Status put(const Replacing *r, const char *bytes, size_t size) {
+  if (size > REGEX_TEXT_MAX - r->out->size) return regex_engine_limit(r->engine, REGEX_GROWTH);
+  Status status = regex_engine_spend(r->engine, size + 1);
+  return status == STATUS_OK ? buffer_add(r->out, bytes, size) : status;
+}
+
+/* Takes every occurrence of `trim` out of what the buffer holds behind `from`. */
+static void take_out(Buffer *out, size_t from, Text trim) {
+  char *to = out->bytes + from;
+  const char *at = to, *end = out->bytes + out->size;
+  while (at < end) {
+    bool here = (size_t)(end - at) >= trim.size && memcmp(at, trim.bytes, trim.size) == 0;
+    if (here) at += trim.size;
+    else *to++ = *at++;
+  }
+  out->size = (size_t)(to - out->bytes);
+}
+
+static Status put_captured(const Replacing *r, const char *bytes, size_t size) {
+  size_t from = r->out->size;
+  Status status = put(r, bytes, size);
+  for (unsigned i = 0; i < r->by->trim_count && status == STATUS_OK && r->out->size > from; i++) {
+    status = regex_engine_spend(r->engine, (r->out->size - from) * 2);
+    take_out(r->out, from, r->by->trims[i]);
+  }
+  return status;
+}
+
+static Status put_piece(const Replacing *r, const Piece *piece, const size_t *ends) {
+  const char *written = r->by->bytes + piece->at;
+  switch (piece->kind) {
+  case BEFORE: return put(r, r->text.bytes, ends[0]);
+  case BEHIND: return put(r, r->text.bytes + ends[1], r->text.size - ends[1]);
+  case LITERAL: return put(r, written, piece->size);
+  case GROUP: break;
+  }
+  size_t start = ends[2 * piece->group], end = ends[2 * piece->group + 1];
+  if (start != REGEX_UNSET) return put_captured(r, r->text.bytes + start, end - start);
+  return r->by->trim_count > 0 ? put(r, written, piece->size) : STATUS_OK;
+}
+
+static size_t character_size(Text text, size_t at) {
+  size_t size = utf8_decode(text.bytes + at, text.bytes + text.size, NULL);
+  return size > 0 ? size : 1;
+}
+
+Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count) {
+  const Replacing r = {regex_engine(regex), by, text, out};
+  size_t done = 0, from = 0;           /* copied so far; where to search */
+  *count = 0;
+  while (from <= text.size) {
+    const size_t *ends;
+    Status status = regex_find(regex, text.bytes, text.size, from, &ends);
+    if (status != STATUS_OK) return status;
+    if (ends == NULL) break;
+    size_t start = ends[0], end = ends[1];
+    if ((*count)++ == 0) buffer_reset(out);
+    status = put(&r, text.bytes + done, start - done);
+    for (uint32_t i = 0; i < by->count && status == STATUS_OK; i++) status = put_piece(&r, &by->pieces[i], ends);
+    if (status != STATUS_OK) return status;
+    done = end;
+    from = end > start ? end : end + (end < text.size ? character_size(text, end) : 1);
+    if ((regex_flags_of(regex) & REGEX_GLOBAL) == 0) break;
+  }
+  return *count > 0 ? put(&r, text.bytes + done, text.size - done) : STATUS_OK;
+}

@@ -1,0 +1,151 @@
+#include "regex/rule_set.h"
+
+#include <string.h>
+
+#include "regex/pattern.h"
+#include "base/utf8.h"
+
+typedef struct Rule {
+  Regex *regex;
+  RegexTemplate *by;
+  RegexLiteral literal;
+  uint32_t kinds, depth_first, depth_last;
+  RegexCount count;
+} Rule;
+
+struct RuleSet {
+  RegexEngine *engine;
+  Memory memory;
+  Rule *rules;
+  uint32_t size, room;
+  Buffer text, next;         /* what rules have made, and what one is making */
+  RegexFailure *failures;    /* of one text; as many as there is room for rules */
+  uint32_t failure_count, failure_room;
+  RegexPairs pairs;          /* of the text, while pairs_known */
+  bool pairs_known;
+};
+
+Status rule_set_new(RegexEngine *engine, RuleSet **made) {
+  Memory memory = regex_engine_memory(engine);
+  RuleSet *set = memory_new(&memory, sizeof *set);
+  if (set == NULL) return STATUS_MEMORY;
+  memset(set, 0, sizeof *set);
+  set->engine = engine;
+  set->memory = memory;
+  buffer_init(&set->text, memory);
+  buffer_init(&set->next, memory);
+  *made = set;
+  return STATUS_OK;
+}
+
+void rule_set_free(RuleSet *set) {
+  if (set == NULL) return;
+  Memory memory = set->memory;
+  for (uint32_t i = 0; i < set->size; i++) {
+    regex_template_free(set->rules[i].by);
+    regex_free(set->rules[i].regex);
+  }
+  memory_free(&memory, set->rules, set->room * sizeof *set->rules);
+  memory_free(&memory, set->failures, set->failure_room * sizeof *set->failures);
+  buffer_free(&set->text);
+  buffer_free(&set->next);
+  memory_free(&memory, set, sizeof *set);
+}
+
+uint32_t rule_set_size(const RuleSet *set) { return set->size; }
+RegexCount rule_set_count(const RuleSet *set, uint32_t rule) { return set->rules[rule].count; }
+
+/* Room for one more rule, and for a failure of each. */
+static Status make_room(RuleSet *set) {
+  if (set->size == REGEX_RULES_MAX) return STATUS_LIMIT;
+  Rule *rules = memory_grow(&set->memory, set->rules, &set->room, set->size, sizeof *rules);
+  if (rules == NULL) return STATUS_MEMORY;
+  set->rules = rules;
+  RegexFailure *failures =
+    memory_grow(&set->memory, set->failures, &set->failure_room, set->size, sizeof *failures);
+  if (failures == NULL) return STATUS_MEMORY;
+  set->failures = failures;
+  return STATUS_OK;
+}
+
+Status rule_set_add(RuleSet *set, const RegexRule *given, RegexError *error) {
+  *error = (RegexError){0};
+  Rule rule = {.kinds = given->kinds, .depth_first = given->depth_first, .depth_last = given->depth_last};
+  Status status = make_room(set);
+  if (status == STATUS_OK) {
+    status = regex_new(set->engine, given->pattern.bytes, given->pattern.size, given->flags, &rule.regex, error);
+  }
+  if (status == STATUS_OK) {
+    status = regex_template_new(rule.regex, given->replacement, given->trims, given->trim_count, &rule.by);
+  }
+  if (status != STATUS_OK) {
+    regex_free(rule.regex);
+    return status;
+  }
+  rule.literal = regex_literal(given->pattern.bytes, given->pattern.size, (given->flags & REGEX_CASELESS) != 0);
+  set->rules[set->size++] = rule;
+  return STATUS_OK;
+}
+
+void rule_set_begin(RuleSet *set) {
+  for (uint32_t i = 0; i < set->size; i++) set->rules[i].count = (RegexCount){0};
+}
+
+static bool concerns(const Rule *rule, uint32_t kind, uint32_t depth) {
+  return (rule->kinds & kind) != 0 && depth >= rule->depth_first && depth <= rule->depth_last &&
+         rule->count.failures < REGEX_STRIKES;
+}
+
+/* Does the text have what the rule's literal needs? */
+static bool may_match(RuleSet *set, const Rule *rule, Text text) {
+  if (rule->literal.mark != '\0' && memchr(text.bytes, rule->literal.mark, text.size) == NULL) return false;
+  if (rule->literal.count == 0) return true;
+  if (!set->pairs_known) regex_pairs_of(&set->pairs, text.bytes, text.size);
+  set->pairs_known = true;
+  return regex_may_match(&set->pairs, &rule->literal);
+}
+
+static void note_failure(RuleSet *set, Rule *rule) {
+  rule->count.failures++;
+  set->failures[set->failure_count++] = (RegexFailure){
+    .rule = (uint32_t)(rule - set->rules),
+    .reason = regex_engine_reason(set->engine),
+    .given_up = rule->count.failures == REGEX_STRIKES,
+  };
+}
+
+static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
+  uint32_t count;
+  regex_start(set->engine);
+  Status status = regex_replace(rule->regex, rule->by, *text, &set->next, &count);
+  if (status == STATUS_LIMIT) {
+    note_failure(set, rule);
+    return STATUS_OK;
+  }
+  if (status != STATUS_OK || count == 0) return status;
+  rule->count.texts++;
+  rule->count.replacements += count;
+  Buffer made = set->next;
+  set->next = set->text;
+  set->text = made;
+  *text = text_plain(made.size > 0 ? made.bytes : "", made.size);
+  *changed = true;
+  set->pairs_known = false;
+  return STATUS_OK;
+}
+
+Status rule_set_apply(RuleSet *set, Text text, uint32_t kind, uint32_t depth, RegexResult *result) {
+  *result = (RegexResult){.text = text};
+  set->failure_count = 0;
+  set->pairs_known = false;
+  if (utf8_check(text.bytes, text.size) < text.size) return STATUS_ENCODING;
+  for (uint32_t i = 0; i < set->size; i++) {
+    Rule *rule = &set->rules[i];
+    if (!concerns(rule, kind, depth) || !may_match(set, rule, result->text)) continue;
+    Status status = apply_rule(set, rule, &result->text, &result->changed);
+    if (status != STATUS_OK) return status;
+  }
+  result->failures = set->failures;
+  result->failure_count = set->failure_count;
+  return STATUS_OK;
+}
