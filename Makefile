@@ -159,7 +159,10 @@ lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
 
-install:   ## build the release and copy command, Lua library, libebb, vocabularies, annotations and examples beneath PREFIX (/usr/local); libraries go to LIBDIR; DESTDIR is honoured
+docs: $(B)/ebb   ## write docs/reference, man/ebb.1 and the shell completions from the sources
+	@$(B)/ebb run scripts/tools/reference.lua </dev/null
+
+install:   ## build the release and copy command, Lua library, libebb, vocabularies, annotations, documents, man page, completions and examples below PREFIX (/usr/local); libraries go to LIBDIR; DESTDIR is honoured
 	@$(SUBMAKE) MODE=release products vocabularies
 	@$(MAKE) --no-print-directory MODE=release install-files
 
@@ -167,6 +170,10 @@ install:   ## build the release and copy command, Lua library, libebb, vocabular
 TO     = $(DESTDIR)$(PREFIX)
 TO_LIB = $(DESTDIR)$(LIBDIR)
 TO_DOC = $(TO)/share/doc/ebb
+TO_MAN = $(TO)/share/man/man1
+TO_BASH = $(TO)/share/bash-completion/completions
+TO_ZSH  = $(TO)/share/zsh/site-functions
+TO_FISH = $(TO)/share/fish/vendor_completions.d
 
 install-files:
 	install -D -m 755 $(B)/ebb $(TO)/bin/ebb
@@ -186,12 +193,22 @@ install-files:
 	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
 	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
 	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb.d.lua
-	install -D -m 644 -t $(TO_DOC) LICENSE README.md
+	install -D -m 644 -t $(TO_DOC) LICENSE README.md CHANGELOG.md
+	for file in $(DOCS); do \
+	  install -D -m 644 $$file $(TO_DOC)/$$file || exit 1; \
+	done
 	for file in $(EXAMPLES:scripts/%=%); do \
 	  install -D -m 644 scripts/$$file $(TO_DOC)/examples/$$file || exit 1; \
 	done
+	ln -sfn examples $(TO_DOC)/scripts
+	install -D -m 644 man/ebb.1 $(TO_MAN)/ebb.1
+	install -D -m 644 completions/ebb.bash $(TO_BASH)/ebb
+	install -D -m 644 completions/_ebb $(TO_ZSH)/_ebb
+	install -D -m 644 completions/ebb.fish $(TO_FISH)/ebb.fish
 
-EXAMPLES = $(sort $(shell find scripts -type f))
+# The link `scripts` makes the commands in the documents work from the documents' folder.
+EXAMPLES = $(sort $(shell find scripts -type f ! -path 'scripts/tools/*'))
+DOCS     = $(sort $(shell find docs -type f))
 
 # Prints what pkg-config knows of the library: $(1) is how programs link it. A moved PREFIX stays right.
 VERSION      = $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)
@@ -202,6 +219,7 @@ package_file = @printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include'
 
 uninstall:   ## remove what install copied
 	rm -f $(TO)/bin/ebb $(TO)/include/ebb.h $(TO)/include/ebb_lua.h
+	rm -f $(TO_MAN)/ebb.1 $(TO_BASH)/ebb $(TO_ZSH)/_ebb $(TO_FISH)/ebb.fish
 	rm -rf $(TO_LIB)/lua/5.4/ebb $(TO)/share/lua/5.4/ebb $(TO_DOC) $(TO)/share/ebb/lua
 	rm -f $(TO_LIB)/pkgconfig/ebb.pc $(TO_LIB)/pkgconfig/ebb-static.pc
 	rm -f $(TO_LIB)/libebb.a $(TO_LIB)/libebb.so $(TO_LIB)/libebb.so.$(SO_VERSION)
@@ -377,5 +395,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 
 -include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
+.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint docs install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:

@@ -47,6 +47,13 @@ ok "ebb.pc names PREFIX, not DESTDIR" "$(head -1 "$top/stage/opt/ebb/lib/pkgconf
 ok "LICENSE, annotations and examples are installed" \
   "$(cd "$prefix/share" && ls doc/ebb/LICENSE ebb/lua/ebb.d.lua doc/ebb/examples/hosts/tool/notebook.lua)" \
   $'doc/ebb/LICENSE\ndoc/ebb/examples/hosts/tool/notebook.lua\nebb/lua/ebb.d.lua'
+ok "all documents are installed" "$(cd "$prefix/share/doc/ebb" && find docs -type f | sort)" "$(find docs -type f | sort)"
+ok "man page and completions are installed" \
+  "$(cd "$prefix/share" && cksum <man/man1/ebb.1 && cksum <bash-completion/completions/ebb && cksum <zsh/site-functions/_ebb && cksum <fish/vendor_completions.d/ebb.fish)" \
+  "$(cksum <man/ebb.1 && cksum <completions/ebb.bash && cksum <completions/_ebb && cksum <completions/ebb.fish)"
+ok "an example's command works in the documents' folder" \
+  "$(cd "$prefix/share/doc/ebb" && "$prefix/bin/ebb" trim scripts/policies/agent.json --encoding cjk --budget 300 --policy keep_recent:keep=4 | cksum)" \
+  "$(cksum <scripts/policies/keep_recent.out.json)"
 binaries=("$prefix/bin/ebb" "$prefix/lib/libebb.so.0" "$prefix/lib/libebb.a" "$prefix/lib/lua/5.4/ebb/core.so")
 ok "what is installed does not name the folder it was built in" "$(grep -c "$PWD" "${binaries[@]}" | grep -v ':0$')" ""
 ok "it has no debug information" "$(for file in "${binaries[@]}"; do readelf -S "$file" 2>&1 | grep -o '\.debug_info'; done)" ""

@@ -1,0 +1,260 @@
+function __fish_ebb_print_command
+    set -l cmdline (commandline -poc)
+    set -l cmd
+    set -e cmdline[1]
+    for arg in $cmdline
+        switch $arg
+            case trim
+                set cmd $cmd trim
+                break
+            case filter
+                set cmd $cmd filter
+                break
+            case apply
+                set cmd $cmd apply
+                break
+            case run
+                set cmd $cmd run
+                break
+            case pipeline
+                set cmd $cmd pipeline
+                break
+            case count
+                set cmd $cmd count
+                break
+            case check
+                set cmd $cmd check
+                break
+            case inspect
+                set cmd $cmd inspect
+                break
+            case diff
+                set cmd $cmd diff
+                break
+            case repl
+                set cmd $cmd repl
+                break
+            case vocab
+                set cmd $cmd vocab
+                break
+            case policies
+                set cmd $cmd policies
+                break
+            case processors
+                set cmd $cmd processors
+                break
+            case models
+                set cmd $cmd models
+                break
+            case help
+                set cmd $cmd help
+                break
+        end
+    end
+    echo "$cmd"
+end
+
+function __fish_ebb_using_command
+    test (__fish_ebb_print_command) = "$argv"
+    and return 0
+    or return 1
+end
+
+function __fish_ebb_seen_command
+    string match -q "$argv*" (__fish_ebb_print_command)
+    and return 0
+    or return 1
+end
+
+complete -c ebb -n '__fish_ebb_using_command' -xa 'trim' -d 'Cut a conversation down to a token budget'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'filter' -d 'Keep, drop or rewrite messages by a Lua file'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'apply' -d 'Run operations from a JSON file: append, insert, replace, truncate and more'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'run' -d 'Run a Lua script, or the nodes that a Lua file returns'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Make the body of a request from a conversation and an agent'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'diff' -d 'Show what two conversations do not have in common'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'repl' -d 'Try Lua at a prompt, with a conversation loaded'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'vocab' -d 'List, import or verify the vocabularies of exact counts'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'policies' -d 'List trim policies, or the options of one'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'processors' -d 'List the processors of a pipeline, or the settings of one'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'models' -d 'List models: windows, encodings, how they are counted'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'help' -d 'Explain a command'
+complete -c ebb -s h -l help -d 'Show help'
+complete -c ebb -l version -d 'Show the version'
+
+complete -c ebb -n '__fish_ebb_seen_command trim' -l budget -l limit -r -d 'Tokens for the whole request; default: the model\'s window less its output'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l policy -r -d 'A name, file or Lua text that returns one; names and files with options as :key=value,..'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l policy-path -r -d 'Folder in which policies are found by name, before those of the user\'s settings'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l deadline -r -d 'Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l fuel -r -d 'Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l memory -r -d 'Memory that it may use (default 64M, and 64 a message)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l trusted -d 'Run it outside of the sandbox: with all of Lua, files and processes too, without limits'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l model-command -r -d 'Shell command that answers the requests of policies: JSON in, text or JSON out'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l model-timeout -r -d 'Seconds that it may take for an answer (default 120)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l reserve -r -d 'Tokens of the budget to leave free'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l unguarded -d 'Let policies drop system and pinned messages, pending calls and the last user message'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l replay -d 'Play the conversation turn by turn, once with each --policy, and show what each would cost'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l dry-run -d 'Write no messages, only the report'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l explain -d 'Show on standard error what became of each message, and why'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l ledger -r -d 'Write what was changed to this file, as JSON'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l repair -r -d 'Mend what the provider would refuse; unanswered calls: =drop (default) or =synthesize'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: as the messages are written'
+complete -c ebb -n '__fish_ebb_seen_command trim' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l json -d 'Report as JSON, notes included: with --dry-run or --replay on standard output, else on standard error'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command trim' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command filter' -l filter-path -r -d 'Folder in which filters are found by name, before those of the user\'s settings'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l deadline -r -d 'Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l fuel -r -d 'Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l memory -r -d 'Memory that it may use (default 64M, and 64 a message)'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l trusted -d 'Run it outside of the sandbox: with all of Lua, files and processes too, without limits'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l repair -r -d 'Mend what the provider would refuse; unanswered calls: =drop (default) or =synthesize'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: as the messages are written'
+complete -c ebb -n '__fish_ebb_seen_command filter' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command filter' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command apply' -l state -d 'Write messages, batches, stats and results as one JSON object'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l repair -r -d 'Mend what the provider would refuse; unanswered calls: =drop (default) or =synthesize'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: as the messages are written'
+complete -c ebb -n '__fish_ebb_seen_command apply' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
+complete -c ebb -n '__fish_ebb_seen_command run' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command run' -l isolate -d 'Run in a child process without network, processes and files but those below'
+complete -c ebb -n '__fish_ebb_seen_command run' -l deadline -r -d 'Isolated: milliseconds that it may run, also as CPU time in seconds (default 60000)'
+complete -c ebb -n '__fish_ebb_seen_command run' -l memory -r -d 'Isolated: address space of the child, 64M or more (default 1024M)'
+complete -c ebb -n '__fish_ebb_seen_command run' -l file-size -r -d 'Isolated: the largest file that it may write (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command run' -l allow-read -r -d 'Isolated: a file or folder that it may read'
+complete -c ebb -n '__fish_ebb_seen_command run' -l allow-write -r -d 'Isolated: a file or folder that it may read and write'
+complete -c ebb -n '__fish_ebb_seen_command run' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command run' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command run' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command run' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command run' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command run' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command run' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l model-config -r -d 'The model: its name, abilities, settings; JSON or Lua'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l user-profile -r -d 'The user: name, description; JSON or Lua'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l asset-root -r -d 'The folder of attachments; default: the agent\'s assetRoot, beneath its file\'s'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l set -r -d 'A setting of one processor: id.key=value'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l budget -r -d 'Tokens of the whole request: --set token-limiter.budget=<tokens>'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l processor -l plugin -r -d 'A processor of yours: a Lua file, or a folder of them'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l on-error -xa 'stop skip' -d 'When a processor fails: stop (default), or skip it'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l now -r -d 'The time for macros, in ms since 1970; default: the clock'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l seed -r -d 'For dice; default: made from the conversation'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l preview -d 'Show what the request would be made of, and write no request'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l show-config -d 'Show the merged settings, and where each came from'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l trace -d 'Show on standard error what each processor changed'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l deadline -r -d 'Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l fuel -r -d 'Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l memory -r -d 'Memory that it may use (default 64M, and 64 a message)'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l trusted -d 'Run it outside of the sandbox: with all of Lua, files and processes too, without limits'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l json -d 'Report as JSON: with --preview or --show-config'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command count' -l text -d 'The files are plain text, not conversations'
+complete -c ebb -n '__fish_ebb_seen_command count' -l by -xa 'message role' -d 'A line per message, or per role'
+complete -c ebb -n '__fish_ebb_seen_command count' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command count' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command count' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command count' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command count' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command count' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command count' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command count' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command count' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command check' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: as the messages are written'
+complete -c ebb -n '__fish_ebb_seen_command check' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command check' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command check' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command check' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command check' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command check' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command check' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command check' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command inspect' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command diff' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command diff' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command repl' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l max-message -r -d 'Largest message that is read (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l max-file -r -d 'Largest array or body that is read (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l role-map -r -d 'Read messages of role <old> as of role <new>; what is written keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l lenient -d 'Leave out what is no message and mend texts and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command repl' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command vocab' -l pattern -r -d 'import: how texts are cut before merging: cl100k, o200k, gpt2 or a regular expression'
+complete -c ebb -n '__fish_ebb_seen_command vocab' -l name -r -d 'import: what the encoding is called (default: the file\'s name)'
+complete -c ebb -n '__fish_ebb_seen_command vocab' -l nfc -d 'import: take texts to be in Unicode\'s form NFC, for a file that asks to normalize them so'
+complete -c ebb -n '__fish_ebb_seen_command vocab' -s o -l output -r -d 'import: write the image there, not into the user\'s folder'
+complete -c ebb -n '__fish_ebb_seen_command vocab' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command policies' -l policy-path -r -d 'Folder in which policies are found by name, before those of the user\'s settings'
+complete -c ebb -n '__fish_ebb_seen_command policies' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command policies' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command processors' -l processor -l plugin -r -d 'A processor of yours: a Lua file, or a folder of them'
+complete -c ebb -n '__fish_ebb_seen_command processors' -l deadline -r -d 'Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command processors' -l fuel -r -d 'Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end)'
+complete -c ebb -n '__fish_ebb_seen_command processors' -l memory -r -d 'Memory that it may use (default 64M, and 64 a message)'
+complete -c ebb -n '__fish_ebb_seen_command processors' -l trusted -d 'Run it outside of the sandbox: with all of Lua, files and processes too, without limits'
+complete -c ebb -n '__fish_ebb_seen_command processors' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command processors' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command processors' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command models' -s o -l output -r -d 'Write there instead of to standard output'
+complete -c ebb -n '__fish_ebb_seen_command models' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command models' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command help' -s h -l help -d 'Show this help'

@@ -1,0 +1,71 @@
+--- All files that are made from the sources.
+
+local command_line = require "reference.command_line"
+local errors = require "reference.errors"
+local header = require "reference.header"
+local lua_api = require "reference.lua_api"
+local manual = require "reference.manual"
+local markdown = require "reference.markdown"
+local parsers = require "reference.parsers"
+local registries = require "reference.registries"
+
+local pages = {}
+
+local FOLDER = "docs/reference/"
+
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+--- What `ebb help` prints, 100 columns wide.
+local function help_of(ebb)
+  local pipe = assert(io.popen(("COLUMNS=100 '%s' help"):format(ebb)))
+  local text = pipe:read "a"
+  assert(pipe:close())
+  return text
+end
+
+--- The pages: file, what it describes, its text.
+local function list(root, help)
+  local annotations = {}
+  for i, file in ipairs(lua_api.files(root)) do annotations[i] = read_file(file.path) end
+  local found = {
+    { "command-line.md", "every command with its arguments and options", command_line.page(help) },
+    { "errors.md", "exit codes, and the codes of errors", errors.page(help, annotations) },
+    { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
+    { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
+    { "macros.md", "what `{{...}}` may say", registries.macros() },
+    { "c-api.md", "ebb.h: functions, types, constants",
+      header.page("C API: ebb.h", read_file(root .. "runtime/include/ebb.h")) },
+    { "c-api-lua.md", "ebb_lua.h: functions on Lua's stack",
+      header.page("C API: ebb_lua.h", read_file(root .. "runtime/include/ebb_lua.h")) },
+  }
+  for _, file in ipairs(lua_api.files(root)) do
+    found[#found + 1] = { ("lua-%s.md"):format(file.name), "the Lua API: " .. file.name, lua_api.page(file) }
+  end
+  return found
+end
+
+---@param root string        the checkout, "" or with a slash at its end
+---@return { path: string, text: string }[]
+function pages.files(root)
+  local help = help_of(os.getenv "EBB" or root .. "build/ebb")
+  local files, rows = {}, {}
+  for i, page in ipairs(list(root, help)) do
+    files[i] = { path = FOLDER .. page[1], text = page[3] }
+    rows[i] = { ("[%s](%s)"):format(page[1]:gsub("%.md$", ""), page[1]), page[2] }
+  end
+  files[#files + 1] = { path = FOLDER .. "README.md", text = markdown.page("Reference", {
+    "Made from the sources by `make docs`.", markdown.table({ "page", "" }, rows) }) }
+  files[#files + 1] = { path = "man/ebb.1", text = manual.page(errors.exits(help)) }
+  local whole = parsers.whole()
+  files[#files + 1] = { path = "completions/ebb.bash", text = whole:get_bash_complete() }
+  files[#files + 1] = { path = "completions/_ebb", text = whole:get_zsh_complete() }
+  files[#files + 1] = { path = "completions/ebb.fish", text = whole:get_fish_complete() }
+  return files
+end
+
+return pages

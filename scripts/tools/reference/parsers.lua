@@ -1,0 +1,80 @@
+--- What the command line's parsers declare, as plain data.
+
+local commands = require "ebb.cli.commands"
+local parser = require "ebb.cli.parser"
+
+local parsers = {}
+
+---@class reference.Argument
+---@field names string[]       of an option: "-o", "--output"; of an argument: its placeholder
+---@field value string         what follows the option, such as "<file>", or ""
+---@field text string
+---@field repeatable boolean
+
+---@class reference.Command
+---@field name string
+---@field summary string
+---@field usage string
+---@field arguments reference.Argument[]
+---@field options reference.Argument[]
+---@field epilog string
+---@field help string           as `ebb help NAME` prints it
+
+local function value_of(option)
+  local words = option:_get_argument_list()
+  return table.concat(words, " ")
+end
+
+local function option_of(option)
+  return { names = option._aliases, value = value_of(option), text = option._description or "",
+    repeatable = option._maxcount > 1 }
+end
+
+--- argparse has no public way to list what was declared; these are the fields that its own help reads.
+local function elements(list, convert)
+  local found = {}
+  for _, element in ipairs(list) do
+    if not element._hidden then found[#found + 1] = convert(element) end
+  end
+  return found
+end
+
+local function argument_of(argument)
+  local words = argument:_get_argument_list()
+  return { names = { table.concat(words, " ") }, value = "", text = argument._description or "", repeatable = false }
+end
+
+local function usage_of(made)
+  return (made:get_usage():gsub("^Usage:%s*", ""):gsub("%s*\n%s*", " "))
+end
+
+---@return reference.Command[]
+function parsers.commands()
+  local list = {}
+  for i, command in ipairs(commands.list) do
+    local made = parser.new(command.name, require("ebb.cli." .. command.name).declare)
+    list[i] = {
+      name = command.name, summary = command.summary, usage = usage_of(made),
+      arguments = elements(made._arguments, argument_of), options = elements(made._options, option_of),
+      epilog = made._epilog or "", help = made:get_help(),
+    }
+  end
+  return list
+end
+
+--- One parser with all commands below it, for completions.
+---@return table
+function parsers.whole()
+  local argparse = require "argparse"
+  local whole = argparse "ebb":add_help(false)
+  whole:flag("-h --help", "Show help.")
+  whole:flag("--version", "Show the version.")
+  for _, command in ipairs(commands.list) do
+    local part = whole:command(command.name, command.summary):add_help(false)
+    require("ebb.cli." .. command.name).declare(part)
+    part:flag("-h --help", "Show this help.")
+  end
+  return whole
+end
+
+return parsers
