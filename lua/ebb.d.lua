@@ -222,6 +222,7 @@ function Ledger:notes() end
 function Ledger:keeps() end
 
 ---@class ebb.Conversation: ebb.List
+---@field windows ebb.Windows
 local Conversation = {}
 --- Extends the current batch; several: all or none.
 ---@param messages ebb.MessageTable|ebb.MessageTable[]
@@ -455,11 +456,11 @@ function Conversation:save(path, options) end
 ---@field render? "full"|"compact"     compact: neither description nor actions
 ---@field refresh? "in_place"|"append" append: an update appends a new item
 ---@field hidden? boolean      its items show nothing
----@field item? boolean        append an item that shows it; default true (open_window only)
+---@field item? boolean        append an item that shows it; default true (windows:open only)
 ---@class ebb.Window: ebb.WindowOptions   A window of a conversation; the handle may be kept. Content, actions and options are as they are now
 ---@field closed boolean
 ---@field summary string       that it was closed with, or ""
----@field created integer      chat:current_seq() when it was opened
+---@field created integer      chat.windows.seq when it was opened
 ---@field updated integer      and when it was changed last
 ---@field version integer      1, 2, 3 ...
 ---@field chat ebb.Conversation
@@ -490,19 +491,19 @@ function Window:markup() end
 ---@param action string
 ---@return function?
 function Window:handler(action) end
+---@class ebb.Windows           chat.windows: the windows of a conversation
+---@field seq integer          the logical clock: seq of the newest message ever stored, 0 if there is none
+local Windows = {}
 --- Opens a window, and appends an item that shows it: both or neither. Raises {code = "exists"} if
 --- a window of that id is open; a closed one is opened anew.
 ---@param options ebb.WindowOptions
 ---@return ebb.Window
-function Conversation:open_window(options) end
+function Windows:open(options) end
 ---@param id string
 ---@return ebb.Window?         also a closed one
-function Conversation:window(id) end
+function Windows:get(id) end
 ---@return ebb.Window[]        in the order in which they were first opened, closed ones too
-function Conversation:windows() end
---- The logical clock: seq of the newest message ever stored.
----@return integer
-function Conversation:current_seq() end
+function Windows:list() end
 ---@class ebb.Render
 ---@field max_tokens? integer  what is rendered is trimmed to it by keep_turns; the conversation stays as it is
 ---@field include_system? boolean      default true
@@ -514,9 +515,9 @@ function Conversation:current_seq() end
 ---@return ebb.MessageTable[]? messages
 ---@return string? message
 ---@return string? code        "cannot_fit" or "over_budget"
-function Conversation:render(options) end
+function Windows:render(options) end
 ---@return { total: integer, active: integer, obsolete: integer, windows: integer, estimated_tokens: integer }
-function Conversation:window_stats() end
+function Windows:stats() end
 ---@class ebb.WindowCall       A call, as a model wrote it
 ---@field name? string         "window.action", or an action that only one open window has
 ---@field window? string       or both of these
@@ -539,7 +540,7 @@ function Conversation:window_stats() end
 ---@field id? string           of the call
 ---@class ebb.WindowEvent
 ---@field type "opened"|"updated"|"closed"|"action"|"refused"   action: it was run, well or not; refused: it was not
----@field seq integer          chat:current_seq()
+---@field seq integer          chat.windows.seq
 ---@field window? string
 ---@field summary? string      of "closed"
 ---@field action? string       of the last two, like all below
@@ -556,19 +557,19 @@ function Conversation:window_stats() end
 ---@param options? { instructions?: integer }   for all actions of the text; default 50 million, about half a second
 ---@return ebb.ActionResult[] results
 ---@return integer quoted      calls that were not performed because they are quoted: in a fenced block, behind a backtick
-function Conversation:act(calls, options) end
+function Windows:act(calls, options) end
 --- From now on `listener` is told what happens to windows, after it has happened; nil ends it. Not inherited by
 --- forks. If it fails, the log says so.
 ---@param listener? fun(event: ebb.WindowEvent)
-function Conversation:on_event(listener) end
+function Windows:on(listener) end
 --- Opens a window that lists what happens to the others, a line each, the newest `lines` of them (20); or goes on
 --- with the open one of that id ("activity"), as after loading. The model cannot close it.
 ---@param options? { id?: string, lines?: integer, item?: boolean }
 ---@return ebb.Window
-function Conversation:log_activity(options) end
+function Windows:log(options) end
 --- A line per visible message: "[✓] [0004] Window: todo", "[X]" where it is obsolete.
 ---@return string
-function Conversation:listing() end
+function Windows:listing() end
 --- What loading found odd, and what a lenient reading skipped, mended or let pass
 --- (lenient = true): {code, message, line, byte, lenient}.
 ---@return table[]
@@ -878,7 +879,7 @@ function Pipeline:order() end
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options) end
---- The calls of a model's text in order, broken ones among them; chat:act performs them. Two forms, in either tag,
+--- The calls of a model's text in order, broken ones among them; chat.windows:act performs them. Two forms, in either tag,
 --- one or a list: <tool_call>{"name": .., "arguments": {..}}</tool_call>,
 --- <action_call>{"calls": [{"window_id": .., "action_id": .., "params": {..}}]}</action_call>. One malformed call spoils
 --- its tag; behind broken JSON nothing is read.

@@ -207,45 +207,48 @@ function Conversation.check(chat, dialect)
   return settle().check(chat, core_check, dialect)
 end
 
----- Windows ----
+---- Windows: the methods of chat.windows ----
 
-function Conversation.open_window(chat, options)
-  return windows().open(chat, options)
+local Windows = core.methods.Windows
+local owner = core.window.owner   -- refuses a call without the colon
+
+function Windows.open(list, options)
+  return windows().open(owner(list), options)
 end
 
-function Conversation.window(chat, id)
-  return windows().get(chat, id)
+function Windows.get(list, id)
+  return windows().get(owner(list), id)
 end
 
-function Conversation.windows(chat)
-  return windows().all(chat)
+function Windows.list(list)
+  return windows().all(owner(list))
 end
 
-function Conversation.render(chat, options)
-  return render().run(chat, options, trim().look)
+function Windows.render(list, options)
+  return render().run(owner(list), options, trim().look)
 end
 
-function Conversation.window_stats(chat)
-  return listing().stats(chat)
+function Windows.stats(list)
+  return listing().stats(owner(list))
 end
 
-function Conversation.listing(chat)
-  return listing().of(chat)
+function Windows.listing(list)
+  return listing().of(owner(list))
 end
 
-function Conversation.act(chat, calls, options)
-  return require("ebb.windows.act").run(chat, calls, options)
+function Windows.act(list, calls, options)
+  return require("ebb.windows.act").run(owner(list), calls, options)
 end
 
-function Conversation.on_event(chat, listener)
+function Windows.on(list, listener)
   if listener ~= nil and type(listener) ~= "function" then
-    refuse("argument", "on_event: a function or nil is expected, not a " .. type(listener))
+    refuse("argument", "windows:on: a function or nil is expected, not a " .. type(listener))
   end
-  require("ebb.windows.events").listen(chat, "host", listener)
+  require("ebb.windows.events").listen(owner(list), "host", listener)
 end
 
-function Conversation.log_activity(chat, options)
-  return require("ebb.windows.activity").open(chat, options)
+function Windows.log(list, options)
+  return require("ebb.windows.activity").open(owner(list), options)
 end
 
 local core_save, core_json = Conversation.save, Conversation.json

@@ -66,9 +66,6 @@ local list = {
   ["gemini-2.5-flash"] = gemini(1048576, 65536),
 }
 
---- Which model a conversation was made for. Weak: it ends with the conversation.
-local model_of = setmetatable({}, { __mode = "k" })
-
 --- Is `rest` what may follow a model's name: a date, a build, "latest"?
 local function is_version(rest)
   return rest:find "^%-%d[%d%-]*$" ~= nil or rest == "-latest" or rest == "-preview"
@@ -251,7 +248,7 @@ end
 ---@param chat ebb.Conversation
 ---@param model? ebb.Model
 function models.assign(chat, model)
-  model_of[chat] = model
+  core.state(chat).model = model
 end
 
 --- The model that the caller named, or else the request body that was loaded.
@@ -259,7 +256,7 @@ end
 ---@return ebb.Model?
 function models.of(chat)
   local named = chat:model()
-  return model_of[chat] or named and known(named)
+  return core.state(chat).model or named and known(named)
 end
 
 return models

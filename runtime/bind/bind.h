@@ -35,7 +35,7 @@ typedef struct BindType {
 } BindType;
 
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_SELECTION, BIND_UNIT, BIND_TURN,
-  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER, BIND_SANDBOX;
+  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER, BIND_SANDBOX, BIND_WINDOWS;
 
 /* A function and the names of its parameters, separated by spaces: what users
    read in ebb.d.lua is held against these. */
@@ -431,6 +431,9 @@ void  bind_open_batch(lua_State *L);
 int   bind_free_draft(lua_State *L);       /* the draft at 1 ends */
 void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
 void  bind_open_walk(lua_State *L);
+/* Pushes the table of what the library keeps beside a conversation. */
+void  bind_push_state(lua_State *L, int conversation);
+int   bind_push_windows(lua_State *L);     /* pushes the Windows of the conversation at 1, always the same; returns 1 */
 void  bind_open_window(lua_State *L);      /* pushes the table core.window */
 int   bind_active(lua_State *L);           /* list:active() */
 /* Is the message an item of a window in the view's list, and obsolete there? O(k log n) for k items. */

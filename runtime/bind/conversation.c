@@ -3,8 +3,8 @@
 ** options.c, counters in counter.c, edits in edit.c, queries in list.c, files in
 ** load.c.
 **
-** User values: 1 the functions that the caller gave {counter, clock, on_limit},
-** 2 the Callbacks; both shared by forks.
+** User values: 1 the caller's functions {counter, clock, on_limit}, 2 the Callbacks,
+** both shared by forks; 3 the library's state of this conversation (core.state), or nil.
 */
 #include <string.h>
 
@@ -13,6 +13,7 @@
 
 #define FUNCTIONS BIND_FUNCTIONS
 #define CALLBACKS 2
+#define STATE     3
 
 /* ---- callbacks ---- */
 
@@ -88,7 +89,7 @@ static int l_free(lua_State *L) {
 }
 
 ConversationHandle *bind_new_conversation(lua_State *L) {
-  ConversationHandle *handle = bind_new(L, &BIND_CONVERSATION, sizeof *handle, 2);
+  ConversationHandle *handle = bind_new(L, &BIND_CONVERSATION, sizeof *handle, 3);
   handle->warnings.memory = bind_memory(L);
   handle->document = document_new(DOCUMENT_ARRAY);
   lua_newtable(L);
@@ -176,7 +177,7 @@ static int l_stats(lua_State *L) {
 
 ConversationHandle *bind_push_fork(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
-  ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 2);
+  ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 3);
   fork->document = handle->document;
   fork->envelope = envelope_share(handle->envelope);
   fork->limit = handle->limit;
@@ -312,6 +313,21 @@ void bind_check_limit(lua_State *L, int conversation) {
 
 /* ---- the type ---- */
 
+void bind_push_state(lua_State *L, int conversation) {
+  if (lua_getiuservalue(L, conversation, STATE) != LUA_TNIL) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, conversation, STATE);
+}
+
+/* state(conversation) -> the table of what the library keeps beside this conversation; forks have their own */
+static int l_state(lua_State *L) {
+  bind_check(L, 1, &BIND_CONVERSATION);
+  bind_push_state(L, 1);
+  return 1;
+}
+
 /* conversation:shape() -> "array" | "jsonl" | "body" | nil */
 static int l_shape(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
@@ -329,12 +345,15 @@ static int l_model(lua_State *L) {
 }
 
 static int l_index(lua_State *L) {
-  return lua_type(L, 2) == LUA_TNUMBER ? bind_view_get(L) : bind_index_method(L, &BIND_CONVERSATION);
+  if (lua_type(L, 2) == LUA_TNUMBER) return bind_view_get(L);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "windows") == 0) return bind_push_windows(L);
+  return bind_index_method(L, &BIND_CONVERSATION);
 }
 
 void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
-    {"conversation", l_new, "options"}, {"transaction", bind_transaction, "conversation run"}, {NULL, NULL, NULL}};
+    {"conversation", l_new, "options"}, {"transaction", bind_transaction, "conversation run"},
+    {"state", l_state, "conversation"}, {NULL, NULL, NULL}};
   static const BindMethod methods[] = {
     {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
     {"prune", l_prune, "options"},    {"forget", l_forget, "message"},

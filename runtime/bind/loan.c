@@ -24,7 +24,7 @@ static void lend(lua_State *L, Loan *loan, const SandboxHandle *sandbox, const D
                  const ConversationHandle *owner) {
   DraftHandle *draft = bind_new(L, &BIND_DRAFT, sizeof *draft, 3);
   draft->lent = true;
-  ConversationHandle *conversation = bind_new(L, &BIND_CONVERSATION, sizeof *conversation, 2);
+  ConversationHandle *conversation = bind_new(L, &BIND_CONVERSATION, sizeof *conversation, 3);
   conversation->loan = loan;
   lua_setiuservalue(L, -2, 1);
   lua_newtable(L);

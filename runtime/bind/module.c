@@ -40,7 +40,7 @@ static void keep_find(lua_State *L) {
 static void push_method_tables(lua_State *L) {
   static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
                                           &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER,
-                                          &BIND_TOKENIZER};
+                                          &BIND_TOKENIZER,    &BIND_WINDOWS};
   lua_newtable(L);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     bind_push_methods(L, types[i]);

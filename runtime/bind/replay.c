@@ -10,7 +10,7 @@
    but with a store of its own and no limit */
 static int l_like(lua_State *L) {
   lua_settop(L, 1);
-  ConversationHandle *handle = bind_enter(L, 1), *made = bind_new(L, &BIND_CONVERSATION, sizeof *made, 2);
+  ConversationHandle *handle = bind_enter(L, 1), *made = bind_new(L, &BIND_CONVERSATION, sizeof *made, 3);
   made->warnings.memory = bind_memory(L);
   made->document = document_new(DOCUMENT_ARRAY);
   made->callbacks = handle->callbacks;

@@ -7,7 +7,7 @@
 const BindType BIND_CONVERSATION = {"Conversation"}, BIND_BATCH = {"Batch"}, BIND_DRAFT = {"Draft"},
                BIND_MESSAGE = {"Message"}, BIND_SELECTION = {"Selection"}, BIND_UNIT = {"Unit"}, BIND_TURN = {"Turn"},
                BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"},
-               BIND_SANDBOX = {"Sandbox"};
+               BIND_SANDBOX = {"Sandbox"}, BIND_WINDOWS = {"Windows"};
 
 /* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. For prompts
    and tests; a sandbox is spared their 20 KB. */
@@ -108,7 +108,7 @@ void *bind_test(lua_State *L, int index, const BindType *type) {
 const BindType *bind_type_of(lua_State *L, int index) {
   static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
                                           &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER,
-                                          &BIND_TOKENIZER};
+                                          &BIND_TOKENIZER,    &BIND_WINDOWS};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (bind_test(L, index, types[i]) != NULL) return types[i];
   }

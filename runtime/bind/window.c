@@ -268,9 +268,33 @@ int bind_active(lua_State *L) {
   return 1;
 }
 
-/* conversation:current_seq() -> seq of the newest message of the store; 0: none */
-static int l_current_seq(lua_State *L) {
-  lua_pushinteger(L, store_count(conversation_store(bind_check_conversation(L, 1)->conversation)));
+/* ---- conversation.windows ---- */
+
+int bind_push_windows(lua_State *L) {
+  bind_push_state(L, 1);
+  if (bind_get_field(L, -1, "windows") != LUA_TNIL) return 1;
+  lua_pop(L, 1);
+  bind_new(L, &BIND_WINDOWS, 0, 1);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "windows");
+  return 1;
+}
+
+/* owner(windows) -> the conversation that they belong to */
+static int l_owner(lua_State *L) {
+  bind_check(L, 1, &BIND_WINDOWS);
+  lua_getiuservalue(L, 1, 1);
+  return 1;
+}
+
+/* windows.seq: seq of the newest message of the store, 0 if it is empty */
+static int l_windows_index(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "seq") != 0)
+    return bind_index_method(L, &BIND_WINDOWS);
+  l_owner(L);
+  lua_pushinteger(L, store_count(conversation_store(bind_check_conversation(L, -1)->conversation)));
   return 1;
 }
 
@@ -383,7 +407,7 @@ static int l_weigh(lua_State *L) {
 }
 
 void bind_open_window(lua_State *L) {
-  static const BindMethod methods[] = {{"current_seq", l_current_seq, ""}, {NULL, NULL, NULL}};
+  static const char *const fields[] = {"seq", NULL};
   static const BindMethod functions[] = {
     {"call", bind_call_limited, "f limit argument memory"},
     {"escape", bind_escape_markup, "text attribute"},
@@ -392,13 +416,15 @@ void bind_open_window(lua_State *L) {
     {"ids", l_ids, "conversation"},
     {"items", l_items, "list"},
     {"shown", l_shown, "list all"},
+    {"owner", l_owner, "windows"},
     {"count", l_count, "list"},
     {"weigh", l_weigh, "draft tokens"},
     {"sent", l_sent, "list"},
     {"messages", l_messages, "list texts include_system include_obsolete items"},
     {NULL, NULL, NULL},
   };
-  bind_methods(L, &BIND_CONVERSATION, methods);
+  bind_type(L, &BIND_WINDOWS, l_windows_index, NULL, NULL);
+  bind_open_fields(L, &BIND_WINDOWS, fields);
   lua_newtable(L);
   bind_functions(L, "core.window", functions);
 }

@@ -25,7 +25,7 @@ local ELEMENTS = { { "item", id = 1, "one" }, { "item", id = 2, "two" } }
 local function chat_of(items, messages, windows, content)
   local chat, list = ebb.conversation { encoding = "bytes4" }, {}
   for i = 1, windows do
-    chat:open_window {
+    chat.windows:open {
       id = "w" .. i, description = "window " .. i, content = content or ELEMENTS,
       actions = { { id = "add", params = "text:string", label = "Add" } }, item = false,
     }
@@ -45,16 +45,16 @@ end
 
 for _, n in ipairs { 10000, 20000 } do
   local chat, plain = chat_of(n, 0, 200), chat_of(n, n, 200)
-  show("render %d items of 200 windows", n, function() chat:render() end)
+  show("render %d items of 200 windows", n, function() chat.windows:render() end)
   local made = chat_of(n, 0, 200, function() return { { "item", id = 1, "one" }, { "item", id = 2, "two" } } end)
-  show("render %d items whose contents are functions", n, function() made:render() end)
+  show("render %d items whose contents are functions", n, function() made.windows:render() end)
   local written = chat_of(n, 0, 200, function() return ("three < four & five\n"):rep(20) end)
-  show("render %d items whose functions give 400 bytes", n, function() written:render() end)
+  show("render %d items whose functions give 400 bytes", n, function() written.windows:render() end)
   show("render %d items, all windows changed since", n, function()
-    for _, window in ipairs(chat:windows()) do window:update {} end
-    chat:render()
+    for _, window in ipairs(chat.windows:list()) do window:update {} end
+    chat.windows:render()
   end)
-  show("render them among as many messages (%d)", n, function() plain:render() end)
+  show("render them among as many messages (%d)", n, function() plain.windows:render() end)
   show("active, %d items", n, function() chat:active() end)
   show("is one obsolete, %d items", n, function() return chat[n // 2].obsolete end)
   show("trim to half by keep_turns, %d items and messages", n, function()
@@ -66,7 +66,7 @@ end
 -- The same items in a longer list: what is asked of them must not grow with it.
 for _, n in ipairs { 10000, 100000, 1000000 } do
   local chat = ebb.conversation { encoding = "bytes4" }
-  chat:open_window { id = "w", item = false }
+  chat.windows:open { id = "w", item = false }
   local list = {}
   for i = 1, n do list[i] = { role = i % 2 == 1 and "user" or "assistant", content = "x" } end
   for i = 1, 100 do list[i * (n // 100)] = { window = "w" } end

@@ -299,11 +299,11 @@ static void script_do(const PlainChat *plain, Drawn drawn, char *out, size_t roo
   case EDIT_UNMARK: snprintf(out, room, "chat:unmark(%u, '%s')\n", at, MARK_TEXTS[drawn.b]); break;
   case EDIT_FORGET: snprintf(out, room, "chat:forget(%u)\n", at); break;
   case EDIT_WINDOW:
-    if (open) snprintf(out, room, "chat:window('%s'):update { content = 'c%u' }\n", WINDOW_TEXTS[drawn.a], label);
-    else snprintf(out, room, "chat:open_window { id = '%s', content = 'c%u', item = false }\n",
+    if (open) snprintf(out, room, "chat.windows:get('%s'):update { content = 'c%u' }\n", WINDOW_TEXTS[drawn.a], label);
+    else snprintf(out, room, "chat.windows:open { id = '%s', content = 'c%u', item = false }\n",
                   WINDOW_TEXTS[drawn.a], label);
     break;
-  case EDIT_CLOSE: snprintf(out, room, "chat:window('%s'):close()\n", WINDOW_TEXTS[drawn.a]); break;
+  case EDIT_CLOSE: snprintf(out, room, "chat.windows:get('%s'):close()\n", WINDOW_TEXTS[drawn.a]); break;
   case EDIT_COMPACT: snprintf(out, room, "chat:prune { keep = %u }\n", (unsigned)drawn.a); break;
   default: out[0] = '\0'; break;
   }

@@ -156,7 +156,7 @@ static void start_join(World *w) {
   static const char source[] =
     "local chat = ... chat:append { role = 'assistant', content = 'done' } chat:mark(#chat, 'theirs')\n"
     "chat:checkpoint 'one' chat:forget(2) chat:insert(2, { role = 'user', content = 'put' })\n"
-    "chat:open_window { id = 'log', content = 'x', item = false }\n"
+    "chat.windows:open { id = 'log', content = 'x', item = false }\n"
     "chat:trim { budget = 200, policy = 'stable_prefix' } chat:prune { keep = 2 } request {}";
   ebb_event event = {.size = sizeof event};
   must_be(w, ebb_chat_mark(w->chat, 1, "ours"), "mark");

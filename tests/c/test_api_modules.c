@@ -106,7 +106,7 @@ static void what_scripts_hold_has_a_json_form(void **state) {
      "{\"added\":[],\"removed\":[{\"role\":\"assistant\",\"content\":\"b\"}],\"replaced\":[]}"},
     {SHORT "local unit = chat[1].unit return { unit.tokens > 0, unit }",
      "\"first\":0,\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]"},
-    {SHORT "return chat:open_window { id = 'w', description = 'd' }", "\"description\":\"d\",\"hidden\":false,\"id\":\"w\""},
+    {SHORT "return chat.windows:open { id = 'w', description = 'd' }", "\"description\":\"d\",\"hidden\":false,\"id\":\"w\""},
     {SHORT "return { chat:draft() }", "[[{\"role\":\"user\""},
     {SHORT "chat:trim { budget = 10 } return chat:ledger(chat:stats().current_batch_index)", "[{\"action\":\"dropped\""},
     {"return print", "a function has no JSON form"},

@@ -209,7 +209,7 @@ static void contents_of_scripts_are_stopped(void **state) {
     begin(&host, &runtime, &chat);
     snprintf(source, sizeof source,
              "local made = coroutine.wrap(function() while true do end end) local chat = ... "
-             "chat:open_window { id = 'w', closable = false, content = function() %s end }", cases[i].content);
+             "chat.windows:open { id = 'w', closable = false, content = function() %s end }", cases[i].content);
     run(runtime, chat, source, &event);
     if (event.kind != EBB_EVENT_DONE) fail_msg("%s: %s", source, event.json.bytes);
     must(open_window(chat, "next", "{\"content\":\"as ever\"}"));
@@ -232,7 +232,7 @@ static void all_contents_share_the_limits(void **state) {
   ebb_event event;
   ebb_text json;
   static const char source[] = "local chat = ... for i = 1, 12 do "
-                               "chat:open_window { id = 'w' .. i, content = function() while true do end end } end";
+                               "chat.windows:open { id = 'w' .. i, content = function() while true do end end } end";
   begin(&host, &runtime, &chat);
   run(runtime, chat, source, &event);
   says(render(runtime, chat, ""), "used up the time of this request");
@@ -310,7 +310,7 @@ static void actions_of_scripts_are_stopped(void **state) {
   ebb_chat *chat;
   ebb_event event;
   begin(&host, &runtime, &chat);
-  run(runtime, chat, "local chat = ... chat:open_window { id = 'w', actions = { { id = 'loop', run = function() "
+  run(runtime, chat, "local chat = ... chat.windows:open { id = 'w', actions = { { id = 'loop', run = function() "
       "while true do end end }, { id = 'count', run = function(_, window) window:update { content = 'counted' } "
       "return 7 end } } }", &event);
   const char *both = act(runtime, chat, "<tool_call>{\"name\":\"count\",\"arguments\":{}}</tool_call>"
@@ -333,7 +333,7 @@ static void windows_go_beside_tasks_and_batches(void **state) {
   ebb_text saved;
   char digest[65], again[65];
   static const char asks[] = "request 'x' return 1",
-                    opens[] = "request 'x' local chat = ... chat:open_window { id = 'o' }";
+                    opens[] = "request 'x' local chat = ... chat.windows:open { id = 'o' }";
   begin(&host, &runtime, &chat);
   must(open_window(chat, "w", "{\"content\":\"one\"}"));
   must(ebb_task_script(chat, "s", asks, strlen(asks), NULL, 0, &task));

@@ -492,47 +492,47 @@ end)
 
 local function windowed()
   local chat = make_chat()
-  chat:open_window { id = "todo", description = "To do", refresh = "append", content = { { "item", id = 1, "buy" } },
+  chat.windows:open { id = "todo", description = "To do", refresh = "append", content = { { "item", id = 1, "buy" } },
     actions = { { id = "add", params = "text:string", label = "Add", run = print } } }
-  chat:open_window { id = "log", content = function() return "now" end }
-  chat:open_window { id = "old", content = "gone" }:close "done"
+  chat.windows:open { id = "log", content = function() return "now" end }
+  chat.windows:open { id = "old", content = "gone" }:close "done"
   chat:append { { window = "todo" }, { window = "absent" } }
   return { chat = chat }
 end
 
-call("open_window", function(world)
-  return world.chat:open_window { id = "new", content = { "text", { "b", { window = "todo" } } },
+call("windows:open", function(world)
+  return world.chat.windows:open { id = "new", content = { "text", { "b", { window = "todo" } } },
     actions = { { id = "go", run = print } } }
 end, windowed)
-call("open_window anew", function(world) return world.chat:open_window { id = "old", content = "again" } end, windowed)
-call("open_window of a fork", function(world) return world.fork:open_window { id = "new" } end, function()
+call("windows:open anew", function(world) return world.chat.windows:open { id = "old", content = "again" } end, windowed)
+call("windows:open of a fork", function(world) return world.fork.windows:open { id = "new" } end, function()
   local world = windowed()
   world.fork = world.chat:fork()
   world.first = world.chat:fork()
   return world
 end)
-call("window:update", function(world) return world.chat:window("log"):update { content = "text" } end, windowed)
+call("window:update", function(world) return world.chat.windows:get("log"):update { content = "text" } end, windowed)
 call("window:update, appended", function(world)
-  return world.chat:window("todo"):update { content = { { "item", id = 2, "sell" } } }
+  return world.chat.windows:get("todo"):update { content = { { "item", id = 2, "sell" } } }
 end, windowed)
 call("window:hide, show, pin", function(world)
-  local window = world.chat:window "log"
+  local window = world.chat.windows:get "log"
   return window:hide()
 end, windowed)
-call("window:show", function(world) return world.chat:window("todo"):show() end, windowed)
-call("window:pin", function(world) return world.chat:window("todo"):pin() end, windowed)
-call("window:close", function(world) return world.chat:window("todo"):close "done" end, windowed)
+call("window:show", function(world) return world.chat.windows:get("todo"):show() end, windowed)
+call("window:pin", function(world) return world.chat.windows:get("todo"):pin() end, windowed)
+call("window:close", function(world) return world.chat.windows:get("todo"):close "done" end, windowed)
 call("window's fields", function(world)
-  local window = world.chat:window "todo"
+  local window = world.chat.windows:get "todo"
   return { window.content, window.actions, window:view(), window:markup(), window:handler "add", window.created }
 end, windowed)
 call("windows", function(world)
   local chat = world.chat
-  return { chat:windows(), chat:active(), chat:current_seq(), chat:window_stats(), chat:listing(), chat:tokens() }
+  return { chat.windows:list(), chat:active(), chat.windows.seq, chat.windows:stats(), chat.windows:listing(), chat:tokens() }
 end, windowed, 7)
-call("render", function(world) return world.chat:render { include_obsolete = true } end, windowed)
-call("render, trimmed", function(world)
-  return world.chat:render { max_tokens = 170, include_system = false }
+call("windows:render", function(world) return world.chat.windows:render { include_obsolete = true } end, windowed)
+call("windows:render, trimmed", function(world)
+  return world.chat.windows:render { max_tokens = 170, include_system = false }
 end, windowed, 7)
 call("trim of windows", function(world) return world.chat:trim { budget = 120, policy = "keep_turns" } end, windowed,
   7)
@@ -548,27 +548,27 @@ call("window.call", function()
 end)
 
 call("act", function(world)   -- what changes nothing: an action itself may leave what it did
-  return world.chat:act [[<tool_call>[{"name":"old.x"},{"name":"todo.ad"},{"name":"say_no"}]</tool_call>
+  return world.chat.windows:act [[<tool_call>[{"name":"old.x"},{"name":"todo.ad"},{"name":"say_no"}]</tool_call>
 <tool_call>{"name":"say_no","arguments":{"n":1,"s":["a"]}}</tool_call><tool_call>]]
 end, function()
   local world = windowed()
-  world.chat:open_window { id = "refuser", actions = {
+  world.chat.windows:open { id = "refuser", actions = {
     { id = "say_no", params = "n:int, s:string[]", run = function() return nil, "no" end },
   } }
-  world.chat:on_event(function(event) world.event = event end)
+  world.chat.windows:on(function(event) world.event = event end)
   return world
 end, 23)
-call("on_event", function(world)
-  world.chat:on_event(function(event) world.event = event end)
+call("windows:on", function(world)
+  world.chat.windows:on(function(event) world.event = event end)
   return true
 end, windowed)
-call("log_activity", function(world) return world.chat:log_activity { lines = 3 } end, windowed)
+call("windows:log", function(world) return world.chat.windows:log { lines = 3 } end, windowed)
 call("window:update, unheard", function(world)
-  world.chat:on_event(nil)
-  return world.chat:window("log"):update()
+  world.chat.windows:on(nil)
+  return world.chat.windows:get("log"):update()
 end, function()
   local world = windowed()
-  world.chat:on_event(function() end)
+  world.chat.windows:on(function() end)
   return world
 end)
 call("read_calls", function()

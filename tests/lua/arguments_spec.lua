@@ -57,7 +57,7 @@ end
 local function new_world()
   current = nil
   local chat = helper.conversation(HISTORY, { clock = clock, counter = count })
-  local window = chat:open_window { id = "w", content = function() meddle() return "x" end }
+  local window = chat.windows:open { id = "w", content = function() meddle() return "x" end }
   chat:checkpoint "begin"
   chat:truncate { remove_first = 1 }
   local discarded, committed = chat:draft(), chat:draft { guards = false }
@@ -67,7 +67,7 @@ local function new_world()
   core.draft.commit(committed, { operation = "trim", description = "" })
   local copy
   core.transaction(chat, function(inner) copy = inner end)
-  local windows = chat:open_window { id = "v", content = { { window = "w" }, { "item", id = 1 } } }
+  local outer_window = chat.windows:open { id = "v", content = { { window = "w" }, { "item", id = 1 } } }
   local draft = chat:draft { guards = false }
   local unit
   for found in draft:units {} do unit = found end
@@ -78,7 +78,7 @@ local function new_world()
     copy = copy, empty = ebb.conversation(), parsed = ebb.parse "[]",
     batch = chat:batch(0), draft = draft, discarded = discarded, committed = committed,
     message = chat[1], drafted = draft[2], gone = gone, unit = unit, turn = turn,
-    window = window, windows = windows,
+    window = window, outer_window = outer_window, windows = chat.windows,
     selection = chat:where { role = "user" }, nothing = chat:recent("user", 0), ledger = core.draft.ledger(draft),
     tokenizer = tokenizer,
   }
@@ -91,7 +91,7 @@ local function whole(chat)
   local world = current
   current = nil   -- contents of windows do not meddle now
   local again = assert(ebb.parse(chat:json()))
-  assert(#again == #chat:render(), "what was written has another length")
+  assert(#again == #chat.windows:render(), "what was written has another length")
   for i = 1, #chat do
     assert(type(chat[i].text) == "string")
   end
@@ -267,7 +267,7 @@ local OWNERS = {
   Conversation = { "chat", "chat", "chat", "fork", "stolen", "copy", "empty", "parsed" }, Batch = { "batch" },
   Draft = { "draft", "draft", "draft", "discarded", "committed" }, Message = { "message", "drafted", "gone" },
   Selection = { "selection", "nothing" }, Unit = { "unit" }, Turn = { "turn" }, Ledger = { "ledger" },
-  Tokenizer = { "tokenizer" }, Window = { "window", "windows" },
+  Tokenizer = { "tokenizer" }, Window = { "window", "outer_window" }, Windows = { "windows" },
 }
 
 local MESSAGES = { "message", "drafted", "unit", "turn", "selection", "gone" }

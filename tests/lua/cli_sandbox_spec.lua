@@ -74,11 +74,11 @@ describe("a policy file that runs away #time", function()
       for _, row in ipairs {
         { "loop", function() while true do end end }, { "rep", function() return ("x"):rep(100000000) end },
         { "raise", function() error "no" end }, { "large", function() return ("x"):rep(300000) end },
-      } do chat:open_window { id = row[1], content = row[2] } end
+      } do chat.windows:open { id = row[1], content = row[2] } end
       local report = assert(chat:trim { budget = 900, policy = %q })
       for _, note in ipairs(report.ledger:notes()) do print(note.text) end
       print(chat:tokens() <= 900)
-      for _, message in ipairs(chat:render()) do print(message.content:match "<Failed>(.*)</Failed>") end]])
+      for _, message in ipairs(chat.windows:render()) do print(message.content:match "<Failed>(.*)</Failed>") end]])
       :format(policy))
     local out = does("run " .. script)
     for _, text in ipairs { "loop %d+", "large %d+", "true", "it takes too long", "it takes too much memory", ": no",

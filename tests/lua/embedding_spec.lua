@@ -42,17 +42,17 @@ describe("without LPeg", function()
   it("conversations, trims and windows work", function()
     local text = run("lua5.4", BEGINNING .. [[
       assert(chat:trim { budget = 50 })
-      chat:open_window { id = "w", content = { "list", "tea" } }
-      assert(#chat:render() > 0 and chat:tokens() > 0 and chat:check "openai" and chat:json())
+      chat.windows:open { id = "w", content = { "list", "tea" } }
+      assert(#chat.windows:render() > 0 and chat:tokens() > 0 and chat:check "openai" and chat:json())
       print(#chat)
     ]], of_build())
     assert.equal("6\n", text)
   end)
 
-  local WANTED = "false\tabsent\tpipelines, macros, chat:input, chat:act and ebb.read_window need LPeg: " ..
+  local WANTED = "false\tabsent\tpipelines, macros, chat:input, chat.windows:act and ebb.read_window need LPeg: " ..
     "no module lpeg (Debian: apt install lua-lpeg; LuaRocks: luarocks install lpeg)\n"
   local cases = {
-    "chat:input 'hello'", "ebb.pipeline {}", "chat:act '<w.close/>'", "ebb.read_calls 'x'",
+    "chat:input 'hello'", "ebb.pipeline {}", "chat.windows:act '<w.close/>'", "ebb.read_calls 'x'",
     "ebb.read_window '<Window/>'",
   }
   for _, call in ipairs(cases) do

@@ -68,7 +68,7 @@ describe("under a locale with a decimal comma", function()
       ]], "1.5\t3" },
     { "windows write points", [[
         local chat = ebb.conversation()
-        chat:open_window { id = "w", content = { { "item", price = 1.5, 0.25 } } }
+        chat.windows:open { id = "w", content = { { "item", price = 1.5, 0.25 } } }
         print((chat:json():match "price=[^ ]*item>"))
       ]], [[price=\"1.5\">0.25</item>]] },
     { "a number of the command line has a point only", [[

@@ -156,7 +156,7 @@ describe("windows of a conversation", function()
   local function chat_of(content)
     local chat = ebb.conversation { encoding = "cjk" }
     chat:append { role = "user", content = "x one" }
-    chat:open_window { id = "todo", content = content }
+    chat.windows:open { id = "todo", content = content }
     chat:append { role = "assistant", content = "x two" }
     return chat
   end
@@ -170,7 +170,7 @@ describe("windows of a conversation", function()
   it("come as what they read now; rules and macros skip them, and the conversation stays as it is", function()
     local made = 0
     local chat = chat_of(function() made = made + 1 return "x {{user}} " .. made end)
-    local clock, items = chat:current_seq(), #chat
+    local clock, items = chat.windows.seq, #chat
 
     local result = assert(run(chat, { set = { "message-formatters.enabled=false" } }))
 
@@ -180,18 +180,18 @@ describe("windows of a conversation", function()
     assert.same({ "history", "window", "history" },
       { result.parts[1].source, result.parts[2].source, result.parts[3].source })
     assert.equal("todo", result.parts[2].source_id)
-    assert.same({ clock, items, 1 }, { chat:current_seq(), #chat, made })
+    assert.same({ clock, items, 1 }, { chat.windows.seq, #chat, made })
   end)
 
   it("come once, where they were shown last; closed ones not", function()
     local chat = chat_of "state"
-    chat:window("todo"):update { refresh = "append" }
-    chat:window("todo"):update { content = "new state" }
+    chat.windows:get("todo"):update { refresh = "append" }
+    chat.windows:get("todo"):update { content = "new state" }
     local result = assert(run(chat, { set = { "message-formatters.enabled=false" } }))
     assert.equal(3, #result.chat)
     assert.matches("new state", result.chat[3].content, 1, true)
 
-    chat:window("todo"):close()
+    chat.windows:get("todo"):close()
     assert.equal(2, #assert(run(chat, { set = { "message-formatters.enabled=false" } })).chat)
   end)
 
@@ -210,7 +210,7 @@ describe("windows of a conversation", function()
     local chat = ebb.conversation { encoding = "cjk" }
     for i, id in ipairs { "p", "q", "r" } do
       chat:append { role = i % 2 == 1 and "user" or "assistant", content = ("abc"):sub(i, i) .. " x" }
-      chat:open_window { id = id, content = "x" }
+      chat.windows:open { id = id, content = "x" }
     end
     return chat
   end
@@ -241,8 +241,8 @@ describe("windows of a conversation", function()
   it("are merged with what the user says beside them, whole, and the sources name them", function()
     local chat = ebb.conversation { encoding = "cjk" }
     chat:append { role = "user", content = "look" }
-    chat:open_window { id = "todo", content = "state" }
-    local markup = chat:window("todo"):markup()
+    chat.windows:open { id = "todo", content = "state" }
+    local markup = chat.windows:get("todo"):markup()
 
     local result = assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat))
 
@@ -251,7 +251,7 @@ describe("windows of a conversation", function()
     assert.same({ "history", "window", "todo" }, { sources[1].source, sources[2].source, sources[2].source_id })
     assert.equal("todo", chat[2].window)   -- the item stays what it is
 
-    chat:window("todo"):update { content = "later" }
+    chat.windows:get("todo"):update { content = "later" }
     assert.matches("later", assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat)).chat[1].content, 1, true)
   end)
 

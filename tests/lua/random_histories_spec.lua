@@ -108,7 +108,7 @@ local function random_window(chat, i)
   local text = random_text(15)
   local content = ({ text, { { "item", id = i, text } }, function() return text end, function() error "no" end })
     [math.random(4)]
-  local window = chat:open_window {
+  local window = chat.windows:open {
     id = "w" .. i, content = content, item = false, important = math.random(2) == 1, pinned = math.random(6) == 1,
     render = math.random(3) == 1 and "compact" or nil, refresh = math.random(3) == 1 and "append" or nil,
   }
@@ -133,23 +133,23 @@ local function check_rendered(chat, list)
   for i = 1, #chat do
     if chat[i].window then last[chat[i].window] = i end
   end
-  for _, message in ipairs(list or assert(chat:render())) do
+  for _, message in ipairs(list or assert(chat.windows:render())) do
     local id = message.window
-    local window = id and chat:window(id)
+    local window = id and chat.windows:get(id)
     assert(not id or not seen[id], "a window is shown twice")
     assert(not id or last[id] and window and not window.closed and not window.hidden, "what is not there is shown")
     assert(not id or not chat[last[id]].obsolete, "an obsolete item is shown")
     if id then seen[id] = true end
   end
   for id in pairs(list and {} or last) do
-    local window = chat:window(id)
+    local window = chat.windows:get(id)
     assert(seen[id] or not window or window.closed or window.hidden, "a window is not shown")
   end
 end
 
 --- The list with its windows weighs what its messages weigh where they are only messages.
 local function check_counted(chat)
-  local plain, list = ebb.conversation {}, chat:render()
+  local plain, list = ebb.conversation {}, chat.windows:render()
   for _, message in ipairs(list) do message.window = nil end
   if #list > 0 then plain:append(list) end
   assert(plain:tokens() == chat:tokens(), ("%d tokens are counted as %d"):format(plain:tokens(), chat:tokens()))
@@ -390,7 +390,7 @@ describe("random histories", function()
       local budget, policy = math.random(0, math.max(1, chat:tokens() + 20)), random_policy()
       local ok, problem = pcall(function()
         check_rendered(chat)
-        local list, _, code = chat:render { max_tokens = budget }
+        local list, _, code = chat.windows:render { max_tokens = budget }
         assert(list or code == "cannot_fit", code)
         check_rendered(chat, list or {})
         local trimmed = check_trim(chat, budget, policy)

@@ -70,13 +70,13 @@ describe("README", function()
   it("shows a window that a model acts on", function()
     local printed, chat = {}, ebb.conversation()
     for _, code in ipairs(lua) do
-      if code:find("chat:open_window", 1, true) then
+      if code:find("chat.windows:open", 1, true) then
         run(code, { chat = chat, print = function(text) printed[#printed + 1] = text end })
       end
     end
     assert.equal("todo.add: added", printed[1])
     assert.truthy(printed[2]:find('^<Window id="todo">.*<item id="1">tea</item>'))
-    assert.equal(2, #chat:render())
+    assert.equal(2, #chat.windows:render())
   end)
 
   it("names files that are there, and targets that make has", function()

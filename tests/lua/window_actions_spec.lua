@@ -59,12 +59,13 @@ describe("the notation of parameters", function()
 
   it("is checked when a window is made, and the action named", function()
     local chat = ebb.conversation()
-    local problem = refusal(chat.open_window, chat, { id = "w", actions = { { id = "add", params = "text:strng" } } })
+    local actions = { { id = "add", params = "text:strng" } }
+    local problem = refusal(chat.windows.open, chat.windows, { id = "w", actions = actions })
     assert.equal("action 'add': params, byte 6: expected a type", problem.message)
     assert.equal("did you mean 'string'?", problem.hint)
-    assert.is_nil(chat:window "w")
+    assert.is_nil(chat.windows:get "w")
 
-    local window = chat:open_window { id = "w" }
+    local window = chat.windows:open { id = "w" }
     assert.equal("syntax", refusal(window.update, window, { actions = { { id = "a", params = ":" } } }).code)
   end)
 end)
@@ -169,7 +170,7 @@ end)
 local function todo_chat()
   local chat, seen = ebb.conversation(), {}
   local items = {}
-  chat:open_window {
+  chat.windows:open {
     id = "todo", description = "Things to do",
     content = function()
       local list = {}
@@ -203,7 +204,7 @@ local function todo_chat()
       { id = "huge", run = function() return "x" .. ("é"):rep(1 << 20) end },
       { id = "false", run = function() return false end },
       { id = "number", run = function() return 7 end },
-      { id = "again", run = function() return chat:act(call "todo.number") end },
+      { id = "again", run = function() return chat.windows:act(call "todo.number") end },
       { id = "bare" },
     },
   }
@@ -215,17 +216,17 @@ describe("chat:act", function()
   before_each(function() chat, items, seen = todo_chat() end)
 
   it("runs an action with its parameters and its window", function()
-    local results, quoted = chat:act("Sure. " .. call("todo.add", { text = "tea" }))
+    local results, quoted = chat.windows:act("Sure. " .. call("todo.add", { text = "tea" }))
 
     assert.same({ { { text = "tea" }, "todo" } }, seen)
     assert.same({ { ok = true, text = "todo.add: added tea", name = "todo.add", window = "todo", action = "add",
       params = { text = "tea" } }, text = "todo.add: added tea" }, results)
     assert.equal(0, quoted)
-    assert.truthy(chat:window("todo"):markup():find('<item id="1">tea</item>', 1, true))
+    assert.truthy(chat.windows:get("todo"):markup():find('<item id="1">tea</item>', 1, true))
   end)
 
   it("runs all calls in order, whatever is wrong with some", function()
-    local results = chat:act(call("add", { text = "a" }) .. call("nope") .. call("add", {})
+    local results = chat.windows:act(call("add", { text = "a" }) .. call("nope") .. call("add", {})
       .. call("add", { text = "b" })
       .. '<action_call>{"calls":[{"window_id":"todo","action_id":"delete","params":{"index":1}}]}</action_call>')
 
@@ -236,27 +237,27 @@ describe("chat:act", function()
   end)
 
   it("takes a list of calls, or one", function()
-    local results = chat:act { { name = "add", params = { text = "a" } },
+    local results = chat.windows:act { { name = "add", params = { text = "a" } },
       { window = "todo", action = "add", params = { text = "b" }, id = "c7" } }
     assert.same({ "a", "b" }, items)
     assert.equal("c7", results[2].id)
 
-    chat:act { window = "todo", action = "delete", params = { index = 1 } }
+    chat.windows:act { window = "todo", action = "delete", params = { index = 1 } }
     assert.same({ "b" }, items)
-    assert.equal(0, #chat:act {})
+    assert.equal(0, #chat.windows:act {})
   end)
 
   it("refuses what is no text and no calls", function()
     for _, given in ipairs { 7, { 7 }, { {} }, { { name = "a", window = "w", action = "x" } }, { { window = "w" } } } do
-      assert.equal("argument", refusal(chat.act, chat, given).code)
+      assert.equal("argument", refusal(chat.windows.act, chat.windows, given).code)
     end
-    assert.equal("unknown_name", refusal(chat.act, chat, { { nam = "a" } }).code)
-    assert.equal("unknown_name", refusal(chat.act, chat, "", { limit = 7 }).code)
-    assert.equal("argument", refusal(chat.act, chat, "", { instructions = 0 }).code)
+    assert.equal("unknown_name", refusal(chat.windows.act, chat.windows, { { nam = "a" } }).code)
+    assert.equal("unknown_name", refusal(chat.windows.act, chat.windows, "", { limit = 7 }).code)
+    assert.equal("argument", refusal(chat.windows.act, chat.windows, "", { instructions = 0 }).code)
   end)
 
   it("counts what was quoted", function()
-    local results, quoted = chat:act("```\n" .. call("add", { text = "a" }) .. "\n```")
+    local results, quoted = chat.windows:act("```\n" .. call("add", { text = "a" }) .. "\n```")
     assert.same({ 0, 1, "" }, { #results, quoted, results.text })
     assert.same({}, items)
   end)
@@ -270,20 +271,20 @@ describe("chat:act", function()
     }
     for _, case in ipairs(cases) do
       it(case[1], function()
-        local result = chat:act(call(case[1]))[1]
+        local result = chat.windows:act(call(case[1]))[1]
         assert.equal(case[1] .. (case[2] and ": " or ": error: ") .. case[3], result.text)
         assert.same({ case[2], case[4] }, { result.ok, result.code })
       end)
     end
 
     it("no and why", function()
-      local result = chat:act(call("todo.delete", { index = 3 }))[1]
+      local result = chat.windows:act(call("todo.delete", { index = 3 }))[1]
       assert.same({ false, "refused", "todo.delete: error: there is no item 3" },
         { result.ok, result.code, result.text })
     end)
 
     it("a megabyte, cut at a character", function()
-      local text = chat:act(call "todo.huge")[1].text
+      local text = chat.windows:act(call "todo.huge")[1].text
       assert.is_true(#text < 66 * 1024)
       assert.truthy(utf8.len(text))
       assert.equal("é...", text:sub(-5))
@@ -292,17 +293,17 @@ describe("chat:act", function()
 
   describe("stops what goes wrong:", function()
     it("an action that raises", function()
-      local result = chat:act(call "todo.raise")[1]
+      local result = chat.windows:act(call "todo.raise")[1]
       assert.same({ false, "failed" }, { result.ok, result.code })
       assert.truthy(result.text:find "^todo%.raise: error: window_actions_spec%.lua:%d+: boom$", result.text)
     end)
 
     it("one that raises what cannot be read", function()
-      assert.equal("todo.refuse: error: an error that is no text (table)", chat:act(call "todo.refuse")[1].text)
+      assert.equal("todo.refuse: error: an error that is no text (table)", chat.windows:act(call "todo.refuse")[1].text)
     end)
 
     it("one that takes memory without end", function()
-      local results = chat:act(call "todo.fill" .. call "todo.number")
+      local results = chat.windows:act(call "todo.fill" .. call "todo.number")
       assert.same({ false, "limit" }, { results[1].ok, results[1].code })
       assert.equal("todo.fill: error: it takes too much memory", results[1].text)
       assert.is_true(results[2].ok)   -- the others have memory of their own
@@ -311,33 +312,35 @@ describe("chat:act", function()
     for _, name in ipairs { "todo.loop", "todo.loop_inside" } do
       it("one that loops: " .. name, function()
         local results = cpu_time.within(100, function()
-          return chat:act(call(name) .. call "todo.number", { instructions = 200000 })
+          return chat.windows:act(call(name) .. call "todo.number", { instructions = 200000 })
         end)
         assert.same({ "limit", "limit" }, { results[1].code, results[2].code })
         assert.truthy(results[1].text:find "it takes too long", results[1].text)
         assert.equal("todo.number: error: the actions before it have used up the time", results[2].text)
-        assert.is_true(chat:act(call "todo.number")[1].ok)   -- each text has its own time
+        assert.is_true(chat.windows:act(call "todo.number")[1].ok)   -- each text has its own time
       end)
     end
 
     it("one that acts itself", function()
-      local result = chat:act(call "todo.again")[1]
+      local result = chat.windows:act(call "todo.again")[1]
       assert.same({ false, true }, { result.ok, result.text:find("act is not called within it", 1, true) ~= nil })
     end)
 
     it("one that was saved without its function", function()
       local copy = assert(ebb.parse('[{"role":"user","content":"x"}]'))
-      copy:open_window { id = "w", actions = { { id = "x" } } }
-      assert.equal("absent", copy:act(call "w.x")[1].code)
+      copy.windows:open { id = "w", actions = { { id = "x" } } }
+      assert.equal("absent", copy.windows:act(call "w.x")[1].code)
     end)
   end)
 
   describe("finds the window:", function()
     before_each(function()
-      chat:open_window { id = "notes", actions = { { id = "add", run = function() return "noted" end } } }
-      chat:open_window { id = "a.b", closable = false, actions = { { id = "c", run = function() return "a.b c" end } } }
-      chat:open_window { id = "a", closable = false, actions = { { id = "b.c", run = function() return "a b.c" end } } }
-      chat:open_window { id = "old", actions = { { id = "past" } } }:close()
+      chat.windows:open { id = "notes", actions = { { id = "add", run = function() return "noted" end } } }
+      local inner = { id = "c", run = function() return "a.b c" end }
+      local outer = { id = "b.c", run = function() return "a b.c" end }
+      chat.windows:open { id = "a.b", closable = false, actions = { inner } }
+      chat.windows:open { id = "a", closable = false, actions = { outer } }
+      chat.windows:open { id = "old", actions = { { id = "past" } } }:close()
     end)
 
     local cases = {
@@ -359,14 +362,14 @@ describe("chat:act", function()
     }
     for _, case in ipairs(cases) do
       it(case[1], function()
-        local result = chat:act(call(case[2]))[1]
+        local result = chat.windows:act(call(case[2]))[1]
         assert.equal(case[3], result.text:match ": (.*)$" and result.text:gsub("^.-: ", "", 1))
         assert.same({ case[4] == nil, case[4] }, { result.ok, result.code })
       end)
     end
 
     local function act(window, action, params)
-      return chat:act { window = window, action = action, params = params }[1]
+      return chat.windows:act { window = window, action = action, params = params }[1]
     end
 
     it("by its id", function()
@@ -377,7 +380,7 @@ describe("chat:act", function()
     end)
 
     it("that is hidden", function()
-      chat:window("notes"):hide()
+      chat.windows:get("notes"):hide()
       assert.is_true(act("notes", "add").ok)
     end)
 
@@ -389,52 +392,52 @@ describe("chat:act", function()
 
   describe("closes", function()
     local function close(window, action, params)
-      return chat:act { window = window, action = action or "close", params = params }[1]
+      return chat.windows:act { window = window, action = action or "close", params = params }[1]
     end
 
     it("with a summary or without one", function()
       assert.equal("todo.close: closed", close("todo", nil, { summary = "all done" }).text)
-      assert.same({ true, "all done" }, { chat:window("todo").closed, chat:window("todo").summary })
+      assert.same({ true, "all done" }, { chat.windows:get("todo").closed, chat.windows:get("todo").summary })
       assert.equal("closed", close("todo").code)
     end)
 
     it("by any spelling of close", function()
       for i, word in ipairs { "Close", "CLOSE", "system.close" } do
-        chat:open_window { id = "w" .. i }
+        chat.windows:open { id = "w" .. i }
         assert.is_true(close("w" .. i, word).ok)
-        assert.is_true(chat:window("w" .. i).closed)
+        assert.is_true(chat.windows:get("w" .. i).closed)
       end
-      chat:window("todo"):close()
-      chat:open_window { id = "last" }
-      assert.equal("last.close: closed", chat:act(call "close")[1].text)
+      chat.windows:get("todo"):close()
+      chat.windows:open { id = "last" }
+      assert.equal("last.close: closed", chat.windows:act(call "close")[1].text)
     end)
 
     it("not what the host keeps open, nor with wrong parameters", function()
-      chat:window("todo"):update { closable = false }
+      chat.windows:get("todo"):update { closable = false }
       assert.equal("todo.close: error: window 'todo' cannot be closed", close("todo").text)
-      chat:window("todo"):update { closable = true }
+      chat.windows:get("todo"):update { closable = true }
       assert.equal("todo.close: error: params.summary must be string, not 7", close("todo", nil, { summary = 7 }).text)
-      assert.is_false(chat:window("todo").closed)
+      assert.is_false(chat.windows:get("todo").closed)
     end)
   end)
 
   describe("refreshes the window", function()
     it("once, and not when the action did or failed", function()
-      local window = chat:open_window { id = "w", refresh = "append", actions = {
+      local window = chat.windows:open { id = "w", refresh = "append", actions = {
         { id = "nothing", run = function() end }, { id = "update", run = function(_, self) self:update() end },
         { id = "fail", run = function() return nil, "no" end },
           { id = "close_it", run = function(_, self) self:close() end },
       } }
       local function grown(name)
         local version, count = window.version, #chat
-        assert.equal(name ~= "fail", chat:act(call("w." .. name))[1].ok)
+        assert.equal(name ~= "fail", chat.windows:act(call("w." .. name))[1].ok)
         return { window.version - version, #chat - count }
       end
       assert.same({ 1, 1 }, grown "nothing")
       assert.same({ 1, 1 }, grown "update")
       assert.same({ 0, 0 }, grown "fail")
       assert.same({ 1, 0 }, grown "close_it")
-      assert.same({ false, true, true }, { chat:window("todo").closed, chat[2].obsolete, chat[4].obsolete })
+      assert.same({ false, true, true }, { chat.windows:get("todo").closed, chat[2].obsolete, chat[4].obsolete })
     end)
   end)
 end)
@@ -444,7 +447,7 @@ describe("events", function()
   before_each(function()
     chat = todo_chat()
     told = {}
-    chat:on_event(function(event)
+    chat.windows:on(function(event)
       told[#told + 1] = ("%d %s %s%s"):format(event.seq, event.type,
         event.action and event.window .. "." .. event.action
         or event.window or event.name or "-", event.ok == false and " " .. event.code or "")
@@ -452,11 +455,11 @@ describe("events", function()
   end)
 
   it("tell what happened to windows and actions, in order", function()
-    local notes = chat:open_window { id = "notes" }
+    local notes = chat.windows:open { id = "notes" }
     notes:update { content = "x" }
     notes:hide()
     notes:hide()
-    chat:act(call("add", { text = "a" }) .. call("delete", { index = 9 }) .. call "nope" .. call("add", {})
+    chat.windows:act(call("add", { text = "a" }) .. call("delete", { index = 9 }) .. call "nope" .. call("add", {})
       .. '<action_call>{"window_id":"notes","action_id":"close","params":{"summary":"s"}}</action_call>')
 
     assert.same({
@@ -467,36 +470,37 @@ describe("events", function()
   end)
 
   it("tell of actions that raise, loop and give back junk", function()
-    chat:act(call "raise" .. call "junk" .. call "loop" .. "<tool_call>x</tool_call>", { instructions = 100000 })
+    local calls = call "raise" .. call "junk" .. call "loop" .. "<tool_call>x</tool_call>"
+    chat.windows:act(calls, { instructions = 100000 })
     assert.same({ "1 action todo.raise failed", "1 updated todo", "1 action todo.junk", "1 action todo.loop limit",
       "1 refused - syntax" }, told)
   end)
 
   it("carry what the host needs", function()
     local last
-    chat:on_event(function(event) last = event end)
-    chat:act(call("add", { text = "a" }))
+    chat.windows:on(function(event) last = event end)
+    chat.windows:act(call("add", { text = "a" }))
     assert.same({ type = "action", seq = 1, window = "todo", action = "add", name = "add", params = { text = "a" },
       ok = true,
       text = "added a" }, last)
-    chat:window("todo"):close("why")
+    chat.windows:get("todo"):close("why")
     assert.same({ type = "closed", seq = 1, window = "todo", summary = "why" }, last)
   end)
 
   it("end with nil, and are not those of a fork", function()
     local fork = chat:fork()
-    fork:open_window { id = "x" }
-    chat:on_event(nil)
-    chat:open_window { id = "y" }
+    fork.windows:open { id = "x" }
+    chat.windows:on(nil)
+    chat.windows:open { id = "y" }
     assert.same({}, told)
-    assert.equal("argument", refusal(chat.on_event, chat, 7).code)
+    assert.equal("argument", refusal(chat.windows.on, chat.windows, 7).code)
   end)
 
   it("of a listener that fails go to the log, and nothing else is lost", function()
     local lines = {}
     local before = log.to(function(line) lines[#lines + 1] = line end)
-    chat:on_event(function() error "listener" end)
-    local results = chat:act(call("add", { text = "a" }))
+    chat.windows:on(function() error "listener" end)
+    local results = chat.windows:act(call("add", { text = "a" }))
     log.to(before)
 
     assert.is_true(results[1].ok)
@@ -507,17 +511,17 @@ describe("events", function()
   it("that listeners cause are told behind, and end", function()
     local lines, count = {}, 0
     local before = log.to(function(line) lines[#lines + 1] = line end)
-    chat:on_event(function()
+    chat.windows:on(function()
       count = count + 1
-      chat:window("todo"):update()
+      chat.windows:get("todo"):update()
     end)
-    chat:open_window { id = "x" }
+    chat.windows:open { id = "x" }
     log.to(before)
 
     assert.equal(100, count)
     assert.truthy(lines[1]:find "go on causing more")
-    chat:on_event(nil)
-    assert.truthy(chat:window("x"))
+    chat.windows:on(nil)
+    assert.truthy(chat.windows:get("x"))
   end)
 end)
 
@@ -525,13 +529,13 @@ describe("the activity log", function()
   local chat
   before_each(function() chat = todo_chat() end)
 
-  local function text() return chat:window("activity").content end
+  local function text() return chat.windows:get("activity").content end
 
   it("lists what happened, in a compact window that no model closes", function()
-    local window = chat:log_activity()
-    chat:open_window { id = "notes" }
-    chat:act(call("todo.add", { text = "tea" }) .. call("todo.delete", { index = 9 }) .. call "nope")
-    chat:window("notes"):close("done\nwith it")
+    local window = chat.windows:log()
+    chat.windows:open { id = "notes" }
+    chat.windows:act(call("todo.add", { text = "tea" }) .. call("todo.delete", { index = 9 }) .. call "nope")
+    chat.windows:get("notes"):close("done\nwith it")
 
     assert.equal("[3] opened notes\n[3] action todo.add -> ok (added tea)\n"
       .. "[3] action todo.delete -> failed (there is no item 9)\n[3] closed notes (done with it)", text())
@@ -541,9 +545,9 @@ describe("the activity log", function()
   end)
 
   it("keeps the newest lines, each cut to its length", function()
-    chat:log_activity { lines = 2 }
+    chat.windows:log { lines = 2 }
     for i = 1, 4 do
-      chat:act(call("todo.add", { text = i .. ("é"):rep(200) }))
+      chat.windows:act(call("todo.add", { text = i .. ("é"):rep(200) }))
     end
     local first, second, more = text():match "^([^\n]*)\n([^\n]*)(.*)$"
     assert.equal("", more)
@@ -553,38 +557,38 @@ describe("the activity log", function()
   end)
 
   it("goes on where it ended, and ends when it is closed", function()
-    chat:log_activity { id = "activity", item = false }
-    chat:open_window { id = "a" }
+    chat.windows:log { id = "activity", item = false }
+    chat.windows:open { id = "a" }
     assert.equal(2, #chat)
-    local again = chat:log_activity { lines = 5 }
-    chat:open_window { id = "b" }
+    local again = chat.windows:log { lines = 5 }
+    chat.windows:open { id = "b" }
     assert.equal("[2] opened a\n[3] opened b", text())
 
     local lines = {}
     local before = log.to(function(line) lines[#lines + 1] = line end)
     again:close()
-    chat:open_window { id = "c" }
+    chat.windows:open { id = "c" }
     log.to(before)
     assert.same({}, lines)
     assert.equal("[2] opened a\n[3] opened b", text())
-    chat:log_activity()
-    chat:open_window { id = "d" }
+    chat.windows:log()
+    chat.windows:open { id = "d" }
     assert.equal("[6] opened d", text())
   end)
 
   it("tells the host too", function()
     local types = {}
-    chat:log_activity()
-    chat:on_event(function(event) types[#types + 1] = event.type .. " " .. event.window end)
-    chat:open_window { id = "a" }
+    chat.windows:log()
+    chat.windows:on(function(event) types[#types + 1] = event.type .. " " .. event.window end)
+    chat.windows:open { id = "a" }
     assert.same({ "opened a", "updated activity" }, types)
   end)
 
   it("refuses wrong options", function()
     for _, lines in ipairs { 0, 1001, "x", 1.5 } do
-      assert.equal("argument", refusal(chat.log_activity, chat, { lines = lines }).code)
+      assert.equal("argument", refusal(chat.windows.log, chat.windows, { lines = lines }).code)
     end
-    assert.equal("unknown_name", refusal(chat.log_activity, chat, { cap = 3 }).code)
-    assert.equal("argument", refusal(chat.log_activity, chat, { id = 7 }).code)
+    assert.equal("unknown_name", refusal(chat.windows.log, chat.windows, { cap = 3 }).code)
+    assert.equal("argument", refusal(chat.windows.log, chat.windows, { id = 7 }).code)
   end)
 end)

@@ -11,8 +11,8 @@ local new_chat, say, shown = kit.new_chat, kit.say, kit.shown
 describe("a content", function()
   local function read(content)
     local chat = new_chat()
-    chat:open_window { id = "before", content = "here" }
-    local window = chat:open_window { id = "w", content = content }
+    chat.windows:open { id = "before", content = "here" }
+    local window = chat.windows:open { id = "w", content = content }
     assert.truthy(shown(chat):find("before=here", 1, true))
     return window:markup():match "<Failed>(.*)</Failed>"
   end
@@ -101,14 +101,14 @@ describe("a content", function()
   it("that edits the conversation changes the next rendering, not its own", function()
     local chat = new_chat()
     say(chat, "user", "one")
-    chat:open_window { id = "b", content = "b", item = false }
-    chat:open_window { id = "w", content = function()
+    chat.windows:open { id = "b", content = "b", item = false }
+    chat.windows:open { id = "w", content = function()
       chat:truncate { keep_last = 1 }
       chat:append { { role = "user", content = "late" }, { window = "b" } }
       return "made"
     end }
 
-    local first, second = chat:render(), chat:render()
+    local first, second = chat.windows:render(), chat.windows:render()
 
     assert.same({ 2, "one", "w" }, { #first, first[1].content, first[2].window })
     assert.same({ 3, "w", "late", "b" }, { #second, second[1].window, second[2].content, second[3].window })
@@ -116,14 +116,14 @@ describe("a content", function()
 
   it("is asked for once in a rendering, and all of them get no more than their time", function()
     local chat, calls = new_chat(), 0
-    chat:open_window { id = "f", content = function() calls = calls + 1 return "x" end }
-    chat:open_window { id = "g", content = { { window = "f" }, { window = "f" } } }
-    assert.equal(2, select(2, chat:render()[2].content:gsub('id="f"', "")))
+    chat.windows:open { id = "f", content = function() calls = calls + 1 return "x" end }
+    chat.windows:open { id = "g", content = { { window = "f" }, { window = "f" } } }
+    assert.equal(2, select(2, chat.windows:render()[2].content:gsub('id="f"', "")))
     assert.equal(1, calls)
     for i = 1, 12 do
-      chat:open_window { id = "slow" .. i, content = function() while true do end end }
+      chat.windows:open { id = "slow" .. i, content = function() while true do end end }
     end
-    local list = chat:render()
+    local list = chat.windows:render()
     assert.truthy(list[#list].content:find("used up the time", 1, true))
   end)
 end)
@@ -169,10 +169,10 @@ describe("markup of random text", function()
 
   it("is made anew where a window in it has changed", function()
     local chat = new_chat()
-    chat:open_window { id = "in", content = "1" }
-    chat:open_window { id = "out", content = { { window = "in" } } }
+    chat.windows:open { id = "in", content = "1" }
+    chat.windows:open { id = "out", content = { { window = "in" } } }
     assert.truthy(shown(chat):find "<Content>1</Content>")
-    chat:window("in"):update { content = "2" }
+    chat.windows:get("in"):update { content = "2" }
     assert.truthy(shown(chat):find "<Content>2</Content>")
   end)
 

@@ -25,10 +25,10 @@ describe("items of windows", function()
       ("%s\n%s\n%s\n"):format(HELLO, ITEM, BYE), ('{"messages":[%s,%s,%s]}'):format(HELLO, ITEM, BYE),
     } do
       local chat = assert(ebb.parse(text))
-      chat:open_window { id = "map", content = "here", item = false }
+      chat.windows:open { id = "map", content = "here", item = false }
 
       assert.equal("Hello <map> Bye", listed(chat))
-      contains("here", chat:render()[2].content)
+      contains("here", chat.windows:render()[2].content)
     end
   end)
 
@@ -43,7 +43,7 @@ describe("items of windows", function()
 
   it("are inserted, replaced and cut by operations, and a rollback brings them back", function()
     local chat = assert(ebb.parse(("[%s,%s]"):format(HELLO, BYE)))
-    chat:open_window { id = "map", content = "here", item = false }
+    chat.windows:open { id = "map", content = "here", item = false }
 
     chat:apply(('{"operation":"insert","insert":{"position":1,"messages":[{"window":"map"},%s]}}'):format(ITEM))
     assert.equal("Hello <map> <map> Bye", listed(chat))

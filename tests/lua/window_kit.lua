@@ -15,7 +15,7 @@ end
 --- The messages that show windows, as "id=content".
 function kit.shown(chat, options)
   local list = {}
-  for _, message in ipairs(assert(chat:render(options))) do
+  for _, message in ipairs(assert(chat.windows:render(options))) do
     if message.window then
       list[#list + 1] = message.window .. "=" .. message.content:match "<Content>(.*)</Content>"
     end

@@ -120,11 +120,11 @@ describe("a view that is written", function()
 
   it("of a conversation reads back", function()
     local chat = ebb.conversation()
-    chat:open_window {
+    chat.windows:open {
       id = "todo", description = "Things", content = { { "item", id = 1, done = true, "milk" } },
       actions = { { id = "add", label = "Add", params = "text:string" } },
     }
-    local view = read(chat:window("todo"):markup())
+    local view = read(chat.windows:get("todo"):markup())
 
     assert.same({ { "item", id = "1", done = "true", "milk" } }, view.content)
     assert.same({ id = "close", label = "Close", params = "summary:string?" }, view.actions[2])
@@ -136,10 +136,10 @@ describe("a view that is written", function()
     for i = 1, 9998 do
       nodes[i] = { "b" }
     end
-    chat:open_window { id = "many", content = nodes }
-    assert.equal(9998, #read(chat:window("many"):markup()).content)
+    chat.windows:open { id = "many", content = nodes }
+    assert.equal(9998, #read(chat.windows:get("many"):markup()).content)
 
-    chat:open_window { id = "inner", content = function() error "no" end }
+    chat.windows:open { id = "inner", content = function() error "no" end }
     for depth = 0, 12 do   -- of <b> between "middle" and "inner"; "outer" has 48
       local middle, outer = { window = "inner" }, { window = "middle" }
       for _ = 1, depth do
@@ -149,14 +149,14 @@ describe("a view that is written", function()
         outer = { "b", outer }
       end
       if depth == 0 then
-        chat:open_window { id = "middle", content = middle }
-        chat:open_window { id = "outer", content = outer }
+        chat.windows:open { id = "middle", content = middle }
+        chat.windows:open { id = "outer", content = outer }
       else
-        chat:window("middle"):update { content = middle }
+        chat.windows:get("middle"):update { content = middle }
       end
-      assert.truthy(read(chat:window("outer"):markup()))
+      assert.truthy(read(chat.windows:get("outer"):markup()))
       -- Window, Content, 48 of <b>, Window, Content, <b>, Window, Actions, action
-      assert.equal(depth > 9, chat:window("outer"):view().failed ~= nil, depth)
+      assert.equal(depth > 9, chat.windows:get("outer"):view().failed ~= nil, depth)
     end
   end)
 end)

@@ -18,7 +18,7 @@ local function open_like(chat, view, item)
   for i = 1, #view.actions - 1 do
     actions[i] = view.actions[i]   -- the last is the built-in close
   end
-  return chat:open_window { id = view.id, description = view.description, content = view.content, actions = actions,
+  return chat.windows:open { id = view.id, description = view.description, content = view.content, actions = actions,
     item = item }
 end
 
@@ -29,7 +29,7 @@ describe("a window with items", function()
     local chat = ebb.conversation()
     chat:append { role = "user", content = "Make me a list." }
     chat:append { role = "assistant", content = 'Yes.\n<tool_call>{"name": "errands"}</tool_call>' }
-    chat:open_window {
+    chat.windows:open {
       id = "errands_7", description = "What is to be done today",
       content = { { "item", id = 1, "post the letter" }, { "item", id = 2, "water the plants" } },
       actions = {
@@ -37,7 +37,7 @@ describe("a window with items", function()
         { id = "delete", params = "index:int", label = "Take something off" },
       },
     }
-    local messages = chat:render()
+    local messages = chat.windows:render()
 
     assert.same({ "user", in_one_line(expected) }, { messages[3].role, messages[3].content })
   end)
@@ -71,7 +71,7 @@ describe("the seed's flow charts", function()
   --- The messages as they are sent, one line each, and what was left out.
   local function note_request(what, options)
     note("%s", what)
-    for _, message in ipairs(assert(chat:render(options))) do
+    for _, message in ipairs(assert(chat.windows:render(options))) do
       note("  %s: %s", message.role, message.content)
     end
   end
@@ -85,7 +85,7 @@ describe("the seed's flow charts", function()
       note("  append -> %d", chat[#chat].seq)
     end
     local state = "empty"
-    local list = chat:open_window { id = "list", closable = false, content = function() return state end }
+    local list = chat.windows:open { id = "list", closable = false, content = function() return state end }
     note("  open -> %d", chat[#chat].seq)
 
     chat:append { { window = "gone" }, { role = "user", content = "Milk." } }
@@ -95,9 +95,9 @@ describe("the seed's flow charts", function()
     note_request("without the system message", { include_system = false })
 
     chat:append { window = "list" }
-    note("named again\n%s", (chat:listing():gsub("\n$", "")))
+    note("named again\n%s", (chat.windows:listing():gsub("\n$", "")))
     list:close "done"
-    note("closed\n%s", (chat:listing():gsub("\n$", "")))
+    note("closed\n%s", (chat.windows:listing():gsub("\n$", "")))
     note_request "what is obsolete is not active, and is not rendered"
   end
 
@@ -105,13 +105,13 @@ describe("the seed's flow charts", function()
     lines, chat = {}, ebb.conversation { encoding = "bytes4" }
     chat:append { role = "system", content = "S" }
     for _, id in ipairs { "old", "live" } do
-      chat:open_window { id = id, content = id, closable = false }
+      chat.windows:open { id = id, content = id, closable = false }
       chat:append { { role = "user", content = "about " .. id }, { role = "assistant", content = "said " .. id } }
     end
     for i = 1, 3 do
       chat:append { { role = "user", content = ("question %d"):format(i) }, { role = "assistant", content = "so" } }
     end
-    chat:window("old"):close()
+    chat.windows:get("old"):close()
     note("fits: nothing goes; else the system message stays, and these go in turn")
     local left, known = chat:tokens(), 0
     local all = assert(chat:trim { budget = left, policy = "keep_turns" })

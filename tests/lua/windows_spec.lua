@@ -16,7 +16,7 @@ describe("the seed's conversation", function()
     say(chat, "system", "You are a helper with windows.")
     say(chat, "user", "Make me a to-do list")
     say(chat, "assistant", "Here it is.")
-    chat:open_window {
+    chat.windows:open {
       id = "todo_12345", description = "To-do application",
       content = { { "item", id = 1, "buy food" }, { "item", id = 2, "write code" } },
       actions = {
@@ -28,7 +28,7 @@ describe("the seed's conversation", function()
   end
 
   it("shows the window with its items and actions, close among them, as a user's message", function()
-    local message = make():render()[4]
+    local message = make().windows:render()[4]
 
     assert.equal("user", message.role)
     assert.equal('<Window id="todo_12345"><Description>To-do application</Description><Content>'
@@ -40,23 +40,23 @@ describe("the seed's conversation", function()
 
   it("is listed a line per message, obsolete ones with X, contents cut at 50 characters", function()
     local chat = make()
-    chat:open_window { id = "temp_67890" }:close()
+    chat.windows:open { id = "temp_67890" }:close()
     say(chat, "user", ("é"):rep(60) .. "\n")
 
     assert.equal("[✓] [0001] System: You are a helper with windows.\n[✓] [0002] User: Make me a to-do list\n"
       .. "[✓] [0003] Assistant: Here it is.\n[✓] [0004] Window: todo_12345\n[X] [0005] Window: temp_67890\n"
-      .. "[✓] [0006] User: " .. ("é"):rep(50) .. "...\n", chat:listing())
-    local stats = chat:window_stats()
+      .. "[✓] [0006] User: " .. ("é"):rep(50) .. "...\n", chat.windows:listing())
+    local stats = chat.windows:stats()
     assert.same({ total = 6, active = 5, obsolete = 1, windows = 2, estimated_tokens = (chat:tokens()) }, stats)
   end)
 
   it("reads the newest state wherever the window is named, and nothing of a closed one", function()
     local chat = make()
     say(chat, "user", "Add milk")
-    chat:window("todo_12345"):update { content = "milk" }
+    chat.windows:get("todo_12345"):update { content = "milk" }
     assert.equal("todo_12345=milk", shown(chat))
 
-    chat:window("todo_12345"):close()
+    chat.windows:get("todo_12345"):close()
     assert.equal("", shown(chat))
     assert.equal(4, #chat:active())
   end)
@@ -64,7 +64,7 @@ describe("the seed's conversation", function()
   it("leaves system messages out where they are not wanted, and shows obsolete items where they are", function()
     local chat = make()
     chat:append { window = "todo_12345" }
-    assert.equal("user", chat:render({ include_system = false })[1].role)
+    assert.equal("user", chat.windows:render({ include_system = false })[1].role)
     assert.equal(1, select(2, shown(chat):gsub("todo_12345=", "")))
     assert.equal(2, select(2, shown(chat, { include_obsolete = true }):gsub("todo_12345=", "")))
   end)
@@ -76,8 +76,8 @@ describe("active", function()
   --- Messages and items: "u" says something, other letters name windows.
   local function list_of(word)
     local chat = new_chat()
-    for id in ("xyz"):gmatch "." do chat:open_window { id = id, item = false } end
-    chat:window("z"):close()
+    for id in ("xyz"):gmatch "." do chat.windows:open { id = id, item = false } end
+    chat.windows:get("z"):close()
     for letter in word:gmatch "." do
       chat:append(letter == "u" and { role = "user", content = "four" } or { window = letter })
     end
@@ -143,7 +143,7 @@ describe("active", function()
       for i = 1, n do list[i] = { role = "user", content = "x" } end
       for i = 1, 10 do list[i * (n // 10)] = { window = "w" } end
       local chat = new_chat()
-      chat:open_window { id = "w", item = false }
+      chat.windows:open { id = "w", item = false }
       chat:append(list)
       ask(chat, n // 10)   -- what is made once
       collectgarbage()
@@ -178,17 +178,17 @@ describe("a window", function()
   it("has the clock of the store: opening ticks for its item, an update in place does not", function()
     local chat = new_chat()
     say(chat, "user", "x")
-    local window = chat:open_window { id = "w" }
-    assert.same({ 1, 1, 1, 2 }, { window.created, window.updated, window.version, chat:current_seq() })
+    local window = chat.windows:open { id = "w" }
+    assert.same({ 1, 1, 1, 2 }, { window.created, window.updated, window.version, chat.windows.seq })
 
     window:update { content = "y" }
-    assert.same({ 1, 2, 2, 2 }, { window.created, window.updated, window.version, chat:current_seq() })
+    assert.same({ 1, 2, 2, 2 }, { window.created, window.updated, window.version, chat.windows.seq })
   end)
 
   it("that appends has a new item per update; one in place is never shown twice", function()
     local chat = new_chat()
-    chat:open_window { id = "a", refresh = "append" }:update { content = "2" }
-    chat:open_window { id = "b", content = "1" }:update { content = "2" }
+    chat.windows:open { id = "a", refresh = "append" }:update { content = "2" }
+    chat.windows:open { id = "b", content = "1" }:update { content = "2" }
     chat:append { window = "b" }
     assert.equal("a=2 b=2", shown(chat))
     assert.equal(4, #chat)
@@ -196,34 +196,34 @@ describe("a window", function()
 
   it("stays closed when its item comes back by a rollback, and is shown when it is opened anew", function()
     local chat = new_chat()
-    chat:open_window { id = "w", content = "1" }
+    chat.windows:open { id = "w", content = "1" }
     chat:clear {}
-    chat:window("w"):close "done"
+    chat.windows:get("w"):close "done"
     chat:rollback(0)
     assert.equal("", shown(chat))
-    assert.equal("done", chat:window("w").summary)
+    assert.equal("done", chat.windows:get("w").summary)
 
-    chat:open_window { id = "w", content = "2", item = false }
+    chat.windows:open { id = "w", content = "2", item = false }
     assert.equal("w=2", shown(chat))
-    assert.equal(3, chat:window("w").version)
+    assert.equal(3, chat.windows:get("w").version)
   end)
 
   it("of a fork is the fork's own, its functions too", function()
     local chat = new_chat()
-    chat:open_window { id = "w", content = function() return "first" end }
+    chat.windows:open { id = "w", content = function() return "first" end }
     local fork = chat:fork()
-    chat:window("w"):update { content = function() return "second" end }
-    fork:window("w"):pin()
-    fork:open_window { id = "x" }
+    chat.windows:get("w"):update { content = function() return "second" end }
+    fork.windows:get("w"):pin()
+    fork.windows:open { id = "x" }
     assert.equal("w=second", shown(chat))
     assert.equal("w=first x=", shown(fork))
-    assert.is_nil(chat:window "x")
-    assert.is_false(chat:window("w").pinned)
+    assert.is_nil(chat.windows:get "x")
+    assert.is_false(chat.windows:get("w").pinned)
   end)
 
   it("that is hidden shows nothing and is not obsolete", function()
     local chat = new_chat()
-    local window = chat:open_window({ id = "w", content = "1" }):hide()
+    local window = chat.windows:open({ id = "w", content = "1" }):hide()
     assert.equal("", shown(chat))
     assert.is_false(chat[1].obsolete)
     assert.equal("w=1", shown(window:show().chat))
@@ -241,15 +241,15 @@ describe("a window", function()
 
   it("is written behind the unit in which its item stands", function()
     local chat = helper.conversation "u1 c1(x)"
-    chat:open_window { id = "w", content = "state" }
+    chat.windows:open { id = "w", content = "state" }
     chat:append { role = "tool", tool_call_id = chat[2].calls[1].id, content = "done" }
     local roles = {}
-    for i, message in ipairs(chat:render()) do
+    for i, message in ipairs(chat.windows:render()) do
       roles[i] = message.role
     end
     assert.equal("user assistant tool user", table.concat(roles, " "))
     assert.same({}, (chat:check "openai"))
-    assert.equal(4, chat:current_seq())   -- looking leaves nothing in the store
+    assert.equal(4, chat.windows.seq)   -- looking leaves nothing in the store
     assert.same({}, (chat:repaired({ dialect = "openai" }):check "openai"))
     local written = assert(ebb.parse(chat:json()))
     assert.equal("tool", written[3].role)
@@ -258,7 +258,7 @@ describe("a window", function()
 
   it("is refused what no window is", function()
     local chat = new_chat()
-    chat:open_window { id = "w" }
+    chat.windows:open { id = "w" }
     for _, case in ipairs {
       { "exists", { id = "w" } }, { "argument", { id = "" } }, { "argument", { id = ("x"):rep(257) } },
       { "argument", { id = "v", content = 5 } }, { "argument", { id = "v", content = { { "a b" } } } },
@@ -267,11 +267,12 @@ describe("a window", function()
       { "argument", { id = "v", actions = { { id = "a" }, { id = "a" } } } },
       { "encoding", { id = "v", content = "\xFF" } }, { "argument", { id = "v", content = { { "Window" } } } },
     } do
-      assert.equal(case[1], helper.refusal(chat.open_window, chat, case[2]).code)
+      assert.equal(case[1], helper.refusal(chat.windows.open, chat.windows, case[2]).code)
     end
     assert.equal(1, #chat)
-    assert.equal("window: id: a string is expected, not nil", helper.refusal(chat.window, chat).message)
-    assert.equal("closed", helper.refusal(chat:window("w"):close().update, chat:window "w", {}).code)
+    local problem = helper.refusal(chat.windows.get, chat.windows)
+    assert.equal("windows:get: id: a string is expected, not nil", problem.message)
+    assert.equal("closed", helper.refusal(chat.windows:get("w"):close().update, chat.windows:get "w", {}).code)
   end)
 end)
 
@@ -291,7 +292,7 @@ describe("a trim", function()
   it("counts what the windows read now, and the result is within the budget", function()
     local chat = long_chat(10)
     local size = 10
-    chat:open_window { id = "w", content = function() return ("x"):rep(size) end }
+    chat.windows:open { id = "w", content = function() return ("x"):rep(size) end }
     say(chat, "user", "go on")
     local before = chat:tokens()
     assert(chat:trim { budget = before, policy = "keep_turns" })
@@ -311,7 +312,7 @@ describe("a trim", function()
 
   it("is refused where a pinned window has grown too large", function()
     local chat, size = long_chat(3), 10
-    chat:open_window { id = "w", pinned = true, content = function() return ("x"):rep(size) end }
+    chat.windows:open { id = "w", pinned = true, content = function() return ("x"):rep(size) end }
     say(chat, "user", "go on")
     size = 20000
     for _, policy in ipairs { "keep_turns", "keep_recent", "trim_messages", "stable_prefix" } do
@@ -323,9 +324,9 @@ describe("a trim", function()
 
   it("by keep_turns lets go: obsolete, old and unimportant, old windows, recent", function()
     local chat = new_chat()
-    chat:open_window { id = "w", content = ("w"):rep(40) }
+    chat.windows:open { id = "w", content = ("w"):rep(40) }
     chat:append { window = "w" }
-    chat:open_window { id = "minor", important = false, content = ("m"):rep(40) }
+    chat.windows:open { id = "minor", important = false, content = ("m"):rep(40) }
     say(chat, "user", ("1"):rep(40))
     for i = 2, 4 do
       say(chat, "user", ("%d"):format(i))
@@ -341,7 +342,7 @@ describe("a trim", function()
 
   it("takes the obsolete items of a window along with the one that is shown", function()
     local chat = new_chat()
-    chat:open_window { id = "w", content = ("w"):rep(400) }
+    chat.windows:open { id = "w", content = ("w"):rep(400) }
     chat:append { { window = "w" }, { role = "user", content = "x" } }
     local draft = chat:draft()
     core.window.weigh(draft, { w = 100 })
@@ -360,7 +361,7 @@ describe("a trim", function()
 
   it("goes on where obsolete items were dropped before an insert", function()
     local chat = new_chat()
-    chat:open_window { id = "w", content = "text" }
+    chat.windows:open { id = "w", content = "text" }
     chat:append { { role = "user", content = "x" }, { window = "w" }, { role = "user", content = "y" } }
     local draft = chat:draft()
     assert(draft:drop(1))
@@ -372,12 +373,12 @@ describe("a trim", function()
 
   it("of what is rendered leaves the conversation as it is", function()
     local chat = long_chat(10)
-    chat:open_window { id = "w", content = "here" }
+    chat.windows:open { id = "w", content = "here" }
     local state = core.json.encode(chat:state())
-    local whole, less = chat:render(), assert(chat:render { max_tokens = 80 })
+    local whole, less = chat.windows:render(), assert(chat.windows:render { max_tokens = 80 })
     assert.is_true(#less < #whole)
     assert.equal(state, core.json.encode(chat:state()))
-    local _, _, code = chat:render { max_tokens = 1 }
+    local _, _, code = chat.windows:render { max_tokens = 1 }
     assert.equal("cannot_fit", code)
   end)
 
@@ -387,7 +388,7 @@ describe("a trim", function()
       local policy = { name, messages = name == "quota" and { user = 3 } or nil }
       for budget = 20, 400, 40 do
         local chat = helper.conversation("s5 u10 a10 c9(x,y) r5(x) r6(y) u7 a8 u5", { encoding = "bytes4" })
-        chat:open_window { id = "a", content = ("x"):rep(100), refresh = "append" }:update { content = "y" }
+        chat.windows:open { id = "a", content = ("x"):rep(100), refresh = "append" }:update { content = "y" }
         chat:append { { window = "a" }, { window = "absent" } }
         local report, why, code = chat:trim { budget = budget, policy = policy }
         if report then
@@ -445,26 +446,26 @@ describe("random lives of windows", function()
       local window = side.windows[id]
       if window and not window.closed then return end
       side.windows[id] = { content = text }
-      side.chat:open_window { id = id, content = function() return text end }
+      side.chat.windows:open { id = id, content = function() return text end }
       side.list[#side.list + 1] = id
     end,
     function(side, id, text)
       local window = side.windows[id]
       if not window or window.closed then return end
       window.content = text
-      side.chat:window(id):update { content = text }
+      side.chat.windows:get(id):update { content = text }
     end,
     function(side, id)
       local window = side.windows[id]
       if not window then return end
       window.closed = true
-      side.chat:window(id):close()
+      side.chat.windows:get(id):close()
     end,
     function(side, id)
       local window = side.windows[id]
       if not window then return end
       window.hidden = not window.hidden
-      local handle = side.chat:window(id)
+      local handle = side.chat.windows:get(id)
       handle[window.hidden and "hide" or "show"](handle)
     end,
     function(side, id)

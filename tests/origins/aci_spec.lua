@@ -40,7 +40,7 @@ end
 local function chat_of(case)
   local chat, ids = ebb.conversation { counter = count }, {}
   for _, window in ipairs(case.options.windows or {}) do
-    chat:open_window {
+    chat.windows:open {
       id = window.id, content = window.content, pinned = window.pin, important = window.important, item = false,
       closable = false,
     }
@@ -74,7 +74,7 @@ local runners = {
     local target = options.pruneTargetTokens > 0 and options.pruneTargetTokens or options.maxTokens // 2
     local report = assert(chat:trim { budget = target, guards = false, policy = function(draft)
       for message in draft:messages {} do   -- their last user message may go
-        local pinned = message.window and chat:window(message.window).pinned
+        local pinned = message.window and chat.windows:get(message.window).pinned
         if pinned or message.role == "system" then draft:keep(message) end
       end
       draft:run("keep_turns", { turns = 0 })
@@ -89,11 +89,13 @@ local runners = {
       local item = step.add
       if item then
         local is_window = item.type == "window"
-        if is_window and not chat:window(item.content) then chat:open_window { id = item.content, item = false } end
+        if is_window and not chat.windows:get(item.content) then
+          chat.windows:open { id = item.content, item = false }
+        end
         chat:append(is_window and { window = item.content } or { role = item.type, content = item.content })
-        ids[chat:current_seq()] = item.id
+        ids[chat.windows.seq] = item.id
       else
-        chat:window(step.mark_window_obsolete):close()
+        chat.windows:get(step.mark_window_obsolete):close()
       end
     end
     for i, expected in ipairs(case.expected.all or {}) do
@@ -107,23 +109,23 @@ local runners = {
   aci_window_manager = function(case)
     local chat = ebb.conversation()
     for _, step in ipairs(case.input) do
-      if step.add then chat:open_window { id = step.add } end
-      if step.remove and chat:window(step.remove) then chat:window(step.remove):close() end
+      if step.add then chat.windows:open { id = step.add } end
+      if step.remove and chat.windows:get(step.remove) then chat.windows:get(step.remove):close() end
     end
     for id in pairs(case.expected.get or {}) do
-      assert.is_nil(chat:window(id))
+      assert.is_nil(chat.windows:get(id))
     end
   end,
 
   aci_window_render = function(case)
     local chat, input = ebb.conversation(), case.input
-    chat:open_window { id = input.id, content = input.content, description = input.description, render = "compact" }
-    assert.equal(case.expected, chat:window(input.id):markup())
+    chat.windows:open { id = input.id, content = input.content, description = input.description, render = "compact" }
+    assert.equal(case.expected, chat.windows:get(input.id):markup())
   end,
 
   aci_render = function(case)
     local chat = chat_of(case)
-    for i, message in ipairs(chat:render()) do
+    for i, message in ipairs(chat.windows:render()) do
       assert.equal(case.expected[i].content, message.content)
     end
   end,

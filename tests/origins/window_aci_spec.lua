@@ -76,7 +76,7 @@ end
 
 function check.aci_window_render(case)
   local input = case.input
-  local window = ebb.conversation():open_window {
+  local window = ebb.conversation().windows:open {
     id = input.id, content = input.content, description = input.description,
       render = input.compact and "compact" or "full",
   }
@@ -86,7 +86,7 @@ end
 function check.aci_render(case)
   local chat = ebb.conversation()
   for _, window in ipairs(case.options.windows) do
-    chat:open_window { id = window.id, content = window.content, closable = false, item = false }
+    chat.windows:open { id = window.id, content = window.content, closable = false, item = false }
   end
   for _, item in ipairs(case.input) do
     chat:append(item.type == "window" and { window = item.content } or { role = item.type, content = item.content })
@@ -96,7 +96,7 @@ function check.aci_render(case)
     if not message.content:find "^<namespace" then expected[#expected + 1] = { message.role,
       in_our_words(message.content) } end
   end
-  for i, message in ipairs(chat:render()) do
+  for i, message in ipairs(chat.windows:render()) do
     messages[i] = { message.role, message.content }
   end
   assert.same(expected, messages)
@@ -106,14 +106,14 @@ local EVENTS = { opened = "Created", closed = "Removed" }
 
 function check.aci_window_manager(case)
   local chat, events = ebb.conversation(), {}
-  chat:on_event(function(event) events[#events + 1] = { EVENTS[event.type], event.window } end)
+  chat.windows:on(function(event) events[#events + 1] = { EVENTS[event.type], event.window } end)
   for _, step in ipairs(case.input) do
-    if step.add then chat:open_window { id = step.add }
-    elseif chat:window(step.remove) then chat:window(step.remove):close() end
+    if step.add then chat.windows:open { id = step.add }
+    elseif chat.windows:get(step.remove) then chat.windows:get(step.remove):close() end
   end
   assert.same(case.expected.events, events)
   for id in pairs(case.expected.get or {}) do
-    assert.is_true(chat:window(id).closed)   -- theirs is forgotten
+    assert.is_true(chat.windows:get(id).closed)   -- theirs is forgotten
   end
 end
 

@@ -241,7 +241,7 @@ end
 ---- Figures ----
 
 local function window_stats(chat)
-  local stats = chat:window_stats()
+  local stats = chat.windows:stats()
   return {
     total = stats.total, active = stats.active, obsolete = stats.obsolete, windows = stats.windows,
     estimatedTokens = stats.estimated_tokens,
@@ -276,7 +276,7 @@ local OTHERS = {
   dialect = value_query(OF_BATCH, function(chat, query) return source(chat, query):dialect() end),
   stats = value_query({}, state.stats),
   windows = value_query({}, window_stats),
-  listing = value_query({}, function(chat) return chat:listing() end),
+  listing = value_query({}, function(chat) return chat.windows:listing() end),
   limit = value_query({}, function(chat)
     return { limit = chat:limit() or json.null, tokens = (chat:tokens()), over = chat:over_limit() }
   end),

@@ -81,7 +81,7 @@ local function fields_of(text, names, what)
 end
 
 local function window_of(chat, id)
-  return chat:window(id) or refuse("unknown_name", ("there is no window '%s'"):format(id))
+  return chat.windows:get(id) or refuse("unknown_name", ("there is no window '%s'"):format(id))
 end
 
 ---- Lives ----
@@ -89,7 +89,7 @@ end
 function windows.window_open(_, _, chat, id, text)
   local fields = fields_of(text, OPTIONS, "a window")
   fields.id = id
-  chat:open_window(fields)
+  chat.windows:open(fields)
 end
 
 function windows.window_update(_, _, chat, id, text)
@@ -121,7 +121,7 @@ end
 
 function windows.windows(_, _, chat)
   local list = json.array {}
-  for i, window in ipairs(chat:windows()) do
+  for i, window in ipairs(chat.windows:list()) do
     list[i] = windows.fields(window)
   end
   return json.encode(list)
@@ -149,7 +149,7 @@ local RESULT = { "ok", "text", "code", "window", "action", "name", "params", "id
 function windows.actor(told, api, chat, text)
   return told(function()
     local separator = "["
-    for _, result in ipairs((chat:act(text))) do
+    for _, result in ipairs((chat.windows:act(text))) do
       if result.code == "memory" then error(core.error("memory", result.text), 0) end
       local entry = {}
       for _, name in ipairs(RESULT) do entry[name] = result[name] end

@@ -65,7 +65,7 @@ end
 --- Which there are, and how they are shown.
 local function windows_of(chat)
   local list = core.json.array {}
-  for i, window in ipairs(chat:windows()) do
+  for i, window in ipairs(chat.windows:list()) do
     list[i] = {
       id = window.id, description = window.description, closed = window.closed, hidden = window.hidden,
       pinned = window.pinned, important = window.important, version = window.version, created = window.created,

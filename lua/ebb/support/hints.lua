@@ -15,8 +15,8 @@ local hints = {
   trusted_processor = "a processor of your own may be trusted (trusted = true)",
   vocabularies = "the command ebb adds one: vocab import FILE",
   vocabulary = "the command ebb says more: vocab verify; importing it again replaces it",
-  window_exists = "chat:window(id):update { ... }",
-  window_closed = "chat:open_window { id = ... } opens it anew",
+  window_exists = "chat.windows:get(id):update { ... }",
+  window_closed = "chat.windows:open { id = ... } opens it anew",
   limits = "limits = { deadline, fuel, memory } allow more",
 }
 

@@ -75,7 +75,7 @@ end
 
 local function open_windows(chat)
   local list = {}
-  for _, window in ipairs(chat:windows()) do
+  for _, window in ipairs(chat.windows:list()) do
     if not window.closed then list[#list + 1] = window end
   end
   return list
@@ -101,7 +101,7 @@ end
 
 --- By window and action: what is found, or nil, a message and its code.
 local function find_exact(chat, id, action)
-  local window = chat:window(id)
+  local window = chat.windows:get(id)
   if not window then
     local names = {}
     for i, open in ipairs(open_windows(chat)) do
@@ -120,7 +120,7 @@ end
 --- Every way in which the name is a window's id, a dot and its action.
 local function split_candidates(chat, name, list)
   for dot in name:gmatch "()%." do
-    local window = chat:window(name:sub(1, dot - 1))
+    local window = chat.windows:get(name:sub(1, dot - 1))
     local action = name:sub(dot + 1)
     local found = window and not window.closed and action ~= "" and action_of(window, action)
     if found then list[#list + 1] = found end
@@ -151,7 +151,7 @@ end
 --- "todo.add" that there is not, where there is a window "todo": that window knows best what was meant.
 local function say_unknown(chat, name, windows)
   local id, action = name:match "^(.+)%.([^.]+)$"
-  if id and chat:window(id) then return find_exact(chat, id, action) end
+  if id and chat.windows:get(id) then return find_exact(chat, id, action) end
   return nil, with_hint(("there is no action '%s'"):format(shown(name)), name, all_names(windows)), "unknown_name"
 end
 
@@ -279,7 +279,7 @@ end
 local function calls_of(given)
   if type(given) == "string" then return calls.parse(given) end
   if type(given) ~= "table" then
-    refuse("argument", "act: the text of a model or a list of calls is expected, not a " .. type(given))
+    refuse("argument", "windows:act: the text of a model or a list of calls is expected, not a " .. type(given))
   end
   local list = {}
   for i = 1, rawlen(given) do
@@ -290,7 +290,7 @@ local function calls_of(given)
 end
 
 local function instructions_of(options)
-  option_check.names(options, { "instructions" }, "act")
+  option_check.names(options, { "instructions" }, "windows:act")
   if options.instructions == nil then return act.INSTRUCTIONS end
   local count = math.tointeger(options.instructions)
   if not count or count < 1 then refuse("argument", "instructions is a whole number, 1 or more") end
@@ -304,8 +304,6 @@ local function texts_of(results)
   end
   return table.concat(lines, "\n")
 end
-
-local running = setmetatable({}, { __mode = "k" })   -- conversations
 
 local function run_all(chat, list, instructions)
   local run = { chat = chat, left = instructions, results = {} }
@@ -324,11 +322,12 @@ end
 ---@return integer quoted
 function act.run(chat, given, options)
   local instructions = instructions_of(options or {})
-  if running[chat] then refuse("busy", "an action of this conversation runs: act is not called within it") end
+  local state = core.state(chat)
+  if state.acting then refuse("busy", "an action of this conversation runs: act is not called within it") end
   local list, quoted = calls_of(given)
-  running[chat] = true
+  state.acting = true
   local ok, results = pcall(run_all, chat, list, instructions)
-  running[chat] = nil
+  state.acting = nil
   if not ok then error(results, 0) end   -- memory, or a limit of the sandbox
   return results, quoted
 end

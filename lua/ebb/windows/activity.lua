@@ -51,7 +51,7 @@ end
 
 local function listener(chat, id, max)
   return function(event)
-    local window = chat:window(id)
+    local window = chat.windows:get(id)
     if event.window == id or not window or window.closed then return end
     local line = line_of(event)
     local text = window.content
@@ -60,7 +60,7 @@ local function listener(chat, id, max)
 end
 
 local function check(options)
-  option_check.names(options, OPTIONS, "log_activity")
+  option_check.names(options, OPTIONS, "windows:log")
   local lines = options.lines == nil and 20 or math.tointeger(options.lines)
   if not lines or lines < 1 or lines > LINES_MAX then
     refuse("argument", ("lines: 1 to %d are expected, not %s"):format(LINES_MAX, tostring(options.lines)))
@@ -78,9 +78,9 @@ function activity.open(chat, options)
   local id = options.id == nil and "activity" or options.id
   local write = listener(chat, id, lines)
   events.prepare(chat)                     -- nothing may fail once the window is open
-  local window = type(id) == "string" and chat:window(id)
+  local window = type(id) == "string" and chat.windows:get(id)
   if not window or window.closed then
-    window = chat:open_window {
+    window = chat.windows:open {
       id = id, closable = false, important = false, render = "compact", item = options.item,
     }
   end

@@ -11,6 +11,7 @@
 --
 -- Listeners belong to one conversation; forks and copies tell nobody.
 
+local core = require "ebb.support.core"
 local log = require "ebb.support.log"
 local words = require "ebb.windows.words"
 
@@ -20,7 +21,7 @@ local FOLLOW_MAX = 100
 
 ---@class ebb.WindowEvent
 ---@field type "opened"|"updated"|"closed"|"action"|"refused"
----@field seq integer          chat:current_seq()
+---@field seq integer          chat.windows.seq
 ---@field window? string
 ---@field summary? string      of "closed"
 ---@field action? string
@@ -35,12 +36,11 @@ local FOLLOW_MAX = 100
 ---@field log false|fun(event: ebb.WindowEvent)
 ---@field queue false|ebb.WindowEvent[]     while one of them runs
 
-local listeners = setmetatable({}, { __mode = "k" })
-
 --- Makes the places of a conversation's listeners: to fill one needs no memory then.
 ---@param chat ebb.Conversation
 function events.prepare(chat)
-  listeners[chat] = listeners[chat] or { host = false, log = false, queue = false }
+  local state = core.state(chat)
+  state.listeners = state.listeners or { host = false, log = false, queue = false }
 end
 
 --- Puts a listener in its place, or takes it away.
@@ -49,7 +49,7 @@ end
 ---@param listener? fun(event: ebb.WindowEvent)
 function events.listen(chat, kind, listener)
   events.prepare(chat)
-  listeners[chat][kind] = listener or false
+  core.state(chat).listeners[kind] = listener or false
 end
 
 local function tell(listener, kind, event)
@@ -71,7 +71,7 @@ local function deliver(known)
 end
 
 local function publish(chat, known, event)
-  event.seq = chat:current_seq()
+  event.seq = chat.windows.seq
   if known.queue then
     known.queue[#known.queue + 1] = event
     return
@@ -88,7 +88,7 @@ end
 
 --- What is told has happened: whatever fails here, does so in the log.
 local function try(run, chat, ...)
-  local known = listeners[chat]
+  local known = core.state(chat).listeners
   if not known or not (known.host or known.log) then return end
   local ok, problem = pcall(run, chat, known, ...)
   if not ok then log.write("ebb: an event of windows was lost: " .. words.reason(problem)) end

@@ -2,7 +2,7 @@
 --
 -- A window lives beside the batches: it is opened, updated, hidden, closed, and a
 -- rollback does none of that. What shows it are items of the list, messages that
--- name it; `open_window` appends one, and so does an update of a window whose
+-- name it; `chat.windows:open` appends one, and so does an update of a window whose
 -- refresh is "append". All state is the core's; a Window is a name for it.
 
 local core = require "ebb.support.core"
@@ -262,7 +262,7 @@ core.methods.Window = Window
 
 --- Opens a window, and appends an item that shows it.
 function windows.open(chat, given)
-  option_check.names(expect(given, "table", "open_window"), OPTIONS, "open_window")
+  option_check.names(expect(given, "table", "windows:open"), OPTIONS, "windows:open")
   local id = check_id(given.id)
   if given.item ~= nil then expect(given.item, "boolean", "item") end
   local before = core.window.get(chat, id)
@@ -281,7 +281,7 @@ function windows.open(chat, given)
 end
 
 function windows.get(chat, id)
-  if not core.window.get(chat, expect(id, "string", "window: id")) then return nil end
+  if not core.window.get(chat, expect(id, "string", "windows:get: id")) then return nil end
   return handle(chat, id)
 end
 

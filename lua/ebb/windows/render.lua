@@ -18,21 +18,26 @@ local render = {}
 
 --- What stays of the markup while a window has its version: all of it where the window
 --- says all itself, else what stands around its content.
----@type table<ebb.Conversation, table<string, { version: integer, text?: string, shell: ebb.WindowShell }>>
-local kept = setmetatable({}, { __mode = "k" })
+---@param chat ebb.Conversation
+---@return table<string, { version: integer, text?: string, shell: ebb.WindowShell }>
+local function cache_of(chat)
+  local state = core.state(chat)
+  state.markup = state.markup or {}
+  return state.markup
+end
 
 --- The markup of a window. What is made by a function, or shows others, is made each time.
 local function text_of(chat, pass, id)
-  local known = kept[chat] and kept[chat][id]
+  local cache = cache_of(chat)
+  local known = cache[id]
   local state = core.window.get(chat, id)
   if state.hidden then return false end
   if known and known.version ~= state.version then known = nil end
   if known and known.text then return known.text end
   pass.nested = false
   local text, shell = views.markup(pass, id, state, known and known.shell)
-  kept[chat] = kept[chat] or {}
   local whole = state.kind ~= "source" and not pass.nested
-  kept[chat][id] = { version = state.version, text = whole and text or nil, shell = shell }
+  cache[id] = { version = state.version, text = whole and text or nil, shell = shell }
   return text
 end
 
@@ -85,7 +90,7 @@ function render.tokens(chat, counter)
   return counter and tokens or core.counter.calibrated(chat, tokens), trust
 end
 
----- chat:render ----
+---- chat.windows:render ----
 
 local NAMES = { "max_tokens", "include_system", "include_obsolete" }
 
@@ -111,7 +116,7 @@ end
 ---@return string? code
 function render.run(chat, options, shrink, messages)
   options, messages = options or {}, messages or core.window.messages
-  option_check.names(options, NAMES, "render")
+  option_check.names(options, NAMES, "windows:render")
   local system = flag(options.include_system, "include_system", true)
   local obsolete = flag(options.include_obsolete, "include_obsolete", false)
   local texts, positions, names, items = render.texts(chat, obsolete)

@@ -88,7 +88,7 @@ local function content_of(pass, state)
   local known = pass.contents[state.id]
   if known then return known end
   local made
-  if state.kind == "source" then made = call(pass, state, pass.chat:window(state.id))
+  if state.kind == "source" then made = call(pass, state, pass.chat.windows:get(state.id))
   elseif state.kind == "elements" then made = decoded(state)
   else made = { state.kind == "text" and state.content or nil } end
   pass.contents[state.id] = made

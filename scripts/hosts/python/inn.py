@@ -14,7 +14,7 @@ class Event(ctypes.Structure):
 
 OK, NONE, ARGUMENT, REQUEST, NO_LIMIT = 0, 2, 4, 1, 2**64 - 1
 TALK = b"""local chat, thing = ...
-local answer = request { price = inn.price(thing), messages = chat:render() }
+local answer = request { price = inn.price(thing), messages = chat.windows:render() }
 chat:append { role = "assistant", content = answer }
 return answer"""
 

@@ -55,12 +55,12 @@ end
 --- The window that opens others; the model cannot close it.
 local function open_desktop(chat)
   local opened = 0
-  chat:open_window {
+  chat.windows:open {
     id = "apps", description = "Applications", closable = false,
     actions = {
       { id = "create", label = "Open an application", params = "name:enum(todo)", run = function(params)
         opened = opened + 1
-        return "opened " .. chat:open_window(todo_window(("%s_%d"):format(params.name, opened))).id
+        return "opened " .. chat.windows:open(todo_window(("%s_%d"):format(params.name, opened))).id
       end },
     },
   }
@@ -98,11 +98,11 @@ end
 
 local function answer(chat, replies)
   for _ = 1, CALLS_MAX do
-    local messages = chat:render()
+    local messages = chat.windows:render()
     local reply = model(messages, replies)
     show(messages, reply)
     chat:append { role = "assistant", content = reply }
-    local results = chat:act(reply)
+    local results = chat.windows:act(reply)
     if #results == 0 then return end
     chat:append { role = "user", content = results.text }
   end
@@ -120,4 +120,4 @@ for _, turn in ipairs(recording.turns) do
 end
 
 print "==== the conversation"
-io.write(chat:listing())
+io.write(chat.windows:listing())
