@@ -1,5 +1,5 @@
 --- LPeg, or a refusal that says what is missing and how to get it: only pipelines, macros,
---- chat:input, chat:act and ebb.read_window need it. The command and libebb have it inside.
+--- chat:input, chat.windows:act and ebb.read_window need it. The command and libebb have it inside.
 
 local refuse = require "ebb.support.refuse"
 
@@ -8,5 +8,5 @@ if ok then return lpeg end
 
 local problem = tostring(lpeg)
 if problem:find("^module 'lpeg' not found") then problem = "no module lpeg" end
-return refuse("absent", ("pipelines, macros, chat:input, chat:act and ebb.read_window need LPeg: %s"):format(problem),
+return refuse("absent", ("pipelines, macros, chat:input, chat.windows:act and ebb.read_window need LPeg: %s"):format(problem),
   "Debian: apt install lua-lpeg; LuaRocks: luarocks install lpeg")
