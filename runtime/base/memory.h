@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+_Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "Ebb needs a 64-bit system");
+
 typedef struct Memory {
   void *(*allocate)(void *user, void *block, size_t old_size, size_t new_size);
   void *user;

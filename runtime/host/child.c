@@ -132,18 +132,23 @@ static const char *talk(Child *child, const char *input, size_t size, int64_t de
   return NULL;
 }
 
-/* Waits for its end, which is near once its output is closed; its exit status, or
-   -1 if a signal or the deadline ended it. */
-static int wait_for(Child *child, int64_t deadline) {
+/* Waits until the command has ended, which is soon after it closed its output. NULL:
+   it succeeded; else what went wrong, pushed. */
+static const char *wait_for(lua_State *L, Child *child, int64_t deadline) {
   int status;
   for (;;) {
-    pid_t done = waitpid(child->pid, &status, WNOHANG);
-    if (done == child->pid) break;
-    if ((done < 0 && errno != EINTR) || now_ms() >= deadline || host_interrupted()) return -1;
+    pid_t ended = waitpid(child->pid, &status, WNOHANG);
+    if (ended == child->pid) break;
+    if (ended < 0 && errno != EINTR) {
+      return lua_pushfstring(L, "how it ended cannot be determined: %s", strerror(errno));
+    }
+    if (host_interrupted()) return lua_pushliteral(L, "interrupted");
+    if (now_ms() >= deadline) return lua_pushliteral(L, "it took too long");
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
   child->pid = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (!WIFEXITED(status)) return lua_pushliteral(L, "it was ended by a signal");
+  return WEXITSTATUS(status) == 0 ? NULL : lua_pushfstring(L, "it failed with exit status %d", WEXITSTATUS(status));
 }
 
 int host_converse(lua_State *L) {
@@ -154,17 +159,16 @@ int host_converse(lua_State *L) {
   Child *child = push_child(L);
   Buffer *answer = bind_buffer(L);
   const char *problem = start(child, command) ? talk(child, input, size, deadline, answer) : strerror(errno);
-  int status = problem == NULL ? wait_for(child, deadline) : 0;
-  if (problem == NULL && status == 0) {
+  if (problem == NULL) problem = wait_for(L, child, deadline);
+  if (problem == NULL) {
     lua_pushlstring(L, answer->size == 0 ? "" : answer->bytes, answer->size);
     return 1;
   }
+  lua_pushstring(L, problem);
   lua_pushcfunction(L, end_child);
   lua_pushvalue(L, 4);
   lua_call(L, 1, 0);
   lua_pushnil(L);
-  if (problem != NULL) lua_pushstring(L, problem);
-  else if (status < 0) lua_pushliteral(L, "it was ended by a signal");
-  else lua_pushfstring(L, "it failed with exit status %d", status);
+  lua_insert(L, -2);
   return 2;
 }

@@ -33,7 +33,8 @@ int host_converse(lua_State *L);
 
 /* isolate({milliseconds, memory, file_size, read = {path ...}, write = {path ...}})
    -> in the child: "child", or "failed" and what could not be held; in the parent, when
-   the child has ended: "exit", "signal" or "deadline", a number, and what was captured.
+   the child has ended: "exit", "signal" or "deadline", a number, and what was captured;
+   or "unknown" and why the system does not tell how it ended.
    Whatever was not written yet is written twice: flush before. */
 int host_isolate(lua_State *L);
 

@@ -49,12 +49,12 @@ typedef struct Bounds {
 
 /* ---- the kernel's limits ---- */
 
+/* Lowers a limit of this process; one that is lower already stays. */
 static bool limit(int resource, rlim_t value) {
   struct rlimit both = {.rlim_cur = value, .rlim_max = value};
   struct rlimit now;
-  bool less = getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < value;
-  if (less) both.rlim_cur = both.rlim_max = now.rlim_max;
-  return setrlimit((__rlimit_resource_t)resource, &both) == 0;
+  if (getrlimit(resource, &now) == 0 && now.rlim_max < value) both.rlim_cur = both.rlim_max = now.rlim_max;
+  return setrlimit(resource, &both) == 0;
 }
 
 static bool set_limits(const Bounds *bounds) {
@@ -214,17 +214,31 @@ static bool read_capture(int capture, Buffer *out) {
   return true;
 }
 
-/* How the child ended: a name and a number; and what it handed back. */
-static int await(lua_State *L, pid_t child, const Bounds *bounds, int capture) {
+/* Waits until the child has ended, and ends it at the deadline or on Ctrl-C: then
+   *late is true. Its wait status, or -1 with errno if the system does not tell it. */
+static int wait_for(pid_t child, const Bounds *bounds, bool *late) {
   int64_t end = now_ms() + bounds->milliseconds;
-  bool late = false;
   int status;
-  for (pid_t ended; (ended = waitpid(child, &status, late ? 0 : WNOHANG)) != child;) {
-    if (ended < 0 && errno != EINTR) break;
-    if (ended != 0 || late) continue;
-    late = now_ms() >= end || host_interrupted();
-    if (late) kill(child, SIGKILL);
+  *late = false;
+  for (pid_t ended; (ended = waitpid(child, &status, *late ? 0 : WNOHANG)) != child;) {
+    if (ended < 0 && errno != EINTR) return -1;
+    if (ended != 0 || *late) continue;
+    *late = now_ms() >= end || host_interrupted();
+    if (*late) kill(child, SIGKILL);
     else nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  }
+  return status;
+}
+
+/* Pushes how the child ended, a name and a number, and what it handed back. */
+static int await(lua_State *L, pid_t child, const Bounds *bounds, int capture) {
+  bool late;
+  int status = wait_for(child, bounds, &late);
+  if (status == -1) {
+    lua_pushliteral(L, "unknown");
+    lua_pushstring(L, strerror(errno));
+    close(capture);
+    return 2;
   }
   bool cpu = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
   lua_pushstring(L, late || cpu ? "deadline" : WIFEXITED(status) ? "exit" : "signal");

@@ -6,10 +6,13 @@
 */
 #define _DEFAULT_SOURCE 1
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/host.h"
 
@@ -74,9 +77,30 @@ static int flush_output(int exit_code) {
   return EXIT_IO;
 }
 
-int main(int argc, char **argv) {
+/* Sets the signals that a parent may have set otherwise: exec keeps what is ignored. */
+static void set_signals(void) {
   signal(SIGPIPE, SIG_IGN);   /* a closed pipe and a full quota are failed writes, reported like any other */
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);   /* while it is ignored, waitpid learns no exit status */
+}
+
+/* Occupies standard streams that the parent closed, so that no file or pipe gets
+   their numbers. Reading and writing them still fails: /dev/null is opened the wrong
+   way round. False, with errno: it cannot be opened. */
+static bool occupy_standard_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return false;
+  }
+  return true;
+}
+
+int main(int argc, char **argv) {
+  set_signals();
+  if (!occupy_standard_streams()) {
+    fprintf(stderr, "ebb: /dev/null: %s\n", strerror(errno));
+    return EXIT_IO;
+  }
   lua_State *L = luaL_newstate();
   if (L == NULL) {
     fputs("ebb: not enough memory\n", stderr);

@@ -163,6 +163,21 @@ changes SHRINK read 2 "0 6"
 changes GROW read 1 "6"            # with bytes that are no JSON
 changes GROW open 1 "6"
 
+# ---- a child whose end the system does not tell ----
+
+echo 'print "hello"' >"$folder/hello.lua"
+unwaited() {   # NAME TEXT WORD...: the message has TEXT in it
+  local name=$1 text=$2
+  timeout 60 env LD_PRELOAD="$SHIM" SHIM_CALL=wait SHIM_FAULT=ECHILD SHIM_AT=1 "$EBB" "${@:3}" </dev/null \
+    >"$folder/stdout" 2>"$folder/err"
+  status=$?
+  if [ "$status" = 7 ] && grep -q "$text cannot be determined: No child processes" "$folder/err"; then good
+  else bad "$name: status $status"; fi
+}
+unwaited "an isolated script" "how the script's process ended" run --isolate "$folder/hello.lua"
+unwaited "a model's command" "how it ended" trim "$folder/in.json" --budget 2000 --policy summarize \
+  --model-command "exec echo All is well"
+
 # ---- what needs no shim ----
 
 expect() {   # STATUS WHAT: of the run just made

@@ -1,7 +1,7 @@
 /*
 ** A library to preload: the k-th call of one kind fails, for tests/faults/io.sh.
 **
-**     SHIM_CALL    read, write, open, fsync, rename or close
+**     SHIM_CALL    read, write, open, fsync, rename, close or wait
 **     SHIM_AT      which one, from 1
 **     SHIM_FAULT   a name of ERRORS: it fails so; an ENOSPC write is short first.
 **                  SHORT: at most one byte is moved. VANISH, SHRINK, GROW: the
@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int shim_open(const char *path, int flags, ...) __asm__("open");
@@ -31,7 +32,8 @@ int shim_rename(const char *from, const char *to) __asm__("rename");
 static const struct {
   const char *name;
   int error;
-} ERRORS[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EACCES", EACCES}, {"EDQUOT", EDQUOT}};
+} ERRORS[] = {
+  {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EACCES", EACCES}, {"EDQUOT", EDQUOT}, {"ECHILD", ECHILD}};
 
 enum { DESCRIPTORS = 64 };
 
@@ -168,4 +170,9 @@ int close(int descriptor) {
   if (!failed) return result;
   errno = error;
   return -1;
+}
+
+pid_t waitpid(pid_t child, int *status, int options) {
+  if (fails("wait")) return -1;
+  return (pid_t)syscall(SYS_wait4, child, status, options, NULL);
 }

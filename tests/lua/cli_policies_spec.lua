@@ -150,6 +150,30 @@ describe("the command's policies", function()
       end)
     end
 
+    it("learn how it ended from a parent that ignores its children, too", function()
+      local line = ("env --ignore-signal=CHLD %s %s >%s 2>&1"):format(command.EBB, summarize "echo All is well.",
+        path_of "out.json")
+      assert.truthy(os.execute(line), command.read(path_of "out.json"))
+      contains("All is well.", command.read(path_of "out.json"))
+    end)
+
+    it("hand it the whole request when standard streams are closed", function()
+      local counter = file("count.sh", ("wc -c >%s; echo Counted."):format(path_of "bytes"))
+      local function bytes_with(redirections)
+        os.remove(path_of "bytes")
+        os.execute(("%s %s -o %s %s"):format(command.EBB, summarize("sh " .. counter), path_of "out.json",
+          redirections))
+        return tonumber(command.read(path_of "bytes"))
+      end
+      local bytes = bytes_with "</dev/null"
+      assert.is_true(bytes > 20000)
+      for _, closed in ipairs { "<&-", "<&- >&-", "<&- >&- 2>&-" } do
+        os.remove(path_of "out.json")
+        assert.equal(bytes, bytes_with(closed), closed)
+        contains("Counted.", command.read(path_of "out.json"))
+      end
+    end)
+
     it("end it when its time is over, with all that it started", function()
       local script = file("slow.sh", ("sleep 300 & echo $! >%s; sleep 300"):format(path_of "child"))
       contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 0.5")))

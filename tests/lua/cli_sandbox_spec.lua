@@ -168,6 +168,13 @@ describe("ebb run --isolate #kernel", function()
         :format(path_of "out/big")))))
   end)
 
+  it("answers as the script does for a parent that ignores its children, too", function()
+    local line = "env --ignore-signal=CHLD %s run --isolate %s >%s 2>&1"
+    local _, _, status = os.execute(line:format(command.EBB, script "print 'hello' os.exit(3)", path_of "out"))
+    assert.equal("hello\n", command.read(path_of "out"))
+    assert.equal(3, status)
+  end)
+
   it("answers as the script does, with the same result", function()
     assert.equal("hello 1\n", (does("run --isolate " .. script "print('hello', ...)" .. " 1"):gsub("\t", " ")))
     contains("script.lua:1: boom", fails(command.SCRIPT, "run --isolate " .. script "error 'boom'"))

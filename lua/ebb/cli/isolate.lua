@@ -108,6 +108,8 @@ function isolate.run(args, run_script)
   if role == "deadline" then
     failure.raise(failure.SCRIPT, ("stopped: it ran longer than %d ms"):format(bounds.deadline),
       "--deadline allows more")
+  elseif role == "unknown" then
+    failure.raise(failure.IO, "how the script's process ended cannot be determined: " .. number)
   elseif role == "signal" then
     failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
   end
