@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/minmax.h"
+
 typedef struct Hash {
   uint64_t v[4];
   uint64_t size;    /* bytes seen; size % 8 of them wait in carry */
@@ -47,7 +49,7 @@ static void take_run(Hash *hash, Text run) {
   size_t waiting = hash->size % 8, at = 0;
   hash->size += run.size;
   if (waiting > 0) {
-    at = run.size < 8 - waiting ? run.size : 8 - waiting;
+    at = min_size(run.size, 8 - waiting);
     memcpy(hash->carry + waiting, run.bytes, at);
     if (waiting + at < 8) return;
     take_bytes(hash, hash->carry);

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *system_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   (void)user;
@@ -42,6 +43,16 @@ void *memory_grow(const Memory *memory, void *list, uint32_t *room, uint32_t use
   void *grown = memory_resize_array(memory, list, *room, wanted, size);
   if (grown != NULL) *room = wanted;
   return grown;
+}
+
+char *memory_copy_string(const Memory *memory, const char *string) {
+  size_t size = strlen(string) + 1;
+  char *copy = memory_new(memory, size);
+  return copy != NULL ? memcpy(copy, string, size) : NULL;
+}
+
+void memory_free_string(const Memory *memory, char *string) {
+  if (string != NULL) memory_free(memory, string, strlen(string) + 1);
 }
 
 void memory_free(const Memory *memory, void *block, size_t size) {

@@ -38,6 +38,10 @@ void *memory_resize_array(const Memory *memory, void *block, size_t old_count, s
    are freed with *room * size. */
 void *memory_grow(const Memory *memory, void *list, uint32_t *room, uint32_t used, size_t size);
 
+/* Copies a C string into a new block; NULL if there is no memory. */
+char *memory_copy_string(const Memory *memory, const char *string);
+void memory_free_string(const Memory *memory, char *string);   /* NULL is allowed */
+
 /* NULL is allowed. `size` is what the block was made with. */
 void memory_free(const Memory *memory, void *block, size_t size);
 

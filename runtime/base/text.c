@@ -10,6 +10,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/hex.h"
+#include "base/minmax.h"
 #include "base/utf8.h"
 
 Text text_of(const char *string) {
@@ -20,27 +22,34 @@ Text text_plain(const char *bytes, size_t size) {
   return (Text){.bytes = bytes, .size = size, .escaped = false};
 }
 
+Status text_copy(const Memory *memory, Text text, char **copy) {
+  *copy = text.size == 0 ? NULL : memory_new(memory, text.size);
+  if (text.size == 0) return STATUS_OK;
+  if (*copy == NULL) return STATUS_MEMORY;
+  memcpy(*copy, text.bytes, text.size);
+  return STATUS_OK;
+}
+
+int text_compare(Text a, Text b) {
+  assert(!a.escaped && !b.escaped);
+  size_t shorter = min_size(a.size, b.size);
+  int order = shorter == 0 ? 0 : memcmp(a.bytes, b.bytes, shorter);
+  return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 static void text_skip(Text *rest, size_t size) {
   rest->bytes += size;
   rest->size -= size;
 }
 
-static uint32_t hex_digit(char c) {
-  return (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-static uint32_t hex_unit(const char *digits) {
-  return hex_digit(digits[0]) << 12 | hex_digit(digits[1]) << 8 | hex_digit(digits[2]) << 4 | hex_digit(digits[3]);
-}
-
 /* The code point of the \u escape at `at`, or of the two of a surrogate pair;
    U+FFFD for half a pair. `*size`: bytes of the escape. */
 static uint32_t unicode_escape(const char *at, const char *end, size_t *size) {
-  uint32_t high = hex_unit(at + 2);
+  uint32_t high = (uint32_t)hex_read(at + 2, end, 4);
   *size = 6;
   if (high < 0xD800 || high > 0xDFFF) return high;
   bool followed = high < 0xDC00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
-  uint32_t low = followed ? hex_unit(at + 8) : 0;
+  uint32_t low = followed ? (uint32_t)hex_read(at + 8, end, 4) : 0;
   if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
   *size = 12;
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
@@ -126,7 +135,7 @@ static bool take_equal(Text *a, Text *b) {
   for (;;) {
     if (run_a.size == 0 && !text_run(a, scratch_a, &run_a)) break;
     if (run_b.size == 0 && !text_run(b, scratch_b, &run_b)) break;
-    size_t size = run_a.size < run_b.size ? run_a.size : run_b.size;
+    size_t size = min_size(run_a.size, run_b.size);
     if (memcmp(run_a.bytes, run_b.bytes, size) != 0) return false;
     text_skip(&run_a, size);
     text_skip(&run_b, size);
@@ -154,8 +163,7 @@ static size_t escape_byte(unsigned char byte, char out[6]) {
   out[1] = byte >= 0x20 ? (char)byte : byte >= 8 && byte <= 13 ? letters[byte - 8] : 0;
   if (out[1] != 0) return 2;
   memcpy(out + 1, "u00", 3);
-  out[4] = (char)('0' + (byte >> 4));
-  out[5] = "0123456789abcdef"[byte & 15];
+  hex_write(out + 4, &byte, 1);
   return 6;
 }
 

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buffer.h"
 
@@ -30,6 +31,13 @@ typedef struct Text {
 Text text_of(const char *string);                      /* a C string, plain */
 Text text_plain(const char *bytes, size_t size);
 
+/* Copies the bytes as they stand into a new block of text.size bytes; NULL for an
+   empty text. STATUS_MEMORY. */
+Status text_copy(const Memory *memory, Text text, char **copy);
+
+/* Order of two plain texts by their bytes: below, equal to or above 0. */
+int text_compare(Text a, Text b);
+
 /* Takes the next run of plain bytes off `rest`; false at the end. The run
    points into `rest`, or into `scratch` for what an escape stood for. */
 bool text_run(Text *rest, char scratch[4], Text *run);
@@ -40,10 +48,17 @@ size_t text_plain_size(Text text);
 /* Adds the plain bytes. */
 Status text_decode(Text text, Buffer *out);
 
-/* The same characters, however spelled. */
+/* True if both have the same characters, escaped or not. */
 bool text_equal(Text a, Text b);
 
-/* Does `text` begin with the plain `prefix`? */
+/* True if the text is this C string. For literals faster than text_equal. */
+static inline bool text_is(Text text, const char *string) {
+  size_t size = strlen(string);
+  if (text.escaped) return text_equal(text, (Text){.bytes = string, .size = size});
+  return text.size == size && (size == 0 || memcmp(text.bytes, string, size) == 0);
+}
+
+/* True if `text` begins with the plain `prefix`. */
 bool text_starts_with(Text text, Text prefix);
 
 /* Adds `text` as the inside of a JSON string, escaping what must be, with U+FFFD for

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+#include "base/minmax.h"
 #include "codec/base64.h"
 
 enum { HEAD_MAX = 1024 };    /* bytes before the comma: longer ones are no media type */
@@ -73,7 +75,7 @@ static Status read_parameters(Text uri, size_t end, size_t at, DataUri *parts, D
 
 Status data_uri_read(Text uri, DataUri *parts, DataUriError *error) {
   if (!data_uri_is(uri)) return refuse(error, 0, "data:");
-  size_t at = 5, head = uri.size - at < HEAD_MAX ? uri.size - at : HEAD_MAX;
+  size_t at = 5, head = min_size(uri.size - at, HEAD_MAX);
   const char *comma = memchr(uri.bytes + at, ',', head);
   if (comma == NULL) return refuse(error, at + head, "a comma before the data");
   size_t end = (size_t)(comma - uri.bytes);
@@ -86,11 +88,6 @@ Status data_uri_read(Text uri, DataUri *parts, DataUriError *error) {
 
 /* ---- behind it ---- */
 
-static int hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return lower(c) >= 'a' && lower(c) <= 'f' ? lower(c) - 'a' + 10 : -1;
-}
-
 /* Bytes of percent-encoded data; STATUS_SYNTAX for what is none. */
 static Status count_percent(const DataUri *parts, size_t *count, DataUriError *error) {
   const char *bytes = parts->data.bytes;
@@ -99,7 +96,7 @@ static Status count_percent(const DataUri *parts, size_t *count, DataUriError *e
   for (size_t i = 0; i < size; i++, ++*count) {
     if (bytes[i] <= ' ' || bytes[i] >= 0x7F) return refuse(error, parts->start + i, "printable ASCII, others as %XX");
     if (bytes[i] != '%') continue;
-    if (size - i < 3 || hex(bytes[i + 1]) < 0 || hex(bytes[i + 2]) < 0) {
+    if (hex_read(bytes + i + 1, bytes + size, 2) < 0) {
       return refuse(error, parts->start + i, "% and two hexadecimal digits");
     }
     i += 2;
@@ -111,7 +108,7 @@ static void put_percent(Text data, char *to) {
   for (size_t i = 0; i < data.size; i++) {
     char c = data.bytes[i];
     if (c == '%') {
-      c = (char)(hex(data.bytes[i + 1]) << 4 | hex(data.bytes[i + 2]));
+      c = (char)hex_read(data.bytes + i + 1, data.bytes + data.size, 2);
       i += 2;
     }
     *to++ = c;

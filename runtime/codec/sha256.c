@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/minmax.h"
+
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t ROUNDS[64] = {
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -52,7 +54,7 @@ void sha256_start(Sha256 *hash) {
 void sha256_add(Sha256 *hash, const void *bytes, size_t size) {
   const uint8_t *at = bytes;
   while (size > 0) {
-    size_t used = hash->size % 64, room = 64 - used, part = size < room ? size : room;
+    size_t used = hash->size % 64, room = 64 - used, part = min_size(size, room);
     if (part == 64) {
       add_block(hash->state, at);            /* no need to gather it */
     } else {

@@ -6,7 +6,7 @@
 #include "json/json.h"
 
 /* By Dialect. */
-static const RuleSet RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};
+static const DialectRules RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};
 
 /* ---- names ---- */
 
@@ -97,7 +97,7 @@ bool message_is_legacy_call(const Message *message) {
   json.tolerant = true;
   json_enter(&json);
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (value.kind == JSON_OBJECT && text_equal(key, text_of("function_call"))) return true;
+    if (value.kind == JSON_OBJECT && text_is(key, "function_call")) return true;
   }
   return false;
 }
@@ -121,7 +121,7 @@ static Text part_type(const Message *message, Part part) {
   if (kind != JSON_OBJECT) return text_of("string");
   json_enter(&json);
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (value.kind == JSON_STRING && text_equal(key, text_of("type"))) return json_text(&value);
+    if (value.kind == JSON_STRING && text_is(key, "type")) return json_text(&value);
   }
   return NO_TEXT;
 }

@@ -16,10 +16,10 @@ typedef struct Checker {
   CheckReport *report;
 } Checker;
 
-typedef struct RuleSet {
+typedef struct DialectRules {
   const char *name;
   Status (*run)(Checker *checker);
-} RuleSet;
+} DialectRules;
 
 Status check_openai(Checker *checker);
 Status check_anthropic(Checker *checker);

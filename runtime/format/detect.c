@@ -1,9 +1,9 @@
 #include "format/detect.h"
 
 static FileFormat format_of_key(Text key, JsonKind kind) {
-  if (text_equal(key, text_of("messages"))) return FORMAT_BODY;
-  if (kind == JSON_ARRAY && text_equal(key, text_of("contents"))) return FORMAT_GEMINI;
-  if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_equal(key, text_of("input"))) return FORMAT_RESPONSES;
+  if (text_is(key, "messages")) return FORMAT_BODY;
+  if (kind == JSON_ARRAY && text_is(key, "contents")) return FORMAT_GEMINI;
+  if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_is(key, "input")) return FORMAT_RESPONSES;
   return FORMAT_LINES;
 }
 
@@ -14,7 +14,7 @@ static FileFormat detect_object(Json *json, Text *evidence) {
   FileFormat format = FORMAT_LINES;
   json_enter(json);
   while (json_next_member(json, &key) && json_peek(json, &kind)) {
-    bool role = text_equal(key, text_of("role"));
+    bool role = text_is(key, "role");
     FileFormat of_key = format_of_key(key, kind);
     if (role || (of_key != FORMAT_LINES && format != FORMAT_BODY)) {
       format = of_key;

@@ -91,7 +91,7 @@ static Text type_of(Text part) {
   json_open(&json, part.bytes, part.size);
   if (part.bytes[0] != '{' || !json_enter(&json)) return type;
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (text_equal(key, text_of("type")) && value.kind == JSON_STRING) type = json_text(&value);
+    if (text_is(key, "type") && value.kind == JSON_STRING) type = json_text(&value);
   }
   return type;
 }
@@ -235,7 +235,7 @@ static Status load_lines(Loader *loader) {
 static Status load_member(Loader *loader, Text key) {
   JsonValue value;
   JsonKind kind;
-  if (text_equal(key, text_of("messages"))) {
+  if (text_is(key, "messages")) {
     if (loader->last_end != NULL) {
       json_fail(&loader->json, STATUS_DUPLICATE, key.bytes - 1, "messages once");
       return loader->json.status;
@@ -245,7 +245,7 @@ static Status load_member(Loader *loader, Text key) {
     return kind == JSON_ARRAY ? load_array(loader) : loader->json.status;
   }
   if (!json_value(&loader->json, &value)) return loader->json.status;
-  if (text_equal(key, text_of("model")) && value.kind == JSON_STRING) loader->document->model = json_text(&value);
+  if (text_is(key, "model") && value.kind == JSON_STRING) loader->document->model = json_text(&value);
   RequestPart part;
   if (request_part_of(key, &part)) loader->document->parts[part] = value;
   return STATUS_OK;

@@ -77,7 +77,7 @@ typedef struct Progress {
 
 static unsigned key_of(Text key) {
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-    if (text_is(key, KEYS[i].name)) return KEYS[i].seen;
+    if (is_word(key, KEYS[i].name)) return KEYS[i].seen;
   }
   return 0;
 }
@@ -85,7 +85,7 @@ static unsigned key_of(Text key) {
 bool reader_key(Text key, uint32_t *number, Text *name) {
   static_assert(sizeof KEYS / sizeof *KEYS == READER_KEYS, "as the header says");
   for (uint32_t i = 0; i < READER_KEYS; i++) {
-    if (!text_is(key, KEYS[i].name)) continue;
+    if (!is_word(key, KEYS[i].name)) continue;
     *number = i;
     *name = KEYS[i].name;
     return true;
@@ -213,7 +213,7 @@ static bool read_within_cap(Progress *progress, const char *start) {
 static bool is_function(const Progress *progress) {
   Span role = progress->shape->role_text;
   Text spelling = {.bytes = progress->context.start + role.at, .size = role.size, .escaped = role.escaped};
-  return key_is(spelling, "function");
+  return text_is(spelling, "function");
 }
 
 /* Calls are an assistant's; results are a tool's or stand in a user's parts. A

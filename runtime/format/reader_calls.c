@@ -32,9 +32,9 @@ static bool read_function(Context *context, Call *call) {
   if (!json_enter(context->json)) return false;
   while (json_next_member(context->json, &key)) {
     JsonValue value;
-    if (key_is(key, "name")) {
+    if (text_is(key, "name")) {
       if (!reader_string(context, &call->name, "the function's name, a string")) return false;
-    } else if (key_is(key, "arguments") || key_is(key, "input")) {
+    } else if (text_is(key, "arguments") || text_is(key, "input")) {
       if (!read_arguments(context, &call->arguments)) return false;
     } else if (!json_value(context->json, &value)) {
       return false;
@@ -55,9 +55,9 @@ static bool read_tool_call(Context *context) {
   if (!json_enter(context->json)) return false;
   while (json_next_member(context->json, &key)) {
     JsonValue value;
-    if (key_is(key, "id")) {
+    if (text_is(key, "id")) {
       if (!reader_string(context, &call.id, "the call's id, a string")) return false;
-    } else if (key_is(key, "function") || key_is(key, "custom")) {
+    } else if (text_is(key, "function") || text_is(key, "custom")) {
       if (!read_function(context, &call)) return false;
       has_function = true;
     } else if (!json_value(context->json, &value)) {

@@ -41,25 +41,25 @@ static PartKind kind_of(const PartFields *fields) {
   if (fields->type.bytes == NULL) return fields->text.bytes != NULL ? PART_TEXT : PART_OTHER;
   Text type = json_text(&fields->type);
   for (size_t i = 0; i < sizeof PART_TYPES / sizeof *PART_TYPES; i++) {
-    if (text_is(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
+    if (is_word(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
   }
   return PART_OTHER;
 }
 
 static JsonValue *field_of(PartFields *fields, Text key) {
-  if (key_is(key, "type")) return &fields->type;
-  bool says = key_is(key, "text") || key_is(key, "thinking") || key_is(key, "reasoning") || key_is(key, "refusal");
+  if (text_is(key, "type")) return &fields->type;
+  bool says = text_is(key, "text") || text_is(key, "thinking") || text_is(key, "reasoning") || text_is(key, "refusal");
   if (says) return &fields->text;
-  if (key_is(key, "id")) return &fields->id;
-  if (key_is(key, "tool_use_id")) return &fields->tool_use_id;
-  if (key_is(key, "name")) return &fields->name;
-  if (key_is(key, "input")) return &fields->input;
-  if (key_is(key, "content")) return &fields->content;
-  if (key_is(key, "image_url") || key_is(key, "source") || key_is(key, "image") || key_is(key, "data") ||
-      key_is(key, "imageBase64")) return &fields->image;
-  if (key_is(key, "detail")) return &fields->detail;
-  if (key_is(key, "tool_use")) return &fields->tool_use;
-  if (key_is(key, "tool_result")) return &fields->tool_result;
+  if (text_is(key, "id")) return &fields->id;
+  if (text_is(key, "tool_use_id")) return &fields->tool_use_id;
+  if (text_is(key, "name")) return &fields->name;
+  if (text_is(key, "input")) return &fields->input;
+  if (text_is(key, "content")) return &fields->content;
+  if (text_is(key, "image_url") || text_is(key, "source") || text_is(key, "image") || text_is(key, "data") ||
+      text_is(key, "imageBase64")) return &fields->image;
+  if (text_is(key, "detail")) return &fields->detail;
+  if (text_is(key, "tool_use")) return &fields->tool_use;
+  if (text_is(key, "tool_result")) return &fields->tool_result;
   return NULL;
 }
 
@@ -120,13 +120,13 @@ static bool find_image(Context *context, PartFields *fields, Part *part) {
     while (json_next_member(&inner, &key)) {
       JsonValue value;
       if (!json_value(&inner, &value)) break;
-      if (key_is(key, "url") || key_is(key, "data")) part->text = string_span(context, &value);
-      else if (key_is(key, "detail")) fields->detail = value;
+      if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
+      else if (text_is(key, "detail")) fields->detail = value;
     }
     if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
   }
   const JsonValue *detail = &fields->detail;
-  part->low = detail->bytes != NULL && detail->kind == JSON_STRING && key_is(json_text(detail), "low");
+  part->low = detail->bytes != NULL && detail->kind == JSON_STRING && text_is(json_text(detail), "low");
   return true;
 }
 

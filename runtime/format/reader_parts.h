@@ -23,12 +23,10 @@ typedef struct Context {
 /* A word to compare with, its size at hand: most words differ in that already. */
 #define WORD(letters) {.bytes = letters, .size = sizeof letters - 1}
 
-static inline bool text_is(Text text, Text word) {
+static inline bool is_word(Text text, Text word) {
   if (!text.escaped) return text.size == word.size && memcmp(text.bytes, word.bytes, word.size) == 0;
   return text_equal(text, word);
 }
-
-static inline bool key_is(Text key, const char *name) { return text_is(key, text_plain(name, strlen(name))); }
 
 static inline Span span_of(const Context *context, const char *bytes, size_t size, bool escaped) {
   return (Span){.at = (uint32_t)(bytes - context->start), .size = (uint32_t)size & 0x7fffffffu, .escaped = escaped};

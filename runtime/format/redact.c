@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "json/json.h"
 
 #define TOMBSTONE "[forgotten]"
@@ -36,17 +37,14 @@ static void erase_scalar(const Eraser *eraser, const JsonValue *value, const cha
 
 static bool is_kept(Text key) {
   static const char *const names[] = {"role", "type", "id", "name", "tool_call_id", "tool_use_id", "timestamp"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (text_equal(key, text_of(names[i]))) return true;
-  }
-  return false;
+  return NAMES_HAVE(names, key);
 }
 
 static void erase_value(Eraser *eraser, const char *words);
 
 static void erase_member(Eraser *eraser, Text key) {
   JsonValue value;
-  const char *words = text_equal(key, text_of("arguments")) ? "{}" : TOMBSTONE;      /* arguments are JSON themselves */
+  const char *words = text_is(key, "arguments") ? "{}" : TOMBSTONE;      /* arguments are JSON themselves */
   if (is_kept(key)) json_value(&eraser->json, &value);
   else erase_value(eraser, words);
 }

@@ -151,15 +151,15 @@ static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) 
   json_enter(&json);
   while (status == STATUS_OK && json_next_member(&json, &key) && json_value(&json, &value)) {
     at = values->size;
-    if (calls && value.kind == JSON_ARRAY && text_equal(key, text_of("tool_calls"))) {
+    if (calls && value.kind == JSON_ARRAY && text_is(key, "tool_calls")) {
       status = put_tool_calls(run, text_plain(value.bytes, value.size), &call, values);
       note_edit(edits, "tool_calls", at);
-    } else if (calls && value.kind == JSON_OBJECT && text_equal(key, text_of("function_call"))) {
+    } else if (calls && value.kind == JSON_OBJECT && text_is(key, "function_call")) {
       if (run->fates[call++].dropped) note_edit(edits, "function_call", at);
-    } else if (value.kind == JSON_ARRAY && text_equal(key, text_of("content"))) {
+    } else if (value.kind == JSON_ARRAY && text_is(key, "content")) {
       status = put_content(run, message, values, says);
       if (values->size > at) note_edit(edits, "content", at);
-    } else if (text_equal(key, text_of("refusal")) || text_equal(key, text_of("audio"))) {
+    } else if (text_is(key, "refusal") || text_is(key, "audio")) {
       *says |= value.kind != JSON_NULL;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 /* The recipe's constants; what a function starts with is the counter's. */
 enum { PER_PROPERTIES = 3, PER_PROPERTY = 3, PER_ENUM = -3, PER_ENUM_ITEM = 3, PER_END = 12 };
 
@@ -12,7 +14,6 @@ typedef struct Recipe {
   Buffer line;
 } Recipe;
 
-static bool is(Text key, const char *name) { return text_equal(key, text_of(name)); }
 
 static void add_constant(Recipe *recipe, int tokens) { recipe->tally.tokens += (uint64_t)(int64_t)tokens; }
 
@@ -67,11 +68,11 @@ static void add_enum(Recipe *recipe, const JsonValue *list) {
 
 /* A property's own schema: its type and description go to its line, the rest here. */
 static void add_keyword(Recipe *recipe, Text key, const JsonValue *value, unsigned depth) {
-  if (is(key, "enum")) add_enum(recipe, value);
-  else if (is(key, "properties") && value->kind == JSON_OBJECT && depth < DEPTH_MAX) {
+  if (text_is(key, "enum")) add_enum(recipe, value);
+  else if (text_is(key, "properties") && value->kind == JSON_OBJECT && depth < DEPTH_MAX) {
     recipe->tally.guessed = true;
     add_properties(recipe, value, depth + 1);
-  } else if (!is(key, "required") && !is(key, "additionalProperties")) {
+  } else if (!text_is(key, "required") && !text_is(key, "additionalProperties")) {
     tally_text(&recipe->tally, key);
     add_value(recipe, value);
   }
@@ -92,8 +93,8 @@ static void add_property(Recipe *recipe, Text name, const JsonValue *schema, uns
   while (json_next_member(&json, &key)) {
     JsonValue value;
     if (!json_value(&json, &value)) return;
-    if (is(key, "type")) type = value;
-    else if (is(key, "description")) description = value;
+    if (text_is(key, "type")) type = value;
+    else if (text_is(key, "description")) description = value;
     else add_keyword(recipe, key, &value, depth);
   }
   line_add(recipe, name);
@@ -132,8 +133,8 @@ static void add_parameters(Recipe *recipe, const JsonValue *parameters) {
   while (json_next_member(&json, &key)) {
     JsonValue value;
     if (!json_value(&json, &value)) return;
-    if (is(key, "properties") && value.kind == JSON_OBJECT) add_properties(recipe, &value, 0);
-    else if (!is(key, "type")) add_keyword(recipe, key, &value, 0);
+    if (text_is(key, "properties") && value.kind == JSON_OBJECT) add_properties(recipe, &value, 0);
+    else if (!text_is(key, "type")) add_keyword(recipe, key, &value, 0);
   }
 }
 
@@ -151,10 +152,10 @@ static void read_function(const JsonValue *tool, Function *function) {
   while (json_next_member(&json, &key)) {
     JsonValue value;
     if (!json_value(&json, &value)) return;
-    if (is(key, "name")) function->name = value;
-    else if (is(key, "description")) function->description = value;
-    else if (is(key, "parameters") || is(key, "input_schema")) function->parameters = value;
-    else if (is(key, "function")) function->inner = value;
+    if (text_is(key, "name")) function->name = value;
+    else if (text_is(key, "description")) function->description = value;
+    else if (text_is(key, "parameters") || text_is(key, "input_schema")) function->parameters = value;
+    else if (text_is(key, "function")) function->inner = value;
   }
 }
 
@@ -196,12 +197,8 @@ static void add_tools(Recipe *recipe, const JsonValue *tools) {
 
 bool request_part_of(Text key, RequestPart *part) {
   static const char *const names[REQUEST_PARTS] = {"tools", "functions", "system", "instructions", "response_format"};
-  for (unsigned i = 0; i < REQUEST_PARTS; i++) {
-    if (!is(key, names[i])) continue;
-    *part = (RequestPart)i;
-    return true;
-  }
-  return false;
+  *part = (RequestPart)NAMES_FIND(names, key);
+  return *part < REQUEST_PARTS;
 }
 
 static void add_member(Recipe *recipe, RequestPart part, const JsonValue *value) {

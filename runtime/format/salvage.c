@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "format/detect.h"
 
@@ -16,15 +17,7 @@ typedef struct Piece {
 
 /* The number of the \u escape at `at`, or -1 if none stands there. */
 static int32_t unit_at(const char *at, const char *end) {
-  int32_t unit = 0;
-  if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
-  for (int i = 2; i < 6; i++) {
-    char c = at[i], letter = (char)(c | 0x20);
-    if (c >= '0' && c <= '9') unit = unit << 4 | (c - '0');
-    else if (letter >= 'a' && letter <= 'f') unit = unit << 4 | (letter - 'a' + 10);
-    else return -1;
-  }
-  return unit;
+  return end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex_read(at + 2, end, 4) : -1;
 }
 
 /* The backslash at `at` and what it escapes, so that a second one is never taken for a first. */
@@ -323,7 +316,7 @@ static void mend_body(Salvager *salvager, Json *json) {
   JsonValue value;
   json_enter(json);
   while (json_next_member(json, &key) && json_peek(json, &kind)) {
-    bool messages = kind == JSON_ARRAY && text_equal(key, text_of("messages"));
+    bool messages = kind == JSON_ARRAY && text_is(key, "messages");
     if (!(messages ? mend_array(salvager, json) : json_value(json, &value)) || messages) return;
   }
 }

@@ -43,7 +43,7 @@ static bool find_fields(StateLoader *l, const char *bytes, size_t size) {
     return state_fail_json(l, &json, "a saved conversation");
   while (json_next_member(&json, &key)) {
     int i = field_number(key);
-    if (text_equal(key, text_of("memory")))      /* so were chats saved before memory was the batches' */
+    if (text_is(key, "memory"))      /* so were chats saved before memory was the batches' */
       return state_fail_json(l, &json, "what policies remember with each batch, not beside them");
     if (i < 0 || l->fields[i].bytes != NULL)
       return state_fail_json(l, &json, "the fields of a saved conversation, once each");

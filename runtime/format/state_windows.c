@@ -137,11 +137,11 @@ static bool read_member(In *in, Text key, Window *window, unsigned *seen) {
   for (unsigned i = 0; i < WINDOW_TEXTS; i++) {
     if (text_equal(key, text_of(TEXT_NAMES[i]))) bit = 1u << i;
   }
-  if (text_equal(key, text_of("kind"))) bit = SEEN_KIND;
-  if (text_equal(key, text_of("is"))) bit = SEEN_FLAGS;
-  if (text_equal(key, text_of("version"))) bit = SEEN_VERSION;
-  if (text_equal(key, text_of("created"))) bit = SEEN_CREATED;
-  if (text_equal(key, text_of("updated"))) bit = SEEN_UPDATED;
+  if (text_is(key, "kind")) bit = SEEN_KIND;
+  if (text_is(key, "is")) bit = SEEN_FLAGS;
+  if (text_is(key, "version")) bit = SEEN_VERSION;
+  if (text_is(key, "created")) bit = SEEN_CREATED;
+  if (text_is(key, "updated")) bit = SEEN_UPDATED;
   if (bit == 0 || *seen & bit) return fail_json(in, "the fields of a window, once each");
   *seen |= bit;
   switch (bit) {

@@ -18,6 +18,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 static const char *const A_VALUE = "a value";
@@ -125,19 +126,6 @@ static const char *skip_utf8(Json *json, const char *at) {
   return at;
 }
 
-/* The four hex digits from `at`, or -1. */
-static int32_t hex_unit(const char *at, const char *end) {
-  if (end - at < 4) return -1;
-  int32_t unit = 0;
-  for (int i = 0; i < 4; i++) {
-    char c = at[i], letter = (char)(c | 0x20);
-    if (is_digit(c)) unit = unit << 4 | (c - '0');
-    else if (letter >= 'a' && letter <= 'f') unit = unit << 4 | (letter - 'a' + 10);
-    else return -1;
-  }
-  return unit;
-}
-
 /* May `c` stand alone behind a backslash? */
 static inline bool is_simple_escape(char c) {
   switch (c) {
@@ -154,10 +142,10 @@ static const char *skip_escape(Json *json, const char *at) {
     if (is_simple_escape(at[1])) return at + 2;
     return refuse(json, STATUS_SYNTAX, at, "one of the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
   }
-  int32_t high = hex_unit(at + 2, end);
+  int32_t high = hex_read(at + 2, end, 4);
   if (high < 0) return refuse(json, STATUS_SYNTAX, at, "four hex digits after \\u");
   if (high < 0xD800 || high > 0xDFFF) return at + 6;
-  int32_t low = high < 0xDC00 && end - at >= 8 && at[6] == '\\' && at[7] == 'u' ? hex_unit(at + 8, end) : -1;
+  int32_t low = high < 0xDC00 && end - at >= 8 && at[6] == '\\' && at[7] == 'u' ? hex_read(at + 8, end, 4) : -1;
   if (low >= 0xDC00 && low <= 0xDFFF) return at + 12;
   return json->tolerant ? at + 6 : refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
 }

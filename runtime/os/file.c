@@ -216,17 +216,11 @@ Status file_read(const Memory *memory, const char *path, size_t cap, char **byte
 ** Writing.
 */
 
-/* errno stays. */
+/* Keeps errno. */
 static void free_string(const Memory *memory, char *string) {
   int error = errno;
-  if (string != NULL) memory_free(memory, string, strlen(string) + 1);
+  memory_free_string(memory, string);
   errno = error;
-}
-
-static char *copy_string(const Memory *memory, const char *string) {
-  size_t size = strlen(string) + 1;
-  char *copy = memory_new(memory, size);
-  return copy != NULL ? memcpy(copy, string, size) : NULL;
 }
 
 static void writer_end(FileWriter *writer) {
@@ -319,7 +313,7 @@ Status file_create(FileWriter *writer, const Memory *memory, const char *path) {
   bool there;
   Status status = resolve(path, resolved, &info, &there);
   if (status != STATUS_OK) return status;
-  writer->path = copy_string(memory, resolved);
+  writer->path = memory_copy_string(memory, resolved);
   if (writer->path == NULL) return STATUS_MEMORY;
   status = open_target(writer, &info, there);
   if (status != STATUS_OK) file_abandon(writer);

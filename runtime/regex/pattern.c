@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 /* ---- writing for PCRE2 ---- */
@@ -12,28 +13,10 @@
   "\\u0000-\\u0008\\u000e-\\u001f!-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e" \
   "\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}"
 
-static int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The value of `count` hexadecimal digits at `at`, or -1. */
-static int32_t hex(const char *at, const char *end, int count) {
-  int32_t value = 0;
-  if (end - at < count) return -1;
-  for (int i = 0; i < count; i++) {
-    int digit = hex_digit(at[i]);
-    if (digit < 0) return -1;
-    value = value << 4 | digit;
-  }
-  return value;
-}
-
 /* "\uD83D\uDE00" at `at`: the code point, or -1. */
 static int32_t surrogate_pair(const char *at, const char *end) {
   if (end - at < 12 || at[1] != 'u' || at[6] != '\\' || at[7] != 'u') return -1;
-  int32_t high = hex(at + 2, end, 4), low = hex(at + 8, end, 4);
+  int32_t high = hex_read(at + 2, end, 4), low = hex_read(at + 8, end, 4);
   if (high < 0xD800 || high > 0xDBFF || low < 0xDC00 || low > 0xDFFF) return -1;
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
@@ -52,9 +35,9 @@ static Status put(Written *out, const char *bytes, size_t size) {
 static Status put_string(Written *out, const char *string) { return put(out, string, strlen(string)); }
 
 static Status put_point(Written *out, int32_t point) {
-  static const char digits[] = "0123456789abcdef";
   char text[] = "\\u{000000}";
-  for (int i = 0; i < 6; i++) text[3 + i] = digits[point >> (20 - 4 * i) & 15];
+  const unsigned char bytes[] = {(unsigned char)(point >> 16), (unsigned char)(point >> 8), (unsigned char)point};
+  hex_write(text + 3, bytes, sizeof bytes);
   return put_string(out, text);
 }
 
@@ -163,7 +146,7 @@ static uint32_t read_point(const char **at, const char *end) {
     *at += size > 0 ? size : 1;
     return point;
   }
-  int32_t four = from[1] == 'u' ? hex(from + 2, end, 4) : from[1] == 'x' ? hex(from + 2, end, 2) : -1;
+  int32_t four = from[1] == 'u' ? hex_read(from + 2, end, 4) : from[1] == 'x' ? hex_read(from + 2, end, 2) : -1;
   *at += four < 0 ? 2 : from[1] == 'u' ? 6 : 4;
   if (four >= 0) return (uint32_t)four;
   bool any = from[1] == 'u' || from[1] == 'N' || from[1] == 'o' || (from[1] >= '0' && from[1] <= '9');
@@ -250,7 +233,7 @@ static void take_back_last(Walk *walk) {
 
 static void walk_escape(Walk *walk) {
   char c = walk->at + 1 < walk->end ? walk->at[1] : '\0';
-  int32_t code = c == 'x' ? hex(walk->at + 2, walk->end, 2) : -1;
+  int32_t code = c == 'x' ? hex_read(walk->at + 2, walk->end, 2) : -1;
   if (c != '\0' && strchr("dDwWsSbB", c) != NULL) {
     end_run(walk);
   } else if (code > 0 && code < 0x80) {
@@ -369,7 +352,7 @@ void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
   for (size_t i = 1; i < size; i++) {
     unsigned char here = (unsigned char)fold(text[i]);
     unsigned at = pair(before, here);
-    pairs->bits[at >> 6] |= UINT64_C(1) << (at & 63);
+    bitset_add(pairs->bits, at);
     before = here;
   }
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bitset.h"
 #include "base/buffer.h"
 
 /* Adds the pattern (valid UTF-8) with what PCRE2 would read differently written out:
@@ -32,7 +33,7 @@ bool regex_pattern_is_caseless(const char *pattern, size_t size);
 enum { REGEX_PAIR_BITS = 14, REGEX_LITERAL_PAIRS = 15 };
 
 typedef struct RegexPairs {
-  uint64_t bits[(1 << REGEX_PAIR_BITS) / 64];
+  uint64_t bits[(1 << REGEX_PAIR_BITS) / 64];      /* a bit set */
 } RegexPairs;
 
 typedef struct RegexLiteral {
@@ -47,7 +48,7 @@ RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless);
 /* May a text with these pairs match? */
 static inline bool regex_may_match(const RegexPairs *pairs, const RegexLiteral *literal) {
   for (unsigned i = 0; i < literal->count; i++) {
-    if ((pairs->bits[literal->pairs[i] >> 6] >> (literal->pairs[i] & 63) & 1) == 0) return false;
+    if (!bitset_has(pairs->bits, literal->pairs[i])) return false;
   }
   return true;
 }

@@ -1,0 +1,24 @@
+/*
+** Names: tables of C strings, searched by name. The index in the table is the
+** value of the enum that the names belong to.
+*/
+#ifndef EBB_BASE_NAMES_H
+#define EBB_BASE_NAMES_H
+
+#include "base/text.h"
+
+/* The number of elements of an array. */
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* Index of `name` among `count` names, or `count` if it is none of them. */
+static inline size_t names_find(const char *const names[], size_t count, Text name) {
+  size_t i = 0;
+  while (i < count && !text_is(name, names[i])) i++;
+  return i;
+}
+
+/* The same for an array of names whose size the compiler knows. */
+#define NAMES_FIND(names, name) names_find(names, COUNT_OF(names), name)
+#define NAMES_HAVE(names, name) (NAMES_FIND(names, name) < COUNT_OF(names))
+
+#endif
