@@ -60,7 +60,8 @@ end
 -- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
 
 local LUA_RANK = ranks {
-  "support", "windows", "policies injection rules macros", "processors", "pipeline", "nodes", "workflow", "cli api",
+  "support", "models conversation", "sandbox windows", "policies injection rules macros", "trim", "processors",
+  "pipeline", "workflow", "cli libebb",
 }
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 
@@ -74,7 +75,7 @@ end
 --- May the module, which has no layer of its own, require `other`?
 local function allowed_outside(module, other)
   local to = layer_of(other)
-  if module == "ebb" then return to ~= "cli" and to ~= "api" end   -- the face shows everything but what stands on it
+  if module == "ebb" then return to ~= "cli" and to ~= "libebb" end   -- the face shows everything but what stands on it
   return layer_of(other) == "support"
 end
 
@@ -89,7 +90,9 @@ local function check_require(path, number, module, other)
   elseif other == "ebb.host" then
     if from ~= "cli" then complain("%s:%d: only the command has ebb.host", path, number) end
   elseif other == "ebb" then
-    if from ~= "cli" and from ~= "api" then complain("%s:%d: %s may not require the face, ebb", path, number, from) end
+    if from ~= "cli" and from ~= "libebb" then
+      complain("%s:%d: %s may not require the face, ebb", path, number, from)
+    end
   elseif to and LUA_RANK[to] > LUA_RANK[from] then
     complain("%s:%d: %s may not require %s (%s)", path, number, from, to, other)
   elseif to and to ~= from and LUA_RANK[to] == LUA_RANK[from] then

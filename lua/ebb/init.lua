@@ -11,12 +11,12 @@ if _VERSION ~= "Lua 5.4" then
   error("ebb needs Lua 5.4, and this is " .. (jit and jit.version or _VERSION), 0)
 end
 
-local built_in = require "ebb.policies.built_in"
+local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
-local script_path = require "ebb.support.script_path"
-local vocabularies = require "ebb.support.vocabularies"
+local script_path = require "ebb.sandbox.script_path"
+local vocabularies = require "ebb.models.vocabularies"
 
 ---@class ebb
 local ebb = {
@@ -77,7 +77,7 @@ end
 ---@return string? message
 ---@return string? code
 function ebb.replay(chat, options)
-  return require("ebb.policies.replay").run(chat, options)
+  return require("ebb.trim.replay").run(chat, options)
 end
 
 --- A pipeline: what makes the body of a request from a conversation.
@@ -115,11 +115,11 @@ end
 
 ---- Methods in Lua ----
 
-local function trim() return require "ebb.policies.trim" end
+local function trim() return require "ebb.trim" end
 local function windows() return require "ebb.windows" end
 local function listing() return require "ebb.windows.listing" end
 local function render() return require "ebb.windows.render" end
-local function settle() return require "ebb.windows.settle" end
+local function settle() return require "ebb.windows.inline_windows" end
 
 ---@param given table
 ---@param names string[]
@@ -167,7 +167,7 @@ end
 
 --- Conditions go to the core; functions and files are run here.
 function Conversation.filter(chat, filter, options, loading)
-  return require("ebb.policies.filter").run(chat, filter, options, loading, core_filter)
+  return require("ebb.trim.filter").run(chat, filter, options, loading, core_filter)
 end
 
 --- What Lua keeps beside a conversation goes with its forks.
@@ -187,15 +187,15 @@ function Conversation.trim(chat, options)
 end
 
 function Conversation.apply(chat, operations)
-  return require("ebb.support.operations").apply(chat, operations)
+  return require("ebb.conversation.operations").apply(chat, operations)
 end
 
 function Conversation.state(chat)
-  return require("ebb.support.state").of(chat)
+  return require("ebb.conversation.state").of(chat)
 end
 
 function Conversation.repaired(chat, options)
-  local repair = require "ebb.support.repair"
+  local repair = require "ebb.conversation.repair"
   return repair.run(chat, options, core.window.count(chat) > 0 and settle().fork or chat.fork)
 end
 
@@ -269,11 +269,11 @@ end
 ---- Drafts ----
 
 function Draft.run(draft, policy, options)
-  require("ebb.policies.run").hand_on(draft, policy, options)
+  require("ebb.trim.run").hand_on(draft, policy, options)
 end
 
 function Draft.summarize(draft, first, last, options)
-  return require("ebb.policies.run").summarize(draft, first, last, options)
+  return require("ebb.trim.run").summarize(draft, first, last, options)
 end
 
 return ebb

@@ -3,7 +3,7 @@
 ** enters its runtime (no call from a callback), works, and leaves with a status.
 **
 **     host --> ebb_* --> api_enter --> core, for what needs no Lua (append, read)
-**                                 \--> sandbox_run -> lua/ebb/api      trusted, unlimited
+**                                 \--> sandbox_run -> lua/ebb/libebb      trusted, unlimited
 **                                 \--> sandbox_call, task_step         scripts, within limits
 **
 ** Memory: host's allocator <- runtime (counts, limits) <- Lua, and per chat an
@@ -177,7 +177,7 @@ Status     api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *
 ebb_status api_begin_library(ebb_runtime *runtime);
 /* Opens the Lua library beside the guarded globals, unless it is open; within sandbox_run. */
 void       api_need_library(lua_State *L);
-/* Pushes a function of lua/ebb/api, opening the library if need be; within sandbox_run. */
+/* Pushes a function of lua/ebb/libebb, opening the library if need be; within sandbox_run. */
 void       api_push_function(lua_State *L, const char *name);
 /* Runs a C function protected, without limits; its argument is `data`. */
 ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
@@ -195,7 +195,7 @@ SandboxLimits api_limits(const ebb_runtime *runtime);
 /* ---- ask.c ---- */
 
 typedef struct Asking {
-  const char *function;      /* of lua/ebb/api */
+  const char *function;      /* of lua/ebb/libebb */
   ebb_chat *chat;            /* the first argument is its conversation, */
   Branch *branch;            /* or a fork of it, which the caller ends; both NULL: neither */
   Text texts[3];             /* the next ones; bytes NULL: nil */
@@ -229,11 +229,11 @@ void       chat_push(lua_State *L, const void *holder);/* what the registry hold
 /* Ends a conversation at once, not when the collector comes by. */
 void       chat_drop(ebb_runtime *runtime, const void *holder);
 Conversation *chat_conversation(const ebb_chat *chat);
-/* A whole public call: what a function of lua/ebb/api tells of the chat, as JSON. */
+/* A whole public call: what a function of lua/ebb/libebb tells of the chat, as JSON. */
 ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
 /* Before an edit: what time it is. */
 void       chat_tick(ebb_chat *chat);
-/* keep_conversation(conversation, target) for lua/ebb/api: the target's from now on */
+/* keep_conversation(conversation, target) for lua/ebb/libebb: the target's from now on */
 int        chat_keep(lua_State *L);
 /* Collects all garbage: something failed for want of memory, or left a draft behind. */
 void       api_collect_all(ebb_runtime *runtime);
@@ -285,7 +285,7 @@ void       api_free_vocabs(ebb_runtime *runtime);
 
 /* ---- policy.c ---- */
 
-/* What lua/ebb/api hands a compiled chunk to; upvalue 1 is the runtime. */
+/* What lua/ebb/libebb hands a compiled chunk to; upvalue 1 is the runtime. */
 int        api_keep_chunk(lua_State *L);
 
 /* ---- function.c ---- */
@@ -320,7 +320,7 @@ ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_sta
 ebb_status document_restore(ebb_chat *chat);
 /* Finds where the part of the options ends that says what stood around the messages. */
 size_t     document_find(Text options);
-/* write_document(list, texts, shape) for lua/ebb/api, upvalue 1 is the runtime: writes the list to
+/* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);
 

@@ -1,5 +1,5 @@
 /*
-** Asking: the way of most calls that need Lua. A function of lua/ebb/api checks the
+** Asking: the way of most calls that need Lua. A function of lua/ebb/libebb checks the
 ** arguments and gives back a function, which runs within the runtime's limits and
 ** returns a result (api_write_result), or writes one with the writers of window.c and
 ** document.c.

@@ -2,7 +2,7 @@
 ** Functions of the host's for scripts, with JSON on both sides.
 **
 **     script   f(1, "a")                                    {gold = 3}
-**     lua/ebb/api      "[1,\"a\"]"                  "{\"gold\":3}"
+**     lua/ebb/libebb      "[1,\"a\"]"                  "{\"gold\":3}"
 **     here                      call_host -> function
 */
 #include "api/api.h"

@@ -27,7 +27,7 @@
 int luaopen_lpeg(lua_State *L);   /* LPeg has no header */
 
 /* Addresses are keys of the registry. FUNCTIONS: the runtime, until the library is open;
-   from then on the table of lua/ebb/api. */
+   from then on the table of lua/ebb/libebb. */
 static const char GLOBALS, MODULES, FUNCTIONS, HELD;
 
 static ebb_runtime *runtime_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
@@ -225,7 +225,7 @@ static void open_log(lua_State *L, ebb_runtime *runtime) {
   lua_pop(L, 1);
 }
 
-/* Scripts' request() speaks JSON to the host. The functions of lua/ebb/api are on top. */
+/* Scripts' request() speaks JSON to the host. The functions of lua/ebb/libebb are on top. */
 static void open_request(lua_State *L) {
   lua_getfield(L, -1, "requester");
   lua_getglobal(L, "request");
@@ -251,7 +251,7 @@ static int l_open(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
   open_log(L, runtime);
   lua_pushcfunction(L, l_require);
-  lua_pushliteral(L, "ebb.api");
+  lua_pushliteral(L, "ebb.libebb");
   lua_call(L, 1, 1);
   push_closure(L, runtime, l_clock);
   lua_setfield(L, -2, "clock");

@@ -22,7 +22,7 @@ struct ebb_policy {
   char bytes[];
 };
 
-/* What lua/ebb/api is asked: a function that is to run within limits. */
+/* What lua/ebb/libebb is asked: a function that is to run within limits. */
 typedef struct Loading {
   const char *function, *name;
   Text source;               /* of a policy that is compiled */

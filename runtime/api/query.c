@@ -1,6 +1,6 @@
 /*
 ** Queries: what Lua answers by methods of conversations, batches and selections, by one
-** call that takes JSON and answers JSON (lua/ebb/api/queries.lua has all of them).
+** call that takes JSON and answers JSON (lua/ebb/libebb/queries.lua has all of them).
 */
 #include "api/api.h"
 #include "sandbox/guard.h"

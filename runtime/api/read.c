@@ -49,7 +49,7 @@ ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user) {
 
 typedef struct Listing {
   ebb_chat *chat;
-  const char *function;      /* of lua/ebb/api: (chat) -> JSON */
+  const char *function;      /* of lua/ebb/libebb: (chat) -> JSON */
 } Listing;
 
 static int l_list(lua_State *L) {

@@ -9,7 +9,7 @@
 /* ---- texts ---- */
 
 typedef struct Counting {
-  const char *function, *name;   /* of lua/ebb/api, and what it is given */
+  const char *function, *name;   /* of lua/ebb/libebb, and what it is given */
   Text text;
   const uint32_t *ids;
   size_t count, bad;

@@ -2,7 +2,7 @@
 ** Timers: a task that asks for one sleeps until the runtime's clock has come so far.
 **
 **     script         request { timer = 500 }          answers the time that it is then
-**     lua/ebb/api    "timer 500"                      no JSON, so no request of the host's
+**     lua/ebb/libebb    "timer 500"                      no JSON, so no request of the host's
 **     here           sleepers, in the order in which they wake --ebb_step--> ready
 */
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 
 /* ---- lives ---- */
 
-/* A call of lua/ebb/api/windows.lua: (chat, texts ..) */
+/* A call of lua/ebb/libebb/windows.lua: (chat, texts ..) */
 typedef struct Change {
   ebb_chat *chat;
   const char *function;

@@ -6,7 +6,7 @@
 **     ... = core.sandbox.enter(box, entry, ...)  a function of ours within, such as the one that loads
 **     ... = proxy(...)                           a function of the script's that came out of it
 **
-** Beside the script stands a library of ours (lua/ebb/support/inside.lua and what
+** Beside the script stands a library of ours (lua/ebb/sandbox/entry.lua and what
 ** it requires) in globals of its own, copied before the script could change any:
 ** it calls the script's functions, says where in them something failed, and gives
 ** drafts their methods that are Lua. What it asks of the program goes through
@@ -125,7 +125,7 @@ static int open_inside(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
   lua_getfield(L, -1, "require");
-  lua_pushliteral(L, "ebb.support.inside");
+  lua_pushliteral(L, "ebb.sandbox.entry");
   lua_call(L, 1, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ENTRIES);
   return 0;

@@ -44,7 +44,7 @@ static void scripts_have_json_and_null(void **state) {
     {"local json = require 'ebb'.json return json.decode '{\"a\":[null]}'", "{\"a\":[null]}"},
     {"return require 'ebb'.version == nil", "false"},
     {"return require 'ebb' == require 'ebb'", "true"},
-    {"return type(require 'ebb.policies.parts'.call_id)", "\"function\""},
+    {"return type(require 'ebb.conversation.parts'.call_id)", "\"function\""},
     {"return getmetatable(require 'ebb'.json.array {})", "\"json.array\""},
     {"return pcall(setmetatable, require 'ebb'.json.array {}, {})", "false"},
   };
@@ -60,10 +60,10 @@ static void scripts_change_it_for_themselves_only(void **state) {
   Inn inn;
   open_inn(&inn);
   assert_string_equal(run_script(&inn, "local ebb = require 'ebb' ebb.json.array, ebb.null = nil, 5\n"
-                                       "require 'ebb.policies.parts'.call_id = 5 return ebb.json.array == nil"), "true");
+                                       "require 'ebb.conversation.parts'.call_id = 5 return ebb.json.array == nil"), "true");
   assert_string_equal(run_script(&inn, "local ebb = require 'ebb' return { ebb.json.array {}, ebb.null }"),
                       "[[],null]");
-  assert_string_equal(run_script(&inn, "return type(require 'ebb.policies.parts'.call_id)"), "\"function\"");
+  assert_string_equal(run_script(&inn, "return type(require 'ebb.conversation.parts'.call_id)"), "\"function\"");
   host_close(&inn.host, inn.runtime);
 }
 

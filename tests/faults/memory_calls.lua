@@ -6,12 +6,12 @@
 local ebb = require "ebb"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
-local memory = require "ebb.policies.memory"
+local memory = require "ebb.trim.memory"
 require "ebb.windows"      -- loaded on first use, as these are
 require "ebb.windows.act"
 require "ebb.windows.activity"
 require "ebb.windows.markup_read"
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
 
 local function call_of(id)
@@ -238,15 +238,15 @@ call("trim in a sandbox", function(world)
   return world.chat:trim { budget = 100, policy = world.policy }
 end, function()
   local world = counted()
-  world.policy = require("ebb.policies").find { source = POLICY }
+  world.policy = require("ebb.trim.policies").find { source = POLICY }
   return world
 end, 7)
 call("filter in a sandbox", function(world) return world.chat:filter(world.filter) end, function()
   local world = counted()
-  world.filter = require("ebb.policies.filter").find { source = FILTER }
+  world.filter = require("ebb.trim.filter").find { source = FILTER }
   return world
 end, 7)
-call("making a sandbox", function() return require("ebb.policies").find { source = POLICY } ~= nil end, nil, 101)
+call("making a sandbox", function() return require("ebb.trim.policies").find { source = POLICY } ~= nil end, nil, 101)
 call("trim by summarize", function(world)
   local function model() return "Rain, sun." end
   return world.chat:trim { budget = 100, policy = { "summarize", keep = 0 }, model = model }

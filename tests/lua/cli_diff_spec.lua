@@ -1,9 +1,9 @@
---- ebb diff, and the alignment beneath it.
+--- ebb diff, and the longest common subsequence under it.
 
 local helper = dofile "tests/lua/helper.lua"
 local command = dofile "tests/lua/command.lua"
 local cpu_time = dofile "tests/lua/cpu_time.lua"
-local alignment = require "ebb.support.alignment"
+local lcs = require "ebb.support.lcs"
 local file, path_of, contains = command.file, command.path_of, command.contains
 local json = helper.ebb.json
 
@@ -155,7 +155,7 @@ describe("ebb diff", function()
   end)
 end)
 
----- The alignment, against the table that every textbook has ----
+---- The longest common subsequence, against the table that every textbook has ----
 
 local function longest(a, b)
   local above = {}
@@ -178,9 +178,9 @@ local function random_list(size, kinds)
   return list
 end
 
-describe("alignment", function()
+describe("lcs", function()
   local function check_chain(a, b)
-    local match, count, last = alignment.of(a, b), 0, 0
+    local match, count, last = lcs.of(a, b), 0, 0
     for i = 1, #a do
       if match[i] then
         assert.equal(a[i], b[match[i]])
@@ -205,7 +205,7 @@ describe("alignment", function()
     for _ = 1, 500 do
       local a, b = random_list(9, 3), random_list(9, 3)
       local seen_a, seen_b = 0, 0
-      for i, j in alignment.steps(alignment.of(a, b), #a, #b) do
+      for i, j in lcs.steps(lcs.of(a, b), #a, #b) do
         if i > 0 then seen_a = seen_a + 1; assert.equal(seen_a, i) end
         if j > 0 then seen_b = seen_b + 1; assert.equal(seen_b, j) end
         if i > 0 and j > 0 then assert.equal(a[i], b[j]) end

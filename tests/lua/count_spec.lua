@@ -3,7 +3,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb, refusal = helper.ebb, helper.refusal
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 
 ---- Images of any size: the header of a PNG is enough ----
 

@@ -2,7 +2,7 @@
 --- (or, for what is built in, its page of help) tells people to type.
 
 local helper = dofile "tests/lua/helper.lua"
-local policies = require "ebb.policies"
+local policies = require "ebb.trim.policies"
 
 local build = os.getenv "EBB_BUILD" or "build"
 local ebb = os.getenv "EBB" or build .. "/ebb"

@@ -289,7 +289,7 @@ describe("policies", function()
       names[#names + 1] = name
       assert.same({ name, "function", "string" }, { policy.name, type(policy.trim), type(policy.summary) })
     end
-    assert.same(require("ebb.policies").names, names)
+    assert.same(require("ebb.trim.policies").names, names)
     assert.is_nil(ebb.policies.nothing)
   end)
 end)

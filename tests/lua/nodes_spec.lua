@@ -2,7 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
-local nodes = require "ebb.nodes"
+local nodes = require "ebb.workflow"
 
 describe("nodes", function()
   it("run in order, each its own batch", function()

@@ -2,7 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 
 --- The blocks of a language, in order.
 local function blocks(language)

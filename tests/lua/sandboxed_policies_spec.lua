@@ -161,7 +161,7 @@ describe("a policy in its sandbox", function()
         end
         draft:drop_oldest { to = budget }
       end]] }
-    local found = require("ebb.policies").find(policy)
+    local found = require("ebb.trim.policies").find(policy)
     assert(chat:trim { budget = 10 + overhead, policy = found })
     chat:append(helper.messages "a20 u5")
     assert(chat:trim { budget = 10 + overhead, policy = found })
@@ -383,7 +383,7 @@ describe("a filter in its sandbox", function()
 end)
 
 describe("any file in a sandbox", function()
-  local sandbox_file = require "ebb.support.sandbox_file"
+  local loader = require "ebb.sandbox.loader"
 
   it("gives a table whose functions run there", function()
     local path = helper.lua_file [[
@@ -398,12 +398,12 @@ describe("any file in a sandbox", function()
         return calls, context.log
       end, fail = function() error({ code = "odd" }) end, refuse = function(f) return f() end }]]
     finally(helper.clean)
-    local value = assert(sandbox_file.load(path))
+    local value = assert(loader.load(path))
     assert.same({ 1, { "two" } }, value.list)
     local lines = {}
     local function note(line) lines[#lines + 1] = line end
     local context = { messages = { { role = "user", content = "hello" } }, log = note, null = helper.ebb.null }
-    local after, calls, same = sandbox_file.edit(value.execute, { deadline = 1000 }, context, { name = "x" })
+    local after, calls, same = loader.edit(value.execute, { deadline = 1000 }, context, { name = "x" })
     assert.equal("HELLO", after.messages[1].content)
     assert.equal("hello", context.messages[1].content)
     assert.is_true(after.added)
@@ -430,7 +430,7 @@ describe("any file in a sandbox", function()
     local function refusal(text)
       local path = helper.lua_file(text)
       finally(helper.clean)
-      local value, why, code = sandbox_file.load(path, { deadline = 50 })
+      local value, why, code = loader.load(path, { deadline = 50 })
       assert.is_nil(value)
       assert.truthy(why:find "%.lua:%d+: ", why)
       return code
@@ -438,13 +438,13 @@ describe("any file in a sandbox", function()
     assert.equal("syntax", refusal "return =")
     assert.equal("script", refusal "error 'no'")
     assert.equal("script", refusal "while true do end")
-    assert.equal("absent", select(3, sandbox_file.load "no/such.lua"))
+    assert.equal("absent", select(3, loader.load "no/such.lua"))
   end)
 
   it("is gone with the last of its functions", function()
     local path = helper.lua_file "return { text = ('x'):rep(1 << 20), run = function() return 1 end }"
     finally(helper.clean)
-    for _ = 1, 200 do assert.equal(1, sandbox_file.load(path).run()) end
+    for _ = 1, 200 do assert.equal(1, loader.load(path).run()) end
     collectgarbage()
     assert.truthy(collectgarbage "count" < 100 * 1024)
   end)

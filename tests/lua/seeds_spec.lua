@@ -44,7 +44,7 @@ describe("operations of the seeds", function()
     it(flow .. " as a node", function()
       local chat = load_flow(flow)
 
-      assert(require("ebb.nodes").run(chat, { decoded(flow, "operations") }))
+      assert(require("ebb.workflow").run(chat, { decoded(flow, "operations") }))
 
       assert.same(decoded(flow, "expected").messages, chat:state().messages)
     end)

@@ -5,7 +5,7 @@
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 local core = require "ebb.support.core"
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 
 local SHARED = os.getenv "EBB_SHARED"
 local ENCODINGS = { "cl100k_base", "o200k_base" }

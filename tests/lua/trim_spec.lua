@@ -343,7 +343,7 @@ describe("policy specs", function()
   end)
 
   it("are read from the command line's words", function()
-    local policies = require "ebb.policies"
+    local policies = require "ebb.trim.policies"
     assert.equal(3, policies.parse("keep_recent:keep=3").keep)
     assert.is_nil(policies.parse("keep_recent").keep)
     assert.equal("did you mean 'keep'?", refusal(policies.parse, "keep_recent:kepe=3").hint)

@@ -4,7 +4,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
-local state = require "ebb.support.state"
+local state = require "ebb.conversation.state"
 local terminal = require "ebb.cli.terminal"
 
 local apply = {}

@@ -4,9 +4,9 @@
 -- answers 1 when there is one. Only messages are compared, not the request
 -- around them.
 
-local alignment = require "ebb.support.alignment"
+local lcs = require "ebb.support.lcs"
 local core = require "ebb.support.core"
-local difference = require "ebb.support.difference"
+local difference = require "ebb.conversation.difference"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
@@ -82,7 +82,7 @@ local function add_text(page, before, after)
   if before == after then return end
   local old, new = split(before), split(after)
   local gone, came, left = {}, {}, LINES_MAX
-  for i, j in alignment.steps(alignment.of(old, new), #old, #new) do
+  for i, j in lcs.steps(lcs.of(old, new), #old, #new) do
     if i > 0 and j > 0 then
       add_lines(page, gone, came)
       gone, came = {}, {}

@@ -1,11 +1,11 @@
 --- ebb filter: runs Lua filters over the messages, in order, one batch each.
 
 local failure = require "ebb.cli.failure"
-local filters = require "ebb.policies.filter"
+local filters = require "ebb.trim.filter"
 local option_texts = require "ebb.support.options"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
-local script_file = require "ebb.support.script_file"
+local script_file = require "ebb.sandbox.script_file"
 
 local filter = {}
 

@@ -12,9 +12,9 @@ local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
 local options = require "ebb.cli.options"
-local script_path = require "ebb.support.script_path"
+local script_path = require "ebb.sandbox.script_path"
 local terminal = require "ebb.cli.terminal"
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 
 local isolate = {}
 

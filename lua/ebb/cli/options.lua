@@ -5,8 +5,8 @@ local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
-local sandbox_file = require "ebb.support.sandbox_file"
-local script_path = require "ebb.support.script_path"
+local loader = require "ebb.sandbox.loader"
+local script_path = require "ebb.sandbox.script_path"
 local terminal = require "ebb.cli.terminal"
 
 local options = {}
@@ -97,7 +97,7 @@ function options.loading(args)
   if args.trusted and next(limits) then
     failure.usage("--trusted has no limits", "leave out --deadline, --fuel and --memory, or --trusted")
   end
-  return { trusted = args.trusted or false, limits = failure.typed(sandbox_file.check_limits, limits) }
+  return { trusted = args.trusted or false, limits = failure.typed(loader.check_limits, limits) }
 end
 
 --- How tokens are counted, and how much is read.

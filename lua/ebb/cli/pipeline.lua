@@ -5,7 +5,7 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
-local script_file = require "ebb.support.script_file"
+local script_file = require "ebb.sandbox.script_file"
 local terminal = require "ebb.cli.terminal"
 
 local command = {}

@@ -7,7 +7,7 @@
 
 local failure = require "ebb.cli.failure"
 local isolate = require "ebb.cli.isolate"
-local nodes = require "ebb.nodes"
+local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
 
 local run = {}

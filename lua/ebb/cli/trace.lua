@@ -1,7 +1,7 @@
 --- What each processor changed, as `ebb diff` shows it.
 
 local core = require "ebb.support.core"
-local difference = require "ebb.support.difference"
+local difference = require "ebb.conversation.difference"
 local diff = require "ebb.cli.diff"
 local terminal = require "ebb.cli.terminal"
 

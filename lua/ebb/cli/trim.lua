@@ -5,7 +5,7 @@ local failure = require "ebb.cli.failure"
 local model_command = require "ebb.cli.model_command"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
-local policies = require "ebb.policies"
+local policies = require "ebb.trim.policies"
 local terminal = require "ebb.cli.terminal"
 
 local trim = {}

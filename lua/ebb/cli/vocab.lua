@@ -6,7 +6,7 @@ local grid = require "ebb.cli.grid"
 local models = require "ebb.models"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
-local vocabularies = require "ebb.support.vocabularies"
+local vocabularies = require "ebb.models.vocabularies"
 
 local command = {}
 

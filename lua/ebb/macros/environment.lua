@@ -8,7 +8,7 @@
 -- then the real run draws the same numbers and finds the same variables.
 
 local calendar = require "ebb.macros.calendar"
-local draws = require "ebb.macros.draws"
+local random = require "ebb.macros.random"
 local messages = require "ebb.macros.messages"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
@@ -131,7 +131,7 @@ function environment.new(fields)
     "error_text is 'en' or 'zh'")
   local now = fields.now and check_integer(fields.now, "now", calendar.MS_MAX)
   local seed = fields.seed and check_integer(fields.seed, "seed", math.maxinteger)
-    or draws.seed(("%s %d"):format(fields.session_id or "", now or 0))
+    or random.seed(("%s %d"):format(fields.session_id or "", now or 0))
   return setmetatable({
     values = environment.check_values(fields.values),
     variables = check_variables(fields.variables),
@@ -176,7 +176,7 @@ end
 ---@param count integer
 ---@return integer
 function Environment:draw(count)
-  local state, number = draws.below(self.state.draws, count)
+  local state, number = random.below(self.state.draws, count)
   self.state.draws = state
   return number
 end

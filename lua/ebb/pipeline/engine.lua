@@ -9,10 +9,10 @@
 -- came from a file runs in its sandbox, within limits; one that was given as a function
 -- has fuel, so that it cannot run for ever by mistake.
 
-local blame = require "ebb.support.blame"
+local traceback = require "ebb.support.traceback"
 local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
-local isolated = require "ebb.pipeline.isolated"
+local sandboxed_processor = require "ebb.sandbox.processor"
 local plugins = require "ebb.pipeline.plugins"
 local request = require "ebb.pipeline.request"
 local values = require "ebb.support.values"
@@ -68,15 +68,15 @@ local function thread_of(run, step, context)
   if step.is_core then
     return coroutine.create(function() return call_core(execute, context, values.copy(step.values)) end)
   end
-  if isolated.holds(execute) then
+  if sandboxed_processor.holds(execute) then
     return coroutine.create(function()
       return call_core(function()
-        isolated.run(plugins.fresh(execute, run.fresh), loading.limits, context, values.copy(step.values))
+        sandboxed_processor.run(plugins.fresh(execute, run.fresh), loading.limits, context, values.copy(step.values))
       end)
     end)
   end
   local thread = coroutine.create(function()
-    return blame.call(execute, execute, context, values.copy(step.values))
+    return traceback.call(execute, execute, context, values.copy(step.values))
   end)
   if not loading.trusted then burn(thread, loading.limits and loading.limits.fuel or FUEL) end
   return thread

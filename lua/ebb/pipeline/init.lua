@@ -19,13 +19,13 @@ local plugins = require "ebb.pipeline.plugins"
 local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
-local remarks = require "ebb.pipeline.remarks"
-local repair = require "ebb.support.repair"
+local final_warnings = require "ebb.pipeline.final_warnings"
+local repair = require "ebb.conversation.repair"
 local request = require "ebb.pipeline.request"
-local sandbox_file = require "ebb.support.sandbox_file"
+local loader = require "ebb.sandbox.loader"
 local settings = require "ebb.pipeline.settings"
-local shares = require "ebb.pipeline.shares"
-local target = require "ebb.pipeline.target"
+local composition = require "ebb.pipeline.composition"
+local request_model = require "ebb.pipeline.request_model"
 local values = require "ebb.support.values"
 
 local pipeline = {}
@@ -69,7 +69,7 @@ local function loading_of(given)
   if given.trusted and given.limits and next(given.limits) then
     refuse("argument", "what is trusted has no limits", "leave out trusted, or limits")
   end
-  return { trusted = given.trusted or false, limits = sandbox_file.check_limits(given.limits) }
+  return { trusted = given.trusted or false, limits = loader.check_limits(given.limits) }
 end
 
 --- A folder that the caller names stands for the agent's.
@@ -178,7 +178,7 @@ local function fields_of(self, chat, preview)
   local made = {
     chat = chat, preview = preview or false, session = session, timestamp = self.given.now or core.now(),
     agent_config = values.copy(self.agent), user_profile = values.copy(self.user), zone = self.given.zone,
-    capabilities = target.capabilities(self, chat), variables = variables_of(self, session),
+    capabilities = request_model.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),
     seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
@@ -244,7 +244,7 @@ local function prepare(self, chat, asked)
   run.on_error, run.trace = self.given.on_error or "stop", asked.trace
   run.preview, run.unasked, run.fresh = asked.preview, {}, {}
   run.ask = ask_of(self, run, asked.in_task)
-  run.request = request.open(chat, target.members(self), target.parse_options(self, chat))
+  run.request = request.open(chat, request_model.members(self), request_model.parse_options(self, chat))
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
     return engine.forecast(run, made, from, messages, function(list) return (finish(run, list)) end)
@@ -279,20 +279,20 @@ end
 --- The result, or nil, message, code and what is known all the same.
 local function conclude(run, made)
   run.current = "request"
-  remarks.left(made)
-  remarks.unasked(made, run.unasked)
-  remarks.volatile(made, run.macros.volatile)
+  final_warnings.left(made)
+  final_warnings.unasked(made, run.unasked)
+  final_warnings.volatile(made, run.macros.volatile)
   local ok, chat, report = pcall(finish, run, made.messages)
   if not ok and core.is_error(chat) then return nil, chat.message, chat.code end
   if not ok then return nil, tostring(chat), chat == MEMORY and "memory" or "processor" end
-  remarks.repair(made, report)
+  final_warnings.repair(made, report)
   local tokens, trust = chat:tokens()
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, made),
     messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,
     skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
   }
-  setmetatable(result, { __index = shares.of })
+  setmetatable(result, { __index = composition.of })
   if result.budget and tokens > result.budget then
     return nil, ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget), "cannot_fit",
       result

@@ -5,8 +5,8 @@
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
-local sandbox_file = require "ebb.support.sandbox_file"
-local script_file = require "ebb.support.script_file"
+local loader = require "ebb.sandbox.loader"
+local script_file = require "ebb.sandbox.script_file"
 
 local plugins = {}
 
@@ -31,7 +31,7 @@ local KIND = { noun = "processor" }
 ---@return string? code
 function plugins.file(path, loading, kind)
   if loading and loading.trusted then return script_file.load(path) end
-  return sandbox_file.load(path, loading and loading.limits, kind)
+  return loader.load(path, loading and loading.limits, kind)
 end
 
 ---@class ebb.plugins.Origin
@@ -48,7 +48,7 @@ local function from_file(path, loading)
   local list = as_list(value, path)
   for place, processor in ipairs(list) do
     local execute = type(processor) == "table" and processor.execute
-    if type(execute) == "function" and sandbox_file.holds(execute) then
+    if type(execute) == "function" and loader.holds(execute) then
       origins[execute] = { path = path, place = place, loading = loading }
     end
   end

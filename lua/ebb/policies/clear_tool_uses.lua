@@ -2,7 +2,7 @@
 --- context editing (clear_tool_uses).
 
 local core = require "ebb.support.core"
-local parts = require "ebb.policies.parts"
+local parts = require "ebb.conversation.parts"
 
 local encode = core.json.encode
 

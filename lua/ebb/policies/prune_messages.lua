@@ -10,7 +10,7 @@
 -- What the kept tail calls, answers or approves protects its partner before it.
 
 local core = require "ebb.support.core"
-local parts = require "ebb.policies.parts"
+local parts = require "ebb.conversation.parts"
 
 local APPROVAL = { ["tool-approval-request"] = true, ["tool-approval-response"] = true }
 

@@ -1,14 +1,18 @@
 --- Trim policy: the oldest units become one message that a model writes.
 
-local summary = require "ebb.policies.summary"
-
-local options = {
+local OPTIONS = {
   keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
   to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget to come down to" },
+  instructions = { type = "string", help = "what the model is told to do, in place of the usual",
+    default = "Summarize the conversation below for the one who continues it. Keep facts, names, numbers, decisions, "
+      .. "file paths and what is still to be done; leave out pleasantries. Fold the earlier summary in, if there is "
+      .. "one. Answer with the summary only." },
+  heading = { type = "string", default = "[Summary of earlier messages]",
+    help = "its first line; later ones find it so" },
+  role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "whose message it is" },
+  max_tokens = { type = "integer", default = 1024, min = 1, help = "tokens that the summary may have" },
+  min_savings = { type = "integer", default = 1, min = 1, help = "tokens that it must free" },
 }
-for name, declaration in pairs(summary.options) do
-  options[name] = declaration
-end
 
 --- The last of the oldest units whose place a summary must take, to free `need` tokens.
 local function last_needed(draft, need, keep)
@@ -24,7 +28,7 @@ end
 return {
   name = "summarize",
   summary = "replace the oldest units by a summary that a model writes",
-  options = options,
+  options = OPTIONS,
   help = [[
 Acts only on a draft that is over the budget; then it comes down to the share
 `to` of it, so that the next summary is not due at once. The host answers the
@@ -37,16 +41,16 @@ results, the last user message), and the newest `keep` units.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 400 --policy summarize:keep=4,max_tokens=60 \
     --model-command "echo 'The queue was slow with three workers; queue.yaml now says five.'"]],
 
-  trim = function(draft, budget, given)
+  trim = function(draft, budget, options)
     local now = draft:tokens()
     if now <= budget then return end
-    local target = math.floor(budget * given.to)
-    local first, last = last_needed(draft, now - target + given.max_tokens, given.keep)
+    local target = math.floor(budget * options.to)
+    local first, last = last_needed(draft, now - target + options.max_tokens, options.keep)
     if not first then return draft:note "nothing to summarize: all units are guarded or among the newest" end
 
     local passed_on = {}
-    for name in pairs(summary.options) do
-      passed_on[name] = given[name]
+    for name, value in pairs(options) do
+      if name ~= "keep" and name ~= "to" then passed_on[name] = value end
     end
     local freed, why, code = draft:summarize(first, last, passed_on)
     if code then error(why, 0) end

@@ -9,7 +9,7 @@
 -- beginning of a text that follows a text. Texts alone become one text.
 
 local core = require "ebb.support.core"
-local parts = require "ebb.policies.parts"
+local parts = require "ebb.conversation.parts"
 
 local content = {}
 

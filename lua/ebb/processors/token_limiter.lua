@@ -11,10 +11,10 @@
 -- Invariant: what leaves here fits once the later stages have run, or it is refused.
 
 local core = require "ebb.support.core"
-local policies = require "ebb.policies"
+local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
-local script_file = require "ebb.support.script_file"
-local trim = require "ebb.policies.trim"
+local script_file = require "ebb.sandbox.script_file"
+local trim = require "ebb.trim"
 local values = require "ebb.support.values"
 
 local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second

@@ -26,7 +26,7 @@ local option_check = require "ebb.support.options"
 local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
-local words = require "ebb.windows.words"
+local model_text = require "ebb.windows.model_text"
 
 local act = {}
 
@@ -96,7 +96,7 @@ local function action_names(window)
 end
 
 local function shown(name)
-  return words.line(name, 100)
+  return model_text.line(name, 100)
 end
 
 --- By window and action: what is found, or nil, a message and its code.
@@ -175,12 +175,12 @@ local function answer_of(results)
   local first, why = results[1], results[2]
   if first == nil and why == nil or first == true then return true, "done" end
   if first == nil or first == false then
-    return false, type(why) == "string" and words.cut(why, act.ANSWER_MAX) or "the action refused", "refused"
+    return false, type(why) == "string" and model_text.cut(why, act.ANSWER_MAX) or "the action refused", "refused"
   end
-  if type(first) == "string" then return true, words.cut(first, act.ANSWER_MAX) end
+  if type(first) == "string" then return true, model_text.cut(first, act.ANSWER_MAX) end
   if type(first) == "number" then return true, core.tostring(first) end
   local ok, json = pcall(core.json.encode, first)
-  if ok then return true, words.cut(json, act.ANSWER_MAX) end
+  if ok then return true, model_text.cut(json, act.ANSWER_MAX) end
   return true, ("done; what it answered is no text (%s)"):format(type(first))
 end
 
@@ -212,11 +212,13 @@ local function perform(run, found, params)
     results = table.pack(handler(params, window))
   end, limit, nil, act.MEMORY_MAX)
   run.left = left
-  if not ok then return false, words.reason(problem), left <= 0 and "limit" or code_of(problem) end
+  if not ok then return false, model_text.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)
   if good and window.version == version then   -- to close it counts too
     local updated, why = pcall(window.update, window)
-    if not updated then return false, "done, but the window was not refreshed: " .. words.reason(why), code_of(why) end
+    if not updated then
+      return false, "done, but the window was not refreshed: " .. model_text.reason(why), code_of(why)
+    end
   end
   return good, text, code
 end
@@ -253,7 +255,7 @@ local function dispatch(run, call)
   else found, message, code = find_exact(run.chat, call.window, call.action) end
   if not found then return refused(run, call, nil, message, code) end
   local readable, declared = pcall(parameters.parse, found.params)   -- a saved one was never checked
-  if not readable then return refused(run, call, found, words.reason(declared), "absent") end
+  if not readable then return refused(run, call, found, model_text.reason(declared), "absent") end
   local params, wrong = parameters.check(declared, call.params)
   if not params then return refused(run, call, found, wrong, "argument") end
   local ok, text, problem = perform(run, found, params)

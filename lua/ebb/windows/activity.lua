@@ -11,7 +11,7 @@
 local events = require "ebb.windows.events"
 local option_check = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
-local words = require "ebb.windows.words"
+local model_text = require "ebb.windows.model_text"
 
 local activity = {}
 
@@ -20,7 +20,7 @@ local LINES_MAX = 1000
 local OPTIONS = { "id", "lines", "item" }
 
 local function in_brackets(text)
-  return text and text ~= "" and (" (%s)"):format(words.line(text, activity.LINE_MAX)) or ""
+  return text and text ~= "" and (" (%s)"):format(model_text.line(text, activity.LINE_MAX)) or ""
 end
 
 --- The line of an event, or nil: updates come with actions, and what was refused has not happened.
@@ -45,7 +45,7 @@ local function add_line(text, line, max)
   for old in text:gmatch "[^\n]+" do
     lines[#lines + 1] = old
   end
-  lines[#lines + 1] = words.line(line, activity.LINE_MAX)
+  lines[#lines + 1] = model_text.line(line, activity.LINE_MAX)
   return table.concat(lines, "\n", math.max(1, #lines - max + 1))
 end
 

@@ -13,7 +13,7 @@
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
-local words = require "ebb.windows.words"
+local model_text = require "ebb.windows.model_text"
 
 local events = {}
 
@@ -55,7 +55,9 @@ end
 local function tell(listener, kind, event)
   if not listener then return end
   local ok, problem = pcall(listener, event)
-  if not ok then log.write(("ebb: the %s's listener to windows failed: %s"):format(kind, words.reason(problem))) end
+  if not ok then
+    log.write(("ebb: the %s's listener to windows failed: %s"):format(kind, model_text.reason(problem)))
+  end
 end
 
 --- Tells the events of the queue, and those that listeners add to it meanwhile.
@@ -91,7 +93,7 @@ local function try(run, chat, ...)
   local known = core.state(chat).listeners
   if not known or not (known.host or known.log) then return end
   local ok, problem = pcall(run, chat, known, ...)
-  if not ok then log.write("ebb: an event of windows was lost: " .. words.reason(problem)) end
+  if not ok then log.write("ebb: an event of windows was lost: " .. model_text.reason(problem)) end
 end
 
 --- Tells of a call: an event of type "action" or "refused", without seq.

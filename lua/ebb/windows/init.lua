@@ -13,7 +13,6 @@ local option_check = require "ebb.support.options"
 local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
 local views = require "ebb.windows.view"
-local whole = require "ebb.support.whole"
 
 local windows = {}
 
@@ -186,7 +185,7 @@ end
 
 --- Where windows and their items change together, all of it happens or nothing.
 local function with_item(chat, id, run)
-  whole(chat, function(copy)
+  core.transaction(chat, function(copy)
     run(copy)
     copy:append { type = "window", window = id }
   end)

@@ -1,6 +1,6 @@
 --- Chance: draws from the environment's own generator, and picks that a session keeps.
 
-local draws = require "ebb.macros.draws"
+local random = require "ebb.macros.random"
 
 local DICE_MAX = 100      -- each is written out in the text
 local SIDES_MAX = 1000
@@ -50,7 +50,7 @@ end
 --- By the session alone, as sessions of AIO Hub are used to: all picks among n choices take the same place.
 local function pick(call, ...)
   local session = call.environment.session_id or ("seed %d"):format(call.environment.seed)
-  return (select(draws.session_hash(session) % select("#", ...) + 1, ...))
+  return (select(random.session_hash(session) % select("#", ...) + 1, ...))
 end
 
 return {

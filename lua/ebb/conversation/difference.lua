@@ -1,0 +1,155 @@
+--- Difference: what two lists of messages do not have in common.
+--
+-- An id that both lists know names one message, wherever it stands. All others
+-- are the same if their JSON says the same: key order and white space do not
+-- count. What is left over between two partners is paired by role: a user
+-- message that went and one that came in its place are one that changed.
+--
+-- Ids decide first: of messages that both have one, and not the same, neither
+-- is the other changed.
+
+local lcs = require "ebb.support.lcs"
+local core = require "ebb.support.core"
+
+local difference = {}
+
+---@class ebb.Difference
+---@field kind "removed"|"added"|"changed"
+---@field a? integer            position in the first list; nil when added
+---@field b? integer            position in the second; nil when removed
+---@field before? ebb.Message
+---@field after? ebb.Message
+---@field fields? string[]      of a changed one: the fields that differ, sorted
+---@field moved? boolean        of a changed one: its id stands in another order
+
+--- One spelling for JSON that says the same.
+local function canonical(json)
+  local value = core.json.decode(json)
+  return value == nil and json or core.json.encode(value)
+end
+
+---@class ebb.support.Side
+---@field messages ebb.Message[]
+---@field texts string[]              canonical JSON
+---@field by_id table<string, integer>
+
+local function side_of(list)
+  local side = { messages = {}, texts = {}, by_id = {} }
+  for i, message in ipairs(list) do
+    local id = message.id
+    side.messages[i], side.texts[i] = message, canonical(message.json)
+    if id and not side.by_id[id] then side.by_id[id] = i end
+  end
+  return side
+end
+
+--- What makes two messages the same; no JSON text begins with "id".
+local function keys_of(side, other)
+  local keys = {}
+  for i, message in ipairs(side.messages) do
+    local id = message.id
+    keys[i] = id and other.by_id[id] and "id " .. id or side.texts[i]
+  end
+  return keys
+end
+
+--- Same ids that no rising chain holds: for each place in `b` that in `a`, and the reverse.
+local function moves_of(a, b, match)
+  local from, to, taken = {}, {}, {}
+  for _, j in pairs(match) do
+    taken[j] = true
+  end
+  for id, i in pairs(a.by_id) do
+    local j = b.by_id[id]
+    if j and not match[i] and not taken[j] then from[j], to[i] = i, j end
+  end
+  return from, to
+end
+
+local function fields_of(before, after)
+  local old, new = core.json.decode(before), core.json.decode(after)
+  local fields = {}
+  for name, value in pairs(old) do
+    if new[name] == nil or core.json.encode(value) ~= core.json.encode(new[name]) then fields[#fields + 1] = name end
+  end
+  for name in pairs(new) do
+    if old[name] == nil then fields[#fields + 1] = name end
+  end
+  table.sort(fields)
+  return fields
+end
+
+local function has_id(messages, places)
+  for _, i in ipairs(places) do
+    if messages[i].id then return true end
+  end
+  return false
+end
+
+--- Roles to pair by; where both sides have ids, what has one pairs with nothing.
+local function roles_of(side, places, by_id, mark)
+  local roles = {}
+  for n, i in ipairs(places) do
+    local message = side.messages[i]
+    roles[n] = by_id and message.id and mark .. n or message.role or "window"
+  end
+  return roles
+end
+
+local function comparison(a, b)
+  local found = {}
+  local self = { found = found }
+
+  function self.changed(i, j, moved)
+    local fields = fields_of(a.texts[i], b.texts[j])
+    found[#found + 1] = {
+      kind = "changed", a = i, b = j, before = a.messages[i], after = b.messages[j], fields = fields, moved = moved,
+    }
+  end
+
+  --- What stands between two partners: places in `a` and in `b`.
+  function self.gap(gone, came)
+    local by_id = has_id(a.messages, gone) and has_id(b.messages, came)
+    local match = lcs.of(roles_of(a, gone, by_id, "-"), roles_of(b, came, by_id, "+"))
+    for n, m in lcs.steps(match, #gone, #came) do
+      local i, j = gone[n], came[m]
+      if i and j then
+        self.changed(i, j)
+      elseif i then
+        found[#found + 1] = { kind = "removed", a = i, before = a.messages[i] }
+      else
+        found[#found + 1] = { kind = "added", b = j, after = b.messages[j] }
+      end
+    end
+  end
+
+  return self
+end
+
+--- What differs, in order.
+---@param list_a ebb.List
+---@param list_b ebb.List
+---@return ebb.Difference[]
+function difference.of(list_a, list_b)
+  local a, b = side_of(list_a), side_of(list_b)
+  local match = lcs.of(keys_of(a, b), keys_of(b, a))
+  local moved_from, moved_to = moves_of(a, b, match)
+  local compared = comparison(a, b)
+  local gone, came = {}, {}
+  for i, j in lcs.steps(match, #a.texts, #b.texts) do
+    local from = i == 0 and moved_from[j] or i
+    if j == 0 then
+      if not moved_to[i] then gone[#gone + 1] = i end
+    elseif from == 0 then
+      came[#came + 1] = j
+    else
+      compared.gap(gone, came)
+      gone, came = {}, {}
+      if i == 0 or a.texts[i] ~= b.texts[j] then compared.changed(from, j, i == 0 or nil) end
+    end
+  end
+  compared.gap(gone, came)
+  return compared.found
+end
+
+return difference

@@ -1,0 +1,78 @@
+--- For libebb: chats written as texts, checked for a provider, and mended for it.
+
+local core = require "ebb.support.core"
+local emit = require "ebb.libebb.emit"
+local json_arguments = require "ebb.libebb.json_arguments"
+local refuse = require "ebb.support.refuse"
+
+local documents = {}
+
+local json = core.json
+
+local REPAIR = { dialect = "dialect", calls = "calls", codes = "codes" }
+local WRITE = { shape = "shape", ["repair"] = "repair", dialect = "dialect", calls = "calls", codes = "codes" }
+local SHAPES = { array = true, jsonl = true }
+
+local function check_write(options)
+  if options.shape ~= nil and not SHAPES[options.shape] then
+    refuse("argument", ("a writing: shape is 'array' or 'jsonl', not %s"):format(tostring(options.shape)))
+  end
+  if options["repair"] ~= nil and type(options["repair"]) ~= "boolean" then
+    refuse("argument", "a writing: repair is true or false")
+  end
+  for _, name in ipairs { "dialect", "calls", "codes" } do
+    if options[name] ~= nil and not options["repair"] then
+      refuse("argument", ("a writing: %s is for a repair"):format(name), '"repair": true')
+    end
+  end
+end
+
+local function repair_options(options)
+  return { dialect = options.dialect, calls = options.calls, codes = options.codes }
+end
+
+--- `api.write_document` writes the list.
+function documents.writer(told, api, chat, text)
+  local options = json_arguments.translate(json_arguments.object(text, "options"), WRITE, "a writing")
+  check_write(options)
+  return told(function()
+    local list = options["repair"] and chat:repaired(repair_options(options)) or chat
+    local windows = core.window.count(list) > 0
+    local texts = windows and require("ebb.windows.render").written(list) or nil
+    api.write_document(list, texts, options.shape)
+  end)
+end
+
+---@param violation ebb.Violation
+---@return string
+local function violation_of(violation)
+  return json.encode {
+    code = violation.code, index = violation.index - 1, seq = violation.seq, text = violation.text,
+    hint = violation.hint, mendable = violation.mendable,
+  }
+end
+
+function documents.checker(told, api, chat, dialect)
+  return told(function()
+    local violations, by = chat:check(dialect)
+    api.write(('{"dialect":%s,"violations":'):format(json.encode(by)))
+    emit.list(api.write, violations, violation_of)
+    api.write "}"
+  end)
+end
+
+--- The copy is `target`'s from then on.
+function documents.repairer(told, api, chat, text, target)
+  local options = json_arguments.translate(json_arguments.object(text, "options"), REPAIR, "a repair")
+  return told(function()
+    local copy, report = chat:repaired(options)
+    api.write(('{"dialect":%s,"mended":%d,"ledger":'):format(json.encode(report.dialect), report.mended))
+    emit.list(api.write, report.ledger or {}, json.encode)
+    api.write ',"left":'
+    emit.list(api.write, report.left, violation_of)
+    api.write "}"
+    api.keep_conversation(copy, target)
+  end)
+end
+
+return documents

@@ -1,0 +1,54 @@
+--- Filters that a host loads by name, as policies are.
+
+local hints = require "ebb.support.hints"
+local filter = require "ebb.trim.filter"
+local json_arguments = require "ebb.libebb.json_arguments"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+
+local filters = {}
+
+---@type table<string, ebb.FilterFile>
+local loaded = {}
+
+--- The filter that a text has returned, under the host's name for it.
+local function check(name, value)
+  if type(value) == "table" and value.filter == nil and value.trim ~= nil then
+    refuse("shape", name .. " is a policy, not a filter", hints.policy)
+  end
+  if type(value) ~= "function" and type(value) ~= "table" then
+    refuse("shape", ("%s: expected a filter, the text returned %s"):format(name, type(value)),
+      "return function(message, options) ... end")
+  end
+  local found = filter.find(type(value) == "table" and value or { filter = value })
+  if not found then refuse("shape", name .. ": expected a filter", "filter = function(message, options) ... end") end
+  found.name = name
+  return found
+end
+
+--- Compiles, checks and swaps; whatever fails, the old one stays.
+---@param compile fun(name: string, source: string): function
+function filters.filter_loader(told, compile, name, source)
+  return told(function() loaded[name] = check(name, compile(name, source)()) end)
+end
+
+function filters.filter_unload(_, _, name)
+  if not loaded[name] then
+    refuse("unknown_name", ("no filter '%s' is loaded"):format(name), suggest.hint(name, suggest.names(loaded)))
+  end
+  loaded[name] = nil
+end
+
+local function find(name)
+  if loaded[name] then return loaded[name] end
+  if name:find "%.lua$" then return filter.find(name) end
+  return refuse("unknown_name", ("unknown filter '%s'"):format(name), suggest.hint(name, suggest.names(loaded)))
+end
+
+--- One batch, or nothing at all.
+function filters.filterer(told, _, chat, name, text)
+  local found, options = find(name), json_arguments.object(text, "options")
+  return told(function() chat:filter(found, options) end)
+end
+
+return filters

@@ -1,0 +1,394 @@
+--- What libebb asks of the Lua library: JSON in, JSON out, one function per call
+-- of the C API that needs Lua.
+--
+-- The library runs in the state of the sandbox, but not in the sandbox: it has
+-- globals of its own (runtime/api/library.c), which no script sees. What comes
+-- from outside (policies, scripts) is compiled here into globals of its own.
+
+local hints = require "ebb.libebb.hints"   -- first: others take its words when they are loaded
+
+local built_in = require "ebb.policies"
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local form = require "ebb.libebb.form"
+local functions = require "ebb.libebb.functions"
+local given_json = require "ebb.libebb.json_arguments"
+local models = require "ebb.models"
+local refuse = require "ebb.support.refuse"
+local script_face = require "ebb.sandbox.script_face"
+local script_file = require "ebb.sandbox.script_file"
+local suggest = require "ebb.support.suggest"
+local vocabularies = require "ebb.models.vocabularies"
+
+local api = {}
+
+local json = core.json
+local decode, decode_object, translate = given_json.decode, given_json.object, given_json.translate
+
+--- The policies that the host has loaded, by name.
+---@type table<string, ebb.Policy>
+local loaded = {}
+
+--- The host sees a code and a text: the hint goes into the text.
+local function finish(ok, ...)
+  if ok then return ... end
+  local problem = ...
+  if not core.is_error(problem) or not problem.hint then error(problem, 0) end
+  return error(core.error(problem.code, ("%s (%s)"):format(problem.message, problem.hint)), 0)
+end
+
+local function told(run)
+  return function(...) return finish(pcall(run, ...)) end
+end
+
+---- Chats ----
+
+local CHAT_OPTIONS = {
+  model = "model", encoding = "encoding", limit = "limit", tools = "tools", toolsHeading = "tools_heading",
+}
+
+--- Vocabularies are the host's (runtime/api/vocab.c): each has one tokenizer here, to the runtime's end.
+local tokenizers = {}
+
+vocabularies.list = core.vocab.list
+
+function vocabularies.find(encoding)
+  return encoding
+end
+
+function vocabularies.open(encoding)
+  local tokenizer, message, code = tokenizers[encoding], nil, nil
+  if not tokenizer then tokenizer, message, code = core.tokenizer(encoding) end
+  tokenizers[encoding] = tokenizer
+  return tokenizer or code ~= "absent" and refuse(code, message) or nil
+end
+
+--- What a chat that was read may have been told besides.
+local READ_OPTIONS = { roleMap = "role_map", lenient = "lenient", maxMessage = "max_message", maxFile = "max_file" }
+for name, lua_name in pairs(CHAT_OPTIONS) do READ_OPTIONS[name] = lua_name end
+
+local function chat_options(text, was_read)
+  local given = translate(decode_object(text, "options"), was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
+  given.clock = api.clock
+  return given
+end
+
+--- A conversation with the host's clock, `api.clock`.
+---@param text? string
+---@param was_read? boolean     the options are those of `api.read`
+function api.conversation(text, was_read)
+  return ebb.conversation(chat_options(text, was_read))
+end
+
+local ROLES = { system = true, user = true, assistant = true, tool = true }
+
+--- What the core would refuse by other names than the host's.
+local function check_reading(given)
+  for name, lua_name in pairs { maxMessage = "max_message", maxFile = "max_file" } do
+    local bytes = given[lua_name]
+    if bytes ~= nil and not (math.type(bytes) == "integer" and bytes > 0) then
+      refuse("argument", ("%s: expected a number of bytes, 1 or more, got %s"):format(name, json.encode(bytes)))
+    end
+  end
+  local map = given.role_map
+  if map ~= nil and (type(map) ~= "table" or map[1] ~= nil) then
+    refuse("argument", "roleMap: expected an object", '{"old": "user"}')
+  end
+  for spelling, role in pairs(map or {}) do
+    local place = "roleMap." .. spelling
+    if type(role) ~= "string" then refuse("argument", place .. ": expected the name of a role") end
+    if not ROLES[role] then
+      refuse("unknown_name", ("%s: unknown role '%s'"):format(place, role), suggest.hint(role, suggest.names(ROLES)))
+    end
+  end
+end
+
+--- One of messages that `parse` reads.
+---@param text? string          options
+---@param parse fun(options: table): ebb.Conversation?, string?, string?
+---@param message_limit integer
+function api.read(text, parse, message_limit)
+  local given = chat_options(text, true)
+  check_reading(given)
+  given.max_message = given.max_message or message_limit
+  local core_options, model = models.resolve(given)
+  local chat, message, code = parse(core_options)
+  if not chat then error(core.error(code, message), 0) end
+  models.assign(chat, model)
+  models.adopt(chat, given)
+  return chat
+end
+
+--- Counts a loaded chat for the model that its body names, unless its options say otherwise.
+function api.adopt(chat, text)
+  models.adopt(chat, chat_options(text, true))
+end
+
+function api.apply(chat, text)
+  local results = json.array {}
+  for i, result in ipairs(chat:apply(text)) do
+    results[i] = { operation = result.operation, affectedBatchIndex = result.affected_batch_index }
+  end
+  return json.encode(results)
+end
+
+--- Refuses a save whose windows hold what only this library can tell to be wrong.
+function api.check_windows(chat)
+  require("ebb.windows").check_saved(chat)
+end
+
+---- Policies and scripts ----
+
+--- A module for policies, loaded by whoever asks for one of its functions.
+local parts_of_script = {
+  __index = function(_, name) return require("ebb.conversation.parts")[name] end, __metatable = false,
+}
+
+local function policies() return require "ebb.trim.policies" end
+
+--- What one script sees: libraries that no other script can change, and what the
+--- host gave. `api.new_globals` is the runtime's.
+local function globals_of_script()
+  local modules = { ebb = script_face(), ["ebb.conversation.parts"] = setmetatable({}, parts_of_script) }
+  return setmetatable(api.new_globals(modules), { __index = functions.view(), __metatable = false })
+end
+
+script_file.globals = globals_of_script   -- files that the host's `read` brings are scripts, too
+
+--- Compiles the text of a script.
+local function compile(name, source)
+  local chunk, problem = load(source, "@" .. name, "t", globals_of_script())
+  return chunk or refuse("syntax", problem)
+end
+
+local function refuse_built_in(name)
+  if not built_in.find(name) then return end
+  refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
+end
+
+--- The policy that a text has returned, under the host's name for it: that is what
+--- ledgers and memories say.
+local function check_policy(name, value)
+  if type(value) == "function" then value = { trim = value } end
+  if type(value) ~= "table" then
+    refuse("shape", ("%s: expected a policy, the text returned %s"):format(name, type(value)),
+      "return { name = ..., trim = function(draft, budget, options) ... end }")
+  end
+  local policy = {}
+  for field, part in pairs(policies().find(value)) do
+    policy[field] = part
+  end
+  policy.name = name
+  return policy
+end
+
+local function find(name)
+  if type(name) ~= "string" then refuse("argument", "a policy is named by a string") end
+  if loaded[name] then return loaded[name] end
+  local policy = built_in.find(name)
+  if policy then return policy end
+  if name:find "%.lua$" then return policies().find(name) end
+  local known = suggest.names(loaded)
+  table.move(built_in.names, 1, #built_in.names, #known + 1, known)
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known) or hints.policies)
+end
+
+--- { "name", { name = "other", option = value } } as chat:trim takes it.
+local function policy_list(list)
+  local steps = {}
+  for i, entry in ipairs(list) do
+    local step = {}
+    if type(entry) == "table" then
+      for key, value in pairs(entry) do
+        if key ~= "name" then step[key] = value end
+      end
+    end
+    step[1] = find(type(entry) == "table" and entry.name or entry)
+    steps[i] = step
+  end
+  if #steps == 0 then refuse("argument", "policy: an empty list") end
+  return steps
+end
+
+local function resolve(policy, given)
+  if policy:find "^%s*%[" then
+    if given ~= nil then refuse("argument", "options of several policies stand in their list") end
+    return policy_list(decode(policy, "policy"))
+  end
+  local spec = { find(policy) }
+  if given ~= nil and type(given) ~= "table" then refuse("argument", "options: expected a JSON object") end
+  for name, value in pairs(given or {}) do
+    if type(name) ~= "string" then refuse("argument", "options: expected a JSON object") end
+    spec[name] = value
+  end
+  return spec
+end
+
+local TRIM_OPTIONS = {
+  budget = "budget", reserve = "reserve", guards = "guards", dryRun = "dry_run", options = "options",
+}
+
+--- Everything that can be wrong with the arguments is found here, before it runs; and
+--- what a trim needs is loaded here, at no script's expense.
+local function read_trim(policy, text)
+  require "ebb.trim"
+  local given = translate(decode_object(text, "options"), TRIM_OPTIONS, "a trim")
+  given.policy = resolve(policy or built_in.default, given.options)
+  given.options = nil
+  return given
+end
+
+local COUNTS = { "before", "after", "budget", "trust", "dropped", "replaced", "inserted", "kept", "batch", "refused" }
+
+--- As JSON, and the ledger, which the C side writes behind it: that may be too long for a string.
+local function encode_report(report)
+  local result = {}
+  for _, name in ipairs(COUNTS) do
+    result[name] = report[name]
+  end
+  return json.encode(result), report.ledger
+end
+
+local function trim(chat, given)
+  local report, message, code = chat:trim(given)
+  if not report then error(core.error(code, message), 0) end
+  return encode_report(report)
+end
+
+--- The calls below give a function that runs within limits.
+
+function api.trim(chat, policy, text)
+  local given = read_trim(policy, text)
+  return told(function() return trim(chat, given) end)
+end
+
+--- Compiles, checks and swaps; whatever fails, the old one stays.
+function api.policy_loader(name, source)
+  refuse_built_in(name)
+  policies()
+  return told(function() loaded[name] = check_policy(name, compile(name, source)()) end)
+end
+
+--- Compiles and checks, for `api.keep_chunk`, which is the runtime's; nothing is swapped.
+function api.policy_compiler(name, source)
+  refuse_built_in(name)
+  policies()
+  return told(function()
+    local chunk = compile(name, source)
+    api.keep_chunk(chunk)   -- before it runs
+    check_policy(name, chunk())
+  end)
+end
+
+--- Checks and swaps what was compiled before.
+---@param chunk function      with globals of its own, `api.script_globals`
+function api.policy_adder(name, chunk)
+  policies()
+  return told(function() loaded[name] = check_policy(name, chunk()) end)
+end
+
+api.script_globals = globals_of_script
+
+---- Tasks ----
+
+local TIMER_MAX = 1000 * 86400 * 36525   -- milliseconds: a hundred years
+
+--- What runtime/api/timer.c reads, for { timer = milliseconds }: no JSON, so that it is no request of the host's.
+local function timer_text(value)
+  if type(value) ~= "table" or value.timer == nil or next(value, (next(value))) ~= nil then return nil end
+  local milliseconds = math.tointeger(value.timer)
+  if type(value.timer) ~= "number" or not milliseconds or milliseconds < 0 or milliseconds > TIMER_MAX then
+    refuse("argument", "timer: expected milliseconds, an integer from 0 to a hundred years")
+  end
+  return "timer " .. milliseconds
+end
+
+--- request() for scripts and policies: a value goes to the host as JSON, its
+--- answer comes back so.
+---@param ask fun(text: string): string
+function api.requester(ask)
+  return function(value)
+    return (json.decode(ask(timer_text(value) or form.encode(value))))
+  end
+end
+
+--- The host's model for policies, as chat:trim wants it.
+local function model(request)
+  request.type = "model"
+  local ok, answer = pcall(_G.request, request)
+  if ok then return answer end
+  return nil, core.is_error(answer) and answer.message or type(answer) == "table" and answer.message or tostring(answer)
+end
+
+function api.task_trim(chat, policy, text)
+  local given = read_trim(policy, text)
+  given.model = model
+  return told(function() return trim(chat, given) end)
+end
+
+--- Says where in the script it happened. A table of the script's own, {code, message},
+--- is its own business.
+local function script_handler(chunk)
+  local describe = require("ebb.support.traceback").handler(chunk)
+  return function(problem)
+    if type(problem) == "table" and not core.is_error(problem) then return problem end
+    return describe(problem)
+  end
+end
+
+function api.task_script(chat, name, source, arguments)
+  local chunk = compile(name, source)
+  local value
+  if arguments ~= "" then value = decode(arguments, "arguments") end
+  local handler = script_handler(chunk)
+  return function()
+    local ok, result = xpcall(chunk, handler, chat, value)
+    if not ok then error(result, 0) end
+    return form.encode(result == nil and json.null or result)
+  end
+end
+
+---- Windows ----
+
+--- What is for windows only is loaded where there are any: a runtime without stays small.
+for _, name in ipairs { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
+  "actor" } do
+  api[name] = function(...) return require("ebb.libebb.windows")[name](told, api, ...) end
+end
+
+for _, name in ipairs { "writer", "checker", "repairer" } do
+  api[name] = function(...) return require("ebb.libebb.documents")[name](told, api, ...) end
+end
+
+function api.task_replay(...) return require("ebb.libebb.replays").task(told, policy_list, ...) end
+
+for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
+  api[name] = function(...) return require("ebb.libebb.filters")[name](told, compile, ...) end
+end
+
+for _, name in ipairs { "models_adder", "models", "counter", "tokenizer", "changed", "change", "report_usage" } do
+  api[name] = function(...) return require("ebb.libebb.settings")[name](told, api, ...) end
+end
+
+function api.policies() return require("ebb.libebb.settings").policies(told, api, loaded) end
+
+--- Tasks that run end with it.
+function api.policy_unload(name)
+  refuse_built_in(name)
+  if not loaded[name] then
+    refuse("unknown_name", ("no policy '%s' is loaded"):format(name), suggest.hint(name, suggest.names(loaded)))
+  end
+  loaded[name] = nil
+end
+
+function api.querier(...) return require("ebb.libebb.queries").querier(told, api, ...) end
+
+for name, run in pairs(functions) do
+  api[name] = run
+end
+
+for name, run in pairs(api) do
+  api[name] = told(run)
+end
+
+return api

@@ -1,0 +1,51 @@
+--- ebb_task_replay: a recorded chat, played once under each of several policies (ebb.replay).
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local given_json = require "ebb.libebb.json_arguments"
+local refuse = require "ebb.support.refuse"
+
+local replays = {}
+
+local OPTIONS = { policies = "policies", budget = "budget", reserve = "reserve", guards = "guards" }
+
+local function camel_case(fields)
+  local result = {}
+  for name, value in pairs(fields) do
+    result[name:gsub("_(%l)", string.upper)] = value
+  end
+  return result
+end
+
+--- Each entry is played by itself: a name, {name, options ..}, or a list of these that run in order.
+local function read_policies(list, policy_list)
+  if type(list) ~= "table" or list[1] == nil then
+    refuse("argument", "policies: expected a list of policies, with one or more in it")
+  end
+  local specs = {}
+  for i, entry in ipairs(list) do
+    local several = type(entry) == "table" and entry[1] ~= nil
+    specs[i] = policy_list(several and entry or { entry })
+  end
+  return specs
+end
+
+local function play(chat, options)
+  local results, message, code = ebb.replay(chat, options)
+  if not results then error(core.error(code, message), 0) end
+  local list = core.json.array {}
+  for i, result in ipairs(results) do
+    list[i] = camel_case(result)
+  end
+  return core.json.encode(list)
+end
+
+---@param told fun(run: function): function
+---@param policy_list fun(list: any[]): table[]
+function replays.task(told, policy_list, chat, text)
+  local options = given_json.translate(given_json.object(text, "options"), OPTIONS, "a replay")
+  if options.policies ~= nil then options.policies = read_policies(options.policies, policy_list) end
+  return told(function() return play(chat, options) end)
+end
+
+return replays

@@ -1,0 +1,173 @@
+--- What a runtime knows of models and policies, and how a chat is counted.
+
+local built_in = require "ebb.policies"
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local emit = require "ebb.libebb.emit"
+local json_arguments = require "ebb.libebb.json_arguments"
+local models = require "ebb.models"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+local vocabularies = require "ebb.models.vocabularies"
+
+local settings = {}
+
+local json = core.json
+
+---- Models ----
+
+local MODEL = {
+  encoding = "encoding", window = "window", output = "output", dialect = "dialect", image = "image", prices = "prices",
+}
+local PRICES = { input = "input", cachedInput = "cached_input", output = "output" }
+
+--- The fields of a model in the form of ebb.models; null takes the model out.
+local function read_model(name, value)
+  local what = ("model %s"):format(name)
+  if value == json.null then return false end
+  if type(value) ~= "table" or value[1] ~= nil then refuse("shape", what .. ": expected an object") end
+  local fields = json_arguments.translate(value, MODEL, what)
+  if type(fields.prices) == "table" then
+    fields.prices = json_arguments.translate(fields.prices, PRICES, what .. ": prices")
+  end
+  return fields
+end
+
+--- Adds all of them or none.
+function settings.models_adder(told, _, text)
+  local entries = {}
+  for name, value in pairs(json_arguments.object(text, "models")) do
+    entries[name] = read_model(name, value)
+  end
+  return told(function()
+    for _, fields in pairs(entries) do
+      if fields and fields.image ~= nil then core.conversation { image = fields.image } end   -- is it a rule?
+    end
+    models.add(entries)
+  end)
+end
+
+local function encode_model(name)
+  local model = ebb.models[name]
+  local prices = model.prices
+  return json.encode {
+    name = name, encoding = model.encoding, window = model.window, output = model.output, dialect = model.dialect,
+    image = model.image or json.null,
+    prices = prices and { input = prices.input, cachedInput = prices.cached_input, output = prices.output } or nil,
+  }
+end
+
+function settings.models(told, api)
+  return told(function() emit.list(api.write, suggest.names(ebb.models), encode_model) end)
+end
+
+---- Policies ----
+
+--- A copy of the declared options; a list that is empty is one.
+local function options_of(policy)
+  local options = {}
+  for name, declared in pairs(policy.options or {}) do
+    local option = {}
+    for field, value in pairs(declared) do option[field] = value end
+    if declared.type == "list" and type(option.default) == "table" then option.default = json.array(option.default) end
+    if option.choices then option.choices = json.array(option.choices) end
+    options[name] = option
+  end
+  return options
+end
+
+---@param loaded table<string, ebb.Policy>
+function settings.policies(told, api, loaded)
+  return told(function()
+    local names = suggest.names(loaded)
+    table.move(built_in.names, 1, #built_in.names, #names + 1, names)
+    emit.list(api.write, names, function(name)
+      local policy = loaded[name] or built_in.find(name)
+      return json.encode {
+        name = name, summary = policy.summary or "", builtIn = loaded[name] == nil, options = options_of(policy),
+      }
+    end)
+  end)
+end
+
+---- Counting ----
+
+--- Empty chats that count by a model or an encoding. Weak: models may change.
+local counters = setmetatable({}, { __mode = "v" })
+
+local function counter_options(name)
+  if models.is_known(name) then return { model = name } end
+  if models.is_estimator(name) or vocabularies.find(name) and vocabularies.open(name) then
+    return { encoding = name }
+  end
+  local known = suggest.names(ebb.models)
+  for _, image in ipairs(vocabularies.list()) do known[#known + 1] = image.name end
+  for _, estimator in ipairs { "bytes4", "cjk", "utf16_2_5" } do known[#known + 1] = estimator end
+  return refuse("unknown_name", ("there is no encoding or model '%s'"):format(name), suggest.hint(name, known))
+end
+
+--- An empty conversation that counts so.
+function settings.counter(_, _, name)
+  local options = counter_options(name)
+  local known = options.encoding and counters[name]
+  local chat = known or ebb.conversation(options)
+  if options.encoding then counters[name] = chat end
+  return chat
+end
+
+function settings.tokenizer(_, _, encoding)
+  return vocabularies.tokenizer(encoding)
+end
+
+---- Chats ----
+
+local CHANGES = { model = "model", encoding = "encoding", limit = "limit" }
+
+local function check_changes(changes)
+  local limit = changes.limit
+  if limit ~= nil and limit ~= json.null and not (math.type(limit) == "integer" and limit >= 0) then
+    refuse("argument", "limit: expected a number of tokens, 0 or more, or null")
+  end
+end
+
+--- The options of a chat as they are after a change, for its saves, and what to change.
+---@param text string       options
+---@param asked string      changes
+local function changed(text, asked)
+  local options, changes = json_arguments.object(text, "options"), json_arguments.object(asked, "changes")
+  for name in pairs(changes) do
+    if not CHANGES[name] then
+      refuse("unknown_name", ("a chat has no setting '%s'"):format(name), suggest.hint(name, suggest.names(CHANGES)))
+    end
+  end
+  check_changes(changes)
+  if changes.model ~= nil and changes.encoding == nil then options.encoding = nil end
+  for name, value in pairs(changes) do
+    options[name] = value ~= json.null and value or nil
+  end
+  return options, changes
+end
+
+function settings.changed(_, _, text, asked)
+  return json.encode((changed(text, asked)))
+end
+
+--- Counts as the changes say, which is the last step that may fail.
+---@return integer? limit      as the options say, or the model's window
+function settings.change(_, _, chat, text, asked)
+  local options, changes = changed(text, asked)
+  local limit = options.limit or options.model and models.find(options.model).window or nil
+  if changes.model == nil and changes.encoding == nil then return limit end
+  if options.model == nil and options.encoding == nil then
+    refuse("argument", "a model or an encoding is needed: there is nothing else to count by")
+  end
+  chat:recount { model = options.model, encoding = options.encoding }
+  return limit
+end
+
+function settings.report_usage(_, _, chat, tokens)
+  local ratio, why = chat:report_usage { prompt_tokens = tokens }
+  if not ratio then refuse("argument", "usage: " .. why) end
+end
+
+return settings

@@ -1,0 +1,262 @@
+--- What is known of models: encoding, window, output reserve, dialect, image rule.
+--
+-- `known` is the table that users see as `ebb.models`. They may add to it and
+-- change what is there; what they assign is checked, and fields that they leave
+-- out stay as they were. A dated version ("gpt-4o-2024-08-06") is found under the
+-- name that it begins with. Windows and outputs are the providers' published
+-- figures, in tokens; `output` is what a trim leaves free for the reply.
+
+local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+local vocabularies = require "ebb.models.vocabularies"
+
+local models = {}
+
+local ESTIMATORS = { bytes4 = true, cjk = true, utf16_2_5 = true }
+local STAND_IN = "cjk"   -- counts where a model's vocabulary is not installed
+
+local function openai(encoding, window, output, image)
+  return { encoding = encoding, window = window, output = output, dialect = "openai", image = image }
+end
+
+local function anthropic(window, output)
+  return { encoding = STAND_IN, window = window, output = output, dialect = "anthropic", image = "area" }
+end
+
+local function gemini(window, output)
+  return { encoding = STAND_IN, window = window, output = output, dialect = "gemini", image = "tiles_258" }
+end
+
+--- Images by patches of 32 x 32 pixels: OpenAI's guide "Images and vision" has the
+--- multipliers; those of gpt-5-mini and gpt-5-nano are as billed.
+local function patches(multiplier)
+  return { rule = "patches_32", multiplier = multiplier }
+end
+
+---@class ebb.Model
+---@field encoding string      of a vocabulary, or an estimator
+---@field window integer
+---@field output integer
+---@field dialect string
+---@field image? string|table  the rule by which images cost; nil: it reads none
+---@field prices? { input: number, cached_input?: number, output: number }   per million tokens, as the user gave them
+
+---@type table<string, ebb.Model>
+local list = {
+  ["gpt-5"] = openai("o200k_base", 400000, 128000, "tiles_512_5"),
+  ["gpt-5-mini"] = openai("o200k_base", 400000, 128000, patches(1.2)),
+  ["gpt-5-nano"] = openai("o200k_base", 400000, 128000, patches(1.5)),
+  ["gpt-4.1"] = openai("o200k_base", 1047576, 32768, "tiles_512"),
+  ["gpt-4.1-mini"] = openai("o200k_base", 1047576, 32768, patches(1.62)),
+  ["gpt-4.1-nano"] = openai("o200k_base", 1047576, 32768, patches(2.46)),
+  ["gpt-4o"] = openai("o200k_base", 128000, 16384, "tiles_512"),
+  ["gpt-4o-mini"] = openai("o200k_base", 128000, 16384, "tiles_512_mini"),
+  ["gpt-4-turbo"] = openai("cl100k_base", 128000, 4096, "tiles_512"),
+  ["gpt-4"] = openai("cl100k_base", 8192, 2048),   -- its output shares the window: a quarter of it
+  ["gpt-3.5-turbo"] = openai("cl100k_base", 16385, 4096),
+  ["o1"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
+  ["o3"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
+  ["o4-mini"] = openai("o200k_base", 200000, 100000, patches(1.72)),
+  ["claude-opus-4-5"] = anthropic(200000, 64000),
+  ["claude-sonnet-4-5"] = anthropic(200000, 64000),
+  ["claude-haiku-4-5"] = anthropic(200000, 64000),
+  ["gemini-2.5-pro"] = gemini(1048576, 65536),
+  ["gemini-2.5-flash"] = gemini(1048576, 65536),
+}
+
+--- Is `rest` what may follow a model's name: a date, a build, "latest"?
+local function is_version(rest)
+  return rest:find "^%-%d[%d%-]*$" ~= nil or rest == "-latest" or rest == "-preview"
+end
+
+--- Loaded for chats that have a model.
+local function check(name, fields)
+  return require("ebb.models.check").model(name, fields)
+end
+
+--- The name under which a model is known; nil if nobody knows it.
+local function name_of(name)
+  if list[name] then return name end
+  local best
+  for candidate in pairs(list) do
+    local fits = name:sub(1, #candidate) == candidate and is_version(name:sub(#candidate + 1))
+    if fits and (not best or #candidate > #best) then best = candidate end
+  end
+  return best
+end
+
+local function known(name)
+  local found = name_of(name)
+  return found and check(found, list[found])   -- a field may have been set since
+end
+
+--- What a model is after an assignment; nil: none.
+---@param name string
+---@param fields? table|false
+---@return ebb.Model?
+local function changed(name, fields)
+  if type(name) ~= "string" or name == "" then refuse("argument", "ebb.models: the name of a model is a string") end
+  local model = {}
+  for field, value in pairs(fields and list[name_of(name)] or {}) do
+    model[field] = value
+  end
+  for field, value in pairs(type(fields) == "table" and fields or {}) do
+    model[field] = value
+  end
+  return fields and check(name, type(fields) == "table" and model or fields) or nil
+end
+
+--- Adds a model, or changes one; false or nil takes it out.
+local function assign(_, name, fields)
+  list[name] = changed(name, fields)
+end
+
+--- The same for several: all of them or none.
+---@param entries table<string, table|false>
+function models.add(entries)
+  local all = {}
+  for name, model in pairs(list) do all[name] = model end
+  for name, fields in pairs(entries) do all[name] = changed(name, fields) end
+  list = all
+end
+
+---@param name string
+---@return boolean
+function models.is_known(name)
+  return name_of(name) ~= nil
+end
+
+models.known = setmetatable({}, {
+  __index = function(_, name) return list[name] end,
+  __newindex = assign,
+  __pairs = function() return pairs(list) end,
+})
+
+--- The same; an unknown one is refused.
+---@param name string
+---@return ebb.Model
+function models.find(name)
+  if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
+  local model = known(name)
+  if model then return model end
+  local hint = suggest.hint(name, suggest.names(list))
+    or hints.models
+  return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
+end
+
+---- Counting ----
+
+---@param encoding string
+---@return boolean
+function models.is_estimator(encoding)
+  return ESTIMATORS[encoding] ~= nil
+end
+
+--- An exact encoding asked for by name must not become an estimate in silence.
+local function refuse_encoding(encoding)
+  local names = suggest.names(ESTIMATORS)
+  for _, image in ipairs(vocabularies.list()) do
+    names[#names + 1] = image.name
+  end
+  local nearest = suggest.nearest(encoding, names)
+  local hint = nearest and ("did you mean '%s'?"):format(nearest) or "there are " .. table.concat(names, ", ")
+  refuse("unknown_name", ("there is no encoding '%s' here"):format(encoding), hint)
+end
+
+--- Tokenizers in use, by the file of their vocabulary: conversations share them.
+local tokenizers = setmetatable({}, { __mode = "v" })
+
+--- The core's options for an encoding: an estimator, or a tokenizer; nil where its
+--- vocabulary is not installed.
+local function counter_of(encoding)
+  if ESTIMATORS[encoding] then return { encoding = encoding } end
+  local file = vocabularies.find(encoding)
+  local tokenizer = file and (tokenizers[file] or vocabularies.open(file))   -- held, for the table is weak
+  if not tokenizer then return nil end
+  tokenizers[file] = tokenizer
+  return { tokenizer = tokenizer }
+end
+
+--- How to count by what options ask for: an encoding, or a model's, for which an
+--- estimator stands in where its vocabulary is missing; images by the model's rule.
+---@param encoding? string
+---@param model? ebb.Model
+---@return table core_options
+local function counting(encoding, model)
+  if encoding ~= nil and type(encoding) ~= "string" then refuse("argument", "encoding is a name, a string") end
+  local counter = counter_of(encoding or model and model.encoding or STAND_IN)
+  if not counter and encoding then refuse_encoding(encoding) end
+  counter = counter or { encoding = STAND_IN }
+  if model then counter.image = model.image or false end
+  return counter
+end
+
+--- The same for tokens{...}, recount{...} and trim{...}, which take encoding and model.
+---@param given table
+---@return table core_options
+---@return ebb.Model? model
+function models.counter(given)
+  local model = given.model ~= nil and models.find(given.model) or nil
+  if not model and given.encoding == nil then
+    refuse("argument", "an encoding or a model is needed", '{ encoding = "o200k_base" }')
+  end
+  return counting(given.encoding, model), model
+end
+
+--- Translates the options of a conversation into those of the core, which knows no models.
+---@param options? ebb.ConversationOptions
+---@return table? core_options
+---@return ebb.Model? model
+function models.resolve(options)
+  if options == nil then return nil end
+  if type(options) ~= "table" then refuse("argument", "the options of a conversation are a table") end
+  local model = options.model ~= nil and models.find(options.model) or nil
+  local translated = {}
+  for name, value in pairs(options) do
+    translated[name] = value
+  end
+  translated.model = nil
+  for name, value in pairs(counting(options.encoding, model)) do
+    translated[name] = value
+  end
+  if translated.tokenizer then translated.encoding = nil end
+  if model then translated.limit = options.limit or model.window end
+  return translated, model
+end
+
+--- Counts a loaded body for the model that it names, if nobody asked otherwise.
+---@param chat ebb.Conversation
+---@param options? ebb.ConversationOptions
+function models.adopt(chat, options)
+  local asked = options and (options.model or options.encoding or options.counter)
+  local model = not asked and chat:model() and known(chat:model())
+  if model then core.counter.recount(chat, counting(nil, model)) end
+end
+
+--- Does an estimator stand in for the vocabulary of the conversation's model? Its name then.
+---@param chat ebb.Conversation
+---@return string? vocabulary
+function models.missing(chat)
+  local model = models.of(chat)
+  local encoding = chat:encoding()
+  if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
+end
+
+--- Notes which model `chat` is for.
+---@param chat ebb.Conversation
+---@param model? ebb.Model
+function models.assign(chat, model)
+  core.state(chat).model = model
+end
+
+--- The model that the caller named, or else the request body that was loaded.
+---@param chat ebb.Conversation
+---@return ebb.Model?
+function models.of(chat)
+  local named = chat:model()
+  return core.state(chat).model or named and known(named)
+end
+
+return models

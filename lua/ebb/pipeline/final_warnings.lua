@@ -1,0 +1,74 @@
+--- What is said at the end of a run of the request as a whole, so that nobody has to guess.
+
+local final_warnings = {}
+
+--- Attachments that no stage took do not travel.
+---@param from ebb.Context
+function final_warnings.left(from)
+  for i, message in ipairs(from.messages) do
+    if message.attachments and #message.attachments > 0 then
+      local text = "messages[%d]: %d attachments are not sent: nothing resolved them"
+      from:log("warn", text:format(i, #message.attachments))
+    end
+  end
+end
+
+--- Where a preview cannot know what the real request will be.
+---@param from ebb.Context
+---@param unasked { service: string, request: any }[]
+function final_warnings.unasked(from, unasked)
+  for _, each in ipairs(unasked) do
+    local name = type(each.request) == "table" and each.request.name
+    from:log("warn", ("the host would be asked to '%s'%s: the real request may differ"):format(each.service,
+      type(name) == "string" and " " .. name or ""))
+  end
+end
+
+local function holds(message, text)
+  if type(message.content) == "string" then return message.content:find(text, 1, true) ~= nil end
+  for _, part in ipairs(type(message.content) == "table" and message.content or {}) do
+    if type(part.text) == "string" and part.text:find(text, 1, true) then return true end
+  end
+  return false
+end
+
+--- Is it of the stored conversation, in part at least?
+local function has_history(message)
+  for _, source in ipairs(message.sources or { message }) do
+    if source.source == "history" then return true end
+  end
+  return false
+end
+
+--- Texts that differ in each request, before the history: a provider that keeps the
+--- beginning of one for the next finds nothing again of what follows them.
+---@param from ebb.Context
+---@param texts { text: string, names: string[] }[]
+function final_warnings.volatile(from, texts)
+  for _, each in ipairs(texts) do
+    for _, message in ipairs(from.messages) do
+      if holds(message, each.text) then
+        from:log("warn", ("{{%s}} is another one in each request, and stands before the history: no cache holds what "
+          .. "follows it"):format(table.concat(each.names, "}}, {{")))
+        break
+      end
+      if has_history(message) and message.role ~= "system" then break end
+    end
+  end
+end
+
+--- What was mended, and what could not be.
+---@param from ebb.Context
+---@param report? ebb.RepairReport
+function final_warnings.repair(from, report)
+  if not report then return end
+  for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
+    from:log("warn", ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason))
+  end
+  for _, violation in ipairs(report.left) do
+    from:log("warn", ("%s would refuse message %d: %s: %s"):format(report.dialect, violation.index, violation.code,
+      violation.text))
+  end
+end
+
+return final_warnings

@@ -1,0 +1,270 @@
+--- Runs Lua files of strangers in sandboxes: policies, filters, processors.
+--
+--     local value = loader.load("mine.lua", limits)      -- what the file returned
+--     value.name, value.options, value.list[1]                 -- plain data: copies
+--     value.execute(context, config)                           -- a proxy: runs in the file's sandbox
+--     local after, result = loader.edit(value.execute, limits, context, config)
+--
+-- Each file has a sandbox of its own, which lives as long as one of its functions is
+-- held here. What crosses into a call:
+--
+--     nil, booleans, numbers, strings, ebb.null    as they are
+--     tables                                       copies in depth; fields are read raw
+--     a draft, and its messages                    lent: the script edits the very draft
+--     functions                                    lent: called back into the program
+--     a proxy of the same sandbox                  the script's function again
+--
+-- Whatever was lent is taken back when the call ends; a handle that the script kept
+-- says so. Results are copies; of functions only those leave that the file returned
+-- when it was loaded. `edit` also gives back what became of the first argument, for
+-- functions that change a table in place.
+--
+-- Errors are raised: a text with file:line, or an error object {code, message, hint} whose message begins
+-- with it; its code is that of a refusal, or "limit" where fuel, deadline or
+-- memory ran out: then the message says which, and how much was allowed.
+--
+-- Where the whole library stands in a sandbox already (libebb), files run beside it,
+-- within its limits.
+
+local core = require "ebb.support.core"
+local log = require "ebb.support.log"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.sandbox.script_file"
+local script_path = require "ebb.sandbox.script_path"
+
+local loader = {}
+
+local sandbox = core.sandbox
+
+---@class ebb.Limits           Of one run of a file's functions. 0: no such limit
+---@field fuel? integer        VM instructions, and what other work costs in their measure
+---@field deadline? number     milliseconds
+---@field memory? integer      bytes, 1 MiB or more
+
+---@class ebb.Loading          How files and texts are run
+---@field trusted? boolean     in the program's own state: they may do all that it may
+---@field limits? ebb.Limits
+
+---- Limits ----
+
+local MIB = 1024 * 1024
+
+--- Absent limits. What a list may cost grows with its messages.
+local DEFAULT = { fuel = 200 * 1000 * 1000, deadline = 2000, memory = 64 * MIB }
+local PER_MESSAGE = { fuel = 2000, deadline = 0.02, memory = 64 }
+
+local function check_limit(limits, name, low)
+  local value = limits[name]
+  local valid = value == nil or math.type(value) == "integer" or name == "deadline" and math.type(value) == "float"
+  if not valid or value and (value < 0 or value > 1e15) then
+    refuse("argument", ("limits: %s is %s, 0 or more, not %s"):format(name,
+      name == "deadline" and "a number of milliseconds" or "a whole number", tostring(value)))
+  end
+  if value and value < low then refuse("argument", ("limits: %s is %d or more"):format(name, low)) end
+end
+
+--- Refuses what are no limits.
+---@param limits? ebb.Limits
+---@return ebb.Limits?
+function loader.check_limits(limits)
+  if limits == nil then return nil end
+  if type(limits) ~= "table" then refuse("argument", "limits is a table", "limits = { deadline = 500 }") end
+  options.names(limits, { "fuel", "deadline", "memory" }, "limits")
+  check_limit(limits, "fuel", 0)
+  check_limit(limits, "deadline", 0)
+  check_limit(limits, "memory", MIB)
+  return limits
+end
+
+local function set_limits(box, limits, messages)
+  local function of(name)
+    if limits and limits[name] then return limits[name] end
+    return DEFAULT[name] + PER_MESSAGE[name] * (messages or 0)
+  end
+  sandbox.limit(box, of "fuel", math.ceil(of "deadline" * 1000), of "memory")
+end
+
+---- What a sandbox asks for ----
+
+--- Folders of lua/ebb whose modules sandboxes may load, or the module itself.
+local provided = { support = true, ["ebb.conversation.parts"] = true }
+
+--- What stands in a sandbox under the name of a module of this folder.
+local SANDBOX = {
+  ["ebb.sandbox.loader"] = "ebb.sandbox.inner_loader",
+}
+for _, name in ipairs { "entry", "processor_context", "script_face", "script_file", "script_path" } do
+  SANDBOX["ebb.sandbox." .. name] = "ebb.sandbox." .. name
+end
+
+--- Lets sandboxes load the modules of a folder above this one.
+---@param folder string         of lua/ebb
+function loader.provide(folder)
+  provided[folder] = true
+end
+
+local dumps = {}
+
+--- The bytecode of a module, found as `require` finds it.
+local function dump(name)
+  for _, search in ipairs(package.searchers) do
+    local chunk, where = search(name)
+    if type(chunk) == "function" and debug.getinfo(chunk, "S").what ~= "C" then return string.dump(chunk), where end
+  end
+  return error(("sandbox: no module '%s'"):format(name), 0)
+end
+
+local function library(name)
+  local module = SANDBOX[name] or (provided[name] or provided[name:match "^ebb%.(%w+)%f[%z.]"]) and name
+  if not module then error(("sandbox: module '%s' cannot be loaded there"):format(name), 0) end
+  dumps[name] = dumps[name] or dump(module)
+  return dumps[name]
+end
+
+--- Can this be said of a file below a folder, and of nothing else?
+local function is_below(word)
+  return word:find "^[%w_%-][%w_%-./]*$" ~= nil and not word:find("..", 1, true) and not word:find "/[./]"
+end
+
+--- Text and path of the first file of this name beside the script or on its path.
+local function find_file(place, name)
+  if is_below(name) then
+    for _, folder in ipairs(place.folders()) do
+      local path = folder .. name
+      local text, message, code = core.read_file(path, script_file.MAX)
+      if text then return (text:gsub("^#[^\n]*", "", 1)), path end
+      if code ~= "absent" then return nil, message end
+    end
+  end
+  return nil, ("'%s' is neither beside the %s nor on its path"):format(name, place.noun)
+end
+
+local function find_module(place, name)
+  local text, path = find_file(place, name:gsub("%.", "/") .. ".lua")
+  if text then return text, path end
+  return nil, ("module '%s' not found: a sandboxed %s finds those beside it and on its path"):format(name, place.noun)
+end
+
+--- The answers to what is asked from within: host(what, word).
+local function host_of(place)
+  return function(what, word)
+    if what == "print" then return log.write(word) end
+    if what == "library" then return library(word) end
+    if what == "module" then return find_module(place, word) end
+    return find_file(place, word:find "%.lua$" and word or word .. ".lua")
+  end
+end
+
+--- Where a script's neighbours are: beside its file, and on the path of its kind.
+local function place_of(path, kind)
+  local own = path and (path:match "^(.*/)" or "./")
+  local noun = kind and kind.noun or "script"
+  return { noun = noun, folders = function()
+    local list = { own }
+    for _, folder in ipairs(script_path[noun == "filter" and "filters" or "policies"]) do
+      list[#list + 1] = folder .. "/"
+    end
+    return list
+  end }
+end
+
+---- Loading ----
+
+local function run(text, chunk_name, place, limits)
+  if not sandbox then return script_file.run(text, chunk_name) end
+  local box = sandbox.new(host_of(place))
+  set_limits(box, limits)
+  local ok, value = pcall(sandbox.enter, box, "load", text, chunk_name)
+  if ok then return value end
+  if not core.is_error(value) then error(value, 0) end   -- no memory
+  return nil, tostring(value), value.code == "syntax" and "syntax" or "script"
+end
+
+--- What a file returns, its functions as proxies.
+---@param path string
+---@param limits? ebb.Limits    also of the loading; proxies keep them
+---@param kind? ebb.ScriptKind
+---@return any value            nil when it failed, or when the file returned nothing
+---@return string? message      with file:line where there is one
+---@return string? code         "absent", "io", "limit", "syntax" or "script"
+function loader.load(path, limits, kind)
+  local text, message, code = core.read_file(path, script_file.MAX)
+  if not text then return nil, message, code end
+  return run((text:gsub("^#[^\n]*", "", 1)), "@" .. path, place_of(path, kind), limits)
+end
+
+--- The table that a file returns, a bare function put into one. Raises what is wrong.
+---@param path string
+---@param kind ebb.ScriptKind
+---@param loading? ebb.Loading
+---@return table value
+---@return string name          of the file
+function loader.read(path, kind, loading)
+  if loading and loading.trusted then return script_file.read(path, kind) end
+  local value, message, code = loader.load(path, loading and loading.limits, kind)
+  return script_file.shaped(path, kind, value, message, code), script_file.name(path)
+end
+
+--- The same for the text of a script.
+---@param text string
+---@param kind ebb.ScriptKind
+---@param loading? ebb.Loading
+---@return table value
+---@return string name          which also stands before lines in errors
+function loader.read_source(text, kind, loading)
+  if loading and loading.trusted then return script_file.read_source(text, kind) end
+  local name = script_file.source_name(text, kind)
+  return script_file.shaped(name, kind, run(text, "=" .. name, place_of(nil, kind), loading and loading.limits)), name
+end
+
+--- The path of NAME.lua in the folders of a kind, or nil.
+---@param name string
+---@param kind "policies"|"filters"
+---@return string?
+function loader.find(name, kind)
+  return script_path.find(name, script_path[kind])
+end
+
+---- Calling ----
+
+--- Does this function run in a sandbox?
+---@param call function
+---@return boolean
+function loader.holds(call)
+  return sandbox ~= nil and sandbox.box_of(call) ~= nil
+end
+
+--- Calls the function of a proxy, and gives back what it has made of its first argument.
+---@param proxy function
+---@param limits? ebb.Limits
+---@param value any             a table that the function may change in place
+---@param ... any
+---@return any value
+---@return any ...              what the function returned
+function loader.edit(proxy, limits, value, ...)
+  if not loader.holds(proxy) then return value, proxy(value, ...) end
+  local box = sandbox.box_of(proxy)
+  set_limits(box, limits)
+  return sandbox.enter(box, "edit", proxy, value, ...)
+end
+
+--- Begins a run of several calls within one set of limits.
+---@param proxy function
+---@param limits? ebb.Limits
+---@param messages? integer     on which it works: absent limits grow with them
+function loader.begin(proxy, limits, messages)
+  set_limits(sandbox.box_of(proxy), limits, messages)
+end
+
+--- Calls a function of a module of ours that stands beside the script.
+---@param proxy function        the script's, which is the first argument
+---@param module string
+---@param name string
+---@param ... any
+---@return any ...
+function loader.use(proxy, module, name, ...)
+  return sandbox.enter(sandbox.box_of(proxy), "use", module, name, proxy, ...)
+end
+
+return loader

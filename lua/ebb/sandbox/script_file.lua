@@ -1,0 +1,133 @@
+--- Reads Lua files that return something, in the state of the program itself: lists of
+--- nodes, steps of workflows, and policies and filters that are trusted. What comes
+--- from strangers goes through loader.lua.
+--
+-- The file gets the globals of the program that asked for it, except that its
+-- `print` goes to the log and its own globals stay its own.
+
+local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
+local log = require "ebb.support.log"
+local refuse = require "ebb.support.refuse"
+
+local script_file = {}
+
+script_file.MAX = 1024 * 1024   -- bytes; no script that a person wrote is longer
+
+--- Is this word the path of a Lua file, rather than the name of something built in?
+---@param word string
+---@return boolean
+function script_file.is_path(word)
+  return word:find "%.lua$" ~= nil or word:find("/", 1, true) ~= nil
+end
+
+--- "path/to/shrink_tools.lua" -> "shrink_tools"
+---@param path string
+---@return string
+function script_file.name(path)
+  return (path:gsub("^.*/", ""):gsub("%.lua$", ""))
+end
+
+--- Is this word the text of a script, rather than the name of one? Scripts return
+--- something, and no name begins so.
+---@param word string
+---@return boolean
+function script_file.is_source(word)
+  return word:find "^%s*return%f[^%w_]" ~= nil or word:find "^%s*local%s" ~= nil or word:find "^%s*%-%-" ~= nil
+end
+
+--- A word that is Lua, but gives nothing back: names have no such beginning either.
+---@param word string
+---@param noun string
+function script_file.refuse_without_return(word, noun)
+  if not word:find "^%s*function%s*%(" and not word:find "^%s*{" then return end
+  refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun),
+    ("'return %s'"):format(word:match "^%s*(.*)$"))
+end
+
+--- The globals of one file, over those of the program that asked for it.
+---@return table
+function script_file.globals()
+  return setmetatable({ print = log.print }, { __index = _G })
+end
+
+--- What a text returns.
+---@param text string
+---@param chunk_name string    "@file.lua"
+---@return any value           nil when it failed, or when the text returned nothing
+---@return string? message
+---@return string? code        "syntax" or "script"
+function script_file.run(text, chunk_name)
+  local chunk, problem = load(text, chunk_name, "t", script_file.globals())
+  if not chunk then return nil, problem, "syntax" end
+  local ok, value = pcall(chunk)
+  if not ok then return nil, traceback.text(value), "script" end
+  return value
+end
+
+--- What the file returns.
+---@param path string
+---@return any value           nil when it failed, or when the file returned nothing
+---@return string? message     with file:line where there is one
+---@return string? code        "absent", "io", "limit", "syntax" or "script"
+function script_file.load(path)
+  local text, message, code = core.read_file(path, script_file.MAX)
+  if not text then return nil, message, code end
+  return script_file.run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
+end
+
+---@class ebb.ScriptKind      What a file should return: a function, or a table with one
+---@field noun string          "policy"
+---@field verb string          the field of the table: "trim"
+---@field hint string          what to return
+---@field other { noun: string, verb: string, hint: string }   what it is taken for most easily
+
+--- What was loaded as a table, a bare function put into one. Raises what is wrong.
+---@param where string         the file
+---@param kind ebb.ScriptKind
+---@param value any
+---@param message? string      why nothing was loaded
+---@param code? string
+---@return table
+function script_file.shaped(where, kind, value, message, code)
+  local other = kind.other
+  if message then return refuse(code == "script" and kind.noun or code, message) end
+  if type(value) == "function" then return { [kind.verb] = value } end
+  if type(value) ~= "table" then
+    return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)
+  end
+  if value[other.verb] ~= nil and value[kind.verb] == nil then
+    return refuse("shape", ("%s is a %s, not a %s"):format(where, other.noun, kind.noun), other.hint)
+  end
+  return value
+end
+
+--- The table that a file returns.
+---@param path string
+---@param kind ebb.ScriptKind
+---@return table value
+---@return string name         of the file
+function script_file.read(path, kind)
+  return script_file.shaped(path, kind, script_file.load(path)), script_file.name(path)
+end
+
+--- What stands for the file where a script is a text.
+---@param text string
+---@param kind ebb.ScriptKind
+---@return string
+function script_file.source_name(text, kind)
+  if type(text) ~= "string" then refuse("argument", "source is the text of a script") end
+  return kind.noun .. " text"
+end
+
+--- The same for the text of a script.
+---@param text string
+---@param kind ebb.ScriptKind
+---@return table value
+---@return string name         which also stands before lines in errors
+function script_file.read_source(text, kind)
+  local name = script_file.source_name(text, kind)
+  return script_file.shaped(name, kind, script_file.run(text, "=" .. name)), name
+end
+
+return script_file

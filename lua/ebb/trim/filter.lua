@@ -1,0 +1,308 @@
+--- chat:filter with a function: it sees message after message and says what becomes of each.
+--
+--     nil, true     keeps it
+--     false         drops it
+--     a table       takes its place
+--     a list        several take its place; the message itself may be among them
+--
+-- Units stay whole: a dropped message takes its unit along, as in a draft, and a
+-- message of a larger unit can be replaced by one message only, its role, ids
+-- and calls as they were. A filter with `exact = true` drops just what it says,
+-- and may tear units. Guards do not hold: a filter is the caller's own will.
+--
+-- All answers are collected before the first edit, so a filter always looks at
+-- the list as it was; one that fails changes nothing. One filter, one batch.
+
+local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local loader = require "ebb.sandbox.loader"
+local script_file = require "ebb.sandbox.script_file"
+local suggest = require "ebb.support.suggest"
+
+local filter = {}
+
+loader.provide "trim"
+
+local json = core.json
+
+local FIELDS = { "name", "summary", "options", "exact", "filter" }
+
+---- What was given ----
+
+local function check_table(given, where)
+  if type(given.filter) ~= "function" then
+    refuse("shape", where .. " is not a filter: it has no filter", "filter = function(message, options) ... end")
+  end
+  for field in pairs(given) do
+    local known = false
+    for _, name in ipairs(FIELDS) do
+      known = known or name == field
+    end
+    if not known then
+      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
+    end
+  end
+  options.declare(given.options, where)
+  return given
+end
+
+local KIND = {
+  noun = "filter", verb = "filter", hint = "return function(message, options) ... end",
+  other = { noun = "policy", verb = "trim", hint = hints.policy },
+}
+
+local function made_of(value, name)
+  check_table(value, name)
+  return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
+end
+
+local function from_file(path, loading)
+  local value, name = loader.read(path, KIND, loading)
+  return made_of(check_table(value, path), name)
+end
+
+local function from_source(text, loading)
+  return made_of(loader.read_source(text, KIND, loading))
+end
+
+--- A file, the text of one, or a name in the filter path.
+local function from_word(word, loading)
+  if script_file.is_source(word) then return from_source(word, loading) end
+  script_file.refuse_without_return(word, "filter")
+  if script_file.is_path(word) then return from_file(word, loading) end
+  local path = loader.find(word, "filters")
+  return from_file(path or word, loading)   -- a plain name is still a file of the working directory
+end
+
+--- A filter to run, or nil if `given` is a table of conditions.
+---@param given any
+---@param loading? ebb.Loading    how files and texts are run
+---@return ebb.FilterFile?
+function filter.find(given, loading)
+  if type(given) == "function" then return { name = "function", filter = given } end
+  if type(given) == "string" then return from_word(given, loading) end
+  if type(given) ~= "table" then return nil end
+  if given.source ~= nil then return from_source(given.source, loading) end
+  if given.filter ~= nil then
+    return made_of(check_table(given, "filter " .. tostring(given.name or "?")), "filter")
+  end
+end
+
+---- Asking ----
+
+local function complain(found, index, text, hint)
+  local who = found.name:find "^filter%f[^%w_]" and found.name or "filter " .. found.name   -- a text has no name
+  return refuse("filter", ("%s, message %d: %s"):format(who, index, text), hint)
+end
+
+local ANSWERS = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
+
+--- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
+local function verdict(found, message, answer)
+  if answer == nil or answer == true then return nil end
+  if answer == false then return false end
+  if core.type(answer) == "Message" then answer = { answer } end
+  if type(answer) ~= "table" then
+    return complain(found, message.index, ("it returned a %s"):format(type(answer)), ANSWERS)
+  end
+  if answer[1] == nil and next(answer) ~= nil then return { answer } end
+  return #answer == 0 and false or answer
+end
+
+--- Asks a filter in a sandbox, so many messages at a time: their answers stand there
+--- until they have crossed.
+local CHUNK = 4096
+
+local function ask_sandboxed(found, draft, values, limits)
+  local answers = {}
+  loader.begin(found.filter, limits, #draft)
+  for first = 1, #draft, CHUNK do
+    local some, at, message, kind = loader.use(found.filter, "ebb.trim.sandboxed_run", "filter", draft, values,
+      first, math.min(first + CHUNK - 1, #draft))
+    if message then complain(found, at, message) end
+    if kind then complain(found, at, ("it returned a %s"):format(kind), ANSWERS) end
+    for i, answer in pairs(some) do
+      answers[i] = verdict(found, draft[i], answer)
+    end
+  end
+  return answers
+end
+
+--- The answers by position; positions that are kept are left out.
+local function ask(found, draft, values, limits)
+  if loader.holds(found.filter) then
+    local ok, answers = traceback.call(found.filter, ask_sandboxed, found, draft, values, limits)
+    if ok then return answers end
+    if answers:find "^filter%f[^%w_]" then refuse("filter", answers) end
+    return refuse("filter", ("filter %s: %s"):format(found.name, answers))
+  end
+  local answers = {}
+  for i, message in ipairs(draft) do
+    local ok, answer = traceback.call(found.filter, found.filter, message, values)
+    if not ok then complain(found, i, answer) end
+    answers[i] = verdict(found, message, answer)
+  end
+  return answers
+end
+
+---- Doing ----
+
+--- Makes an edit of the draft; whatever refuses it, the filter and the message are named.
+--- That memory ran out is not the filter's doing.
+local function attempt(found, index, edit, draft, ...)
+  local ok, result, why = pcall(edit, draft, ...)
+  if not ok and core.is_error(result) and result.code == "memory" then error(result, 0) end
+  if not ok then complain(found, index, core.is_error(result) and result.message or tostring(result)) end
+  if result == false then complain(found, index, tostring(why)) end
+end
+
+--- What a part of a unit is recognized by.
+local FIXED = { "role", "id", "tool_call_id" }
+
+--- What cannot become a message is told by what the filter answered, not by the edit that fails.
+local function check_answer(found, index, wanted)
+  if core.type(wanted) ~= "Message" and wanted.role == nil and wanted.window == nil then
+    complain(found, index, "the table lacks role", "message:totable() gives all fields, to be changed and returned")
+  end
+end
+
+local function check_fixed(found, index, wanted, fields)
+  for _, name in ipairs(FIXED) do
+    if wanted[name] == nil and fields[name] ~= nil then
+      complain(found, index, "the table lacks " .. name,
+        "message:totable() gives all fields, to be changed and returned")
+    elseif fields[name] ~= nil then
+      complain(found, index, ("it belongs to a call and its results: its %s stays"):format(name))
+    end
+  end
+end
+
+--- The fields of `wanted` that differ from the message's own, and whether it
+--- leaves fields out. Those become null.
+local function changes(message, wanted)
+  local present, fields, leaves_out = message:totable(), {}, false
+  for key, value in pairs(wanted) do
+    if present[key] == nil or json.encode(value) ~= json.encode(present[key]) then fields[key] = value end
+  end
+  for key in pairs(present) do
+    if wanted[key] == nil then
+      fields[key], leaves_out = json.null, true
+    end
+  end
+  return fields, leaves_out
+end
+
+--- Without guards a draft drops just what it is told; so a unit is named as a whole.
+local function drop(found, draft, index, message)
+  attempt(found, index, draft.drop, draft, found.exact and message or message.unit, "filter")
+end
+
+--- Puts the messages of `list` around the place of `message`, which goes unless it is among them.
+local function spread(found, draft, index, message, list)
+  local place, stays = message.index, false
+  for _, item in ipairs(list) do
+    if core.type(item) == "Message" and item.seq == message.seq then
+      stays = true
+    else
+      if core.type(item) == "Message" then item = json.raw(item.json) end
+      attempt(found, index, draft.insert, draft, place, item, "filter")
+    end
+    place = place + 1
+  end
+  if not stays then drop(found, draft, index, message) end
+end
+
+--- Results that stay behind a caller whose calls were changed: copies of them find the new one.
+local function relink(found, draft, index, results)
+  for _, result in ipairs(results) do
+    if result.index then
+      attempt(found, index, draft.insert, draft, result.index, json.raw(result.json), "filter")
+      attempt(found, index, draft.drop, draft, result, "filter")
+    end
+  end
+end
+
+--- One message for another: its place, links and marks stay as they are if they can.
+local function replace(found, draft, index, message, wanted, alone)
+  local fields, leaves_out = changes(message, wanted)
+  if next(fields) == nil then return end
+  local anew = leaves_out or fields.role or fields.id or fields.tool_calls
+  if alone and (anew or #message.calls > 0 and fields.content) then
+    local results = table.move(message.unit.messages, 2, message.unit.count, 1, {})
+    spread(found, draft, index, message, { wanted })
+    return relink(found, draft, index, results)
+  end
+  check_fixed(found, index, wanted, fields)
+  attempt(found, index, draft.replace, draft, message, fields, "filter")
+end
+
+local function apply_list(found, draft, index, message, list)
+  for _, wanted in ipairs(list) do
+    check_answer(found, index, wanted)
+  end
+  local alone = found.exact or message.unit.count == 1
+  if #list == 1 and core.type(list[1]) ~= "Message" then
+    return replace(found, draft, index, message, list[1], alone)
+  end
+  if not alone then
+    local hint = "a call and its results stay together: replace one by one, or drop the unit"
+    return complain(found, index, "several messages cannot take the place of a part of a unit", hint)
+  end
+  return spread(found, draft, index, message, list)
+end
+
+--- Edits from the newest to the oldest, so that positions before them stay true.
+local function edit(found, draft, answers)
+  local messages = {}
+  for i, message in ipairs(draft) do
+    messages[i] = message
+  end
+  for i = #messages, 1, -1 do
+    local answer, message = answers[i], messages[i]
+    if answer == false and message.index then   -- it may have gone with its unit
+      drop(found, draft, i, message)
+    elseif answer and message.index then
+      apply_list(found, draft, i, message, answer)
+    end
+  end
+end
+
+---- One filter ----
+
+---@param chat ebb.Conversation
+---@param found ebb.FilterFile
+---@param given? table                options
+---@param limits? ebb.Limits
+---@return integer batch
+local function run_one(chat, found, given, limits)
+  local values = options.check(found.options, given, "filter " .. found.name)
+  local draft = chat:draft { guards = false }
+  local ok, result = pcall(function()
+    core.draft.by(draft, found.name)
+    edit(found, draft, ask(found, draft, values, limits))
+    return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
+  end)
+  if ok then return result end
+  core.draft.discard(draft)
+  error(result, 0)
+end
+
+--- chat:filter on top of the core's, which knows conditions only.
+---@param chat ebb.Conversation
+---@param given any
+---@param values? table       options
+---@param loading? ebb.Loading
+---@param filter_conditions fun(chat: ebb.Conversation, conditions: ebb.Filter): integer
+---@return integer batch
+function filter.run(chat, given, values, loading, filter_conditions)
+  loader.check_limits(loading and loading.limits)
+  local found = filter.find(given, loading)
+  if found then return run_one(chat, found, values, loading and loading.limits) end
+  if values ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
+  return filter_conditions(chat, given)
+end
+
+return filter

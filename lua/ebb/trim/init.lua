@@ -1,0 +1,262 @@
+--- chat:trim: policies edit a draft until it fits; then it becomes one batch.
+--
+--     windows are rendered, so that they weigh what will be sent
+--     draft = a private fork on which guards hold
+--     guarded part > budget?      cannot_fit, nothing has run
+--     for each policy: run it     a later one only while over budget
+--     still > budget?             over_budget
+--     commit                      one batch with its ledger; or, for a dry run, discard
+--
+-- Whatever fails, the draft is discarded and the conversation is as it was.
+
+local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
+local memory = require "ebb.trim.memory"
+local models = require "ebb.models"
+local options = require "ebb.support.options"
+local policies = require "ebb.trim.policies"
+local refuse = require "ebb.support.refuse"
+local running = require "ebb.trim.run"
+local loader = require "ebb.sandbox.loader"
+
+local trim = {}
+
+local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "encoding", "limits", "trusted" }
+
+---@class ebb.TrimRun: ebb.Run   With what the caller asked for
+---@field given integer        the budget as the caller gave it
+---@field reserve integer      of these
+---@field asked integer        the rest
+---@field measure { weight: function, total: function }
+
+---- Arguments ----
+
+local function tokens(value, name)
+  local integer = type(value) == "number" and math.tointeger(value)
+  if not integer then refuse("argument", ("%s is a whole number of tokens, not %s"):format(name, tostring(value))) end
+  if integer < 0 then refuse("argument", ("%s is 0 or more, not %d"):format(name, integer)) end
+  return integer
+end
+
+local function flag(value, name, default)
+  if value == nil then return default end
+  if type(value) ~= "boolean" then refuse("argument", ("%s is true or false, not %s"):format(name, tostring(value))) end
+  return value
+end
+
+--- The window less the output reserve of the model that was named, or the conversation's.
+local function default_budget(chat, named)
+  local model = named or models.of(chat)
+  if not model then
+    refuse("argument", "trim needs a budget: the conversation has no model", hints.budget)
+  end
+  return model.window - model.output
+end
+
+local function read_options(chat, given)
+  if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
+  given = given or {}
+  if type(given) ~= "table" then refuse("argument", "trim takes a table", "chat:trim { budget = 8000 }") end
+  options.names(given, NAMES, "trim")
+  local is_name = type(given.model) == "string"
+  if given.model ~= nil and not is_name and type(given.model) ~= "function" then
+    local hint = "model = function(request) return text end"
+    refuse("argument", "model is a model's name, or a function that answers a request", hint)
+  end
+  local counter, model
+  if given.encoding ~= nil or is_name then
+    counter, model = models.counter { encoding = given.encoding, model = is_name and given.model or nil }
+  end
+  local budget = given.budget == nil and default_budget(chat, model) or tokens(given.budget, "budget")
+  local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
+  return {
+    given = budget, reserve = reserve, budget = math.max(0, budget - reserve),
+    guards = flag(given.guards, "guards", true),
+    dry_run = flag(given.dry_run, "dry_run", false),
+    policy = given.policy, model = not is_name and given.model or nil, counter = counter,
+    loading = { trusted = flag(given.trusted, "trusted", false), limits = loader.check_limits(given.limits) },
+  }
+end
+
+--- The policies, or nil, message, code where a file is at fault, which the
+--- world is to blame for, and not the caller.
+local function resolve(spec, loading)
+  local ok, steps = pcall(policies.resolve, spec, nil, loading)
+  if ok then return steps end
+  local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
+  if not is_file then error(steps, 0) end
+  return nil, tostring(steps), (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
+end
+
+--- Policies work with weights, budgets and reports are calibrated totals: a draft is
+--- within `weight(budget)` if and only if its total is within the budget.
+local function measure_of(chat, asked)
+  if asked.counter then
+    local function same(n) return n end
+    return { weight = same, total = same }   -- what was learnt is about the chat's own counter
+  end
+  return {
+    weight = function(budget) return core.counter.plain(chat, budget) end,
+    total = function(n) return core.counter.calibrated(chat, n) end,
+  }
+end
+
+---- Running ----
+
+--- One policy; nil, message, code when it failed.
+local function attempt_step(run, step)
+  run.no_answer = nil
+  local ok, message, code = traceback.call(step.policy.trim, running.step, run, step)
+  if ok then return true end
+  if code ~= "memory" then code = run.no_answer and "model" or "policy" end
+  return nil, policies.says(step.policy, message), code
+end
+
+---- Verdicts ----
+
+local function plural(n, word)
+  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+--- What cannot go: guarded messages, and what the request carries besides.
+local function cannot_fit(run, info)
+  local messages = 0
+  for unit in run.draft:units {} do
+    if unit.guarded then messages = messages + unit.count end
+  end
+  local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
+  local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
+    .. "the smallest that fits is %d"
+  return text:format(plural(messages, "message"), total - framing, framing, run.given, total + run.reserve)
+end
+
+--- What was refused on the way is often why too much is left.
+---@return string?
+local function refusals_of(draft)
+  local refused, first = core.draft.refusals(draft)
+  if refused == 0 then return nil end
+  return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
+end
+
+local function over_budget(run, left, steps)
+  left = run.measure.total(left)
+  local refusals = refusals_of(run.draft)
+  local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
+  return text:format(policies.label(steps), left, left - run.asked, run.asked, refusals and "; " .. refusals or "")
+end
+
+---- One trim ----
+
+--- Edits the draft until it fits; nil, message, code if it never does.
+local function shape(run, steps)
+  local info = core.draft.info(run.draft)
+  if info.guarded_tokens > run.budget then
+    return nil, cannot_fit(run, info), "cannot_fit"
+  end
+  local ok, message, code = running.steps(run, steps, attempt_step)
+  if not ok then return nil, message, code end
+  local left = run.draft:tokens()
+  if left > run.budget then return nil, over_budget(run, left, steps), "over_budget" end
+  return true
+end
+
+local function report_of(chat, run)
+  local draft = run.draft
+  local info = core.draft.info(draft)
+  local _, trust = draft:tokens()
+  return {
+    before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.asked, trust = trust,
+    dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
+    batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
+    refusals = refusals_of(draft),
+    ledger = core.draft.ledger(draft),
+  }
+end
+
+--- Commits; the last step that may fail.
+local function commit(run, remembered, report, steps)
+  local description = ("to %d tokens by %s"):format(report.budget, policies.label(steps))
+  local ok, batch = pcall(core.draft.commit, run.draft,
+    { operation = "trim", description = description, memory = remembered })
+  if ok then
+    report.batch = batch
+    return report
+  end
+  -- memory ran out, or a policy edited the conversation behind the draft's back
+  return nil, tostring(batch), core.is_error(batch) and batch.code or "memory"
+end
+
+local function trim_draft(chat, run, steps, asked)
+  local ok, message, code = shape(run, steps)
+  if not ok then return nil, message, code end
+  local remembered, why = memory.text(run.memories)
+  if not remembered then return nil, why, "policy" end
+  local report = report_of(chat, run)
+  if asked.dry_run then return report end
+  return commit(run, remembered, report, steps)
+end
+
+--- What was raised, or nil and what trim answers.
+local function finish(...)
+  local ok, report, message, code = pcall(trim_draft, ...)
+  if not ok then return report end
+  return nil, report, message, code
+end
+
+--- What the windows read, where the list shows any.
+local function texts_of(chat)
+  if core.window.count(chat) == 0 then return nil end
+  return (require("ebb.windows.render").texts(chat))
+end
+
+--- The draft of a trim, with the policies that shall edit it.
+local function start(chat, asked, texts)
+  local draft = chat:draft { guards = asked.guards, by = asked.counter }
+  if texts then require("ebb.windows.render").weigh(draft, texts) end
+  local measure = measure_of(chat, asked)
+  return running.open {
+    draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
+    budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
+  }
+end
+
+---@param chat ebb.Conversation
+---@param given? ebb.Trim
+---@return ebb.TrimReport? report
+---@return string? message
+---@return string? code
+function trim.run(chat, given)
+  local asked = read_options(chat, given)
+  local steps, why, what = resolve(asked.policy, asked.loading)
+  if not steps then return nil, why, what end
+  local run = start(chat, asked, texts_of(chat))
+  local draft = run.draft
+
+  local raised, report, message, code = finish(chat, run, steps, asked)
+  if not report or asked.dry_run then core.draft.discard(draft) end
+  if raised then error(raised, 0) end
+  return report, message, code
+end
+
+--- Runs policies until it fits, lets `use` look at the draft, and changes nothing.
+---@param chat ebb.Conversation
+---@param given ebb.Trim
+---@param texts? table<string, string>    of the windows, as they were rendered
+---@param use fun(draft: ebb.Draft)
+---@return boolean? ok
+---@return string? message
+---@return string? code
+function trim.look(chat, given, texts, use)
+  local asked = read_options(chat, given)
+  local run = start(chat, asked, texts)
+  local ok, done, message, code = pcall(shape, run, (resolve(asked.policy, asked.loading)))
+  local used, problem = true, nil
+  if ok and done then used, problem = pcall(use, run.draft) end
+  core.draft.discard(run.draft)
+  if not ok then error(done, 0) end
+  if not used then error(problem, 0) end
+  return done, message, code
+end
+
+return trim

@@ -1,0 +1,186 @@
+--- Policies by name, by file, or as they are: whatever a caller may give.
+--
+--     "keep_recent"                        built in
+--     "my/policy.lua"                      a file
+--     "frugal"                             frugal.lua in a folder of the policy path
+--     "return function(draft) ... end"     its text; { source = "..." } is the same
+--     function(draft, budget) ... end      a bare function
+--     { name = ..., trim = function }      a policy
+--     { "keep_recent", keep = 3 }          one of these, with options
+--     { "shrink_tools.lua", "keep_recent" }  a list: run in order until it fits
+--
+-- `resolve` turns any of them into a list of steps {policy, options}, all names
+-- and options checked, before anything runs. Files and texts are loaded into sandboxes
+-- of their own, unless they are trusted; a function is as trusted as who gave it.
+
+local built_in = require "ebb.policies"
+local hints = require "ebb.support.hints"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local loader = require "ebb.sandbox.loader"
+local script_file = require "ebb.sandbox.script_file"
+local suggest = require "ebb.support.suggest"
+
+local policies = {}
+
+policies.names = built_in.names
+
+policies.default = built_in.default
+
+local FIELDS = { "name", "summary", "options", "trim", "help", "example" }
+
+---@class ebb.PolicyStep
+---@field policy ebb.Policy
+---@field options table        checked, defaults filled in
+
+--- A policy table, or a refusal that says what it lacks. Unknown fields are the
+--- author's own business unless they look like a slip of the pen.
+local function check_policy(policy, where)
+  if type(policy.trim) ~= "function" then
+    refuse("shape", where .. " is not a policy: it has no trim", "trim = function(draft, budget, options) ... end")
+  end
+  if policy.name ~= nil and type(policy.name) ~= "string" then refuse("shape", where .. ": name is a string") end
+  for field in pairs(policy) do
+    local near = not options.contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
+    if near then
+      refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
+    end
+  end
+  options.declare(policy.options, where)
+  return policy
+end
+
+local function named(policy, name)
+  if policy.name then return policy end
+  local copy = { name = name }
+  for field, value in pairs(policy) do
+    copy[field] = value
+  end
+  return copy
+end
+
+local KIND = {
+  noun = "policy", verb = "trim", hint = "return { name = ..., trim = function(draft, budget, options) ... end }",
+  other = { noun = "filter", verb = "filter", hint = hints.filter },
+}
+
+local TEXT = script_file.source_name("", KIND)
+
+local function from_file(path, loading)
+  local value, name = loader.read(path, KIND, loading)
+  return named(check_policy(value, path), name)
+end
+
+local function from_source(text, loading)
+  local value, name = loader.read_source(text, KIND, loading)
+  return named(check_policy(value, name), name)
+end
+
+local function from_name(name, loading)
+  if script_file.is_source(name) then return from_source(name, loading) end
+  script_file.refuse_without_return(name, "policy")
+  if script_file.is_path(name) then return from_file(name, loading) end
+  local policy = built_in.find(name)
+  if policy then return policy end
+  local path = loader.find(name, "policies")
+  if path then return from_file(path, loading) end
+  local hint = suggest.nearest(name, policies.names)
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name),
+    hint and ("did you mean '%s'?"):format(hint) or hints.policies)
+end
+
+--- One policy, without options.
+---@param spec any
+---@param loading? ebb.Loading   how files and texts are run
+---@return ebb.Policy
+function policies.find(spec, loading)
+  if type(spec) == "string" then return from_name(spec, loading) end
+  if type(spec) == "function" then return { name = "function", trim = spec } end
+  if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source, loading) end
+  if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
+  return refuse("argument", "a policy is a name, a file, a text, a function or a table, not " .. type(spec))
+end
+
+local function step(spec, given, loading)
+  local policy = policies.find(spec, loading)
+  return { policy = policy, options = options.check(policy.options, given, "policy " .. policy.name) }
+end
+
+--- { spec, option = value, ... } taken apart.
+local function split(spec)
+  local given = {}
+  for key, value in pairs(spec) do
+    if type(key) ~= "number" then given[key] = value end
+  end
+  return spec[1], given
+end
+
+local function add_steps(steps, spec, loading)
+  if type(spec) ~= "table" or spec.trim ~= nil or spec.source ~= nil then
+    steps[#steps + 1] = step(spec, nil, loading)
+    return
+  end
+  local first, given = split(spec)
+  if first == nil then
+    refuse("argument", "a policy table has trim = function, or begins with a policy", '{ "keep_recent", keep = 3 }')
+  end
+  if next(given) == nil then
+    for _, each in ipairs(spec) do
+      add_steps(steps, each, loading)
+    end
+  elseif #spec > 1 then
+    refuse("argument", "options stand in a list of several policies", '{ { "a", option = 1 }, "b" }')
+  else
+    steps[#steps + 1] = step(first, given, loading)
+  end
+end
+
+---@param spec any             nil: the default policy
+---@param given? table         options for a single policy, beside those in the spec
+---@param loading? ebb.Loading
+---@return ebb.PolicyStep[]
+function policies.resolve(spec, given, loading)
+  if spec == nil then spec = policies.default end
+  if given ~= nil then return { step(spec, given, loading) } end
+  local steps = {}
+  add_steps(steps, spec, loading)
+  return steps
+end
+
+--- The steps' names, for people.
+---@param steps ebb.PolicyStep[]
+---@return string
+function policies.label(steps)
+  local names = {}
+  for i, each in ipairs(steps) do
+    names[i] = each.policy.name
+  end
+  return table.concat(names, ", ")
+end
+
+--- What went wrong in a policy, under its name; a text on the command line stands in
+--- the place of its file already.
+---@param policy ebb.Policy
+---@param message string
+---@return string
+function policies.says(policy, message)
+  if message:sub(1, #policy.name + 1) == policy.name .. ":" then return message end
+  if policy.name == TEXT then return ("%s: %s"):format(TEXT, message) end
+  return ("policy %s: %s"):format(policy.name, message)
+end
+
+--- A policy as it stands on the command line: "keep_recent" or
+--- "keep_recent:keep=3", the values read by the declared types.
+---@param text string
+---@param loading? ebb.Loading
+---@return table spec          for `resolve` and chat:trim
+function policies.parse(text, loading)
+  local name, rest = nil, nil
+  if not script_file.is_source(text) then name, rest = text:match "^(.-):([%w_%-]+=.*)$" end
+  local policy = policies.find(name or text, loading)
+  local spec = rest and options.parse(policy.options, rest, "policy " .. policy.name) or {}
+  spec[1] = policy
+  return spec
+end
+
+return policies

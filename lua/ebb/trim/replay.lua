@@ -1,0 +1,210 @@
+--- ebb.replay: a recorded conversation, lived once more under each of several
+--- policies.
+--
+--     recording   system user | assistant tool | assistant user | assistant
+--     requests                1                2                3
+--
+-- Before each message of the assistant a request was made. So the recording is
+-- appended message by message to an empty conversation, which is trimmed wherever
+-- a request was due, as in life: what was cut stays cut, and a policy remembers
+-- what it kept in its memory. Nothing is read twice, so a replay costs what the
+-- conversation itself cost.
+--
+-- What a prompt cache would have served of a request is the beginning that it
+-- shares, message by message and byte by byte, with the request before. Providers
+-- serve less where that is short, or was too long ago.
+
+local core = require "ebb.support.core"
+local models = require "ebb.models"
+local options = require "ebb.support.options"
+local policies = require "ebb.trim.policies"
+local refuse = require "ebb.support.refuse"
+local loader = require "ebb.sandbox.loader"
+
+local replay = {}
+
+local NAMES = { "policies", "budget", "reserve", "guards", "limits", "trusted" }
+
+local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at again
+
+---- One life ----
+
+---@class ebb.ReplayRun
+---@field chat ebb.Conversation      grows and is trimmed
+---@field trim table                 for chat:trim
+---@field result ebb.ReplayResult
+---@field is_head table<integer, boolean>   by seq: messages with which units begin
+---@field whole integer              tokens of a request with all that was said so far
+---@field last? { batch: integer, length: integer }   the last request that was sent
+---@field full integer               requests that had to be cut
+---@field filled number              the sum of their fills
+
+--- A spec for chat:trim in which no file is left to be read again.
+local function loaded(steps)
+  local specs = {}
+  for i, step in ipairs(steps) do
+    specs[i] = { step.policy }
+    for name, value in pairs(step.options) do
+      specs[i][name] = value
+    end
+  end
+  return specs
+end
+
+local function start(recording, steps, asked)
+  local chat = core.like(recording)
+  models.assign(chat, models.of(recording))
+  return {
+    chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
+    trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps),
+      limits = asked.loading.limits, trusted = asked.loading.trusted },
+    result = {
+      policy = policies.label(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
+      requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
+      messages_replaced = 0, messages_inserted = 0,
+    },
+  }
+end
+
+--- The recorded message as it was; one whose role was mapped says its new role.
+local function copy_of(message)
+  if message.spelling == message.role or message.spelling == "developer" or message.spelling == "function" then
+    return core.json.raw(message.json)
+  end
+  local fields = message:totable()
+  fields.role = message.role
+  return fields
+end
+
+local function live_on(run, message)
+  local chat = run.chat
+  chat:append(copy_of(message))
+  local copy = chat[#chat]
+  for _, mark in ipairs(message.marks) do
+    chat:mark(copy, mark)
+  end
+  run.is_head[copy.seq] = message.call == nil
+  run.whole = run.whole + copy.tokens
+end
+
+local function count_dropped(run, report)
+  local result = run.result
+  result.messages_dropped = result.messages_dropped + report.dropped
+  result.messages_replaced = result.messages_replaced + report.replaced
+  result.messages_inserted = result.messages_inserted + report.inserted
+  for _, dropped in ipairs(report.dropped > 0 and report.ledger:runs() or {}) do
+    for seq = dropped.seq, dropped.seq + dropped.count - 1 do
+      local counts = dropped.action == "dropped" and run.is_head[seq] ~= false   -- what policies insert is a unit
+      if counts then result.units_dropped = result.units_dropped + 1 end
+    end
+  end
+end
+
+--- How much of this request the one before it had begun with.
+local function shared_tokens(run, batch, length)
+  if not run.last then return 0 end
+  local _, tokens = core.common(run.chat, run.last.batch, run.last.length, batch, length)
+  return tokens
+end
+
+local function send(run, report)
+  local result, chat = run.result, run.chat
+  local batch, length = chat:stats().current_batch_index, #chat
+  result.requests = result.requests + 1
+  result.sent = result.sent + report.after
+  result.shared = result.shared + shared_tokens(run, batch, length)
+  result.trust = report.trust
+  if run.whole > report.budget and report.budget > 0 then
+    run.full, run.filled = run.full + 1, run.filled + report.after / report.budget
+  end
+  count_dropped(run, report)
+  run.last = { batch = batch, length = length }
+  if result.requests % PRUNE_EVERY == 0 then chat:prune { keep = 1 } end
+end
+
+--- A request that cannot be made to fit is not sent; life goes on without it. A
+--- policy that fails ends the replay.
+local function request(run)
+  local report, why, code = run.chat:trim(run.trim)
+  if report then
+    send(run, report)
+  elseif code == "cannot_fit" or code == "over_budget" then
+    run.result.refusals = run.result.refusals + 1
+    run.result.first_refusal = run.result.first_refusal or why
+  else
+    return nil, why, code
+  end
+  return true
+end
+
+---- Figures ----
+
+--- In the unit of the model's prices, which are per million tokens.
+local function cost_of(result, prices)
+  if not (prices and prices.input) then return nil end
+  local fresh = result.sent - result.shared
+  return (fresh * prices.input + result.shared * (prices.cached_input or prices.input)) / 1e6
+end
+
+local function finish(run, model)
+  local result = run.result
+  result.share = result.sent > 0 and result.shared / result.sent or 0
+  result.fill = run.full > 0 and run.filled / run.full or nil
+  result.cost = cost_of(result, model and model.prices)
+  return result
+end
+
+local function play(recording, steps, asked)
+  local run = start(recording, steps, asked)
+  for _, message in ipairs(recording) do
+    if message.role == "assistant" and #run.chat > 0 then
+      local ok, why, code = request(run)
+      if not ok then return nil, why, code end
+    end
+    live_on(run, message)
+  end
+  return finish(run, models.of(recording))
+end
+
+---- The face ----
+
+local function read_options(recording, given)
+  if core.type(recording) ~= "Conversation" then
+    refuse("argument", "replay needs a conversation", "ebb.replay(chat, { budget = 8000 })")
+  end
+  given = given or {}
+  if type(given) ~= "table" then refuse("argument", "replay takes a table", "ebb.replay(chat, { budget = 8000 })") end
+  options.names(given, NAMES, "replay")
+  local model = models.of(recording)
+  local budget = given.budget or model and model.window - model.output
+  if not budget then
+    refuse("argument", "replay needs a budget: the conversation has no model", "ebb.replay(chat, { budget = 8000 })")
+  end
+  if given.policies ~= nil and type(given.policies) ~= "table" then
+    refuse("argument", "policies is a list; each is played by itself", '{ policies = { "keep_recent", "mine.lua" } }')
+  end
+  local loading = { limits = loader.check_limits(given.limits), trusted = given.trusted }
+  return { budget = budget, reserve = given.reserve, guards = given.guards, loading = loading }
+end
+
+---@param recording ebb.Conversation
+---@param given? ebb.Replay
+---@return ebb.ReplayResult[]? results    one per policy
+---@return string? message
+---@return string? code
+function replay.run(recording, given)
+  local asked = read_options(recording, given)
+  local specs = given and given.policies or { policies.default }
+  local lives, results = {}, {}
+  for i, spec in ipairs(specs) do
+    lives[i] = policies.resolve(spec, nil, asked.loading)
+  end
+  for i, steps in ipairs(lives) do
+    local result, why, code = play(recording, steps, asked)
+    if not result then return nil, why, code end
+    results[i] = result
+  end
+  return results
+end
+
+return replay

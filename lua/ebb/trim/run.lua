@@ -1,0 +1,124 @@
+--- One trim under way: policies that edit a draft, one after the other, or one
+--- from within another. The same for those in sandboxes (sandboxed_run.lua) and outside.
+--
+-- A policy from a file or text runs in the sandbox that it came from: the draft is
+-- lent to it, and what it remembers crosses there and back.
+
+local core = require "ebb.support.core"
+local policies = require "ebb.trim.policies"
+local refuse = require "ebb.support.refuse"
+local loader = require "ebb.sandbox.loader"
+
+local run = {}
+
+loader.provide "trim"
+loader.provide "policies"
+
+---@class ebb.Run              Found by its draft, for draft:run and draft:summarize
+---@field draft ebb.Draft
+---@field budget integer       in the draft's weights
+---@field memories table<string, table>   by policy name
+---@field model? fun(request: table): any, string?
+---@field loading? ebb.Loading
+---@field no_answer? string    why the model gave none that could be used, the last time
+---@field answered? fun(why: string?)     within a sandbox: tells the program so
+
+---@type table<ebb.Draft, ebb.Run>
+local runs = setmetatable({}, { __mode = "k" })
+
+---@param record ebb.Run
+function run.open(record)
+  runs[record.draft] = record
+  return record
+end
+
+--- Puts the draft in the hands of a policy; the value gives it back when closed,
+--- also when the policy raises and another one catches that.
+local function hand_over(record, name)
+  local draft = record.draft
+  local outer_name, outer_memory = core.draft.by(draft, name), draft.memory
+  record.memories[name] = record.memories[name] or {}
+  draft.memory = record.memories[name]
+  return setmetatable({}, { __close = function()
+    record.memories[name] = draft.memory   -- the policy may have put another table there
+    draft.memory = outer_memory
+    core.draft.by(draft, outer_name)
+  end })
+end
+
+--- What a policy in a sandbox may ask of the run.
+local function host_of(record)
+  return {
+    model = record.model,
+    answered = function(why) record.no_answer = why end,
+    recall = function(name) return record.memories[name] end,
+  }
+end
+
+local function run_sandboxed(record, step)
+  local policy, draft = step.policy, record.draft
+  loader.begin(policy.trim, record.loading and record.loading.limits, #draft)
+  local memories = loader.use(policy.trim, "ebb.trim.sandboxed_run", "trim", draft, policy.name, record.budget,
+    step.options, host_of(record))
+  for name, value in pairs(memories) do
+    record.memories[name] = value
+  end
+  draft.memory = record.memories[policy.name]
+end
+
+---@param record ebb.Run
+---@param step ebb.PolicyStep
+---@return true
+function run.step(record, step)
+  local _ <close> = hand_over(record, step.policy.name)
+  if loader.holds(step.policy.trim) then run_sandboxed(record, step)
+  else step.policy.trim(record.draft, record.budget, step.options) end
+  return true
+end
+
+--- The first one always runs, later ones only while the draft is over budget.
+---@param record ebb.Run
+---@param steps ebb.PolicyStep[]
+---@param run_one fun(record: ebb.Run, step: ebb.PolicyStep): true?, string?, string?
+---@return true?
+---@return string? message
+---@return string? code
+function run.steps(record, steps, run_one)
+  for i, step in ipairs(steps) do
+    if i == 1 or record.draft:tokens() > record.budget then
+      local ok, message, code = run_one(record, step)
+      if not ok then return nil, message, code end
+    end
+  end
+  return true
+end
+
+--- draft:run(policy, options): hands on to another policy, within the same trim.
+---@param draft ebb.Draft
+---@param policy string|function|table
+---@param given? table
+function run.hand_on(draft, policy, given)
+  local record = runs[draft]
+  if not record then refuse("closed", "run works inside a trim only") end
+  if policy == nil then refuse("argument", "run needs a policy", 'draft:run("keep_recent")') end
+  run.steps(record, policies.resolve(policy, given, record.loading), run.step)
+end
+
+--- draft:summarize(first, last, options): one message in the place of several.
+---@param draft ebb.Draft
+---@param first integer|ebb.Message
+---@param last integer|ebb.Message
+---@param given? ebb.Summarize
+---@return integer|false tokens    freed
+---@return string? why
+---@return string? code
+function run.summarize(draft, first, last, given)
+  local record = runs[draft]
+  if not record then refuse("closed", "summarize works inside a trim only") end
+  local freed, why, code = require("ebb.trim.summary").run(draft, first, last, given, record.model)
+  record.no_answer = code and why or nil
+  if record.answered then record.answered(record.no_answer) end
+  return freed, why, code
+end
+
+return run

@@ -1,0 +1,80 @@
+--- Policies and filters within their sandbox: what trim.lua and filter.lua ask of the
+--- library beside the script (sandbox/entry.lua). The draft is the program's, lent
+--- for the call.
+
+local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
+
+local sandboxed_run = {}
+
+local Draft = core.methods.Draft
+
+--- Only policies that run others need what reads names, files and options.
+function Draft.run(draft, policy, options)
+  require("ebb.trim.run").hand_on(draft, policy, options)
+end
+
+function Draft.summarize(draft, first, last, options)
+  return require("ebb.trim.run").summarize(draft, first, last, options)
+end
+
+--- What policies remember, asked for when the first of a name runs.
+local function memories_of(recall)
+  return setmetatable({}, { __index = function(_, name) return recall(name) end })
+end
+
+---@param trim function        the policy's
+---@param draft ebb.Draft
+---@param name string
+---@param budget integer
+---@param options table
+---@param host { model?: function, answered: function, recall: function }
+---@return boolean ok
+---@return table|string memories   by policy name, of those that ran
+---@return string? code
+function sandboxed_run.trim(trim, draft, name, budget, options, host)
+  local run = require "ebb.trim.run"
+  local record = run.open {
+    draft = draft, budget = budget, memories = memories_of(host.recall), model = host.model, answered = host.answered,
+  }
+  local step = { policy = { name = name, trim = trim }, options = options }
+  local ok, message, code = traceback.call(trim, run.step, record, step)
+  if not ok then return false, message, code end
+  return true, record.memories
+end
+
+--- What no answer of a filter can be, in words; nil for the others.
+local function wrong_kind(answer)
+  local kind = type(answer)
+  if kind == "table" or kind == "boolean" or kind == "nil" or core.type(answer) == "Message" then return nil end
+  return kind
+end
+
+--- Asks a filter about the messages `first` to `last` of a draft.
+---@param filter function      the file's
+---@param draft ebb.Draft
+---@param options table
+---@param first integer
+---@param last integer
+---@return boolean ok
+---@return table<integer, any>|string answers    by position; or why there are none
+---@return integer? at         where it failed or gave no answer
+---@return string? message     how it failed
+---@return string? kind        what it answered instead
+function sandboxed_run.filter(filter, draft, options, first, last)
+  local answers, at, kind = {}, first, nil
+  local ok, message, code = traceback.call(filter, function()
+    for i = first, last do
+      at = i
+      local answer = filter(draft[i], options)
+      kind = wrong_kind(answer)
+      if kind then return end
+      answers[i] = answer
+    end
+  end)
+  if ok and not kind then return true, answers end
+  if code == "memory" then return false, message, code end   -- whose limit it was, the sandbox says
+  return true, answers, at, not ok and message or nil, kind
+end
+
+return sandboxed_run

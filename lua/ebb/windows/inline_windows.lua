@@ -1,0 +1,75 @@
+--- Items of windows become messages of the list itself: in a copy that is checked
+-- for a provider or mended for it, where what is sent must be what is looked at.
+--
+--     chat   user  calls  {todo}  result  {log}
+--     copy   user  calls  result  "<Window id=.." "<Window id=.."
+
+local core = require "ebb.support.core"
+local render = require "ebb.windows.render"
+
+local inline_windows = {}
+
+local ROLES = { "system", "user", "assistant", "tool" }
+
+--- Makes the items of a fork messages, where texts say so; the others go.
+---@param copy ebb.Conversation
+---@param texts table<string, string|false>
+---@return table<integer, integer> items    seq of each new message -> position of its item
+function inline_windows.run(copy, texts)
+  local order, windows, items = core.window.sent(copy), {}, {}
+  for _, item in ipairs(core.window.items(copy)) do
+    windows[item.position] = item.window
+  end
+  copy:filter { roles = ROLES }
+  local place = 0
+  for _, position in ipairs(order) do
+    local text = windows[position] and texts[windows[position]]
+    if not windows[position] then
+      place = place + 1
+    elseif text then
+      place = place + 1
+      copy:insert(place, { role = "user", content = text })
+      items[copy[place].seq] = position
+    end
+  end
+  return items
+end
+
+--- A fork without items, for sending.
+---@param chat ebb.Conversation
+---@return ebb.Conversation
+function inline_windows.fork(chat)
+  local copy = chat:fork()
+  inline_windows.run(copy, (render.texts(chat)))
+  return copy
+end
+
+--- What the provider would refuse of the list with its windows. `check` looks at a list
+--- without items. Nothing stays of the copy that it looks at.
+---@param chat ebb.Conversation
+---@param check fun(list: ebb.List, dialect: string?): ebb.Violation[], string
+---@param dialect? string
+---@return ebb.Violation[] violations
+---@return string dialect
+function inline_windows.check(chat, check, dialect)
+  local texts = (render.texts(chat))
+  local violations, found, items
+  local done = {}
+  local ok, problem = pcall(core.transaction, chat, function(copy)
+    items = inline_windows.run(copy, texts)
+    violations, found = check(copy, dialect)
+    error(done, 0)   -- so that the store forgets what was added
+  end)
+  if not ok and problem ~= done then error(problem, 0) end
+  local positions = {}
+  for i = 1, #violations > 0 and #chat or 0 do
+    positions[chat[i].seq] = i
+  end
+  for _, violation in ipairs(violations) do
+    violation.index = items[violation.seq] or positions[violation.seq]
+    violation.seq = chat[violation.index].seq
+  end
+  return violations, found
+end
+
+return inline_windows

@@ -1,0 +1,125 @@
+--- Runs a list of nodes, one after the other, on a conversation.
+--
+--     return {
+--       { operation = "truncate", truncate = { keepLast = 20 } },     the seeds' own configuration
+--       { type = "trim", budget = 8000, policy = "keep_recent" },
+--       { type = "filter", filter = "drop_tool_noise.lua" },
+--       { type = "script", run = function(chat) ... end },
+--     }
+--
+-- or a table {name = ..., nodes = {...}}. All nodes are checked before the first
+-- one runs. A node that fails ends the run; what earlier nodes did are batches
+-- of their own, which can be rolled back.
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.sandbox.script_file"
+local suggest = require "ebb.support.suggest"
+
+local nodes = {}
+
+local TYPES = { "context_processor", "filter", "script", "trim" }
+
+--- For hints.
+nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "mine.lua" } }'
+
+---@class ebb.PreparedNode
+---@field type string
+---@field run fun(chat: ebb.Conversation): any, string?, string?   nil, message, code when it failed
+
+local function is_known(node_type)
+  for _, name in ipairs(TYPES) do
+    if name == node_type then return true end
+  end
+  return false
+end
+
+--- A node without a type is the seeds' configuration of a context processor.
+local function type_of(node, where)
+  if type(node) ~= "table" then return refuse("argument", ("%s is a table, not a %s"):format(where, type(node))) end
+  if node.type == nil and node.operation ~= nil then return "context_processor" end
+  if node.type == nil then
+    return refuse("argument", where .. " has no type",
+      ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
+  end
+  if not is_known(node.type) then
+    local near = suggest.nearest(tostring(node.type), TYPES)
+    local hint = near and ("did you mean '%s'?"):format(near) or "nodes are tables such as " .. nodes.form
+    return refuse("unknown_name", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
+  end
+  return node.type
+end
+
+--- An error of a check, with the node that it is about.
+local function checked(where, node_type, node)
+  local ok, run = pcall(require("ebb.workflow." .. node_type), node)
+  if ok then return { type = node_type, run = run } end
+  if not core.is_error(run) then error(run, 0) end
+  return refuse(run.code, ("%s (%s): %s"):format(where, node_type, run.message), run.hint)
+end
+
+local function list_of(workflow)
+  if type(workflow) ~= "table" then
+    return refuse("argument", "a workflow is a list of nodes, not a " .. type(workflow))
+  end
+  if workflow.edges ~= nil then
+    return refuse("argument", "edges are not available yet", "without edges the nodes run in order")
+  end
+  if workflow.nodes ~= nil then return workflow.nodes end
+  if workflow.operation ~= nil or workflow.type ~= nil then return { workflow } end
+  return workflow
+end
+
+--- Is this what a workflow file returns, rather than a script that has done its work?
+---@param value any
+---@return boolean
+function nodes.is_workflow(value)
+  if type(value) ~= "table" then return false end
+  return type(value.nodes or value[1]) == "table" or value.operation ~= nil or value.type ~= nil
+end
+
+--- Checks all nodes; the first mistake is refused.
+---@param workflow table
+---@return ebb.PreparedNode[]
+function nodes.check(workflow)
+  local list, prepared = list_of(workflow), {}
+  if type(list) ~= "table" or #list == 0 then refuse("argument", "a workflow needs at least one node") end
+  for i, node in ipairs(list) do
+    local where = ("node %d"):format(i)
+    prepared[i] = checked(where, type_of(node, where), node)
+  end
+  return prepared
+end
+
+--- The workflow that a file returns.
+---@param path string
+---@return table? workflow
+---@return string? message
+---@return string? code
+function nodes.load(path)
+  local value, message, code = script_file.load(path)
+  if message then return nil, message, code end
+  if not nodes.is_workflow(value) then
+    return nil, ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)), "shape"
+  end
+  return value
+end
+
+--- Runs the nodes in order. Mistakes in the list raise before anything runs.
+---@param chat ebb.Conversation
+---@param workflow table
+---@return true? done
+---@return string? message     with the number of the node that failed
+---@return string? code
+function nodes.run(chat, workflow)
+  for i, node in ipairs(nodes.check(workflow)) do
+    local ok, done, message, code = pcall(node.run, chat)
+    if not ok then
+      done, message, code = nil, tostring(done), core.is_error(done) and done.code or "script"
+    end
+    if done == nil then return nil, ("node %d (%s): %s"):format(i, node.type, message), code end
+  end
+  return true
+end
+
+return nodes

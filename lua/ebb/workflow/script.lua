@@ -1,0 +1,35 @@
+--- Node `script`: a function of the user's, called with the conversation.
+--
+--     { type = "script", run = function(chat) chat:mark(1, "pinned") end }
+--     { type = "script", file = "my/step.lua" }      a file that returns such a function
+
+local traceback = require "ebb.support.traceback"
+local options = require "ebb.support.options"
+local refuse = require "ebb.support.refuse"
+local script_file = require "ebb.sandbox.script_file"
+
+local NAMES = { "type", "id", "name", "run", "file" }
+
+local function from_file(path)
+  local value, message, code = script_file.load(path)
+  if message then refuse(code, message) end
+  if type(value) ~= "function" then
+    refuse("shape", ("%s: expected a function, the file returned %s"):format(path, type(value)))
+  end
+  return value
+end
+
+---@param node table
+---@return fun(chat: ebb.Conversation): any, string?, string?
+return function(node)
+  options.names(node, NAMES, "a script node")
+  local run = node.file and from_file(node.file) or node.run
+  if type(run) ~= "function" then
+    refuse("argument", "a script node needs run = function(chat), or file = a path")
+  end
+  return function(chat)
+    local ok, message, code = traceback.call(run, run, chat)
+    if ok then return true end
+    return nil, message, code or "script"
+  end
+end
