@@ -2,7 +2,7 @@
 --
 --     { operation = "truncate", truncate = { keepLast = 5 } }
 --
--- camelCase and positions from 0, as in JSON: support/operations.lua reads it.
+-- camelCase and positions from 0, as in JSON: conversation/operations.lua reads it.
 
 local operations = require "ebb.conversation.operations"
 
