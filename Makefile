@@ -39,7 +39,7 @@ FLAGS_minimal  = $(FLAGS_release) -DEBB_MINIMAL -DEBB_NO_JIT
 # Code that is made at run time reads whole words, which valgrind takes for errors.
 FLAGS_debug    = -O0 -DEBB_CLOSE_STATE -DEBB_NO_JIT
 FLAGS_sanitize = -O1 $(SANITIZE) -DEBB_CLOSE_STATE
-SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DPARTS_WALL=300 -DEBB_COUNT_PROBES -DSANDBOX_SWITCHES
+SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DPREMERGE_BARRIER=300 -DEBB_COUNT_PROBES -DSANDBOX_SWITCHES
 FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)
 FLAGS_threads  = -O1 -fsanitize=thread
 # Without assertions: their other side must never be taken, so it is no branch to be covered.

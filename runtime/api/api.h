@@ -20,7 +20,7 @@
 #include "base/ring.h"
 #include "base/sink.h"
 #include "bind/bind.h"
-#include "core/join.h"
+#include "core/merge_branch.h"
 #include "include/ebb.h"
 #include "sandbox/sandbox.h"
 

@@ -1,6 +1,6 @@
 /*
 ** Branches: work on a copy of a chat that comes back as the last step, so that
-** nothing can fail after it (core/join.h). A branch that does not come back leaves
+** nothing can fail after it (core/merge_branch.h). A branch that does not come back leaves
 ** no trace.
 */
 #include "api/api.h"
@@ -24,16 +24,16 @@ ebb_status branch_commit(Branch *branch) {
   ebb_runtime *runtime = branch->chat->runtime;
   Conversation *conversation = chat_conversation(branch->chat), *fork = branch->fork->conversation;
   bool changed;
-  switch (conversation_join_conflict(conversation, fork)) {
-  case JOIN_NONE: break;
-  case JOIN_WINDOWS:
+  switch (conversation_merge_conflict(conversation, fork)) {
+  case MERGE_CONFLICT_NONE: break;
+  case MERGE_CONFLICT_WINDOWS:
     return api_fail(runtime, EBB_CONFLICT, NULL, "windows were changed here and by the task since it began");
-  case JOIN_LISTS:
+  case MERGE_CONFLICT_LISTS:
     return api_fail(runtime, EBB_CONFLICT, NULL,
                     "the chat was changed since the task began, otherwise than by appending");
   }
   chat_tick(branch->chat);
-  return api_fail_status(runtime, conversation_join(conversation, fork, &changed), "commit");
+  return api_fail_status(runtime, conversation_merge_branch(conversation, fork, &changed), "commit");
 }
 
 void branch_end(Branch *branch) {

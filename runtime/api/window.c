@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "core/sent.h"
+#include "core/request_order.h"
 #include "sandbox/guard.h"
 
 #define CONTENT_MAX ((size_t)256 * 1024)     /* of one content: more markup no window may have */
@@ -44,7 +44,7 @@ static int l_change(lua_State *L) {
   return 0;
 }
 
-/* Tasks do not conflict with it, unless they change windows too (core/join.h). */
+/* Tasks do not conflict with it, unless they change windows too (core/merge_branch.h). */
 static ebb_status change_window(ebb_chat *chat, const char *function, const char *id, Text fields) {
   Change change = {.chat = chat, .function = function, .texts = {text_of(id), fields}};
   ebb_status status = api_enter(chat->runtime);
@@ -146,7 +146,7 @@ static int write_messages(lua_State *L) {
   lua_settop(L, 5);
   luaL_checktype(L, 2, LUA_TTABLE);
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, lua_toboolean(L, 4), 5);
+  const RequestOrder *sent = bind_push_sent(L, &view, lua_toboolean(L, 4), 5);
   Buffer *out = api_answer_buffer(runtime, 0);
   Status status = buffer_add_byte(out, '[');
   for (uint32_t i = 0; i < sent->count && status == STATUS_OK; i++) {

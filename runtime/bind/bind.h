@@ -19,7 +19,7 @@
 #include "base/utf8.h"
 #include "core/draft.h"
 #include "core/operation.h"
-#include "core/sent.h"
+#include "core/request_order.h"
 #include "format/document.h"
 #include "json/json_edit.h"
 #include "json/json_out.h"
@@ -440,7 +440,7 @@ int   bind_active(lua_State *L);           /* list:active() */
 bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
 /* The view's messages in the order in which they are sent, in a block left on the stack; of the
    list that core.window.shown was asked about if its items stand at `found` (0: nowhere). */
-const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found);
+const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found);
 
 /* call(f, limit, argument, memory) -> true, result, instructions left | false, error, left
    (limited.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */

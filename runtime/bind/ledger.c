@@ -65,7 +65,7 @@ static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run
   json_out_integer(out, seq);
   if (known) {
     json_out_word(out, ",\"tokens\":");
-    json_out_integer(out, own ? run->freed : (int64_t)scale_weight(ledger_scale(ledger, store), store, seq));
+    json_out_integer(out, own ? run->freed : (int64_t)token_weights_get(ledger_token_weights(ledger, store), store, seq));
   }
   json_out_word(out, "}");
 }
@@ -101,7 +101,7 @@ static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
     lua_pop(L, 1);
     known = store_has(store, seq);
     if (known) run.role = message_role(store_message(store, seq));
-    if (known) run.freed = scale_weight(ledger_scale(ledger, store), store, seq);
+    if (known) run.freed = token_weights_get(ledger_token_weights(ledger, store), store, seq);
   }
   bind_set_text(L, "role", text_of(role_name(run.role)));
   if (known) bind_set_integer(L, "tokens", (lua_Integer)run.freed);

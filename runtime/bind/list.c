@@ -271,7 +271,7 @@ static uint32_t find_marked(const View *view, Text name, uint32_t *positions) {
 /* Where messages that may pass stand, in order: what the tree and the marks know
    is asked of them first. Pushes the block that holds them. */
 static uint32_t *push_candidates(lua_State *L, const View *view, const Conditions *conditions, uint32_t *found) {
-  Wanted wanted = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
+  MessageFilter wanted = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
                    .since = conditions->has_since ? conditions->since : INT64_MIN,
                    .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
   if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */

@@ -152,7 +152,7 @@ static void push_calls(lua_State *L, const Message *message) {
 /* The call that the message answers first. */
 static void push_answered(lua_State *L, const Access *access) {
   if (message_result_count(access->message) > 0) {
-    Link link = store_answers(conversation_store(access->view.conversation), access->handle->id, 0);
+    CallLink link = store_answers(conversation_store(access->view.conversation), access->handle->id, 0);
     if (link.message != 0) {
       bind_push_call(L, conversation_message(access->view.conversation, link.message), link.call);
       return;

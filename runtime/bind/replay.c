@@ -3,7 +3,7 @@
 ** states of one have in common.
 */
 #include "bind/bind.h"
-#include "core/prefix.h"
+#include "core/common_prefix.h"
 #include "os/entropy.h"
 
 /* like(conversation) -> an empty one with the same counter, overhead and functions,
@@ -57,7 +57,7 @@ static int l_common(lua_State *L) {
   uint32_t messages;
   lua_settop(L, 5);
   const Sequence *before = push_state(L, conversation, 2), *after = push_state(L, conversation, 4);
-  Status status = prefix_common(&memory, conversation_store(conversation), before, after, &messages);
+  Status status = common_prefix_count(&memory, conversation_store(conversation), before, after, &messages);
   if (status != STATUS_OK) return bind_raise_status(L, status, "common");
   Sum sum = sequence_prefix(after, messages);
   lua_pushinteger(L, messages);

@@ -4,7 +4,7 @@
 ** and drafts, goes its own way.
 */
 #include "bind/bind.h"
-#include "core/join.h"
+#include "core/merge_branch.h"
 
 static void drop_branch(ConversationHandle *branch) {
   conversation_free(branch->conversation);
@@ -14,7 +14,7 @@ static void drop_branch(ConversationHandle *branch) {
 /* Raises what the branch's end cannot: it is dropped first. */
 static void join(lua_State *L, ConversationHandle *handle, ConversationHandle *branch) {
   bool changed;
-  Status status = conversation_join(handle->conversation, branch->conversation, &changed);
+  Status status = conversation_merge_branch(handle->conversation, branch->conversation, &changed);
   drop_branch(branch);
   if (status != STATUS_OK) bind_raise_status(L, status, "transaction");
   handle->told = branch->told;

@@ -55,7 +55,7 @@ static Status refuse_problem(Making *m, Status status, const VocabProblem *probl
 static Status check_regex(Making *m, const Memory *memory) {
   RegexCut *cut = NULL;
   RegexCutError error;
-  if (m->source.pattern != PIECES_REGEX) return STATUS_OK;
+  if (m->source.pattern != PRETOKEN_REGEX) return STATUS_OK;
   Status status = regex_cut_new(memory, m->source.regex, &cut, &error);
   regex_cut_free(cut);
   if (status == STATUS_ARGUMENT) {
@@ -118,8 +118,8 @@ static bool read_pattern(lua_State *L, Making *m) {
   if (strlen(pattern.bytes) != pattern.size || pattern.size == 0) {
     bind_raise(L, "argument", NULL, "pattern: an expression without NUL is expected");
   }
-  if (piece_pattern_parse(pattern.bytes, &m->source.pattern) && m->source.pattern != PIECES_REGEX) return true;
-  m->source.pattern = PIECES_REGEX;
+  if (pretoken_pattern_parse(pattern.bytes, &m->source.pattern) && m->source.pattern != PRETOKEN_REGEX) return true;
+  m->source.pattern = PRETOKEN_REGEX;
   m->regex = bind_buffer(L);
   Status status = buffer_add(m->regex, pattern.bytes, pattern.size);
   if (status == STATUS_OK) status = buffer_add(m->regex, "\0", 2);
@@ -181,7 +181,7 @@ static void push_description(lua_State *L, const Vocab *vocab) {
   const char *regex = vocab_regex(vocab);
   lua_createtable(L, 0, 7);
   bind_set_text(L, "name", text_of(vocab_name(vocab)));
-  bind_set_text(L, "pattern", text_of(regex != NULL ? "regex" : piece_pattern_name(vocab_pattern(vocab))));
+  bind_set_text(L, "pattern", text_of(regex != NULL ? "regex" : pretoken_pattern_name(vocab_pattern(vocab))));
   bind_set_integer(L, "tokens", vocab_tokens(vocab));
   bind_set_integer(L, "size", vocab_size(vocab));
   bind_set_integer(L, "bytes", (lua_Integer)vocab_bytes(vocab));

@@ -303,21 +303,21 @@ static int l_windows_index(lua_State *L) {
 static const BindType SENT = {"Sent"};
 
 static int l_free_sent(lua_State *L) {
-  Sent *sent = lua_touserdata(L, 1);
-  if (sent->ids != NULL) sent_free(sent);
+  RequestOrder *sent = lua_touserdata(L, 1);
+  if (sent->ids != NULL) request_order_free(sent);
   return 0;
 }
 
-const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found) {
+const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SENT) == LUA_TNIL) bind_type(L, &SENT, NULL, NULL, l_free_sent);
   lua_pop(L, 1);
-  Sent *sent = bind_new(L, &SENT, sizeof *sent, 0);
+  RequestOrder *sent = bind_new(L, &SENT, sizeof *sent, 0);
   const ListItems *items = found != 0 ? bind_test(L, found, &ITEMS) : NULL;
   const Memory *memory = conversation_memory(view->conversation);
   const Store *store = conversation_store(view->conversation);
   Status status = items != NULL && items->list != NULL
-                    ? sent_with(memory, &items->items, store, items->list, obsolete, sent)
-                    : sent_of(memory, conversation_windows(view->conversation), store, view->list, obsolete, sent);
+                    ? request_order_build_with_items(memory, &items->items, store, items->list, obsolete, sent)
+                    : request_order_build(memory, conversation_windows(view->conversation), store, view->list, obsolete, sent);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   return sent;
 }
@@ -325,7 +325,7 @@ const Sent *bind_push_sent(lua_State *L, const View *view, bool obsolete, int fo
 /* sent(list) -> positions of its messages in the order in which they are sent, without obsolete items */
 static int l_sent(lua_State *L) {
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, false, 0);
+  const RequestOrder *sent = bind_push_sent(L, &view, false, 0);
   lua_createtable(L, (int)sent->count, 0);
   for (uint32_t i = 0; i < sent->count; i++) {
     lua_pushinteger(L, (lua_Integer)sequence_index_of(view.list, sent->ids[i], i) + 1);
@@ -370,7 +370,7 @@ static int l_messages(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   bool system = lua_toboolean(L, 3), obsolete = lua_toboolean(L, 4);
   View view = bind_view(L, 1);
-  const Sent *sent = bind_push_sent(L, &view, obsolete, 5);
+  const RequestOrder *sent = bind_push_sent(L, &view, obsolete, 5);
   lua_Integer count = 0;
   lua_createtable(L, (int)sent->count, 0);
   for (uint32_t i = 0; i < sent->count; i++) {

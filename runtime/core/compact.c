@@ -70,8 +70,8 @@ static Status find_shown(Compaction *compaction) {
   return status;
 }
 
-static Scale *scale_in(Store *store, const Scale *scale) {
-  return scale == NULL ? NULL : scale_find(store, scale_counter(scale));
+static TokenWeights *weights_in(Store *store, const TokenWeights *weights) {
+  return weights == NULL ? NULL : token_weights_find(store, token_weights_counter(weights));
 }
 
 /* Makes every list one of the new store. */
@@ -81,7 +81,7 @@ static Status move_lists(Compaction *compaction) {
     const Sequence *list = history_list(compaction->history, i);
     Sequence *moved;
     if (list == NULL) continue;
-    status = sequence_move(list, compaction->store, scale_in(compaction->store, sequence_scale(list)), &moved);
+    status = sequence_move(list, compaction->store, weights_in(compaction->store, sequence_token_weights(list)), &moved);
     if (status != STATUS_OK) return status;
     status = history_replace(compaction->history, i, moved);
     if (status != STATUS_OK) sequence_release(moved);
@@ -108,7 +108,7 @@ Status compact_lists(const Store *store, History *history, Marks **marks, Store 
 }
 
 void conversation_take_store(Conversation *conversation, Store *store) {
-  conversation->scale = scale_in(store, conversation->scale);
+  conversation->weights = weights_in(store, conversation->weights);
   store_close(conversation->store);
   conversation->store = store;
 }

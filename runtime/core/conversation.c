@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/link.h"
+#include "core/call_links.h"
 
 /* The heading that the seed's own projects use. */
 #define SEED_HEADING "可用工具:"
@@ -48,10 +48,10 @@ static Status copy_tools(const ToolDescription *from, const Memory *memory, Tool
   return STATUS_OK;
 }
 
-/* The scale of the store for the conversation's counter; it has one. */
-static Scale *active_scale(const Conversation *conversation) {
+/* The weights of the store for the conversation's counter; it has one. */
+static TokenWeights *active_weights(const Conversation *conversation) {
   bool own = counter_equal(&conversation->counter, &conversation->first);
-  return own ? NULL : scale_find(conversation->store, &conversation->counter);
+  return own ? NULL : token_weights_find(conversation->store, &conversation->counter);
 }
 
 Status conversation_fork(Conversation *conversation, Conversation **made) {
@@ -68,7 +68,7 @@ Status conversation_fork(Conversation *conversation, Conversation **made) {
   if (status == STATUS_OK) status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
   if (status == STATUS_OK) status = history_fork(conversation->history, &fork->history);
   if (status == STATUS_OK) {
-    fork->scale = active_scale(fork);
+    fork->weights = active_weights(fork);
     status = conversation_reweigh(fork, history_current(fork->history));
   }
   if (status == STATUS_OK) *made = fork;
@@ -218,10 +218,10 @@ typedef struct Seat {
 } Seat;
 
 /* Does a result of the seat's message answer it already? Two may have one id. */
-static bool is_taken(const Links *links, const Seat *seat, uint32_t results, Link link) {
+static bool is_taken(const CallLinks *links, const Seat *seat, uint32_t results, CallLink link) {
   uint32_t call;
   for (uint32_t i = 0; i < results; i++) {
-    if (links_answers(links, seat->id, i, link.message, &call) && call == link.call) return true;
+    if (call_links_answers(links, seat->id, i, link.message, &call) && call == link.call) return true;
   }
   return false;
 }
@@ -229,18 +229,18 @@ static bool is_taken(const Links *links, const Seat *seat, uint32_t results, Lin
 /* The nearest call of `key` before the seat that neither a visible result answers
    nor one of the first `results` of the message itself: by walking back. For
    lists that do not show the whole store in its order. */
-static Link find_call(const Conversation *conversation, const Seat *seat, Text key, uint32_t results) {
-  Links links = links_of(conversation->store, seat->list);
+static CallLink find_call(const Conversation *conversation, const Seat *seat, Text key, uint32_t results) {
+  CallLinks links = call_links_of(conversation->store, seat->list);
   links.except = seat->replaced;
   for (uint32_t at = seat->position; at-- > 0;) {
-    Link link = {.message = sequence_at(seat->list, at)};
+    CallLink link = {.message = sequence_at(seat->list, at)};
     const Message *message = conversation_message(conversation, link.message);
     for (link.call = message_call_count(message); link.call-- > 0;) {
       bool named = text_equal(message_call_key(message, link.call), key);
-      if (named && !links_is_answered(&links, at, link.call) && !is_taken(&links, seat, results, link)) return link;
+      if (named && !call_links_is_answered(&links, at, link.call) && !is_taken(&links, seat, results, link)) return link;
     }
   }
-  return (Link){0, 0};
+  return (CallLink){0, 0};
 }
 
 /* Is the seat behind a list of every message that was stored before, by seq?
@@ -255,7 +255,7 @@ static void link_results(Conversation *conversation, const Seat *seat) {
   bool all = shows_all(seat);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     Text key = message_text(message, message_result(message, i).id);
-    Link link = all ? store_waiting(conversation->store, key, seat->id) : (Link){0, 0};
+    CallLink link = all ? store_waiting(conversation->store, key, seat->id) : (CallLink){0, 0};
     bool missed = link.message == 0 && (!all || store_indexed(conversation->store) > 0);
     if (missed) link = find_call(conversation, seat, key, i);
     store_link(conversation->store, seat->id, i, link);
@@ -291,7 +291,7 @@ static Status rank_seat(Conversation *conversation, const Seat *seat) {
 /* What the message weighs by the first counter. */
 static Status weigh_first(Conversation *conversation, MessageId id) {
   Cost cost;
-  Status status = scale_count(conversation->store, &conversation->first, id, &cost);
+  Status status = token_weights_count(conversation->store, &conversation->first, id, &cost);
   if (status != STATUS_OK) return status;
   store_weigh(conversation->store, id, cost.tokens);
   if (cost.guessed) store_note_guess(conversation->store, id);
@@ -302,9 +302,9 @@ static Status weigh_first(Conversation *conversation, MessageId id) {
 static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
   Status status = weigh_first(conversation, id);
   if (status != STATUS_OK) return status;
-  Scale *scales[] = {conversation->scale, sequence_scale(list)};
+  TokenWeights *weights[] = {conversation->weights, sequence_token_weights(list)};
   for (int i = 0; i < 2 && status == STATUS_OK; i++) {
-    if (scales[i] != NULL) status = scale_fill(scales[i], conversation->store);
+    if (weights[i] != NULL) status = token_weights_fill(weights[i], conversation->store);
   }
   return status;
 }
@@ -425,8 +425,8 @@ Status conversation_commit_with(Conversation *conversation, Sequence *list, Batc
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
   Status status = STATUS_OK;
-  if (sequence_scale(list) != conversation->scale) {
-    status = sequence_move(list, conversation->store, conversation->scale, &batch.list);
+  if (sequence_token_weights(list) != conversation->weights) {
+    status = sequence_move(list, conversation->store, conversation->weights, &batch.list);
   }
   if (status != STATUS_OK) return status;
   status = history_add(conversation->history, &batch);

@@ -4,7 +4,7 @@
 **
 ** Forks: a fork begins with all that its conversation has, shares it, and goes its
 ** own way; neither sees what the other does. A branch is a fork that may come back
-** (join.h). All calls on a conversation and its forks come from one thread at a time.
+** (merge_branch.h). All calls on a conversation and its forks come from one thread at a time.
 */
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
@@ -68,9 +68,9 @@ Trust    conversation_trust_by(const Conversation *conversation, const Sequence 
 
 /* ---- other counters ---- */
 
-/* The scale of a counter, with every message of the store counted; NULL is that of the first.
+/* The weights of a counter, with every message of the store counted; NULL is that of the first.
    STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
-Status   conversation_scale(Conversation *conversation, const Counter *counter, Scale **scale);
+Status   conversation_token_weights(Conversation *conversation, const Counter *counter, TokenWeights **weights);
 /* What the messages of a list would weigh by another counter, without overhead.
    Each message of the store is counted once per counter; then O(n) additions.
    STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */

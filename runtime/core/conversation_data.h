@@ -27,7 +27,7 @@ struct Conversation {
   Memory memory;
   Clock clock;
   Counter counter;           /* the active counter */
-  Scale *scale;              /* token weights under it; NULL: messages' own tokens */
+  TokenWeights *weights;              /* token weights under it; NULL: messages' own tokens */
   Counter first;             /* the counter of messages' own tokens, which forks share */
   Calibration calibration;
   Store *store;
@@ -51,7 +51,7 @@ struct Conversation {
    nothing has changed: they show all. On failure the lists may be of either store;
    *marks is as it was. STATUS_MEMORY. */
 Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed);
-/* Takes over a store with the same scales in the place of its own. Cannot fail. */
+/* Takes over a store with the same weights in the place of its own. Cannot fail. */
 void   conversation_take_store(Conversation *conversation, Store *store);
 
 #endif

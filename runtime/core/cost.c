@@ -26,7 +26,7 @@ Counter counter_of(Estimator estimator) {
 Counter counter_of_tokenizer(Tokenizer *tokenizer) {
   Counter counter = framed();
   counter.tokenizer = tokenizer;
-  if (vocab_pattern(tokenizer_vocab(tokenizer)) == PIECES_CL100K) counter.per_function = 10;
+  if (vocab_pattern(tokenizer_vocab(tokenizer)) == PRETOKEN_CL100K) counter.per_function = 10;
   return counter;
 }
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/oldest.h"
+#include "core/evict_oldest.h"
 
 const char *hold_reason(Hold hold) {
   static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
@@ -29,8 +29,8 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
   if (status == STATUS_OK) status = draft_windows_start(draft);
   if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
   if (status == STATUS_OK) {
-    draft->scale = sequence_scale(draft->list);
-    ledger_set_scale(draft->ledger, draft->scale);
+    draft->weights = sequence_token_weights(draft->list);
+    ledger_set_token_weights(draft->ledger, draft->weights);
     draft->overhead = conversation_overhead(conversation);
     draft->trust = conversation_trust(conversation, draft->list);
     draft->live = draft->untouched = sequence_count(draft->list);
@@ -44,13 +44,13 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
 Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
   Sequence *list;
   assert(!draft->numbered && ledger_count(draft->ledger) == 0);
-  Scale *scale;
-  Status status = conversation_scale(draft->conversation, counter, &scale);
-  if (status == STATUS_OK) status = sequence_move(draft->list, draft->store, scale, &list);
+  TokenWeights *weights;
+  Status status = conversation_token_weights(draft->conversation, counter, &weights);
+  if (status == STATUS_OK) status = sequence_move(draft->list, draft->store, weights, &list);
   if (status != STATUS_OK) return status;
-  draft->scale = scale;
+  draft->weights = weights;
   draft_take_list(draft, list);
-  ledger_set_scale(draft->ledger, draft->scale);
+  ledger_set_token_weights(draft->ledger, draft->weights);
   Sum sum = sequence_sum(list);
   draft->overhead = overhead.tokens + (counter->given ? 0 : counter->per_request);
   draft->before = draft->tokens = sum_measure(&sum, MEASURE_TOKENS) + draft->overhead;
@@ -101,9 +101,9 @@ Status draft_set_by(Draft *draft, Text by) {
 Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
   *tokens = draft->overhead;
   if (!draft->numbered && !draft->guarded) return STATUS_OK;
-  if (!draft->numbered && oldest_can_search(draft->conversation, draft->list)) {
+  if (!draft->numbered && evict_oldest_can_search(draft->conversation, draft->list)) {
     uint64_t guarded = 0;
-    Status status = oldest_guarded(draft->conversation, draft->list, &guarded);
+    Status status = evict_oldest_guarded(draft->conversation, draft->list, &guarded);
     *tokens += guarded;
     return status;
   }

@@ -2,7 +2,7 @@
 ** What a draft is made of: for the files draft*.c only.
 **
 ** Slots are numbered when somebody first asks for them; until then the draft is
-** its list, and dropping the oldest needs no more (core/oldest.h).
+** its list, and dropping the oldest needs no more (core/evict_oldest.h).
 **
 ** Drops and replacements only mark their slots; the list is brought up to date
 ** when somebody looks at it (draft_settle). So a policy that drops ten thousand
@@ -46,7 +46,7 @@ struct Draft {
   StoreMark mark;            /* before the first that the draft added */
   uint32_t stored;           /* messages that the draft added to the store */
   Sequence *list;
-  const Scale *scale;        /* by which its messages weigh; NULL: by their own tokens */
+  const TokenWeights *weights;        /* by which its messages weigh; NULL: by their own tokens */
   uint64_t overhead;
   Trust trust;
   DraftWindows windows;

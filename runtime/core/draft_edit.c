@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/oldest.h"
+#include "core/evict_oldest.h"
 
 /* ---- dropping ---- */
 
@@ -200,7 +200,7 @@ static Status search_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause caus
   uint64_t *gone = memory_new_array(&draft->memory, words, sizeof *gone);
   if (gone == NULL) return STATUS_MEMORY;
   memset(gone, 0, words * sizeof *gone);
-  Status status = oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
+  Status status = evict_oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
   if (status == STATUS_OK) status = drop_gone(draft, cause, gone, words, freed);
   memory_free(&draft->memory, gone, words * sizeof *gone);
   return status;
@@ -212,7 +212,7 @@ Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, 
   Status status = draft_cause(draft, reason, &cause);
   *freed = 0;
   if (status == STATUS_OK) {
-    bool search = !draft->numbered && draft->guarded && oldest_can_search(draft->conversation, draft->list);
+    bool search = !draft->numbered && draft->guarded && evict_oldest_can_search(draft->conversation, draft->list);
     status = search ? search_oldest(draft, to, keep, cause, freed) : walk_oldest(draft, to, keep, cause, freed);
   }
   *messages = before - draft->live;

@@ -168,7 +168,7 @@ Hold draft_slot_hold(const Draft *draft, uint32_t slot) { return (Hold)(draft->s
 
 uint32_t draft_weight(const Draft *draft, MessageId id) {
   bool window = message_is_window(store_message(draft->store, id));
-  return window ? draft_window_tokens(draft, id) : scale_weight(draft->scale, draft->store, id);
+  return window ? draft_window_tokens(draft, id) : token_weights_get(draft->weights, draft->store, id);
 }
 
 uint32_t slot_tokens(const Draft *draft, uint32_t slot) {

@@ -50,13 +50,13 @@ Status ledger_new(const Memory *memory, HashKey key, Ledger **made) {
   return STATUS_OK;
 }
 
-void ledger_set_scale(Ledger *ledger, const Scale *scale) {
-  ledger->weighed = scale != NULL;
-  if (scale != NULL) ledger->counter = *scale_counter(scale);
+void ledger_set_token_weights(Ledger *ledger, const TokenWeights *weights) {
+  ledger->weighed = weights != NULL;
+  if (weights != NULL) ledger->counter = *token_weights_counter(weights);
 }
 
-Scale *ledger_scale(const Ledger *ledger, Store *store) {
-  return ledger->weighed ? scale_find(store, &ledger->counter) : NULL;
+TokenWeights *ledger_token_weights(const Ledger *ledger, Store *store) {
+  return ledger->weighed ? token_weights_find(store, &ledger->counter) : NULL;
 }
 
 Ledger *ledger_share(Ledger *ledger) {
@@ -178,8 +178,8 @@ static MessageId shifted(MessageId id, MessageId base, uint32_t shift) { return 
 
 static int64_t weight_of(const Ledger *ledger, Store *store, MessageId first, uint32_t count) {
   int64_t tokens = 0;
-  const Scale *scale = ledger_scale(ledger, store);
-  for (MessageId id = first; id < first + count; id++) tokens += scale_weight(scale, store, id);
+  const TokenWeights *weights = ledger_token_weights(ledger, store);
+  for (MessageId id = first; id < first + count; id++) tokens += token_weights_get(weights, store, id);
   return tokens;
 }
 

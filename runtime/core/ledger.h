@@ -17,7 +17,7 @@
 #define EBB_CORE_LEDGER_H
 
 #include "base/hash.h"
-#include "core/scale.h"
+#include "core/token_weights.h"
 
 /* No run has ACTION_KEPT: core/explain.h tells of it. */
 typedef enum Action { ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED, ACTION_KEPT } Action;
@@ -43,9 +43,9 @@ typedef struct Ledger Ledger;
 
 Status   ledger_new(const Memory *memory, HashKey key, Ledger **ledger);
 /* Notes by which counter's weights its token figures were computed (NULL: messages'
-   own tokens). ledger_scale gives that counter's scale in a store, NULL for own tokens. */
-void     ledger_set_scale(Ledger *ledger, const Scale *scale);
-Scale   *ledger_scale(const Ledger *ledger, Store *store);
+   own tokens). ledger_token_weights gives that counter's weights in a store, NULL for own tokens. */
+void     ledger_set_token_weights(Ledger *ledger, const TokenWeights *weights);
+TokenWeights   *ledger_token_weights(const Ledger *ledger, Store *store);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 

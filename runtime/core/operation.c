@@ -314,7 +314,7 @@ static bool has_excluded_call(Conversation *conversation, const Filter *filter, 
     if (calls_excluded(filter, message_text(message, message_call(message, i).name))) return true;
   }
   for (uint32_t i = 0; i < message_result_count(message); i++) {
-    Link link = store_answers(conversation_store(conversation), id, i);
+    CallLink link = store_answers(conversation_store(conversation), id, i);
     if (filter->exclude_calls) return true;
     if (link.message == 0) continue;
     const Message *caller = conversation_message(conversation, link.message);

@@ -3,29 +3,29 @@
 ** and what providers report about them.
 **
 ** Invariant: the current list, and every list that was looked at since, weighs by
-** the conversation's scale and is of its store; lists of other batches may weigh by
+** the conversation's weights and is of its store; lists of other batches may weigh by
 ** an older one, and be of the store of the conversation that this one was forked from.
 */
 #include "core/conversation_data.h"
 
 /* ---- other counters ---- */
 
-Status conversation_scale(Conversation *conversation, const Counter *counter, Scale **scale) {
-  *scale = NULL;
+Status conversation_token_weights(Conversation *conversation, const Counter *counter, TokenWeights **weights) {
+  *weights = NULL;
   if (counter_equal(counter, &conversation->first)) return STATUS_OK;
-  Status status = scale_of(conversation->store, &conversation->memory, counter, scale);
-  return status == STATUS_OK ? scale_fill(*scale, conversation->store) : status;
+  Status status = token_weights_open(conversation->store, &conversation->memory, counter, weights);
+  return status == STATUS_OK ? token_weights_fill(*weights, conversation->store) : status;
 }
 
 Status conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
                              uint64_t *tokens) {
-  Scale *scale;
-  Status status = conversation_scale(conversation, counter, &scale);
+  TokenWeights *weights;
+  Status status = conversation_token_weights(conversation, counter, &weights);
   if (status != STATUS_OK) return status;
   *tokens = 0;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) *tokens += scale_weight(scale, conversation->store, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count; i++) *tokens += token_weights_get(weights, conversation->store, walk.ids[i]);
   }
   return STATUS_OK;
 }
@@ -33,9 +33,9 @@ Status conversation_count_by(Conversation *conversation, const Sequence *list, c
 Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
   const Sequence *list = history_list(conversation->history, batch);
   if (list == NULL) return STATUS_OK;
-  if (sequence_scale(list) == conversation->scale && sequence_store(list) == conversation->store) return STATUS_OK;
+  if (sequence_token_weights(list) == conversation->weights && sequence_store(list) == conversation->store) return STATUS_OK;
   Sequence *moved;
-  Status status = sequence_move(list, conversation->store, conversation->scale, &moved);
+  Status status = sequence_move(list, conversation->store, conversation->weights, &moved);
   if (status != STATUS_OK) return status;
   status = history_put(conversation->history, batch, moved);
   if (status != STATUS_OK) sequence_release(moved);
@@ -43,13 +43,13 @@ Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
 }
 
 Status conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead) {
-  Scale *scale, *before = conversation->scale;
-  Status status = conversation_scale(conversation, counter, &scale);
+  TokenWeights *weights, *before = conversation->weights;
+  Status status = conversation_token_weights(conversation, counter, &weights);
   if (status != STATUS_OK || counter_equal(counter, &conversation->counter)) return status;
-  conversation->scale = scale;
+  conversation->weights = weights;
   status = conversation_reweigh(conversation, history_current(conversation->history));
   if (status != STATUS_OK) {
-    conversation->scale = before;
+    conversation->weights = before;
     return status;
   }
   conversation->counter = *counter;
@@ -66,12 +66,12 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 /* By a counter that has weighed all of them. */
 static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
   Store *store = conversation->store;
-  const Scale *scale = counter_equal(counter, &conversation->first) ? NULL : scale_find(store, counter);
-  if (scale_guesses(scale, store) == 0) return false;
+  const TokenWeights *weights = counter_equal(counter, &conversation->first) ? NULL : token_weights_find(store, counter);
+  if (token_weights_guesses(weights, store) == 0) return false;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      if (scale_is_guess(scale, store, walk.ids[i])) return true;
+      if (token_weights_is_guess(weights, store, walk.ids[i])) return true;
     }
   }
   return false;

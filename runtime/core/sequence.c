@@ -32,29 +32,29 @@ Status sequence_share(const Sequence *s, Sequence **shared) {
   return STATUS_OK;
 }
 
-/* An empty list that weighs by a scale. */
-static Status new_weighed(const Memory *memory, Store *store, Scale *scale, Sequence **s) {
+/* An empty list that weighs by a weights. */
+static Status new_weighed(const Memory *memory, Store *store, TokenWeights *weights, Sequence **s) {
   Status status = sequence_new(memory, store, s);
-  if (status == STATUS_OK) (*s)->scale = scale;
+  if (status == STATUS_OK) (*s)->weights = weights;
   return status;
 }
 
-static Status rescale(const Sequence *s, Store *store, Scale *scale, Sequence **rescaled) {
+static Status reweigh(const Sequence *s, Store *store, TokenWeights *weights, Sequence **reweighd) {
   Sequence *made;
-  Status status = new_weighed(&s->memory, store, scale, &made);
+  Status status = new_weighed(&s->memory, store, weights, &made);
   if (status != STATUS_OK) return status;
   SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = sequence_append(&made, walk.ids[i]);
   }
-  if (status == STATUS_OK) *rescaled = made;
+  if (status == STATUS_OK) *reweighd = made;
   else sequence_release(made);
   return status;
 }
 
-Status sequence_move(const Sequence *s, Store *store, Scale *scale, Sequence **moved) {
-  if (!scale_equal(s->scale, scale)) return rescale(s, store, scale, moved);
-  Status status = new_weighed(&s->memory, store, scale, moved);
+Status sequence_move(const Sequence *s, Store *store, TokenWeights *weights, Sequence **moved) {
+  if (!token_weights_equal(s->weights, weights)) return reweigh(s, store, weights, moved);
+  Status status = new_weighed(&s->memory, store, weights, moved);
   if (status != STATUS_OK) return status;
   (*moved)->root = s->root;
   (*moved)->ranked = s->ranked;
@@ -64,8 +64,8 @@ Status sequence_move(const Sequence *s, Store *store, Scale *scale, Sequence **m
 }
 
 Store *sequence_store(const Sequence *s) { return s->store; }
-Scale *sequence_scale(const Sequence *s) { return s->scale; }
-uint32_t sequence_weight(const Sequence *s, MessageId id) { return scale_weight(s->scale, s->store, id); }
+TokenWeights *sequence_token_weights(const Sequence *s) { return s->weights; }
+uint32_t sequence_weight(const Sequence *s, MessageId id) { return token_weights_get(s->weights, s->store, id); }
 
 void sequence_release(Sequence *s) {
   if (s == NULL) return;

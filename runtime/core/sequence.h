@@ -17,7 +17,7 @@
 #define EBB_CORE_SEQUENCE_H
 
 #include "base/map.h"
-#include "core/scale.h"
+#include "core/token_weights.h"
 #include "core/sum.h"
 
 typedef struct Sequence Sequence;
@@ -27,18 +27,18 @@ Status    sequence_new(const Memory *memory, Store *store, Sequence **s);
 Status    sequence_share(const Sequence *s, Sequence **shared);
 void      sequence_release(Sequence *s);        /* NULL is allowed */
 
-/* The same messages looked up in a store that has them too, weighed by a scale of
+/* The same messages looked up in a store that has them too, weighed by a weights of
    it (NULL: by their own tokens) that has counted them all. O(n); O(1), as
-   sequence_share, where both scales weigh alike (scale_equal). */
-Status    sequence_move(const Sequence *s, Store *store, Scale *scale, Sequence **moved);
+   sequence_share, where both weights weigh alike (token_weights_equal). */
+Status    sequence_move(const Sequence *s, Store *store, TokenWeights *weights, Sequence **moved);
 /* The same with each id above `base` made greater by `shift`: a list of a fork
-   whose messages after its base were taken into `store` (store_take). The scales
+   whose messages after its base were taken into `store` (store_take). The weights
    weigh alike. O(log n) for each part that has such ids; O(n) if there are moved
    messages or the list is not ranked. */
-Status    sequence_renumber(const Sequence *s, Store *store, Scale *scale, MessageId base, uint32_t shift,
+Status    sequence_renumber(const Sequence *s, Store *store, TokenWeights *weights, MessageId base, uint32_t shift,
                             Sequence **renumbered);
 Store    *sequence_store(const Sequence *s);       /* borrowed */
-Scale    *sequence_scale(const Sequence *s);
+TokenWeights    *sequence_token_weights(const Sequence *s);
 uint32_t  sequence_weight(const Sequence *s, MessageId id);      /* of any message of the store */
 
 uint32_t  sequence_count(const Sequence *s);    /* O(1) */
@@ -52,15 +52,15 @@ Sum       sequence_prefix(const Sequence *s, uint32_t end);      /* of [0, end);
 uint32_t  sequence_find(const Sequence *s, Measure measure, uint64_t amount);
 
 /* What a message must be, as far as the tree knows it. */
-typedef struct Wanted {
+typedef struct MessageFilter {
   unsigned roles;            /* one of these: bits 1 << Role */
   bool timed;                /* with a timestamp from since to until, both included */
   int64_t since, until;
-} Wanted;
+} MessageFilter;
 
-/* Index of the first message from `from` on that is wanted, or the count. Whole
+/* Index of the first message from `from` on that is filter, or the count. Whole
    branches without one are passed over: O(log n) where times rise. */
-uint32_t  sequence_next(const Sequence *s, uint32_t from, const Wanted *wanted);
+uint32_t  sequence_next(const Sequence *s, uint32_t from, const MessageFilter *filter);
 
 /* Do ranks rise along it, as they do in every list of a conversation? O(1). Ids
    do too if none of its messages was moved (its sum tells). */

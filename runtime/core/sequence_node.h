@@ -85,7 +85,7 @@ typedef struct Leaf {
 struct Sequence {
   Memory memory;
   Store *store;
-  Scale *scale;        /* by which its messages weigh; NULL: their own tokens */
+  TokenWeights *weights;        /* by which its messages weigh; NULL: their own tokens */
   Edge root;
   bool ranked;         /* ranks rise along it */
   Rank last;           /* of the last message; anchor 0: empty */

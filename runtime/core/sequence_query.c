@@ -89,35 +89,35 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   return index + at;
 }
 
-/* May a message with this sum of many be wanted? */
-static bool may_have(const Sum *sum, const Wanted *wanted) {
-  uint32_t count = wanted->roles >> ROLE_NONE & 1 ? sum->windows : 0;
-  for (int role = 0; role < ROLE_COUNT; role++) count += wanted->roles >> role & 1 ? sum->count[role] : 0;
-  return count > 0 && (!wanted->timed || (sum->earliest <= wanted->until && sum->latest >= wanted->since));
+/* May a message with this sum of many be filter? */
+static bool may_have(const Sum *sum, const MessageFilter *filter) {
+  uint32_t count = filter->roles >> ROLE_NONE & 1 ? sum->windows : 0;
+  for (int role = 0; role < ROLE_COUNT; role++) count += filter->roles >> role & 1 ? sum->count[role] : 0;
+  return count > 0 && (!filter->timed || (sum->earliest <= filter->until && sum->latest >= filter->since));
 }
 
-static bool is_wanted(const Slot *slot, const Wanted *wanted) {
-  if (!(wanted->roles >> mark_role(slot->marks) & 1)) return false;
-  if (!wanted->timed) return true;
-  return slot->marks & MARK_TIMED && slot->time >= wanted->since && slot->time <= wanted->until;
+static bool matches_filter(const Slot *slot, const MessageFilter *filter) {
+  if (!(filter->roles >> mark_role(slot->marks) & 1)) return false;
+  if (!filter->timed) return true;
+  return slot->marks & MARK_TIMED && slot->time >= filter->since && slot->time <= filter->until;
 }
 
 /* The first from `from` on below a node, or its count. */
-static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, const Wanted *wanted) {
+static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, const MessageFilter *filter) {
   uint32_t index = 0;
   VISITED();
   if (node->height == 0) {
     for (index = from; index < node->used; index++) {
       Slot slot = leaf_slot(s, (const Leaf *)node, index);
-      if (is_wanted(&slot, wanted)) break;
+      if (matches_filter(&slot, filter)) break;
     }
     return index;
   }
   const Edge *edges = ((const Inner *)node)->edges;
   for (uint32_t i = 0; i < node->used; i++) {
     uint32_t count = edge_count(&edges[i]), skip = from > index ? from - index : 0;
-    if (skip < count && may_have(&edges[i].sum, wanted)) {
-      uint32_t found = next_below(s, edges[i].kid, skip, wanted);
+    if (skip < count && may_have(&edges[i].sum, filter)) {
+      uint32_t found = next_below(s, edges[i].kid, skip, filter);
       if (found < count) return index + found;
     }
     index += count;
@@ -125,8 +125,8 @@ static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, c
   return index;
 }
 
-uint32_t sequence_next(const Sequence *s, uint32_t from, const Wanted *wanted) {
-  return s->root.kid == NULL ? 0 : next_below(s, s->root.kid, from, wanted);
+uint32_t sequence_next(const Sequence *s, uint32_t from, const MessageFilter *filter) {
+  return s->root.kid == NULL ? 0 : next_below(s, s->root.kid, from, filter);
 }
 
 bool sequence_is_ranked(const Sequence *s) { return s->ranked; }

@@ -69,12 +69,12 @@ static Node *renumber(const Renumbering *r, const Edge *edge) {
   return copy != NULL ? copy : node_share(node);
 }
 
-Status sequence_renumber(const Sequence *s, Store *store, Scale *scale, MessageId base, uint32_t shift,
+Status sequence_renumber(const Sequence *s, Store *store, TokenWeights *weights, MessageId base, uint32_t shift,
                          Sequence **renumbered) {
   Renumbering r = {.from = s, .base = base, .shift = shift};
-  assert(scale_equal(s->scale, scale));
+  assert(token_weights_equal(s->weights, weights));
   Sequence *made;
-  Status status = sequence_move(s, store, scale, &made);
+  Status status = sequence_move(s, store, weights, &made);
   if (status != STATUS_OK || s->root.kid == NULL) {
     if (status == STATUS_OK) *renumbered = made;
     return status;

@@ -21,7 +21,7 @@
 
 #include "base/map.h"
 #include "core/pages.h"
-#include "core/scale.h"
+#include "core/token_weights.h"
 
 /* The first step at an anchor lies in the middle, further ones so far before it or
    behind it: two million insertions at one place, each beside the last. */
@@ -43,7 +43,7 @@ struct Store {
   Pages messages, times, ranks;
   Arena *arena;              /* NULL until something is added */
   Arena *inherited;          /* its base to be: of the store that it was forked from; NULL: none, or handed over */
-  Scale *scales;
+  TokenWeights *weights;
   Map waiting;               /* hash of a call's id -> newest waiting call */
   StoreMark forked;          /* where it was when it was forked last */
 };
@@ -92,7 +92,7 @@ Status store_fork(Store *store, Store **made) {
   status = pages_share(&store->messages, &fork->messages);
   if (status == STATUS_OK) status = pages_share(&store->times, &fork->times);
   if (status == STATUS_OK) status = pages_share(&store->ranks, &fork->ranks);
-  if (status == STATUS_OK) status = scales_fork(store->scales, &fork->scales);
+  if (status == STATUS_OK) status = token_weights_fork_all(store->weights, &fork->weights);
   if (status != STATUS_OK) {
     store_release(fork);
     return status;
@@ -123,7 +123,7 @@ void store_release(Store *store) {
   arena_release(store->arena);
   arena_release(store->inherited);
   map_free(&store->waiting);
-  scales_free(store->scales);
+  token_weights_free_all(store->weights);
   memory_free(&memory, store, sizeof *store);
 }
 
@@ -197,7 +197,7 @@ const Message *store_message(const Store *store, MessageId id) {
   return message;
 }
 
-static CallData *call_at(const Store *store, Link link) {
+static CallData *call_at(const Store *store, CallLink link) {
   Details *details = store_message(store, link.message)->details;
   assert(details != NULL && link.call < details->call_count);
   return &details_calls(details)[link.call];
@@ -257,59 +257,59 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
 
 /* ---- calls that wait ---- */
 
-static uint64_t pack(Link link) { return (uint64_t)link.message << 32 | link.call; }
-static Link unpack(uint64_t packed) { return (Link){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed}; }
+static uint64_t pack(CallLink link) { return (uint64_t)link.message << 32 | link.call; }
+static CallLink unpack(uint64_t packed) { return (CallLink){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed}; }
 
 static uint64_t id_hash(const Store *store, Text id) { return hash_text(id, &store->key); }
 
-static Text key_of(const Store *store, Link link) {
+static Text key_of(const Store *store, CallLink link) {
   return message_call_key(store_message(store, link.message), link.call);
 }
 
 /* Sets or, for message 0, removes the top of a stack. May fail only where the
    map has to grow; putting back what was removed never does. */
-static Status set_top(Store *store, uint64_t hash, Link top) {
+static Status set_top(Store *store, uint64_t hash, CallLink top) {
   if (top.message != 0) return map_put(&store->waiting, hash, pack(top));
   map_remove(&store->waiting, hash);
   return STATUS_OK;
 }
 
-static Link top_of(const Store *store, uint64_t hash) {
+static CallLink top_of(const Store *store, uint64_t hash) {
   const uint64_t *found = map_find(&store->waiting, hash);
-  return found == NULL ? (Link){0, 0} : unpack(*found);
+  return found == NULL ? (CallLink){0, 0} : unpack(*found);
 }
 
-static Link below(const Store *store, Link link) {
+static CallLink below(const Store *store, CallLink link) {
   const CallData *call = call_at(store, link);
-  return (Link){.message = call->below, .call = call->below_call};
+  return (CallLink){.message = call->below, .call = call->below_call};
 }
 
-static Link first_waiting(const Store *store, Link link) {
+static CallLink first_waiting(const Store *store, CallLink link) {
   while (link.message != 0 && call_at(store, link)->answered) link = below(store, link);
   return link;
 }
 
-static Status push_call(Store *store, Link link) {
+static Status push_call(Store *store, CallLink link) {
   uint64_t hash = id_hash(store, key_of(store, link));
-  Link top = top_of(store, hash);
+  CallLink top = top_of(store, hash);
   call_at(store, link)->below = top.message;
   call_at(store, link)->below_call = top.call & 0x7fffffffu;
   return set_top(store, hash, link);
 }
 
 /* Did it wait until now? */
-static bool pop_call(Store *store, Link link) {
+static bool pop_call(Store *store, CallLink link) {
   if (link.message <= store->indexed) return false;
   CallData *call = call_at(store, link);
   if (call->answered) return false;
   call->answered = true;
   uint64_t hash = id_hash(store, key_of(store, link));
-  Link top = top_of(store, hash);
+  CallLink top = top_of(store, hash);
   if (pack(top) == pack(link)) (void)set_top(store, hash, first_waiting(store, link));
   return true;
 }
 
-static void wait_again(Store *store, Link link) {
+static void wait_again(Store *store, CallLink link) {
   call_at(store, link)->answered = false;
   uint64_t hash = id_hash(store, key_of(store, link));
   if (pack(top_of(store, hash)) < pack(link)) {
@@ -319,8 +319,8 @@ static void wait_again(Store *store, Link link) {
   }
 }
 
-Link store_waiting(const Store *store, Text id, MessageId before) {
-  Link link = top_of(store, id_hash(store, id));
+CallLink store_waiting(const Store *store, Text id, MessageId before) {
+  CallLink link = top_of(store, id_hash(store, id));
   while (link.message != 0) {
     const CallData *call = call_at(store, link);
     if (!call->answered && link.message < before && text_equal(key_of(store, link), id)) break;
@@ -337,18 +337,18 @@ static void note_span(Store *store, Details *details, MessageId id, uint32_t res
   }
 }
 
-bool store_call(const Store *store, MessageId caller, Link link, Text key, uint32_t *call) {
+bool store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call) {
   uint32_t count = message_call_count(store_message(store, caller));
   for (uint32_t i = 0; i < count; i++) {
     *call = (link.call + i) % count;
-    if (text_equal(key_of(store, (Link){.message = caller, .call = *call}), key)) return true;
+    if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), key)) return true;
   }
   return false;
 }
 
 uint32_t store_span(const Store *store) { return store->span; }
 
-void store_link(Store *store, MessageId id, uint32_t result, Link link) {
+void store_link(Store *store, MessageId id, uint32_t result, CallLink link) {
   Details *details = store_message(store, id)->details;
   assert(details != NULL && result < details->result_count);
   ResultData *data = &details_results(details)[result];
@@ -358,11 +358,11 @@ void store_link(Store *store, MessageId id, uint32_t result, Link link) {
   if (link.message != 0) note_span(store, details, id, result, link.message);
 }
 
-Link store_answers(const Store *store, MessageId id, uint32_t result) {
+CallLink store_answers(const Store *store, MessageId id, uint32_t result) {
   Details *details = store_message(store, id)->details;
   assert(details != NULL && result < details->result_count);
   const ResultData *data = &details_results(details)[result];
-  return (Link){.message = data->answers, .call = data->call};
+  return (CallLink){.message = data->answers, .call = data->call};
 }
 
 /* ---- adding and taking back ---- */
@@ -378,7 +378,7 @@ static Status reserve_message(Store *store, bool timed, void **message, void **t
 static Status push_calls(Store *store, Details *details) {
   uint32_t count = details == NULL ? 0 : details->call_count;
   for (uint32_t i = 0; i < count; i++) {
-    Status status = push_call(store, (Link){.message = store->count, .call = i});
+    Status status = push_call(store, (CallLink){.message = store->count, .call = i});
     if (status == STATUS_OK) continue;
     details->call_count = i;
     details->result_count = 0;
@@ -442,7 +442,7 @@ bool store_is_guess(const Store *store, MessageId id) {
 }
 
 uint32_t store_guesses(const Store *store) { return store->guesses; }
-Scale **store_scales(Store *store) { return &store->scales; }
+TokenWeights **store_token_weights(Store *store) { return &store->weights; }
 
 StoreMark store_mark(const Store *store) {
   return (StoreMark){.count = store->count, .span = store->span, .ranks = store->rank_count,
@@ -456,16 +456,16 @@ static void take_back(Store *store, MessageId id) {
   store->guesses -= details->guessed;
   for (uint32_t i = details->result_count; i-- > 0;) {
     const ResultData *data = &details_results(details)[i];
-    if (data->ended_wait) wait_again(store, (Link){.message = data->answers, .call = data->call});
+    if (data->ended_wait) wait_again(store, (CallLink){.message = data->answers, .call = data->call});
   }
-  for (uint32_t i = details->call_count; i-- > 0;) pop_call(store, (Link){.message = id, .call = i});
+  for (uint32_t i = details->call_count; i-- > 0;) pop_call(store, (CallLink){.message = id, .call = i});
 }
 
 void store_rewind(Store *store, StoreMark mark) {
   assert(mark.count <= store->count && mark.count >= store->base);
   if (store->closed) return;
   for (; store->count > mark.count; store->count--) take_back(store, store->count);
-  scales_rewind(store->scales, store->count);
+  token_weights_rewind_all(store->weights, store->count);
   store->span = mark.span;
   store->rank_count = mark.ranks;
   pages_cut(&store->messages, store->count);
@@ -617,7 +617,7 @@ Status store_take(Store *store, const Store *fork, MessageId id, uint32_t shift)
     return status;
   }
   for (uint32_t i = 0; i < message_result_count(original); i++) {
-    Link link = store_answers(fork, id, i);
+    CallLink link = store_answers(fork, id, i);
     link.message = shifted(link.message, fork->base, shift);
     store_link(store, store->count, i, link);
   }
@@ -659,18 +659,18 @@ static Status note_replacements(Compaction *compaction) {
 }
 
 /* What a result's link becomes: nothing if its call is in no kept message. */
-static Link kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
+static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
   const Store *from = compaction->from;
   const Message *message = store_message(from, id);
-  Link link = store_answers(from, id, result);
+  CallLink link = store_answers(from, id, result);
   if (link.message == 0 || is_kept(compaction->keep, link.message)) return link;
   MessageId origin = store_origin(from, link.message);
   const uint64_t *replacement = map_find(&compaction->replacements, origin);
   MessageId kept = replacement != NULL ? (MessageId)*replacement : is_kept(compaction->keep, origin) ? origin : 0;
-  Link moved = {.message = kept};
+  CallLink moved = {.message = kept};
   Text key = message_text(message, message_result(message, result).id);
   bool has = kept != 0 && kept < id && store_call(from, kept, link, key, &moved.call);
-  return has ? moved : (Link){0, 0};
+  return has ? moved : (CallLink){0, 0};
 }
 
 static Status keep_message(Compaction *compaction, MessageId id) {
@@ -698,7 +698,7 @@ Status store_compact(const Store *store, const uint64_t *keep, Store **compacted
   if (status != STATUS_OK) return status;
   map_init(&compaction.replacements, store->memory);
   status = keep_messages(&compaction);
-  if (status == STATUS_OK) status = scales_fork(store->scales, &compaction.to->scales);
+  if (status == STATUS_OK) status = token_weights_fork_all(store->weights, &compaction.to->weights);
   map_free(&compaction.replacements);
   compaction.to->base = store->base;
   compaction.to->moved = store->count;
@@ -721,11 +721,11 @@ void store_succeed(Store *store, Store *from) {
   for (MessageId id = base + 1; id <= store->count; id++) {
     const Message *message = store_message(store, id);
     for (uint32_t i = 0; i < message_result_count(message); i++) {
-      Link link = store_answers(store, id, i);
+      CallLink link = store_answers(store, id, i);
       if (link.message != 0 && link.message <= base) pop_call(store, link);
     }
     for (uint32_t i = 0; i < message_call_count(message); i++) {
-      Link link = {.message = id, .call = i};
+      CallLink link = {.message = id, .call = i};
       if (call_at(store, link)->answered || push_call(store, link) == STATUS_OK) continue;
       map_free(&store->waiting);               /* no call is found by the map any more */
       store->indexed = store->count;

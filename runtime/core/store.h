@@ -52,10 +52,10 @@ typedef struct Rank {
 static inline bool rank_below(Rank a, Rank b) { return a.anchor != b.anchor ? a.anchor < b.anchor : a.step < b.step; }
 
 /* Where a result's call is; message 0: it answers none. */
-typedef struct Link {
+typedef struct CallLink {
   MessageId message;   /* the one with the call, or that one's later replacement */
   uint32_t call;       /* its index there */
-} Link;
+} CallLink;
 
 /* Ids are looked up by their hashes under `key`. */
 Status     store_new(const Memory *memory, HashKey key, Store **store);
@@ -107,8 +107,8 @@ void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* toke
 void       store_note_guess(Store *store, MessageId id);
 bool       store_is_guess(const Store *store, MessageId id);
 uint32_t   store_guesses(const Store *store);                            /* how many are noted */
-/* Where scale.h keeps its list; the store frees that at its end. */
-struct Scale **store_scales(Store *store);
+/* Where token_weights.h keeps its list; the store frees that at its end. */
+struct TokenWeights **store_token_weights(Store *store);
 const Memory *store_memory(const Store *store);
 
 /* How a refused operation leaves no trace: everything that was added after the
@@ -139,15 +139,15 @@ Status     store_place(Store *store, MessageId id, Rank rank);
 
 /* The newest call of this id before message `before` that waits still, or message 0.
    Only among the messages after store_indexed. */
-Link       store_waiting(const Store *store, Text id, MessageId before);
+CallLink       store_waiting(const Store *store, Text id, MessageId before);
 /* Notes that `id`'s result answers `link` (message 0: nothing). The call waits no more. */
-void       store_link(Store *store, MessageId id, uint32_t result, Link link);
-Link       store_answers(const Store *store, MessageId id, uint32_t result);
+void       store_link(Store *store, MessageId id, uint32_t result, CallLink link);
+CallLink       store_answers(const Store *store, MessageId id, uint32_t result);
 
 /* Which of the message's calls does a result named `key` answer that is linked to
    `link`, a version of this message? Its own place first: a replacement may have
    its calls in another order. false if it has lost that call. */
-bool       store_call(const Store *store, MessageId caller, Link link, Text key, uint32_t *call);
+bool       store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call);
 
 /* ---- stores made of another's messages ---- */
 

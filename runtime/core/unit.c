@@ -65,7 +65,7 @@ static Status note_answer(Builder *builder, uint32_t position, uint32_t call, ui
 static Status join_results(Builder *builder, uint32_t position, MessageId id) {
   const Message *message = store_message(builder->store, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
-    Link link = store_answers(builder->store, id, i);
+    CallLink link = store_answers(builder->store, id, i);
     uint32_t place = link.message == 0 ? 0 : builder->places[store_origin(builder->store, link.message)], call;
     if (place == 0) continue;
     Text text = message_text(message, message_result(message, i).id);

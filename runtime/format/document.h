@@ -144,7 +144,7 @@ typedef struct WindowTexts {
    the first call, if a message would stand more than 256 levels deep. */
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
 
-/* The same with texts in the place of items, in the order of core/sent.h. STATUS_MEMORY. */
+/* The same with texts in the place of items, in the order of core/request_order.h. STATUS_MEMORY. */
 Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
                               const WindowTexts *windows, Sink sink);
 

@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/sent.h"
+#include "core/request_order.h"
 #include "format/document.h"
 
 /* Bytes that lie together are gathered and written once. */
@@ -101,12 +101,12 @@ static Status put_list(Writer *writer, const Sequence *list) {
 
 static Status put_sent(Writer *writer, const Sequence *list) {
   const Conversation *conversation = writer->conversation;
-  Sent sent;
-  Status status = sent_of(conversation_memory(conversation), conversation_windows(conversation),
+  RequestOrder sent;
+  Status status = request_order_build(conversation_memory(conversation), conversation_windows(conversation),
                           conversation_store(conversation), list, false, &sent);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < sent.count && status == STATUS_OK; i++) status = put_message(writer, sent.ids[i]);
-  sent_free(&sent);
+  request_order_free(&sent);
   return status;
 }
 

@@ -171,7 +171,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
 static Status carry_out_all(Repairer *repairer, const Plan *plan) {
   Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
   if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
-  if (status == STATUS_OK) ledger_set_scale(repairer->ledger, sequence_scale(repairer->list));
+  if (status == STATUS_OK) ledger_set_token_weights(repairer->ledger, sequence_token_weights(repairer->list));
   for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
     status = carry_out(repairer, plan, &plan->steps[i]);
   }

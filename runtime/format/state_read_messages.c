@@ -114,7 +114,7 @@ static bool read_link(StateLoader *l, Json *json, MessageId id, uint32_t result)
         text_equal(message_call_key(other, (uint32_t)call), message_text(message, message_result(message, result).id));
     if (!named) return state_fail_json(l, json, "a call of the result's id");
   }
-  store_link(l->store, id, result, (Link){.message = (MessageId)caller, .call = (uint32_t)call});
+  store_link(l->store, id, result, (CallLink){.message = (MessageId)caller, .call = (uint32_t)call});
   return true;
 }
 

@@ -149,7 +149,7 @@ static void write_answers(Writer *w) {
     open_bracket(w, "[");
     number(w, id);
     for (uint32_t i = 0; i < count; i++) {
-      Link link = store_answers(w->store, id, i);
+      CallLink link = store_answers(w->store, id, i);
       number(w, link.message);
       number(w, link.call);
     }

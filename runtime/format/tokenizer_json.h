@@ -21,7 +21,7 @@ typedef struct TokenizerJson {
   uint32_t merge_count, merge_room;
   Buffer bytes;              /* of tokens and merges */
   Buffer regex;              /* as in VocabSource */
-  PiecePattern pattern;
+  PretokenPattern pattern;
   bool wholes;
 } TokenizerJson;
 

@@ -23,10 +23,10 @@
 
 static const struct {
   const char *regex;
-  PiecePattern pattern;
-} KNOWN[] = {{CL100K_OLD, PIECES_CL100K}, {CL100K_NEW, PIECES_CL100K}, {O200K, PIECES_O200K}, {GPT2, PIECES_GPT2}};
+  PretokenPattern pattern;
+} KNOWN[] = {{CL100K_OLD, PRETOKEN_CL100K}, {CL100K_NEW, PRETOKEN_CL100K}, {O200K, PRETOKEN_O200K}, {GPT2, PRETOKEN_GPT2}};
 
-bool tokenizer_json_known(const char *regex, PiecePattern *pattern) {
+bool tokenizer_json_known(const char *regex, PretokenPattern *pattern) {
   for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
     if (strcmp(regex, KNOWN[i].regex) != 0) continue;
     *pattern = KNOWN[i].pattern;
@@ -64,7 +64,7 @@ static bool add_split(Reading *r, Fields *f) {
   if (status != STATUS_OK) return reading_fail(r, status);
   JsonValue *invert = field(f, "invert");
   bool inverted = invert != NULL && invert->kind == JSON_TRUE;
-  PiecePattern known;
+  PretokenPattern known;
   /* The known ones match all of a text, so that removing what lies between matches removes nothing. */
   bool all = tokenizer_json_known(scratch->bytes, &known);
   if (!(is_behavior(f, "Isolated") && (!inverted || all)) && !(is_behavior(f, "Removed") && inverted && all)) {
@@ -118,7 +118,7 @@ static bool settle_pattern(Reading *r, const char *where) {
   Status status = buffer_add_byte(regex, '\0');
   if (status != STATUS_OK) return reading_fail(r, status);
   bool single = strlen(regex->bytes) + 2 == regex->size;
-  if (!single || !tokenizer_json_known(regex->bytes, &r->read->pattern)) r->read->pattern = PIECES_REGEX;
+  if (!single || !tokenizer_json_known(regex->bytes, &r->read->pattern)) r->read->pattern = PRETOKEN_REGEX;
   return true;
 }
 

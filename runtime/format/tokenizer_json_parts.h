@@ -39,7 +39,7 @@ bool field_is(Fields *fields, const char *name, const char *string);
 bool tokenizer_json_cuts(Reading *r, JsonValue *value);
 bool tokenizer_json_normalizer(Reading *r, JsonValue *value);
 
-/* The pattern of piece.h that is the same as an expression. */
-bool tokenizer_json_known(const char *regex, PiecePattern *pattern);
+/* The pattern of pretoken.h that is the same as an expression. */
+bool tokenizer_json_known(const char *regex, PretokenPattern *pattern);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tokens/bpe_lanes.h"
+#include "tokens/merge_lockstep.h"
 #include "tokens/vocab_image.h"
 
 typedef const unsigned char *Bytes;
@@ -154,20 +154,20 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
 
 /* Pair after pair. */
 static size_t merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size) {
-  Parts parts;
-  uint32_t row[LANES_ROW_WORDS];
-  parts_begin(&parts, v, bytes, size);
-  parts_end(&parts, v);
-  unsigned width = lanes_width(&parts);
-  lanes_fill(row, v, &parts, width);
-  lanes_merge(row, 1, v, width);
-  lanes_tokens(row, width, bpe->tokens);
-  return lanes_count(row, width);
+  Premerge parts;
+  uint32_t row[LOCKSTEP_ROW_WORDS];
+  premerge_begin(&parts, v, bytes, size);
+  premerge_end(&parts, v);
+  unsigned width = lockstep_width(&parts);
+  lockstep_fill(row, v, &parts, width);
+  lockstep_merge(row, 1, v, width);
+  lockstep_tokens(row, width, bpe->tokens);
+  return lockstep_count(row, width);
 }
 
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
-  if (size <= PARTS_BYTES) {
+  if (size <= PREMERGE_BYTES) {
     *count = merge_short(bpe, v, bytes, size);
     return STATUS_OK;
   }

@@ -1,7 +1,7 @@
 /*
-** Merging: the tokens of a piece that is no token itself.
+** Merging: the tokens of a pretoken that is no token itself.
 **
-** Merging by rank, pair after pair, takes time that grows faster than the piece;
+** Merging by rank, pair after pair, takes time that grows faster than the pretoken;
 ** it is done for short ones. In others the tokens are found from left to right.
 ** Only neighbours matter: if merging would leave the border of each two alone,
 ** the whole is what merging gives, and there is only one such whole. So at each
@@ -26,7 +26,7 @@
 #include "base/status.h"
 #include "tokens/vocab.h"
 
-#define BPE_INLINE 128    /* pieces up to so many bytes need no allocation */
+#define BPE_INLINE 128    /* pretokens up to so many bytes need no allocation */
 
 typedef struct Bpe {
   Memory memory;
@@ -40,7 +40,7 @@ typedef struct Bpe {
 
 void   bpe_init(Bpe *bpe, const Memory *memory);
 void   bpe_free(Bpe *bpe);
-/* Gives back what large pieces took. */
+/* Gives back what large pretokens took. */
 void   bpe_shrink(Bpe *bpe);
 
 /* The tokens of `size` > 0 bytes, as the vocabulary's numbers, in bpe->tokens;

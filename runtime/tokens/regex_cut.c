@@ -57,18 +57,18 @@ void regex_cut_free(RegexCut *cut) {
 static Status add_end(Buffer *ends, size_t end) { return buffer_add(ends, &end, sizeof end); }
 
 /* Bytes from `at` to where the next try may start, behind an empty match. */
-static size_t step(const char *piece, size_t size, size_t at) {
-  size_t bytes = utf8_decode(piece + at, piece + size, NULL);
+static size_t step(const char *pretoken, size_t size, size_t at) {
+  size_t bytes = utf8_decode(pretoken + at, pretoken + size, NULL);
   return bytes > 0 ? bytes : 1;
 }
 
-/* Adds the ends of what `stage` makes of one piece, which starts at `offset` of the text. */
-static Status cut_piece(RegexCut *cut, Regex *stage, const char *piece, size_t offset, size_t size) {
+/* Adds the ends of what `stage` makes of one pretoken, which starts at `offset` of the text. */
+static Status cut_pretoken(RegexCut *cut, Regex *stage, const char *pretoken, size_t offset, size_t size) {
   size_t done = 0, from = 0;      /* `done` bytes have their ends */
   Status status = STATUS_OK;
   while (from < size && status == STATUS_OK) {
     const size_t *found;
-    status = regex_find(stage, piece, size, from, &found);
+    status = regex_find(stage, pretoken, size, from, &found);
     if (status != STATUS_OK || found == NULL) break;
     size_t start = found[0], end = found[1];
     if (start > done) {
@@ -79,7 +79,7 @@ static Status cut_piece(RegexCut *cut, Regex *stage, const char *piece, size_t o
       status = add_end(&cut->cuts, offset + end);
       done = end;
     }
-    from = end > start ? end : end + (end < size ? step(piece, size, end) : 1);
+    from = end > start ? end : end + (end < size ? step(pretoken, size, end) : 1);
   }
   if (status == STATUS_OK && done < size) status = add_end(&cut->cuts, offset + size);
   return status;
@@ -91,7 +91,7 @@ static Status cut_all(RegexCut *cut, Regex *stage, const char *bytes) {
   for (size_t at = 0; at < cut->ends.size; at += sizeof start) {
     size_t end;
     memcpy(&end, cut->ends.bytes + at, sizeof end);
-    Status status = cut_piece(cut, stage, bytes + start, start, end - start);
+    Status status = cut_pretoken(cut, stage, bytes + start, start, end - start);
     if (status != STATUS_OK) return status;
     start = end;
   }

@@ -1,9 +1,9 @@
 /*
 ** Cutting by regular expressions: for vocabularies whose pattern is none of
-** those that piece.h knows. PCRE2 does it, many times slower than a scanner.
+** those that pretoken.h knows. PCRE2 does it, many times slower than a scanner.
 **
 ** A vocabulary may have several expressions. The first cuts the text at each
-** match's start and end; the second cuts what came out, piece by piece, seeing
+** match's start and end; the second cuts what came out, pretoken by pretoken, seeing
 ** nothing around it; and so on.
 **
 ** Memory is the caller's, but for machine code and its stack (base/regex.h).
@@ -15,7 +15,7 @@
 
 #include "base/buffer.h"
 #include "regex/regex.h"
-#include "tokens/piece.h"
+#include "tokens/pretoken.h"
 
 enum { REGEX_STAGES_MAX = 8 };
 
@@ -32,7 +32,7 @@ typedef struct RegexCutError {
 Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **cut, RegexCutError *error);
 void   regex_cut_free(RegexCut *cut);      /* NULL is allowed */
 
-/* Cuts all of `bytes`: *ends borrows the exclusive ends of its pieces until the
+/* Cuts all of `bytes`: *ends borrows the exclusive ends of its pretokens until the
    next call. STATUS_LIMIT: an expression tries too many ways; STATUS_MEMORY. */
 Status regex_cut_text(RegexCut *cut, const char *bytes, size_t size, const size_t **ends, size_t *count);
 

@@ -1,14 +1,14 @@
 /*
-** Counting goes through the pieces of a text a batch at a time:
+** Counting goes through the pretokens of a text a batch at a time:
 **
-**     pieces      "The" " lazy" " dog" " misunderestimated" "." ...
-**       | seen before? then the memo has its count (memo.h, batch_recall.c)
+**     pretokens      "The" " lazy" " dog" " misunderestimated" "." ...
+**       | seen before? then the cache has its count (count_cache.h, cache_probe.c)
 **       v
 **     unknown     " dog" " misunderestimated"
-**       | by size, so that each list is probed in one way, without branches (batch_probe.c)
+**       | by size, so that each list is probed in one way, without branches (vocab_probe.c)
 **       v
 **     missed      " misunderestimated"
-**       | waits in a group, for others to be merged with (waiting.h)
+**       | waits in a group, for others to be merged with (merge_queue.h)
 **       v
 **     merged      3
 **
@@ -18,30 +18,30 @@
 
 #include <string.h>
 
-#include "tokens/batch.h"
+#include "tokens/pretoken_batch.h"
 #include "tokens/regex_cut.h"
 #include "tokens/vocab_image.h"
-#include "tokens/waiting.h"
+#include "tokens/merge_queue.h"
 
 enum {
   SCRATCH_KEPT = 1 << 20,    /* bytes of a decoded text's block that stays for the next */
-  MEMO_FROM = 512            /* misses before there is a memo: short texts do without */
+  CACHE_FROM = 512            /* misses before there is a cache: short texts do without */
 };
 
 struct Tokenizer {
   Memory memory;
   Vocab *vocab;
-  RegexCut *regex;           /* PIECES_REGEX only */
+  RegexCut *regex;           /* PRETOKEN_REGEX only */
   Bpe bpe;
   Buffer plain;              /* an escaped text, decoded */
-  Memo *memo;                /* NULL: not yet */
-  uint32_t missed;           /* up to MEMO_FROM */
-  Waiting waiting;           /* while a text is counted */
+  CountCache *cache;                /* NULL: not yet */
+  uint32_t missed;           /* up to CACHE_FROM */
+  MergeQueue waiting;           /* while a text is counted */
 };
 
 static Status open_regex(Tokenizer *t) {
   RegexCutError error;
-  if (vocab_pattern(t->vocab) != PIECES_REGEX) return STATUS_OK;
+  if (vocab_pattern(t->vocab) != PRETOKEN_REGEX) return STATUS_OK;
   return regex_cut_new(&t->memory, vocab_regex(t->vocab), &t->regex, &error);
 }
 
@@ -49,7 +49,7 @@ Status tokenizer_new(const Memory *memory, Vocab *vocab, Tokenizer **tokenizer) 
   Tokenizer *t = memory_new(memory, sizeof *t);
   if (t == NULL) return STATUS_MEMORY;
   memset(t, 0, offsetof(Tokenizer, waiting));
-  waiting_init(&t->waiting);
+  merge_queue_init(&t->waiting);
   t->memory = *memory;
   t->vocab = vocab_share(vocab);
   bpe_init(&t->bpe, memory);
@@ -70,16 +70,16 @@ void tokenizer_free(Tokenizer *t) {
   regex_cut_free(t->regex);
   bpe_free(&t->bpe);
   buffer_free(&t->plain);
-  memo_free(&memory, t->memo);
+  count_cache_free(&memory, t->cache);
   memory_free(&memory, t, sizeof *t);
 }
 
 const Vocab *tokenizer_vocab(const Tokenizer *tokenizer) { return tokenizer->vocab; }
 
-/* ---- a text and its pieces ---- */
+/* ---- a text and its pretokens ---- */
 
-static Status start_run(Tokenizer *t, Text text, Run *run) {
-  *run = (Run){.bytes = text.bytes, .size = text.size};
+static Status start_run(Tokenizer *t, Text text, TextRun *run) {
+  *run = (TextRun){.bytes = text.bytes, .size = text.size};
   if (text.escaped) {
     buffer_reset(&t->plain);
     Status status = text_decode(text, &t->plain);
@@ -90,15 +90,15 @@ static Status start_run(Tokenizer *t, Text text, Run *run) {
   run->safe = run->size < KEY_READS ? 0 : run->size - KEY_READS + 1;
   if (run->size > 0) memcpy(run->tail, run->bytes + run->safe, run->size - run->safe);
   if (t->regex != NULL) return regex_cut_text(t->regex, run->bytes, run->size, &run->ends, &run->left);
-  run->pieces = pieces_start(vocab_pattern(t->vocab), run->bytes, run->size);
+  run->scanner = pretoken_scanner_start(vocab_pattern(t->vocab), run->bytes, run->size);
   return STATUS_OK;
 }
 
-static uint32_t list_ends(Run *run, Batch *batch) {
-  uint32_t count = run->left < PIECE_BATCH ? (uint32_t)run->left : PIECE_BATCH;
+static uint32_t list_ends(TextRun *run, PretokenBatch *batch) {
+  uint32_t count = run->left < PRETOKEN_BATCH ? (uint32_t)run->left : PRETOKEN_BATCH;
   for (uint32_t i = 0; i < count; i++) {
-    batch->starts[i] = run->pieces.at;
-    run->pieces.at = batch->ends[i] = run->ends[i];
+    batch->starts[i] = run->scanner.at;
+    run->scanner.at = batch->ends[i] = run->ends[i];
   }
   run->ends += count;
   run->left -= count;
@@ -106,10 +106,10 @@ static uint32_t list_ends(Run *run, Batch *batch) {
 }
 
 /* False at the end of the text. */
-static bool next_batch(Run *run, Batch *batch) {
-  batch->from = run->pieces.at;
+static bool next_batch(TextRun *run, PretokenBatch *batch) {
+  batch->from = run->scanner.at;
   if (batch->from == run->size) return false;
-  batch->count = run->ends != NULL ? list_ends(run, batch) : pieces_next(&run->pieces, batch->starts, batch->ends);
+  batch->count = run->ends != NULL ? list_ends(run, batch) : pretoken_scanner_next(&run->scanner, batch->starts, batch->ends);
   return true;
 }
 
@@ -120,41 +120,41 @@ static void end_run(Tokenizer *t) {
 
 /* ---- counting ---- */
 
-static void open_memo(Tokenizer *t, uint32_t missed) {
+static void open_cache(Tokenizer *t, uint32_t missed) {
   t->missed += missed;
-  if (t->memo != NULL || t->missed < MEMO_FROM) return;
-  t->memo = memo_new(&t->memory);
+  if (t->cache != NULL || t->missed < CACHE_FROM) return;
+  t->cache = count_cache_new(&t->memory);
   t->missed = 0;             /* no memory for it now: later, perhaps */
 }
 
-static WaitingTools tools_of(Tokenizer *t) { return (WaitingTools){t->vocab, t->memo, &t->bpe}; }
+static MergeQueueTools tools_of(Tokenizer *t) { return (MergeQueueTools){t->vocab, t->cache, &t->bpe}; }
 
-static Status count_batch(Tokenizer *t, const Run *run, Batch *batch, uint64_t *tokens) {
-  if (t->memo != NULL) batch_recall(t->memo, run, batch, tokens);
-  else batch_all_unknown(batch);
-  batch_probe(t->vocab, run, batch, t->memo, false);
-  *tokens += run->pieces.singles + batch->unknown - batch->missed;
-  open_memo(t, batch->missed);
-  WaitingTools tools = tools_of(t);
+static Status count_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
+  if (t->cache != NULL) count_cache_probe(t->cache, run, batch, tokens);
+  else pretoken_batch_all_unknown(batch);
+  vocab_probe(t->vocab, run, batch, t->cache, false);
+  *tokens += run->scanner.singles + batch->unknown - batch->missed;
+  open_cache(t, batch->missed);
+  MergeQueueTools tools = tools_of(t);
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < batch->missed && status == STATUS_OK; i++) {
-    Piece piece = piece_at(run, batch, batch->by_miss[i]);
-    status = waiting_add(&t->waiting, &tools, piece.at, piece.size, tokens);
+    Pretoken pretoken = pretoken_at(run, batch, batch->by_miss[i]);
+    status = merge_queue_add(&t->waiting, &tools, pretoken.at, pretoken.size, tokens);
   }
   return status;
 }
 
 Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *tokens) {
-  Run run;
-  Batch batch;
+  TextRun run;
+  PretokenBatch batch;
   uint64_t counted = 0;
   Status status = start_run(t, text, &run);
-  while (status == STATUS_OK && counted + t->waiting.pieces <= limit &&   /* a piece has a token at least */
+  while (status == STATUS_OK && counted + t->waiting.pretokens <= limit &&   /* a pretoken has a token at least */
          next_batch(&run, &batch)) {
     status = count_batch(t, &run, &batch, &counted);
   }
-  WaitingTools tools = tools_of(t);
-  waiting_end(&t->waiting, &tools, &counted);
+  MergeQueueTools tools = tools_of(t);
+  merge_queue_end(&t->waiting, &tools, &counted);
   end_run(t);
   if (status == STATUS_OK) *tokens = counted;
   return status;
@@ -172,7 +172,7 @@ static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
 }
 
 /* The bytes from `from` to `end` of the text, one by one: their numbers are what they are. */
-static Status add_singles(const Vocab *v, const Run *run, size_t from, size_t end, Buffer *ids) {
+static Status add_singles(const Vocab *v, const TextRun *run, size_t from, size_t end, Buffer *ids) {
   Status status = STATUS_OK;
   for (size_t at = from; at < end && status == STATUS_OK; at++) {
     status = add_number(v, (unsigned char)run->bytes[at], ids);
@@ -180,7 +180,7 @@ static Status add_singles(const Vocab *v, const Run *run, size_t from, size_t en
   return status;
 }
 
-static Status encode_piece(Tokenizer *t, const char *bytes, size_t size, uint32_t number, Buffer *ids) {
+static Status encode_pretoken(Tokenizer *t, const char *bytes, size_t size, uint32_t number, Buffer *ids) {
   size_t count = 0;
   if (number != NUMBER_NONE) return add_number(t->vocab, number, ids);
   Status status = bpe_merge(&t->bpe, t->vocab, bytes, size, &count);
@@ -188,24 +188,24 @@ static Status encode_piece(Tokenizer *t, const char *bytes, size_t size, uint32_
   return status;
 }
 
-static Status encode_batch(Tokenizer *t, const Run *run, Batch *batch, Buffer *ids) {
+static Status encode_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batch, Buffer *ids) {
   const Vocab *v = t->vocab;
-  batch_all_unknown(batch);
-  batch_probe(v, run, batch, NULL, true);
+  pretoken_batch_all_unknown(batch);
+  vocab_probe(v, run, batch, NULL, true);
   size_t at = batch->from;
   for (uint32_t i = 0; i < batch->count; i++) {
     size_t start = batch->starts[i], end = batch->ends[i];
     Status status = add_singles(v, run, at, start, ids);
-    if (status == STATUS_OK) status = encode_piece(t, run->bytes + start, end - start, batch->numbers[i], ids);
+    if (status == STATUS_OK) status = encode_pretoken(t, run->bytes + start, end - start, batch->numbers[i], ids);
     if (status != STATUS_OK) return status;
     at = end;
   }
-  return add_singles(v, run, at, run->pieces.at, ids);
+  return add_singles(v, run, at, run->scanner.at, ids);
 }
 
 Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
-  Run run;
-  Batch batch;
+  TextRun run;
+  PretokenBatch batch;
   size_t before = ids->size;
   Status status = start_run(t, text, &run);
   while (status == STATUS_OK && next_batch(&run, &batch)) status = encode_batch(t, &run, &batch, ids);

@@ -1,5 +1,5 @@
 /*
-** Tokenizer: exact counts, by pieces (piece.h) and merges (bpe.h).
+** Tokenizer: exact counts, by pretokens (pretoken.h) and merges (bpe.h).
 **
 ** Text that spells a special token, like "<|endoftext|>", counts as the plain
 ** text that it is. Texts may be escaped (base/text.h): they are read as what

@@ -36,7 +36,7 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
   if (h->version != VOCAB_VERSION || h->byte_order != VOCAB_BYTE_ORDER || h->size != size) return false;
   if (h->header_sum != vocab_sum(h, offsetof(VocabHeader, header_sum))) return false;
   if (memchr(h->name, '\0', sizeof h->name) == NULL || !vocab_name_fits(h->name)) return false;
-  return h->pattern <= PIECES_REGEX && h->token_count >= 256 && h->token_count < NUMBER_NONE &&
+  return h->pattern <= PRETOKEN_REGEX && h->token_count >= 256 && h->token_count < NUMBER_NONE &&
          h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX;
 }
 
@@ -67,7 +67,7 @@ static Places places(const Vocab *v, VocabSection shifts, VocabSection slots, si
   return places;
 }
 
-static bool find_pieces(Vocab *v) {
+static bool find_pretokens(Vocab *v) {
   bool sound = true;
   const void *keys;
   v->shorts = places(v, SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, sizeof(uint64_t), &keys, &sound);
@@ -109,7 +109,7 @@ static bool find_tokens(Vocab *v) {
   v->ids = section_of(v, SECTION_IDS, sizeof *v->ids, v->token_count, &sound);
   v->by_id = section_of(v, SECTION_BY_ID, sizeof *v->by_id, v->header->id_bound, &sound);
   v->regex = section(v, SECTION_REGEX, 1, &count, &sound);
-  bool has_regex = v->header->pattern == PIECES_REGEX;
+  bool has_regex = v->header->pattern == PRETOKEN_REGEX;
   if (has_regex && (count < 3 || v->regex[count - 1] != '\0' || v->regex[count - 2] != '\0')) sound = false;
   if (!has_regex) v->regex = NULL;
   v->regex_size = count;
@@ -122,7 +122,7 @@ Status vocab_of_image(const Memory *memory, const VocabImage *image, Vocab **voc
   Vocab v = {.owners = 1, .memory = *memory, .header = image->bytes, .release = image->release, .user = image->user};
   if (image->size < sizeof *v.header || (uintptr_t)image->bytes % 8 != 0) return STATUS_SYNTAX;
   if (!header_is_sound(v.header, image->size)) return STATUS_SYNTAX;
-  if (!find_pieces(&v) || !find_merges(&v) || !find_tokens(&v)) return STATUS_SYNTAX;
+  if (!find_pretokens(&v) || !find_merges(&v) || !find_tokens(&v)) return STATUS_SYNTAX;
   Vocab *opened = memory_new(memory, sizeof *opened);
   if (opened == NULL) return STATUS_MEMORY;
   *opened = v;
@@ -216,7 +216,7 @@ void vocab_release(Vocab *vocab) {
 /* ---- what it says of itself ---- */
 
 const char *vocab_name(const Vocab *vocab) { return vocab->header->name; }
-PiecePattern vocab_pattern(const Vocab *vocab) { return (PiecePattern)vocab->header->pattern; }
+PretokenPattern vocab_pattern(const Vocab *vocab) { return (PretokenPattern)vocab->header->pattern; }
 uint32_t vocab_size(const Vocab *vocab) { return vocab->header->id_bound; }
 uint32_t vocab_tokens(const Vocab *vocab) { return vocab->token_count; }
 uint64_t vocab_bytes(const Vocab *vocab) { return vocab->header->size; }

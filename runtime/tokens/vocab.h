@@ -26,7 +26,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "tokens/piece.h"
+#include "tokens/pretoken.h"
 
 typedef struct Vocab Vocab;
 
@@ -56,13 +56,13 @@ Vocab *vocab_share(Vocab *vocab);
 void   vocab_release(Vocab *vocab);              /* NULL is allowed */
 
 const char  *vocab_name(const Vocab *vocab);     /* "o200k_base" */
-PiecePattern vocab_pattern(const Vocab *vocab);
+PretokenPattern vocab_pattern(const Vocab *vocab);
 uint32_t     vocab_size(const Vocab *vocab);     /* ids are below it */
 uint32_t     vocab_tokens(const Vocab *vocab);   /* how many there are; ids may have gaps */
 uint64_t     vocab_bytes(const Vocab *vocab);    /* of the image */
 /* SHA-256 of the file that it was made from, 32 bytes. */
 const uint8_t *vocab_source(const Vocab *vocab);
-/* Of a vocabulary with PIECES_REGEX: the expressions that cut, one after the
+/* Of a vocabulary with PRETOKEN_REGEX: the expressions that cut, one after the
    other, each ended by NUL, the last by two. NULL for the others. */
 const char  *vocab_regex(const Vocab *vocab);
 /* STATUS_SYNTAX if the image is not as it was built; against accidents. 0.2 to 0.4 ms a MB. */

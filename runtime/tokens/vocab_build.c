@@ -16,7 +16,7 @@ typedef struct Builder {
   Merges merges;
   Trie trie;
   VocabHeader header;
-  uint32_t shorts, middles, longs;     /* tokens in the tables of pieces */
+  uint32_t shorts, middles, longs;     /* tokens in the tables of pretokens */
   char *image;                         /* once it is laid out */
   uint64_t *hashes;                    /* scratch for one table: of its keys, and their slots */
   uint32_t *slots;
@@ -24,34 +24,34 @@ typedef struct Builder {
 
 /* ---- which token stands in which table ---- */
 
-typedef enum PieceTable { TABLE_NONE, TABLE_SHORT, TABLE_MIDDLE, TABLE_LONG } PieceTable;
+typedef enum PretokenTable { TABLE_NONE, TABLE_SHORT, TABLE_MIDDLE, TABLE_LONG } PretokenTable;
 
-typedef struct PieceKey {
-  PieceTable table;
-  uint64_t first, last;      /* a short piece has only the last */
-} PieceKey;
+typedef struct PretokenKey {
+  PretokenTable table;
+  uint64_t first, last;      /* a short pretoken has only the last */
+} PretokenKey;
 
-static PieceKey piece_key(const VocabToken *token) {
+static PretokenKey pretoken_key(const VocabToken *token) {
   char padded[16] = {0};
-  if (token->size > sizeof padded) return (PieceKey){.table = TABLE_LONG};
+  if (token->size > sizeof padded) return (PretokenKey){.table = TABLE_LONG};
   memcpy(padded, token->bytes, token->size);
   size_t tail = token->size > 8 ? token->size - 8 : token->size;
-  PieceKey key = {.first = load_word(padded), .last = short_key(padded + token->size - tail, tail)};
+  PretokenKey key = {.first = load_word(padded), .last = short_key(padded + token->size - tail, tail)};
   if (short_key_unfit(key.last, tail)) key.table = TABLE_LONG;
   else key.table = token->size > 8 ? TABLE_MIDDLE : TABLE_SHORT;
   return key;
 }
 
-/* Can a piece be found to be this token at once? */
-static bool is_piece(const Builder *b, uint32_t position) {
+/* Can a pretoken be found to be this token at once? */
+static bool is_pretoken(const Builder *b, uint32_t position) {
   if (b->source->tokens[position].special) return false;
   return b->source->wholes || b->merges.of[position].left != MERGE_NONE;
 }
 
-static void count_pieces(Builder *b) {
+static void count_pretokens(Builder *b) {
   for (uint32_t i = 0; i < b->source->count; i++) {
-    if (!is_piece(b, i)) continue;
-    PieceTable table = piece_key(&b->source->tokens[i]).table;
+    if (!is_pretoken(b, i)) continue;
+    PretokenTable table = pretoken_key(&b->source->tokens[i]).table;
     b->shorts += table == TABLE_SHORT;
     b->middles += table == TABLE_MIDDLE;
     b->longs += table == TABLE_LONG;
@@ -102,7 +102,7 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_section(b, SECTION_BYTES, bytes_of_tokens(b));
   set_section(b, SECTION_IDS, source->count * sizeof(uint32_t));
   set_section(b, SECTION_BY_ID, (uint64_t)b->header.id_bound * sizeof(uint32_t));
-  set_section(b, SECTION_REGEX, source->pattern == PIECES_REGEX ? source->regex_size : 0);
+  set_section(b, SECTION_REGEX, source->pattern == PRETOKEN_REGEX ? source->regex_size : 0);
   if (b->header.size > UINT32_MAX) return STATUS_LIMIT;
   Status status = buffer_reserve(image, b->header.size);
   if (status != STATUS_OK) return status;
@@ -130,8 +130,8 @@ static Status fill_shorts(Builder *b) {
   clear_slots(b, SECTION_SHORT_KEYS);
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
-      PieceKey key = piece_key(&b->source->tokens[i]);
-      if (!is_piece(b, i) || key.table != TABLE_SHORT) continue;
+      PretokenKey key = pretoken_key(&b->source->tokens[i]);
+      if (!is_pretoken(b, i) || key.table != TABLE_SHORT) continue;
       if (pass == 0) {
         b->hashes[count++] = short_hash(key.last);
         continue;
@@ -151,8 +151,8 @@ static Status fill_middles(Builder *b) {
   clear_slots(b, SECTION_MIDDLE_KEYS);
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
-      PieceKey key = piece_key(&b->source->tokens[i]);
-      if (!is_piece(b, i) || key.table != TABLE_MIDDLE) continue;
+      PretokenKey key = pretoken_key(&b->source->tokens[i]);
+      if (!is_pretoken(b, i) || key.table != TABLE_MIDDLE) continue;
       if (pass == 0) {
         b->hashes[count++] = middle_hash(key.first, key.last);
         continue;
@@ -174,7 +174,7 @@ static Status fill_longs(Builder *b) {
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
       const VocabToken *token = &b->source->tokens[i];
-      if (!is_piece(b, i) || piece_key(token).table != TABLE_LONG) continue;
+      if (!is_pretoken(b, i) || pretoken_key(token).table != TABLE_LONG) continue;
       if (pass == 0) b->hashes[count++] = long_hash(token->bytes, token->size);
       else numbers[b->slots[count++]] = b->merges.of[i].number;
     }
@@ -276,7 +276,7 @@ static void fill_header(Builder *b) {
   h->pattern = (uint32_t)b->source->pattern;
   h->token_count = b->source->count;
   h->merged_count = b->merges.reached;
-  if (b->source->pattern == PIECES_REGEX) memcpy(section(b, SECTION_REGEX), b->source->regex, b->source->regex_size);
+  if (b->source->pattern == PRETOKEN_REGEX) memcpy(section(b, SECTION_REGEX), b->source->regex, b->source->regex_size);
   h->body_sum = vocab_sum(b->image + sizeof *h, h->size - sizeof *h);
   h->header_sum = vocab_sum(h, offsetof(VocabHeader, header_sum));
   memcpy(b->image, h, sizeof *h);
@@ -334,7 +334,7 @@ Status vocab_build(const Memory *memory, const VocabSource *source, Buffer *imag
     status = trie_build(&b.trie, memory, &b.merges);
     if (status == STATUS_LIMIT) problem->expected = "a smaller trie";
   }
-  if (status == STATUS_OK) count_pieces(&b);
+  if (status == STATUS_OK) count_pretokens(&b);
   if (status == STATUS_OK) status = make_scratch(&b, &room);
   if (status == STATUS_OK) status = lay_out(&b, image);
   if (status == STATUS_OK) status = fill(&b, problem);

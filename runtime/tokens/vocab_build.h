@@ -31,14 +31,14 @@ typedef struct VocabMerge {
 
 typedef struct VocabSource {
   const char *name;
-  PiecePattern pattern;
-  const char *regex;         /* PIECES_REGEX: see vocab_regex */
+  PretokenPattern pattern;
+  const char *regex;         /* PRETOKEN_REGEX: see vocab_regex */
   size_t regex_size;         /* with all the NULs */
   const VocabToken *tokens;  /* where ranks decide: in their order */
   uint32_t count;
   const VocabMerge *merges;  /* in their order; NULL: ranks decide */
   uint32_t merge_count;
-  bool wholes;               /* a piece that is a token is one, whether merges lead there or not */
+  bool wholes;               /* a pretoken that is a token is one, whether merges lead there or not */
   uint8_t sha256[32];        /* of what the tokens were read from */
 } VocabSource;
 

@@ -7,7 +7,7 @@
 ** Ids, which the makers of the vocabulary chose, appear only where they go in
 ** and out.
 **
-** Tables for keys are made by vocab_place.h. The pieces of a text, by size, for the
+** Tables for keys are made by vocab_place.h. The pretokens of a text, by size, for the
 ** one probe that settles nine of ten:
 **
 **     short    1 to 8 bytes     the bytes as one word
@@ -148,7 +148,7 @@ struct Vocab {
   const char *bytes;
   uint64_t bytes_size;
   const uint32_t *ids, *by_id;     /* of numbers; of ids, NUMBER_NONE for none */
-  const char *regex;               /* PIECES_REGEX: its stages, each ended by NUL, and one more NUL; else NULL */
+  const char *regex;               /* PRETOKEN_REGEX: its stages, each ended by NUL, and one more NUL; else NULL */
   size_t regex_size;
 };
 
@@ -174,7 +174,7 @@ static inline uint64_t short_key_of(uint64_t word, size_t size) {
 }
 static inline uint64_t short_key(const char *at, size_t size) { return short_key_of(load_word(at), size); }
 
-/* Eight bytes that look like fewer with their size; such pieces, which are no
+/* Eight bytes that look like fewer with their size; such pretokens, which are no
    UTF-8, are looked up as long ones. */
 static inline bool short_key_unfit(uint64_t key, size_t size) { return size == 8 && key >> 59 == 0x1F; }
 

@@ -195,7 +195,7 @@ static UNUSED uint32_t visible_count(const Conversation *chat) { return sequence
 
 static UNUSED void assert_link(const Conversation *chat, MessageId id, uint32_t result, MessageId message,
                                uint32_t call) {
-  Link link = store_answers(conversation_store(chat), id, result);
+  CallLink link = store_answers(conversation_store(chat), id, result);
   assert_int_equal(link.message, message);
   assert_int_equal(link.call, call);
 }
@@ -210,12 +210,12 @@ static void write_messages(FILE *out, const Store *store) {
     fprintf(out, "%u of %u, %u tokens: %.*s\n", (unsigned)id, (unsigned)store_origin(store, id),
             (unsigned)message_tokens(message), (int)raw.size, raw.bytes);
     for (uint32_t i = 0; i < message_result_count(message); i++) {
-      Link link = store_answers(store, id, i);
+      CallLink link = store_answers(store, id, i);
       fprintf(out, "  answers %u.%u\n", (unsigned)link.message, (unsigned)link.call);
     }
   }
   for (const char *id = "abcxyz"; *id != '\0'; id++) {
-    Link link = store_waiting(store, text_plain(id, 1), UINT32_MAX);
+    CallLink link = store_waiting(store, text_plain(id, 1), UINT32_MAX);
     fprintf(out, "%c waits at %u.%u\n", *id, (unsigned)link.message, (unsigned)link.call);
   }
 }
@@ -306,7 +306,7 @@ static UNUSED void sweep_run(const Sweep *sweep) {
 typedef struct Plain {
   Word word;
   MessageId origin;
-  Link links[WORD_IDS];      /* of its results */
+  CallLink links[WORD_IDS];      /* of its results */
 } Plain;
 
 #define PLAIN_ROOM 2048
@@ -323,7 +323,7 @@ static const char *plain_results(const Plain *plain) { return word_calls(&plain-
 static bool plain_answers(const PlainStore *store, MessageId id, MessageId caller, uint32_t call) {
   const Plain *plain = &store->messages[id];
   for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
-    Link link = plain->links[i];
+    CallLink link = plain->links[i];
     if (link.message == 0 || link.call != call) continue;
     if (store->messages[link.message].origin != store->messages[caller].origin) continue;
     if (plain_calls(&store->messages[caller])[call] == plain_results(plain)[i]) return true;
@@ -340,16 +340,16 @@ static bool plain_answered(const PlainStore *store, const MessageId *list, uint3
 }
 
 /* The nearest call before `position` that nothing in the list answers, nor `self`. */
-static Link plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position,
+static CallLink plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position,
                        MessageId self, char key) {
   while (position-- > 0) {
     const char *calls = plain_calls(&store->messages[list[position]]);
     for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {
       if (calls[call] != key || plain_answers(store, self, list[position], call)) continue;
-      if (!plain_answered(store, list, count, list[position], call)) return (Link){list[position], call};
+      if (!plain_answered(store, list, count, list[position], call)) return (CallLink){list[position], call};
     }
   }
-  return (Link){0, 0};
+  return (CallLink){0, 0};
 }
 
 /* A new message that will stand at `position` of the list, or takes the place of

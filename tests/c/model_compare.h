@@ -117,7 +117,7 @@ static void same_times(const Sequence *list, const MessageId *ids, uint32_t coun
 
 /* The messages of some roles, or of a time, one after the other. */
 static void same_wanted(const Sequence *list, const MessageId *ids, uint32_t count) {
-  Wanted wanted = {.roles = 1 + below(15), .timed = one_in(2), .since = INT64_MIN, .until = INT64_MAX};
+  MessageFilter wanted = {.roles = 1 + below(15), .timed = one_in(2), .since = INT64_MIN, .until = INT64_MAX};
   if (one_in(2)) wanted.since = messages->list[ids[below(count)]].time;
   if (one_in(2)) wanted.until = messages->list[ids[below(count)]].time;
   uint32_t at = sequence_next(list, 0, &wanted);
@@ -284,7 +284,7 @@ static void same_message(const Side *side, MessageId id) {
   assert_int_equal(message_tokens(message), plain->of->tokens);
   assert_int_equal(store_origin(store, id), plain->origin);
   for (uint32_t i = 0; has_results(id) && ids_of(id)[i] != '\0'; i++) {
-    Link link = store_answers(store, id, i);
+    CallLink link = store_answers(store, id, i);
     assert_int_equal(link.message, plain->links[i].message);
     assert_int_equal(link.call, plain->links[i].call);
   }

@@ -84,7 +84,7 @@ typedef struct PlainMessage {
   int64_t time;
   MessageId origin;
   bool inserted;
-  Link links[IDS];            /* of its results */
+  CallLink links[IDS];            /* of its results */
 } PlainMessage;
 
 typedef struct PlainMessages {
@@ -116,12 +116,12 @@ static void plain_sum_add(Sum *sum, MessageId id) {
 }
 
 /* The nearest call of `key` before `position` that no visible result answers. */
-static Link plain_link(const MessageId *list, uint32_t count, uint32_t position, char key) {
+static CallLink plain_link(const MessageId *list, uint32_t count, uint32_t position, char key) {
   static uint32_t answered[MESSAGES][IDS], round;    /* by origin and call: the round that found it so */
   round++;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t r = 0; has_results(list[i]) && ids_of(list[i])[r] != '\0'; r++) {
-      Link link = messages->list[list[i]].links[r];
+      CallLink link = messages->list[list[i]].links[r];
       if (link.message != 0) answered[messages->list[link.message].origin][link.call] = round;
     }
   }
@@ -129,10 +129,10 @@ static Link plain_link(const MessageId *list, uint32_t count, uint32_t position,
     if (!has_calls(list[position])) continue;
     for (uint32_t call = (uint32_t)strlen(ids_of(list[position])); call-- > 0;) {
       bool open = answered[messages->list[list[position]].origin][call] != round;
-      if (open && ids_of(list[position])[call] == key) return (Link){list[position], call};
+      if (open && ids_of(list[position])[call] == key) return (CallLink){list[position], call};
     }
   }
-  return (Link){0, 0};
+  return (CallLink){0, 0};
 }
 
 /* ---- sides ---- */

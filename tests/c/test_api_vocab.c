@@ -380,7 +380,7 @@ static void opening_reads_the_header_alone(void **state) {
   (void)state;
   Buffer image;
   ebb_vocab *vocab;
-  build_vocab(&image, "tiny", PIECES_O200K, NULL, 0);
+  build_vocab(&image, "tiny", PRETOKEN_O200K, NULL, 0);
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *bytes = mmap(NULL, image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(bytes != MAP_FAILED && image.size > 4 * page);

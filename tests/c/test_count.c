@@ -324,7 +324,7 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   uint64_t now;
   assert_int_equal(conversation_count_by(chat, left, &other, &now), STATUS_OK);
   assert_int_equal(by_other - now, freed);
-  assert_ptr_not_equal(ledger_scale(ledger, conversation_store(chat)), NULL);
+  assert_ptr_not_equal(ledger_token_weights(ledger, conversation_store(chat)), NULL);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }

@@ -6,7 +6,7 @@
 #include "conversation_kit.h"
 
 #include "core/explain.h"
-#include "core/prefix.h"
+#include "core/common_prefix.h"
 
 static Conversation *make(Fail *fail) {
   Conversation *chat = chat_of(fail, "s4 u4 a4(x) t4(x) u8 a4 u4");
@@ -110,7 +110,7 @@ static void common_beginnings_are_those_of_plain_lists(void **state) {
       uint32_t messages = 0;
       if (before != NULL) {
         Memory memory = fail_memory(&fail);
-        assert_int_equal(prefix_common(&memory, conversation_store(chat), before, now, &messages), STATUS_OK);
+        assert_int_equal(common_prefix_count(&memory, conversation_store(chat), before, now, &messages), STATUS_OK);
         assert_int_equal(messages, plain_common(chat, before, now));
       }
       sequence_release(before);

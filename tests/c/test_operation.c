@@ -6,7 +6,7 @@
 */
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
-#include "core/join.h"
+#include "core/merge_branch.h"
 
 #define LONGEST 100
 #define BATCHES 160
@@ -75,7 +75,7 @@ static void check_message(const Side *side, MessageId id) {
   const Plain *plain = &side->store.messages[id];
   assert_int_equal(store_origin(store, id), plain->origin);
   for (uint32_t i = 0; i < strlen(plain_results(plain)); i++) {
-    Link link = store_answers(store, id, i);
+    CallLink link = store_answers(store, id, i);
     assert_int_equal(link.message, plain->links[i].message);
     assert_int_equal(link.call, plain->links[i].call);
   }
@@ -246,7 +246,7 @@ static Status keep_odd(void *user, uint32_t position, MessageId id, bool *keep) 
 static bool of_tool_x(const Side *side, const Plain *plain) {
   if (plain->word.kind == 'a') return strchr(plain->word.ids, 'x') != NULL;
   for (size_t i = 0; i < strlen(plain_results(plain)); i++) {
-    Link link = plain->links[i];
+    CallLink link = plain->links[i];
     const Word *caller = &side->store.messages[link.message].word;
     if (link.message != 0 && caller->kind == 'a' && caller->ids[link.call] == 'x') return true;
   }
@@ -436,12 +436,12 @@ static void do_join(Side *branch) {
                        current(branch)->count + current(side)->count < LONGEST;
   if (!may_join(branch)) {
     char *before = snapshot(side->chat, true);
-    assert_int_equal(conversation_join_conflict(side->chat, branch->chat), JOIN_LISTS);
-    assert_int_equal(conversation_join(side->chat, branch->chat, &changed), STATUS_ARGUMENT);
+    assert_int_equal(conversation_merge_conflict(side->chat, branch->chat), MERGE_CONFLICT_LISTS);
+    assert_int_equal(conversation_merge_branch(side->chat, branch->chat, &changed), STATUS_ARGUMENT);
     assert_snapshot(side->chat, true, before);
     free(before);
   } else if (room) {
-    assert_int_equal(conversation_join(side->chat, branch->chat, &changed), STATUS_OK);
+    assert_int_equal(conversation_merge_branch(side->chat, branch->chat, &changed), STATUS_OK);
     assert_int_equal(changed, changed_lists(branch));
     if (changed_lists(branch)) plain_join(side, branch);
     if (changed_lists(branch)) plain_take_messages(side, branch, stored);

@@ -41,10 +41,10 @@ static MessageId add(Store *store, const char *text) {
   return id;
 }
 
-static Link waiting(const Store *store, char id) { return store_waiting(store, text_plain(&id, 1), UINT32_MAX); }
+static CallLink waiting(const Store *store, char id) { return store_waiting(store, text_plain(&id, 1), UINT32_MAX); }
 
 static void assert_waiting(const Store *store, char id, MessageId message, uint32_t call) {
-  Link link = waiting(store, id);
+  CallLink link = waiting(store, id);
   assert_int_equal(link.message, message);
   assert_int_equal(link.call, call);
 }
@@ -159,7 +159,7 @@ static void one_message_may_answer_several_calls(void **state) {
   add_linked(store, "a(x)");
   add_linked(store, "a(yz)");
   MessageId id = add_linked(store, "U(zxyx)");
-  const Link expected[] = {{2, 1}, {1, 0}, {2, 0}, {0, 0}};
+  const CallLink expected[] = {{2, 1}, {1, 0}, {2, 0}, {0, 0}};
   for (uint32_t i = 0; i < 4; i++) {
     assert_int_equal(store_answers(store, id, i).message, expected[i].message);
     assert_int_equal(store_answers(store, id, i).call, expected[i].call);
@@ -268,7 +268,7 @@ static void a_second_answer_that_goes_again_leaves_the_first(void **state) {
   add_linked(store, "a(x)");
   add_linked(store, "t(x)");
   StoreMark mark = store_mark(store);
-  store_link(store, add(store, "t(x)"), 0, (Link){1, 0});     /* as a replacement does, or another fork */
+  store_link(store, add(store, "t(x)"), 0, (CallLink){1, 0});     /* as a replacement does, or another fork */
   store_rewind(store, mark);
   assert_waiting(store, 'x', 0, 0);
   store_gone(store);
@@ -292,14 +292,14 @@ static bool is_answered(const PlainStore *plain, MessageId caller, uint32_t call
   return false;
 }
 
-static Link plain_waiting(const PlainStore *plain, char key, MessageId before) {
+static CallLink plain_waiting(const PlainStore *plain, char key, MessageId before) {
   for (MessageId id = plain->count; id > 0; id--) {
     const char *calls = plain_calls(&plain->messages[id]);
     for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {
-      if (id < before && calls[call] == key && !is_answered(plain, id, call)) return (Link){id, call};
+      if (id < before && calls[call] == key && !is_answered(plain, id, call)) return (CallLink){id, call};
     }
   }
-  return (Link){0, 0};
+  return (CallLink){0, 0};
 }
 
 static void check(const Run *run) {
@@ -307,8 +307,8 @@ static void check(const Run *run) {
   for (const char *key = "xyz"; *key != '\0'; key++) {
     MessageId befores[] = {UINT32_MAX, 1 + below(run->plain.count + 1)};
     for (int i = 0; i < 2; i++) {
-      Link expected = plain_waiting(&run->plain, *key, befores[i]);
-      Link found = store_waiting(run->store, text_plain(key, 1), befores[i]);
+      CallLink expected = plain_waiting(&run->plain, *key, befores[i]);
+      CallLink found = store_waiting(run->store, text_plain(key, 1), befores[i]);
       assert_int_equal(found.message, expected.message);
       assert_int_equal(found.call, expected.call);
     }
@@ -317,12 +317,12 @@ static void check(const Run *run) {
 
 /* Mostly the waiting call; now and then any call of the id, which another result
    may have answered: replacements and forks link so. */
-static Link choose_link(const Run *run, char key, MessageId before) {
+static CallLink choose_link(const Run *run, char key, MessageId before) {
   if (!one_in(5)) return store_waiting(run->store, text_plain(&key, 1), before);
   MessageId id = 1 + below(before);
-  if (id == before) return (Link){0, 0};
+  if (id == before) return (CallLink){0, 0};
   const char *calls = plain_calls(&run->plain.messages[id]), *at = strchr(calls, key);
-  return at == NULL ? (Link){0, 0} : (Link){id, (uint32_t)(at - calls)};
+  return at == NULL ? (CallLink){0, 0} : (CallLink){id, (uint32_t)(at - calls)};
 }
 
 static void add_random(Run *run) {
@@ -335,7 +335,7 @@ static void add_random(Run *run) {
   Plain *plain = &run->plain.messages[id];
   *plain = (Plain){.word = word, .origin = id};
   for (uint32_t i = 0; i < strlen(plain_results(plain)); i++) {
-    Link link = choose_link(run, plain_results(plain)[i], id);
+    CallLink link = choose_link(run, plain_results(plain)[i], id);
     store_link(run->store, id, i, link);
     plain->links[i] = link;
   }

@@ -98,7 +98,7 @@ static void describe(const TokenizerJson *read, char out[4000]) {
     at += (size_t)sprintf(out + at, " ");
   }
   at += (size_t)sprintf(out + at, "|%s", read->wholes ? " wholes" : "");
-  if (read->pattern != PIECES_REGEX) {
+  if (read->pattern != PRETOKEN_REGEX) {
     sprintf(out + at, " %s", patterns[read->pattern]);
     return;
   }

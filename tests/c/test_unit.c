@@ -103,7 +103,7 @@ typedef struct Naive {
 static bool answers(const Naive *naive, uint32_t position, uint32_t result, uint32_t caller, uint32_t *call) {
   const Message *message = store_message(naive->store, naive->ids[position]);
   const Message *other = store_message(naive->store, naive->ids[caller]);
-  Link link = store_answers(naive->store, naive->ids[position], result);
+  CallLink link = store_answers(naive->store, naive->ids[position], result);
   uint32_t calls = message_call_count(other);
   if (link.message == 0) return false;
   if (store_origin(naive->store, link.message) != store_origin(naive->store, naive->ids[caller])) return false;

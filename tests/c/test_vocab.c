@@ -1,7 +1,7 @@
 /*
 ** Vocabularies and tokenizers against merging done the plain way: random
 ** vocabularies are trained here, texts are merged pair after pair by the lowest
-** rank, and the ids compared. Pieces are whole texts (the pattern matches nothing),
+** rank, and the ids compared. Pretokens are whole texts (the pattern matches nothing),
 ** so that long ones are common. SEED=n repeats a run.
 */
 #include "check.h"
@@ -67,16 +67,16 @@ static void plain_merge(const Plain *plain, const char *text, uint32_t size, Cut
 
 /* Letters, spaces, characters of two, three and four bytes, and now and then any byte. */
 static uint32_t random_text(uint64_t *seed, char *text, uint32_t size) {
-  static const char *const pieces[] = {"a", "b", "a", "ab", " ", "\n", "é", "ж", "中", "天", "中国", "的", "😀", "aaaa", "-"};
+  static const char *const pretokens[] = {"a", "b", "a", "ab", " ", "\n", "é", "ж", "中", "天", "中国", "的", "😀", "aaaa", "-"};
   uint32_t used = 0;
-  unsigned spread = 1 + (unsigned)(test_random(seed) % (sizeof pieces / sizeof *pieces));
+  unsigned spread = 1 + (unsigned)(test_random(seed) % (sizeof pretokens / sizeof *pretokens));
   while (used < size) {
-    const char *piece = pieces[test_random(seed) % spread];
-    uint32_t bytes = (uint32_t)strlen(piece);
+    const char *pretoken = pretokens[test_random(seed) % spread];
+    uint32_t bytes = (uint32_t)strlen(pretoken);
     char any = (char)test_random(seed);
-    if (test_random(seed) % 64 == 0) piece = &any, bytes = 1;
+    if (test_random(seed) % 64 == 0) pretoken = &any, bytes = 1;
     if (used + bytes > size) break;
-    memcpy(text + used, piece, bytes);
+    memcpy(text + used, pretoken, bytes);
     used += bytes;
   }
   return used;
@@ -122,7 +122,7 @@ static VocabSource source_of(Plain *plain, bool listed) {
     if (!listed) plain->ids[i] = i;
     plain->tokens[i] = (VocabToken){.bytes = plain->bytes[i], .size = plain->sizes[i], .id = plain->ids[i]};
   }
-  return (VocabSource){.name = "random", .pattern = PIECES_REGEX, .regex = WHOLE, .regex_size = sizeof WHOLE,
+  return (VocabSource){.name = "random", .pattern = PRETOKEN_REGEX, .regex = WHOLE, .regex_size = sizeof WHOLE,
                        .tokens = plain->tokens, .count = plain->count, .merges = listed ? plain->merges : NULL,
                        .merge_count = listed ? plain->count - 256 : 0, .wholes = !listed};
 }
@@ -211,7 +211,7 @@ static VocabSource hand_made(Plain *plain) {
     memcpy(plain->bytes[i], HAND[i - 256], plain->sizes[i]);
   }
   VocabSource source = source_of(plain, false);
-  source.pattern = PIECES_CL100K;
+  source.pattern = PRETOKEN_CL100K;
   return source;
 }
 
@@ -238,8 +238,8 @@ static void counts_escaped_texts_as_what_they_stand_for(void **state) {
   buffer_free(&image);
 }
 
-/* Bytes that look like a size must not make a piece look like a shorter token. */
-static void tells_pieces_from_shorter_tokens(void **state) {
+/* Bytes that look like a size must not make a pretoken look like a shorter token. */
+static void tells_pretokens_from_shorter_tokens(void **state) {
   (void)state;
   static Plain plain;
   static const char *const tokens[] = {"abcdefg", "a", "abcdefghijklmno"};
@@ -252,7 +252,7 @@ static void tells_pieces_from_shorter_tokens(void **state) {
   plain.tokens[256] = (VocabToken){.bytes = tokens[0], .size = 7, .id = 256};
   plain.tokens[257] = (VocabToken){.bytes = tokens[2], .size = 15, .id = 257};
   source.count = 258;
-  source.pattern = PIECES_REGEX;
+  source.pattern = PRETOKEN_REGEX;
   Vocab *vocab = build(&memory, &source, &image);
   assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
   for (int i = 0; i < 3; i++) {
@@ -330,8 +330,8 @@ static void takes_words_only_for_what_merging_makes_of_them(void **state) {
   buffer_free(&image);
 }
 
-/* More pieces than the memo of counts has places for. */
-static void counts_many_pieces_as_it_encodes_them(void **state) {
+/* More pretokens than the count cache has places for. */
+static void counts_many_pretokens_as_it_encodes_them(void **state) {
   (void)state;
   static char text[400000];
   uint64_t seed = test_seed();
@@ -343,7 +343,7 @@ static void counts_many_pieces_as_it_encodes_them(void **state) {
   check_counts(text, size);
 }
 
-/* Pieces of all sizes, most of which come again: at once, while they wait to be merged, and much later. */
+/* Pretokens of all sizes, most of which come again: at once, while they wait to be merged, and much later. */
 static void counts_names_that_come_again_as_it_encodes_them(void **state) {
   (void)state;
   enum { NAMES = 3000, LONGEST = 150 };
@@ -365,7 +365,7 @@ static void counts_names_that_come_again_as_it_encodes_them(void **state) {
 }
 
 /* Eight bytes, no UTF-8, that the memo's keys cannot tell from fewer. */
-static void counts_bytes_that_look_like_shorter_pieces(void **state) {
+static void counts_bytes_that_look_like_shorter_pretokens(void **state) {
   (void)state;
   static char text[60000];
   uint64_t seed = test_seed();
@@ -400,7 +400,7 @@ static void stops_counting_above_the_limit(void **state) {
   for (size_t i = 0; i < sizeof text; i += 4) memcpy(text + i, "abc.", 4);
   Text all = text_plain(text, sizeof text);
   assert_int_equal(tokenizer_count_up_to(tokenizer, all, 100, &tokens), STATUS_OK);
-  assert_true(tokens > 100 && tokens <= 100 + 2 * PIECE_BATCH);   /* ".abc" is one piece, and two tokens */
+  assert_true(tokens > 100 && tokens <= 100 + 2 * PRETOKEN_BATCH);   /* ".abc" is one pretoken, and two tokens */
   assert_int_equal(tokenizer_count_up_to(tokenizer, all, 20000, &tokens), STATUS_OK);
   assert_int_equal(tokens, 20000);
   vocab_release(vocab);
@@ -408,7 +408,7 @@ static void stops_counting_above_the_limit(void **state) {
   buffer_free(&image);
 }
 
-/* Whatever waits for merging when the last pieces come. */
+/* Whatever waits for merging when the last pretokens come. */
 static void counts_up_to_a_limit_that_is_just_reached(void **state) {
   (void)state;
   static Plain plain;
@@ -422,7 +422,7 @@ static void counts_up_to_a_limit_that_is_just_reached(void **state) {
     text[i] = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~"[test_random(&seed) % 31];
     memcpy(text + i + 1, test_random(&seed) % 2 == 0 ? "ab" : "bc", 2);   /* two parts */
   }
-  for (size_t size = 1200; size <= sizeof text; size += 3) {   /* the last batch has one piece, or many */
+  for (size_t size = 1200; size <= sizeof text; size += 3) {   /* the last batch has one pretoken, or many */
     Tokenizer *tokenizer;
     assert_int_equal(tokenizer_new(&memory, vocab, &tokenizer), STATUS_OK);
     assert_int_equal(tokenizer_count(tokenizer, text_plain(text, size), &all), STATUS_OK);
@@ -699,11 +699,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_vocabularies_encode_as_plain_merging_does),
     cmocka_unit_test(counts_escaped_texts_as_what_they_stand_for),
-    cmocka_unit_test(tells_pieces_from_shorter_tokens),
+    cmocka_unit_test(tells_pretokens_from_shorter_tokens),
     cmocka_unit_test(takes_words_only_for_what_merging_makes_of_them),
-    cmocka_unit_test(counts_many_pieces_as_it_encodes_them),
+    cmocka_unit_test(counts_many_pretokens_as_it_encodes_them),
     cmocka_unit_test(counts_names_that_come_again_as_it_encodes_them),
-    cmocka_unit_test(counts_bytes_that_look_like_shorter_pieces),
+    cmocka_unit_test(counts_bytes_that_look_like_shorter_pretokens),
     cmocka_unit_test(stops_counting_above_the_limit),
     cmocka_unit_test(counts_up_to_a_limit_that_is_just_reached),
     cmocka_unit_test(refuses_ids_that_are_no_tokens),

@@ -8,7 +8,7 @@
 #include "conversation_kit.h"
 
 #include "core/draft.h"
-#include "core/sent.h"
+#include "core/request_order.h"
 #include "core/sequence_node.h"
 #include "format/state.h"
 
@@ -69,12 +69,12 @@ static void check_items(const Conversation *chat) {
 /* All that is not obsolete, once; messages in their order, items in theirs; and no
    item between the messages of a unit. */
 static void check_sent(const Conversation *chat) {
-  Sent sent;
+  RequestOrder sent;
   Units *units;
   Memory memory = memory_system();
   const Sequence *list = conversation_list(chat);
   const Store *store = conversation_store(chat);
-  assert_int_equal(sent_of(&memory, conversation_windows(chat), store, list, false, &sent), STATUS_OK);
+  assert_int_equal(request_order_build(&memory, conversation_windows(chat), store, list, false, &sent), STATUS_OK);
   assert_int_equal(units_new(&memory, store, list, &units), STATUS_OK);
   uint32_t message = 0, item = 0, reach = 0;
   for (uint32_t i = 0; i < sent.count; i++) {
@@ -90,7 +90,7 @@ static void check_sent(const Conversation *chat) {
     ++*at;
   }
   units_free(units);
-  sent_free(&sent);
+  request_order_free(&sent);
 }
 
 /* A draft weighs what is shown, and dropping anything keeps its sums true. */
@@ -224,7 +224,7 @@ static void forks_have_their_own(void **state) {
 /* One of each call that allocates; false at the first that fails. */
 static Status use_windows(Conversation *chat) {
   WindowItems items;
-  Sent sent;
+  RequestOrder sent;
   Draft *draft;
   uint32_t tokens[8] = {5, 6, 7};
   const Memory *memory = conversation_memory(chat);
@@ -233,9 +233,9 @@ static Status use_windows(Conversation *chat) {
   Status status = window_items(memory, conversation_windows(chat), store, conversation_list(chat), &items);
   if (status != STATUS_OK) return status;
   window_items_free(&items);
-  status = sent_of(memory, conversation_windows(chat), store, conversation_list(chat), false, &sent);
+  status = request_order_build(memory, conversation_windows(chat), store, conversation_list(chat), false, &sent);
   if (status != STATUS_OK) return status;
-  sent_free(&sent);
+  request_order_free(&sent);
   status = draft_new(chat, true, &draft);
   if (status != STATUS_OK) return status;
   uint32_t messages;

@@ -10,7 +10,7 @@
 #include "tokens/vocab_build.h"
 
 /* The 256 bytes, and what "hello" is merged of. */
-static inline void build_vocab(Buffer *image, const char *name, PiecePattern pattern, const char *regex, size_t size) {
+static inline void build_vocab(Buffer *image, const char *name, PretokenPattern pattern, const char *regex, size_t size) {
   static const char *const words[] = {"he", "ll", "hell", "hello"};
   static char bytes[256];
   VocabToken tokens[260];
@@ -28,6 +28,6 @@ static inline void build_vocab(Buffer *image, const char *name, PiecePattern pat
   assert_int_equal(vocab_build(&memory, &source, image, &problem), STATUS_OK);
 }
 
-static inline void build_tiny(Buffer *image) { build_vocab(image, "tiny", PIECES_REGEX, "\\w+|\\W+\0", 9); }
+static inline void build_tiny(Buffer *image) { build_vocab(image, "tiny", PRETOKEN_REGEX, "\\w+|\\W+\0", 9); }
 
 #endif

@@ -27,7 +27,7 @@ static Vocab *make_vocab(const Memory *memory) {
     tokens[i] = (VocabToken){.bytes = i < 256 ? &single[i] : WORDS[i - 256],
                              .size = i < 256 ? 1 : (uint32_t)strlen(WORDS[i - 256]), .id = i};
   }
-  VocabSource source = {.name = "fuzz", .pattern = PIECES_O200K, .tokens = tokens, .count = COUNT, .wholes = true};
+  VocabSource source = {.name = "fuzz", .pattern = PRETOKEN_O200K, .tokens = tokens, .count = COUNT, .wholes = true};
   VocabProblem problem;
   Vocab *vocab;
   buffer_init(&image, *memory);

@@ -57,7 +57,7 @@ static void read_text(const Memory *memory, const char *bytes, size_t size) {
       tokens[count] = text.tokens[i];
       tokens[count++].id += 256;
     }
-    VocabSource source = {.name = "fuzz", .pattern = PIECES_O200K, .tokens = tokens, .count = count, .wholes = true};
+    VocabSource source = {.name = "fuzz", .pattern = PRETOKEN_O200K, .tokens = tokens, .count = count, .wholes = true};
     check_built(memory, &source);
     free(tokens);
   } else {
@@ -95,7 +95,7 @@ static void read_image(const Memory *memory, const char *bytes, size_t size) {
     tokens[256] = (VocabToken){.bytes = "aa", .size = 2, .id = 256};
     tokens[257] = (VocabToken){.bytes = "aaaa", .size = 4, .id = 257};
     tokens[258] = (VocabToken){.bytes = " b", .size = 2, .id = 258};
-    VocabSource source = {.name = "fuzz", .pattern = PIECES_O200K, .tokens = tokens, .count = 259, .wholes = true};
+    VocabSource source = {.name = "fuzz", .pattern = PRETOKEN_O200K, .tokens = tokens, .count = 259, .wholes = true};
     VocabProblem problem;
     buffer_init(&image, *memory);
     assert(vocab_build(memory, &source, &image, &problem) == STATUS_OK);

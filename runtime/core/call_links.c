@@ -1,0 +1,59 @@
+#include "core/call_links.h"
+
+CallLinks call_links_of(const Store *store, const Sequence *list) {
+  return (CallLinks){.store = store, .list = list, .count = sequence_count(list),
+                 .span = sequence_is_ranked(list) ? store_span(store) : UINT32_MAX};
+}
+
+bool call_links_answers(const CallLinks *links, MessageId id, uint32_t result, MessageId caller, uint32_t *call) {
+  CallLink link = store_answers(links->store, id, result);
+  if (link.message == 0 || store_origin(links->store, link.message) != store_origin(links->store, caller)) return false;
+  const Message *message = store_message(links->store, id);
+  return store_call(links->store, caller, link, message_text(message, message_result(message, result).id), call);
+}
+
+uint32_t call_links_caller(const CallLinks *links, uint32_t position) {
+  MessageId id = sequence_at(links->list, position);
+  uint32_t results = message_result_count(store_message(links->store, id)), call;
+  for (uint32_t i = 0; i < results; i++) {
+    MessageId linked = store_answers(links->store, id, i).message;
+    uint32_t caller = linked == 0 ? links->count : sequence_index_of_origin(links->list, linked);
+    if (caller < links->count && call_links_answers(links, id, i, sequence_at(links->list, caller), &call)) return caller;
+  }
+  return links->count;
+}
+
+static uint32_t anchor_at(const CallLinks *links, uint32_t position) { return sequence_rank(links->list, position).anchor; }
+
+uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_t from) {
+  MessageId id = sequence_at(links->list, caller);
+  uint32_t anchor = anchor_at(links, caller), call;
+  for (uint32_t at = from + 1; at < links->count && anchor_at(links, at) - anchor <= links->span; at++) {
+    MessageId there = sequence_at(links->list, at);
+    uint32_t results = there == links->except ? 0 : message_result_count(store_message(links->store, there));
+    for (uint32_t i = 0; i < results; i++) {
+      if (call_links_answers(links, there, i, id, &call)) return at;
+    }
+  }
+  return links->count;
+}
+
+bool call_links_is_answered(const CallLinks *links, uint32_t caller, uint32_t call) {
+  MessageId id = sequence_at(links->list, caller);
+  for (uint32_t at = caller; (at = call_links_next_result(links, caller, at)) < links->count;) {
+    MessageId there = sequence_at(links->list, at);
+    uint32_t results = message_result_count(store_message(links->store, there)), answered;
+    for (uint32_t i = 0; i < results; i++) {
+      if (call_links_answers(links, there, i, id, &answered) && answered == call) return true;
+    }
+  }
+  return false;
+}
+
+bool call_links_is_open(const CallLinks *links, uint32_t position) {
+  uint32_t calls = message_call_count(store_message(links->store, sequence_at(links->list, position)));
+  for (uint32_t call = 0; call < calls; call++) {
+    if (!call_links_is_answered(links, position, call)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,221 @@
+#include "core/evict_oldest.h"
+
+#include <string.h>
+
+#include "core/call_links.h"
+
+/* Beyond this distance of results from their calls, and with more pinned messages
+   than this, walking would cost more than it saves. */
+#define SPAN_MAX 256
+#define PINNED_MAX 4096
+
+typedef struct Search {
+  const Store *store;
+  const Sequence *list;
+  CallLinks links;
+  Memory memory;
+  uint32_t count;
+  uint32_t last_user;        /* position of the last message that starts a turn */
+  uint64_t need, freed;
+  uint64_t *gone;            /* a bit per position */
+  uint64_t *held;            /* the same, for pinned units; NULL: there are none */
+} Search;
+
+static const Message *message_at(const Search *search, uint32_t position) {
+  return store_message(search->store, sequence_at(search->list, position));
+}
+
+static uint32_t weight_at(const Search *search, uint32_t position) {
+  return sequence_weight(search->list, sequence_at(search->list, position));
+}
+
+static uint32_t anchor_at(const Search *search, uint32_t position) {
+  return sequence_rank(search->list, position).anchor;
+}
+
+static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
+static void set_bit(uint64_t *bits, uint32_t position) { bits[position / 64] |= (uint64_t)1 << (position % 64); }
+static bool is_held(const Search *search, uint32_t position) {
+  return search->held != NULL && has_bit(search->held, position);
+}
+static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
+
+static void drop(Search *search, uint32_t position) {
+  set_bit(search->gone, position);
+  search->freed += weight_at(search, position);
+}
+
+static Search search_start(const Conversation *conversation, const Sequence *list) {
+  const Store *store = conversation_store(conversation);
+  uint32_t turns = sequence_sum(list).turns;
+  return (Search){.store = store, .list = list, .memory = *conversation_memory(conversation),
+                  .links = call_links_of(store, list), .count = sequence_count(list),
+                  .last_user = turns == 0 ? 0 : sequence_find(list, MEASURE_TURNS, turns - 1)};
+}
+
+bool evict_oldest_can_search(const Conversation *conversation, const Sequence *list) {
+  if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0 || sequence_sum(list).windows > 0) return false;
+  if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
+  Search search = search_start(conversation, list);
+  return search.links.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
+}
+
+/* ---- units about a place ---- */
+
+/* Calls `act` for every message of the unit that begins at `position`. */
+static void for_unit(Search *search, uint32_t position, void (*act)(Search *search, uint32_t position)) {
+  act(search, position);
+  if (message_call_count(message_at(search, position)) == 0) return;
+  for (uint32_t at = position; (at = call_links_next_result(&search->links, position, at)) < search->count;) act(search, at);
+}
+
+/* Does a unit begin here that may go? */
+static bool may_go(const Search *search, uint32_t position) {
+  if (position == search->last_user || has_bit(search->gone, position) || is_held(search, position)) return false;
+  if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
+  if (call_links_caller(&search->links, position) < search->count) return false;
+  return position < search->last_user || !call_links_is_open(&search->links, position);
+}
+
+/* ---- what is pinned ---- */
+
+static void hold(Search *search, uint32_t position) { set_bit(search->held, position); }
+
+static Status hold_none(Search *search) {
+  search->held = memory_new_array(&search->memory, words_of(search), sizeof *search->held);
+  if (search->held == NULL) return STATUS_MEMORY;
+  memset(search->held, 0, words_of(search) * sizeof *search->held);
+  return STATUS_OK;
+}
+
+static void hold_pinned(Search *search, const Marks *marks) {
+  MessageId origin;
+  for (size_t at = 0; marks_next(marks, text_of(MARK_PINNED), &at, &origin);) {
+    uint32_t position = sequence_index_of_origin(search->list, origin);
+    if (position == search->count) continue;
+    uint32_t caller = call_links_caller(&search->links, position);
+    for_unit(search, caller < search->count ? caller : position, hold);
+  }
+}
+
+static void search_end(Search *search) {
+  if (search->held != NULL) memory_free(&search->memory, search->held, words_of(search) * sizeof *search->held);
+}
+
+/* ---- the cut ---- */
+
+/* Tokens before `end` that are not of system messages. */
+static uint64_t tokens_before(const Search *search, uint32_t end) {
+  Sum sum = sequence_prefix(search->list, end);
+  return sum_measure(&sum, MEASURE_TOKENS) - sum.tokens[ROLE_SYSTEM];
+}
+
+/* The first position before which there are `need` such tokens, or the count. */
+static uint32_t find_need(const Search *search) {
+  uint32_t low = 0, high = search->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (tokens_before(search, middle) < search->need) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* Where the newest `keep` units begin. */
+static uint32_t find_kept(const Search *search, uint32_t keep) {
+  uint32_t position = search->count;
+  while (position > 0 && keep > 0) keep -= call_links_caller(&search->links, --position) == search->count;
+  return position;
+}
+
+static void set_range(uint64_t *bits, uint32_t end) {
+  for (uint32_t word = 0; word < end / 64; word++) bits[word] = UINT64_MAX;
+  if (end % 64 > 0) bits[end / 64] |= ((uint64_t)1 << (end % 64)) - 1;
+}
+
+/* Takes back what was dropped before `end` but is held. */
+static void spare_held(Search *search, uint32_t end) {
+  for (uint32_t word = 0; search->held != NULL && word <= end / 64; word++) {
+    for (uint64_t spared = search->held[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
+      search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
+    }
+    search->gone[word] &= ~search->held[word];
+  }
+}
+
+/* Drops every unit that begins before `end`: all of them are wanted. */
+static void drop_before(Search *search, uint32_t end) {
+  if (end == 0) return;
+  Sum sum = sequence_prefix(search->list, end);
+  set_range(search->gone, end);
+  for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
+    uint32_t at = sequence_find(search->list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
+    search->gone[at / 64] &= ~((uint64_t)1 << (at % 64));
+  }
+  search->freed += tokens_before(search, end);
+  spare_held(search, end);
+  if (end == search->count) return;
+  uint32_t border = anchor_at(search, end);
+  for (uint32_t at = end; at < search->count && anchor_at(search, at) - border <= search->links.span; at++) {
+    if (call_links_caller(&search->links, at) < end && !is_held(search, at)) drop(search, at);
+  }
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* A place before which no unit begins that is not needed: all results that stand
+   behind it come before the first position at which enough would have gone. */
+static uint32_t find_sure(const Search *search) {
+  uint32_t place = find_need(search), anchor = place == 0 ? 0 : anchor_at(search, place - 1);
+  if (anchor <= search->links.span) return 0;
+  return sequence_find_rank(search->list, (Rank){.anchor = anchor - search->links.span, .step = 0});
+}
+
+Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
+                     uint64_t *gone) {
+  Search search = search_start(conversation, list);
+  search.need = need;
+  search.gone = gone;
+  const Marks *marks = conversation_marks(conversation);
+  if (marks_size(marks, text_of(MARK_PINNED)) > 0) {
+    Status status = hold_none(&search);
+    if (status != STATUS_OK) return status;
+    hold_pinned(&search, marks);
+  }
+  uint32_t kept = find_kept(&search, keep);
+  uint32_t at = smaller(smaller(find_sure(&search), kept), search.last_user);
+  drop_before(&search, at);
+  for (; at < kept && search.freed < need; at++) {
+    if (may_go(&search, at)) for_unit(&search, at, drop);
+  }
+  search_end(&search);
+  return STATUS_OK;
+}
+
+static uint64_t held_tokens(const Search *search) {
+  uint64_t tokens = 0;
+  for (uint32_t word = 0; word < words_of(search); word++) {
+    for (uint64_t held = search->held[word]; held != 0; held &= held - 1) {
+      tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(held));
+    }
+  }
+  return tokens;
+}
+
+Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens) {
+  Search search = search_start(conversation, list);
+  Status status = hold_none(&search);
+  if (status != STATUS_OK) return status;
+  hold_pinned(&search, conversation_marks(conversation));
+  hold(&search, search.last_user);
+  for (uint32_t i = 0; i < sequence_sum(list).count[ROLE_SYSTEM]; i++) {
+    hold(&search, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
+  }
+  for (uint32_t at = search.last_user + 1; at < search.count; at++) {
+    if (message_call_count(message_at(&search, at)) > 0 && call_links_is_open(&search.links, at))
+      for_unit(&search, at, hold);
+  }
+  *tokens = held_tokens(&search);
+  search_end(&search);
+  return STATUS_OK;
+}

@@ -1,0 +1,137 @@
+#include "core/token_weights.h"
+
+#include <assert.h>
+
+#include "core/pages.h"
+
+#define GUESSED ((uint32_t)1 << 31)      /* of a weight, whose tokens take 28 bits */
+
+struct TokenWeights {
+  Memory memory;
+  TokenWeights *next;               /* of the same store */
+  Counter counter;
+  Pages weights;             /* of message 1, 2 ... */
+  uint32_t count;            /* messages that have one */
+  uint32_t guesses;          /* of them, weights that were guessed in part */
+};
+
+/* Of the same store: the one of a counter, or NULL. */
+static TokenWeights *find(TokenWeights *weights, const Counter *counter) {
+  while (weights != NULL && !counter_equal(&weights->counter, counter)) weights = weights->next;
+  return weights;
+}
+
+static Status weights_new(const Memory *memory, const Counter *counter, TokenWeights *next, TokenWeights **made) {
+  TokenWeights *weights = memory_new(memory, sizeof *weights);
+  if (weights == NULL) return STATUS_MEMORY;
+  *weights = (TokenWeights){.memory = *memory, .next = next, .counter = *counter};
+  pages_init(&weights->weights, *memory, sizeof(uint32_t));
+  *made = weights;
+  return STATUS_OK;
+}
+
+Status token_weights_open(Store *store, const Memory *memory, const Counter *counter, TokenWeights **found) {
+  TokenWeights **weights = store_token_weights(store);
+  *found = find(*weights, counter);
+  if (*found != NULL) return STATUS_OK;
+  Status status = weights_new(memory, counter, *weights, found);
+  if (status == STATUS_OK) *weights = *found;
+  return status;
+}
+
+const Counter *token_weights_counter(const TokenWeights *weights) { return &weights->counter; }
+
+bool token_weights_equal(const TokenWeights *a, const TokenWeights *b) {
+  return a == b || (a != NULL && b != NULL && counter_equal(&a->counter, &b->counter));
+}
+
+TokenWeights *token_weights_find(Store *store, const Counter *counter) { return find(*store_token_weights(store), counter); }
+
+Status token_weights_count(const Store *store, const Counter *counter, MessageId id, Cost *cost) {
+  Status status = cost_of_message(counter, store_message(store, id), id, cost);
+  if (status != STATUS_OK) return status;
+  return cost->tokens > MESSAGE_TOKENS_MAX ? STATUS_LIMIT : STATUS_OK;
+}
+
+static Status add_weight(TokenWeights *weights, uint32_t weight) {
+  void *element;
+  Status status = pages_own(&weights->weights, weights->count, &element);
+  if (status != STATUS_OK) return status;
+  *(uint32_t *)element = weight;
+  weights->count++;
+  weights->guesses += (weight & GUESSED) != 0;
+  return STATUS_OK;
+}
+
+static uint32_t weight_at(const TokenWeights *weights, MessageId id) {
+  return *(const uint32_t *)pages_at(&weights->weights, id - 1);
+}
+
+static Status count_next(TokenWeights *weights, const Store *store) {
+  MessageId id = weights->count + 1;
+  Cost cost = {0};
+  Status status = store_has(store, id) ? token_weights_count(store, &weights->counter, id, &cost) : STATUS_OK;
+  return status == STATUS_OK ? add_weight(weights, cost.tokens | (cost.guessed ? GUESSED : 0)) : status;
+}
+
+Status token_weights_fill(TokenWeights *weights, Store *store) {
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && weights->count < store_count(store)) status = count_next(weights, store);
+  return status;
+}
+
+Status token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base, uint32_t shift) {
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && weights->count < store_count(store)) {
+    MessageId id = weights->count + 1, there = id <= base ? id : id > base + shift ? id - shift : 0;
+    bool counted = there != 0 && there <= other->count;
+    status = counted ? add_weight(weights, weight_at(other, there)) : count_next(weights, store);
+  }
+  return status;
+}
+
+uint32_t token_weights_get(const TokenWeights *weights, const Store *store, MessageId id) {
+  if (weights == NULL || id > weights->count) return message_tokens(store_message(store, id));
+  return weight_at(weights, id) & ~GUESSED;
+}
+
+bool token_weights_is_guess(const TokenWeights *weights, const Store *store, MessageId id) {
+  if (weights == NULL || id > weights->count) return store_is_guess(store, id);
+  return (weight_at(weights, id) & GUESSED) != 0;
+}
+
+uint32_t token_weights_guesses(const TokenWeights *weights, const Store *store) {
+  return weights == NULL ? store_guesses(store) : weights->guesses;
+}
+
+Status token_weights_fork_all(const TokenWeights *weights, TokenWeights **fork) {
+  *fork = NULL;
+  for (; weights != NULL; weights = weights->next) {
+    TokenWeights *copy;
+    Status status = weights_new(&weights->memory, &weights->counter, *fork, &copy);
+    if (status != STATUS_OK) return status;
+    *fork = copy;
+    status = pages_share(&weights->weights, &copy->weights);
+    if (status != STATUS_OK) return status;
+    copy->count = weights->count;
+    copy->guesses = weights->guesses;
+  }
+  return STATUS_OK;
+}
+
+void token_weights_rewind_all(TokenWeights *weights, uint32_t count) {
+  for (; weights != NULL; weights = weights->next) {
+    for (; weights->count > count; weights->count--) weights->guesses -= (weight_at(weights, weights->count) & GUESSED) != 0;
+    pages_cut(&weights->weights, weights->count);
+  }
+}
+
+void token_weights_free_all(TokenWeights *weights) {
+  while (weights != NULL) {
+    TokenWeights *next = weights->next;
+    Memory memory = weights->memory;
+    pages_free(&weights->weights);
+    memory_free(&memory, weights, sizeof *weights);
+    weights = next;
+  }
+}

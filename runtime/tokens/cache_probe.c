@@ -1,0 +1,97 @@
+#include "tokens/pretoken_batch.h"
+
+/* Unknown pretokens by the table of the cache that they may be in. */
+typedef enum Table { OF_NEAR, OF_FAR, OF_LINE, OF_NONE, TABLE_COUNT } Table;
+typedef struct Lists {
+  uint32_t counts[TABLE_COUNT];
+  uint16_t places[TABLE_COUNT][PRETOKEN_BATCH];
+} Lists;
+
+/* Most pretokens. Without branches: what is known could not be foreseen. Pretokens near the end of the text, which are not
+   read in place, are left to the other tables. */
+static void recall_shorts(const CountCache *cache, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
+  uint64_t sum = 0, all = 0;
+  size_t unknown = 0, inside = batch->count;
+  while (inside > 0 && batch->starts[inside - 1] >= run->safe) inside--;
+  for (size_t i = 0; i < inside; i++) {
+    size_t start = batch->starts[i];
+    uint64_t count = count_cache_find_short(cache, run->bytes + start, batch->ends[i] - start);
+    sum += count;
+    all |= count;
+    batch->by_unknown[unknown] = (uint16_t)i;
+    unknown += count == 0;
+  }
+  for (size_t i = inside; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
+  batch->unknown = (uint32_t)unknown;
+  if ((all & CACHE_EIGHT) != 0) pretoken_batch_all_unknown(batch);
+  else *tokens += sum;
+}
+
+/* What no table holds stays in the batch's list. */
+static void sort_by_table(PretokenBatch *batch, Lists *lists) {
+  static const uint8_t tables[CACHE_LINE_BYTES + 2] = {
+    OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR,
+    OF_FAR, OF_FAR, OF_FAR, OF_FAR, OF_FAR, OF_FAR, OF_FAR,
+    OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE, OF_LINE,
+    OF_LINE, OF_LINE, OF_LINE, OF_NONE};
+  memset(lists->counts, 0, sizeof lists->counts);
+  for (uint32_t i = 0; i < batch->unknown; i++) {
+    uint16_t place = batch->by_unknown[i];
+    size_t size = batch->ends[place] - batch->starts[place];
+    uint32_t table = tables[size <= CACHE_LINE_BYTES ? size : CACHE_LINE_BYTES + 1];
+    lists->places[table][lists->counts[table]++] = place;
+  }
+  batch->unknown = lists->counts[OF_NONE];
+  memcpy(batch->by_unknown, lists->places[OF_NONE], batch->unknown * sizeof *batch->by_unknown);
+}
+
+/* Pretokens of up to eight bytes, which go to the nearest table again, or of more: made for each. */
+static inline __attribute__((always_inline)) uint64_t recall_smalls(CountCache *cache, const TextRun *run, PretokenBatch *batch,
+                                                                    const Lists *lists, Table table) {
+  CacheSmall keys[PRETOKEN_BATCH];
+  CacheSet *sets[PRETOKEN_BATCH];
+  const uint16_t *places = lists->places[table];
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < lists->counts[table]; i++) {
+    Pretoken pretoken = pretoken_at(run, batch, places[i]);
+    keys[i] = table == OF_NEAR ? count_cache_near_key(pretoken.at, pretoken.size) : count_cache_far_key(pretoken.at, pretoken.size);
+    sets[i] = count_cache_set(cache, &keys[i]);
+    __builtin_prefetch(sets[i]);
+  }
+  for (uint32_t i = 0; i < lists->counts[table]; i++) {
+    uint32_t count = count_cache_find_small(sets[i], &keys[i]);
+    sum += count;
+    if (table == OF_NEAR) count_cache_put_short(cache, keys[i].words[0], count_cache_small_size(&keys[i]), count);
+    batch->by_unknown[batch->unknown] = places[i];
+    batch->unknown += count == 0;
+  }
+  return sum;
+}
+
+static uint64_t recall_lines(CountCache *cache, const TextRun *run, PretokenBatch *batch, const Lists *lists) {
+  CacheKey keys[PRETOKEN_BATCH];
+  CacheLine *lines[PRETOKEN_BATCH];
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < lists->counts[OF_LINE]; i++) {
+    Pretoken pretoken = pretoken_at(run, batch, lists->places[OF_LINE][i]);
+    keys[i] = count_cache_line_key(pretoken.at, pretoken.size);
+    lines[i] = count_cache_line(cache, &keys[i]);
+    __builtin_prefetch(lines[i]);
+  }
+  for (uint32_t i = 0; i < lists->counts[OF_LINE]; i++) {
+    uint32_t count = count_cache_find_line(lines[i], &keys[i]);
+    sum += count;
+    batch->by_unknown[batch->unknown] = lists->places[OF_LINE][i];
+    batch->unknown += count == 0;
+  }
+  return sum;
+}
+
+void count_cache_probe(CountCache *cache, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
+  Lists lists;
+  recall_shorts(cache, run, batch, tokens);
+  sort_by_table(batch, &lists);
+  *tokens += recall_smalls(cache, run, batch, &lists, OF_NEAR);
+  *tokens += recall_smalls(cache, run, batch, &lists, OF_FAR);
+  *tokens += recall_lines(cache, run, batch, &lists);
+}

@@ -1,0 +1,52 @@
+/*
+** Which way a text is cut: 64 bytes at a time where the machine can
+** (pretoken_wide.h), else pretoken by pretoken (pretoken_rules.h).
+*/
+#include "tokens/pretoken.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "tokens/pretoken_rules.h"
+#include "tokens/pretoken_wide.h"
+#include "tokens/wide.h"
+
+static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex"};
+
+const char *pretoken_pattern_name(PretokenPattern pattern) {
+  return names[pattern];
+}
+
+bool pretoken_pattern_parse(const char *name, PretokenPattern *pattern) {
+  for (PretokenPattern known = PRETOKEN_CL100K; known < PRETOKEN_REGEX; known++) {
+    if (strcmp(name, names[known]) == 0) {
+      *pattern = known;
+      return true;
+    }
+  }
+  return false;
+}
+
+PretokenScanner pretoken_scanner_start(PretokenPattern pattern, const char *bytes, size_t size) {
+  assert(pattern < PRETOKEN_REGEX);
+  return (PretokenScanner){.bytes = bytes, .size = size, .pattern = pattern};
+}
+
+uint32_t pretoken_scanner_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
+#ifdef WIDE_CODE
+  if (!scanner->portable && wide_works()) return pretoken_scanner_next_wide(scanner, starts, ends);
+#endif
+  const char *end = scanner->bytes + scanner->size;
+  uint32_t count = 0, singles = 0;
+  while (count < PRETOKEN_BATCH && singles < PRETOKEN_BATCH && scanner->at < scanner->size) {
+    size_t start = scanner->at;
+    scanner->at = (size_t)(pretoken_end(scanner->pattern, scanner->bytes + start, end) - scanner->bytes);
+    bool single = scanner->at - start == 1;
+    starts[count] = start;
+    ends[count] = scanner->at;
+    singles += single;
+    count += !single;
+  }
+  scanner->singles = singles;
+  return count;
+}

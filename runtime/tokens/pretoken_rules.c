@@ -1,0 +1,165 @@
+/*
+** L, N, M are letters, numbers, marks; U the letters that are not small, O those
+** that are not capital, marks in both; S is white space. The patterns:
+**
+**   cl100k   '(?i:[sdmt]|ll|ve|re)              o200k   P?U*O+(contraction)?
+**            [^\r\n L N]?L+                             P?U+O*(contraction)?     P = [^\r\n L N]
+**            N{1,3}                                     N{1,3}
+**            ' '?[^S L N]+[\r\n]*                       ' '?[^S L N]+[\r\n/]*
+**            S+$ | S*[\r\n] | S+(?!\S) | S              S*[\r\n]+ | S+(?!\S) | S+
+**
+**   gpt2     '(s|t|re|ve|m|ll|d) | ' '?L+ | ' '?N+ | ' '?[^S L N]+ | S+(?!\S) | S+
+**
+** A regular expression tries them in this order at each place and backtracks.
+** The class of the first character leaves few that can match, and where they
+** would back off is known, so every rule below reads ahead once. A run that is
+** read may be cut in two and its rest be read again, but no part a third time:
+** the time is linear whatever the text.
+*/
+#include "tokens/pretoken_rules.h"
+
+#include <assert.h>
+
+#include "tokens/class.h"
+
+typedef uint32_t Classes;   /* a set: bit n for class n */
+#define ONE(class) (1u << (class))
+
+static const Classes LETTERS = ONE(CLASS_UPPER) | ONE(CLASS_LOWER) | ONE(CLASS_LETTER);
+static const Classes NUMBERS = ONE(CLASS_NUMBER);
+static const Classes SPACES = ONE(CLASS_SPACE) | ONE(CLASS_NEWLINE);
+static const Classes OTHERS = ONE(CLASS_OTHER) | ONE(CLASS_MARK);
+static const Classes NOT_SMALL = ONE(CLASS_UPPER) | ONE(CLASS_LETTER) | ONE(CLASS_MARK);
+static const Classes NOT_CAPITAL = ONE(CLASS_LOWER) | ONE(CLASS_LETTER) | ONE(CLASS_MARK);
+
+static bool has(Classes set, Class class) {
+  return (set & ONE(class)) != 0;
+}
+
+/* Is there a character of the set at `at`? */
+static bool next_is(Classes set, const char *at, const char *end) {
+  size_t size;
+  return at < end && has(set, class_at(at, end, &size));
+}
+
+/* End of the characters of the set that follow each other from `at`, `most` at most. */
+static const char *run_of(Classes set, const char *at, const char *end, size_t most) {
+  size_t size;
+  for (; most > 0 && at < end && has(set, class_at(at, end, &size)); most--) at += size;
+  return at;
+}
+
+static const char *run(Classes set, const char *at, const char *end) {
+  return run_of(set, at, end, SIZE_MAX);
+}
+
+size_t pretoken_contraction(const char *at, const char *end, bool small) {
+  size_t room = (size_t)(end - at);
+  if (room < 2) return 0;
+  unsigned char fold = small ? 0 : 0x20;
+  unsigned char first = (unsigned char)at[1] | fold;
+  if (first == 's' || first == 't' || first == 'd' || first == 'm') return 2;
+  if (room < 3) return 0;
+  if (!small && at[1] == '\xC5' && at[2] == '\xBF') return 3;   /* U+017F folds to s */
+  unsigned char second = (unsigned char)at[2] | fold;
+  bool found = (first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e');
+  return found ? 3 : 0;
+}
+
+/* White space. It ends after its last newline, if `newlines`; else it leaves its
+   last character to the word that follows, if there is one and it is not alone. */
+static const char *end_of_space(const char *at, const char *end, bool newlines) {
+  const char *last = at, *after_newline = NULL;
+  size_t size;
+  const char *next = at;
+  while (next < end) {
+    Class class = class_at(next, end, &size);
+    if (!has(SPACES, class)) break;
+    last = next;
+    next += size;
+    if (class == CLASS_NEWLINE) after_newline = next;
+  }
+  if (newlines && after_newline != NULL) return after_newline;
+  return next == end || last == at ? next : last;
+}
+
+/* ' '?[^S L N]+ and what may trail it; NULL if none starts here. */
+static const char *end_of_others(const char *at, const char *end, bool slashes) {
+  const char *start = *at == ' ' ? at + 1 : at;
+  const char *next = run(OTHERS, start, end);
+  if (next == start) return NULL;
+  while (next < end && (*next == '\n' || *next == '\r' || (slashes && *next == '/'))) next++;
+  return next;
+}
+
+static const char *end_of_cl100k(const char *at, const char *end) {
+  size_t size;
+  Class class = class_at(at, end, &size);
+  if (has(LETTERS, class)) return run(LETTERS, at, end);
+  if (class == CLASS_NUMBER) return run_of(NUMBERS, at, end, 3);
+  if (*at == '\'') {
+    size_t contraction = pretoken_contraction(at, end, false);
+    if (contraction > 0) return at + contraction;
+  }
+  if (class != CLASS_NEWLINE && next_is(LETTERS, at + size, end)) return run(LETTERS, at + size, end);
+  const char *others = end_of_others(at, end, false);
+  return others != NULL ? others : end_of_space(at, end, true);
+}
+
+/* U*O+ or else U+O* from `start`; NULL if neither is there. U* goes as far as it
+   can; then O+ must find a character, and U* gives back until it does: to its
+   last one that is in O too. */
+static const char *end_of_word(const char *start, const char *end) {
+  const char *next = start, *both = NULL;   /* both: after the last character that is in U and in O */
+  size_t size;
+  while (next < end) {
+    Class class = class_at(next, end, &size);
+    if (!has(NOT_SMALL, class)) {
+      if (class == CLASS_LOWER) return run(NOT_CAPITAL, next, end);
+      break;
+    }
+    next += size;
+    if (class != CLASS_UPPER) both = next;
+  }
+  if (both != NULL) return both;
+  return next > start ? next : NULL;
+}
+
+static const char *end_of_o200k(const char *at, const char *end) {
+  size_t size;
+  Class class = class_at(at, end, &size);
+  if (class == CLASS_NUMBER) return run_of(NUMBERS, at, end, 3);
+  const char *word = NULL;
+  if (has(NOT_SMALL | NOT_CAPITAL, class)) {
+    word = end_of_word(at, end);   /* a mark may be P too, but what it would be before is found from here as well */
+  } else if (class != CLASS_NEWLINE) {
+    word = end_of_word(at + size, end);
+  }
+  if (word != NULL) return word < end && *word == '\'' ? word + pretoken_contraction(word, end, false) : word;
+  const char *others = end_of_others(at, end, true);
+  return others != NULL ? others : end_of_space(at, end, true);
+}
+
+static const char *end_of_gpt2(const char *at, const char *end) {
+  if (*at == '\'') {
+    size_t contraction = pretoken_contraction(at, end, true);
+    if (contraction > 0) return at + contraction;
+  }
+  const char *start = *at == ' ' ? at + 1 : at;
+  const Classes sets[] = {LETTERS, NUMBERS, OTHERS};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    const char *next = run(sets[i], start, end);
+    if (next > start) return next;
+  }
+  return end_of_space(at, end, false);
+}
+
+const char *pretoken_end(PretokenPattern pattern, const char *at, const char *end) {
+  assert(at < end && pattern < PRETOKEN_REGEX);
+  switch (pattern) {
+    case PRETOKEN_CL100K: return end_of_cl100k(at, end);
+    case PRETOKEN_O200K: return end_of_o200k(at, end);
+    case PRETOKEN_GPT2: case PRETOKEN_REGEX: break;
+  }
+  return end_of_gpt2(at, end);
+}

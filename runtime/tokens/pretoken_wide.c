@@ -1,0 +1,237 @@
+/*
+** A window always begins where a pretoken does, so nothing need be remembered from
+** one to the next. The starts of the pretokens in it follow from its sets by the
+** rules of piece_rules.c, here told from the other side: which characters do
+** begin a pretoken. The last start is where the next window begins, for its pretoken
+** may go on beyond this one; if it is the only one, the rules cut that pretoken.
+**
+** Set arithmetic: `set << 1` is "follows a member", `set >> 1` "is followed by
+** one". Nothing is known of what follows the last character; what would need to
+** know it is left out.
+**
+**     text     if (a)\n   return 'x'
+**     starts   ^ ^ ^^  ^ ^      ^ ^^
+*/
+#include "tokens/pretoken_wide.h"
+
+#include "tokens/wide.h"
+
+#ifdef WIDE_CODE
+
+#include "tokens/pretoken_rules.h"
+#include "tokens/pretoken_window.h"
+
+/* A first byte from here on begins a character of three or four bytes. Where
+   those are, a window holds few pretokens, and the rules find them sooner. */
+#define THREE_BYTES 0xE0
+
+/* Members that follow no member. */
+WIDE_INLINE Set heads(Set set) {
+  return set & ~(set << 1);
+}
+
+/* Every third number from the first of each run. */
+WIDE_INLINE Set starts_of_numbers(Set number) {
+  Set starts = 0, third = number & number << 1 & number << 2;
+  for (Set at = heads(number); at != 0; at = at << 3 & third) starts |= at;
+  return starts;
+}
+
+/* Starts within white space: where it begins, its last character if that is no
+   newline, and what follows its last newline. `swallowed` newlines belong to the
+   pretoken before them. */
+WIDE_INLINE Set starts_of_spaces(const Window *w, Set swallowed) {
+  Set all = w->space | w->newline;
+  Set starts = heads(all & ~swallowed) | (w->space & ~(all >> 1));
+  Set first = heads(w->space), end = (w->space + first) & ~w->space;   /* of the runs between newlines */
+  Set indents = first & w->newline << 1;
+  if ((end & w->newline) == 0) return starts | indents;
+  for (; indents != 0; indents &= indents - 1) {   /* some run has a newline after it: not after the last one */
+    Set next = end & ~set_below(set_first(indents));
+    if ((next & -next & w->newline) == 0) starts |= indents & -indents;
+  }
+  return starts;
+}
+
+/* White space that goes on to the end of the window may go on after it, so that
+   nothing is known of it but where it begins. */
+WIDE_INLINE Set drop_unknown(const Window *w, Set starts, Set swallowed) {
+  Set spaces = (w->space | w->newline) & ~swallowed;
+  if ((spaces >> (w->count - 1)) == 0) return starts;
+  return starts & set_below(set_last(heads(spaces)) + 1);
+}
+
+/* Characters of the contraction at the apostrophe that is character n; 0: none. */
+WIDE_INLINE unsigned contraction_at(const Window *w, unsigned n, bool small) {
+  const char *at = w->bytes + set_first(window_spread(w, (Set)1 << n));
+  size_t size = pretoken_contraction(at, w->bytes + WINDOW_READS, small);
+  return size == 3 && at[1] == '\xC5' ? 2 : (unsigned)size;
+}
+
+/* 1 << n, or no member where n is beyond the window. */
+WIDE_INLINE Set set_one(unsigned n) {
+  return n < 64 ? (Set)1 << n : 0;
+}
+
+/* What both newer patterns share: single others and spaces are taken by a word
+   that follows them, blanks by others that do. `swallowed` is no longer free. */
+WIDE_INLINE Set starts_of_runs(const Window *w, Set words, Set others, Set swallowed, Set *single) {
+  Set free = heads(others) & ~(w->blank << 1);
+  *single = free & words >> 1;
+  return 1 | (heads(words) & ~((*single | w->space) << 1)) | free | starts_of_numbers(w->number) |
+         starts_of_spaces(w, swallowed);
+}
+
+WIDE_INLINE Set starts_cl100k(const Window *w) {
+  Set words = w->upper | w->lower | w->letter, others = w->other | w->mark, single;
+  Set swallowed = set_flood(w->newline, w->newline & others << 1);
+  Set starts = starts_of_runs(w, words, others, swallowed, &single);
+  for (Set quotes = w->quote & single; quotes != 0; quotes &= quotes - 1) {
+    unsigned n = set_first(quotes), size = contraction_at(w, n, false);
+    if (size > 0) starts |= set_one(n + size);
+  }
+  return drop_unknown(w, starts, swallowed);
+}
+
+/* Newlines and slashes after others, from the first newline on. */
+WIDE_INLINE Set swallowed_o200k(const Window *w) {
+  Set seeds = w->newline & w->other << 1;
+  if ((w->slash & w->newline << 1) == 0) return set_flood(w->newline, seeds);
+  Set swallowed = 0;
+  while (seeds != 0) {   /* a swallowed slash is no other that swallows again */
+    swallowed |= set_flood(w->newline | w->slash, seeds & -seeds);
+    seeds &= ~swallowed;
+  }
+  return swallowed;
+}
+
+/* Starts within words: capitals after what is none. A run of capitals and
+   caseless letters gives its last capitals away, but not where a small letter
+   follows; if they go on to the end of the window, their start is not known. */
+WIDE_INLINE Set starts_of_capitals(const Window *w) {
+  Set after_small = set_flood(w->letter, w->letter & w->lower << 1);
+  Set starts = w->upper & (w->lower | after_small) << 1;
+  Set ends = set_below(w->count) & ~(w->upper | w->lower | w->letter);
+  for (Set left = w->upper & (w->letter & ~after_small) << 1; left != 0; left &= left - 1) {
+    Set first = left & -left;
+    if (((w->upper + first) & ends) != 0) starts |= first;
+  }
+  return starts;
+}
+
+/* Moves the start after a word to the end of the contraction that trails it. A
+   word has one; letters that follow it are a word that the sets know nothing of. */
+WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *known) {
+  unsigned last = 0;   /* where the last contraction ended */
+  for (Set quotes = w->quote & words << 1; quotes != 0; quotes &= quotes - 1) {
+    unsigned n = set_first(quotes), size = n == last ? 0 : contraction_at(w, n, false);
+    if (size == 0) continue;
+    last = n + size;
+    starts = (starts & ~(set_below(size) << n)) | set_one(last);
+    if ((words & set_one(last)) != 0) {
+      *known &= set_below(last + 1);
+      break;
+    }
+  }
+  return starts;
+}
+
+/* Forgets the characters from the first mark on, which may be anything here: the rules see to them. */
+WIDE_INLINE void hide_marks(Window *w) {
+  unsigned n = set_first(w->mark);
+  Set before = set_below(n);
+  w->count = n;
+  w->upper &= before, w->lower &= before, w->letter &= before, w->number &= before;
+  w->space &= before, w->newline &= before, w->other &= before;
+  w->blank &= before, w->quote &= before, w->slash &= before;
+}
+
+WIDE_INLINE Set starts_o200k(Window *w) {
+  if (w->mark != 0) {
+    hide_marks(w);
+    if (w->count == 0) return 1;
+  }
+  Set words = w->upper | w->lower | w->letter, single, known = set_below(w->count);
+  Set swallowed = swallowed_o200k(w);
+  Set starts = starts_of_runs(w, words, w->other & ~swallowed, swallowed, &single);
+  starts |= starts_of_capitals(w);
+  starts = trail_contractions(w, words, starts, &known);
+  return drop_unknown(w, starts, swallowed) & known;
+}
+
+WIDE_INLINE Set starts_gpt2(const Window *w) {
+  Set words = w->upper | w->lower | w->letter, others = w->other | w->mark, spaces = w->space | w->newline;
+  Set runs = heads(words) | heads(w->number) | heads(others);
+  Set starts = 1 | (runs & ~(w->blank << 1)) | heads(spaces) | (spaces & ~(spaces >> 1));
+  for (Set quotes = w->quote & starts & words >> 1; quotes != 0; quotes &= quotes - 1) {
+    unsigned n = set_first(quotes), size = contraction_at(w, n, true);
+    if (size > 0) starts = (starts & ~(set_below(size - 1) << (n + 1))) | set_one(n + size);
+  }
+  return drop_unknown(w, starts, 0);
+}
+
+/* Writes the members of two sets that have as many, each added to `base`, and answers how many; up to 3 places after
+   them are written too: to store four at a time costs less than to stop at the right one. */
+WIDE_INLINE uint32_t write_members(Set starts, Set ends, size_t base, size_t *to_starts, size_t *to_ends) {
+  uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
+  for (uint32_t i = 0; i < count; i += 4) {
+    for (uint32_t k = 0; k < 4; k++, starts &= starts - 1) to_starts[i + k] = base + set_first(starts);
+    for (uint32_t k = 0; k < 4; k++, ends &= ends - 1) to_ends[i + k] = base + set_first(ends);
+  }
+  return count;
+}
+
+/* Offsets from `at` of the pretokens that surely start in the window there, but for the first. */
+WIDE_INLINE Set starts_within(PretokenPattern pattern, const char *at, const char *end) {
+  char room[WINDOW_READS];
+  Window window = window_read(at, end, room);
+  Set starts = pattern == PRETOKEN_CL100K ? starts_cl100k(&window)
+             : pattern == PRETOKEN_O200K ? starts_o200k(&window) : starts_gpt2(&window);
+  return window_spread(&window, starts & set_below(window.count)) & ~(Set)1;
+}
+
+WIDE_INLINE uint32_t cut(PretokenPattern pattern, PretokenScanner *scanner, size_t *starts, size_t *ends) {
+  const char *bytes = scanner->bytes, *end = bytes + scanner->size;
+  size_t at = scanner->at;
+  uint32_t count = 0, singles = 0;
+  while (at < scanner->size && count <= PRETOKEN_BATCH - WINDOW_BYTES && singles < PRETOKEN_BATCH) {
+    Set later = (unsigned char)bytes[at] < THREE_BYTES ? starts_within(pattern, bytes + at, end) : 0;
+    if (later != 0) {
+      Set last = (Set)1 << set_last(later), all = (later | 1) & ~last;   /* starts of pretokens that end here */
+      uint32_t listed = write_members(all & ~(later >> 1), later & ~(all << 1), at, starts + count, ends + count);
+      singles += (uint32_t)_mm_popcnt_u64(all) - listed;
+      count += listed;
+      at += set_last(later);
+    } else {
+      starts[count] = at;
+      at = ends[count] = (size_t)(pretoken_end(pattern, bytes + at, end) - bytes);
+      bool single = at - starts[count] == 1;
+      singles += single;
+      count += !single;
+    }
+  }
+  scanner->at = at;
+  scanner->singles = singles;
+  return count;
+}
+
+WIDE static uint32_t cut_cl100k(PretokenScanner *scanner, size_t *starts, size_t *ends) {
+  return cut(PRETOKEN_CL100K, scanner, starts, ends);
+}
+WIDE static uint32_t cut_o200k(PretokenScanner *scanner, size_t *starts, size_t *ends) {
+  return cut(PRETOKEN_O200K, scanner, starts, ends);
+}
+WIDE static uint32_t cut_gpt2(PretokenScanner *scanner, size_t *starts, size_t *ends) {
+  return cut(PRETOKEN_GPT2, scanner, starts, ends);
+}
+
+uint32_t pretoken_scanner_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
+  switch (scanner->pattern) {
+    case PRETOKEN_CL100K: return cut_cl100k(scanner, starts, ends);
+    case PRETOKEN_O200K: return cut_o200k(scanner, starts, ends);
+    case PRETOKEN_GPT2: case PRETOKEN_REGEX: break;
+  }
+  return cut_gpt2(scanner, starts, ends);
+}
+
+#endif
