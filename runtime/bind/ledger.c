@@ -65,7 +65,8 @@ static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run
   json_out_integer(out, seq);
   if (known) {
     json_out_word(out, ",\"tokens\":");
-    json_out_integer(out, own ? run->freed : (int64_t)token_weights_get(ledger_token_weights(ledger, store), store, seq));
+    const TokenWeights *weights = ledger_token_weights(ledger, store);
+    json_out_integer(out, own ? run->freed : (int64_t)token_weights_get(weights, store, seq));
   }
   json_out_word(out, "}");
 }

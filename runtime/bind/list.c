@@ -272,8 +272,8 @@ static uint32_t find_marked(const View *view, Text name, uint32_t *positions) {
    is asked of them first. Pushes the block that holds them. */
 static uint32_t *push_candidates(lua_State *L, const View *view, const Conditions *conditions, uint32_t *found) {
   MessageFilter wanted = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
-                   .since = conditions->has_since ? conditions->since : INT64_MIN,
-                   .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
+                          .since = conditions->has_since ? conditions->since : INT64_MIN,
+                          .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
   if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */
   uint32_t count = sequence_count(view->list);
   uint32_t room =

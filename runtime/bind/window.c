@@ -316,8 +316,9 @@ const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete
   const Memory *memory = conversation_memory(view->conversation);
   const Store *store = conversation_store(view->conversation);
   Status status = items != NULL && items->list != NULL
-                    ? request_order_build_with_items(memory, &items->items, store, items->list, obsolete, sent)
-                    : request_order_build(memory, conversation_windows(view->conversation), store, view->list, obsolete, sent);
+                    ? request_order_of_items(memory, &items->items, store, items->list, obsolete, sent)
+                    : request_order_of(memory, conversation_windows(view->conversation), store, view->list, obsolete,
+                                       sent);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   return sent;
 }

@@ -2,7 +2,7 @@
 
 CallLinks call_links_of(const Store *store, const Sequence *list) {
   return (CallLinks){.store = store, .list = list, .count = sequence_count(list),
-                 .span = sequence_is_ranked(list) ? store_span(store) : UINT32_MAX};
+                     .span = sequence_is_ranked(list) ? store_span(store) : UINT32_MAX};
 }
 
 bool call_links_answers(const CallLinks *links, MessageId id, uint32_t result, MessageId caller, uint32_t *call) {
@@ -18,12 +18,15 @@ uint32_t call_links_caller(const CallLinks *links, uint32_t position) {
   for (uint32_t i = 0; i < results; i++) {
     MessageId linked = store_answers(links->store, id, i).message;
     uint32_t caller = linked == 0 ? links->count : sequence_index_of_origin(links->list, linked);
-    if (caller < links->count && call_links_answers(links, id, i, sequence_at(links->list, caller), &call)) return caller;
+    if (caller == links->count) continue;
+    if (call_links_answers(links, id, i, sequence_at(links->list, caller), &call)) return caller;
   }
   return links->count;
 }
 
-static uint32_t anchor_at(const CallLinks *links, uint32_t position) { return sequence_rank(links->list, position).anchor; }
+static uint32_t anchor_at(const CallLinks *links, uint32_t position) {
+  return sequence_rank(links->list, position).anchor;
+}
 
 uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_t from) {
   MessageId id = sequence_at(links->list, caller);

@@ -9,7 +9,7 @@ static bool are_equal(const Store *store, MessageId a, MessageId b) {
 }
 
 Status common_prefix_count(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
-                     uint32_t *messages) {
+                           uint32_t *messages) {
   uint32_t end = lesser(sequence_count(a), sequence_count(b)), same = end;
   SequenceDiff diff = {.memory = *memory};
   Status status = sequence_diff(a, b, &diff);

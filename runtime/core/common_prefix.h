@@ -11,6 +11,6 @@
    both lists share: O(log n) for each difference, and O(n) only along messages
    that are equal but not the same. STATUS_MEMORY. */
 Status common_prefix_count(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
-                     uint32_t *messages);
+                           uint32_t *messages);
 
 #endif

@@ -81,7 +81,8 @@ static Status move_lists(Compaction *compaction) {
     const Sequence *list = history_list(compaction->history, i);
     Sequence *moved;
     if (list == NULL) continue;
-    status = sequence_move(list, compaction->store, weights_in(compaction->store, sequence_token_weights(list)), &moved);
+    status = sequence_move(list, compaction->store, weights_in(compaction->store, sequence_token_weights(list)),
+                           &moved);
     if (status != STATUS_OK) return status;
     status = history_replace(compaction->history, i, moved);
     if (status != STATUS_OK) sequence_release(moved);

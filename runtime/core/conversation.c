@@ -237,7 +237,8 @@ static CallLink find_call(const Conversation *conversation, const Seat *seat, Te
     const Message *message = conversation_message(conversation, link.message);
     for (link.call = message_call_count(message); link.call-- > 0;) {
       bool named = text_equal(message_call_key(message, link.call), key);
-      if (named && !call_links_is_answered(&links, at, link.call) && !is_taken(&links, seat, results, link)) return link;
+      if (!named || call_links_is_answered(&links, at, link.call)) continue;
+      if (!is_taken(&links, seat, results, link)) return link;
     }
   }
   return (CallLink){0, 0};

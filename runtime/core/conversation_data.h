@@ -27,7 +27,7 @@ struct Conversation {
   Memory memory;
   Clock clock;
   Counter counter;           /* the active counter */
-  TokenWeights *weights;              /* token weights under it; NULL: messages' own tokens */
+  TokenWeights *weights; /* token weights under it; NULL: messages' own tokens */
   Counter first;             /* the counter of messages' own tokens, which forks share */
   Calibration calibration;
   Store *store;

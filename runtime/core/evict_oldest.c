@@ -66,7 +66,8 @@ bool evict_oldest_can_search(const Conversation *conversation, const Sequence *l
 static void for_unit(Search *search, uint32_t position, void (*act)(Search *search, uint32_t position)) {
   act(search, position);
   if (message_call_count(message_at(search, position)) == 0) return;
-  for (uint32_t at = position; (at = call_links_next_result(&search->links, position, at)) < search->count;) act(search, at);
+  const CallLinks *links = &search->links;
+  for (uint32_t at = position; (at = call_links_next_result(links, position, at)) < search->count;) act(search, at);
 }
 
 /* Does a unit begin here that may go? */
@@ -172,7 +173,7 @@ static uint32_t find_sure(const Search *search) {
 }
 
 Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
-                     uint64_t *gone) {
+                           uint64_t *gone) {
   Search search = search_start(conversation, list);
   search.need = need;
   search.gone = gone;

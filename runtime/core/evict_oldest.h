@@ -24,7 +24,7 @@ bool evict_oldest_can_search(const Conversation *conversation, const Sequence *l
    `keep` units. No more than needed, less only if there are no more. May answer
    STATUS_MEMORY. */
 Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
-                     uint64_t *gone);
+                           uint64_t *gone);
 
 /* Tokens of the messages that are guarded. STATUS_MEMORY. */
 Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens);

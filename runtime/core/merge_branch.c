@@ -221,7 +221,8 @@ static Status weights_here(const Merge *merge, const TokenWeights *theirs, Token
   *ours = NULL;
   if (theirs == NULL) return STATUS_OK;
   Status status = token_weights_open(store, &merge->conversation->memory, token_weights_counter(theirs), ours);
-  return status == STATUS_OK ? token_weights_fill_from(*ours, store, theirs, merge->base->stored, merge->shift) : status;
+  if (status != STATUS_OK) return status;
+  return token_weights_fill_from(*ours, store, theirs, merge->base->stored, merge->shift);
 }
 
 static Status take_messages(const Merge *merge) {
@@ -296,7 +297,8 @@ static Status merge_all(Merge *merge) {
   Status status = history_fork(merge->branch->history, &merge->history);
   if (status == STATUS_OK) status = put_base(merge);
   if (status != STATUS_OK) return status;
-  uint32_t first = history_counts(merge->history).rollbacks != merge->base->history.rollbacks ? 0 : merge->base->batches;
+  bool rolled_back = history_counts(merge->history).rollbacks != merge->base->history.rollbacks;
+  uint32_t first = rolled_back ? 0 : merge->base->batches;
   for (uint32_t i = first; status == STATUS_OK && i < history_count(merge->history); i++) {
     if (i >= merge->base->batches || is_changed(merge, i)) status = put_renumbered(merge, i);
   }
@@ -309,7 +311,8 @@ static Status merge_as_one(Merge *merge) {
   uint32_t current = history_current(theirs);
   BatchInfo info = history_batch(theirs, current);
   bool is_new = current >= merge->base->batches;
-  NewBatch batch = {.parent = merge->base->batch, .parent_length = base_count(merge->conversation->history, merge->base),
+  NewBatch batch = {.parent = merge->base->batch,
+                    .parent_length = base_count(merge->conversation->history, merge->base),
                     .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = conversation_now(merge->conversation),
                     .description = is_new ? info.description : text_of("beside what was appended meanwhile")};
   Ledger *ledger = is_new ? history_ledger(theirs, current) : NULL;
@@ -341,7 +344,7 @@ static Status merge_lists(Merge *merge) {
   bool both_grew = base_count(merge->branch->history, merge->base) > merge->base->length;
   if (both_grew) {
     merge->shared = (SharedStates){.batches = merge->base->batches, .batch = merge->base->batch,
-                                  .length = merge->base->length};
+                                   .length = merge->base->length};
   }
   Status status = take_messages(merge);
   if (status == STATUS_OK) status = weights_here(merge, merge->branch->weights, &weights);
@@ -395,7 +398,7 @@ static Status follow_counter(const Conversation *conversation, Conversation *bra
 
 Status conversation_merge_branch(Conversation *conversation, Conversation *branch, bool *changed) {
   Merge merge = {.conversation = conversation, .branch = branch, .base = branch->base,
-               .shared = {.batches = UINT32_MAX, .batch = UINT32_MAX}};
+                 .shared = {.batches = UINT32_MAX, .batch = UINT32_MAX}};
   assert(branch->base != NULL);
   if (conversation_merge_conflict(conversation, branch) != MERGE_CONFLICT_NONE) return STATUS_ARGUMENT;
   Status status = follow_counter(conversation, branch);

@@ -33,7 +33,8 @@ Status conversation_count_by(Conversation *conversation, const Sequence *list, c
 Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
   const Sequence *list = history_list(conversation->history, batch);
   if (list == NULL) return STATUS_OK;
-  if (sequence_token_weights(list) == conversation->weights && sequence_store(list) == conversation->store) return STATUS_OK;
+  bool is_current = sequence_token_weights(list) == conversation->weights;
+  if (is_current && sequence_store(list) == conversation->store) return STATUS_OK;
   Sequence *moved;
   Status status = sequence_move(list, conversation->store, conversation->weights, &moved);
   if (status != STATUS_OK) return status;
@@ -66,7 +67,8 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 /* By a counter that has weighed all of them. */
 static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
   Store *store = conversation->store;
-  const TokenWeights *weights = counter_equal(counter, &conversation->first) ? NULL : token_weights_find(store, counter);
+  bool own = counter_equal(counter, &conversation->first);
+  const TokenWeights *weights = own ? NULL : token_weights_find(store, counter);
   if (token_weights_guesses(weights, store) == 0) return false;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {

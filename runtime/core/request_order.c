@@ -52,8 +52,8 @@ static void copy(const Sequence *list, RequestOrder *order) {
   order->count = sequence_count(list);
 }
 
-Status request_order_build_with_items(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
-                 bool obsolete, RequestOrder *order) {
+Status request_order_of_items(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
+                              bool obsolete, RequestOrder *order) {
   Units *units = NULL;
   *order = (RequestOrder){.memory = *memory, .room = sequence_count(list)};
   if (order->room == 0) return STATUS_OK;
@@ -71,13 +71,13 @@ Status request_order_build_with_items(const Memory *memory, const WindowItems *i
   return status;
 }
 
-Status request_order_build(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
-               RequestOrder *order) {
+Status request_order_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list,
+                        bool obsolete, RequestOrder *order) {
   WindowItems items;
   *order = (RequestOrder){0};
   Status status = window_items(memory, windows, store, list, &items);
   if (status != STATUS_OK) return status;
-  status = request_order_build_with_items(memory, &items, store, list, obsolete, order);
+  status = request_order_of_items(memory, &items, store, list, obsolete, order);
   window_items_free(&items);
   return status;
 }

@@ -20,11 +20,11 @@ typedef struct RequestOrder {
 } RequestOrder;
 
 /* `obsolete`: obsolete items come too. O(n). STATUS_MEMORY. */
-Status request_order_build(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list, bool obsolete,
-               RequestOrder *order);
+Status request_order_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list,
+                        bool obsolete, RequestOrder *order);
 /* The same with the list's items at hand. */
-Status request_order_build_with_items(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
-                 bool obsolete, RequestOrder *order);
+Status request_order_of_items(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
+                              bool obsolete, RequestOrder *order);
 void   request_order_free(RequestOrder *order);
 
 #endif

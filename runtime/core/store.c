@@ -258,7 +258,9 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
 /* ---- calls that wait ---- */
 
 static uint64_t pack(CallLink link) { return (uint64_t)link.message << 32 | link.call; }
-static CallLink unpack(uint64_t packed) { return (CallLink){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed}; }
+static CallLink unpack(uint64_t packed) {
+  return (CallLink){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed};
+}
 
 static uint64_t id_hash(const Store *store, Text id) { return hash_text(id, &store->key); }
 

@@ -45,7 +45,9 @@ bool token_weights_equal(const TokenWeights *a, const TokenWeights *b) {
   return a == b || (a != NULL && b != NULL && counter_equal(&a->counter, &b->counter));
 }
 
-TokenWeights *token_weights_find(Store *store, const Counter *counter) { return find(*store_token_weights(store), counter); }
+TokenWeights *token_weights_find(Store *store, const Counter *counter) {
+  return find(*store_token_weights(store), counter);
+}
 
 Status token_weights_count(const Store *store, const Counter *counter, MessageId id, Cost *cost) {
   Status status = cost_of_message(counter, store_message(store, id), id, cost);
@@ -80,7 +82,8 @@ Status token_weights_fill(TokenWeights *weights, Store *store) {
   return status;
 }
 
-Status token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base, uint32_t shift) {
+Status token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base,
+                               uint32_t shift) {
   Status status = STATUS_OK;
   while (status == STATUS_OK && weights->count < store_count(store)) {
     MessageId id = weights->count + 1, there = id <= base ? id : id > base + shift ? id - shift : 0;
@@ -121,7 +124,9 @@ Status token_weights_fork_all(const TokenWeights *weights, TokenWeights **fork) 
 
 void token_weights_rewind_all(TokenWeights *weights, uint32_t count) {
   for (; weights != NULL; weights = weights->next) {
-    for (; weights->count > count; weights->count--) weights->guesses -= (weight_at(weights, weights->count) & GUESSED) != 0;
+    for (; weights->count > count; weights->count--) {
+      weights->guesses -= (weight_at(weights, weights->count) & GUESSED) != 0;
+    }
     pages_cut(&weights->weights, weights->count);
   }
 }

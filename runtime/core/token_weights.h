@@ -38,7 +38,8 @@ TokenWeights   *token_weights_find(Store *store, const Counter *counter);
 /* As token_weights_fill, but messages that another store's weights of the same counter has
    counted are not counted again: those up to `base`, and the messages after it,
    which have seqs greater by `shift` in this store (store_take). */
-Status   token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base, uint32_t shift);
+Status   token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base,
+                                 uint32_t shift);
 
 /* Was part of the weight guessed? */
 bool     token_weights_is_guess(const TokenWeights *weights, const Store *store, MessageId id);

@@ -102,8 +102,8 @@ static Status put_list(Writer *writer, const Sequence *list) {
 static Status put_sent(Writer *writer, const Sequence *list) {
   const Conversation *conversation = writer->conversation;
   RequestOrder sent;
-  Status status = request_order_build(conversation_memory(conversation), conversation_windows(conversation),
-                          conversation_store(conversation), list, false, &sent);
+  Status status = request_order_of(conversation_memory(conversation), conversation_windows(conversation),
+                                   conversation_store(conversation), list, false, &sent);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < sent.count && status == STATUS_OK; i++) status = put_message(writer, sent.ids[i]);
   request_order_free(&sent);

@@ -24,7 +24,8 @@
 static const struct {
   const char *regex;
   PretokenPattern pattern;
-} KNOWN[] = {{CL100K_OLD, PRETOKEN_CL100K}, {CL100K_NEW, PRETOKEN_CL100K}, {O200K, PRETOKEN_O200K}, {GPT2, PRETOKEN_GPT2}};
+} KNOWN[] = {
+  {CL100K_OLD, PRETOKEN_CL100K}, {CL100K_NEW, PRETOKEN_CL100K}, {O200K, PRETOKEN_O200K}, {GPT2, PRETOKEN_GPT2}};
 
 bool tokenizer_json_known(const char *regex, PretokenPattern *pattern) {
   for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {

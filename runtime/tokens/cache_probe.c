@@ -7,8 +7,8 @@ typedef struct Lists {
   uint16_t places[TABLE_COUNT][PRETOKEN_BATCH];
 } Lists;
 
-/* Most pretokens. Without branches: what is known could not be foreseen. Pretokens near the end of the text, which are not
-   read in place, are left to the other tables. */
+/* Looks up short pretokens, which most are, without branches: hits cannot be predicted. Pretokens near the end of
+   the text, which are not read in place, go to the other tables. */
 static void recall_shorts(const CountCache *cache, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
   uint64_t sum = 0, all = 0;
   size_t unknown = 0, inside = batch->count;
@@ -46,7 +46,8 @@ static void sort_by_table(PretokenBatch *batch, Lists *lists) {
 }
 
 /* Pretokens of up to eight bytes, which go to the nearest table again, or of more: made for each. */
-static inline __attribute__((always_inline)) uint64_t recall_smalls(CountCache *cache, const TextRun *run, PretokenBatch *batch,
+static inline __attribute__((always_inline)) uint64_t recall_smalls(CountCache *cache, const TextRun *run,
+                                                                    PretokenBatch *batch,
                                                                     const Lists *lists, Table table) {
   CacheSmall keys[PRETOKEN_BATCH];
   CacheSet *sets[PRETOKEN_BATCH];
@@ -54,7 +55,8 @@ static inline __attribute__((always_inline)) uint64_t recall_smalls(CountCache *
   uint64_t sum = 0;
   for (uint32_t i = 0; i < lists->counts[table]; i++) {
     Pretoken pretoken = pretoken_at(run, batch, places[i]);
-    keys[i] = table == OF_NEAR ? count_cache_near_key(pretoken.at, pretoken.size) : count_cache_far_key(pretoken.at, pretoken.size);
+    keys[i] = table == OF_NEAR ? count_cache_near_key(pretoken.at, pretoken.size)
+                               : count_cache_far_key(pretoken.at, pretoken.size);
     sets[i] = count_cache_set(cache, &keys[i]);
     __builtin_prefetch(sets[i]);
   }

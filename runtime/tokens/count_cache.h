@@ -68,8 +68,8 @@ static inline uint64_t count_cache_top(uint64_t sum, unsigned bits) { return sum
 
 /* ---- shorts ---- */
 
-/* By size, 9 for what is more: the bytes of a word that are the pretoken's, what is above them, and a bit that tells eight
-   bytes from fewer with what is above them. All without branches: sizes could not be foreseen. */
+/* Masks for a size, 9 for all larger ones: the bytes of a word that are the pretoken's, the bits set above them, and
+   a bit that tells eight bytes from fewer bytes with those bits. A table, for sizes cannot be predicted. */
 typedef struct CacheRow {
   uint64_t bytes, above, eight;
 } CacheRow;
@@ -145,7 +145,7 @@ static inline void count_cache_put_small(CacheSet *set, const CacheSmall *key, u
 static inline CacheKey count_cache_line_key(const char *at, size_t size) {
   size_t third = size < 24 ? size - 16 : 8;
   return (CacheKey){{load_word(at), load_word(at + 8), count_cache_bytes(load_word(at + 16), third),
-                    count_cache_bytes(load_word(at + 24), size - 16 - third) | (uint64_t)size << 48}};
+                     count_cache_bytes(load_word(at + 24), size - 16 - third) | (uint64_t)size << 48}};
 }
 
 static inline CacheLine *count_cache_line(CountCache *cache, const CacheKey *key) {

@@ -43,8 +43,8 @@ enum {
 
 enum {
   LOCKSTEP_ROW_WORDS = LOCKSTEP_WORDS(LOCKSTEP_MAX),      /* of one row of any width */
-  LOCKSTEP_ALL_WORDS = LOCKSTEP_ROWS * (LOCKSTEP_WORDS(8) + LOCKSTEP_WORDS(16) + LOCKSTEP_WORDS(32) + LOCKSTEP_WORDS(64) +
-                                  LOCKSTEP_WORDS(128))
+  LOCKSTEP_ALL_WORDS = LOCKSTEP_ROWS * (LOCKSTEP_WORDS(8) + LOCKSTEP_WORDS(16) + LOCKSTEP_WORDS(32) +
+                                        LOCKSTEP_WORDS(64) + LOCKSTEP_WORDS(128))
 };
 
 /* 0 to 4: which rows have as many lanes. */
@@ -54,8 +54,8 @@ static inline unsigned lockstep_width(const Premerge *parts) {
 }
 
 static inline size_t lockstep_row_words(unsigned width) {
-  static const uint16_t words[LOCKSTEP_WIDTHS] = {LOCKSTEP_WORDS(8), LOCKSTEP_WORDS(16), LOCKSTEP_WORDS(32), LOCKSTEP_WORDS(64),
-                                               LOCKSTEP_WORDS(128)};
+  static const uint16_t words[LOCKSTEP_WIDTHS] = {LOCKSTEP_WORDS(8), LOCKSTEP_WORDS(16), LOCKSTEP_WORDS(32),
+                                                  LOCKSTEP_WORDS(64), LOCKSTEP_WORDS(128)};
   return words[width];
 }
 

@@ -10,7 +10,8 @@ void merge_queue_init(MergeQueue *w) {
 /* ---- pretokens that came up before ---- */
 
 static inline uint32_t recent_place(const char *at, size_t size) {
-  uint64_t first = count_cache_bytes(load_word(at), size < 8 ? size : 8), last = size < 8 ? 0 : load_word(at + size - 8);
+  uint64_t first = count_cache_bytes(load_word(at), size < 8 ? size : 8);
+  uint64_t last = size < 8 ? 0 : load_word(at + size - 8);
   return (uint32_t)count_cache_top(first + (last ^ size) * 0x9FB21C651E98DF25u, MERGE_QUEUE_RECENT_BITS);
 }
 

@@ -63,7 +63,8 @@ typedef struct MergeQueueTools {
 
 void   merge_queue_init(MergeQueue *waiting);
 /* Counts a pretoken that is no token, at once or later. CACHE_READS bytes from its start can be read. STATUS_MEMORY. */
-Status merge_queue_add(MergeQueue *waiting, const MergeQueueTools *tools, const char *at, size_t size, uint64_t *tokens);
+Status merge_queue_add(MergeQueue *waiting, const MergeQueueTools *tools, const char *at, size_t size,
+                       uint64_t *tokens);
 /* Counts what is left. After a failure of merge_queue_add too, whose counts then mean nothing. */
 void   merge_queue_end(MergeQueue *waiting, const MergeQueueTools *tools, uint64_t *tokens);
 

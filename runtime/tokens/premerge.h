@@ -52,8 +52,8 @@ typedef struct Premerge {
   uint64_t barriers;            /* bytes of the first block that a barrier stands behind */
   PremergeWord word[PREMERGE_WORDS];
   uint32_t borders[PREMERGE_BYTES + 2 * PREMERGE_STEP];   /* by byte: the first token that is merged in front of it */
-  uint32_t merged[PREMERGE_BYTES + PREMERGE_STEP];        /* by byte: what it and the next one are, NUMBER_NONE for nothing */
-  uint32_t numbers[PREMERGE_BYTES + PREMERGE_STEP];       /* by byte: of the part that it begins; when ended: of the parts */
+  uint32_t merged[PREMERGE_BYTES + PREMERGE_STEP];  /* by byte: the token it forms with the next, or NUMBER_NONE */
+  uint32_t numbers[PREMERGE_BYTES + PREMERGE_STEP];  /* by byte: of the part that starts there; at the end: by part */
 } Premerge;
 
 /* For a pretoken of 0 < `size` <= PREMERGE_BYTES bytes. */

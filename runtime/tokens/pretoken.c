@@ -27,14 +27,14 @@ bool pretoken_pattern_parse(const char *name, PretokenPattern *pattern) {
   return false;
 }
 
-PretokenScanner pretoken_scanner_start(PretokenPattern pattern, const char *bytes, size_t size) {
+PretokenScanner pretoken_start(PretokenPattern pattern, const char *bytes, size_t size) {
   assert(pattern < PRETOKEN_REGEX);
   return (PretokenScanner){.bytes = bytes, .size = size, .pattern = pattern};
 }
 
-uint32_t pretoken_scanner_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
+uint32_t pretoken_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
 #ifdef WIDE_CODE
-  if (!scanner->portable && wide_works()) return pretoken_scanner_next_wide(scanner, starts, ends);
+  if (!scanner->portable && wide_works()) return pretoken_next_wide(scanner, starts, ends);
 #endif
   const char *end = scanner->bytes + scanner->size;
   uint32_t count = 0, singles = 0;

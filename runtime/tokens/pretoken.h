@@ -39,11 +39,11 @@ typedef struct PretokenScanner {
   bool portable;         /* never the wide path: for tests */
 } PretokenScanner;
 
-PretokenScanner pretoken_scanner_start(PretokenPattern pattern, const char *bytes, size_t size);
+PretokenScanner pretoken_start(PretokenPattern pattern, const char *bytes, size_t size);
 /* Cuts the next pretokens and lists those of more than one byte: where they start
    and (exclusive) end. All between them, and from the last one to scanner->at, are
    pretokens of one byte. Answers how many are listed, which may be none: the text has
    ended when scanner->at is its size. */
-uint32_t pretoken_scanner_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]);
+uint32_t pretoken_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]);
 
 #endif

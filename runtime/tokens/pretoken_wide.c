@@ -225,7 +225,7 @@ WIDE static uint32_t cut_gpt2(PretokenScanner *scanner, size_t *starts, size_t *
   return cut(PRETOKEN_GPT2, scanner, starts, ends);
 }
 
-uint32_t pretoken_scanner_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
+uint32_t pretoken_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
   switch (scanner->pattern) {
     case PRETOKEN_CL100K: return cut_cl100k(scanner, starts, ends);
     case PRETOKEN_O200K: return cut_o200k(scanner, starts, ends);

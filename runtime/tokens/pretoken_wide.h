@@ -7,7 +7,7 @@
 
 #include "tokens/pretoken.h"
 
-/* As pretoken_scanner_next, but it may stop earlier. */
-uint32_t pretoken_scanner_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]);
+/* As pretoken_next, but it may stop earlier. */
+uint32_t pretoken_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]);
 
 #endif

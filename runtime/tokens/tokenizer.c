@@ -90,7 +90,7 @@ static Status start_run(Tokenizer *t, Text text, TextRun *run) {
   run->safe = run->size < KEY_READS ? 0 : run->size - KEY_READS + 1;
   if (run->size > 0) memcpy(run->tail, run->bytes + run->safe, run->size - run->safe);
   if (t->regex != NULL) return regex_cut_text(t->regex, run->bytes, run->size, &run->ends, &run->left);
-  run->scanner = pretoken_scanner_start(vocab_pattern(t->vocab), run->bytes, run->size);
+  run->scanner = pretoken_start(vocab_pattern(t->vocab), run->bytes, run->size);
   return STATUS_OK;
 }
 
@@ -109,7 +109,7 @@ static uint32_t list_ends(TextRun *run, PretokenBatch *batch) {
 static bool next_batch(TextRun *run, PretokenBatch *batch) {
   batch->from = run->scanner.at;
   if (batch->from == run->size) return false;
-  batch->count = run->ends != NULL ? list_ends(run, batch) : pretoken_scanner_next(&run->scanner, batch->starts, batch->ends);
+  batch->count = run->ends != NULL ? list_ends(run, batch) : pretoken_next(&run->scanner, batch->starts, batch->ends);
   return true;
 }
 

@@ -341,7 +341,7 @@ static bool plain_answered(const PlainStore *store, const MessageId *list, uint3
 
 /* The nearest call before `position` that nothing in the list answers, nor `self`. */
 static CallLink plain_find(const PlainStore *store, const MessageId *list, uint32_t count, uint32_t position,
-                       MessageId self, char key) {
+                           MessageId self, char key) {
   while (position-- > 0) {
     const char *calls = plain_calls(&store->messages[list[position]]);
     for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {

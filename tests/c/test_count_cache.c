@@ -28,7 +28,7 @@ static void sets_tell_pretokens_apart(void **state) {
     for (size_t i = 0; i < sizeof bytes; i++) {
       flip(&bytes[i]);
       other = count_cache_small_key(bytes, size);
-      assert_int_equal(count_cache_find_small(&set, &other), i < size ? 0 : size);   /* what follows the pretoken is none of it */
+      assert_int_equal(count_cache_find_small(&set, &other), i < size ? 0 : size);   /* later bytes do not matter */
       flip(&bytes[i]);
     }
     for (size_t less = 1; less < size; less++) {

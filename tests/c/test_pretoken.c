@@ -21,7 +21,7 @@ enum { TEXT_MAX = 4096, PATTERNS = PRETOKEN_GPT2 + 1 };
    which are not listed. Answers how many. */
 static size_t cut_next(PretokenScanner *scanner, size_t *ends) {
   size_t starts[PRETOKEN_BATCH], stops[PRETOKEN_BATCH], at = scanner->at, count = 0;
-  uint32_t listed = pretoken_scanner_next(scanner, starts, stops);
+  uint32_t listed = pretoken_next(scanner, starts, stops);
   assert_true(listed <= PRETOKEN_BATCH && scanner->at > at && scanner->at <= scanner->size);
   for (uint32_t i = 0; i < listed; i++) {
     assert_true(starts[i] >= at && stops[i] > starts[i] + 1 && stops[i] <= scanner->at);
@@ -36,7 +36,7 @@ static size_t cut_next(PretokenScanner *scanner, size_t *ends) {
 /* Cuts the text, checks that its pretokens are some and make up all of it, and
    answers how many; `ends` has room for `size`. */
 static size_t cut(PretokenPattern pattern, bool portable, const char *bytes, size_t size, size_t *ends) {
-  PretokenScanner scanner = pretoken_scanner_start(pattern, bytes, size);
+  PretokenScanner scanner = pretoken_start(pattern, bytes, size);
   scanner.portable = portable;
   size_t count = 0;
   while (scanner.at < size) count += cut_next(&scanner, ends + count);
@@ -218,7 +218,8 @@ static void paths_agree(const char *bytes, size_t size) {
     if (i == count && i == other) continue;
     size_t from = i == 0 ? 0 : rules[i - 1];
     int shown = (int)(size - from > 80 ? 80 : size - from);
-    fail_msg("%s: pretoken %zu, from %zu on, ends at %zu by the rules, wide at %zu: [%.*s]", pretoken_pattern_name(pattern),
+    fail_msg("%s: pretoken %zu, from %zu on, ends at %zu by the rules, wide at %zu: [%.*s]",
+             pretoken_pattern_name(pattern),
              i, from, rules[i], wide[i], shown, bytes + from);
   }
   free(rules);

@@ -67,7 +67,8 @@ static void plain_merge(const Plain *plain, const char *text, uint32_t size, Cut
 
 /* Letters, spaces, characters of two, three and four bytes, and now and then any byte. */
 static uint32_t random_text(uint64_t *seed, char *text, uint32_t size) {
-  static const char *const pretokens[] = {"a", "b", "a", "ab", " ", "\n", "é", "ж", "中", "天", "中国", "的", "😀", "aaaa", "-"};
+  static const char *const pretokens[] = {"a", "b", "a", "ab", " ", "\n", "é", "ж", "中", "天", "中国", "的", "😀", "aaaa",
+                                          "-"};
   uint32_t used = 0;
   unsigned spread = 1 + (unsigned)(test_random(seed) % (sizeof pretokens / sizeof *pretokens));
   while (used < size) {

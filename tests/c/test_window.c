@@ -74,7 +74,7 @@ static void check_sent(const Conversation *chat) {
   Memory memory = memory_system();
   const Sequence *list = conversation_list(chat);
   const Store *store = conversation_store(chat);
-  assert_int_equal(request_order_build(&memory, conversation_windows(chat), store, list, false, &sent), STATUS_OK);
+  assert_int_equal(request_order_of(&memory, conversation_windows(chat), store, list, false, &sent), STATUS_OK);
   assert_int_equal(units_new(&memory, store, list, &units), STATUS_OK);
   uint32_t message = 0, item = 0, reach = 0;
   for (uint32_t i = 0; i < sent.count; i++) {
@@ -233,7 +233,7 @@ static Status use_windows(Conversation *chat) {
   Status status = window_items(memory, conversation_windows(chat), store, conversation_list(chat), &items);
   if (status != STATUS_OK) return status;
   window_items_free(&items);
-  status = request_order_build(memory, conversation_windows(chat), store, conversation_list(chat), false, &sent);
+  status = request_order_of(memory, conversation_windows(chat), store, conversation_list(chat), false, &sent);
   if (status != STATUS_OK) return status;
   request_order_free(&sent);
   status = draft_new(chat, true, &draft);

@@ -10,7 +10,8 @@
 #include "tokens/vocab_build.h"
 
 /* The 256 bytes, and what "hello" is merged of. */
-static inline void build_vocab(Buffer *image, const char *name, PretokenPattern pattern, const char *regex, size_t size) {
+static inline void build_vocab(Buffer *image, const char *name, PretokenPattern pattern, const char *regex,
+                               size_t size) {
   static const char *const words[] = {"he", "ll", "hell", "hello"};
   static char bytes[256];
   VocabToken tokens[260];

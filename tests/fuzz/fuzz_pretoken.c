@@ -18,7 +18,7 @@ typedef struct Ends {
 
 static size_t next_end(Ends *e) {
   if (e->at == e->scanner.at) {
-    e->count = pretoken_scanner_next(&e->pretokens, e->starts, e->ends), e->next = 0;
+    e->count = pretoken_next(&e->pretokens, e->starts, e->ends), e->next = 0;
     assert(e->scanner.at > e->at && e->scanner.at <= e->scanner.size);
   }
   bool listed = e->next < e->count && e->starts[e->next] == e->at;
@@ -29,7 +29,7 @@ static size_t next_end(Ends *e) {
 }
 
 static void check_pattern(PretokenPattern pattern, const char *bytes, size_t size) {
-  Ends wide = {.scanner = pretoken_scanner_start(pattern, bytes, size)}, rules = wide;
+  Ends wide = {.scanner = pretoken_start(pattern, bytes, size)}, rules = wide;
   rules.scanner.portable = true;
   while (wide.at < size) {
     size_t end = next_end(&wide);
@@ -43,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *bytes = malloc(size + (size == 0));   /* its end is watched */
   assert(bytes != NULL);
   if (size > 0) memcpy(bytes, data, size);
-  for (PretokenPattern pattern = PRETOKEN_CL100K; pattern <= PRETOKEN_GPT2; pattern++) check_pattern(pattern, bytes, size);
+  for (PretokenPattern pattern = PRETOKEN_CL100K; pattern <= PRETOKEN_GPT2; pattern++) {
+    check_pattern(pattern, bytes, size);
+  }
   free(bytes);
   return 0;
 }
