@@ -18,7 +18,7 @@ typedef struct Ends {
 
 static size_t next_end(Ends *e) {
   if (e->at == e->scanner.at) {
-    e->count = pretoken_next(&e->pretokens, e->starts, e->ends), e->next = 0;
+    e->count = pretoken_next(&e->scanner, e->starts, e->ends), e->next = 0;
     assert(e->scanner.at > e->at && e->scanner.at <= e->scanner.size);
   }
   bool listed = e->next < e->count && e->starts[e->next] == e->at;
