@@ -1,0 +1,62 @@
+--- Holds names, comments and texts against plain English: a sentence says subject, verb,
+-- object, and a name is a noun of the field or a verb. The list names the phrases that
+-- readers stumbled over most. Run from the top of the checkout; exit status 1 if any
+-- stands in a file; with --count, hits per folder instead.
+
+--- Each phrase, as an extended regular expression for whole words, and what to write.
+local PHRASES = {
+  { "that there (is|are) not", "that does not exist" },
+  { "(what|which) is no(ne)?", "say what it is" },
+  { "whoever|whatever else|whosoever", "name the caller" },
+  { "nobody|anybody|somebody( else)?", "name the owner or caller" },
+  { "of (yours|ours|theirs)", "your own ..." },
+  { "who (drops|holds|makes|has) (that|this|it|one)", "because ..." },
+  { "in the eyes of", "for" },
+  { "as (it|they) (is|are) told", "as documented" },
+  { "must not be none|is none", "is not a ..." },
+  { "so many (tokens|bytes|messages)", "say the number's name" },
+  { "behind (which|whom)", "after" },
+}
+
+--- Names that are participles, as a local or a parameter of Lua.
+local NAMES = { "given", "found", "made", "asked", "told", "held", "sent" }
+
+local SOURCES = "runtime lua scripts tests docs man Makefile README.md CONTRIBUTING.md"
+local SELF = ":!tests/lint_words.lua"
+local count_only = arg[1] == "--count"
+local complaints, per_folder = 0, {}
+
+local function complain(line, advice)
+  complaints = complaints + 1
+  local folder = line:match "^([%w_.]+/[%w_.]+)" or line:match "^[^:]+"
+  per_folder[folder] = (per_folder[folder] or 0) + 1
+  if not count_only then io.stderr:write(line:sub(1, 150), "  [", advice, "]\n") end
+end
+
+--- Lines of tracked files that match; git answers 1 when there are none.
+local function grep(expression, flags, paths)
+  local pipe = assert(io.popen(("git grep -n -I -w -E %s -e '%s' -- %s '%s'"):format(flags, expression, paths, SELF)))
+  return pipe:lines()
+end
+
+for _, phrase in ipairs(PHRASES) do
+  for line in grep("(" .. phrase[1] .. ")", "-i", SOURCES) do
+    if not line:find "^[^:]+%.json" then complain(line, phrase[2]) end
+  end
+end
+
+for _, name in ipairs(NAMES) do
+  local declared = ("local ([a-z_, ]+, )?%s( =|,|$)|function[^(]*[(]([a-z_, ]+, )?%s[,)]"):format(name, name)
+  for line in grep(declared, "", "'*.lua'") do
+    complain(line, "a noun in the place of " .. name)
+  end
+end
+
+for line in grep("(BEHAVIOUR|DESIGN|SAFETY|STYLE)\\.md", "", ".") do
+  complain(line, "the document is not in the repository")
+end
+
+if count_only then
+  for folder, count in pairs(per_folder) do print(count, folder) end
+end
+os.exit(complaints == 0)
