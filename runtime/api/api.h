@@ -7,7 +7,7 @@
 **                                 \--> sandbox_call, task_step         scripts, within limits
 **
 ** Memory: host's allocator <- runtime (counts, limits) <- Lua, and per chat an
-** account (account.c) <- conversation. Whatever Lua holds for a chat or a task
+** quota (memory_quota.c) <- conversation. Whatever Lua holds for a chat or a task
 ** lies in the registry under the address of the chat or task.
 */
 #ifndef EBB_API_API_H
@@ -24,7 +24,7 @@
 #include "include/ebb.h"
 #include "sandbox/sandbox.h"
 
-typedef struct Account Account;
+typedef struct MemoryQuota MemoryQuota;
 typedef struct VocabEntry VocabEntry;
 
 enum {
@@ -67,7 +67,7 @@ struct ebb_runtime {
 struct ebb_chat {
   ebb_runtime *runtime;
   ConversationHandle *handle;   /* held by the registry */
-  Account *account;
+  MemoryQuota *quota;
   char *options;                /* as it was made with: JSON, options_size bytes */
   size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
   Ring link;                    /* in the runtime's chats */
@@ -76,7 +76,7 @@ struct ebb_chat {
   void *listener_user;
   ChatState known;
   Ring tasks;                   /* that work for it, or have ended and are not freed */
-  struct Stream *stream;        /* NULL: none is open; in the account's memory */
+  struct Stream *stream;        /* NULL: none is open; in the quota's memory */
   void *user;
 };
 
@@ -156,18 +156,18 @@ ebb_status api_status_of_code(const char *code);
 /* Tells the host's log, in UTF-8 whatever the line is. From within a sandbox's call. */
 void       api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size);
 
-/* ---- account.c ---- */
+/* ---- memory_quota.c ---- */
 
 /* One chat's memory, its forks' included. It ends with the last of its blocks and
    holders; `memory` is the runtime's, `limit` 0: none. NULL for want of memory. */
-Account *account_new(const Memory *memory, size_t limit);
-Account *account_share(Account *account);
-void     account_release(Account *account);
-Memory   account_memory(Account *account);
-size_t   account_used(const Account *account);         /* bytes */
+MemoryQuota *quota_new(const Memory *memory, size_t limit);
+MemoryQuota *quota_share(MemoryQuota *quota);
+void     quota_release(MemoryQuota *quota);
+Memory   quota_memory(MemoryQuota *quota);
+size_t   quota_used(const MemoryQuota *quota);         /* bytes */
 /* Around an edit that may let go of messages: for that time an eighth more than the
    limit is allowed, so that a full chat can be trimmed and compacted. */
-void     account_let_go(Account *account, bool lets_go);
+void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);
 
 /* ---- library.c ---- */
 
@@ -215,13 +215,13 @@ Text       api_options(const char *options, size_t size);         /* NULL: "" */
 /* ---- chat.c ---- */
 
 /* A chat without a conversation, in no list yet. */
-ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options, size_t size, ebb_chat **chat);
+ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **chat);
 ebb_status chat_make(ebb_chat *chat);                  /* its conversation, by its options */
 /* The same by a function of `data`, which calls chat_hold. */
 ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data);
 void       chat_hold(lua_State *L, ebb_chat *chat);    /* takes the conversation on top */
 void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* what the host gave, as JSON */
-/* A chat of the same account and options, without a conversation. */
+/* A chat of the same quota and options, without a conversation. */
 ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made);
 void       chat_discard(ebb_chat *chat);               /* not in a list */
 void       chat_enlist(ebb_chat *chat);

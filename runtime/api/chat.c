@@ -15,19 +15,19 @@ void chat_tick(ebb_chat *chat) { chat->handle->callbacks->now = api_now(chat->ru
 
 /* ---- making ---- */
 
-ebb_status chat_new(ebb_runtime *runtime, Account *account, const char *options, size_t size, ebb_chat **made) {
+ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **made) {
   ebb_chat *chat = memory_new(&runtime->memory, sizeof *chat);
   char *copy = size == 0 ? NULL : memory_new(&runtime->memory, size);
   bool good = chat != NULL && (size == 0 || copy != NULL);
-  if (good && account == NULL) account = account_new(&runtime->memory, runtime->config.chat_memory);
-  else if (good) account_share(account);
-  if (!good || account == NULL) {
+  if (good && quota == NULL) quota = quota_new(&runtime->memory, runtime->config.chat_memory);
+  else if (good) quota_share(quota);
+  if (!good || quota == NULL) {
     memory_free(&runtime->memory, copy, size);
     memory_free(&runtime->memory, chat, sizeof *chat);
     return api_fail_status(runtime, STATUS_MEMORY, "a chat");
   }
   if (size > 0) memcpy(copy, options, size);
-  *chat = (ebb_chat){.runtime = runtime, .account = account, .options = copy, .options_size = size};
+  *chat = (ebb_chat){.runtime = runtime, .quota = quota, .options = copy, .options_size = size};
   ring_init(&chat->link);
   ring_init(&chat->tasks);
   ring_init(&chat->listening);
@@ -82,7 +82,7 @@ typedef struct Making {
 
 static int l_with_memory(lua_State *L) {
   const Making *making = lua_touserdata(L, 1);
-  Memory memory = account_memory(making->chat->account);
+  Memory memory = quota_memory(making->chat->quota);
   api_need_library(L);                       /* its memory is the runtime's, not the first chat's */
   bind_set_conversation_memory(L, &memory);
   lua_pushcfunction(L, making->run);
@@ -97,7 +97,7 @@ ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data) {
   ebb_status status = api_run(runtime, l_with_memory, &making);
   SandboxEnd end = sandbox_run(runtime->sandbox, l_own_memory, NULL);
   if (status == EBB_OK && end != SANDBOX_OK) status = api_fail_end(runtime, end);
-  /* What was half made holds memory of the account until it is collected. */
+  /* What was half made holds memory of the quota until it is collected. */
   if (status != EBB_OK) api_collect_all(runtime);
   return status;
 }
@@ -141,7 +141,7 @@ static int l_fork(lua_State *L) {
 }
 
 ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made) {
-  ebb_status status = chat_new(chat->runtime, chat->account, chat->options, chat->options_size, made);
+  ebb_status status = chat_new(chat->runtime, chat->quota, chat->options, chat->options_size, made);
   if (status == EBB_OK) (*made)->options_document = chat->options_document;
   return status;
 }
@@ -187,7 +187,7 @@ void chat_discard(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   chat_drop(runtime, chat);
   stream_free(chat);
-  account_release(chat->account);
+  quota_release(chat->quota);
   memory_free(&runtime->memory, chat->options, chat->options_size);
   memory_free(&runtime->memory, chat, sizeof *chat);
 }

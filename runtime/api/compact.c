@@ -28,13 +28,13 @@ ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {
 
 static ebb_status compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
   uint32_t pruned, gone = 0;
-  account_let_go(chat->account, true);
+  quota_allow_excess(chat->quota, true);
   Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
   if (status == STATUS_MEMORY) {               /* garbage of scripts may hold what was let go of before */
     api_collect_all(chat->runtime);
     status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
   }
-  account_let_go(chat->account, false);
+  quota_allow_excess(chat->quota, false);
   if (status == STATUS_OK && removed != NULL) *removed = gone;
   return api_fail_status(chat->runtime, status, "compact");
 }
@@ -45,4 +45,4 @@ ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
   return status == EBB_OK ? api_leave(chat->runtime, compact(chat, keep, removed)) : status;
 }
 
-size_t ebb_chat_memory(const ebb_chat *chat) { return chat == NULL ? 0 : account_used(chat->account); }
+size_t ebb_chat_memory(const ebb_chat *chat) { return chat == NULL ? 0 : quota_used(chat->quota); }

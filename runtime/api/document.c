@@ -80,7 +80,7 @@ size_t document_find(Text options) {
 
 typedef struct Restoring {
   ebb_chat *chat;
-  Memory memory;             /* the account's */
+  Memory memory;             /* the quota's */
   Buffer texts;              /* one behind the other */
   size_t sizes[TEXTS];
   Conversation *scratch;     /* reads the texts around no message */
@@ -184,7 +184,7 @@ static int l_adopt(lua_State *L) {
 ebb_status document_restore(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   if (chat->options_document == 0) return EBB_OK;
-  Restoring restoring = {.chat = chat, .memory = account_memory(chat->account)};
+  Restoring restoring = {.chat = chat, .memory = quota_memory(chat->quota)};
   restoring.warnings.memory = restoring.memory;
   buffer_init(&restoring.texts, restoring.memory);
   Status status = read_texts(&restoring);

@@ -117,13 +117,13 @@ static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text 
   ebb_text answer;
   api_answer_buffer(chat->runtime, 0);
   chat_tick(chat);
-  account_let_go(chat->account, true);
+  quota_allow_excess(chat->quota, true);
   ebb_status status = api_run(chat->runtime, l_apply, &applying);
   if (status == EBB_OK) status = api_answer(chat->runtime, 0, &answer);
   if (status == EBB_OK) status = branch_commit(&applying.branch);
   if (status == EBB_OK && results != NULL) *results = answer;
   branch_end(&applying.branch);
-  account_let_go(chat->account, false);
+  quota_allow_excess(chat->quota, false);
   return status;
 }
 

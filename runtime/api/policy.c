@@ -110,11 +110,11 @@ static ebb_status filter(ebb_chat *chat, const char *name, Text options) {
   Branch branch = branch_of(chat);
   Asking asking = {.function = "filterer", .branch = &branch, .texts = {text_of(name), options}, .text_count = 2};
   chat_tick(chat);
-  account_let_go(chat->account, true);
+  quota_allow_excess(chat->quota, true);
   ebb_status status = api_ask(chat->runtime, &asking, NULL);
   if (status == EBB_OK) status = branch_commit(&branch);
   branch_end(&branch);
-  account_let_go(chat->account, false);
+  quota_allow_excess(chat->quota, false);
   return status;
 }
 

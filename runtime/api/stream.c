@@ -16,7 +16,7 @@
 /* ---- parts ---- */
 
 static Stream stream_of(ebb_chat *chat) {
-  Memory memory = account_memory(chat->account);
+  Memory memory = quota_memory(chat->quota);
   Stream stream = {.role = ROLE_NONE};
   Buffer *const buffers[] = {&stream.head, &stream.tail, &stream.text, &stream.id, &stream.name};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) buffer_init(buffers[i], memory);
@@ -29,7 +29,7 @@ static void free_parts(Stream *stream) {
 }
 
 void stream_free(ebb_chat *chat) {
-  Memory memory = account_memory(chat->account);
+  Memory memory = quota_memory(chat->quota);
   if (chat->stream == NULL) return;
   free_parts(chat->stream);
   memory_free(&memory, chat->stream, sizeof *chat->stream);
@@ -138,7 +138,7 @@ static ebb_status read_message(ebb_chat *chat, const char *what, Text json, Stre
 
 static ebb_status begin(ebb_chat *chat, Text json) {
   if (chat->stream != NULL) return api_fail(chat->runtime, EBB_DUPLICATE, NULL, "stream: one is open already");
-  Memory memory = account_memory(chat->account);
+  Memory memory = quota_memory(chat->quota);
   Stream *stream = memory_new(&memory, sizeof *stream);
   if (stream == NULL) return api_fail_status(chat->runtime, STATUS_MEMORY, "stream");
   *stream = stream_of(chat);

@@ -10,12 +10,12 @@ static ebb_status trim(ebb_chat *chat, const char *policy, Text options, const S
   Branch branch = branch_of(chat);
   Asking asking = {.function = "trim", .branch = &branch, .texts = {api_text(policy), options}, .text_count = 2};
   chat_tick(chat);
-  account_let_go(chat->account, true);
+  quota_allow_excess(chat->quota, true);
   ebb_status status = api_ask(runtime, &asking, report);
   if (status == EBB_OK && answer != NULL) status = api_answer(runtime, 0, answer);
   if (status == EBB_OK) status = branch_commit(&branch);
   branch_end(&branch);
-  account_let_go(chat->account, false);
+  quota_allow_excess(chat->quota, false);
   return status;
 }
 

@@ -165,18 +165,25 @@ typedef struct Callbacks {
   Conversation *sole;        /* while a transaction runs: its branch, which alone may be edited */
 } Callbacks;
 
-typedef struct Loan Loan;
+typedef struct ConversationHandle ConversationHandle;
 
-typedef struct ConversationHandle {
+/* How a sandbox edits a conversation that it borrows: callbacks run in the state that
+   owns all of the conversation. */
+typedef struct Borrowing {
+  ConversationHandle *(*enter)(lua_State *L, ConversationHandle *handle);   /* as bind_enter */
+  int (*raise)(lua_State *L, ConversationHandle *handle);                   /* what a callback raised there */
+} Borrowing;
+
+struct ConversationHandle {
   Conversation *conversation;
-  Loan *loan;                /* lent to a sandbox by another state, which owns all of it; NULL: our own */
+  const Borrowing *borrowing;   /* NULL: this state owns it */
   Document document;
   Envelope *envelope;        /* holds its texts; NULL: they are static. Forks share it */
   DocumentWarnings warnings;
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
   uint64_t limit;
   bool has_limit, told;      /* told: on_limit was called and it is over still */
-} ConversationHandle;
+};
 
 typedef struct BatchHandle {
   Sequence *list;
@@ -185,7 +192,7 @@ typedef struct BatchHandle {
 
 typedef struct DraftHandle {
   Draft *draft;
-  bool lent;                 /* as its conversation */
+  bool borrowed;             /* as its conversation */
   uint32_t refused;          /* edits that it answered with false */
 } DraftHandle;
 
@@ -281,77 +288,71 @@ Vocab **bind_hold_vocab(lua_State *L);
 /* nil, message, code for one that could not be opened. */
 int   bind_refuse_vocab(lua_State *L, Status status, const char *path);
 
-/* ---- sandboxes (sandbox.c, cross.c, loan.c) ----
+/* ---- sandboxes (sandbox.c, marshal.c) ----
 **
 **     state of the program                  state of the sandbox
-**     proxy(draft, options, function)  ->   script's function(lent draft, copy, callback)
+**     proxy(draft, options, function)  ->   script's function(borrowed draft, copy, callback)
 **                                      <-   results: copies
 **
 ** Only one of the two states is written to at a time, within a protected call of
 ** its own; what is read of the other needs no memory there and cannot raise.
 */
 
-#define CROSS_DEPTH   64     /* of tables in tables */
-#define LOAN_DRAFT    0      /* places in a loan's list; functions stand from 1 */
-#define LOAN_HOST     (-1)
-#define LOAN_BOX      (-2)
 #define DRAFT_REFUSAL 3      /* user value of a draft: the first refusal as text */
 
-/* What one call hands into a sandbox; it ends with the call. */
-struct Loan {
-  lua_State *lender;         /* runs a C function of ours, whose frame stays as it is */
+/* One call into a sandbox, and what the sandbox may use of the program until it ends. */
+typedef struct SandboxCall {
+  Borrowing borrowing;       /* first: the borrowed conversation's handle points here */
+  lua_State *program;        /* runs a C function of ours, whose frame stays as it is */
   int base;                  /* top of that frame */
-  int conversation;          /* where the draft's conversation stands there; 0: no draft is lent */
-  const DraftHandle *home;   /* the lender's handle of the draft */
-  DraftHandle *draft;        /* the sandbox's, and that of its conversation; NULL until it has crossed */
-  ConversationHandle *owner;
-  lua_Integer functions;     /* so many have crossed */
-  uint64_t number;           /* of the call: callbacks of earlier ones are over */
-};
+  int conversation;          /* where the draft's conversation stands there; 0: there is no draft */
+  DraftHandle *draft;        /* the program's; NULL: there is none among the arguments */
+  DraftHandle *borrowed_draft;              /* the sandbox's, and that of its conversation; NULL: it has not entered */
+  ConversationHandle *borrowed_conversation;
+  lua_Integer callbacks;     /* so many have entered */
+  uint64_t number;           /* of the call: callbacks of earlier ones have ended */
+} SandboxCall;
 
-typedef struct SandboxHandle {
+typedef struct SandboxHandle SandboxHandle;
+
+struct SandboxHandle {
   Sandbox *sandbox;
-  Loan *loan;                /* NULL: nothing runs in it */
+  SandboxCall *call;         /* NULL: nothing runs in it */
+  /* Runs the entry or proxy at 2 in the sandbox at 1, with the arguments behind it. */
+  int (*enter)(lua_State *L, SandboxHandle *sandbox);
   uint64_t calls;
   SandboxLimits limits;
-  bool goes_on;              /* the next call stands within the limits of the last one */
-  lua_Hook lender_hook;      /* as the call found it */
-} SandboxHandle;
+  bool goes_on;              /* the next call counts toward the limits of the last one */
+  lua_Hook program_hook;     /* as the call found it */
+};
 
-typedef struct Crossing {
+typedef struct Marshal {
   lua_State *from, *to;
-  SandboxHandle *sandbox;    /* NULL: nothing is lent, nothing is a proxy */
+  SandboxHandle *sandbox;    /* NULL: no borrowed draft, no callbacks, no proxies */
   bool inward;               /* `to` is the sandbox's */
-  bool lends;                /* inward: these are the arguments of a call, whose functions were noted */
+  bool arguments;            /* inward: of a call, whose functions are listed */
   uint32_t values;           /* so far */
   size_t bytes, bytes_max;
-} Crossing;
+} Marshal;
 
-/* Pushes on `to` what the value at `index` of `from` is there: cross.c has the table.
-   Raises in `to` for what cannot cross. */
-void  bind_cross(Crossing *crossing, int index);
+/* Key of the sandbox's registry: {function = place, function, function ...}, the
+   script's functions that may leave. */
+extern const char BIND_SCRIPT_FUNCTIONS;
+
+/* Pushes on `to` what the value at `index` of `from` is there: marshal.c has the table.
+   Raises in `to` for what cannot enter or leave. */
+void  bind_marshal(Marshal *marshal, int index);
 /* Raises in L what lies on top of the other state; it stays there. */
-int   bind_carry_error(lua_State *L, lua_State *other);
-
-/* Proxies of a sandbox's functions (sandbox.c). */
+int   bind_raise_from(lua_State *L, lua_State *other);
 bool  bind_is_proxy(lua_State *L, int index);
-bool  bind_push_proxy(Crossing *crossing, int index);         /* false: it may not leave */
-bool  bind_push_original(Crossing *crossing, int index);      /* of a proxy that comes home; false: it is none */
-
-/* Lends the arguments from `first` to the top, and the host's function, to the
-   sandbox at 1. May raise; then there is no loan. */
-void  bind_begin_loan(lua_State *L, Loan *loan, SandboxHandle *sandbox, int first);
-/* Copies the first results on the sandbox's stack to L's and takes everything back.
-   LUA_OK, or a status with the error on top of L. */
-int   bind_end_loan(lua_State *L, SandboxHandle *sandbox, int results);
-void  bind_lend_draft(Crossing *crossing, int index);
-bool  bind_push_partner(Crossing *crossing, int index);
-bool  bind_push_callback(Crossing *crossing, int index);      /* false: it was not lent */
-bool  bind_push_lent(Crossing *crossing, int index);          /* the original of a callback */
+/* Pushes host(what, word): the function that the sandbox was made with, valid in every call. */
 void  bind_push_host(lua_State *L, SandboxHandle *sandbox);
-/* bind_enter, bind_raise_edit for a conversation that is lent. */
-ConversationHandle *bind_enter_lent(lua_State *L, ConversationHandle *handle);
-int   bind_raise_lent(lua_State *L, ConversationHandle *handle);
+/* Begins a call of the sandbox at 1 with the arguments from `first` to the top. May
+   raise; then no call has begun. */
+void  bind_begin_call(lua_State *L, SandboxCall *call, SandboxHandle *sandbox, int first);
+/* Copies the first results on the sandbox's stack to L's and ends the call.
+   LUA_OK, or a status with the error on top of L. */
+int   bind_end_call(lua_State *L, SandboxHandle *sandbox, int results);
 void  bind_open_sandbox(lua_State *L);       /* pushes the table core.sandbox */
 
 /* ---- the other types ---- */
@@ -443,8 +444,8 @@ bool  bind_is_obsolete(lua_State *L, const View *view, MessageId id);
 const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found);
 
 /* call(f, limit, argument, memory) -> true, result, instructions left | false, error, left
-   (limited.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */
-int   bind_call_limited(lua_State *L);
+   (limited_call.c); memory: bytes that it may hold at once; in a sandbox that one's limit holds */
+int   bind_limited_call(lua_State *L);
 
 /* Tokens of a plain text. STATUS_LIMIT: the vocabulary's expression takes too long; STATUS_MEMORY. */
 Status bind_count_text(const Counter *counter, Text text, uint64_t *tokens);

@@ -47,7 +47,7 @@ Clock bind_clock(Callbacks *callbacks) {
 int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
   if (status != STATUS_HOST) return bind_raise_status(L, status, what);
   ConversationHandle *handle = lua_touserdata(L, conversation);
-  if (handle->loan != NULL) return bind_raise_lent(L, handle);
+  if (handle->borrowing != NULL) return handle->borrowing->raise(L, handle);
   lua_settop(L, handle->callbacks->failed);
   return lua_error(L);
 }
@@ -69,7 +69,7 @@ ConversationHandle *bind_enter(lua_State *L, int index) {
   if (handle->callbacks->sole != NULL && handle->callbacks->sole != handle->conversation) {
     bind_raise(L, "busy", "edit the copy", "only the copy may be edited while several edits are made as one");
   }
-  if (handle->loan != NULL) return bind_enter_lent(L, handle);
+  if (handle->borrowing != NULL) return handle->borrowing->enter(L, handle);
   bind_ask_clock(L, index, handle->callbacks);
   handle->callbacks->L = L;
   handle->callbacks->self = index;
@@ -78,7 +78,7 @@ ConversationHandle *bind_enter(lua_State *L, int index) {
 
 static int l_free(lua_State *L) {
   ConversationHandle *handle = lua_touserdata(L, 1);
-  if (handle->loan != NULL) return 0;
+  if (handle->borrowing != NULL) return 0;
   conversation_free(handle->conversation);
   envelope_release(handle->envelope);
   if (handle->warnings.list != NULL) {

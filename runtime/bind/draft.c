@@ -18,7 +18,7 @@
 
 int bind_free_draft(lua_State *L) {
   DraftHandle *handle = lua_touserdata(L, 1);
-  if (!handle->lent) draft_free(handle->draft);
+  if (!handle->borrowed) draft_free(handle->draft);
   handle->draft = NULL;
   return 0;
 }
@@ -26,13 +26,13 @@ int bind_free_draft(lua_State *L) {
 /* Only who made a draft ends it. */
 static void check_own(lua_State *L) {
   const DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
-  if (handle->lent) bind_raise(L, "sandbox", NULL, "a draft that was lent to a sandbox ends outside of it");
+  if (handle->borrowed) bind_raise(L, "sandbox", NULL, "a sandbox cannot end a draft that it borrows");
 }
 
-/* Bytes that an edit keeps in the memory of the one who lent the draft. */
+/* Charges a sandbox for bytes that an edit of a borrowed draft keeps in the program's memory. */
 static void hold_bytes(lua_State *L, size_t bytes) {
   const DraftHandle *handle = lua_touserdata(L, 1);
-  if (handle->lent) guard_hold(L, bytes);
+  if (handle->borrowed) guard_hold(L, bytes);
 }
 
 /* The draft at 1. What is called next must not run a script's code, which could end it. */

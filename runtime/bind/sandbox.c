@@ -21,10 +21,8 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
-/* Their addresses are keys of the sandbox's registry: the library's entries, its globals
-   and modules; and {function = place, function, function ...} of the script's functions
-   that may leave, which `inside` fills. */
-static const char ENTRIES, GLOBALS, MODULES, FUNCTIONS;
+/* Their addresses are keys of the sandbox's registry: the library's entries, its globals and modules. */
+static const char ENTRIES, GLOBALS, MODULES;
 static const char HINT;      /* key of the program's registry */
 
 /* ---- within: the library ---- */
@@ -95,7 +93,7 @@ static void open_own_globals(lua_State *L, SandboxHandle *sandbox) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
   lua_newtable(L);
   lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &BIND_SCRIPT_FUNCTIONS);
   lua_setfield(L, -2, "functions");
   bind_push_host(L, sandbox);
   lua_pushvalue(L, -1);
@@ -131,45 +129,6 @@ static int open_inside(lua_State *L) {
   return 0;
 }
 
-/* ---- proxies ---- */
-
-static int l_proxy(lua_State *L);
-
-bool bind_is_proxy(lua_State *L, int index) { return lua_tocfunction(L, index) == l_proxy; }
-
-bool bind_push_original(Crossing *crossing, int index) {
-  lua_State *from = crossing->from, *to = crossing->to;
-  if (!crossing->inward || !bind_is_proxy(from, index)) return false;
-  lua_getupvalue(from, index, 1);
-  lua_getupvalue(from, index, 2);
-  bool home = lua_touserdata(from, -2) == crossing->sandbox;
-  lua_Integer place = lua_tointeger(from, -1);
-  lua_pop(from, 2);
-  if (!home) bind_raise(to, "argument", NULL, "a function of one sandbox cannot enter another");
-  lua_rawgetp(to, LUA_REGISTRYINDEX, &FUNCTIONS);
-  lua_rawgeti(to, -1, place);
-  lua_remove(to, -2);
-  return true;
-}
-
-bool bind_push_proxy(Crossing *crossing, int index) {
-  lua_State *from = crossing->from, *to = crossing->to;
-  if (crossing->inward || crossing->sandbox == NULL) return false;
-  lua_pushvalue(from, index);
-  lua_rawgetp(from, LUA_REGISTRYINDEX, &FUNCTIONS);
-  lua_insert(from, -2);
-  bool known = lua_rawget(from, -2) == LUA_TNUMBER;
-  lua_Integer place = lua_tointeger(from, -1);
-  lua_pop(from, 2);
-  if (!known) return false;
-  lua_rawgetp(to, LUA_REGISTRYINDEX, crossing->sandbox);
-  lua_rawgeti(to, -1, LOAN_BOX);
-  lua_remove(to, -2);
-  lua_pushinteger(to, place);
-  lua_pushcclosure(to, l_proxy, 2);
-  return true;
-}
-
 /* ---- calls ---- */
 
 typedef struct Entry {
@@ -181,17 +140,17 @@ typedef struct Entry {
 /* (entry) -> what the function answers; in the sandbox, within its limits */
 static int run_entry(lua_State *L) {
   Entry *entry = lua_touserdata(L, 1);
-  Crossing crossing = {.from = entry->from, .to = L, .sandbox = entry->sandbox, .inward = true, .lends = true};
+  Marshal marshal = {.from = entry->from, .to = L, .sandbox = entry->sandbox, .inward = true, .arguments = true};
   lua_settop(L, 0);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &ENTRIES);
   if (lua_type(entry->from, entry->first) == LUA_TSTRING) {
-    bind_cross(&crossing, entry->first);
+    bind_marshal(&marshal, entry->first);
     lua_rawget(L, 1);
   } else {
     lua_getfield(L, 1, "call");
-    bind_cross(&crossing, entry->first);
+    bind_marshal(&marshal, entry->first);
   }
-  for (int i = entry->first + 1; i <= entry->last; i++) bind_cross(&crossing, i);
+  for (int i = entry->first + 1; i <= entry->last; i++) bind_marshal(&marshal, i);
   lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
   return lua_gettop(L) - 1;
 }
@@ -245,14 +204,14 @@ static int finish(lua_State *L, const SandboxHandle *sandbox, int first) {
 
 /* The sandbox stands at 1, the entry and its arguments behind it. */
 static int enter(lua_State *L, SandboxHandle *sandbox) {
-  Loan loan;
+  SandboxCall call;
   Entry entry = {.sandbox = sandbox, .from = L, .first = 2, .last = lua_gettop(L)};
-  if (sandbox->loan != NULL) return bind_raise(L, "busy", NULL, "a script of this sandbox is running");
-  bind_begin_loan(L, &loan, sandbox, 2);
+  if (sandbox->call != NULL) return bind_raise(L, "busy", NULL, "a script of this sandbox is running");
+  bind_begin_call(L, &call, sandbox, 2);
   lua_State *within = sandbox_state(sandbox->sandbox);
   int room = lua_checkstack(within, 20);
   SandboxEnd end = SANDBOX_MEMORY_OUT;
-  sandbox->lender_hook = lua_gethook(L);
+  sandbox->program_hook = lua_gethook(L);
   if (room) {
     lua_pushcfunction(within, run_entry);
     lua_pushlightuserdata(within, &entry);
@@ -261,24 +220,10 @@ static int enter(lua_State *L, SandboxHandle *sandbox) {
   }
   sandbox_uncancel(sandbox->sandbox);
   sandbox->goes_on = true;
-  int status = bind_end_loan(L, sandbox, end == SANDBOX_OK ? lua_gettop(within) : 0);
+  int status = bind_end_call(L, sandbox, end == SANDBOX_OK ? lua_gettop(within) : 0);
   if (status != LUA_OK) return lua_error(L);
   if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
-  return finish(L, sandbox, loan.base + 1);
-}
-
-/* A proxy stands for itself as the entry. Upvalues: the sandbox, the function's place. */
-static int l_proxy(lua_State *L) {
-  SandboxHandle *sandbox = lua_touserdata(L, lua_upvalueindex(1));
-  if (sandbox->sandbox == NULL) return bind_raise(L, "closed", NULL, "the sandbox is closed");
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_pushcclosure(L, l_proxy, 2);
-  lua_insert(L, 2);
-  sandbox->goes_on = false;
-  return enter(L, sandbox);
+  return finish(L, sandbox, call.base + 1);
 }
 
 /* ---- for the library: core.sandbox ---- */
@@ -287,7 +232,7 @@ static int l_proxy(lua_State *L) {
 static int64_t now(void *user) {
   const SandboxHandle *sandbox = user;
   struct timespec time;
-  if (sandbox->loan != NULL && lua_gethook(sandbox->loan->lender) != sandbox->lender_hook) {
+  if (sandbox->call != NULL && lua_gethook(sandbox->call->program) != sandbox->program_hook) {
     sandbox_cancel(sandbox->sandbox);
   }
   if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0;
@@ -303,19 +248,20 @@ static int l_free(lua_State *L) {
 
 /* new(host) -> Sandbox */
 static int l_new(lua_State *L) {
-  Loan loan;
+  SandboxCall call;
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
   SandboxHandle *sandbox = bind_new(L, &BIND_SANDBOX, sizeof *sandbox, 1);
   lua_insert(L, 1);
   lua_setiuservalue(L, 1, 1);
+  sandbox->enter = enter;
   SandboxConfig config = {.memory = bind_memory(L), .user = sandbox, .now = now};
   sandbox->sandbox = sandbox_new(&config);
   if (sandbox->sandbox == NULL) return bind_raise_status(L, STATUS_MEMORY, "sandbox");
   sandbox->limits = (SandboxLimits){.fuel = SANDBOX_FUEL, .microseconds = SANDBOX_DEADLINE};
-  bind_begin_loan(L, &loan, sandbox, 2);
+  bind_begin_call(L, &call, sandbox, 2);
   SandboxEnd end = sandbox_run(sandbox->sandbox, open_inside, sandbox);
-  int status = bind_end_loan(L, sandbox, 0);
+  int status = bind_end_call(L, sandbox, 0);
   if (status != LUA_OK) return lua_error(L);
   if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
   lua_settop(L, 1);

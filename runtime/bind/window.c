@@ -410,7 +410,7 @@ static int l_weigh(lua_State *L) {
 void bind_open_window(lua_State *L) {
   static const char *const fields[] = {"seq", NULL};
   static const BindMethod functions[] = {
-    {"call", bind_call_limited, "f limit argument memory"},
+    {"call", bind_limited_call, "f limit argument memory"},
     {"escape", bind_escape_markup, "text attribute"},
     {"put", l_put, "conversation fields"},
     {"get", l_get, "conversation id"},

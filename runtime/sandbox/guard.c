@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */

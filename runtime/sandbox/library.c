@@ -6,7 +6,7 @@
 */
 #include <lualib.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 void library_set(lua_State *L, const Guarded *functions) {
   for (; functions->name != NULL; functions++) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 /* ---- protected calls ---- */
 

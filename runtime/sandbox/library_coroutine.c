@@ -12,7 +12,7 @@
 ** can resume them. When a script is killed nothing is closed: __close functions
 ** would run without a hook. The collector takes what is left.
 */
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define RESUME_UNITS 20
 

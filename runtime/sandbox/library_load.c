@@ -1,9 +1,9 @@
 /*
-** load and require: text only, capped (source.c), from the host's loader only.
+** load and require: text only, capped (parse_cost.c), from the host's loader only.
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define UNITS_PER_BYTE  8      /* parsing: 40 ns */
 #define LOOKS_PER_UNIT  4
@@ -17,13 +17,13 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
   }
   guard_charge(L, (uint64_t)size * UNITS_PER_BYTE);
   if (!holds(sandbox_of(L), GUARD_PARSE)) return false;
-  SourceCost cost = source_cost(text, size);
-  if (cost.jumps > SOURCE_JUMPS_MAX) {
+  ParseCost cost = parse_cost(text, size);
+  if (cost.jumps > PARSE_JUMPS_MAX) {
     lua_pushfstring(L, "%s: more than %d times and, or, elseif, break, goto or :: in one source", name,
-                    SOURCE_JUMPS_MAX);
+                    PARSE_JUMPS_MAX);
     return true;
   }
-  if (cost.looks > SOURCE_LOOKS_MAX) {
+  if (cost.looks > PARSE_LOOKS_MAX) {
     lua_pushfstring(L, "%s: too many names within functions within functions", name);
     return true;
   }

@@ -3,7 +3,7 @@
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 /* A start position as Lua counts, from 0: negative ones from the end. */
 static size_t start_of(lua_Integer position, size_t size) {

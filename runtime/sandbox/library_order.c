@@ -9,7 +9,7 @@
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 typedef struct Key {
   uint8_t rank;              /* false 0, true 1, number 2, string 3, other 4 */

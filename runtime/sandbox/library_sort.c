@@ -8,7 +8,7 @@
 ** Stack: 1 the list, 2 the function or nil, 3 the places, from 4 the elements. They
 ** stay where they are until all is sorted; what moves is their places.
 */
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define FIRST 4   /* place of the first element */
 

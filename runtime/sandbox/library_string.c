@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 /* Lua's own function, its arguments charged by bytes: eight for each unit. */
 static int l_by_bytes(lua_State *L) {

@@ -6,7 +6,7 @@
 */
 #include <limits.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define STEP_UNITS 4     /* reading and writing an element */
 

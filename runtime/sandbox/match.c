@@ -15,7 +15,7 @@
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define STEPS     MATCH_STEPS
 #define DEPTH_MAX 200

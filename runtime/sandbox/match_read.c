@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 typedef struct Reading {
   const char *at, *end;      /* of the pattern; a zero byte follows, as in all Lua strings */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 const char *sandbox_end_code(SandboxEnd end) {
   switch (end) {

@@ -15,7 +15,7 @@
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 typedef enum Wish { WISH_NONE, WISH_OPEN, WISH_ANSWERED, WISH_REFUSED, WISH_IMPASSABLE } Wish;
 

@@ -13,7 +13,7 @@
 
 #include <lualib.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define SORTED "local t = {} for k = 1, 20 do t[k] = k * 7 % 23 end "
 #define EACH(what) "(function() for _ in " what " do end end)()"

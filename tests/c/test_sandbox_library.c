@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <lualib.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 /* seed, rounds -> what the calls answered; the same numbers in every state */
 static const char CALLS[] =

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <lualib.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 static uint64_t random_state;
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 static Sandbox *new_sandbox(void) {
   SandboxConfig config = {.seed = 7};

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 #include "sandbox_rows.h"
 
 #define DEADLINE 100000   /* microseconds */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define FUEL        200000
 #define PROGRAM_MAX 8192

@@ -2,7 +2,7 @@
 --
 -- A working copy knows the stored message that it came from (`seq`). As long as it
 -- still says the same, the stored bytes are written; whether it does is looked at
--- (bind/working.c), and nobody is trusted to have said so.
+-- (bind/working_copy.c), and nobody is trusted to have said so.
 
 local core = require "ebb.support.core"
 local envelope = require "ebb.pipeline.envelope"

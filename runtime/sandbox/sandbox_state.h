@@ -16,8 +16,8 @@
 ** function that runs in somebody else's state finds none, whatever that state
 ** keeps elsewhere.
 */
-#ifndef EBB_SANDBOX_INSIDE_H
-#define EBB_SANDBOX_INSIDE_H
+#ifndef EBB_SANDBOX_SANDBOX_STATE_H
+#define EBB_SANDBOX_SANDBOX_STATE_H
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -199,18 +199,18 @@ void library_sort(lua_State *L);
 /* As luaL_loadbufferx with mode "t", with caps; pushes the chunk or a message. */
 int  load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode);
 
-/* ---- source.c ---- */
+/* ---- parse_cost.c ---- */
 
-#define SOURCE_JUMPS_MAX 5000                /* 35 ms */
-#define SOURCE_LOOKS_MAX (UINT64_C(50) << 20)   /* 1 ns each */
+#define PARSE_JUMPS_MAX 5000                /* 35 ms */
+#define PARSE_LOOKS_MAX (UINT64_C(50) << 20)   /* 1 ns each */
 
-typedef struct SourceCost {
+typedef struct ParseCost {
   uint64_t jumps;            /* words that jump, and labels */
   uint64_t looks;            /* comparisons with names, at most; not counted on above the maximum */
-} SourceCost;
+} ParseCost;
 
 /* What a text costs the parser beside its bytes. */
-SourceCost source_cost(const char *text, size_t size);
+ParseCost parse_cost(const char *text, size_t size);
 
 /* ---- tasks (task.c) ---- */
 

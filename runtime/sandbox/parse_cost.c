@@ -23,7 +23,7 @@
 */
 #include <string.h>
 
-#include "sandbox/inside.h"
+#include "sandbox/sandbox_state.h"
 
 #define DEPTH_MAX   200      /* Lua allows fewer levels of syntax */
 #define LOCALS_MAX  200      /* of one function, as in Lua */
@@ -42,7 +42,7 @@ typedef struct Walk {
   Block blocks[DEPTH_MAX + 1];
   int depth;                 /* of the innermost block */
   bool declaring;            /* between `local`, `function` or `for` and what ends the names */
-  SourceCost cost;
+  ParseCost cost;
 } Walk;
 
 static bool is_word(char c) {
@@ -180,9 +180,9 @@ static void pass(Walk *walk) {
   walk->at = behind == NULL ? at + 1 : behind < end ? behind : end;
 }
 
-SourceCost source_cost(const char *text, size_t size) {
+ParseCost parse_cost(const char *text, size_t size) {
   Walk walk = {.at = text, .end = text + size, .blocks = {{.around = 1}}};   /* _ENV */
   walk.cost.jumps = count_jumps(text, text + size);
-  while (walk.at < walk.end && walk.cost.looks <= SOURCE_LOOKS_MAX) pass(&walk);
+  while (walk.at < walk.end && walk.cost.looks <= PARSE_LOOKS_MAX) pass(&walk);
   return walk.cost;
 }

@@ -131,7 +131,7 @@ static int call_guarded(lua_State *L, Limited *call) {
   return over ? LUA_ERRRUN : status;
 }
 
-int bind_call_limited(lua_State *L) {
+int bind_limited_call(lua_State *L) {
   lua_settop(L, 4);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   Limited *call = lua_newuserdatauv(L, sizeof *call, 0);

@@ -1,0 +1,489 @@
+/*
+** Marshalling: values that pass between the state of a program and that of a sandbox.
+**
+**     nil, booleans, numbers, strings, ebb.null       as they are
+**     tables                                          copies, read without metamethods; a JSON mark stays
+**     the borrowed draft, its messages                the handle of the other side
+**     functions into the sandbox                      callbacks, until the call ends
+**     functions out of it                             proxies, where the caller accepts them
+**
+** The state that is read gets no new objects and cannot raise: it may be in the
+** middle of something else.
+**
+** A draft that goes into the sandbox is borrowed: a userdata of the sandbox's state
+** over the same Draft. When the call ends, borrowed draft and callbacks end too:
+** handles that a script has kept say so.
+**
+**     program:  registry[sandbox] = { [0] = draft, callback, callback ... }
+**     sandbox:  registry[sandbox] = the borrowed draft
+**
+** An edit of a borrowed draft may need the program: a counter or clock of its own.
+** They are called there, protected, and what they raise is raised in the sandbox.
+*/
+#include <assert.h>
+#include <string.h>
+
+#include "bind/bind.h"
+#include "sandbox/guard.h"
+#include "sandbox/sandbox.h"
+
+#define VALUES_MAX     4000000   /* out of a sandbox: a small table may stand for many */
+#define PRESIZED       8         /* elements of a list; its length is only what the other side says */
+#define DEPTH_MAX      64        /* of tables in tables */
+#define CALLBACK_UNITS 200
+
+/* Places in the program's list of a call; callbacks stand from 1. */
+enum { PLACE_DRAFT = 0, PLACE_HOST = -1, PLACE_BOX = -2 };
+
+const char BIND_SCRIPT_FUNCTIONS = 0;
+
+static void copy(Marshal *marshal, int index, int depth);
+
+static int refuse(Marshal *marshal, const char *what) {
+  const char *way = marshal->inward ? "enter" : "leave";
+  return bind_raise(marshal->to, "argument", NULL, "%s cannot %s a sandbox", what, way);
+}
+
+/* ---- proxies: functions of the script in the program ---- */
+
+/* Calls the script's function, with itself as the entry. Upvalues: the sandbox, the function's place. */
+static int l_proxy(lua_State *L) {
+  SandboxHandle *sandbox = lua_touserdata(L, lua_upvalueindex(1));
+  if (sandbox->sandbox == NULL) return bind_raise(L, "closed", NULL, "the sandbox is closed");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushcclosure(L, l_proxy, 2);
+  lua_insert(L, 2);
+  sandbox->goes_on = false;
+  return sandbox->enter(L, sandbox);
+}
+
+bool bind_is_proxy(lua_State *L, int index) { return lua_tocfunction(L, index) == l_proxy; }
+
+/* Pushes the script's function if the value is a proxy that returns to its sandbox. */
+static bool push_proxy_original(Marshal *marshal, int index) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  if (!marshal->inward || !bind_is_proxy(from, index)) return false;
+  lua_getupvalue(from, index, 1);
+  lua_getupvalue(from, index, 2);
+  bool same_sandbox = lua_touserdata(from, -2) == marshal->sandbox;
+  lua_Integer place = lua_tointeger(from, -1);
+  lua_pop(from, 2);
+  if (!same_sandbox) bind_raise(to, "argument", NULL, "a function of one sandbox cannot enter another");
+  lua_rawgetp(to, LUA_REGISTRYINDEX, &BIND_SCRIPT_FUNCTIONS);
+  lua_rawgeti(to, -1, place);
+  lua_remove(to, -2);
+  return true;
+}
+
+/* Pushes a proxy of a script's function; false: the function may not leave. */
+static bool push_proxy(Marshal *marshal, int index) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  if (marshal->inward || marshal->sandbox == NULL) return false;
+  lua_pushvalue(from, index);
+  lua_rawgetp(from, LUA_REGISTRYINDEX, &BIND_SCRIPT_FUNCTIONS);
+  lua_insert(from, -2);
+  bool may_leave = lua_rawget(from, -2) == LUA_TNUMBER;
+  lua_Integer place = lua_tointeger(from, -1);
+  lua_pop(from, 2);
+  if (!may_leave) return false;
+  lua_rawgetp(to, LUA_REGISTRYINDEX, marshal->sandbox);
+  lua_rawgeti(to, -1, PLACE_BOX);
+  lua_remove(to, -2);
+  lua_pushinteger(to, place);
+  lua_pushcclosure(to, l_proxy, 2);
+  return true;
+}
+
+/* ---- callbacks: functions of the program in the sandbox ---- */
+
+typedef struct Callback {
+  SandboxHandle *sandbox;
+  lua_State *from;           /* the sandbox's thread that calls */
+  lua_Integer place;         /* in the program's list */
+  int results;
+} Callback;
+
+/* (callback) -> what the program's function returns; runs in the program's state */
+static int run_callback(lua_State *L) {
+  Callback *callback = lua_touserdata(L, 1);
+  Marshal marshal = {.from = callback->from, .to = L, .sandbox = callback->sandbox,
+                     .bytes_max = sandbox_memory_limit(callback->sandbox->sandbox)};
+  int arguments = lua_gettop(callback->from);
+  lua_settop(L, 0);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, callback->sandbox);
+  lua_rawgeti(L, 1, callback->place);
+  for (int i = 1; i <= arguments; i++) bind_marshal(&marshal, i);
+  lua_call(L, arguments, LUA_MULTRET);
+  callback->results = lua_gettop(L) - 1;
+  return callback->results;
+}
+
+/* A function of the program, in the sandbox. Upvalues: sandbox, number of the call, place */
+static int l_callback(lua_State *L) {
+  Callback callback = {.sandbox = lua_touserdata(L, lua_upvalueindex(1)), .from = L,
+                       .place = lua_tointeger(L, lua_upvalueindex(3))};
+  SandboxCall *call = callback.sandbox->call;
+  guard_charge(L, CALLBACK_UNITS + (lua_type(L, 2) == LUA_TSTRING ? lua_rawlen(L, 2) : 0));
+  lua_Integer number = lua_tointeger(L, lua_upvalueindex(2));
+  if (call == NULL || (callback.place != PLACE_HOST && call->number != (uint64_t)number)) {
+    return bind_raise(L, "closed", NULL, "this function belongs to a call that has ended");
+  }
+  lua_State *program = call->program;
+  lua_settop(program, call->base);           /* also what a callback that failed half-way left there */
+  if (!lua_checkstack(program, 10)) return bind_raise(L, "memory", NULL, "not enough memory for a call");
+  lua_pushcfunction(program, run_callback);
+  lua_pushlightuserdata(program, &callback);
+  if (lua_pcall(program, 1, LUA_MULTRET, 0) != LUA_OK) return bind_raise_from(L, program);
+  Marshal marshal = {.from = program, .to = L, .sandbox = callback.sandbox, .inward = true};
+  lua_settop(L, 0);
+  for (int i = 1; i <= callback.results; i++) bind_marshal(&marshal, call->base + i);
+  lua_settop(program, call->base);
+  return callback.results;
+}
+
+static void push_callback(lua_State *L, SandboxHandle *sandbox, uint64_t number, lua_Integer place) {
+  lua_pushlightuserdata(L, sandbox);
+  lua_pushinteger(L, (lua_Integer)number);
+  lua_pushinteger(L, place);
+  lua_pushcclosure(L, l_callback, 3);
+}
+
+void bind_push_host(lua_State *L, SandboxHandle *sandbox) { push_callback(L, sandbox, 0, PLACE_HOST); }
+
+/* Pushes a callback of a function among the arguments of a call. They were listed in
+   the order in which marshalling reaches them; false: this one is not the next. */
+static bool push_argument_callback(Marshal *marshal, int index) {
+  lua_State *from = marshal->from;
+  if (!marshal->arguments) return false;
+  SandboxCall *call = marshal->sandbox->call;
+  lua_rawgetp(from, LUA_REGISTRYINDEX, marshal->sandbox);
+  lua_rawgeti(from, -1, ++call->callbacks);
+  bool listed = lua_rawequal(from, -1, index);
+  lua_pop(from, 2);
+  if (listed) push_callback(marshal->to, marshal->sandbox, call->number, call->callbacks);
+  return listed;
+}
+
+/* Pushes the program's function if the value is a callback of the call that runs. */
+static bool push_callback_original(Marshal *marshal, int index) {
+  lua_State *from = marshal->from;
+  if (marshal->inward || lua_tocfunction(from, index) != l_callback) return false;
+  lua_getupvalue(from, index, 2);
+  lua_getupvalue(from, index, 3);
+  const SandboxCall *call = marshal->sandbox != NULL ? marshal->sandbox->call : NULL;
+  bool valid = call != NULL && lua_tointeger(from, -2) == (lua_Integer)call->number;
+  lua_Integer place = lua_tointeger(from, -1);
+  lua_pop(from, 2);
+  if (!valid) return false;
+  lua_rawgetp(marshal->to, LUA_REGISTRYINDEX, marshal->sandbox);
+  lua_rawgeti(marshal->to, -1, place);
+  lua_remove(marshal->to, -2);
+  return true;
+}
+
+/* ---- edits of a borrowed draft that need the program ---- */
+
+/* (conversation) */
+static int l_ask_clock(lua_State *L) {
+  ConversationHandle *handle = lua_touserdata(L, 1);
+  bind_ask_clock(L, 1, handle->callbacks);
+  return 0;
+}
+
+/* As bind_enter: the callbacks run in the program's state. */
+static ConversationHandle *enter_borrowed(lua_State *L, ConversationHandle *handle) {
+  SandboxCall *call = (SandboxCall *)handle->borrowing;
+  lua_State *program = call->program;
+  lua_settop(program, call->base);
+  handle->callbacks->L = program;
+  handle->callbacks->self = call->conversation;
+  if (!handle->callbacks->has_clock) return handle;
+  lua_pushcfunction(program, l_ask_clock);
+  lua_pushvalue(program, call->conversation);
+  if (lua_pcall(program, 1, 0, 0) != LUA_OK) bind_raise_from(L, program);
+  handle->callbacks->L = program;            /* the clock may have edited something itself */
+  handle->callbacks->self = call->conversation;
+  return handle;
+}
+
+static int raise_borrowed(lua_State *L, ConversationHandle *handle) {
+  lua_State *program = ((SandboxCall *)handle->borrowing)->program;
+  lua_settop(program, handle->callbacks->failed);
+  return bind_raise_from(L, program);
+}
+
+static const Borrowing BORROWING = {.enter = enter_borrowed, .raise = raise_borrowed};
+
+/* ---- drafts ---- */
+
+/* Pushes handles of a draft and its conversation. They stay valid: the registry holds them. */
+static void borrow(lua_State *L, SandboxCall *call, const SandboxHandle *sandbox, const ConversationHandle *owner) {
+  DraftHandle *draft = bind_new(L, &BIND_DRAFT, sizeof *draft, 3);
+  draft->borrowed = true;
+  ConversationHandle *conversation = bind_new(L, &BIND_CONVERSATION, sizeof *conversation, 2);
+  conversation->borrowing = &call->borrowing;
+  lua_setiuservalue(L, -2, 1);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, 2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, sandbox);
+  *conversation = *owner;                    /* from here on nothing can fail */
+  conversation->borrowing = &call->borrowing;
+  conversation->warnings = (DocumentWarnings){0};
+  conversation->envelope = NULL;             /* the program's, like the rest */
+  draft->draft = call->draft->draft;
+  call->borrowed_draft = draft;
+  call->borrowed_conversation = conversation;
+}
+
+/* Pushes the borrowed draft for the draft of the program at `index`. */
+static void push_borrowed_draft(Marshal *marshal, int index) {
+  SandboxCall *call = marshal->sandbox->call;
+  const DraftHandle *draft = bind_test(marshal->from, index, &BIND_DRAFT);
+  if (draft->draft == NULL) bind_raise(marshal->to, "closed", NULL, "the draft has ended");
+  if (draft != call->draft) {
+    bind_raise(marshal->to, "argument", NULL, "a sandbox borrows one draft at a time");
+  } else if (call->borrowed_draft != NULL) {
+    lua_rawgetp(marshal->to, LUA_REGISTRYINDEX, marshal->sandbox);
+  } else {
+    lua_getiuservalue(marshal->from, index, 1);
+    const ConversationHandle *owner = lua_touserdata(marshal->from, -1);
+    lua_pop(marshal->from, 1);
+    borrow(marshal->to, call, marshal->sandbox, owner);
+  }
+}
+
+/* Pushes the other side's handle of the borrowed draft, or of a message of it; false: it is another draft's. */
+static bool push_counterpart(Marshal *marshal, int index, bool is_message) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  const SandboxCall *call = marshal->sandbox != NULL ? marshal->sandbox->call : NULL;
+  if (call == NULL || call->borrowed_draft == NULL) return false;
+  lua_pushvalue(from, index);
+  if (is_message) {
+    lua_getiuservalue(from, -1, 1);
+    lua_remove(from, -2);
+  }
+  const void *owner = lua_touserdata(from, -1);
+  lua_pop(from, 1);
+  if (owner != (marshal->inward ? (const void *)call->draft : (const void *)call->borrowed_draft)) return false;
+  if (lua_rawgetp(to, LUA_REGISTRYINDEX, marshal->sandbox) == LUA_TTABLE) {   /* the program's list */
+    lua_rawgeti(to, -1, PLACE_DRAFT);
+    lua_remove(to, -2);
+  }
+  if (!is_message) return true;
+  bind_push_message(to, -1, bind_check_message(from, index), 0);
+  lua_remove(to, -2);
+  return true;
+}
+
+/* ---- values ---- */
+
+static void copy_key(Marshal *marshal) {
+  int kind = lua_type(marshal->from, -2);
+  if (kind != LUA_TSTRING && kind != LUA_TNUMBER && kind != LUA_TBOOLEAN) {
+    refuse(marshal, lua_pushfstring(marshal->to, "a table with a %s as key", lua_typename(marshal->to, kind)));
+  }
+  copy(marshal, lua_gettop(marshal->from) - 1, 0);
+}
+
+static void copy_table(Marshal *marshal, int index, int depth) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  if (depth >= DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
+  size_t size = lua_rawlen(from, index);
+  lua_createtable(to, size < PRESIZED ? (int)size : PRESIZED, 0);
+  lua_pushnil(from);
+  while (lua_next(from, index) != 0) {
+    copy_key(marshal);
+    copy(marshal, lua_gettop(from), depth + 1);
+    lua_rawset(to, -3);
+    lua_pop(from, 1);
+  }
+  bind_set_json_mark(to, bind_json_mark(from, index));
+}
+
+static void copy_string(Marshal *marshal, int index) {
+  size_t size;
+  const char *bytes = lua_tolstring(marshal->from, index, &size);
+  marshal->bytes += size;
+  lua_pushlstring(marshal->to, bytes, size);
+}
+
+/* Only the borrowed draft and its messages exist on both sides. */
+static void copy_userdata(Marshal *marshal, int index) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  bool is_draft = bind_test(from, index, &BIND_DRAFT) != NULL;
+  bool is_message = !is_draft && bind_test(from, index, &BIND_MESSAGE) != NULL;
+  if (is_draft && marshal->inward) {
+    push_borrowed_draft(marshal, index);
+  } else if (!is_draft && !is_message) {
+    const BindType *type = bind_type_of(from, index);
+    refuse(marshal, lua_pushfstring(to, "a %s", type != NULL ? type->name : "userdata"));
+  } else if (!push_counterpart(marshal, index, is_message)) {
+    refuse(marshal, is_draft ? "another draft" : "a message of another draft");
+  }
+}
+
+static void copy_function(Marshal *marshal, int index) {
+  bool done = push_proxy_original(marshal, index) || push_callback_original(marshal, index) ||
+              push_proxy(marshal, index) || push_argument_callback(marshal, index);
+  if (!done) refuse(marshal, "a function");
+}
+
+static void check_caps(Marshal *marshal) {
+  if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
+  if (marshal->values > VALUES_MAX || marshal->bytes > marshal->bytes_max) refuse(marshal, "so much at once");
+}
+
+static void copy(Marshal *marshal, int index, int depth) {
+  lua_State *from = marshal->from, *to = marshal->to;
+  int kind = lua_type(from, index);
+  if (!lua_checkstack(to, 6) || !lua_checkstack(from, 8)) {
+    bind_raise(to, "memory", NULL, "not enough memory for values that enter or leave a sandbox");
+  }
+  marshal->values++;
+  check_caps(marshal);
+  switch (kind) {
+    case LUA_TNIL: lua_pushnil(to); return;
+    case LUA_TBOOLEAN: lua_pushboolean(to, lua_toboolean(from, index)); return;
+    case LUA_TNUMBER:
+      if (lua_isinteger(from, index)) lua_pushinteger(to, lua_tointeger(from, index));
+      else lua_pushnumber(to, lua_tonumber(from, index));
+      return;
+    case LUA_TSTRING: copy_string(marshal, index); return;
+    case LUA_TTABLE: copy_table(marshal, index, depth); return;
+    case LUA_TUSERDATA: copy_userdata(marshal, index); return;
+    case LUA_TFUNCTION: copy_function(marshal, index); return;
+    case LUA_TLIGHTUSERDATA:
+      if (lua_touserdata(from, index) == NULL) {
+        lua_pushlightuserdata(to, NULL);     /* ebb.null */
+        return;
+      }
+      break;
+    default: break;
+  }
+  refuse(marshal, lua_pushfstring(to, "a %s", lua_typename(to, kind)));
+}
+
+void bind_marshal(Marshal *marshal, int index) { copy(marshal, lua_absindex(marshal->from, index), 0); }
+
+int bind_raise_from(lua_State *L, lua_State *other) {
+  Marshal marshal = {.from = other, .to = L, .inward = true};
+  int kind = lua_type(other, -1);
+  if (kind == LUA_TSTRING) {
+    bind_marshal(&marshal, -1);
+  } else if (bind_is_error(other, -1)) {
+    bind_marshal(&marshal, -1);              /* its fields are texts */
+    bind_mark_error(L);
+  } else {
+    lua_pushfstring(L, "(error object is a %s value)", lua_typename(L, kind));
+  }
+  return lua_error(L);
+}
+
+/* ---- calls ---- */
+
+/* Lists the functions and the draft in the value at `index`, in the order in which marshalling reaches them. */
+static void list_arguments(lua_State *L, SandboxCall *call, int index, int list, int depth) {
+  int kind = lua_type(L, index);
+  if (kind == LUA_TFUNCTION && !bind_is_proxy(L, index)) {
+    lua_pushvalue(L, index);
+    lua_rawseti(L, list, ++call->callbacks);
+  } else if (kind == LUA_TUSERDATA && call->draft == NULL && bind_test(L, index, &BIND_DRAFT) != NULL) {
+    call->draft = lua_touserdata(L, index);
+    lua_pushvalue(L, index);
+    lua_rawseti(L, list, PLACE_DRAFT);
+  } else if (kind == LUA_TTABLE && depth < DEPTH_MAX) {
+    luaL_checkstack(L, 4, "values that enter a sandbox");
+    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+      list_arguments(L, call, lua_gettop(L), list, depth + 1);
+    }
+  }
+}
+
+void bind_begin_call(lua_State *L, SandboxCall *call, SandboxHandle *sandbox, int first) {
+  int last = lua_gettop(L);
+  luaL_checkstack(L, 30, "a call into a sandbox");
+  *call = (SandboxCall){.borrowing = BORROWING, .program = L, .number = ++sandbox->calls};
+  lua_createtable(L, 4, 0);
+  int list = last + 1;
+  lua_getiuservalue(L, 1, 1);
+  lua_rawseti(L, list, PLACE_HOST);
+  lua_pushvalue(L, 1);
+  lua_rawseti(L, list, PLACE_BOX);
+  for (int i = first; i <= last; i++) list_arguments(L, call, i, list, 0);
+  call->callbacks = 0;
+  if (call->draft != NULL) {
+    lua_rawgeti(L, list, PLACE_DRAFT);
+    lua_getiuservalue(L, -1, 1);
+    call->conversation = lua_gettop(L);
+  }
+  lua_pushvalue(L, list);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, sandbox);
+  call->base = lua_gettop(L);
+  assert(sandbox->call == NULL);
+  sandbox->call = call;
+}
+
+/* Hands what edits of the borrowed draft were refused to the program's draft. */
+static void hand_back_refusals(lua_State *L, const SandboxHandle *sandbox) {
+  const SandboxCall *call = sandbox->call;
+  lua_State *other = sandbox_state(sandbox->sandbox);
+  const DraftHandle *borrowed = call->borrowed_draft;
+  if (borrowed == NULL || borrowed->refused == 0 || !lua_checkstack(other, 4)) return;
+  if (call->draft->refused == 0) {
+    Marshal marshal = {.from = other, .to = L, .bytes_max = SIZE_MAX};
+    lua_rawgetp(L, LUA_REGISTRYINDEX, sandbox);
+    lua_rawgeti(L, -1, PLACE_DRAFT);
+    lua_rawgetp(other, LUA_REGISTRYINDEX, sandbox);
+    lua_getiuservalue(other, -1, DRAFT_REFUSAL);
+    bind_marshal(&marshal, -1);
+    lua_setiuservalue(L, -2, DRAFT_REFUSAL);
+    lua_pop(L, 2);
+    lua_pop(other, 2);
+  }
+  call->draft->refused += borrowed->refused;
+}
+
+/* (sandbox, results) -> copies of the values on the sandbox's stack */
+static int l_collect_results(lua_State *L) {
+  SandboxHandle *sandbox = lua_touserdata(L, 1);
+  int results = (int)lua_tointeger(L, 2);
+  Marshal marshal = {.from = sandbox_state(sandbox->sandbox), .to = L, .sandbox = sandbox,
+                     .bytes_max = sandbox_memory_limit(sandbox->sandbox)};
+  lua_settop(L, 0);
+  hand_back_refusals(L, sandbox);
+  for (int i = 1; i <= results; i++) bind_marshal(&marshal, i);
+  return results;
+}
+
+static void clear_registry(lua_State *L, const void *key) {
+  if (!lua_checkstack(L, 2)) return;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) != LUA_TNIL) {
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+  }
+  lua_pop(L, 1);
+}
+
+int bind_end_call(lua_State *L, SandboxHandle *sandbox, int results) {
+  SandboxCall *call = sandbox->call;
+  lua_State *other = sandbox_state(sandbox->sandbox);
+  assert(call != NULL && call->program == L);
+  lua_settop(L, call->base);
+  lua_pushcfunction(L, l_collect_results);
+  lua_pushlightuserdata(L, sandbox);
+  lua_pushinteger(L, results);
+  int status = lua_pcall(L, 2, LUA_MULTRET, 0);
+  if (call->borrowed_draft != NULL) {
+    call->borrowed_draft->draft = NULL;
+    call->borrowed_conversation->conversation = NULL;
+  }
+  sandbox->call = NULL;
+  lua_settop(other, 0);
+  clear_registry(other, sandbox);
+  clear_registry(L, sandbox);
+  return status;
+}
