@@ -47,7 +47,7 @@ end
 options.OWN_POLICY = [[
 A policy of your own is a Lua file, such as:
   return function(draft, budget) draft:drop_oldest { to = budget } end
-The sources have examples in scripts/policies; the README explains it: "Write a policy".]]
+docs/guide/your-own-policy.md explains it; scripts/policies has examples.]]
 
 function options.input(parser)
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
