@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # libebb as a stranger meets it: installed into an empty folder, found by
-# pkg-config alone, of all symbols showing ebb_* only. The program of the README
+# pkg-config alone, of all symbols showing ebb_* only. The program of the guide
 # is compiled as it stands there. Last line: "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.."
@@ -100,10 +100,11 @@ expected=$'12 messages, within budget\ndigests are equal'
   done
   ok "an encoding that is not there" "$(./count "$top" o200k_base x)" "there is no encoding 'o200k_base' here (there are bytes4, cjk, utf16_2_5)"
 
-  # ---- the README, followed to the letter ----
-  sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >inn.c
-  compile=$(sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | grep -oE '^cc inn\.c .*')
-  ok "the README's program" "$(run ./inn bash -c "$compile")" "$(sed -n '/^## Embed it in C/,/^## /p' "$OLDPWD/README.md" | sed -n '/^```text$/,/^```$/p' | sed '/^```/d')"
+  # ---- the guide, followed to the letter ----
+  guide=$OLDPWD/docs/guide/embedding-in-c.md
+  block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$guide" | sed '/^```/d'; }
+  block c >inn.c
+  ok "the guide's program" "$(run ./inn bash -c "$(block sh | grep -oE '^cc inn\.c .*')")" "$(block text)"
 }
 
 # ---- the Lua module ----

@@ -103,34 +103,6 @@ describe("ebb pipeline", function()
     assert.equal(1, times)
   end)
 
-  it("does what the README shows", function()
-    local readme = command.read "README.md"
-    local section = readme:match "\n## The pipeline\n(.-)\n## "
-    os.execute("mkdir -p " .. command.path_of "files")
-    command.file("chat.json", [[ [{"role":"user","content":"a -- b","attachments":[{"path":"plan.txt"}]},
-      {"role":"assistant","content":"c"},{"role":"user","content":"d"}] ]])
-    command.file("files/plan.txt", "the plan")
-    command.file("agent.json", section:match "```json\n(.-)```")
-    command.file("me.json", '{"name": "Ann"}')
-    command.file("shout.lua", section:match "```lua\n(.-)```")
-    local count = 0
-    for line in section:match("```sh\n(.-)```"):gmatch "[^\n]+" do
-      local words = line:match "^ebb ([^#]*)":gsub("%f[%w_][%w_]+%.json", function(name)
-        return command.path_of(name)
-      end)
-      command.does(words)
-      count = count + 1
-    end
-    assert.equal(4, count)
-    local out = data_of(("pipeline %s --agent %s --plugin %s"):format(command.path_of "chat.json",
-      command.path_of "agent.json", command.path_of "shout.lua"))
-    local texts = {}
-    for i, message in ipairs(out.messages) do
-      texts[i] = message.content
-    end
-    assert.equal("a, b\nthe plan|[Keep it short.]|c|d!", table.concat(texts, "|", 2))
-  end)
-
   it("loads a folder of plugins, and replaces what is built in", function()
     local chat = command.file("in.json", CHAT)
     os.execute("mkdir " .. command.path_of "plugins")

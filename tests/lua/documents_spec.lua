@@ -1,0 +1,94 @@
+--- The documents: their code runs and prints what they say it prints, and their links lead somewhere.
+
+local document_blocks = dofile "tests/lua/document_blocks.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local function lines_of(command)
+  local pipe, list = io.popen(command), {}
+  for line in pipe:lines() do list[#list + 1] = line end
+  pipe:close()
+  return list
+end
+
+local TESTED = lines_of "ls README.md CONTRIBUTING.md docs/README.md docs/guide/*.md docs/internals/*.md 2>/dev/null"
+local ALL = lines_of "find README.md CONTRIBUTING.md CHANGELOG.md docs scripts -name '*.md' 2>/dev/null | sort"
+
+local function exists(path) return (os.rename(path, path)) end
+
+describe("the code in", function()
+  for _, path in ipairs(TESTED) do
+    it(path, function()
+      local updates = {}
+      document_blocks.run(path, function(place, expected, got)
+        if os.getenv "UPDATE" then
+          if got ~= expected then table.insert(updates, 1, { place, got }) end
+          return
+        end
+        assert.equal(expected, got, place)
+      end, function(message) error(message, 0) end)
+      for _, update in ipairs(updates) do document_blocks.update(path, update[1], update[2]) end
+    end)
+  end
+end)
+
+--- The anchors of a document's headings, as code hosts make them.
+local function anchors_of(path)
+  local anchors = {}
+  for heading in ("\n" .. helper.read(path)):gmatch "\n#+ ([^\n]+)" do
+    anchors[heading:lower():gsub("[^%w%s_%-\x80-\xFF]", ""):gsub("%s", "-")] = true
+  end
+  return anchors
+end
+
+describe("the links of", function()
+  for _, path in ipairs(ALL) do
+    it(path, function()
+      local folder = path:match "^(.*/)" or ""
+      for target in helper.read(path):gsub("```.-```", ""):gmatch "%]%(([^)%s]+)%)" do
+        local file, anchor = target:match "^([^#]*)#?(.*)$"
+        if not target:find "^%a+://" then
+          local full = file == "" and path or folder .. file
+          assert.truthy(exists(full), target)
+          if anchor ~= "" and full:find "%.md$" then assert.truthy(anchors_of(full)[anchor], target) end
+        end
+      end
+    end)
+  end
+end)
+
+describe("the targets of make that are named in", function()
+  local makefile = helper.read "Makefile"
+  for _, path in ipairs(TESTED) do
+    it(path, function()
+      for target in helper.read(path):gmatch "`make ([%l%-]+)" do
+        assert.truthy(makefile:find("\n" .. target .. ":", 1, true), target)
+      end
+    end)
+  end
+end)
+
+it("layers.md has every layer that lint knows, the upper ones first", function()
+  local page = helper.read "docs/internals/layers.md"
+  for order in helper.read("tests/lint_layers.lua"):gmatch "ranks (%b{})" do
+    local above = math.huge
+    for names in order:gmatch '"([^"]+)"' do
+      local row
+      for name in names:gmatch "%S+" do
+        row = page:find("`" .. name .. "`", 1, true)
+        assert(row and row < above, name .. " is missing or in the wrong place")
+      end
+      above = row
+    end
+  end
+end)
+
+it("where-does-a-change-go.md names files that exist", function()
+  local count = 0
+  for path in helper.read("docs/internals/where-does-a-change-go.md"):gmatch "`([%w_%-./]+/[%w_%-./]+)`" do
+    if not path:find "NAME" then
+      assert.truthy(exists(path), path)
+      count = count + 1
+    end
+  end
+  assert.is_true(count > 30)
+end)
