@@ -20,6 +20,17 @@ describe("the command", function()
     command.remove_folder()
   end)
 
+  it("ignores a settings folder that is relative, as the XDG specification asks", function()
+    os.execute("mkdir -p " .. command.path_of "relative/ebb " .. command.path_of "home/.config/ebb")
+    command.file("relative/ebb/models.json", '{"wrong":{"encoding":"bytes4","window":100}}')
+    command.file("home/.config/ebb/models.json", '{"mine":{"encoding":"bytes4","window":100}}')
+    local binary = plain:sub(1, 1) == "/" and plain or "$OLDPWD/" .. plain
+    command.EBB = ("cd %s && XDG_CONFIG_HOME=relative HOME=%s "):format(command.folder, command.path_of "home") .. binary
+    local out = does "models"
+    contains("mine", out)
+    assert.is_nil(out:find("wrong", 1, true))
+  end)
+
   it("lists models, and says how each is counted", function()
     local out = does "models"
     contains("claude-sonnet-4-5  cjk", out)

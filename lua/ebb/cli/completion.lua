@@ -7,7 +7,7 @@
 -- metamethods are run but those of our own values.
 
 local core = require "ebb.support.core"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local completion = {}
 
@@ -140,7 +140,7 @@ function completion.of(line)
   local names = names_of(value, separator)
   if not steps[1] then add_list(names, KEYWORDS) end
   local fitting = {}
-  for _, name in ipairs(suggest.names(names)) do
+  for _, name in ipairs(tables.keys(names)) do
     if name:sub(1, #partial) == partial then fitting[#fitting + 1] = name end
   end
   if #fitting == 0 then return "", {} end

@@ -9,6 +9,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local xdg = require "ebb.support.xdg"
 
 local model_file = {}
 
@@ -17,10 +18,7 @@ local BYTES_MAX = 1024 * 1024
 --- Where it is looked for; nil where there is no home.
 ---@return string?
 function model_file.path()
-  local home = os.getenv "HOME"
-  local config = os.getenv "XDG_CONFIG_HOME"
-  if not config or config == "" then config = home and home .. "/.config" end
-  return config and config .. "/ebb/models.json"
+  return xdg.path("config", "models.json")
 end
 
 --- camelCase to snake_case, in depth.

@@ -7,7 +7,7 @@ local grid = require "ebb.cli.grid"
 local known = require "ebb.models"
 local model_file = require "ebb.cli.model_file"
 local options = require "ebb.cli.options"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -76,7 +76,7 @@ end
 function command.run(args)
   model_file.load()
   local models = core.json.array {}
-  for i, name in ipairs(args.model and { args.model } or suggest.names(ebb.models)) do
+  for i, name in ipairs(args.model and { args.model } or tables.keys(ebb.models)) do
     models[i] = as_data(name)
   end
   local out

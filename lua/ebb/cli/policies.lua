@@ -8,7 +8,7 @@ local options = require "ebb.cli.options"
 local policies = require "ebb.trim.policies"
 local script_file = require "ebb.sandbox.script_file"
 local script_path = require "ebb.sandbox.script_path"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -115,7 +115,7 @@ local OPTION_COLUMNS = {
 }
 
 local function describe_options(policy)
-  local names = suggest.names(policy.options or {})
+  local names = tables.keys(policy.options or {})
   if #names == 0 then return "It takes no options.\n" end
   local rows = {}
   for i, name in ipairs(names) do

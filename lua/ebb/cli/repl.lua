@@ -12,6 +12,7 @@ local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local pretty = require "ebb.cli.pretty"
 local terminal = require "ebb.cli.terminal"
+local xdg = require "ebb.support.xdg"
 
 local repl = {}
 
@@ -94,16 +95,6 @@ end
 
 ---- Where lines come from ----
 
---- The file of past lines; nil where there is no home to keep it in.
-local function history_path()
-  local state, home = os.getenv "XDG_STATE_HOME" or "", os.getenv "HOME" or ""
-  if state:sub(1, 1) ~= "/" then
-    if home:sub(1, 1) ~= "/" then return nil end
-    state = home .. "/.local/state"
-  end
-  return state .. "/ebb/history"
-end
-
 --- Names in columns, as many as fit.
 local function columns_of(names)
   local widest = 0
@@ -136,7 +127,7 @@ end
 local function at_terminal()
   local note = _G.chat and (", chat has %d messages"):format(#_G.chat) or ""
   terminal.say(("ebb %s, %s%s; Ctrl-D ends"):format(host.version, _VERSION, note))
-  local editor = host.editor(history_path(), complete)
+  local editor = host.editor(xdg.path("state", "history"), complete)
   if editor then
     run_lines(function(prompt) return editor:read(prompt) end, host.interruptible)
   else

@@ -15,6 +15,7 @@ local core = require "ebb.support.core"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local operations = {}
 
@@ -213,7 +214,7 @@ local function operation_name(entry, path)
   if type(name) ~= "string" then return wrong(path .. ".operation", "the name of an operation", name) end
   local lower = name:lower()
   if not FORMS[lower] then
-    local hint = suggest.hint(name, suggest.names(FORMS))
+    local hint = suggest.hint(name, tables.keys(FORMS))
     refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, shown(name)), hint)
   end
   return lower
@@ -233,7 +234,7 @@ local function ignored(key, path)
 end
 
 local function unknown_field(key, path, known)
-  local hint = suggest.hint(key, suggest.names(known))
+  local hint = suggest.hint(key, tables.keys(known))
   return refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), hint)
 end
 

@@ -4,6 +4,7 @@
 local core = require "ebb.support.core"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local tables = require "ebb.support.tables"
 
 local repair = {}
 
@@ -13,7 +14,7 @@ local WAYS = { "drop", "synthesize" }
 local function check_options(given)
   if type(given) ~= "table" then refuse("argument", "repaired takes a table", 'chat:repaired { calls = "drop" }') end
   options.names(given, NAMES, "repaired")
-  if given.calls ~= nil and not options.contains(WAYS, given.calls) then
+  if given.calls ~= nil and not tables.contains(WAYS, given.calls) then
     refuse("argument", ("repaired: calls is 'drop' or 'synthesize', not %s"):format(tostring(given.calls)))
   end
   if given.codes ~= nil and type(given.codes) ~= "table" then

@@ -4,6 +4,7 @@
 
 local fields = require "ebb.support.fields"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local schema = { say = fields.say }
 
@@ -87,7 +88,7 @@ end
 --- What is wrong with the type, which is "message" or an anchor; nil if nothing.
 local function type_problem(record, anchors)
   if record.type == "message" or anchors[record.type] ~= nil then return nil end
-  local names = suggest.names(anchors)
+  local names = tables.keys(anchors)
   names[#names + 1] = "message"
   return { field = "type", message = ("no anchor '%s'"):format(record.type), hint = suggest.hint(record.type, names) }
 end

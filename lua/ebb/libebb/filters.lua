@@ -5,6 +5,7 @@ local filter = require "ebb.trim.filter"
 local json_arguments = require "ebb.libebb.json_arguments"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local filters = {}
 
@@ -34,7 +35,7 @@ end
 
 function filters.filter_unload(_, _, name)
   if not loaded[name] then
-    refuse("unknown_name", ("no filter '%s' is loaded"):format(name), suggest.hint(name, suggest.names(loaded)))
+    refuse("unknown_name", ("no filter '%s' is loaded"):format(name), suggest.hint(name, tables.keys(loaded)))
   end
   loaded[name] = nil
 end
@@ -42,7 +43,7 @@ end
 local function find(name)
   if loaded[name] then return loaded[name] end
   if name:find "%.lua$" then return filter.find(name) end
-  return refuse("unknown_name", ("unknown filter '%s'"):format(name), suggest.hint(name, suggest.names(loaded)))
+  return refuse("unknown_name", ("unknown filter '%s'"):format(name), suggest.hint(name, tables.keys(loaded)))
 end
 
 --- One batch, or nothing at all.

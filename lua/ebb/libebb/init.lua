@@ -18,6 +18,7 @@ local refuse = require "ebb.support.refuse"
 local script_face = require "ebb.sandbox.script_face"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local vocabularies = require "ebb.models.vocabularies"
 
 local api = {}
@@ -98,7 +99,7 @@ local function check_reading(given)
     local place = "roleMap." .. spelling
     if type(role) ~= "string" then refuse("argument", place .. ": expected the name of a role") end
     if not ROLES[role] then
-      refuse("unknown_name", ("%s: unknown role '%s'"):format(place, role), suggest.hint(role, suggest.names(ROLES)))
+      refuse("unknown_name", ("%s: unknown role '%s'"):format(place, role), suggest.hint(role, tables.keys(ROLES)))
     end
   end
 end
@@ -188,7 +189,7 @@ local function find(name)
   local policy = built_in.find(name)
   if policy then return policy end
   if name:find "%.lua$" then return policies().find(name) end
-  local known = suggest.names(loaded)
+  local known = tables.keys(loaded)
   table.move(built_in.names, 1, #built_in.names, #known + 1, known)
   return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known) or hints.policies)
 end
@@ -376,7 +377,7 @@ function api.policies() return require("ebb.libebb.settings").policies(told, api
 function api.policy_unload(name)
   refuse_built_in(name)
   if not loaded[name] then
-    refuse("unknown_name", ("no policy '%s' is loaded"):format(name), suggest.hint(name, suggest.names(loaded)))
+    refuse("unknown_name", ("no policy '%s' is loaded"):format(name), suggest.hint(name, tables.keys(loaded)))
   end
   loaded[name] = nil
 end

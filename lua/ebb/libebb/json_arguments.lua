@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local json_arguments = {}
 
@@ -39,7 +40,7 @@ function json_arguments.translate(object, names, what)
   local result = {}
   for key, value in pairs(object) do
     if not names[key] then
-      local hint = suggest.hint(key, suggest.names(names))
+      local hint = suggest.hint(key, tables.keys(names))
       refuse("unknown_name", ("%s has no option '%s'"):format(what, tostring(key)), hint)
     end
     if value ~= json.null then result[names[key]] = value end

@@ -15,6 +15,7 @@ local json_arguments = require "ebb.libebb.json_arguments"
 local refuse = require "ebb.support.refuse"
 local state = require "ebb.conversation.state"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local queries = {}
 
@@ -302,7 +303,7 @@ for name, query in pairs(OTHERS) do ALL[name] = query end
 local function find(name)
   if type(name) ~= "string" then refuse("argument", 'query: expected its name, {"query": "where", ..}') end
   local query = ALL[name]
-  return query or refuse("unknown_name", ("unknown query '%s'"):format(name), suggest.hint(name, suggest.names(ALL)))
+  return query or refuse("unknown_name", ("unknown query '%s'"):format(name), suggest.hint(name, tables.keys(ALL)))
 end
 
 local CARRIED = { query = true }

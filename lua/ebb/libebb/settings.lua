@@ -8,6 +8,7 @@ local json_arguments = require "ebb.libebb.json_arguments"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local vocabularies = require "ebb.models.vocabularies"
 
 local settings = {}
@@ -58,7 +59,7 @@ local function encode_model(name)
 end
 
 function settings.models(told, api)
-  return told(function() emit.list(api.write, suggest.names(ebb.models), encode_model) end)
+  return told(function() emit.list(api.write, tables.keys(ebb.models), encode_model) end)
 end
 
 ---- Policies ----
@@ -79,7 +80,7 @@ end
 ---@param loaded table<string, ebb.Policy>
 function settings.policies(told, api, loaded)
   return told(function()
-    local names = suggest.names(loaded)
+    local names = tables.keys(loaded)
     table.move(built_in.names, 1, #built_in.names, #names + 1, names)
     emit.list(api.write, names, function(name)
       local policy = loaded[name] or built_in.find(name)
@@ -100,7 +101,7 @@ local function counter_options(name)
   if models.is_estimator(name) or vocabularies.find(name) and vocabularies.open(name) then
     return { encoding = name }
   end
-  local known = suggest.names(ebb.models)
+  local known = tables.keys(ebb.models)
   for _, image in ipairs(vocabularies.list()) do known[#known + 1] = image.name end
   for _, estimator in ipairs { "bytes4", "cjk", "utf16_2_5" } do known[#known + 1] = estimator end
   return refuse("unknown_name", ("there is no encoding or model '%s'"):format(name), suggest.hint(name, known))
@@ -137,7 +138,7 @@ local function changed(text, asked)
   local options, changes = json_arguments.object(text, "options"), json_arguments.object(asked, "changes")
   for name in pairs(changes) do
     if not CHANGES[name] then
-      refuse("unknown_name", ("a chat has no setting '%s'"):format(name), suggest.hint(name, suggest.names(CHANGES)))
+      refuse("unknown_name", ("a chat has no setting '%s'"):format(name), suggest.hint(name, tables.keys(CHANGES)))
     end
   end
   check_changes(changes)

@@ -10,10 +10,10 @@
 local calendar = require "ebb.macros.calendar"
 local random = require "ebb.macros.random"
 local messages = require "ebb.macros.messages"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.macros.registry"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 ---@class ebb.MacroFields           all may be missing
 ---@field values table<string, string|number|fun(): string?>   see VALUES
@@ -50,7 +50,7 @@ local SCALE_MAX = 1000000      -- a second of ours is at most eleven days of the
 
 local function known(given, names, owner)
   for name in pairs(given) do
-    if not options.contains(names, name) then
+    if not tables.contains(names, name) then
       refuse("unknown_name", ("%s: unknown name '%s'"):format(owner, tostring(name)), suggest.hint(name, names))
     end
   end
@@ -127,7 +127,7 @@ function environment.new(fields)
   known(fields, FIELDS, "macro environment")
   expect(fields.session_id == nil or type(fields.session_id) == "string", "session_id is a text")
   expect(fields.registry == nil or registry.is(fields.registry), "registry is one that macros.registry() made")
-  expect(fields.error_text == nil or options.contains(messages.languages, fields.error_text),
+  expect(fields.error_text == nil or tables.contains(messages.languages, fields.error_text),
     "error_text is 'en' or 'zh'")
   local now = fields.now and check_integer(fields.now, "now", calendar.MS_MAX)
   local seed = fields.seed and check_integer(fields.seed, "seed", math.maxinteger)

@@ -15,6 +15,7 @@ local messages = require "ebb.macros.messages"
 local options_check = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local registries = require "ebb.macros.registry"
+local tables = require "ebb.support.tables"
 
 local macros = {
   limits = evaluate.LIMITS,
@@ -87,7 +88,7 @@ function macros.validate(content, options)
   options = options or {}
   options_check.names(options, CHECK_OPTIONS, "macros.validate")
   local language = options.language or "en"
-  if not options_check.contains(messages.languages, language) then
+  if not tables.contains(messages.languages, language) then
     refuse("argument", "macros.validate: language is 'en' or 'zh'")
   end
   return check.content(content, options.registry or registries.built_in(), language)

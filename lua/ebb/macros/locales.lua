@@ -1,7 +1,7 @@
 --- Dates as languages write them: names of months and days, and the order of the parts.
 
 local calendar = require "ebb.macros.calendar"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local locales = {}
 
@@ -125,7 +125,7 @@ end
 --- What there is, for messages.
 ---@return string
 function locales.names()
-  return table.concat(suggest.names(LOCALES), ", ")
+  return table.concat(tables.keys(LOCALES), ", ")
 end
 
 ---@param name string         of a locale

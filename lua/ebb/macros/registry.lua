@@ -1,9 +1,9 @@
 --- Which macros there are. A registry begins with the built-in ones; hosts and
 -- plugins add theirs to one of their own, so that runtimes do not meet in it.
 
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 ---@class ebb.MacroDeclaration
 ---@field name string          letters, digits, _ . - and any character beyond ASCII
@@ -44,7 +44,7 @@ end
 
 local function check_fields(declaration, where)
   for field in pairs(declaration) do
-    if not options.contains(FIELDS, field) then
+    if not tables.contains(FIELDS, field) then
       refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
     end
   end
@@ -116,7 +116,7 @@ end
 --- All names and aliases, sorted.
 ---@return string[]
 function Registry:names()
-  return suggest.names(self.macros)
+  return tables.keys(self.macros)
 end
 
 ---@class ebb.MacroListing

@@ -10,6 +10,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local vocabularies = require "ebb.models.vocabularies"
 
 local models = {}
@@ -141,7 +142,7 @@ function models.find(name)
   if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
   local model = known(name)
   if model then return model end
-  local hint = suggest.hint(name, suggest.names(list))
+  local hint = suggest.hint(name, tables.keys(list))
     or hints.models
   return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end
@@ -156,7 +157,7 @@ end
 
 --- An exact encoding asked for by name must not become an estimate in silence.
 local function refuse_encoding(encoding)
-  local names = suggest.names(ESTIMATORS)
+  local names = tables.keys(ESTIMATORS)
   for _, image in ipairs(vocabularies.list()) do
     names[#names + 1] = image.name
   end

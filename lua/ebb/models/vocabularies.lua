@@ -11,6 +11,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local xdg = require "ebb.support.xdg"
 
 local vocabularies = {}
 
@@ -20,10 +21,7 @@ local LEVELS = 4   -- PREFIX/lib/lua/5.4/ebb/core.so is four folders below PREFI
 --- Where users' imports go; nil without a home.
 ---@return string?
 function vocabularies.user_folder()
-  local data = os.getenv "XDG_DATA_HOME"
-  if data and data:sub(1, 1) == "/" then return data .. "/ebb/vocab" end   -- the standard ignores relative ones
-  local home = os.getenv "HOME"
-  return home and home ~= "" and home .. "/.local/share/ebb/vocab" or nil
+  return xdg.path("data", "vocab")
 end
 
 --- Folders above the command or the module, the nearest first.

@@ -10,7 +10,7 @@
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
-local values = require "ebb.support.values"
+local tables = require "ebb.support.tables"
 
 ---@class ebb.WorkingMessage    A working copy; every other field of the message is there too
 ---@field role string            as it is spelled in the message: developer, function
@@ -112,7 +112,7 @@ function Context:call(service, request)
     known = table.pack(run.ask(service, request))
     run.answers[key] = known
   end
-  return values.copy(known[1]), known[2]
+  return tables.copy(known[1]), known[2]
 end
 
 --- How files that settings name are run: policies.

@@ -9,13 +9,13 @@
 -- came from a file runs in its sandbox, within limits; one that was given as a function
 -- has fuel, so that it cannot run for ever by mistake.
 
+local tables = require "ebb.support.tables"
 local traceback = require "ebb.support.traceback"
 local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
 local sandboxed_processor = require "ebb.sandbox.processor"
 local plugins = require "ebb.pipeline.plugins"
 local request = require "ebb.pipeline.request"
-local values = require "ebb.support.values"
 
 local engine = {}
 
@@ -66,17 +66,17 @@ end
 local function thread_of(run, step, context)
   local execute, loading = step.processor.execute, run.loading
   if step.is_core then
-    return coroutine.create(function() return call_core(execute, context, values.copy(step.values)) end)
+    return coroutine.create(function() return call_core(execute, context, tables.copy(step.values)) end)
   end
   if sandboxed_processor.holds(execute) then
     return coroutine.create(function()
       return call_core(function()
-        sandboxed_processor.run(plugins.fresh(execute, run.fresh), loading.limits, context, values.copy(step.values))
+        sandboxed_processor.run(plugins.fresh(execute, run.fresh), loading.limits, context, tables.copy(step.values))
       end)
     end)
   end
   local thread = coroutine.create(function()
-    return traceback.call(execute, execute, context, values.copy(step.values))
+    return traceback.call(execute, execute, context, tables.copy(step.values))
   end)
   if not loading.trusted then burn(thread, loading.limits and loading.limits.fuel or FUEL) end
   return thread
@@ -109,7 +109,7 @@ end
 
 local function state_of(run, context)
   if run.on_error ~= "skip" then return nil end
-  return { messages = values.copy(context.messages), shared_data = values.copy(context.shared_data) }
+  return { messages = tables.copy(context.messages), shared_data = tables.copy(context.shared_data) }
 end
 
 local function restore(context, state)
@@ -161,7 +161,7 @@ function engine.forecast(run, fields, context, messages, finish)
     trial[name] = value
   end
   trial.run, trial.preview = copy, true
-  trial.messages, trial.shared_data = values.copy(messages), values.copy(context.shared_data)
+  trial.messages, trial.shared_data = tables.copy(messages), tables.copy(context.shared_data)
   local made = context_of.new(trial)
   if not engine.run(copy, made, run.place + 1) then return nil end
   local ok, chat = pcall(finish, made.messages)

@@ -9,7 +9,7 @@
 
 local core = require "ebb.support.core"
 local places = require "ebb.support.json_places"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local envelope = {}
 
@@ -31,7 +31,7 @@ local function set(text, fields)
     text = text:sub(1, first - 1) .. value .. text:sub(past)
   end
   local added = {}
-  for _, key in ipairs(suggest.names(fields)) do
+  for _, key in ipairs(tables.keys(fields)) do
     if not known[key] then added[#added + 1] = ("%s: %s, "):format(json.encode(key), fields[key]) end
   end
   local open = text:match "^%s*{%s*()"   -- a body has messages: something always follows

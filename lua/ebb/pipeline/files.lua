@@ -12,6 +12,7 @@ local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
 local settings = require "ebb.pipeline.settings"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local files = {}
 
@@ -178,7 +179,7 @@ local function field_of(form, name, source)
 end
 
 local function spellings(form, source)
-  local known = suggest.names(form.aliases)
+  local known = tables.keys(form.aliases)
   for field in pairs(form.fields) do
     known[#known + 1] = source.snake and field or names.camel(field)
   end

@@ -26,7 +26,7 @@ local loader = require "ebb.sandbox.loader"
 local settings = require "ebb.pipeline.settings"
 local composition = require "ebb.pipeline.composition"
 local request_model = require "ebb.pipeline.request_model"
-local values = require "ebb.support.values"
+local tables = require "ebb.support.tables"
 
 local pipeline = {}
 local MEMORY = "not enough memory"
@@ -148,7 +148,7 @@ local function seed_from(text)
 end
 
 local function session_of(self, chat)
-  local session = values.copy(self.given.session or {})
+  local session = tables.copy(self.given.session or {})
   local first = chat:all()[1]
   session.id = session.id or core.sha256(first and first.json or ""):sub(1, 16)
   return session
@@ -177,14 +177,14 @@ local function fields_of(self, chat, preview)
   local newest = chat[#chat]
   local made = {
     chat = chat, preview = preview or false, session = session, timestamp = self.given.now or core.now(),
-    agent_config = values.copy(self.agent), user_profile = values.copy(self.user), zone = self.given.zone,
+    agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.given.zone,
     capabilities = request_model.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),
     seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   made.run = { macros = expansion.new(made) }
-  made.session = values.read_only(session, "session")
-  made.capabilities = values.read_only(made.capabilities, "capabilities")
+  made.session = tables.read_only(session, "session")
+  made.capabilities = tables.read_only(made.capabilities, "capabilities")
   return made
 end
 
@@ -196,7 +196,7 @@ local READS = { asset = true, retrieve = true }
 
 local function only_reads(self, service, asked)
   return READS[service] or service == "cache" and asked.set == nil
-    or options.contains(self.given.reads or {}, service)
+    or tables.contains(self.given.reads or {}, service)
 end
 
 --- Answers of the host; in a task, whoever steps it may answer too. A preview asks for

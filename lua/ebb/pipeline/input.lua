@@ -7,6 +7,7 @@ local options = require "ebb.support.options"
 local pipeline = require "ebb.pipeline"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local input = {}
 
@@ -32,7 +33,7 @@ local function check_attachment(given, where)
     refuse("argument", where .. ": it says neither path nor data nor id", '{ path = "plan.png" }')
   end
   if made.path and made.data then refuse("argument", where .. ": path and data are two attachments") end
-  if made.kind and not options.contains(KINDS, made.kind) then
+  if made.kind and not tables.contains(KINDS, made.kind) then
     refuse("argument", ("%s.kind: no such kind: '%s'"):format(where, made.kind), suggest.hint(made.kind, KINDS))
   end
   made.name = made.name or made.path and made.path:match "[^/]+$"

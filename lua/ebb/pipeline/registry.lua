@@ -5,10 +5,10 @@
 -- processors can be disabled, not removed.
 
 local hints = require "ebb.support.hints"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local settings = require "ebb.pipeline.settings"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local registry = {}
 
@@ -47,7 +47,7 @@ local function check(processor)
   end
   local where = ("processor '%s'"):format(tostring(processor.id))
   for field in pairs(processor) do
-    if not options.contains(FIELDS, field) then
+    if not tables.contains(FIELDS, field) then
       refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
     end
   end
@@ -92,7 +92,7 @@ function Registry:entry(id)
   local entry = self.entries[id]
   if entry then return entry end
   return refuse("unknown_name", ("there is no processor '%s'"):format(tostring(id)),
-    suggest.nearest(tostring(id), suggest.names(self.entries)) and suggest.hint(id, suggest.names(self.entries))
+    suggest.nearest(tostring(id), tables.keys(self.entries)) and suggest.hint(id, tables.keys(self.entries))
       or hints.processors)
 end
 

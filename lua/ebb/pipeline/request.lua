@@ -7,7 +7,7 @@
 local core = require "ebb.support.core"
 local envelope = require "ebb.pipeline.envelope"
 local refuse = require "ebb.support.refuse"
-local values = require "ebb.support.values"
+local tables = require "ebb.support.tables"
 
 local request = {}
 
@@ -119,7 +119,7 @@ end
 function Request:chat(messages, counter)
   local asked = self.parse_options
   if counter then
-    asked = values.copy(asked)
+    asked = tables.copy(asked)
     asked.counter, asked.encoding, asked.tokenizer, asked.image = counter, nil, nil, nil
   end
   local chat, message, code = core.parse(self:text(messages), asked)

@@ -8,9 +8,9 @@
 
 local core = require "ebb.support.core"
 local names_of = require "ebb.support.names"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local settings = {}
 
@@ -52,7 +52,7 @@ local EXPECTED = {
     for i, choice in ipairs(choices) do
       words[i] = tostring(choice)
     end
-    return options.contains(choices, value), "one of " .. table.concat(words, ", "), words
+    return tables.contains(choices, value), "one of " .. table.concat(words, ", "), words
   end,
 }
 
@@ -71,7 +71,7 @@ local function declare_one(field, where, seen)
   end
   where = ("%s, field '%s'"):format(where, field.key)
   for name in pairs(field) do
-    if not options.contains(FIELD, name) then
+    if not tables.contains(FIELD, name) then
       refuse("shape", ("%s: unknown '%s'"):format(where, tostring(name)), suggest.hint(name, FIELD))
     end
   end
@@ -80,7 +80,7 @@ local function declare_one(field, where, seen)
   end
   seen[field.key] = true
   if not TYPES[field.type or "text"] then
-    local hint = suggest.hint(field.type, suggest.names(TYPES))
+    local hint = suggest.hint(field.type, tables.keys(TYPES))
     refuse("shape", ("%s: unknown type %s"):format(where, shown(field.type)), hint)
   end
   if field.type == "select" and (type(field.options) ~= "table" or #field.options == 0) then

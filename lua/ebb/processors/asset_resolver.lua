@@ -13,7 +13,7 @@ local assets = require "ebb.processors.assets"
 local content = require "ebb.processors.content"
 local dialects = require "ebb.processors.asset_dialects"
 local refuse = require "ebb.support.refuse"
-local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local ABILITY = { image = "vision", audio = "audio", video = "video", document = "document" }
 
@@ -115,7 +115,7 @@ end
 local function dialect_of(context)
   local name = context.capabilities.dialect or "openai"
   if dialects[name] then return dialects[name] end
-  local names = suggest.names(dialects)
+  local names = tables.keys(dialects)
   return refuse("unknown_name", ("asset-resolver: attachments have no form in dialect '%s'"):format(tostring(name)),
     "known: " .. table.concat(names, ", "))
 end

@@ -14,8 +14,8 @@ local core = require "ebb.support.core"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.sandbox.script_file"
+local tables = require "ebb.support.tables"
 local trim = require "ebb.trim"
-local values = require "ebb.support.values"
 
 local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second
 local SLACK = 16        -- tokens that are not worth another attempt
@@ -100,7 +100,7 @@ local function attachments_of(context, messages)
     if message.attachments and message.attachments[1] then
       local key = core.json.encode { message.attachments, message.content or "" }
       if not known[key] then
-        local bare = values.copy(message)
+        local bare = tables.copy(message)
         bare.attachments = nil
         local with, without = context:forecast { message }, context:forecast { bare }
         known[key] = with and without and math.max(0, with - without) or 0
@@ -153,7 +153,7 @@ local function cut_short(plan, report, room)
   local whole = message and type(message.content) == "string" and not message.tool_calls and not message.tool_call_id
   if not whole then return nil end
   local stop = utf8.offset(message.content, count + 1)
-  local copy = values.copy(message)
+  local copy = tables.copy(message)
   copy.content = message.content:sub(1, (stop or #message.content + 1) - 1) .. plan.config.retained_note
   copy.seq, copy.attachments, copy.reasoning_content, copy.reasoning = nil, nil, nil, nil
   local cost = plan.context:weigh { copy } - plan.context:weigh {}

@@ -4,7 +4,7 @@
 -- its limits, the context is as it was. What it logged until then stays in the log.
 
 local loader = require "ebb.sandbox.loader"
-local values = require "ebb.support.values"
+local tables = require "ebb.support.tables"
 
 local sandboxed_processor = {}
 
@@ -25,7 +25,7 @@ end
 
 --- Methods that may be called back. Of what they answer only plain data enters.
 local function calls_of(context)
-  local calls = { logs = function() return values.copy(context.logs) end }
+  local calls = { logs = function() return tables.copy(context.logs) end }
   for _, name in ipairs { "log", "expand", "call", "history", "only_core_follows", "forecast" } do
     calls[name] = function(...) return context[name](context, ...) end
   end

@@ -9,10 +9,10 @@
 -- be read only outside can be read only here: a change that nobody sees is a mistake
 -- that somebody should hear of.
 
+local tables = require "ebb.support.tables"
 local traceback = require "ebb.support.traceback"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
-local values = require "ebb.support.values"
 
 local processor_context = {}
 
@@ -44,7 +44,7 @@ local function context_of(own, given, calls)
   local read, methods, logs = {}, methods_of(calls), calls.logs
   methods.logs = nil
   for _, name in ipairs(READ_ONLY) do
-    read[name] = values.read_only(given[name], name)
+    read[name] = tables.read_only(given[name], name)
   end
   return setmetatable({}, {
     __index = function(_, name)

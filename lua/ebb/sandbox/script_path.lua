@@ -4,23 +4,14 @@
 -- built-in name means. The lists belong to the program, which may add to them.
 
 local core = require "ebb.support.core"
+local xdg = require "ebb.support.xdg"
 
 local script_path = {}
 
---- $XDG_CONFIG_HOME/ebb/KIND, or ~/.config/ebb/KIND; a relative path counts for nothing.
-local function config(kind)
-  local base = os.getenv "XDG_CONFIG_HOME"
-  if not base or base:sub(1, 1) ~= "/" then
-    local home = os.getenv "HOME"
-    base = home and home ~= "" and home .. "/.config"
-  end
-  return base and { ("%s/ebb/%s"):format(base, kind) } or {}
-end
-
 ---@type string[]
-script_path.policies = config "policies"
+script_path.policies = { xdg.path("config", "policies") }
 ---@type string[]
-script_path.filters = config "filters"
+script_path.filters = { xdg.path("config", "filters") }
 
 --- The path of `NAME.lua`, or nil. A file that is there and cannot be read counts:
 --- whoever loads it says why.

@@ -7,6 +7,7 @@
 
 local core = require "ebb.support.core"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local fields = {}
 
@@ -115,7 +116,7 @@ function fields.read(given, declared, carried)
   for _, field in ipairs(declared) do
     record[field[1]] = field[3]
   end
-  local keys = suggest.names(given)
+  local keys = tables.keys(given)
   for _, key in ipairs(keys) do
     local value, field = given[key], field_of(declared, key)
     if value == nil or not (field or carried and carried[key]) then

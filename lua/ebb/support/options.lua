@@ -12,6 +12,7 @@
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local options = {}
 
@@ -66,16 +67,6 @@ local function shown(value)
   return tostring(value)
 end
 
----@param list any[]
----@param value any
----@return boolean
-function options.contains(list, value)
-  for _, item in ipairs(list) do
-    if item == value then return true end
-  end
-  return false
-end
-
 --- A choice in the type that its declaration has, so that "3" finds 3.
 local function choice_from_text(declaration, text)
   for _, choice in ipairs(declaration.choices) do
@@ -96,7 +87,7 @@ end
 local function read(declaration, value)
   local result, expected = READ[declaration.type](value)
   if result == nil then return nil, ("expected %s, got %s"):format(expected, shown(value)) end
-  if declaration.type == "choice" and not options.contains(declaration.choices, result) then
+  if declaration.type == "choice" and not tables.contains(declaration.choices, result) then
     return nil, "no such choice: " .. shown(result), suggest.hint(result, choice_names(declaration.choices))
   end
   if declaration.min and result < declaration.min then
@@ -124,7 +115,7 @@ end
 ---@param owner string      who takes them, such as "trim" or "policy keep_recent"
 function options.names(given, known, owner)
   for name in pairs(given) do
-    if not options.contains(known, name) then
+    if not tables.contains(known, name) then
       refuse("unknown_name", ("%s has no option %s"):format(owner, shown(name)), suggest.hint(name, known))
     end
   end
@@ -136,12 +127,12 @@ local function declare_one(name, declaration, owner)
     refuse("shape", where .. ": expected name = { type = ..., default = ... }")
   end
   for field in pairs(declaration) do
-    if not options.contains(DECLARATION, field) then
+    if not tables.contains(DECLARATION, field) then
       refuse("shape", ("%s: unknown field %s"):format(where, shown(field)), suggest.hint(field, DECLARATION))
     end
   end
   if READ[declaration.type] == nil then
-    local hint = suggest.hint(declaration.type, suggest.names(READ))
+    local hint = suggest.hint(declaration.type, tables.keys(READ))
     refuse("shape", ("%s: unknown type %s"):format(where, shown(declaration.type)), hint)
   end
   if declaration.type == "choice" and type(declaration.choices) ~= "table" then
@@ -177,7 +168,7 @@ function options.check(declared, given, owner)
   if type(given) ~= "table" then
     refuse("argument", ("%s: options are a table, not %s"):format(owner, shown(given)))
   end
-  options.names(given, suggest.names(declared), owner)
+  options.names(given, tables.keys(declared), owner)
   local values = {}
   for name, declaration in pairs(declared) do
     if given[name] == nil then
@@ -218,7 +209,7 @@ end
 function options.parse(declared, text, owner)
   declared = declared or {}
   local texts = split(text, owner)
-  options.names(texts, suggest.names(declared), owner)
+  options.names(texts, tables.keys(declared), owner)
   local given = {}
   for name, value_text in pairs(texts) do
     local declaration = declared[name]

@@ -38,18 +38,6 @@ local function distance(a, b)
   return before[#b]
 end
 
---- The names of a table, sorted.
----@param set table<string, any>
----@return string[]
-function suggest.names(set)
-  local names = {}
-  for name in pairs(set) do
-    names[#names + 1] = tostring(name)
-  end
-  table.sort(names)
-  return names
-end
-
 ---@param name string
 ---@param names string[]
 ---@return string?

@@ -20,6 +20,7 @@ local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local policies = {}
 
@@ -41,7 +42,7 @@ local function check_policy(policy, where)
   end
   if policy.name ~= nil and type(policy.name) ~= "string" then refuse("shape", where .. ": name is a string") end
   for field in pairs(policy) do
-    local near = not options.contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
+    local near = not tables.contains(FIELDS, field) and suggest.nearest(tostring(field), FIELDS)
     if near then
       refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
     end

@@ -20,6 +20,7 @@ local core = require "ebb.support.core"
 local lpeg = require "ebb.support.lpeg"
 local parameters = require "ebb.windows.parameters"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local Cc, Cp, C, P, S = lpeg.Cc, lpeg.Cp, lpeg.C, lpeg.P, lpeg.S
 
@@ -105,7 +106,7 @@ local function object_field(value, name)
 end
 
 local function unknown_field(value, names)
-  for _, name in ipairs(suggest.names(value)) do
+  for _, name in ipairs(tables.keys(value)) do
     local known = false
     for _, other in ipairs(names) do
       known = known or other == name

@@ -20,6 +20,7 @@ local elements = require "ebb.windows.elements"
 local lpeg = require "ebb.support.lpeg"
 local option_check = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local tables = require "ebb.support.tables"
 
 local C, Cc, Cmt, Cp, Cs, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
 
@@ -151,7 +152,7 @@ end
 local function only(reader, at, name, attributes, ...)
   local known = { ... }
   for attribute in pairs(attributes) do
-    if not option_check.contains(known, attribute) then
+    if not tables.contains(known, attribute) then
       local list = #known > 0 and "only " .. table.concat(known, ", ") or "none"
       fail(reader, at, ("no attribute '%s' of <%s>: %s"):format(attribute, name, list))
     end

@@ -16,6 +16,7 @@
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local parameters = {}
 
@@ -195,7 +196,7 @@ local function refuse_unknown(declared, given, problems)
   for i, parameter in ipairs(declared) do
     names[i], known[parameter.name] = parameter.name, true
   end
-  for _, name in ipairs(suggest.names(given)) do
+  for _, name in ipairs(tables.keys(given)) do
     if #problems > PROBLEMS_MAX then return end
     if not known[name] then
       local hint = #names == 0 and "there are no parameters" or suggest.hint(name, names)

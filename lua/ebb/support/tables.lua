@@ -1,12 +1,34 @@
---- Plain values: copies in depth, equality in depth, tables that can be read only.
+--- Tables: sorted keys, membership, copies in depth, views that can only be read.
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 
-local values = {}
+local tables = {}
 
---- Gives a copy the metatable of its original. That of JSON's lists and raw values is
---- locked: its name stands for it.
+--- The keys of a table as strings, sorted.
+---@param set table<any, any>
+---@return string[]
+function tables.keys(set)
+  local keys = {}
+  for key in pairs(set) do
+    keys[#keys + 1] = tostring(key)
+  end
+  table.sort(keys)
+  return keys
+end
+
+---@param list any[]
+---@param value any
+---@return boolean
+function tables.contains(list, value)
+  for _, item in ipairs(list) do
+    if item == value then return true end
+  end
+  return false
+end
+
+--- Gives a copy the metatable of its original. The metatables of JSON lists and raw values
+--- are locked; getmetatable returns their name.
 local function mark_like(result, from)
   local meta = getmetatable(from)
   if meta == "json.array" then return core.json.array(result) end
@@ -15,8 +37,7 @@ local function mark_like(result, from)
 end
 
 local function copy_table(from, seen)
-  local known = seen[from]
-  if known then return known end
+  if seen[from] then return seen[from] end
   local result = {}
   seen[from] = result
   for key, item in next, from do
@@ -25,45 +46,27 @@ local function copy_table(from, seen)
   return mark_like(result, from)
 end
 
---- Metatables, which mark lists and raw JSON, are shared.
+--- A copy in depth. Metatables, which mark lists and raw JSON, are shared.
 ---@generic T
 ---@param value T
 ---@return T
-function values.copy(value)
+function tables.copy(value)
   if type(value) ~= "table" then return value end
   return copy_table(value, {})
 end
 
---- Do two values without cycles say the same?
----@param a any
----@param b any
----@return boolean
-local function same(a, b)
-  if a == b then return true end
-  if type(a) ~= "table" or type(b) ~= "table" then return false end
-  for key, item in next, a do
-    if not same(item, b[key]) then return false end
-  end
-  for key in next, b do
-    if a[key] == nil then return false end
-  end
-  return true
-end
-
-values.same = same
-
---- A view of a table through which it can be read only, in depth.
+--- A read-only view of a table, in depth; other values as they are.
 ---@param value any
 ---@param name string       for the refusal
 ---@return any
-function values.read_only(value, name)
+function tables.read_only(value, name)
   if type(value) ~= "table" then return value end
   local seen = {}
   return setmetatable({}, {
     __index = function(_, key)
       local item = value[key]
       if type(item) ~= "table" then return item end
-      seen[item] = seen[item] or values.read_only(item, ("%s.%s"):format(name, key))
+      seen[item] = seen[item] or tables.read_only(item, ("%s.%s"):format(name, key))
       return seen[item]
     end,
     __newindex = function(_, key) refuse("argument", ("%s.%s can be read only"):format(name, tostring(key))) end,
@@ -77,4 +80,4 @@ function values.read_only(value, name)
   })
 end
 
-return values
+return tables
