@@ -1,0 +1,227 @@
+--- Every option of the policies and the filter that take after other projects' functions:
+--- trim_messages, prune_messages, filter_messages. (tests/origins runs those projects' own cases.)
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb, conversation, texts = helper.ebb, helper.conversation, helper.texts
+
+local overhead = conversation(""):tokens()
+
+--- What is left of a conversation in the notation; guards are off, as in the originals.
+local function trimmed(words, budget, options)
+  local chat = conversation(words)
+  options[1] = "trim_messages"
+  local report, problem = chat:trim { budget = budget + overhead, policy = options, guards = false }
+  return report and texts(chat) or problem
+end
+
+describe("trim_messages", function()
+  local rows = {
+    { "last: the longest end that fits",           30, {},                                     "a10 u10 a10" },
+    { "first: the longest beginning that fits",    30, { strategy = "first" },                 "s10 u10 a10" },
+    { "start_on: what stays begins with the role", 30, { start_on = "user" },                  "u10 a10" },
+    { "start_on takes the names human and ai",     30, { start_on = { "human" } },             "u10 a10" },
+    { "end_on: what stays ends with the role",     30, { end_on = "user" },                    "u10 a10 u10" },
+    { "end_on and start_on together",              30, { end_on = "user", start_on = "ai" },   "a10 u10" },
+    { "end_on with first",                         30, { strategy = "first", end_on = "user" }, "s10 u10" },
+    { "include_system keeps the first message",    30, { include_system = true },              "s10 u10 a10" },
+    { "all of it fits",                            50, { start_on = "user" },                  "u10 a10 u10 a10" },
+    { "no unit fits",                               5, {},                                     "" },
+    { "include_system with no room for others",    15, { include_system = true },              "s10" },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function()
+      assert.equal(row[4], trimmed("s10 u10 a10 u10 a10", row[2], row[3]))
+    end)
+  end
+
+  it("refuses start_on and include_system with first", function()
+    for _, options in ipairs { { start_on = "user" }, { include_system = true } } do
+      options.strategy = "first"
+      local problem = tostring(trimmed("s10 u10", 5, options))
+      assert.truthy(problem:find("'last' only", 1, true), problem)
+    end
+  end)
+
+  it("refuses roles that it does not know", function()
+    local problem = tostring(trimmed("s10 u10", 5, { end_on = "robot" }))
+    assert.truthy(problem:find("unknown role 'robot'", 1, true), problem)
+  end)
+
+  it("splits at lines, words or characters", function()
+    local function count(message) return utf8.len(message.content) end
+    local rows_of_split = {
+      { "last",  "lines",      "three four\n" },
+      { "last",  "words",      "two\nthree four\n" },
+      { "last",  "characters", "e two\nthree four\n" },
+      { "first", "lines",      "one two\n" },
+      { "first", "words",      "one two\nthree " },
+      { "first", "characters", "one two\nthree fou" },
+    }
+    for _, row in ipairs(rows_of_split) do
+      local chat = ebb.conversation { counter = count }
+      chat:append { { role = "user", content = "one two\nthree four\n" } }
+      assert(chat:trim { budget = 17 + ebb.conversation { counter = count }:tokens(), guards = false,
+        policy = { "trim_messages", strategy = row[1], split_by = row[2], allow_partial = true } })
+      assert.equal(row[3], chat[1].content, row[1] .. ", " .. row[2])
+    end
+  end)
+
+  it("keeps the parts of a message that fit", function()
+    local function count(message) return type(message.content) == "table" and 4 * #message.content or #message.text end
+    local part = function(text) return { type = "text", text = text } end
+    local chat = ebb.conversation { counter = count }
+    chat:append { { role = "user", content = { part "first", part "second", part "third" } } }
+    assert(chat:trim { budget = 9 + ebb.conversation { counter = count }:tokens(), guards = false,
+      policy = { "trim_messages", allow_partial = true } })
+    assert.equal("second\nthird", chat[1].text)
+  end)
+end)
+
+describe("prune_messages", function()
+  --- Three turns; each calls a tool, the last also another one.
+  local function three_turns()
+    local chat = conversation "u1 c1(a) r1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r3(x) r4(y) a3"
+    return chat
+  end
+
+  local function prune(chat, options)
+    options[1] = "prune_messages"
+    assert(chat:trim { budget = 100000, policy = options, guards = false })
+    return chat
+  end
+
+  -- The messages that called keep their words, for they have texts of their own.
+  local rows = {
+    { "none",                       "u1 c1(a) r1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r3(x) r4(y) a3" },
+    { "all",                        "u1 c1(a) a1 u2 c2(b) a2 u3 c3(x,y) a3" },
+    { "before_last_message",        "u1 c1(a) a1 u2 c2(b) a2 u3 c3(x,y) a3" },
+    { "before_last_3_messages",     "u1 c1(a) a1 u2 c2(b) a2 u3 c3(x,y) r3(x) r4(y) a3" },
+    { "before_last_7_messages",     "u1 c1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r3(x) r4(y) a3" },
+    { "before_last_0_messages",     "u1 c1(a) r1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r3(x) r4(y) a3" },
+  }
+  for _, row in ipairs(rows) do
+    it("tool_calls = " .. row[1], function()
+      local chat = three_turns()
+      assert.equal(row[2], texts(prune(chat, { tool_calls = row[1] })))
+      assert.same({}, chat:check "openai")
+    end)
+  end
+
+  it("takes out the calls of some tools, and only their results", function()
+    local chat = three_turns()
+    assert.equal("u1 c1(a) r1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r4(y) a3",
+      texts(prune(chat, { tool_calls = { { type = "all", tools = { "f_x" } } } })))
+    assert.equal(1, #chat[10].calls)
+    assert.equal("y", chat[10].calls[1].id)
+    assert.same({}, chat:check "openai")
+  end)
+
+  it("has several rules, each with its own tail", function()
+    local chat = three_turns()
+    assert.equal("u1 c1(a) a1 u2 c2(b) r2(b) a2 u3 c3(x,y) r4(y) a3", texts(prune(chat, { tool_calls = {
+      { type = "all", tools = { "f_x" } }, { type = "before_last_9_messages", tools = { "f_a", "f_b" } } } })))
+  end)
+
+  it("refuses a word that it does not know", function()
+    local chat = three_turns()
+    local before = texts(chat)
+    local policy = { "prune_messages", tool_calls = "before_last_few" }
+    local report, problem = chat:trim { budget = 100000, policy = policy }
+    assert.is_nil(report)
+    assert.truthy(tostring(problem):find("before_last_<n>_messages, got 'before_last_few'", 1, true), tostring(problem))
+    assert.equal(before, texts(chat))
+  end)
+
+  --- Two answers, each with thoughts in parts and in a field.
+  local function thinking()
+    local chat = ebb.conversation()
+    for i = 1, 2 do
+      chat:append { { role = "user", content = "question " .. i },
+        { role = "assistant", reasoning_content = "hm", content = {
+          { type = "thinking", thinking = "let me see", signature = "s" }, { type = "text", text = "answer " .. i } } } }
+    end
+    return chat
+  end
+
+  local function thoughts(chat)
+    local positions = {}
+    for i, message in ipairs(chat) do
+      if message.json:find("let me see", 1, true) or message.json:find('"hm"', 1, true) then
+        positions[#positions + 1] = i
+      end
+    end
+    return positions
+  end
+
+  local reasoning = { { "none", { 2, 4 } }, { "before_last_message", { 4 } }, { "all", {} } }
+  for _, row in ipairs(reasoning) do
+    it("reasoning = " .. row[1], function()
+      local chat = thinking()
+      prune(chat, { reasoning = row[1] })
+      assert.same(row[2], thoughts(chat))
+      assert.equal("answer 1", chat[2].text)
+    end)
+  end
+
+  it("empty_messages: messages in which nothing is left go, or stay", function()
+    for word, count in pairs { remove = 2, keep = 3 } do
+      local chat = ebb.conversation()
+      chat:append { { role = "user", content = "q" },
+        { role = "assistant", content = { { type = "thinking", thinking = "hm", signature = "s" } } },
+        { role = "user", content = "r" } }
+      prune(chat, { reasoning = "all", empty_messages = word })
+      assert.equal(count, #chat, word)
+    end
+  end)
+end)
+
+describe("filter_messages", function()
+  local function chat_of_names()
+    local chat = ebb.conversation()
+    chat:append {
+      { role = "system", content = "rules", id = "1" },
+      { role = "user", content = "hello", name = "ann", id = "2" },
+      { role = "user", content = "hi", name = "bob", id = "3" },
+      { role = "assistant", content = "look", id = "4", tool_calls = {
+        { id = "a", type = "function", ["function"] = { name = "f", arguments = "{}" } },
+        { id = "b", type = "function", ["function"] = { name = "g", arguments = "{}" } } } },
+      { role = "tool", content = "A", tool_call_id = "a", id = "5" },
+      { role = "tool", content = "B", tool_call_id = "b", id = "6" },
+      { role = "assistant", content = "done", name = "ann", id = "7" },
+    }
+    return chat
+  end
+
+  local rows = {
+    { "no condition",        {},                                                           "1234567" },
+    { "include_names",       { include_names = "ann" },                                    "27" },
+    { "include_types",       { include_types = { "human", "system" } },                    "123" },
+    { "include_ids",         { include_ids = { "3", "7" } },                               "37" },
+    { "included by any one", { include_names = "bob", include_types = "ai" },              "347" },
+    { "exclude_names",       { exclude_names = "ann" },                                    "13456" },
+    { "exclude_types",       { exclude_types = { "tool", "ai" } },                         "123" },
+    { "exclude_ids",         { exclude_ids = { "1", "2" } },                               "34567" },
+    { "excluded wins",       { include_types = "user", exclude_names = "bob" },            "2" },
+    { "all tool calls",      { exclude_tool_calls = "all" },                               "1237" },
+    { "a call by its id",    { exclude_tool_calls = "a" },                                 "123467" },
+    { "both calls",          { exclude_tool_calls = { "a", "b" } },                        "1237" },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function()
+      local chat, ids = chat_of_names(), {}
+      chat:filter("scripts/filters/filter_messages.lua", row[2])
+      for i, message in ipairs(chat) do
+        ids[i] = message.id
+      end
+      assert.equal(row[3], table.concat(ids))
+    end)
+  end
+
+  it("takes one call out of a message that makes two", function()
+    local chat = chat_of_names()
+    chat:filter("scripts/filters/filter_messages.lua", { exclude_tool_calls = "a" })
+    assert.equal(1, #chat[4].calls)
+    assert.equal("b", chat[4].calls[1].id)
+    assert.same({}, chat:check "openai")
+  end)
+end)
