@@ -8,8 +8,42 @@
 ---@alias ebb.Action "dropped"|"replaced"|"inserted"
 ---@alias ebb.PartKind "text"|"image"|"file"|"audio"|"asset"|"tool_use"|"tool_result"|"reasoning"|"other"
 
+---@alias ebb.ErrorCode
+---| "absent"            # a file does not exist, or the host has no answer
+---| "ambiguous"         # an action's name without its window: several open windows have it
+---| "argument"          # a value is missing or not allowed
+---| "busy"              # the call comes from a function that may not change this now
+---| "cannot_fit"        # a trim: the guarded part alone is over the budget
+---| "cancelled"         # the host stopped it
+---| "closed"            # the window, draft or conversation is closed
+---| "conflict"          # the conversation was changed while a task worked on its copy
+---| "damaged"           # a saved conversation contradicts itself
+---| "deadline"          # a script ran longer than it may
+---| "duplicate"         # a key or name that must be unique occurs twice
+---| "encoding"          # the text is not UTF-8
+---| "exists"            # a window with this id is open
+---| "filter"            # a filter failed
+---| "forbidden"         # a path leads out of its folder, or to something that is not a regular file
+---| "fuel"              # a script used up its instructions
+---| "guarded"           # a guard holds the message
+---| "host"              # a function of the host failed
+---| "io"                # reading or writing failed
+---| "limit"             # over a limit: bytes, depth, sums, time of an action
+---| "memory"            # an allocation failed, or a memory limit was reached
+---| "model"             # the model gave no answer that could be used
+---| "out_of_range"      # no such position, batch, message or token
+---| "over_budget"       # a trim: the policy left more than the budget
+---| "policy"            # a policy failed
+---| "processor"         # a processor failed
+---| "role"              # an unknown role
+---| "script"            # a script failed
+---| "shape"             # JSON or Lua, but not of the expected form
+---| "syntax"            # not JSON, Lua, or whatever was expected
+---| "unknown_name"      # no such option, policy, field, model, encoding ...
+---| "unknown_version"   # a config or a saved conversation of a newer version
+
 ---@class ebb.Error            What a refused edit or argument raises; tostring is readable
----@field code string          "out_of_range", "argument", "unknown_name", "role", "shape", "syntax", "memory", ...
+---@field code ebb.ErrorCode
 ---@field message string
 ---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
 

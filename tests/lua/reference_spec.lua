@@ -16,6 +16,14 @@ local function output_of(line)
   return out, (pipe:close())
 end
 
+--- The files of annotations, in one folder or one file.
+local function annotation_files()
+  local pipe, list = io.popen "ls lua/ebb/meta/*.lua lua/ebb.d.lua 2>/dev/null", {}
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  return list
+end
+
 local function has(program) return os.execute("command -v " .. program .. " >/dev/null") end
 
 local ANNOTATED = [[
@@ -125,6 +133,39 @@ describe("Markdown", function()
 
   it("puts texts with backticks into longer fences", function()
     assert.equal("`` a`b ``", markdown.code "a`b")
+  end)
+end)
+
+describe("the codes of errors", function()
+  local listed = {}
+  setup(function()
+    for _, path in ipairs(annotation_files()) do
+      for _, item in ipairs((annotations.read(helper.read(path)))) do
+        if item.name == "ebb.ErrorCode" then
+          for _, entry in ipairs(item.values) do listed[entry.value:match '^"(.*)"$'] = entry.text end
+        end
+      end
+    end
+  end)
+
+  it("have a meaning each, and include every status of the C API that is an error", function()
+    for code, text in pairs(listed) do assert.truthy(text:find "%a", code) end
+    local statuses = helper.read("runtime/include/ebb.h"):match "enum ebb_status (%b{})"
+    local count = 0
+    for name in statuses:gmatch "\n%s*EBB_([%u_]+)%f[^%u_],?%s" do
+      local code = name:lower()
+      if code ~= "ok" and code ~= "more" and code ~= "none" and code ~= "range" then
+        assert.truthy(listed[code], code)
+        count = count + 1
+      end
+    end
+    assert.is_true(count >= 24)
+  end)
+
+  it("include every one that the library raises", function()
+    local pipe = io.popen [[grep -rhoE "(refuse|core\.error)\(\"[a-z_]+\"" lua/ebb]]
+    for line in pipe:lines() do assert.truthy(listed[line:match '"(.*)"'], line) end
+    pipe:close()
   end)
 end)
 
