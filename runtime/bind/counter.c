@@ -191,7 +191,7 @@ static int l_text(lua_State *L) {
 /* conversation:encoding() -> the name of what counts | nil for the caller's own counter */
 static int l_encoding(lua_State *L) {
   const Counter *counter = conversation_counter(bind_check_conversation(L, 1)->conversation);
-  if (counter->given != NULL) lua_pushnil(L);
+  if (counter->custom != NULL) lua_pushnil(L);
   else if (counter->tokenizer != NULL) lua_pushstring(L, vocab_name(tokenizer_vocab(counter->tokenizer)));
   else lua_pushstring(L, estimator_name(counter->estimator));
   return 1;

@@ -414,7 +414,7 @@ static int l_insert_all(lua_State *L) {
     lua_pop(L, 1);
   }
   MessageSource source = bind_source(L, 3);
-  Insertion insertion = {.count = count, .places = places, .source = &source, .made = made};
+  Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
   if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert_all: fewer messages than positions");

@@ -110,7 +110,7 @@ void bind_configure(lua_State *L, int conversation, int options) {
     lua_pop(L, 1);
   }
   if (handle->callbacks->has_counter) {
-    config.counter.given = bind_count_by_caller;
+    config.counter.custom = bind_count_by_caller;
     config.counter.user = handle->callbacks;
   }
   Status status = conversation_new(&config, &handle->conversation);

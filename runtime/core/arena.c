@@ -20,11 +20,11 @@ struct Arena {
   ArenaMark shared, kept;    /* where it was at the last arena_share, arena_keep */
 };
 
-Status arena_new(const Memory *memory, Arena *base, Arena **made) {
+Status arena_new(const Memory *memory, Arena *base, Arena **result) {
   Arena *arena = memory_new(memory, sizeof *arena);
   if (arena == NULL) return STATUS_MEMORY;
   *arena = (Arena){.memory = *memory, .owners = 1, .base = base};
-  *made = arena;
+  *result = arena;
   return STATUS_OK;
 }
 

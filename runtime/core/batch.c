@@ -14,14 +14,14 @@ typedef struct BatchNode {
 
 /* ---- batches ---- */
 
-Status policy_memory_new(const Memory *memory, Text text, PolicyMemory **made) {
+Status policy_memory_new(const Memory *memory, Text text, PolicyMemory **result) {
   if (text.size > POLICY_MEMORY_MAX) return STATUS_LIMIT;
   PolicyMemory *policy_memory = memory_new(memory, sizeof *policy_memory + text.size);
   if (policy_memory == NULL) return STATUS_MEMORY;
   policy_memory->owners = 1;
   policy_memory->size = text.size;
   memcpy(policy_memory->bytes, text.bytes, text.size);
-  *made = policy_memory;
+  *result = policy_memory;
   return STATUS_OK;
 }
 
@@ -40,7 +40,7 @@ static void batch_release(const Memory *memory, Batch *batch) {
 }
 
 /* With no list and no ledger yet. */
-static Status batch_new(const Memory *memory, const Batch *fields, Text description, Batch **made) {
+static Status batch_new(const Memory *memory, const Batch *fields, Text description, Batch **result) {
   Batch *batch = memory_new(memory, sizeof *batch);
   if (batch == NULL) return STATUS_MEMORY;
   *batch = *fields;
@@ -55,17 +55,17 @@ static Status batch_new(const Memory *memory, const Batch *fields, Text descript
   }
   if (description.size > 0) memcpy(batch->description, description.bytes, description.size);
   if (batch->policy_memory != NULL) batch->policy_memory->owners++;
-  *made = batch;
+  *result = batch;
   return STATUS_OK;
 }
 
-static Status batch_copy(const Memory *memory, const Batch *batch, Batch **made) {
+static Status batch_copy(const Memory *memory, const Batch *batch, Batch **result) {
   Text description = text_plain(batch->description, batch->description_size);
-  Status status = batch_new(memory, batch, description, made);
+  Status status = batch_new(memory, batch, description, result);
   if (status != STATUS_OK) return status;
-  if (batch->list != NULL) status = sequence_share(batch->list, &(*made)->list);
-  if (status != STATUS_OK) batch_release(memory, *made);
-  else if (batch->ledger != NULL) (*made)->ledger = ledger_share(batch->ledger);
+  if (batch->list != NULL) status = sequence_share(batch->list, &(*result)->list);
+  if (status != STATUS_OK) batch_release(memory, *result);
+  else if (batch->ledger != NULL) (*result)->ledger = ledger_share(batch->ledger);
   return status;
 }
 

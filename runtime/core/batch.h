@@ -22,7 +22,7 @@ typedef struct PolicyMemory {
   char bytes[];
 } PolicyMemory;
 
-Status  policy_memory_new(const Memory *memory, Text text, PolicyMemory **made);     /* STATUS_MEMORY, STATUS_LIMIT */
+Status  policy_memory_new(const Memory *memory, Text text, PolicyMemory **result);     /* STATUS_MEMORY, STATUS_LIMIT */
 void    policy_memory_release(const Memory *memory, PolicyMemory *policy_memory);    /* NULL is allowed */
 
 typedef struct Batch {

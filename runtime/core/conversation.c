@@ -19,16 +19,16 @@ static Status make_history(Conversation *conversation) {
   return status;
 }
 
-Status conversation_new(const ConversationConfig *config, Conversation **made) {
+Status conversation_new(const ConversationConfig *config, Conversation **result) {
   Conversation *conversation = memory_new(&config->memory, sizeof *conversation);
   if (conversation == NULL) return STATUS_MEMORY;
   *conversation = (Conversation){.memory = config->memory, .clock = config->clock,
                                  .counter = config->counter, .first = config->counter,
-                                 .overhead = config->counter.given ? 0 : config->counter.per_request};
+                                 .overhead = config->counter.custom ? 0 : config->counter.per_request};
   Status status = store_new(&config->memory, config->hash_key, &conversation->store);
   if (status == STATUS_OK) status = marks_new(&config->memory, &conversation->marks);
   if (status == STATUS_OK) status = make_history(conversation);
-  if (status == STATUS_OK) *made = conversation;
+  if (status == STATUS_OK) *result = conversation;
   else conversation_free(conversation);
   return status;
 }
@@ -54,7 +54,7 @@ static TokenWeights *active_weights(const Conversation *conversation) {
   return own ? NULL : token_weights_find(conversation->store, &conversation->counter);
 }
 
-Status conversation_fork(Conversation *conversation, Conversation **made) {
+Status conversation_fork(Conversation *conversation, Conversation **result) {
   Conversation *fork = memory_new(&conversation->memory, sizeof *fork);
   if (fork == NULL) return STATUS_MEMORY;
   *fork = (Conversation){.memory = conversation->memory, .clock = conversation->clock,
@@ -71,7 +71,7 @@ Status conversation_fork(Conversation *conversation, Conversation **made) {
     fork->weights = active_weights(fork);
     status = conversation_reweigh(fork, history_current(fork->history));
   }
-  if (status == STATUS_OK) *made = fork;
+  if (status == STATUS_OK) *result = fork;
   else conversation_free(fork);
   return status;
 }

@@ -36,7 +36,7 @@ static bool image_rule_equal(const ImageRule *a, const ImageRule *b) {
 }
 
 bool counter_equal(const Counter *a, const Counter *b) {
-  if (a->given != NULL || b->given != NULL) return a->given == b->given && a->user == b->user;
+  if (a->custom != NULL || b->custom != NULL) return a->custom == b->custom && a->user == b->user;
   bool same = a->tokenizer == b->tokenizer && (a->tokenizer != NULL || a->estimator == b->estimator);
   return same && a->per_message == b->per_message && a->per_name == b->per_name && a->per_request == b->per_request &&
          a->per_function == b->per_function && a->image_assumed == b->image_assumed &&
@@ -44,7 +44,7 @@ bool counter_equal(const Counter *a, const Counter *b) {
 }
 
 Trust counter_trust(const Counter *counter) {
-  if (counter->given != NULL) return TRUST_GIVEN;
+  if (counter->custom != NULL) return TRUST_GIVEN;
   return counter->tokenizer != NULL ? TRUST_DERIVED : TRUST_ESTIMATED;
 }
 
@@ -79,9 +79,9 @@ static void add_span(Tally *tally, const Message *message, Span span) {
 static void add_image(Tally *tally, const Message *message, Part part) {
   const ImageRule *rule = &tally->counter->image;
   ImageSize size = IMAGE_UNKNOWN;
-  bool known = image_cost_is_fixed(rule, part.low);
-  if (!known && part.text.at != 0) known = image_size(message_text(message, part.text), &size);
-  tally->guessed |= !known || tally->counter->image_assumed;
+  bool has_size = image_cost_is_fixed(rule, part.low);
+  if (!has_size && part.text.at != 0) has_size = image_size(message_text(message, part.text), &size);
+  tally->guessed |= !has_size || tally->counter->image_assumed;
   tally->tokens += image_tokens(rule, size, part.low);
 }
 
@@ -126,7 +126,7 @@ static void add_message(Tally *tally, const Message *message) {
 Status cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost) {
   *cost = (Cost){0};
   if (message_is_window(message)) return STATUS_OK;      /* budgets add what it is rendered to */
-  if (counter->given != NULL) return counter->given(counter->user, id, &cost->tokens);
+  if (counter->custom != NULL) return counter->custom(counter->user, id, &cost->tokens);
   Tally tally = tally_start(counter);
   add_message(&tally, message);
   return tally_end(&tally, cost);

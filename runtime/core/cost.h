@@ -31,7 +31,7 @@ const char *trust_name(Trust trust);       /* "exact", "derived", ...; static */
 typedef Status CountMessage(void *user, MessageId id, uint32_t *tokens);
 
 typedef struct Counter {
-  CountMessage *given;       /* used for all if not NULL; no framing is added */
+  CountMessage *custom;       /* used for all if not NULL; no framing is added */
   void *user;
   Tokenizer *tokenizer;      /* borrowed; NULL: the estimator counts */
   Estimator estimator;
@@ -56,7 +56,7 @@ typedef struct Cost {
   bool guessed;              /* part of it by an assumption: an image of unknown size, a part of unknown kind */
 } Cost;
 
-/* STATUS_LIMIT if the cost passes 2^32 - 1; STATUS_MEMORY; else what `given` answered. */
+/* STATUS_LIMIT if the cost passes 2^32 - 1; STATUS_MEMORY; else what `custom` returned. */
 Status  cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost);
 
 /* Costs put together from pieces, for what is no message. A tally that failed

@@ -16,7 +16,7 @@ const char *hold_reason(Hold hold) {
 
 /* ---- life ---- */
 
-Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
+Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   const Memory *memory = conversation_memory(conversation);
   Draft *draft = memory_new(memory, sizeof *draft);
   if (draft == NULL) return STATUS_MEMORY;
@@ -34,7 +34,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **made) {
     draft->overhead = conversation_overhead(conversation);
     draft->trust = conversation_trust(conversation, draft->list);
     draft->live = draft->untouched = sequence_count(draft->list);
-    *made = draft;
+    *result = draft;
   } else {
     draft_free(draft);
   }
@@ -52,7 +52,7 @@ Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
   draft_take_list(draft, list);
   ledger_set_token_weights(draft->ledger, draft->weights);
   Sum sum = sequence_sum(list);
-  draft->overhead = overhead.tokens + (counter->given ? 0 : counter->per_request);
+  draft->overhead = overhead.tokens + (counter->custom ? 0 : counter->per_request);
   draft->before = draft->tokens = sum_measure(&sum, MEASURE_TOKENS) + draft->overhead;
   draft->trust = conversation_trust_by(draft->conversation, list, counter, overhead.guessed);
   return STATUS_OK;

@@ -94,20 +94,20 @@ Status   draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason
 
 /* Puts another message in the place of one; same role, calls and results, else
    STATUS_ARGUMENT. So for an item of a window, in whose place nothing comes. */
-Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
+Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
                        int64_t *freed, Hold *why);
 
 /* Inserts at a position of the list, position <= count. STATUS_GUARDED between
    the messages of a unit, and for an item that names a window. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
-                      MessageId *made);
+                      MessageId *new_id);
 
 /* Many insertions as one; all or none. */
 typedef struct Insertion {
   uint32_t count;
   const uint32_t *places;    /* positions of the list as it is, ascending, each <= its count */
   MessageSource *source;     /* gives `count` messages, else STATUS_ARGUMENT */
-  MessageId *made;           /* room for `count` */
+  MessageId *ids;              /* room for `count` */
 } Insertion;
 
 Status   draft_insert_all(Draft *draft, const Insertion *insertion, Text reason);

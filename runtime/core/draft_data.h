@@ -63,7 +63,7 @@ struct Draft {
 /* ---- draft_slots.c ---- */
 
 /* Slots for a list, with what the guards hold. */
-Status   slots_make(const Draft *draft, const Sequence *list, Slots *made);
+Status   slots_make(const Draft *draft, const Sequence *list, Slots *result);
 void     slots_free(const Memory *memory, Slots *slots);
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);

@@ -132,8 +132,8 @@ static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause,
    else its two halves. They rise where nothing was moved. */
 static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t end) {
   MessageId low = sequence_at(draft->list, first), high = sequence_at(draft->list, end - 1);
-  Sum before = sequence_prefix(draft->list, first), behind = sequence_prefix(draft->list, end);
-  bool run = high - low == end - 1 - first && behind.moved == before.moved;
+  Sum before = sequence_prefix(draft->list, first), after = sequence_prefix(draft->list, end);
+  bool run = high - low == end - 1 - first && after.moved == before.moved;
   if (!run && end - first > 1) {
     uint32_t middle = first + (end - first) / 2;
     Status status = record_range(draft, cause, first, middle);
@@ -141,7 +141,7 @@ static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t e
   }
   Status status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
-  uint64_t freed = sum_measure(&behind, MEASURE_TOKENS) - sum_measure(&before, MEASURE_TOKENS);
+  uint64_t freed = sum_measure(&after, MEASURE_TOKENS) - sum_measure(&before, MEASURE_TOKENS);
   draft_record(draft, cause,
                (LedgerRun){.action = ACTION_DROPPED, .first = low, .count = end - first, .freed = (int64_t)freed});
   return STATUS_OK;
@@ -244,22 +244,22 @@ static bool same_frame(const Message *a, const Message *b) {
    over the links, so that its place (which the list need not have yet) does not
    matter. */
 static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced,
-                                MessageId *made) {
+                                MessageId *new_id) {
   Store *store = draft->store;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   StoreMark mark = store_mark(store);
   if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
   Status status = draft_reserve_ids(draft);
   if (status != STATUS_OK) return status;
-  status = conversation_store_one(draft->conversation, draft->list, 0, raw, false, shape, replaced, made);
-  if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *made))) {
+  status = conversation_store_one(draft->conversation, draft->list, 0, raw, false, shape, replaced, new_id);
+  if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *new_id))) {
     status = STATUS_ARGUMENT;
   }
   if (status != STATUS_OK) store_rewind(store, mark);
   return status;
 }
 
-Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *made,
+Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
                      int64_t *freed, Hold *why) {
   Status status = draft_number(draft);
   if (status != STATUS_OK) return status;
@@ -273,20 +273,20 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   MessageId before = draft->slots.ids[slot];
-  status = store_replacement(draft, raw, shape, before, made);
+  status = store_replacement(draft, raw, shape, before, new_id);
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
   draft->untouched -= before <= draft->began;
-  draft->slots.ids[slot] = *made;
+  draft->slots.ids[slot] = *new_id;
   draft->slots.flags[slot] |= SLOT_CHANGED;
-  draft->slot_of[*made] = slot + 1;
+  draft->slot_of[*new_id] = slot + 1;
   draft->settled = false;
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
   draft_record(draft, cause,
-               (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *made, .freed = *freed});
+               (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *new_id, .freed = *freed});
   return STATUS_OK;
 }
 

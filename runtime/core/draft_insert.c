@@ -45,23 +45,23 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     bool more;
     Text raw;
     MessageShape shape;
-    MessageId *made = &insertion->made[i];
+    MessageId *id = &insertion->ids[i];
     uint32_t at = insertion->places[i] + i;
     MessageSource *source = insertion->source;
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
     if (status == STATUS_OK && shape.role == ROLE_NONE) status = STATUS_GUARDED;
     if (status == STATUS_OK) {
-      status = conversation_store_one(draft->conversation, *list, at, raw, source->adopted, &shape, 0, made);
+      status = conversation_store_one(draft->conversation, *list, at, raw, source->adopted, &shape, 0, id);
     }
     if (status == STATUS_OK) {
-      status = at == sequence_count(*list) ? sequence_append(list, *made) : sequence_insert(list, at, *made);
+      status = at == sequence_count(*list) ? sequence_append(list, *id) : sequence_insert(list, at, *id);
     }
     if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
     if (status != STATUS_OK) return status;
-    uint32_t weight = draft_weight(draft, *made);
+    uint32_t weight = draft_weight(draft, *id);
     *tokens += weight;
-    draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *made, .freed = -(int64_t)weight});
+    draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *id, .freed = -(int64_t)weight});
   }
   return STATUS_OK;
 }
@@ -115,10 +115,10 @@ static Status next_one(void *user, bool *more, Text *raw, MessageShape *shape) {
 }
 
 Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
-                    MessageId *made) {
+                    MessageId *new_id) {
   One one = {.raw = raw, .shape = shape};
   MessageSource source = {.next = next_one, .user = &one};
   if (position > draft->live) return STATUS_RANGE;
-  return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .made = made},
+  return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .ids = new_id},
                           reason);
 }

@@ -53,7 +53,7 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
   }
 }
 
-Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
+Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
   const Memory *memory = &draft->memory;
   Slots slots = {.count = sequence_count(list)};
   Status status = units_new(memory, draft->store, list, &slots.units);
@@ -71,19 +71,19 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *made) {
   while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
   if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
   if (draft->guarded) draft_windows_hold(draft, list, &slots);
-  *made = slots;
+  *result = slots;
   return STATUS_OK;
 }
 
 Status draft_reserve_ids(Draft *draft) {
-  uint32_t wanted = store_count(draft->store) + 2;
-  if (wanted <= draft->slot_of_room) return STATUS_OK;
-  if (draft->slot_of_room > 0) wanted += wanted / 2;
-  uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, wanted, sizeof *grown);
+  uint32_t room = store_count(draft->store) + 2;
+  if (room <= draft->slot_of_room) return STATUS_OK;
+  if (draft->slot_of_room > 0) room += room / 2;
+  uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, room, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
-  memset(grown + draft->slot_of_room, 0, (wanted - draft->slot_of_room) * sizeof *grown);
+  memset(grown + draft->slot_of_room, 0, (room - draft->slot_of_room) * sizeof *grown);
   draft->slot_of = grown;
-  draft->slot_of_room = wanted;
+  draft->slot_of_room = room;
   return STATUS_OK;
 }
 
@@ -143,13 +143,13 @@ void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *p
 Status draft_turns_after(Draft *draft, const uint32_t **turns) {
   Slots *slots = &draft->slots;
   if (slots->turns_after == NULL && slots->count > 0) {
-    uint32_t *made = memory_new_array(&draft->memory, slots->count, sizeof *made), after = 0;
-    if (made == NULL) return STATUS_MEMORY;
+    uint32_t *result = memory_new_array(&draft->memory, slots->count, sizeof *result), after = 0;
+    if (result == NULL) return STATUS_MEMORY;
     for (uint32_t slot = slots->count; slot-- > 0;) {
-      made[slot] = after;
+      result[slot] = after;
       after += message_starts_turn(store_message(draft->store, slots->ids[slot]));
     }
-    slots->turns_after = made;
+    slots->turns_after = result;
   }
   *turns = slots->turns_after;
   return STATUS_OK;

@@ -84,8 +84,8 @@ void draft_windows_hold(const Draft *draft, const Sequence *list, Slots *slots) 
     uint32_t slot = sequence_find(list, MEASURE_WINDOWS, i);
     const WindowItem *item = draft_window_item(draft, slots->ids[slot]);
     if (is_pinned(draft, item)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
-    bool held = slots->flags[slot] & SLOT_HOLD;
-    if (!held || !item->obsolete || items[item->newest].obsolete) continue;
+    bool has_hold = slots->flags[slot] & SLOT_HOLD;
+    if (!has_hold || !item->obsolete || items[item->newest].obsolete) continue;
     uint32_t shown = sequence_index_of(list, items[item->newest].id, slot);
     if (shown < slots->count) slots_hold_unit(slots, slots->units->of[shown], HOLD_PINNED);
   }

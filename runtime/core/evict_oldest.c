@@ -18,7 +18,7 @@ typedef struct Search {
   uint32_t last_user;        /* position of the last message that starts a turn */
   uint64_t need, freed;
   uint64_t *gone;            /* a bit per position */
-  uint64_t *held;            /* the same, for pinned units; NULL: there are none */
+  uint64_t *guarded;            /* the same, for pinned units; NULL: there are none */
 } Search;
 
 static const Message *message_at(const Search *search, uint32_t position) {
@@ -35,8 +35,8 @@ static uint32_t anchor_at(const Search *search, uint32_t position) {
 
 static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
 static void set_bit(uint64_t *bits, uint32_t position) { bits[position / 64] |= (uint64_t)1 << (position % 64); }
-static bool is_held(const Search *search, uint32_t position) {
-  return search->held != NULL && has_bit(search->held, position);
+static bool is_guarded(const Search *search, uint32_t position) {
+  return search->guarded != NULL && has_bit(search->guarded, position);
 }
 static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
 
@@ -72,7 +72,7 @@ static void for_unit(Search *search, uint32_t position, void (*act)(Search *sear
 
 /* Does a unit begin here that may go? */
 static bool may_go(const Search *search, uint32_t position) {
-  if (position == search->last_user || has_bit(search->gone, position) || is_held(search, position)) return false;
+  if (position == search->last_user || has_bit(search->gone, position) || is_guarded(search, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
   if (call_links_caller(&search->links, position) < search->count) return false;
   return position < search->last_user || !call_links_is_open(&search->links, position);
@@ -80,12 +80,12 @@ static bool may_go(const Search *search, uint32_t position) {
 
 /* ---- what is pinned ---- */
 
-static void hold(Search *search, uint32_t position) { set_bit(search->held, position); }
+static void hold(Search *search, uint32_t position) { set_bit(search->guarded, position); }
 
 static Status hold_none(Search *search) {
-  search->held = memory_new_array(&search->memory, words_of(search), sizeof *search->held);
-  if (search->held == NULL) return STATUS_MEMORY;
-  memset(search->held, 0, words_of(search) * sizeof *search->held);
+  search->guarded = memory_new_array(&search->memory, words_of(search), sizeof *search->guarded);
+  if (search->guarded == NULL) return STATUS_MEMORY;
+  memset(search->guarded, 0, words_of(search) * sizeof *search->guarded);
   return STATUS_OK;
 }
 
@@ -100,7 +100,8 @@ static void hold_pinned(Search *search, const Marks *marks) {
 }
 
 static void search_end(Search *search) {
-  if (search->held != NULL) memory_free(&search->memory, search->held, words_of(search) * sizeof *search->held);
+  if (search->guarded == NULL) return;
+  memory_free(&search->memory, search->guarded, words_of(search) * sizeof *search->guarded);
 }
 
 /* ---- the cut ---- */
@@ -135,12 +136,12 @@ static void set_range(uint64_t *bits, uint32_t end) {
 }
 
 /* Takes back what was dropped before `end` but is held. */
-static void spare_held(Search *search, uint32_t end) {
-  for (uint32_t word = 0; search->held != NULL && word <= end / 64; word++) {
-    for (uint64_t spared = search->held[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
+static void spare_guarded(Search *search, uint32_t end) {
+  for (uint32_t word = 0; search->guarded != NULL && word <= end / 64; word++) {
+    for (uint64_t spared = search->guarded[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
       search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
     }
-    search->gone[word] &= ~search->held[word];
+    search->gone[word] &= ~search->guarded[word];
   }
 }
 
@@ -154,11 +155,11 @@ static void drop_before(Search *search, uint32_t end) {
     search->gone[at / 64] &= ~((uint64_t)1 << (at % 64));
   }
   search->freed += tokens_before(search, end);
-  spare_held(search, end);
+  spare_guarded(search, end);
   if (end == search->count) return;
   uint32_t border = anchor_at(search, end);
   for (uint32_t at = end; at < search->count && anchor_at(search, at) - border <= search->links.span; at++) {
-    if (call_links_caller(&search->links, at) < end && !is_held(search, at)) drop(search, at);
+    if (call_links_caller(&search->links, at) < end && !is_guarded(search, at)) drop(search, at);
   }
 }
 
@@ -193,11 +194,11 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
   return STATUS_OK;
 }
 
-static uint64_t held_tokens(const Search *search) {
+static uint64_t guarded_tokens(const Search *search) {
   uint64_t tokens = 0;
   for (uint32_t word = 0; word < words_of(search); word++) {
-    for (uint64_t held = search->held[word]; held != 0; held &= held - 1) {
-      tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(held));
+    for (uint64_t guarded = search->guarded[word]; guarded != 0; guarded &= guarded - 1) {
+      tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(guarded));
     }
   }
   return tokens;
@@ -216,7 +217,7 @@ Status evict_oldest_guarded(const Conversation *conversation, const Sequence *li
     if (message_call_count(message_at(&search, at)) > 0 && call_links_is_open(&search.links, at))
       for_unit(&search, at, hold);
   }
-  *tokens = held_tokens(&search);
+  *tokens = guarded_tokens(&search);
   search_end(&search);
   return STATUS_OK;
 }

@@ -25,7 +25,7 @@ static Status read_keeps(const Ledger *ledger, uint32_t batch, Explanation *expl
 /* What the batch's ledger tells of the message, under all the ids that it had. */
 static Status read_ledger(const History *history, uint32_t batch, Explanation *explanation) {
   const Ledger *ledger = history_ledger(history, batch);
-  uint32_t told = explanation->count;
+  uint32_t events_before = explanation->count;
   Status status = STATUS_OK;
   for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger) && status == STATUS_OK; i++) {
     LedgerRun run = ledger_run(ledger, i);
@@ -34,7 +34,7 @@ static Status read_ledger(const History *history, uint32_t batch, Explanation *e
                    .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)};
     status = add(explanation, event);
   }
-  if (ledger == NULL || status != STATUS_OK || explanation->count > told) return status;
+  if (ledger == NULL || status != STATUS_OK || explanation->count > events_before) return status;
   return read_keeps(ledger, batch, explanation);
 }
 
@@ -66,9 +66,9 @@ static Status compare(const Conversation *conversation, BatchInfo info, const Se
 static Status read_batch(const Conversation *conversation, uint32_t batch, Explanation *explanation) {
   const History *history = conversation_history(conversation);
   BatchInfo info = history_batch(history, batch);
-  uint32_t told = explanation->count;
+  uint32_t events_before = explanation->count;
   Status status = read_ledger(history, batch, explanation);
-  if (status != STATUS_OK || explanation->count > told || info.parent == BATCH_NONE) return status;
+  if (status != STATUS_OK || explanation->count > events_before || info.parent == BATCH_NONE) return status;
   if (info.pruned || history_batch(history, info.parent).pruned) return STATUS_OK;
   Sequence *before = NULL, *after = NULL;
   status = history_state(history, info.parent, info.parent_length, &before);

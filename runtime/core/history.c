@@ -113,26 +113,26 @@ static Status push_checkpoint(History *history, Text name, uint32_t batch, uint3
 
 /* ---- lives ---- */
 
-Status history_new_empty(const Memory *memory, History **made) {
+Status history_new_empty(const Memory *memory, History **result) {
   History *history = memory_new(memory, sizeof *history);
   if (history == NULL) return STATUS_MEMORY;
   *history = (History){.memory = *memory, .batches = {.memory = *memory}};
-  *made = history;
+  *result = history;
   return STATUS_OK;
 }
 
-Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **made) {
+Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **result) {
   History *history;
   Status status = history_new_empty(memory, &history);
   if (status != STATUS_OK) return status;
   Batch first = {.list = list, .parent = BATCH_NONE, .kind = BATCH_CREATE, .timestamp = timestamp};
   status = batches_push(&history->batches, &first, text_of(""));
-  if (status == STATUS_OK) *made = history;
+  if (status == STATUS_OK) *result = history;
   else history_free(history);
   return status;
 }
 
-Status history_fork(const History *history, History **made) {
+Status history_fork(const History *history, History **result) {
   History *fork;
   Status status = history_new_empty(&history->memory, &fork);
   if (status != STATUS_OK) return status;
@@ -142,7 +142,7 @@ Status history_fork(const History *history, History **made) {
   fork->counts = history->counts;
   fork->current = history->current;
   fork->memory_edits = history->memory_edits;
-  *made = fork;
+  *result = fork;
   return STATUS_OK;
 }
 
@@ -194,12 +194,12 @@ Status history_put_ledger(History *history, uint32_t batch, Ledger *ledger) {
 }
 
 BatchInfo history_batch(const History *history, uint32_t batch) {
-  const Batch *found = at(history, batch);
-  BatchInfo info = {.index = batch, .parent = found->parent, .parent_length = found->parent_length,
-                    .kind = found->kind, .born = found->born, .pruned = found->list == NULL,
-                    .count = found->list == NULL ? found->count : sequence_count(found->list),
-                    .timestamp = found->timestamp,
-                    .description = text_plain(found->description, found->description_size)};
+  const Batch *entry = at(history, batch);
+  BatchInfo info = {.index = batch, .parent = entry->parent, .parent_length = entry->parent_length,
+                    .kind = entry->kind, .born = entry->born, .pruned = entry->list == NULL,
+                    .count = entry->list == NULL ? entry->count : sequence_count(entry->list),
+                    .timestamp = entry->timestamp,
+                    .description = text_plain(entry->description, entry->description_size)};
   for (uint32_t i = history_checkpoint_count(history); i-- > 0 && info.name.size == 0;) {
     const Checkpoint *checkpoint = &history->checkpoints->list[i];
     if (checkpoint->batch != batch) continue;
@@ -222,14 +222,14 @@ Text history_policy_memory(const History *history, uint32_t batch) {
 uint64_t history_memory_edits(const History *history) { return history->memory_edits; }
 
 /* A share of `inherited` if it says the same, else a copy of the text; NULL for an empty one. */
-static Status policy_memory_of(const History *history, Text text, PolicyMemory *inherited, PolicyMemory **made) {
+static Status policy_memory_of(const History *history, Text text, PolicyMemory *inherited, PolicyMemory **result) {
   if (text_equal(text, policy_memory_text(inherited))) {
     if (inherited != NULL) inherited->owners++;
-    *made = inherited;
+    *result = inherited;
     return STATUS_OK;
   }
-  *made = NULL;
-  return text.size == 0 ? STATUS_OK : policy_memory_new(&history->memory, text, made);
+  *result = NULL;
+  return text.size == 0 ? STATUS_OK : policy_memory_new(&history->memory, text, result);
 }
 
 Status history_remember(History *history, uint32_t batch, Text text) {
@@ -276,10 +276,10 @@ Status history_rollback(History *history, uint32_t batch) {
 
 Status history_state(const History *history, uint32_t batch, uint32_t length, Sequence **list) {
   if (batch >= history->batches.count) return STATUS_RANGE;
-  const Batch *found = at(history, batch);
-  if (found->list == NULL || length < found->born || length > sequence_count(found->list)) return STATUS_RANGE;
+  const Batch *entry = at(history, batch);
+  if (entry->list == NULL || length < entry->born || length > sequence_count(entry->list)) return STATUS_RANGE;
   Sequence *state;
-  Status status = sequence_share(found->list, &state);
+  Status status = sequence_share(entry->list, &state);
   if (status != STATUS_OK) return status;
   status = sequence_slice(&state, 0, length);
   if (status == STATUS_OK) *list = state;
@@ -339,10 +339,10 @@ static Status name_state(History *history, Text name, uint32_t batch, uint32_t l
   if (find_checkpoint(history, name) == NULL) return push_checkpoint(history, name, batch, length);
   Status status = checkpoints_own(history);
   if (status != STATUS_OK) return status;
-  Checkpoint *known = find_checkpoint(history, name);
-  Checkpoint moved = {.name = known->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
+  Checkpoint *checkpoint = find_checkpoint(history, name);
+  Checkpoint moved = {.name = checkpoint->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
   Checkpoint *newest = &history->checkpoints->list[history->checkpoints->count - 1];
-  memmove(known, known + 1, (size_t)(newest - known) * sizeof *known);
+  memmove(checkpoint, checkpoint + 1, (size_t)(newest - checkpoint) * sizeof *checkpoint);
   *newest = moved;
   return STATUS_OK;
 }
@@ -374,10 +374,10 @@ Status history_take_names(History *history, const History *other, uint64_t since
 }
 
 bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *length) {
-  const Checkpoint *found = find_checkpoint(history, name);
-  if (found == NULL) return false;
-  *batch = found->batch;
-  *length = found->length;
+  const Checkpoint *checkpoint = find_checkpoint(history, name);
+  if (checkpoint == NULL) return false;
+  *batch = checkpoint->batch;
+  *length = checkpoint->length;
   return true;
 }
 

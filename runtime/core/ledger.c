@@ -41,12 +41,12 @@ const char *action_name(Action action) {
   return names[action];
 }
 
-Status ledger_new(const Memory *memory, HashKey key, Ledger **made) {
+Status ledger_new(const Memory *memory, HashKey key, Ledger **result) {
   Ledger *ledger = memory_new(memory, sizeof *ledger);
   if (ledger == NULL) return STATUS_MEMORY;
   *ledger = (Ledger){.memory = *memory, .key = key, .owners = 1};
   map_init(&ledger->numbers, *memory);
-  *made = ledger;
+  *result = ledger;
   return STATUS_OK;
 }
 
@@ -86,9 +86,9 @@ Text ledger_text(const Ledger *ledger, uint32_t number) {
 }
 
 static bool find_text(const Ledger *ledger, Text text, uint32_t *number) {
-  const uint64_t *found = map_find(&ledger->numbers, hash_text(text, &ledger->key));
-  if (found == NULL || !text_equal(ledger_text(ledger, (uint32_t)*found), text)) return false;
-  *number = (uint32_t)*found;
+  const uint64_t *match = map_find(&ledger->numbers, hash_text(text, &ledger->key));
+  if (match == NULL || !text_equal(ledger_text(ledger, (uint32_t)*match), text)) return false;
+  *number = (uint32_t)*match;
   return true;
 }
 
@@ -232,14 +232,14 @@ Status ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **ren
     *renumbered = ledger_share(ledger);
     return STATUS_OK;
   }
-  Ledger *made;
-  Status status = ledger_new(&ledger->memory, ledger->key, &made);
+  Ledger *result;
+  Status status = ledger_new(&ledger->memory, ledger->key, &result);
   if (status != STATUS_OK) return status;
-  made->weighed = ledger->weighed;
-  made->counter = ledger->counter;
-  status = add_all_renumbered(made, ledger, fork, shift);
-  if (status == STATUS_OK) *renumbered = made;
-  else ledger_release(made);
+  result->weighed = ledger->weighed;
+  result->counter = ledger->counter;
+  status = add_all_renumbered(result, ledger, fork, shift);
+  if (status == STATUS_OK) *renumbered = result;
+  else ledger_release(result);
   return status;
 }
 
@@ -276,15 +276,15 @@ LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index) { return ledger-
 /* ---- notes ---- */
 
 Status ledger_note(Ledger *ledger, Text by, Text note) {
-  Note made;
-  Status status = keep_text(ledger, by, &made.by);
-  if (status == STATUS_OK) status = keep_text(ledger, note, &made.text);
+  Note result;
+  Status status = keep_text(ledger, by, &result.by);
+  if (status == STATUS_OK) status = keep_text(ledger, note, &result.text);
   if (status != STATUS_OK) return status;
   void *grown =
       memory_grow(&ledger->memory, ledger->notes, &ledger->note_room, ledger->note_count, sizeof *ledger->notes);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->notes = grown;
-  ledger->notes[ledger->note_count++] = made;
+  ledger->notes[ledger->note_count++] = result;
   return STATUS_OK;
 }
 

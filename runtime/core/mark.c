@@ -19,11 +19,11 @@ struct Marks {
   uint32_t count, room;
 };
 
-Status marks_new(const Memory *memory, Marks **made) {
+Status marks_new(const Memory *memory, Marks **result) {
   Marks *marks = memory_new(memory, sizeof *marks);
   if (marks == NULL) return STATUS_MEMORY;
   *marks = (Marks){.memory = *memory, .owners = 1};
-  *made = marks;
+  *result = marks;
   return STATUS_OK;
 }
 
@@ -124,21 +124,21 @@ uint64_t marks_edits(const Marks *marks) { return marks->edits; }
 
 /* Of the messages whose bit is set in `keep`; NULL: of all. */
 static Status copy_marks(const Marks *marks, const uint64_t *keep, Marks **copy) {
-  Marks *made;
-  Status status = marks_new(&marks->memory, &made);
+  Marks *result;
+  Status status = marks_new(&marks->memory, &result);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < marks->count && status == STATUS_OK; i++) {
     MarkSet *set;
     size_t at = 0;
     uint64_t origin, one;
-    status = add_set(made, marks_name(marks, i), &set);
+    status = add_set(result, marks_name(marks, i), &set);
     while (status == STATUS_OK && map_next(&marks->sets[i].members, &at, &origin, &one)) {
       if (keep == NULL || keep[origin / 64] >> (origin % 64) & 1) status = map_put(&set->members, origin, one);
     }
   }
-  made->edits = marks->edits;
-  if (status == STATUS_OK) *copy = made;
-  else marks_release(made);
+  result->edits = marks->edits;
+  if (status == STATUS_OK) *copy = result;
+  else marks_release(result);
   return status;
 }
 

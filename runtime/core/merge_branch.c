@@ -112,13 +112,13 @@ static Status merge_names(Merge *merge) {
 /* The last step: cannot fail. */
 static void install(Merge *merge) {
   Conversation *conversation = merge->conversation, *branch = merge->branch;
-  Calibration learnt = branch->calibration;
-  bool calibrated = learnt.reported != merge->base->calibration.reported ||
-                    learnt.counted != merge->base->calibration.counted;
+  Calibration calibration = branch->calibration;
+  bool calibrated = calibration.reported != merge->base->calibration.reported ||
+                    calibration.counted != merge->base->calibration.counted;
   if (merge->marks != NULL) conversation_take_marks(conversation, merge->marks);
   if (merge->windows != NULL) conversation_take_windows(conversation, merge->windows);
   if (merge->history != NULL) conversation_take_history(conversation, merge->history);
-  if (calibrated || recounted(branch)) conversation->calibration = learnt;
+  if (calibrated || recounted(branch)) conversation->calibration = calibration;
   merge->marks = NULL;
   merge->windows = NULL;
   merge->history = NULL;

@@ -122,19 +122,20 @@ bool message_next_text(const Message *message, uint32_t *at, Text *text) {
   return false;
 }
 
-Status message_contains(const Message *message, Text needle, Buffer *scratch, bool *found) {
+Status message_contains(const Message *message, Text needle, Buffer *scratch, bool *contains) {
   assert(!needle.escaped);
   uint32_t at = 0;
   Text text;
-  *found = false;
-  while (!*found && message_next_text(message, &at, &text)) {
+  *contains = false;
+  while (!*contains && message_next_text(message, &at, &text)) {
     if (text.escaped) {
       buffer_reset(scratch);
       Status status = text_decode(text, scratch);
       if (status != STATUS_OK) return status;
       text = text_plain(scratch->bytes, scratch->size);
     }
-    *found = needle.size == 0 || (text.size >= needle.size && memmem(text.bytes, text.size, needle.bytes, needle.size));
+    bool fits = text.size >= needle.size;
+    *contains = needle.size == 0 || (fits && memmem(text.bytes, text.size, needle.bytes, needle.size) != NULL);
   }
   return STATUS_OK;
 }

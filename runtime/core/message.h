@@ -134,6 +134,6 @@ bool        message_next_text(const Message *message, uint32_t *at, Text *text);
 
 /* Does any of those texts contain the plain `needle`? STATUS_MEMORY possible:
    escaped texts are decoded into `scratch`, which is reset first. */
-Status      message_contains(const Message *message, Text needle, Buffer *scratch, bool *found);
+Status      message_contains(const Message *message, Text needle, Buffer *scratch, bool *contains);
 
 #endif

@@ -55,7 +55,7 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
   }
   conversation->counter = *counter;
   conversation->calibration = (Calibration){0};
-  conversation->overhead = counter->given ? 0 : counter->per_request;
+  conversation->overhead = counter->custom ? 0 : counter->per_request;
   conversation->overhead_guessed = false;
   conversation_add_overhead(conversation, overhead);
   conversation_touch(conversation);
@@ -102,9 +102,9 @@ Status conversation_calibrate(Conversation *conversation, uint64_t reported) {
   if (reported == 0 || reported > CALIBRATION_REPORT_MAX) return STATUS_RANGE;
   if (reported / CALIBRATION_RATIO_MAX > counted) return STATUS_RANGE;
   if (reported < counted || counted == 0) reported = counted = 1;
-  Calibration *known = &conversation->calibration;
-  if (known->reported == 0 || reported * known->counted > known->reported * counted) {
-    *known = (Calibration){.reported = reported, .counted = counted};
+  Calibration *best = &conversation->calibration;
+  if (best->reported == 0 || reported * best->counted > best->reported * counted) {
+    *best = (Calibration){.reported = reported, .counted = counted};
   }
   return STATUS_OK;
 }

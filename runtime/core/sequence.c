@@ -14,21 +14,21 @@
 #include <assert.h>
 
 Status sequence_new(const Memory *memory, Store *store, Sequence **s) {
-  Sequence *made = memory_new(memory, sizeof *made);
-  if (made == NULL) return STATUS_MEMORY;
-  *made = (Sequence){.memory = *memory, .store = store_share(store), .root = {.kid = NULL, .sum = SUM_ZERO},
+  Sequence *result = memory_new(memory, sizeof *result);
+  if (result == NULL) return STATUS_MEMORY;
+  *result = (Sequence){.memory = *memory, .store = store_share(store), .root = {.kid = NULL, .sum = SUM_ZERO},
                      .ranked = true};
-  *s = made;
+  *s = result;
   return STATUS_OK;
 }
 
 Status sequence_share(const Sequence *s, Sequence **shared) {
-  Sequence *made = memory_new(&s->memory, sizeof *made);
-  if (made == NULL) return STATUS_MEMORY;
-  *made = *s;
-  store_share(made->store);
-  if (made->root.kid != NULL) node_share(made->root.kid);
-  *shared = made;
+  Sequence *result = memory_new(&s->memory, sizeof *result);
+  if (result == NULL) return STATUS_MEMORY;
+  *result = *s;
+  store_share(result->store);
+  if (result->root.kid != NULL) node_share(result->root.kid);
+  *shared = result;
   return STATUS_OK;
 }
 
@@ -39,16 +39,16 @@ static Status new_weighed(const Memory *memory, Store *store, TokenWeights *weig
   return status;
 }
 
-static Status reweigh(const Sequence *s, Store *store, TokenWeights *weights, Sequence **reweighd) {
-  Sequence *made;
-  Status status = new_weighed(&s->memory, store, weights, &made);
+static Status reweigh(const Sequence *s, Store *store, TokenWeights *weights, Sequence **result_list) {
+  Sequence *result;
+  Status status = new_weighed(&s->memory, store, weights, &result);
   if (status != STATUS_OK) return status;
   SequenceWalk walk = sequence_walk(s, 0, edge_count(&s->root));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = sequence_append(&made, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) status = sequence_append(&result, walk.ids[i]);
   }
-  if (status == STATUS_OK) *reweighd = made;
-  else sequence_release(made);
+  if (status == STATUS_OK) *result_list = result;
+  else sequence_release(result);
   return status;
 }
 

@@ -43,18 +43,18 @@ typedef struct Stretch {
 
 /* Deals the slots of neighbouring stretches out to one node if they fit, else
    evenly to two. The new nodes share the kids. */
-static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, Pair *packed) {
+static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, Pair *result) {
   uint32_t height = stretches[0].node->height, total = 0;
   for (uint32_t i = 0; i < count; i++) total += stretches[i].end - stretches[i].first;
   uint32_t nodes = total == 0 ? 0 : total <= node_room(height) ? 1 : 2;
   uint32_t quota = nodes == 2 ? total / 2 : total;
 
-  *packed = (Pair){.count = 0};
+  *result = (Pair){.count = 0};
   Stretch left = {.node = NULL, .first = 0, .end = 0};   /* of the stretch being dealt out */
   for (uint32_t n = 0; n < nodes; n++) {
     Node *node = node_new(s, height);
     if (node == NULL) {
-      pair_release(s, packed);
+      pair_release(s, result);
       return STATUS_MEMORY;
     }
     uint32_t want = n == 0 ? quota : total - quota;
@@ -65,7 +65,7 @@ static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, 
       node_extend(node, left.node, left.first, left.first + take);
       left.first += take;
     }
-    packed->edges[packed->count++] = edge_to(s, node);
+    result->edges[result->count++] = edge_to(s, node);
   }
   return STATUS_OK;
 }
@@ -87,12 +87,12 @@ static Pair pair_of(const Edge *edges, uint32_t count) {
 }
 
 /* Makes good neighbours of two nodes of the same height. */
-static Status meld(const Sequence *s, const Edge *a, const Edge *b, Pair *melded) {
+static Status meld(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
   if (!fit(a->kid, b->kid) && half_full(a->kid) && half_full(b->kid)) {
-    *melded = pair_of((Edge[]){*a, *b}, 2);
+    *result = pair_of((Edge[]){*a, *b}, 2);
     return STATUS_OK;
   }
-  return pack(s, (Stretch[]){all_of(a->kid), all_of(b->kid)}, 2, melded);
+  return pack(s, (Stretch[]){all_of(a->kid), all_of(b->kid)}, 2, result);
 }
 
 /* An inner node on the stack, to be read only: the edges that lie in it are
@@ -105,8 +105,8 @@ static Node *borrow(Inner *inner, uint32_t height, const Pair *pair) {
 
 /* Joins neighbours of any heights: the lower one melds with the node of its
    height at the side of the higher one. The result is as high as that. */
-static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *joined) {
-  if (a->kid->height == b->kid->height) return meld(s, a, b, joined);
+static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
+  if (a->kid->height == b->kid->height) return meld(s, a, b, result);
   bool a_is_high = a->kid->height > b->kid->height;
   Node *high = a_is_high ? a->kid : b->kid;
   const Edge *edges = node_edges(high);
@@ -116,8 +116,8 @@ static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *joined
 
   Inner seam;
   Node *closed = borrow(&seam, high->height, &below);
-  if (a_is_high) status = pack(s, (Stretch[]){{high, 0, high->used - 1u}, all_of(closed)}, 2, joined);
-  else status = pack(s, (Stretch[]){all_of(closed), {high, 1, high->used}}, 2, joined);
+  if (a_is_high) status = pack(s, (Stretch[]){{high, 0, high->used - 1u}, all_of(closed)}, 2, result);
+  else status = pack(s, (Stretch[]){all_of(closed), {high, 1, high->used}}, 2, result);
   pair_release(s, &below);
   return status;
 }
@@ -127,16 +127,16 @@ static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *joined
 static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *middle) {
   uint32_t height = left.node->height;
   bool left_empty = left.first == left.end, right_empty = right.first == right.end;
-  Pair joined = {.count = 0}, closed;
+  Pair result = {.count = 0}, closed;
   Status status = STATUS_OK;
   if (middle->count == 1 && !(left_empty && right_empty)) {
     const Edge *edge = &middle->edges[0];
     bool fine = edge->kid->height + 1u == height && half_full(edge->kid);
-    if (!fine && !left_empty) status = join(s, &node_edges(left.node)[--left.end], edge, &joined);
-    else if (!fine) status = join(s, edge, &node_edges(right.node)[right.first++], &joined);
+    if (!fine && !left_empty) status = join(s, &node_edges(left.node)[--left.end], edge, &result);
+    else if (!fine) status = join(s, edge, &node_edges(right.node)[right.first++], &result);
     if (status != STATUS_OK) return status;
   }
-  const Pair *between = joined.count > 0 ? &joined : middle;
+  const Pair *between = result.count > 0 ? &result : middle;
   uint32_t edges = left.end - left.first + between->count + right.end - right.first;
   if (height > 0 && edges == between->count && edges < 2) {   /* nothing beside it: on to the next level as it is */
     closed = pair_of(between->edges, edges);
@@ -144,7 +144,7 @@ static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *
     Inner seam;
     status = pack(s, (Stretch[]){left, all_of(borrow(&seam, height, between)), right}, 3, &closed);
   }
-  pair_release(s, &joined);
+  pair_release(s, &result);
   if (status != STATUS_OK) return status;
   pair_release(s, middle);
   *middle = closed;

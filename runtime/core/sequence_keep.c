@@ -59,13 +59,13 @@ static Status build_end(Build *build, Edge *root) {
 }
 
 /* The first index from `at` on that is kept, or is not; the count if none is. */
-static uint32_t next_where(const uint64_t *keep, uint32_t at, uint32_t count, bool wanted) {
+static uint32_t next_where(const uint64_t *keep, uint32_t at, uint32_t count, bool value) {
   uint64_t from = UINT64_MAX << at % 64;
   for (uint64_t start = at - at % 64; start < count; start += 64, from = UINT64_MAX) {
-    uint64_t word = (wanted ? keep[start / 64] : ~keep[start / 64]) & from;
+    uint64_t word = (value ? keep[start / 64] : ~keep[start / 64]) & from;
     if (word == 0) continue;
-    uint64_t found = start + (uint64_t)__builtin_ctzll(word);
-    return found < count ? (uint32_t)found : count;
+    uint64_t position = start + (uint64_t)__builtin_ctzll(word);
+    return position < count ? (uint32_t)position : count;
   }
   return count;
 }

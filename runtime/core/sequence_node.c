@@ -127,16 +127,16 @@ Edge edge_to(const Sequence *s, Node *node) { return (Edge){.kid = node, .sum = 
 
 void path_find(const Sequence *s, uint32_t index, Path *path) {
   Node *node = s->root.kid;
-  bool behind = index == edge_count(&s->root);
+  bool at_end = index == edge_count(&s->root);
   for (; node->height > 0; node = node_edges(node)[path->steps[node->height].slot].kid) {
     const Edge *edges = node_edges(node);
-    uint32_t i = behind ? node->used - 1u : 0;
-    if (!behind) {
+    uint32_t i = at_end ? node->used - 1u : 0;
+    if (!at_end) {
       for (uint32_t count; (count = edge_count(&edges[i])) <= index; i++) index -= count;
     }
     path->steps[node->height] = (Step){node, i};
   }
-  path->steps[0] = (Step){node, behind ? node->used : index};
+  path->steps[0] = (Step){node, at_end ? node->used : index};
 }
 
 Edge *path_edge(Sequence *s, const Path *path, uint32_t level) {

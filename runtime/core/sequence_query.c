@@ -117,8 +117,8 @@ static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, c
   for (uint32_t i = 0; i < node->used; i++) {
     uint32_t count = edge_count(&edges[i]), skip = from > index ? from - index : 0;
     if (skip < count && may_have(&edges[i].sum, filter)) {
-      uint32_t found = next_below(s, edges[i].kid, skip, filter);
-      if (found < count) return index + found;
+      uint32_t place = next_below(s, edges[i].kid, skip, filter);
+      if (place < count) return index + place;
     }
     index += count;
   }

@@ -73,18 +73,18 @@ Status sequence_renumber(const Sequence *s, Store *store, TokenWeights *weights,
                          Sequence **renumbered) {
   Renumbering r = {.from = s, .base = base, .shift = shift};
   assert(token_weights_equal(s->weights, weights));
-  Sequence *made;
-  Status status = sequence_move(s, store, weights, &made);
+  Sequence *result;
+  Status status = sequence_move(s, store, weights, &result);
   if (status != STATUS_OK || s->root.kid == NULL) {
-    if (status == STATUS_OK) *renumbered = made;
+    if (status == STATUS_OK) *renumbered = result;
     return status;
   }
   Node *root = renumber(&r, &s->root);
   if (root == NULL) {
-    sequence_release(made);
+    sequence_release(result);
     return STATUS_MEMORY;
   }
-  sequence_swap(made, (Edge){.kid = root, .sum = s->root.sum});
-  *renumbered = made;
+  sequence_swap(result, (Edge){.kid = root, .sum = s->root.sum});
+  *renumbered = result;
   return STATUS_OK;
 }

@@ -72,7 +72,7 @@ Arena *store_share_bytes(Store *store) { return store->arena == NULL ? NULL : ar
 
 /* ---- life ---- */
 
-Status store_new(const Memory *memory, HashKey key, Store **made) {
+Status store_new(const Memory *memory, HashKey key, Store **result) {
   Store *store = memory_new(memory, sizeof *store);
   if (store == NULL) return STATUS_MEMORY;
   *store = (Store){.memory = *memory, .key = key, .owners = 1};
@@ -80,11 +80,11 @@ Status store_new(const Memory *memory, HashKey key, Store **made) {
   pages_init(&store->times, *memory, sizeof(int64_t));
   pages_init(&store->ranks, *memory, sizeof(Rank));
   map_init(&store->waiting, *memory);
-  *made = store;
+  *result = store;
   return STATUS_OK;
 }
 
-Status store_fork(Store *store, Store **made) {
+Status store_fork(Store *store, Store **result) {
   Store *fork;
   assert(!store->closed);
   Status status = store_new(&store->memory, store->key, &fork);
@@ -105,7 +105,7 @@ Status store_fork(Store *store, Store **made) {
   fork->guesses = store->guesses;
   fork->moved = store->moved;
   store->forked = store_mark(store);
-  *made = fork;
+  *result = fork;
   return STATUS_OK;
 }
 
@@ -227,9 +227,9 @@ static uint8_t field_bits(const MessageShape *shape) {
 }
 
 /* The details of a shape, or NULL where it needs none; STATUS_MEMORY. */
-static Status make_details(Store *store, const MessageShape *shape, Details **made) {
+static Status make_details(Store *store, const MessageShape *shape, Details **result) {
   uint8_t bits = field_bits(shape);
-  *made = NULL;
+  *result = NULL;
   if (bits == 0 && !shape->has_timestamp && shape->call_count + shape->result_count + shape->part_count == 0) {
     return STATUS_OK;
   }
@@ -251,7 +251,7 @@ static Status make_details(Store *store, const MessageShape *shape, Details **ma
     if (shape->fields[i].at != 0) *field++ = shape->fields[i];
   }
   if (shape->has_timestamp) memcpy(details_timestamp(details), &shape->timestamp, sizeof shape->timestamp);
-  *made = details;
+  *result = details;
   return STATUS_OK;
 }
 
@@ -277,8 +277,8 @@ static Status set_top(Store *store, uint64_t hash, CallLink top) {
 }
 
 static CallLink top_of(const Store *store, uint64_t hash) {
-  const uint64_t *found = map_find(&store->waiting, hash);
-  return found == NULL ? (CallLink){0, 0} : unpack(*found);
+  const uint64_t *packed = map_find(&store->waiting, hash);
+  return packed == NULL ? (CallLink){0, 0} : unpack(*packed);
 }
 
 static CallLink below(const Store *store, CallLink link) {
@@ -548,9 +548,9 @@ Status store_place(Store *store, MessageId id, Rank rank) {
   return STATUS_OK;
 }
 
-Status store_insert(Store *store, MessageId id, Rank before, Rank behind) {
-  assert(id == store->count && rank_below(before, behind));
-  uint64_t high = behind.anchor == before.anchor ? behind.step : UINT64_MAX, step = step_between(before.step, high);
+Status store_insert(Store *store, MessageId id, Rank before, Rank after) {
+  assert(id == store->count && rank_below(before, after));
+  uint64_t high = after.anchor == before.anchor ? after.step : UINT64_MAX, step = step_between(before.step, high);
   return step == 0 ? STATUS_OK : store_place(store, id, (Rank){.anchor = before.anchor, .step = step});
 }
 

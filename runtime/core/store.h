@@ -133,7 +133,7 @@ bool       store_is_moved(const Store *store, MessageId id);
    anchor 0 where there is none, `behind` UINT32_MAX. Where no step is left
    between them (after some forty insertions, each between the last two) its rank
    stays that of an appended one, and no list that it enters is ranked. */
-Status     store_insert(Store *store, MessageId id, Rank before, Rank behind);
+Status     store_insert(Store *store, MessageId id, Rank before, Rank after);
 /* Ranks the newest message, just added, at exactly `rank`: for a store that is read back. STATUS_MEMORY. */
 Status     store_place(Store *store, MessageId id, Rank rank);
 

@@ -21,21 +21,21 @@ static TokenWeights *find(TokenWeights *weights, const Counter *counter) {
   return weights;
 }
 
-static Status weights_new(const Memory *memory, const Counter *counter, TokenWeights *next, TokenWeights **made) {
+static Status weights_new(const Memory *memory, const Counter *counter, TokenWeights *next, TokenWeights **result) {
   TokenWeights *weights = memory_new(memory, sizeof *weights);
   if (weights == NULL) return STATUS_MEMORY;
   *weights = (TokenWeights){.memory = *memory, .next = next, .counter = *counter};
   pages_init(&weights->weights, *memory, sizeof(uint32_t));
-  *made = weights;
+  *result = weights;
   return STATUS_OK;
 }
 
-Status token_weights_open(Store *store, const Memory *memory, const Counter *counter, TokenWeights **found) {
+Status token_weights_open(Store *store, const Memory *memory, const Counter *counter, TokenWeights **match) {
   TokenWeights **weights = store_token_weights(store);
-  *found = find(*weights, counter);
-  if (*found != NULL) return STATUS_OK;
-  Status status = weights_new(memory, counter, *weights, found);
-  if (status == STATUS_OK) *weights = *found;
+  *match = find(*weights, counter);
+  if (*match != NULL) return STATUS_OK;
+  Status status = weights_new(memory, counter, *weights, match);
+  if (status == STATUS_OK) *weights = *match;
   return status;
 }
 

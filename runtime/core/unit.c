@@ -173,7 +173,7 @@ static Status build(Builder *builder) {
   return STATUS_OK;
 }
 
-Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **made) {
+Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **result) {
   Units *units = memory_new(memory, sizeof *units);
   if (units == NULL) return STATUS_MEMORY;
   *units = (Units){.memory = *memory, .messages = sequence_count(sequence)};
@@ -184,7 +184,7 @@ Status units_new(const Memory *memory, const Store *store, const Sequence *seque
     status = build(&builder);
     map_free(&builder.answered);
   }
-  if (status == STATUS_OK) *made = units;
+  if (status == STATUS_OK) *result = units;
   else units_free(units);
   return status;
 }

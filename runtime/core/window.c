@@ -41,7 +41,7 @@ static void record_release(const Memory *memory, Window *window) {
   if (--window->owners == 0) memory_free(memory, window, record_size(window));
 }
 
-static Status record_new(const Memory *memory, const Window *fields, Window **made) {
+static Status record_new(const Memory *memory, const Window *fields, Window **result) {
   for (int i = 0; i < WINDOW_TEXTS; i++) {
     if (fields->texts[i].size >= (size_t)1 << 31) return STATUS_LIMIT;
   }
@@ -56,18 +56,18 @@ static Status record_new(const Memory *memory, const Window *fields, Window **ma
     window->texts[i] = text_plain(at, size);
     at += size;
   }
-  *made = window;
+  *result = window;
   return STATUS_OK;
 }
 
 /* ---- life ---- */
 
-Status windows_new(const Memory *memory, HashKey key, Windows **made) {
+Status windows_new(const Memory *memory, HashKey key, Windows **result) {
   Windows *windows = memory_new(memory, sizeof *windows);
   if (windows == NULL) return STATUS_MEMORY;
   *windows = (Windows){.memory = *memory, .key = key, .owners = 1};
   map_init(&windows->by_hash, *memory);
-  *made = windows;
+  *result = windows;
   return STATUS_OK;
 }
 
@@ -101,15 +101,15 @@ static Status add(Windows *windows, Window *window) {
   return status;
 }
 
-static Status copy(const Windows *windows, Windows **made) {
-  Status status = windows_new(&windows->memory, windows->key, made);
+static Status copy(const Windows *windows, Windows **result) {
+  Status status = windows_new(&windows->memory, windows->key, result);
   for (uint32_t i = 0; i < windows->count && status == STATUS_OK; i++) {
     Window *window = windows->entries[i].window;
-    status = add(*made, window);
+    status = add(*result, window);
     if (status == STATUS_OK) window->owners++;
-    else windows_free(*made);
+    else windows_free(*result);
   }
-  if (status == STATUS_OK) (*made)->edits = windows->edits;
+  if (status == STATUS_OK) (*result)->edits = windows->edits;
   return status;
 }
 
@@ -117,26 +117,26 @@ static MessageId shifted(MessageId time, MessageId base, uint32_t shift) { retur
 
 /* Puts a record with later times in the place of one that has some above `base`. */
 static Status renumber_record(const Memory *memory, Window **place, MessageId base, uint32_t shift) {
-  Window *old = *place, *made, fields = *old;
+  Window *old = *place, *result, fields = *old;
   if (old->created <= base && old->updated <= base) return STATUS_OK;
   fields.created = shifted(old->created, base, shift);
   fields.updated = shifted(old->updated, base, shift);
-  Status status = record_new(memory, &fields, &made);
+  Status status = record_new(memory, &fields, &result);
   if (status != STATUS_OK) return status;
   record_release(memory, old);
-  *place = made;
+  *place = result;
   return STATUS_OK;
 }
 
 Status windows_renumber(const Windows *windows, MessageId base, uint32_t shift, Windows **renumbered) {
-  Windows *made;
-  Status status = copy(windows, &made);
+  Windows *result;
+  Status status = copy(windows, &result);
   if (status != STATUS_OK) return status;
-  for (uint32_t i = 0; i < made->count && status == STATUS_OK; i++) {
-    status = renumber_record(&made->memory, &made->entries[i].window, base, shift);
+  for (uint32_t i = 0; i < result->count && status == STATUS_OK; i++) {
+    status = renumber_record(&result->memory, &result->entries[i].window, base, shift);
   }
-  if (status == STATUS_OK) *renumbered = made;
-  else windows_free(made);
+  if (status == STATUS_OK) *renumbered = result;
+  else windows_free(result);
   return status;
 }
 
@@ -210,18 +210,18 @@ static Status meet(Finder *finder, uint32_t item) {
   WindowItem *here = &finder->items->list[item];
   Text name = name_of(finder, item);
   uint64_t hash = hash_text(name, &finder->key);
-  uint64_t *found = map_find(&finder->newest, hash);
-  while (found != NULL && !text_equal(name, name_of(finder, (uint32_t)*found))) {
-    found = map_find(&finder->newest, ++hash);
+  uint64_t *match = map_find(&finder->newest, hash);
+  while (match != NULL && !text_equal(name, name_of(finder, (uint32_t)*match))) {
+    match = map_find(&finder->newest, ++hash);
   }
   here->older = WINDOW_NONE;
-  here->newest = found == NULL ? item : finder->items->list[*found].newest;
-  here->window = found == NULL ? windows_find(finder->windows, name) : finder->items->list[*found].window;
+  here->newest = match == NULL ? item : finder->items->list[*match].newest;
+  here->window = match == NULL ? windows_find(finder->windows, name) : finder->items->list[*match].window;
   bool closed = here->window != WINDOW_NONE && windows_at(finder->windows, here->window)->flags & WINDOW_CLOSED;
-  here->obsolete = found != NULL || closed;
-  if (found != NULL) {
-    finder->items->list[*found].older = item;
-    *found = item;
+  here->obsolete = match != NULL || closed;
+  if (match != NULL) {
+    finder->items->list[*match].older = item;
+    *match = item;
     return STATUS_OK;
   }
   return map_put(&finder->newest, hash, item);
@@ -229,13 +229,13 @@ static Status meet(Finder *finder, uint32_t item) {
 
 /* Where the items stand. Leaves are found by their sums, one path each, and only those with items. */
 static void collect(const Sequence *list, WindowItems *items) {
-  uint32_t end = sequence_count(list), found = 0;
-  while (found < items->count) {
-    SequenceWalk walk = sequence_walk(list, sequence_find(list, MEASURE_WINDOWS, found), end);
+  uint32_t end = sequence_count(list), count = 0;
+  while (count < items->count) {
+    SequenceWalk walk = sequence_walk(list, sequence_find(list, MEASURE_WINDOWS, count), end);
     sequence_walk_next(&walk);
     for (uint32_t i = 0; i < walk.count; i++) {
       if (!(walk.marks[i] & MARK_WINDOW)) continue;
-      items->list[found++] = (WindowItem){.id = walk.ids[i], .position = walk.index + i};
+      items->list[count++] = (WindowItem){.id = walk.ids[i], .position = walk.index + i};
     }
   }
 }

@@ -212,7 +212,7 @@ Status request_part_cost(const Counter *counter, const Memory *memory, RequestPa
                          Cost *cost) {
   Recipe recipe = {.tally = tally_start(counter)};
   Cost own = {0};
-  if (value->kind == JSON_NULL || counter->given != NULL) return STATUS_OK;
+  if (value->kind == JSON_NULL || counter->custom != NULL) return STATUS_OK;
   buffer_init(&recipe.line, *memory);
   add_member(&recipe, part, value);
   buffer_free(&recipe.line);

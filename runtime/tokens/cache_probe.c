@@ -11,9 +11,9 @@ typedef struct Lists {
    the text, which are not read in place, go to the other tables. */
 static void recall_shorts(const CountCache *cache, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
   uint64_t sum = 0, all = 0;
-  size_t unknown = 0, inside = batch->count;
-  while (inside > 0 && batch->starts[inside - 1] >= run->safe) inside--;
-  for (size_t i = 0; i < inside; i++) {
+  size_t unknown = 0, in_place = batch->count;
+  while (in_place > 0 && batch->starts[in_place - 1] >= run->safe) in_place--;
+  for (size_t i = 0; i < in_place; i++) {
     size_t start = batch->starts[i];
     uint64_t count = count_cache_find_short(cache, run->bytes + start, batch->ends[i] - start);
     sum += count;
@@ -21,7 +21,7 @@ static void recall_shorts(const CountCache *cache, const TextRun *run, PretokenB
     batch->by_unknown[unknown] = (uint16_t)i;
     unknown += count == 0;
   }
-  for (size_t i = inside; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
+  for (size_t i = in_place; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
   batch->unknown = (uint32_t)unknown;
   if ((all & CACHE_EIGHT) != 0) pretoken_batch_all_unknown(batch);
   else *tokens += sum;

@@ -130,15 +130,17 @@ INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t 
     answer_first(alive[i], v, lanes);
   }
   while (count > 0) {
-    uint32_t kept = 0, asked = 0;
+    uint32_t kept = 0, question_count = 0;
     for (uint32_t i = 0; i < count; i++) {   /* which go on could not be foreseen */
       alive[kept] = alive[i];
       best[kept] = least(merges_of(alive[i]), lanes);
       kept += best[kept] != LANE_STAYS;
     }
     count = kept;
-    for (uint32_t i = 0; i < count; i++) asked += merge(questions + asked, v, alive[i], best[i], lanes);
-    answer(questions, asked, v);
+    for (uint32_t i = 0; i < count; i++) {
+      question_count += merge(questions + question_count, v, alive[i], best[i], lanes);
+    }
+    answer(questions, question_count, v);
   }
 }
 

@@ -62,12 +62,12 @@ static void cut_pairs(Premerge *parts, const Vocab *v, Bytes bytes, size_t size)
   read_pairs(parts, v, bytes, size);
   for (size_t i = 0; i < size; i += PREMERGE_STEP) {
     Step merged = load_step(parts->merged + i), numbers = load_step(parts->numbers + i);
-    Step before = load_step(parts->borders + i), within = load_step(parts->borders + i + 1);
+    Step before = load_step(parts->borders + i), between = load_step(parts->borders + i + 1);
     Step pair = (merged < before) & (merged < load_step(parts->borders + i + 2));
     numbers ^= (numbers ^ merged) & pair;
     memcpy(parts->numbers + i, &numbers, sizeof numbers);
     pairs[i / PREMERGE_BLOCK] |= step_bits(pair) << i % PREMERGE_BLOCK;
-    barriers[i / PREMERGE_BLOCK] |= step_bits(within > barrier) << i % PREMERGE_BLOCK;
+    barriers[i / PREMERGE_BLOCK] |= step_bits(between > barrier) << i % PREMERGE_BLOCK;
   }
   parts->barriers = barriers[0];
   parts->starts[0] = ~(pairs[0] << 1);

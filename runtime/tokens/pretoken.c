@@ -18,9 +18,9 @@ const char *pretoken_pattern_name(PretokenPattern pattern) {
 }
 
 bool pretoken_pattern_parse(const char *name, PretokenPattern *pattern) {
-  for (PretokenPattern known = PRETOKEN_CL100K; known < PRETOKEN_REGEX; known++) {
-    if (strcmp(name, names[known]) == 0) {
-      *pattern = known;
+  for (PretokenPattern choice = PRETOKEN_CL100K; choice < PRETOKEN_REGEX; choice++) {
+    if (strcmp(name, names[choice]) == 0) {
+      *pattern = choice;
       return true;
     }
   }

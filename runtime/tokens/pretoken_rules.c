@@ -62,8 +62,8 @@ size_t pretoken_contraction(const char *at, const char *end, bool small) {
   if (room < 3) return 0;
   if (!small && at[1] == '\xC5' && at[2] == '\xBF') return 3;   /* U+017F folds to s */
   unsigned char second = (unsigned char)at[2] | fold;
-  bool found = (first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e');
-  return found ? 3 : 0;
+  bool is_two = (first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e');
+  return is_two ? 3 : 0;
 }
 
 /* White space. It ends after its last newline, if `newlines`; else it leaves its

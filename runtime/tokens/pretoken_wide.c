@@ -121,7 +121,7 @@ WIDE_INLINE Set starts_of_capitals(const Window *w) {
 
 /* Moves the start after a word to the end of the contraction that trails it. A
    word has one; letters that follow it are a word that the sets know nothing of. */
-WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *known) {
+WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *certain) {
   unsigned last = 0;   /* where the last contraction ended */
   for (Set quotes = w->quote & words << 1; quotes != 0; quotes &= quotes - 1) {
     unsigned n = set_first(quotes), size = n == last ? 0 : contraction_at(w, n, false);
@@ -129,7 +129,7 @@ WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *
     last = n + size;
     starts = (starts & ~(set_below(size) << n)) | set_one(last);
     if ((words & set_one(last)) != 0) {
-      *known &= set_below(last + 1);
+      *certain &= set_below(last + 1);
       break;
     }
   }
@@ -151,12 +151,12 @@ WIDE_INLINE Set starts_o200k(Window *w) {
     hide_marks(w);
     if (w->count == 0) return 1;
   }
-  Set words = w->upper | w->lower | w->letter, single, known = set_below(w->count);
+  Set words = w->upper | w->lower | w->letter, single, certain = set_below(w->count);
   Set swallowed = swallowed_o200k(w);
   Set starts = starts_of_runs(w, words, w->other & ~swallowed, swallowed, &single);
   starts |= starts_of_capitals(w);
-  starts = trail_contractions(w, words, starts, &known);
-  return drop_unknown(w, starts, swallowed) & known;
+  starts = trail_contractions(w, words, starts, &certain);
+  return drop_unknown(w, starts, swallowed) & certain;
 }
 
 WIDE_INLINE Set starts_gpt2(const Window *w) {

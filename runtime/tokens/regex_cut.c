@@ -26,7 +26,7 @@ static Status compile_stage(RegexCut *cut, const char *regex, size_t size, Regex
   return status == STATUS_ENCODING ? STATUS_ARGUMENT : status;
 }
 
-Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **made, RegexCutError *error) {
+Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **result, RegexCutError *error) {
   *error = (RegexCutError){0};
   RegexCut *cut = memory_new(memory, sizeof *cut);
   if (cut == NULL) return STATUS_MEMORY;
@@ -37,7 +37,7 @@ Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **made, 
   for (; status == STATUS_OK && *stages != '\0'; stages += strlen(stages) + 1) {
     status = cut->stages == REGEX_STAGES_MAX ? STATUS_LIMIT : compile_stage(cut, stages, strlen(stages), error);
   }
-  if (status == STATUS_OK) *made = cut;
+  if (status == STATUS_OK) *result = cut;
   else regex_cut_free(cut);
   return status;
 }
@@ -67,10 +67,10 @@ static Status cut_pretoken(RegexCut *cut, Regex *stage, const char *pretoken, si
   size_t done = 0, from = 0;      /* `done` bytes have their ends */
   Status status = STATUS_OK;
   while (from < size && status == STATUS_OK) {
-    const size_t *found;
-    status = regex_find(stage, pretoken, size, from, &found);
-    if (status != STATUS_OK || found == NULL) break;
-    size_t start = found[0], end = found[1];
+    const size_t *ends;
+    status = regex_find(stage, pretoken, size, from, &ends);
+    if (status != STATUS_OK || ends == NULL) break;
+    size_t start = ends[0], end = ends[1];
     if (start > done) {
       status = add_end(&cut->cuts, offset + start);
       done = start;

@@ -43,18 +43,18 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
 /* A section as `count` elements of `size` bytes; clears *sound unless it lies within the image. */
 static const void *section(const Vocab *v, VocabSection which, size_t size, uint32_t *count, bool *sound) {
   uint64_t offset = v->header->sections[which].offset, bytes = v->header->sections[which].size, all = v->header->size;
-  bool within = offset % VOCAB_ALIGN == 0 && offset <= all && bytes <= all - offset && bytes % size == 0 &&
+  bool fits = offset % VOCAB_ALIGN == 0 && offset <= all && bytes <= all - offset && bytes % size == 0 &&
                 bytes / size < UINT32_MAX;
-  if (!within) *sound = false;
-  *count = within ? (uint32_t)(bytes / size) : 0;
-  return (const char *)v->header + (within ? offset : 0);
+  if (!fits) *sound = false;
+  *count = fits ? (uint32_t)(bytes / size) : 0;
+  return (const char *)v->header + (fits ? offset : 0);
 }
 
 /* The same, of so many elements. */
-static const void *section_of(const Vocab *v, VocabSection which, size_t size, uint32_t wanted, bool *sound) {
+static const void *section_of(const Vocab *v, VocabSection which, size_t size, uint32_t expected, bool *sound) {
   uint32_t count;
   const void *at = section(v, which, size, &count, sound);
-  if (count != wanted) *sound = false;
+  if (count != expected) *sound = false;
   return at;
 }
 

@@ -162,21 +162,21 @@ static void number(Merges *m, uint32_t position, uint32_t *next) {
 static Status number_tokens(Merges *m) {
   const VocabSource *source = m->source;
   uint32_t orders = source->merges == NULL ? source->count : source->merge_count, next = 0;
-  uint32_t *made = memory_new_array(&m->memory, (size_t)orders + 1, sizeof *made);
-  if (made == NULL) return STATUS_MEMORY;
-  for (uint32_t i = 0; i < orders; i++) made[i] = MERGE_NONE;
+  uint32_t *by_order = memory_new_array(&m->memory, (size_t)orders + 1, sizeof *by_order);
+  if (by_order == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; i < orders; i++) by_order[i] = MERGE_NONE;
   for (unsigned byte = 0; byte < 256; byte++) number(m, m->bytes[byte], &next);
   for (uint32_t i = 0; i < source->count; i++) {
-    if (m->of[i].left != MERGE_NONE && source->tokens[i].size > 1) made[m->of[i].order] = i;
+    if (m->of[i].left != MERGE_NONE && source->tokens[i].size > 1) by_order[m->of[i].order] = i;
   }
   for (uint32_t i = 0; i < orders; i++) {
-    if (made[i] != MERGE_NONE) number(m, made[i], &next);
+    if (by_order[i] != MERGE_NONE) number(m, by_order[i], &next);
   }
   m->reached = next;
   for (uint32_t i = 0; i < source->count; i++) {
     if (m->of[i].left == MERGE_NONE) number(m, i, &next);
   }
-  memory_free(&m->memory, made, ((size_t)orders + 1) * sizeof *made);
+  memory_free(&m->memory, by_order, ((size_t)orders + 1) * sizeof *by_order);
   return STATUS_OK;
 }
 

@@ -48,32 +48,32 @@ static bool sort_groups(Placing *p) {
 }
 
 /* Takes the slots of a group under `shift`, all or none. */
-static bool take(Placing *p, uint32_t group, uint16_t shift, uint32_t *taken) {
+static bool take(Placing *p, uint32_t group, uint16_t shift, uint32_t *slots) {
   uint32_t first = p->starts[group], end = p->starts[group + 1], i = first;
   for (; i < end; i++) {
     uint32_t key = p->members[i], slot = place_slot(p->hashes[key], shift, p->slots);
     if (p->used[slot]) break;
     p->used[slot] = 1;
-    taken[key] = slot;
+    slots[key] = slot;
   }
   if (i == end) return true;
-  while (i-- > first) p->used[taken[p->members[i]]] = 0;
+  while (i-- > first) p->used[slots[p->members[i]]] = 0;
   return false;
 }
 
-static bool place_all(Placing *p, uint16_t *shifts, uint32_t *taken) {
+static bool place_all(Placing *p, uint16_t *shifts, uint32_t *slots) {
   if (!sort_groups(p)) return false;
   memset(p->used, 0, p->slots);
   for (uint32_t i = 0; i < p->groups; i++) {
     uint32_t group = p->order[i], shift = 0;
-    while (shift < SHIFTS && !take(p, group, (uint16_t)shift, taken)) shift++;
+    while (shift < SHIFTS && !take(p, group, (uint16_t)shift, slots)) shift++;
     if (shift == SHIFTS) return false;
     shifts[group] = (uint16_t)shift;
   }
   return true;
 }
 
-Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count, uint16_t *shifts, uint32_t *taken) {
+Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count, uint16_t *shifts, uint32_t *slots) {
   Placing p = {.hashes = hashes, .count = count, .groups = place_groups(count), .slots = place_slots(count)};
   Status status = STATUS_MEMORY;
   p.starts = memory_new_array(memory, p.groups + 1, sizeof *p.starts);
@@ -81,7 +81,7 @@ Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count
   p.order = memory_new_array(memory, p.groups, sizeof *p.order);
   p.used = memory_new(memory, p.slots);
   if (p.starts != NULL && p.members != NULL && p.order != NULL && p.used != NULL) {
-    status = place_all(&p, shifts, taken) ? STATUS_OK : STATUS_LIMIT;
+    status = place_all(&p, shifts, slots) ? STATUS_OK : STATUS_LIMIT;
   }
   memory_free(memory, p.starts, (p.groups + 1) * sizeof *p.starts);
   memory_free(memory, p.members, (count + 1) * sizeof *p.members);

@@ -51,6 +51,6 @@ uint32_t place_slots(uint32_t count);
 /* Finds the shifts (place_groups(count) of them) for hashes that are all
    different, and the slot of each. STATUS_LIMIT if there are none: two hashes
    that are equal, or nearly so. */
-Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count, uint16_t *shifts, uint32_t *taken);
+Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count, uint16_t *shifts, uint32_t *slots);
 
 #endif

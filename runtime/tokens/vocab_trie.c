@@ -34,9 +34,9 @@ static Status add_token(Trie *trie, const Merges *merges, const VocabToken *toke
   while (at < end) {
     bool first = at == start;
     at += unit_at(at, end, &unit);
-    const uint64_t *known = first ? NULL : map_find(&trie->children, edge_key(node, unit));
-    if (known != NULL) {
-      kid = (uint32_t)*known;
+    const uint64_t *child = first ? NULL : map_find(&trie->children, edge_key(node, unit));
+    if (child != NULL) {
+      kid = (uint32_t)*child;
     } else if (first && trie->roots[unit] != NUMBER_NONE) {
       kid = trie->roots[unit];
     } else {

@@ -367,7 +367,7 @@ static void print_bytes(Bench *b) {
 /* ---- making and freeing ---- */
 
 static void make_conversation(Bench *b) {
-  ConversationConfig config = {.memory = MEMORY, .clock = {.now_ms = no_clock}, .counter = {.given = random_tokens}};
+  ConversationConfig config = {.memory = MEMORY, .clock = {.now_ms = no_clock}, .counter = {.custom = random_tokens}};
   b->made = must_have(malloc(b->n * sizeof *b->made));
   mix(b->made, b->n);
   Feed feed = {.next = b->made, .left = b->n};

@@ -49,7 +49,7 @@ static inline Status load_within(Loaded *loaded, DocumentLimits limits, const ch
   char *block = size > 0 ? memory_new(&memory, size) : NULL;
   if (size > 0) memcpy(block, bytes, size);
   loaded->warnings.memory = memory;
-  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.custom = one_token}};
   assert_int_equal(conversation_new(&config, &loaded->conversation), STATUS_OK);
   loaded->fail.fail_at = fail_at > 0 ? loaded->fail.calls + fail_at : 0;
   loaded->status = document_load(loaded->conversation, &limits, block, size, size, &loaded->document, &loaded->warnings,

@@ -363,7 +363,7 @@ static void a_given_counter_is_asked(void **state) {
   (void)state;
   Fail fail = {0};
   Status answer = STATUS_OK, other = STATUS_HOST;
-  Counter given = {.given = two_each, .user = &answer}, failing = {.given = two_each, .user = &other};
+  Counter given = {.custom = two_each, .user = &answer}, failing = {.custom = two_each, .user = &other};
   Counter plain = counter_of(ESTIMATE_BYTES4);
   Conversation *chat = chat_of(&fail, "u8 a8 u4");
   uint64_t before = conversation_tokens(chat);
@@ -494,7 +494,7 @@ static void members_of_a_body_cost_their_texts(void **state) {
   };
   (void)state;
   Memory memory = memory_system();
-  Counter counter = counter_of(ESTIMATE_BYTES4), given = {.given = two_each};
+  Counter counter = counter_of(ESTIMATE_BYTES4), given = {.custom = two_each};
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     Cost cost = members[i].before;
     JsonValue value = {.kind = members[i].kind, .bytes = members[i].text, .size = strlen(members[i].text)};

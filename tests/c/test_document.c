@@ -295,7 +295,7 @@ static void a_file_may_follow_messages_that_were_cleared(void **state) {
   (void)state;
   Fail fail = {0};
   Memory memory = fail_memory(&fail);
-  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.custom = one_token}};
   DocumentWarnings warnings = {.memory = memory};
   Loaded loaded = {0};
   assert_int_equal(conversation_new(&config, &loaded.conversation), STATUS_OK);

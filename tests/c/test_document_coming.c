@@ -58,7 +58,7 @@ static Status load_coming(Loaded *loaded, DocumentLimits limits, Coming *coming)
   ASAN_POISON_MEMORY_REGION(coming->block, room);
   limits.coming = (DocumentComing){.wait = wait, .user = coming};
   loaded->warnings.memory = memory;
-  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.custom = one_token}};
   assert_int_equal(conversation_new(&config, &loaded->conversation), STATUS_OK);
   loaded->status = document_load(loaded->conversation, &limits, coming->block, room, room, &loaded->document,
                                  &loaded->warnings, &loaded->error);

@@ -474,7 +474,7 @@ static Status insert_words(Draft *draft, const uint32_t *places, uint32_t count,
   Words words;
   words_parse(&words, text);
   MessageSource source = {.next = words_next, .user = &words};
-  Insertion insertion = {.count = count, .places = places, .source = &source, .made = made};
+  Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
   reader_init(&words.reader, memory_system());
   Status status = draft_insert_all(draft, &insertion, text_of("told"));
   reader_free(&words.reader);
@@ -496,7 +496,7 @@ static void a_source_that_fails_leaves_no_trace(void **state) {
     words_parse(&words, "u7 a8");
     words.fail_with = failures[i];
     MessageSource source = {.next = words_next, .user = &words};
-    Insertion insertion = {.count = 3, .places = (const uint32_t[]){0, 1, 3}, .source = &source, .made = made};
+    Insertion insertion = {.count = 3, .places = (const uint32_t[]){0, 1, 3}, .source = &source, .ids = made};
     reader_init(&words.reader, memory_system());
     Status expected = failures[i] == STATUS_OK ? STATUS_ARGUMENT : failures[i];     /* two where three were said */
     assert_int_equal(draft_insert_all(draft, &insertion, text_of("told")), expected);

@@ -71,7 +71,7 @@ static void what_cannot_be_counted_leaves_no_trace(void **state) {
   Fail fail = {0};
   Conversation *chat;
   ConversationConfig config = {.memory = fail_memory(&fail), .clock = {.now_ms = no_time},
-                               .counter = {.given = count_much, .user = &chat, .per_request = 3}};
+                               .counter = {.custom = count_much, .user = &chat, .per_request = 3}};
   assert_int_equal(conversation_new(&config, &chat), STATUS_OK);
   for (int i = 0; i < 21; i++) assert_int_equal(put(chat, WORDS_APPEND, 0, "u2"), STATUS_OK);
   assert_int_equal(put(chat, WORDS_APPEND, 0, "a1(x)"), STATUS_OK);

@@ -59,7 +59,7 @@ static void repair(Conversation *conversation, Dialect dialect, bool synthesize)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   Memory memory = memory_system();
   DocumentLimits limits = {.message_bytes_max = 1 << 16, .file_bytes_max = 1 << 20, .lenient = true};
-  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.custom = one_token}};
   Conversation *conversation;
   Document document;
   DocumentWarnings warnings = {.memory = memory};

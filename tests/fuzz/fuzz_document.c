@@ -51,7 +51,7 @@ static void unload(Loaded *loaded) {
 
 static bool load(const char *bytes, size_t size, const DocumentLimits *limits, Loaded *loaded, DocumentError *error) {
   Memory memory = memory_system();
-  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.given = one_token}};
+  ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = {.custom = one_token}};
   char *block = size == 0 ? NULL : memory_new(&memory, size);
   if (size > 0) memcpy(block, bytes, size);
   *loaded = (Loaded){.warnings.memory = memory};
