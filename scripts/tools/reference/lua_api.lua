@@ -120,6 +120,22 @@ local function contents(groups)
   return markdown.table({ "type", "functions" }, rows)
 end
 
+--- The name of a file's page.
+---@param file { name: string, path: string }
+---@return string
+function lua_api.page_name(file) return ("lua-%s.md"):format(file.name) end
+
+--- Links to the classes of a file that have functions.
+---@param file { name: string, path: string }
+---@return string
+function lua_api.summary(file)
+  local links = {}
+  for _, each in ipairs(grouped((annotations.read(read_file(file.path))))) do
+    if #each.functions > 0 then links[#links + 1] = markdown.link(each.name, lua_api.page_name(file)) end
+  end
+  return table.concat(links, ", ")
+end
+
 ---@param file { name: string, path: string }
 ---@return string
 function lua_api.page(file)

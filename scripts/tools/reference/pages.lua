@@ -44,7 +44,7 @@ local function list(root, help)
       header.page("C API: ebb_lua.h", read_file(root .. "runtime/include/ebb_lua.h")) },
   }
   for _, file in ipairs(lua_api.files(root)) do
-    found[#found + 1] = { ("lua-%s.md"):format(file.name), "the Lua API: " .. file.name, lua_api.page(file) }
+    found[#found + 1] = { lua_api.page_name(file), "Lua API: " .. lua_api.summary(file), lua_api.page(file) }
   end
   return found
 end
