@@ -108,14 +108,28 @@ local function grouped(items)
   return groups
 end
 
+--- The anchor of each group and function: code hosts number equal ones, from the second on.
+local function anchors_of(groups)
+  local anchors, uses = {}, {}
+  local function add(owner, heading)
+    local anchor = markdown.anchor(heading)
+    local count = uses[anchor] or 0
+    uses[anchor] = count + 1
+    anchors[owner] = count == 0 and anchor or ("%s-%d"):format(anchor, count)
+  end
+  for _, each in ipairs(groups) do
+    add(each, each.name)
+    for _, item in ipairs(each.functions) do add(item, heading_of(item)) end
+  end
+  return anchors
+end
+
 local function contents(groups)
-  local rows = {}
+  local rows, anchors = {}, anchors_of(groups)
   for _, each in ipairs(groups) do
     local names = {}
-    for i, item in ipairs(each.functions) do
-      names[i] = ("[`%s`](#%s)"):format(item.name, markdown.anchor(heading_of(item)))
-    end
-    rows[#rows + 1] = { markdown.link(each.name), table.concat(names, " ") }
+    for i, item in ipairs(each.functions) do names[i] = ("[`%s`](#%s)"):format(item.name, anchors[item]) end
+    rows[#rows + 1] = { ("[%s](#%s)"):format(each.name, anchors[each]), table.concat(names, " ") }
   end
   return markdown.table({ "type", "functions" }, rows)
 end
