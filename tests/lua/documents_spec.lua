@@ -2,6 +2,7 @@
 
 local document_blocks = dofile "tests/lua/document_blocks.lua"
 local helper = dofile "tests/lua/helper.lua"
+local markdown = dofile "scripts/tools/reference/markdown.lua"
 
 local function lines_of(command)
   local pipe, list = io.popen(command), {}
@@ -31,12 +32,10 @@ describe("the code in", function()
   end
 end)
 
---- The anchors of a document's headings, as code hosts make them.
+--- The anchors of a document's headings.
 local function anchors_of(path)
-  local anchors = {}
-  for heading in ("\n" .. helper.read(path)):gmatch "\n#+ ([^\n]+)" do
-    anchors[heading:lower():gsub("[^%w%s_%-\x80-\xFF]", ""):gsub("%s", "-")] = true
-  end
+  local anchors, anchor_of = {}, markdown.anchors()
+  for heading in ("\n" .. helper.read(path)):gmatch "\n#+ ([^\n]+)" do anchors[anchor_of(heading)] = true end
   return anchors
 end
 

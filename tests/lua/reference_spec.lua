@@ -192,15 +192,8 @@ describe("the reference", function()
   it("links only to headings and pages that exist", function()
     local pipe = io.popen(("ls '%s'/docs/reference/*.md"):format(folder))
     for path in pipe:lines() do
-      local page, anchors = helper.read(path), {}
-      for heading in page:gmatch "\n#+ ([^\n]+)" do
-        local anchor, count = markdown.anchor(heading), 0
-        while anchors[anchor] do
-          count = count + 1
-          anchor = ("%s-%d"):format(markdown.anchor(heading), count)
-        end
-        anchors[anchor] = true
-      end
+      local page, anchors, anchor_of = helper.read(path), {}, markdown.anchors()
+      for heading in page:gmatch "\n#+ ([^\n]+)" do anchors[anchor_of(heading)] = true end
       for target in page:gmatch "%]%(#([^)]+)%)" do assert.truthy(anchors[target], path .. "#" .. target) end
       for target in page:gmatch "%]%(([%w%-]+%.md)[#)]" do
         assert.truthy(io.open(folder .. "/docs/reference/" .. target), target)

@@ -108,18 +108,12 @@ local function grouped(items)
   return groups
 end
 
---- The anchor of each group and function: code hosts number equal ones, from the second on.
+--- The anchor of each group and function.
 local function anchors_of(groups)
-  local anchors, uses = {}, {}
-  local function add(owner, heading)
-    local anchor = markdown.anchor(heading)
-    local count = uses[anchor] or 0
-    uses[anchor] = count + 1
-    anchors[owner] = count == 0 and anchor or ("%s-%d"):format(anchor, count)
-  end
+  local anchors, anchor_of = {}, markdown.anchors()
   for _, each in ipairs(groups) do
-    add(each, each.name)
-    for _, item in ipairs(each.functions) do add(item, heading_of(item)) end
+    anchors[each] = anchor_of(each.name)
+    for _, item in ipairs(each.functions) do anchors[item] = anchor_of(heading_of(item)) end
   end
   return anchors
 end

@@ -62,6 +62,18 @@ function markdown.anchor(heading)
   return (heading:lower():gsub("[^%w%s_%-\x80-\xFF]", ""):gsub("%s", "-"))
 end
 
+--- Anchors of a page's headings in order: code hosts number equal ones, from the second on.
+---@return fun(heading: string): string
+function markdown.anchors()
+  local uses = {}
+  return function(heading)
+    local anchor = markdown.anchor(heading)
+    local count = uses[anchor] or 0
+    uses[anchor] = count + 1
+    return count == 0 and anchor or ("%s-%d"):format(anchor, count)
+  end
+end
+
 ---@param heading string
 ---@param page? string       file of the page; without it the link stays on this one
 ---@return string
