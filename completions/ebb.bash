@@ -4,7 +4,7 @@ _ebb() {
     args=("${COMP_WORDS[@]}")
     cur="${COMP_WORDS[COMP_CWORD]}"
     prev="${COMP_WORDS[COMP_CWORD-1]}"
-    opts="-h --help --version"
+    opts="-h --help -V --version"
 
     args=("${args[@]:1}")
     for arg in "${args[@]}"; do

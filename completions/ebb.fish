@@ -82,7 +82,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'processors' -d 'List the proc
 complete -c ebb -n '__fish_ebb_using_command' -xa 'models' -d 'List models: windows, encodings, how they are counted'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'help' -d 'Explain a command'
 complete -c ebb -s h -l help -d 'Show help'
-complete -c ebb -l version -d 'Show the version'
+complete -c ebb -s V -l version -d 'Show the version'
 
 complete -c ebb -n '__fish_ebb_seen_command trim' -l budget -l limit -r -d 'Tokens for the whole request; default: the model\'s window less its output'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l policy -r -d 'A name, file or Lua text that returns one; names and files with options as :key=value,..'

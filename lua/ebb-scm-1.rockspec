@@ -21,6 +21,7 @@ build = {
       ["ebb.conversation.parts"] = "lua/ebb/conversation/parts.lua",
       ["ebb.conversation.repair"] = "lua/ebb/conversation/repair.lua",
       ["ebb.conversation.state"] = "lua/ebb/conversation/state.lua",
+      ["ebb.conversation.transcript"] = "lua/ebb/conversation/transcript.lua",
       ["ebb.init"] = "lua/ebb/init.lua",
       ["ebb.injection.init"] = "lua/ebb/injection/init.lua",
       ["ebb.injection.model_match"] = "lua/ebb/injection/model_match.lua",

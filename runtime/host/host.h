@@ -38,6 +38,9 @@ int host_converse(lua_State *L);
    Whatever was not written yet is written twice: flush before. */
 int host_isolate(lua_State *L);
 
+/* cells(code_point) -> 0, 1 or 2: the columns of a terminal that it takes. */
+int host_cells(lua_State *L);
+
 /* capture(): in the child, standard output goes to its parent from here on. */
 int host_capture(lua_State *L);
 

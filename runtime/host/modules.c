@@ -58,7 +58,7 @@ static int open_host(lua_State *L) {
   static const luaL_Reg functions[] = {
     {"is_terminal", l_is_terminal}, {"columns", l_columns}, {"interruptible", host_interruptible},
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
-    {"capture", host_capture}, {NULL, NULL},
+    {"capture", host_capture}, {"cells", host_cells}, {NULL, NULL},
   };
   luaL_newlib(L, functions);
   lua_pushliteral(L, EBB_VERSION);

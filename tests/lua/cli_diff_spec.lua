@@ -87,12 +87,12 @@ describe("ebb diff", function()
     file("a.json", json.encode { { role = "user", content = "\27[31m" .. ("x"):rep(500) } })
     file("b.json", "[]")
 
-    local run = command.ebb(("diff %s %s"):format(path_of "a.json", path_of "b.json"))
-
-    local line = run.out:match "^[^\n]*"
-    assert.falsy(run.out:find "\27")
+    local words = ("diff %s %s"):format(path_of "a.json", path_of "b.json")
+    local line = command.at_width(120, words):match "^[^\n]*"
+    assert.falsy(line:find "\27")
     contains("\\e[31mxxx", line)
-    assert.truthy(utf8.len(line) <= 120, line)
+    assert.equal(120, utf8.len(line))
+    contains(("x"):rep(500), command.ebb(words).out)
   end)
 
   it("compares what JSON says, not how it is written, across shapes", function()

@@ -35,7 +35,9 @@ function command.file(name, text)
 end
 
 local function line_of(words, input, output)
-  return ("%s %s <%s >%s 2>%s"):format(command.EBB, words, input or "/dev/null", output, command.path_of ".err")
+  local environment = command.columns and ("COLUMNS=%d "):format(command.columns) or ""
+  return ("%s%s %s <%s >%s 2>%s"):format(environment, command.EBB, words, input or "/dev/null", output,
+    command.path_of ".err")
 end
 
 ---@param words string     as typed
@@ -61,6 +63,14 @@ function command.fails(status, words, input)
   assert.equal("", run.out)
   assert.truthy(run.err:find "^ebb", run.err)
   return run.err
+end
+
+--- Runs as on a terminal so wide, and gives both streams.
+function command.at_width(columns, words)
+  command.columns = columns
+  local run = command.ebb(words)
+  command.columns = nil
+  return run.out, run.err
 end
 
 --- Runs, and expects success; gives both streams.

@@ -10,8 +10,7 @@ local text = require "ebb.cli.text"
 
 local check = {}
 
-local FOUND = 1     -- exit status
-local WIDTH = 400   -- what is wrong is told in full, however narrow the terminal
+local VIOLATED = 1     -- exit status
 
 function check.declare(parser)
   options.input(parser)
@@ -21,47 +20,50 @@ function check.declare(parser)
   options.reading(parser)
 end
 
-local function as_json(found, dialect)
-  local violations = core.json.array {}
-  for i, violation in ipairs(found) do
-    violations[i] = violation
-  end
-  return core.json.encode({ dialect = dialect, violations = violations }, { indent = 2 }) .. "\n"
+local function as_json(violations, dialect)
+  local list = core.json.array(table.move(violations, 1, #violations, 1, {}))
+  return core.json.encode({ dialect = dialect, violations = list }, { indent = 2 }) .. "\n"
 end
 
 local COLUMNS = {
-  { title = "pos", right = true }, { title = "seq", right = true }, { title = "role", max = 12 },
-  { title = "violation" }, { title = "what" },
+  { title = "pos", right = true }, { title = "seq", right = true, rank = 2 }, { title = "role", max = 12, min = 6 },
+  { title = "violation", min = 12 }, { title = "what", wrap = true },
 }
 
 --- What to do, once per kind of violation.
-local function hints(found)
+local function hints(violations)
   local seen, lines = {}, {}
-  for _, violation in ipairs(found) do
+  for _, violation in ipairs(violations) do
     if not seen[violation.code] then
       seen[violation.code] = true
-      lines[#lines + 1] = ("%s: %s\n"):format(violation.code, violation.hint)
+      lines[#lines + 1] = ("%s: %s"):format(violation.code, violation.hint)
     end
   end
-  return table.concat(lines)
+  return table.concat(lines, "\n")
 end
 
-local function as_text(chat, found, dialect)
-  if #found == 0 then return ("%d messages, nothing that %s would refuse\n"):format(#chat, dialect) end
-  local rows = {}
-  for i, violation in ipairs(found) do
-    local role = text.kind(chat[violation.index])
-    rows[i] = { tostring(violation.index), tostring(violation.seq), role, violation.code, violation.text }
+local function as_text(chat, violations, dialect, page)
+  if #violations == 0 then
+    local line = ("%s, nothing that %s would refuse"):format(text.count(#chat, "message"), dialect)
+    return page.paint("good", terminal.fill(page, line))
   end
-  local figures = ("%d violations in %d messages, by the rules of %s"):format(#found, #chat, dialect)
-  return ("%s\n%s\n%s"):format(grid.render(COLUMNS, rows, WIDTH), figures, hints(found))
+  local rows = {}
+  for i, violation in ipairs(violations) do
+    rows[i] = { tostring(violation.index), text.seq(violation), text.kind(chat[violation.index]), violation.code,
+      violation.text }
+  end
+  local figures = ("%s in %s, by the rules of %s"):format(text.count(#violations, "violation"),
+    text.count(#chat, "message"), dialect)
+  return ("%s\n%s%s"):format(grid.render(COLUMNS, rows, page), terminal.fill(page, figures),
+    terminal.fill(page, hints(violations), "  "))
 end
 
 function check.run(args)
   local chat = options.load(args.file, args)
-  local found, dialect = failure.typed(chat.check, chat, args.dialect)
-  terminal.result(args.json and as_json(found, dialect) or as_text(chat, found, dialect), args.output)
-  return #found > 0 and FOUND or 0
+  local violations, dialect = failure.typed(chat.check, chat, args.dialect)
+  terminal.result(args.json and as_json(violations, dialect)
+    or as_text(chat, violations, dialect, terminal.results(args.output)), args.output)
+  return #violations > 0 and VIOLATED or 0
 end
 
 return check

@@ -109,33 +109,24 @@ local function add_rows(rows, result)
     add_row(rows, result, message.tokens, ("[%d] %s"):format(message.index, message.role))
   end
   for _, each in ipairs(result.roles or {}) do
-    local what = each.messages == 1 and "1 message" or each.messages .. " messages"
-    add_row(rows, result, each.tokens, (" %s (%s)"):format(each.role, what))
+    add_row(rows, result, each.tokens, (" %s (%s)"):format(each.role, text.count(each.messages, "message")))
   end
   if result.framingTokens then add_row(rows, result, result.framingTokens, " tools and framing") end
   local price = result.price and ("%.4f"):format(result.price) or ""
   rows[#rows + 1] = { tostring(result.tokens), result.trust, price, result.file }
 end
 
---- The rows and columns without prices.
-local function without_prices(rows, columns)
-  for _, row in ipairs(rows) do
-    table.remove(row, 3)
-  end
-  table.remove(columns, 3)
-end
+local COLUMNS = {
+  { title = "tokens", right = true }, { title = "trust" }, { title = "price", right = true }, { title = "file" },
+}
 
-local function as_table(results)
-  local columns = {
-    { title = "tokens", right = true }, { title = "trust" }, { title = "price", right = true }, { title = "file" },
-  }
+local function as_table(results, page)
   local rows = {}
   for _, result in ipairs(results) do
     add_rows(rows, result)
   end
   if #results > 1 then add_rows(rows, total_of(results)) end
-  if not total_of(results).price then without_prices(rows, columns) end
-  return grid.render(columns, rows, math.maxinteger)
+  return grid.render(COLUMNS, rows, page)
 end
 
 --- What has a meaning for messages only.
@@ -153,8 +144,8 @@ function count.run(args)
   for i, path in ipairs(files) do
     results[i] = args.text and count_text(args, path) or count_conversation(args, path)
   end
-  local out = args.json and core.json.encode(results, { indent = 2 }) .. "\n" or as_table(results)
-  terminal.result(args.json and out or text.printable(out, true), args.output)
+  terminal.result(args.json and core.json.encode(results, { indent = 2 }) .. "\n"
+    or as_table(results, terminal.results(args.output)), args.output)
 end
 
 return count

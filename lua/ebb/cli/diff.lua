@@ -1,4 +1,4 @@
---- ebb diff: what two conversations do not have in common.
+--- ebb diff: the messages that two conversations do not share.
 --
 -- Like `diff` it says nothing and answers 0 when there is no difference, and
 -- answers 1 when there is one. Only messages are compared, not the request
@@ -11,14 +11,13 @@ local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
 
 local diff = {}
 
 local DIFFERENT = 1       -- exit code
-local TEXT_READ = 2048    -- bytes of a message's text that are looked at for one line
 local LINES_MAX = 40      -- lines shown of one changed text
 local CONTEXT = 20        -- bytes shown of a line before the place where it differs
-local WIDTH_MIN = 20
 
 local COLOURS = { removed = "dropped", added = "inserted", changed = "replaced" }
 
@@ -45,19 +44,18 @@ local function start_of(old, new)
   return math.max(at, 1)
 end
 
----@class ebb.cli.DiffPage
+---@class ebb.cli.DiffView
 ---@field lines string[]
----@field width integer
----@field paint fun(kind: string, line: string): string
+---@field page ebb.cli.Page
 
-local function add(page, kind, head, body)
-  local line = head .. text.cut(body, math.max(page.width - #head, WIDTH_MIN))
-  page.lines[#page.lines + 1] = page.paint(kind, (line:gsub(" +$", "")))
+local function add(view, kind, head, body)
+  local line = text.cut((head .. body):gsub(" +$", ""), view.page.width)
+  view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], line)
 end
 
 --- Lines that went and came between two that stayed. Each is shown from where
 --- it differs from its opposite, so that a change far right can be seen.
-local function add_lines(page, gone, came)
+local function add_lines(view, gone, came)
   local starts = {}
   for n = 1, math.min(#gone, #came) do
     starts[n] = start_of(gone[n], came[n])
@@ -65,7 +63,7 @@ local function add_lines(page, gone, came)
   for _, side in ipairs { { "removed", "    - ", gone }, { "added", "    + ", came } } do
     for n, line in ipairs(side[3]) do
       local start = starts[n] or 1
-      add(page, side[1], side[2], start > 1 and "…" .. line:sub(start) or line)
+      add(view, side[1], side[2], start > 1 and "…" .. line:sub(start) or line)
     end
   end
 end
@@ -78,13 +76,13 @@ local function split(bytes)
   return lines
 end
 
-local function add_text(page, before, after)
+local function add_text(view, before, after)
   if before == after then return end
   local old, new = split(before), split(after)
   local gone, came, left = {}, {}, LINES_MAX
   for i, j in lcs.steps(lcs.of(old, new), #old, #new) do
     if i > 0 and j > 0 then
-      add_lines(page, gone, came)
+      add_lines(view, gone, came)
       gone, came = {}, {}
     else
       left = left - 1
@@ -92,71 +90,62 @@ local function add_text(page, before, after)
       if left >= 0 and j > 0 then came[#came + 1] = new[j] end
     end
   end
-  add_lines(page, gone, came)
-  if left < 0 then add(page, "changed", "    ", ("and %d more lines"):format(-left)) end
-end
-
---- What one line can say of a message: its text, or what it has instead.
-local function gist(message)
-  local words = message.window or message.text
-  return text.head(words ~= "" and words or message.json, TEXT_READ)
+  add_lines(view, gone, came)
+  if left < 0 then add(view, "changed", "    ", ("and %d more lines"):format(-left)) end
 end
 
 local function kind_of(message)
   return message.role or "window"
 end
 
+--- The text of a message, and a line for each of its calls.
+local function text_of(message)
+  return #message.calls == 0 and message.text or transcript.of(message, "\n")
+end
+
 local WRITE = {
-  removed = function(page, entry)
-    add(page, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), gist(entry.before))
+  removed = function(view, entry)
+    add(view, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), transcript.of(entry.before))
   end,
 
-  added = function(page, entry)
-    add(page, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), gist(entry.after))
+  added = function(view, entry)
+    add(view, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), transcript.of(entry.after))
   end,
 
-  changed = function(page, entry)
+  changed = function(view, entry)
     local what = table.concat(entry.fields, ", ")
     if entry.moved then what = what == "" and "moved" or "moved, " .. what end
-    add(page, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind_of(entry.after)), what)
-    add_text(page, entry.before.text, entry.after.text)
+    add(view, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind_of(entry.after)), what)
+    add_text(view, text_of(entry.before), text_of(entry.after))
   end,
 }
 
-local function counts_of(found)
+local function counts_of(differences)
   local counts = { removed = 0, added = 0, changed = 0 }
-  for _, entry in ipairs(found) do
+  for _, entry in ipairs(differences) do
     counts[entry.kind] = counts[entry.kind] + 1
   end
   return counts
 end
 
-local function as_text(args, found)
-  if #found == 0 then return "" end
-  local page = { lines = {}, width = terminal.columns(true) }
-  page.paint = function(kind, line)
-    return args.output and line or terminal.colour(COLOURS[kind], line, true)
+--- The differences as lines, without a newline at the end.
+---@param differences ebb.Difference[]
+---@param page ebb.cli.Page
+---@return string
+function diff.lines(differences, page)
+  local view = { lines = {}, page = page }
+  for _, entry in ipairs(differences) do
+    WRITE[entry.kind](view, entry)
   end
-  for _, entry in ipairs(found) do
-    WRITE[entry.kind](page, entry)
-  end
-  local counts = counts_of(found)
-  local line = "%d only in %s, %d only in %s, %d changed"
-  line = line:format(counts.removed, args.a, counts.added, args.b, counts.changed)
-  page.lines[#page.lines + 1] = text.printable(line)
-  return table.concat(page.lines, "\n") .. "\n"
+  return table.concat(view.lines, "\n")
 end
 
---- The differences alone, for standard error.
----@param found ebb.Difference[]
----@return string
-function diff.lines(found)
-  local page = { lines = {}, width = terminal.columns() }
-  page.paint = function(kind, line) return terminal.colour(COLOURS[kind], line) end
-  for _, entry in ipairs(found) do
-    WRITE[entry.kind](page, entry)
-  end
-  return table.concat(page.lines, "\n") .. "\n"
+local function as_text(args, differences)
+  if #differences == 0 then return "" end
+  local counts, page = counts_of(differences), terminal.results(args.output)
+  local line = "%d only in %s, %d only in %s, %d changed"
+  line = line:format(counts.removed, args.a, counts.added, args.b, counts.changed)
+  return diff.lines(differences, page) .. "\n" .. terminal.fill(page, line)
 end
 
 ---- As JSON ----
@@ -165,10 +154,10 @@ local function exact(message)
   return message and core.json.raw(message.json)
 end
 
-local function as_json(args, found, size_a, size_b)
-  local differences = core.json.array {}
-  for n, entry in ipairs(found) do
-    differences[n] = {
+local function as_json(args, differences, size_a, size_b)
+  local list = core.json.array {}
+  for n, entry in ipairs(differences) do
+    list[n] = {
       kind = entry.kind, a = entry.a, b = entry.b, moved = entry.moved,
       before = exact(entry.before), after = exact(entry.after),
       fields = entry.fields and core.json.array(entry.fields),
@@ -176,7 +165,7 @@ local function as_json(args, found, size_a, size_b)
   end
   local data = {
     a = { file = args.a, messages = size_a }, b = { file = args.b, messages = size_b },
-    equal = #found == 0, differences = differences,
+    equal = #differences == 0, differences = list,
   }
   return core.json.encode(data, { indent = 2 }) .. "\n"
 end
@@ -186,9 +175,9 @@ function diff.run(args)
     failure.usage("standard input can be only one of the two", "name a file for the other")
   end
   local a, b = options.load(args.a, args), options.load(args.b, args)
-  local found = difference.of(a, b)
-  terminal.result(args.json and as_json(args, found, #a, #b) or as_text(args, found), args.output)
-  return #found > 0 and DIFFERENT or 0
+  local differences = difference.of(a, b)
+  terminal.result(args.json and as_json(args, differences, #a, #b) or as_text(args, differences), args.output)
+  return #differences > 0 and DIFFERENT or 0
 end
 
 return diff

@@ -1,25 +1,26 @@
 --- ebb trim --explain: a line per message, what became of it and why.
 --
--- Up to RUNS_FROM messages each gets its own line; beyond that neighbours that
--- were kept for one reason share one.
+-- Below RUNS_FROM messages each has its own line. From there on neighbours that were
+-- kept, or dropped, for one reason share a line. A replaced or inserted message shows
+-- the text that stands there now.
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
 
 local explain = {}
 
 local RUNS_FROM = 200
-local TEXT_READ = 2048   -- bytes of a message's text that are looked at
 
 local COLUMNS = {
   { title = "pos", right = true },
-  { title = "seq", right = true },
-  { title = "role", max = 12 },
+  { title = "seq", right = true, rank = 2 },
+  { title = "role", max = 12, min = 6, rank = 1 },
   { title = "tokens", right = true },
   { title = "fate" },
-  { title = "by", max = 20, min = 6 },
+  { title = "by", max = 20, min = 6, rank = 3 },
   { title = "why", max = 48, min = 10 },
   { title = "text" },
 }
@@ -31,7 +32,7 @@ local function has(list, word)
   return false
 end
 
---- The guard that holds a message, whose unit is guarded.
+--- The guard of a message in a guarded unit, in words.
 local function guard_of(message, unit)
   if message.role == "system" then return "guarded: system" end
   if has(message.marks, "pinned") then return "guarded: pinned" end
@@ -41,10 +42,10 @@ end
 
 ---@class ebb.cli.Before        A conversation before its trim
 ---@field chat ebb.Conversation
----@field guards table<integer, string>   by seq; guards are seen in a draft only
----@field overhead integer      tokens of the request that are of no message
+---@field guards table<integer, string>   by seq; only drafts know guards
+---@field overhead integer      tokens of the request outside of its messages
 
---- To be called before the trim.
+--- Notes what `show` needs; call it before the trim.
 ---@param chat ebb.Conversation
 ---@param guarded boolean
 ---@return ebb.cli.Before
@@ -81,92 +82,101 @@ end
 ---@field action string
 ---@field by string
 ---@field why string            the last reason, and those before it
----@field left integer          tokens of what stands in its place
+---@field left? integer         tokens of the message that stands in its place
+---@field seq integer           of the last message that stood in its place
 
---- A replacement may have been replaced, or dropped, later.
+--- Follows a message through its replacements.
 ---@return ebb.cli.Fate?
 local function fate_of(message, by_seq)
   local entry, fate, left = by_seq[message.seq], nil, message.tokens
   while entry do
     left = left - entry.tokens
     local why = fate and ("%s, %s before: %s"):format(entry.reason, fate.action, fate.why) or entry.reason
-    fate = { action = entry.action, by = entry.by, why = why, left = left }
+    fate = { action = entry.action, by = entry.by, why = why, left = left, seq = entry.replacement or entry.seq }
     entry = by_seq[entry.replacement]
   end
   return fate
 end
 
----@class ebb.cli.Kept          Why a message is there still
+---@class ebb.cli.Kept          Why a message is still there
+---@field action "kept"
 ---@field by string             the policy that kept it on purpose, or ""
 ---@field why string
 
-local FITS = { by = "", why = "fits" }   -- there was room
+local FITS = { action = "kept", by = "", why = "fits" }   -- there was room
 
 ---@return table<integer, ebb.cli.Kept> by_seq
 local function kept_of(before, ledgers)
   local kept = {}
   for seq, guard in pairs(before.guards) do
-    kept[seq] = { by = "", why = guard }
+    kept[seq] = { action = "kept", by = "", why = guard }
   end
   for _, ledger in ipairs(ledgers) do
     for _, keep in ipairs(ledger and ledger:keeps() or {}) do
-      kept[keep.seq] = { by = keep.by, why = keep.reason }
+      kept[keep.seq] = { action = "kept", by = keep.by, why = keep.reason }
     end
   end
   return kept
 end
 
----@param fate? ebb.cli.Fate
----@param kept ebb.cli.Kept
-local function row_of(position, message, fate, kept)
-  local tokens = tostring(message.tokens)
-  if fate and fate.action == "replaced" then tokens = ("%s -> %d"):format(tokens, fate.left) end
+--- The messages that stand in the list after the trim, by seq.
+local function texts_after(chat)
+  local texts = {}
+  for _, message in ipairs(chat) do
+    texts[message.seq] = transcript.of(message)
+  end
+  return texts
+end
+
+---@param fate ebb.cli.Fate|ebb.cli.Kept
+local function row_of(position, message, fate, texts)
+  local tokens, line = tostring(message.tokens), nil
+  if fate.action == "replaced" then
+    tokens, line = ("%s -> %d"):format(tokens, fate.left), texts[fate.seq]
+  end
   return {
-    tostring(position), tostring(message.seq), text.kind(message), tokens,
-    fate and fate.action or "kept", (fate or kept).by, (fate or kept).why,
-    text.head(message.text, TEXT_READ), colour = fate and fate.action or "kept",
+    tostring(position), text.seq(message), text.kind(message), tokens, fate.action, fate.by, fate.why,
+    line or transcript.of(message), colour = fate.action,
   }
 end
 
-local function row_of_inserted(entry)
+local function row_of_inserted(entry, texts)
   return {
-    "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason, "",
-    colour = entry.action,
+    "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason,
+    texts[entry.seq] or "", colour = entry.action,
   }
 end
 
---- Neighbours kept for one reason, as one line.
----@class ebb.cli.KeptRun
+--- Neighbours that were kept, or dropped, for one reason.
+---@class ebb.cli.Run
 ---@field first integer
 ---@field last integer
 ---@field tokens integer
----@field kept ebb.cli.Kept
+---@field fate ebb.cli.Fate|ebb.cli.Kept
 
 local function row_of_run(run)
-  local count = run.last - run.first + 1
   return {
-    ("%d-%d"):format(run.first, run.last), "", "", tostring(run.tokens), "kept", run.kept.by, run.kept.why,
-    ("%d messages"):format(count), colour = "kept",
+    ("%d-%d"):format(run.first, run.last), "", "", tostring(run.tokens), run.fate.action, run.fate.by, run.fate.why,
+    text.count(run.last - run.first + 1, "message"), colour = run.fate.action,
   }
 end
 
-local function extends(run, position, kept)
-  return run and run.last == position - 1 and run.kept.why == kept.why and run.kept.by == kept.by
+local function extends(run, position, fate)
+  return run and run.last == position - 1 and fate.action ~= "replaced" and run.fate.action == fate.action
+    and run.fate.why == fate.why and run.fate.by == fate.by
 end
 
-local function rows_of(before, by_seq, kept_by_seq)
+local function rows_of(before, by_seq, kept_by_seq, texts)
   local rows, run = {}, nil
-  local collapse = #before.chat >= RUNS_FROM
+  local folds = #before.chat >= RUNS_FROM
   for position, message in ipairs(before.chat) do
-    local fate = fate_of(message, by_seq)
-    local kept = kept_by_seq[message.seq] or FITS
-    if not fate and collapse and extends(run, position, kept) then
+    local fate = fate_of(message, by_seq) or kept_by_seq[message.seq] or FITS
+    if folds and extends(run, position, fate) then
       run.last, run.tokens = position, run.tokens + message.tokens
       rows[#rows] = row_of_run(run)
     else
-      run = { first = position, last = position, tokens = message.tokens, kept = kept }
-      rows[#rows + 1] = row_of(position, message, fate, kept)
-      if fate then run = nil end
+      run = { first = position, last = position, tokens = message.tokens, fate = fate }
+      rows[#rows + 1] = row_of(position, message, fate, texts)
     end
   end
   return rows
@@ -174,16 +184,16 @@ end
 
 ---@param before ebb.cli.Before
 ---@param ledgers (ebb.Ledger|false)[]     in the order in which they were written
-function explain.show(before, ledgers)
+---@param after ebb.Conversation           with all that they name
+function explain.show(before, ledgers, after)
   local by_seq, inserted = sort_entries(ledgers)
-  local rows = rows_of(before, by_seq, kept_of(before, ledgers))
+  local texts, page = texts_after(after), terminal.messages()
+  local rows = rows_of(before, by_seq, kept_of(before, ledgers), texts)
   for _, entry in ipairs(inserted) do
-    if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry) end
+    if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry, texts) end
   end
   rows[#rows + 1] = { "", "", "", tostring(before.overhead), "kept", "", "tools, framing", "", colour = "kept" }
-  terminal.show(grid.render(COLUMNS, rows, terminal.columns(), function(row, line)
-    return terminal.colour(row.colour, line)
-  end))
+  terminal.show(grid.render(COLUMNS, rows, page))
 end
 
 return explain

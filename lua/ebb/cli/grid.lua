@@ -1,83 +1,199 @@
---- Tables in text: columns as wide as what is in them, the last one cut to what
---- is left of the line. Where too little is left, those that have a `min` give way,
---- the last ones first.
+--- Tables in text: columns as wide as their cells, the last one as wide as the rest of
+--- the line. Rows never exceed the width of the page:
+--
+--     1  columns with a `min` shrink, the widest first
+--     2  columns with a `rank` go, the highest first
+--     3  the last column is cut; with `wrap` it continues on further lines
+--
+-- On a page without a width nothing is cut, and a row is a line. A column whose cells
+-- are all empty is not shown.
 
 local text = require "ebb.cli.text"
 
 local grid = {}
 
 local GAP = "  "
-local LAST_MIN = 12   -- columns for the last one, however narrow the terminal
+local LAST_MIN = 16     -- cells of the last column before others shrink for it
+local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands beneath its row
+local INDENT = "    "   -- of a cell beneath its row
 
 ---@class ebb.cli.Column
 ---@field title string
 ---@field right? boolean      numbers stand at the right
----@field max? integer
----@field min? integer        it may shrink to so many columns
+---@field max? integer        cells, on a page with a width
+---@field min? integer        cells to which it may shrink
+---@field rank? integer       it may go where the line is too narrow; the highest first
+---@field wrap? boolean       the last one: it is broken into lines, not cut
 
-local function widths_of(columns, rows)
+---- Widths ----
+
+--- The widest cell of each column but the last; of the last up to `room`.
+local function natural_widths(columns, rows, whole, room)
   local widths = {}
-  for i = 1, #columns - 1 do
-    local widest = #columns[i].title
+  for i, column in ipairs(columns) do
+    local max = i == #columns and room or not whole and column.max or math.maxinteger
+    widths[i] = text.cells(column.title)
     for _, row in ipairs(rows) do
-      local cell, used = text.cut(row[i], columns[i].max or math.maxinteger)
-      row[i], row.used = cell, row.used or {}
-      row.used[i] = used
-      widest = math.max(widest, used)
+      local _, cells = text.cut(row[i], max)
+      widths[i] = math.max(widths[i], cells)
     end
-    widths[i] = widest
   end
   return widths
 end
 
---- Takes from columns that may shrink what the last one lacks; answers what is left for it.
-local function fit(columns, widths, width)
-  local left = width
-  for i = 1, #columns - 1 do
-    left = left - widths[i] - #GAP
+--- The cells that are left of the line for the last column.
+local function rest_of(widths, width)
+  local rest = width - #GAP * (#widths - 1)
+  for i = 1, #widths - 1 do
+    rest = rest - widths[i]
   end
-  for i = #columns - 1, 1, -1 do
-    local least = math.max(columns[i].min or math.maxinteger, #columns[i].title)
-    local given = math.max(0, math.min(LAST_MIN - left, widths[i] - least))
-    widths[i], left = widths[i] - given, left + given
-  end
-  return math.max(left, LAST_MIN)
+  return rest
 end
 
-local function pad(cell, used, width, right)
-  local space = (" "):rep(width - used)
+--- The widest column that may still shrink.
+local function widest_of(columns, widths)
+  local widest
+  for i = 1, #columns - 1 do
+    local shrinks = columns[i].min and widths[i] > columns[i].min
+    if shrinks and (not widest or widths[i] > widths[widest]) then widest = i end
+  end
+  return widest
+end
+
+--- Shrinks columns until `wanted` cells are left; answers how many are.
+local function shrink(columns, widths, width, wanted)
+  local rest = rest_of(widths, width)
+  while rest < wanted do
+    local i = widest_of(columns, widths)
+    if not i then break end
+    widths[i], rest = widths[i] - 1, rest + 1
+  end
+  return rest
+end
+
+local function highest_rank(columns)
+  local highest
+  for i, column in ipairs(columns) do
+    if column.rank and (not highest or column.rank > columns[highest].rank) then highest = i end
+  end
+  return highest
+end
+
+--- The table without one of its columns.
+local function without(columns, rows, index)
+  columns = table.move(columns, 1, #columns, 1, {})
+  table.remove(columns, index)
+  for i, row in ipairs(rows) do
+    local copy = table.move(row, 1, #row, 1, { colour = row.colour })
+    table.remove(copy, index)
+    rows[i] = copy
+  end
+  return columns
+end
+
+local function is_empty(rows, column)
+  for _, row in ipairs(rows) do
+    if row[column] ~= "" then return false end
+  end
+  return #rows > 0
+end
+
+--- The table without the columns that say nothing; the last one stays.
+local function without_empty(columns, rows)
+  for i = #columns - 1, 1, -1 do
+    if is_empty(rows, i) then columns = without(columns, rows, i) end
+  end
+  return columns
+end
+
+---- Lines ----
+
+---@class ebb.cli.Layout
+---@field columns ebb.cli.Column[]
+---@field rows table[]
+---@field widths integer[]
+---@field rest integer        cells of the last column
+---@field beneath boolean     the last column stands beneath its row
+
+--- Chooses the columns that are shown and their widths.
+---@return ebb.cli.Layout
+local function lay_out(columns, rows, width)
+  local wraps = columns[#columns].wrap
+  while true do
+    local widths = natural_widths(columns, rows, false, wraps and WRAP_MIN or LAST_MIN)
+    local wanted, beneath = widths[#columns], false
+    local rest = shrink(columns, widths, width, wanted)
+    if rest < wanted and wraps then
+      widths, wanted, beneath = natural_widths(columns, rows, false, 0), -#GAP, true
+      rest = shrink(columns, widths, width, wanted)
+    end
+    local gone = rest < wanted and highest_rank(columns)
+    if not gone then
+      return { columns = columns, rows = rows, widths = widths, rest = rest, beneath = beneath }
+    end
+    columns = without(columns, rows, gone)
+  end
+end
+
+local function pad(cell, cells, width, right)
+  local space = (" "):rep(width - cells)
   return right and space .. cell or cell .. space
 end
 
-local function line_of(columns, row, used, widths, left)
+local function cells_of(layout, row, count)
   local cells = {}
-  for i = 1, #columns - 1 do
-    local cell, columns_used = row[i], used[i]
-    if columns_used > widths[i] then cell, columns_used = text.cut(cell, widths[i]) end
-    cells[i] = pad(cell, columns_used, widths[i], columns[i].right)
+  for i = 1, count do
+    local cell, used = text.cut(row[i], layout.widths[i])
+    cells[i] = pad(cell, used, layout.widths[i], layout.columns[i].right)
   end
-  cells[#columns] = text.cut(row[#columns], left)
-  return (table.concat(cells, GAP):gsub(" +$", ""))
+  return table.concat(cells, GAP)
 end
 
---- The table as lines. Rows are lists of texts and are used up; `paint(row, line)`
---- may colour a line.
----@param columns ebb.cli.Column[]
----@param rows table[]
----@param width integer      of the terminal
----@param paint? fun(row: table, line: string): string
----@return string
-function grid.render(columns, rows, width, paint)
-  local widths = widths_of(columns, rows)
-  local left, titles, titles_used = fit(columns, widths, width), {}, {}
-  for i, column in ipairs(columns) do
-    titles[i], titles_used[i] = column.title, #column.title
-  end
+local function add_line(lines, page, colour, line)
+  lines[#lines + 1] = page.paint(colour, (text.cut(line:gsub(" +$", ""), page.width)))
+end
 
-  local lines = { line_of(columns, titles, titles_used, widths, left) }
-  for _, row in ipairs(rows) do
-    local line = line_of(columns, row, row.used or {}, widths, left)
-    lines[#lines + 1] = paint and paint(row, line) or line
+--- One row with its last cell wrapped, beside the others or beneath them.
+local function add_wrapped(lines, layout, page, row)
+  local count = #layout.columns
+  local head = cells_of(layout, row, count - 1)
+  local indent = layout.beneath and INDENT or (" "):rep(page.width - layout.rest)
+  local pieces = text.wrap(row[count], math.max(page.width - #indent, 1))
+  if layout.beneath then add_line(lines, page, row.colour, head)
+  else pieces[1] = head .. GAP .. pieces[1] end
+  for i, piece in ipairs(pieces) do
+    local continues = i > 1 or layout.beneath
+    if piece ~= "" then add_line(lines, page, row.colour, (continues and indent or "") .. piece) end
+  end
+end
+
+local function add_row(lines, layout, page, row)
+  local count = #layout.columns
+  if layout.columns[count].wrap and page.width < math.maxinteger then return add_wrapped(lines, layout, page, row) end
+  local last = text.cut(row[count], math.max(layout.rest, 1))
+  local head = cells_of(layout, row, count - 1)
+  add_line(lines, page, row.colour, count > 1 and head .. GAP .. last or last)
+end
+
+--- The table as lines, printable, each ended by a newline. `row.colour` names the colour of a row.
+---@param columns ebb.cli.Column[]
+---@param rows table[]      lists of texts
+---@param page ebb.cli.Page
+---@return string
+function grid.render(columns, rows, page)
+  local whole = page.width == math.maxinteger
+  rows = table.move(rows, 1, #rows, 1, {})
+  columns = without_empty(columns, rows)
+  local layout = whole and { columns = columns, rows = rows, widths = natural_widths(columns, rows, true, 0),
+    rest = math.maxinteger, beneath = false } or lay_out(columns, rows, page.width)
+  local titles, lines = { colour = "title" }, {}
+  for i, column in ipairs(layout.columns) do
+    titles[i] = column.title
+  end
+  if layout.beneath then titles[#titles] = "" end
+  add_row(lines, layout, page, titles)
+  for _, row in ipairs(layout.rows) do
+    add_row(lines, layout, page, row)
   end
   lines[#lines + 1] = ""
   return table.concat(lines, "\n")

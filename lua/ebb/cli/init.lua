@@ -22,10 +22,10 @@ end
 local function run_command(name, words)
   local command = find(name)
   local parser = require "ebb.cli.parser"
-  local made = parser.new(name, command.declare)
-  local options = parser.parse(made, words)
-  if options then return command.run(options) end
-  terminal.result(made:get_help() .. "\n")
+  local command_parser = parser.new(name)
+  local args = parser.parse(command_parser, words)
+  if args then return command.run(args) end
+  terminal.result(parser.help(command_parser, terminal.reading()))
 end
 
 local function run(words)

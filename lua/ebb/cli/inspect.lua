@@ -5,11 +5,11 @@ local grid = require "ebb.cli.grid"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
 
 local inspect = {}
 
 local ROLES = { "system", "user", "assistant", "tool" }
-local TEXT_READ = 2048   -- bytes of a message's text that are looked at
 
 function inspect.declare(parser)
   options.input(parser)
@@ -18,7 +18,7 @@ function inspect.declare(parser)
   options.reading(parser)
 end
 
----- What there is ----
+---- As data ----
 
 local function call_ids(message)
   local ids = core.json.array {}
@@ -34,7 +34,7 @@ local function message_data(position, message)
     index = position, seq = message.seq, role = text.kind(message), tokens = message.tokens,
     id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message),
     answers = answered and (answered.id or answered.name) or nil,
-    window = message.window, text = text.head(message.window or message.text, TEXT_READ),
+    window = message.window, text = message.window or message.text,
   }
 end
 
@@ -99,9 +99,9 @@ end
 ---- As text ----
 
 local COLUMNS = {
-  { title = "pos", right = true }, { title = "seq", right = true }, { title = "role", max = 12 },
-  { title = "tokens", right = true }, { title = "name or id", max = 24 }, { title = "calls", max = 32 },
-  { title = "text" },
+  { title = "pos", right = true }, { title = "seq", right = true, rank = 3 }, { title = "role", max = 12, min = 6 },
+  { title = "tokens", right = true }, { title = "name or id", max = 24, min = 10, rank = 2 },
+  { title = "calls", max = 32, min = 12, rank = 4 }, { title = "text" },
 }
 
 local function calls_of(message)
@@ -110,15 +110,15 @@ local function calls_of(message)
   return table.concat(message.calls, " ")
 end
 
-local function listing(data)
+local function listing(data, chat, page)
   local rows = {}
   for i, message in ipairs(data.messages) do
     rows[i] = {
-      tostring(message.index), tostring(message.seq), message.role, tostring(message.tokens),
-      message.name or message.id or "", calls_of(message), message.text,
+      tostring(message.index), text.seq(message), message.role, tostring(message.tokens),
+      message.name or message.id or "", calls_of(message), transcript.of(chat[i]), colour = chat[i].role or "window",
     }
   end
-  return grid.render(COLUMNS, rows, terminal.columns(true))
+  return grid.render(COLUMNS, rows, page)
 end
 
 local function add_windows(lines, data)
@@ -131,8 +131,7 @@ local function add_windows(lines, data)
   if items > 0 then lines[#lines + 1] = line:format("windows", items, obsolete) end
   for _, window in ipairs(data.windows) do
     local state = window.closed and "closed" or window.hidden and "hidden" or "open"
-    lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(text.printable(window.id), state, window.version,
-      window.updated)
+    lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(window.id, state, window.version, window.updated)
   end
 end
 
@@ -151,13 +150,14 @@ local function figures(data)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")
-  return table.concat(lines, "\n") .. "\n"
+  return table.concat(lines, "\n")
 end
 
-local function warning_lines(data, path)
+local function warning_lines(data, path, page)
   local lines = {}
-  for _, warning in ipairs(data.warnings) do
-    lines[#lines + 1] = ("warning: %s: %s\n"):format(options.place(path, warning), warning.message)
+  for i, warning in ipairs(data.warnings) do
+    local line = ("warning: %s: %s"):format(options.place(path, warning), warning.message)
+    lines[i] = page.paint("warning", (terminal.fill(page, line, "  "):gsub("\n$", ""))) .. "\n"
   end
   return table.concat(lines)
 end
@@ -166,8 +166,9 @@ function inspect.run(args)
   local chat, path = options.load(args.file, args, true)
   local data = data_of(chat)
   if args.json then return terminal.result(core.json.encode(data, { indent = 2 }) .. "\n", args.output) end
-  local out = listing(data) .. "\n" .. figures(data) .. text.printable(warning_lines(data, path), true)
-  terminal.result(out, args.output)
+  local page = terminal.results(args.output)
+  local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data), "    ")
+  terminal.result(out .. warning_lines(data, path, page), args.output)
 end
 
 return inspect

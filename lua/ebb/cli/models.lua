@@ -48,7 +48,7 @@ local COLUMNS = {
   { title = "output", right = true }, { title = "dialect" }, { title = "images" },
 }
 
-local function list(models)
+local function list(models, page)
   local rows = {}
   for i, model in ipairs(models) do
     rows[i] = {
@@ -56,7 +56,7 @@ local function list(models)
       model.image,
     }
   end
-  return grid.render(COLUMNS, rows, terminal.room())
+  return grid.render(COLUMNS, rows, page)
 end
 
 local LINES = { "encoding", "countedBy", "trust", "window", "output", "dialect", "image" }
@@ -81,7 +81,7 @@ function command.run(args)
   end
   local out
   if args.json then out = core.json.encode(args.model and models[1] or models, { indent = 2 }) .. "\n"
-  else out = text.printable(args.model and describe(models[1]) or list(models), true) end
+  else out = args.model and text.printable(describe(models[1]), true) or list(models, terminal.results(args.output)) end
   terminal.result(out, args.output)
 end
 

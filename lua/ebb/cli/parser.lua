@@ -1,9 +1,10 @@
---- One command's line, read by argparse; only the manner of failing is ours.
+--- The command lines, read by argparse. How they fail, and how wide help is, is ours.
 
 local argparse = require "argparse"
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
 local suggest = require "ebb.support.suggest"
+local text = require "ebb.cli.text"
 
 local parser = {}
 
@@ -27,16 +28,55 @@ local function fail(command_parser, message)
   failure.usage(first, hint or ("see '%s --help'"):format(command_parser._name))
 end
 
+local NARROW = 60   -- cells of a line below which descriptions stand beneath their options
+
+--- The line of usage: argparse's own lists all options, which no one reads.
+local function usage_of(command_parser)
+  local words = { "Usage:", command_parser._name, "[options]" }
+  for _, argument in ipairs(command_parser._arguments) do
+    words[#words + 1] = argument:_get_usage()
+  end
+  return table.concat(words, " ")
+end
+
 ---@param name string     of the command
----@param declare fun(parser: table)
+---@return table parser   of argparse
+function parser.new(name)
+  local command_parser = argparse("ebb " .. name, commands.by_name[name].summary)
+  command_parser:add_help(false)
+  require("ebb.cli." .. name).declare(command_parser)
+  command_parser:flag("-h --help", "Show this help."):action(function() error(HELP, 0) end)
+  command_parser.error = fail
+  return command_parser
+end
+
+--- One parser with all commands below it, for completions.
 ---@return table parser
-function parser.new(name, declare)
-  local made = argparse("ebb " .. name, commands.by_name[name].summary)
-  made:add_help(false):help_max_width(100):usage_max_width(100)
-  declare(made)
-  made:flag("-h --help", "Show this help."):action(function() error(HELP, 0) end)
-  made.error = fail
-  return made
+function parser.whole()
+  local whole = argparse "ebb":add_help(false)
+  whole:flag("-h --help", "Show help.")
+  whole:flag("-V --version", "Show the version.")
+  for _, command in ipairs(commands.list) do
+    local part = whole:command(command.name, command.summary):add_help(false)
+    require("ebb.cli." .. command.name).declare(part)
+    part:flag("-h --help", "Show this help.")
+  end
+  return whole
+end
+
+--- The help of a command.
+---@param command_parser table
+---@param page ebb.cli.Page
+---@return string
+function parser.help(command_parser, page)
+  local width = page.width
+  command_parser:help_max_width(width):help_description_margin(width < NARROW and 8 or 25)
+  command_parser:usage(usage_of(command_parser))
+  local lines = text.wrap(command_parser:get_help(), width, "    ")
+  for i, line in ipairs(lines) do
+    if line:find "^%u[%l ]+:$" then lines[i] = page.paint("title", line) end
+  end
+  return table.concat(lines, "\n") .. "\n"
 end
 
 --- Options whose value may be left out, and then is this. argparse would take the
@@ -58,12 +98,12 @@ local function with_values(words)
   return filled
 end
 
---- The options, or nil if help was asked for.
----@param made table
+--- Reads the words of a command line.
+---@param command_parser table
 ---@param words string[]
----@return table?
-function parser.parse(made, words)
-  local ok, result = pcall(made.parse, made, with_values(words))
+---@return table? args      nil: --help is among them
+function parser.parse(command_parser, words)
+  local ok, result = pcall(command_parser.parse, command_parser, with_values(words))
   if ok then return result end
   if result ~= HELP then error(result, 0) end
 end

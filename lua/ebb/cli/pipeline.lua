@@ -101,7 +101,8 @@ end
 local function write(args, result)
   if args.preview then
     local preview = require "ebb.cli.preview"
-    return terminal.result(args.json and preview.json(result) or preview.table(result), args.output)
+    return terminal.result(args.json and preview.json(result)
+      or preview.table(result, terminal.results(args.output)), args.output)
   end
   terminal.result(result.body, args.output)
 end
@@ -109,7 +110,7 @@ end
 function command.run(args)
   local pipeline = pipeline_of(args)
   if args.show_config then
-    return terminal.result(require("ebb.cli.processors").config(pipeline, args.json), args.output)
+    return terminal.result(require("ebb.cli.processors").config(pipeline, args), args.output)
   end
   local chat = options.load(args.file, args)
   options.tell_stand_in(chat, args)

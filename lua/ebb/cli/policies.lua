@@ -10,7 +10,6 @@ local script_file = require "ebb.sandbox.script_file"
 local script_path = require "ebb.sandbox.script_path"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
-local text = require "ebb.cli.text"
 
 local command = {}
 
@@ -69,7 +68,7 @@ local function summary_of(path)
   return ok and found.summary or ok and "a policy" or tostring(found):match "^[^\n]*"
 end
 
-local function list()
+local function list(page)
   local rows, known = {}, {}
   for i, name in ipairs(policies.names) do
     local note = name == policies.default and " (default)" or ""
@@ -83,7 +82,7 @@ local function list()
       end
     end
   end
-  return grid.render({ { title = "policy" }, { title = "what it does" } }, rows, terminal.room())
+  return grid.render({ { title = "policy" }, { title = "what it does", wrap = true } }, rows, page)
 end
 
 local function limits(declaration)
@@ -99,22 +98,18 @@ local function limits(declaration)
   return table.concat(words, ", ")
 end
 
-local DEFAULT_MAX = 40   -- columns, on a terminal
-
 local function shown_default(value)
-  local room = terminal.room() == math.maxinteger and math.maxinteger or DEFAULT_MAX
   if value == nil then return "" end
   if type(value) == "table" then return next(value) == nil and "none" or table.concat(value, ",") end
-  local line = tostring(value)
-  return (text.cut(line, room))
+  return tostring(value)
 end
 
 local OPTION_COLUMNS = {
-  { title = "option" }, { title = "type" }, { title = "default" }, { title = "values", min = 12 },
-  { title = "meaning" },
+  { title = "option" }, { title = "type", rank = 1 }, { title = "default", max = 40, min = 8 },
+  { title = "values", min = 12, rank = 2 }, { title = "meaning", wrap = true },
 }
 
-local function describe_options(policy)
+local function describe_options(policy, page)
   local names = tables.keys(policy.options or {})
   if #names == 0 then return "It takes no options.\n" end
   local rows = {}
@@ -122,22 +117,27 @@ local function describe_options(policy)
     local declared = policy.options[name]
     rows[i] = { name, declared.type, shown_default(declared.default), limits(declared), declared.help or "" }
   end
-  return "\n" .. grid.render(OPTION_COLUMNS, rows, terminal.room())
+  return "\n" .. grid.render(OPTION_COLUMNS, rows, page)
 end
 
---- The page of a policy: what it does, its options, its help, an example.
-local function describe(policy)
-  local page = { ("%s: %s\n"):format(policy.name, policy.summary or "a policy"), describe_options(policy) }
-  if policy.help then page[#page + 1] = ("\n%s\n"):format(policy.help) end
-  if policy.example then page[#page + 1] = ("\nExample (its result is scripts/policies/%s.out.json):\n  %s\n")
-    :format(policy.name, policy.example) end
-  return table.concat(page)
+--- The page of a policy: its summary, its options, its help, an example.
+local function describe(policy, page)
+  local pieces = {
+    terminal.fill(page, ("%s: %s"):format(policy.name, policy.summary or "a policy")), describe_options(policy, page),
+  }
+  if policy.help then pieces[#pieces + 1] = "\n" .. terminal.fill(page, policy.help) end
+  if policy.example then
+    pieces[#pieces + 1] = terminal.fill(page, ("\nExample, whose result is scripts/policies/%s.out.json\n  %s")
+      :format(policy.name, policy.example), "    ")
+  end
+  return table.concat(pieces)
 end
 
 function command.run(args)
   options.use_policy_path(args)
-  local out = args.policy and describe(failure.typed(command.named, policies.find, args.policy)) or list()
-  terminal.result(text.printable(out, true), args.output)
+  local page = terminal.results(args.output)
+  terminal.result(args.policy and describe(failure.typed(command.named, policies.find, args.policy), page)
+    or list(page), args.output)
 end
 
 return command

@@ -1,29 +1,29 @@
---- What a request would be made of: messages with their sources, tokens by source, what was left out and why.
+--- ebb pipeline --preview: the messages of a request with their sources, tokens by source, and the log.
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
 
 local preview = {}
 
-local GIST = 2048   -- bytes of a text that one line looks at
-
 local MESSAGES = {
-  { title = "#", right = true }, { title = "role", max = 12 }, { title = "source", max = 16 },
-  { title = "tokens", right = true }, { title = "text" },
+  { title = "#", right = true }, { title = "role", max = 12, min = 6, rank = 1 },
+  { title = "source", max = 16, min = 8 }, { title = "tokens", right = true }, { title = "text" },
 }
 local SHARES = {
-  { title = "source" }, { title = "messages", right = true }, { title = "tokens", right = true },
+  { title = "source", min = 8 }, { title = "messages", right = true, rank = 1 }, { title = "tokens", right = true },
   { title = "share", right = true }, { title = "" },
 }
 
-local BAR = 30   -- columns of a whole
+local BAR = 30   -- cells of the whole
 
 local function message_rows(result)
   local rows = {}
   for i, each in ipairs(result.parts) do
-    rows[i] = { tostring(i), each.role, each.source, tostring(each.tokens), text.head(each.text, GIST) }
+    rows[i] = { tostring(i), each.role, each.source, tostring(each.tokens), transcript.of(result.chat[i]),
+      colour = result.chat[i].role or "window" }
   end
   return rows
 end
@@ -37,29 +37,30 @@ local function share_rows(result)
   return rows
 end
 
-local function log_lines(result)
+local function log_lines(result, page)
   local lines = {}
   for _, entry in ipairs(result.logs) do
-    lines[#lines + 1] = ("%s: %s%s\n"):format(entry.processor, entry.level == "info" and "" or entry.level .. ": ",
-      entry.message)
+    local level = entry.level == "info" and "" or entry.level .. ": "
+    lines[#lines + 1] = terminal.fill(page, ("%s: %s%s"):format(entry.processor, level, entry.message), "  ")
   end
   for _, id in ipairs(result.skipped) do
-    lines[#lines + 1] = ("%s: is disabled\n"):format(id)
+    lines[#lines + 1] = terminal.fill(page, id .. ": is disabled", "  ")
   end
   return table.concat(lines)
 end
 
 --- For people.
 ---@param result ebb.PipelineResult
+---@param page ebb.cli.Page
 ---@return string
-function preview.table(result)
+function preview.table(result, page)
   local budget = result.budget and (" of %d"):format(result.budget) or ""
-  local total = ("%d messages, %d tokens%s (%s)\n"):format(#result.chat, result.tokens, budget, result.trust)
-  local width = terminal.room()
-  return text.printable(table.concat({
-    grid.render(MESSAGES, message_rows(result), width), grid.render(SHARES, share_rows(result), width), total,
-    log_lines(result),
-  }, "\n"), true)
+  local messages = text.count(#result.chat, "message")
+  local total = ("%s, %d tokens%s (%s)"):format(messages, result.tokens, budget, result.trust)
+  return table.concat({
+    grid.render(MESSAGES, message_rows(result), page), grid.render(SHARES, share_rows(result), page),
+    terminal.fill(page, total), log_lines(result, page),
+  }, "\n")
 end
 
 local function exact(chat)
@@ -79,7 +80,7 @@ local function parts_of(result)
   return parts
 end
 
---- For programs. A log's details are what its processor made them.
+--- For programs. The details of a log entry are its processor's.
 ---@param result ebb.PipelineResult
 ---@return string
 function preview.json(result)

@@ -23,23 +23,24 @@ end
 ---- All of them ----
 
 local LIST = {
-  { title = "priority", right = true }, { title = "id" }, { title = "runs" }, { title = "what it does" },
+  { title = "priority", right = true, rank = 1 }, { title = "id" }, { title = "runs", rank = 2 },
+  { title = "what it does", wrap = true },
 }
 
-local function list(pipeline)
+local function list(pipeline, page)
   local rows = {}
   for i, each in ipairs(pipeline:order()) do
     rows[i] = { tostring(each.setting.priority), each.processor.id, each.setting.enabled and "yes" or "no",
       each.processor.description or each.processor.name }
   end
-  return grid.render(LIST, rows, terminal.room())
+  return grid.render(LIST, rows, page)
 end
 
 ---- One of them ----
 
 local FIELDS = {
-  { title = "setting" }, { title = "type" }, { title = "default" }, { title = "values", min = 12 },
-  { title = "meaning" },
+  { title = "setting" }, { title = "type", rank = 1 }, { title = "default", max = 40, min = 8 },
+  { title = "values", min = 12, rank = 2 }, { title = "meaning", wrap = true },
 }
 
 local function shown(value)
@@ -47,7 +48,7 @@ local function shown(value)
   return type(value) == "string" and core.json.encode(value) or tostring(value)
 end
 
-local function describe(each)
+local function describe(each, page)
   local processor, rows = each.processor, {}
   for i, field in ipairs(processor.config_fields or {}) do
     local choices = settings.choices(field)
@@ -57,12 +58,13 @@ local function describe(each)
     local meaning = (field.label or "") .. (field.placeholder and (" (%s)"):format(field.placeholder) or "")
     rows[i] = { field.key, field.type or "text", shown(field.default), table.concat(choices, " | "), meaning }
   end
-  local head = ("%s (%s)%s\npriority %s, %s\n"):format(processor.id, processor.name,
+  local head = ("%s (%s)%s\npriority %s, %s"):format(processor.id, processor.name,
     processor.description and ": " .. processor.description or "",
     tostring(each.setting.priority), each.setting.enabled and "runs by default" or "off by default")
+  head = terminal.fill(page, head)
   if #rows == 0 then return head .. "It has no settings of its own.\n" end
   local example = ("\n--set %s.%s=...\n"):format(processor.id, rows[1][1])
-  return ("%s\n%s%s"):format(head, grid.render(FIELDS, rows, terminal.room()), example)
+  return ("%s\n%s%s"):format(head, grid.render(FIELDS, rows, page), text.printable(example, true))
 end
 
 local function find(pipeline, id)
@@ -103,16 +105,17 @@ function command.run(args)
     end
     out = core.json.encode(args.id and data[1] or data, { indent = 2 }) .. "\n"
   else
-    out = args.id and describe(chosen[1]) or list(pipeline)
+    local page = terminal.results(args.output)
+    out = args.id and describe(chosen[1], page) or list(pipeline, page)
   end
-  terminal.result(args.json and out or text.printable(out, true), args.output)
+  terminal.result(out, args.output)
 end
 
 ---- The merged settings of a pipeline, for `ebb pipeline --show-config` ----
 
 local CONFIG = {
-  { title = "priority", right = true }, { title = "processor" }, { title = "setting" }, { title = "value", max = 48 },
-  { title = "from" },
+  { title = "priority", right = true, rank = 1 }, { title = "processor", min = 12 }, { title = "setting" },
+  { title = "value", max = 48, min = 12 }, { title = "from" },
 }
 
 local function config_rows(each)
@@ -138,9 +141,9 @@ end
 
 --- What `ebb pipeline --show-config` writes.
 ---@param pipeline ebb.Pipeline
----@param as_json? boolean
+---@param args table
 ---@return string
-function command.config(pipeline, as_json)
+function command.config(pipeline, args)
   local rows, data = {}, core.json.array {}
   for i, each in ipairs(pipeline:order()) do
     data[i] = config_data(each)
@@ -148,8 +151,8 @@ function command.config(pipeline, as_json)
       rows[#rows + 1] = row
     end
   end
-  if as_json then return core.json.encode(data, { indent = 2 }) .. "\n" end
-  return text.printable(grid.render(CONFIG, rows, terminal.room()), true)
+  if args.json then return core.json.encode(data, { indent = 2 }) .. "\n" end
+  return grid.render(CONFIG, rows, terminal.results(args.output))
 end
 
 return command

@@ -43,7 +43,7 @@ local function compile(script)
 end
 
 local function show(results)
-  local width, pieces, separator = terminal.columns(true), {}, "\t"
+  local width, pieces, separator = terminal.results().width, {}, "\t"
   for i = 1, results.n do
     pieces[i] = pretty.of(results[i], width)
     if pieces[i]:find "\n" then separator = "\n" end
@@ -101,7 +101,7 @@ local function columns_of(names)
   for _, name in ipairs(names) do
     widest = math.max(widest, #name + 2)
   end
-  local per_line, pieces = math.max(1, terminal.columns() // widest), {}
+  local per_line, pieces = math.max(1, terminal.messages().width // widest), {}
   for i, name in ipairs(names) do
     local ends_line = i % per_line == 0 or i == #names
     pieces[i] = ends_line and name .. "\n" or name .. (" "):rep(widest - #name)

@@ -41,12 +41,12 @@ local function row_of(word, result)
   }
 end
 
-local function as_text(results, words, budget)
+local function as_text(results, words, budget, page)
   local rows, trust = {}, "none"
   for i, result in ipairs(results) do
     rows[i], trust = row_of(words[i], result), result.trust or trust
   end
-  return grid.render(COLUMNS, rows, terminal.columns(true)) .. "\n" .. LEGEND:format(trust, budget)
+  return grid.render(COLUMNS, rows, page) .. "\n" .. terminal.fill(page, LEGEND:format(trust, budget))
 end
 
 local function as_json(results, words, budget)
@@ -83,7 +83,8 @@ function replay.run(args, specs, words, loading)
     limits = loading.limits, trusted = loading.trusted,
   }))
   local budget = results[1].budget
-  terminal.result((args.json and as_json or as_text)(results, words, budget), args.output)
+  local page = terminal.results(args.output)
+  terminal.result((args.json and as_json or as_text)(results, words, budget, page), args.output)
   for i, result in ipairs(results) do
     if result.first_refusal then terminal.say(("%s: first refusal: %s"):format(words[i], result.first_refusal)) end
   end

@@ -1,4 +1,4 @@
---- Where the command talks. Standard output holds results only, and only once
+--- Where the command writes. Standard output holds results only, and only once
 --- they are whole; everything else goes to standard error.
 
 local core = require "ebb.support.core"
@@ -9,20 +9,65 @@ local text = require "ebb.cli.text"
 local terminal = {}
 
 local STDIN, STDOUT, STDERR = 0, 1, 2
-local COLUMNS = 80   -- where there is no terminal to fit
 
-local COLOURS = { dropped = 31, inserted = 32, replaced = 33, title = 1, kept = 2 }
+local COLOURS = {
+  dropped = "31", inserted = "32", replaced = "33", title = "1", kept = "2",
+  error = "31", warning = "33", good = "32", system = "35", user = "36", tool = "2", window = "2",
+}
 
 terminal.stdin_is_terminal = host.is_terminal(STDIN)
 terminal.talks_to_person = host.is_terminal(STDERR)
 
-local wants_colour = (os.getenv "NO_COLOR" or "") == ""
-local coloured = terminal.talks_to_person and wants_colour
-local results_coloured = host.is_terminal(STDOUT) and wants_colour
+local wants_colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
 
+---@class ebb.cli.Page        What a view is written for
+---@field width integer       cells of a line; math.maxinteger where nothing is to be cut
+---@field paint fun(colour?: string, piece: string): string
+
+--- A terminal has a width. A pipe and a file have none, unless COLUMNS sets one:
+--- programs and `grep` get whole texts.
+local function page_of(descriptor)
+  local columns = math.tointeger(tonumber(os.getenv "COLUMNS"))
+  local page = { width = host.columns(descriptor) or columns and columns > 0 and columns or math.maxinteger }
+  local coloured = wants_colour and host.is_terminal(descriptor)
+  function page.paint(colour, piece)
+    local code = coloured and COLOURS[colour]
+    return code and ("\27[%sm%s\27[0m"):format(code, piece) or piece
+  end
+  return page
+end
+
+--- A page on which everything is whole.
+local WHOLE = { width = math.maxinteger, paint = function(_, piece) return piece end }
+
+--- The page of a result, for standard output or a file.
+---@param path? string      as given to terminal.result
+---@return ebb.cli.Page
+function terminal.results(path)
+  return path and path ~= "-" and WHOLE or page_of(STDOUT)
+end
+
+--- The page of standard error.
+---@return ebb.cli.Page
+function terminal.messages()
+  return page_of(STDERR)
+end
+
+local READING_MAX, READING_IN_PIPE = 100, 80   -- cells of a line of prose
+
+--- The page of help on standard output: prose is broken into lines in a pipe, too.
+---@return ebb.cli.Page
+function terminal.reading()
+  local page = page_of(STDOUT)
+  page.width = page.width == math.maxinteger and READING_IN_PIPE or math.min(page.width, READING_MAX)
+  return page
+end
+
+--- Writes a line to standard error; a terminal gets it broken at spaces.
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
-  io.stderr:write(text.printable(line, true), "\n")
+  local page = terminal.talks_to_person and terminal.messages() or WHOLE
+  io.stderr:write(terminal.fill(page, line, "  "))
 end
 
 --- Lines that are printable already, such as a table.
@@ -35,23 +80,14 @@ function terminal.result(bytes, path)
   failure.check(core.write_file(path or "-", bytes))
 end
 
-function terminal.columns(of_results)
-  return host.columns(of_results and STDOUT or STDERR) or math.tointeger(tonumber(os.getenv "COLUMNS")) or COLUMNS
-end
-
---- The columns for a result's table: what goes to no terminal is not cut.
----@return integer
-function terminal.room()
-  return host.columns(STDOUT) or math.maxinteger
-end
-
---- Colours a piece of what goes to standard error, or of a result.
----@param name? string
----@param piece string
----@param of_results? boolean
-function terminal.colour(name, piece, of_results)
-  local code = (of_results and results_coloured or not of_results and coloured) and COLOURS[name]
-  return code and ("\27[%dm%s\27[0m"):format(code, piece) or piece
+--- Lines of prose, broken at the width of a page, each ended by a newline.
+---@param page ebb.cli.Page
+---@param prose string        may hold newlines
+---@param indent? string      of lines that continue another
+---@return string
+function terminal.fill(page, prose, indent)
+  if page.width == math.maxinteger then return text.printable(prose, true) .. "\n" end
+  return table.concat(text.wrap(prose, page.width, indent), "\n") .. "\n"
 end
 
 return terminal

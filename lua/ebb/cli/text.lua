@@ -3,67 +3,77 @@
 -- Messages come from strangers. Escape sequences and bidirectional controls in
 -- them must not reach a terminal, so all that is not printable is shown escaped.
 
+local host = require "ebb.host"
+
 local text = {}
 
 local NAMED = { [0x09] = "\\t", [0x0A] = "\\n", [0x0D] = "\\r", [0x1B] = "\\e" }
 
--- Ranges of code points, sorted. East Asian wide and fullwidth blocks and emoji.
-local WIDE = {
-  { 0x1100, 0x115F }, { 0x231A, 0x231B }, { 0x23E9, 0x23EC }, { 0x25FD, 0x25FE }, { 0x2614, 0x2615 },
-  { 0x2648, 0x2653 }, { 0x26A1, 0x26A1 }, { 0x26BD, 0x26BE }, { 0x26D4, 0x26D4 }, { 0x2705, 0x2705 },
-  { 0x270A, 0x270B }, { 0x2728, 0x2728 }, { 0x274C, 0x274C }, { 0x2753, 0x2755 }, { 0x2757, 0x2757 },
-  { 0x2795, 0x2797 }, { 0x2B50, 0x2B50 }, { 0x2B55, 0x2B55 }, { 0x2E80, 0x303E }, { 0x3041, 0x33FF },
-  { 0x3400, 0x4DBF }, { 0x4E00, 0xA4CF }, { 0xA960, 0xA97F }, { 0xAC00, 0xD7A3 }, { 0xF900, 0xFAFF },
-  { 0xFE30, 0xFE6F }, { 0xFF01, 0xFF60 }, { 0xFFE0, 0xFFE6 }, { 0x16FE0, 0x18DFF }, { 0x1B000, 0x1B2FF },
-  { 0x1F004, 0x1F004 }, { 0x1F0CF, 0x1F0CF }, { 0x1F18E, 0x1F19A }, { 0x1F1E6, 0x1F320 }, { 0x1F32D, 0x1F64F },
-  { 0x1F680, 0x1F6FF }, { 0x1F7E0, 0x1F7EB }, { 0x1F900, 0x1F9FF }, { 0x1FA70, 0x1FAFF }, { 0x20000, 0x3FFFD },
-}
-
--- Marks that sit on the character before them, joiners and variation selectors.
-local NARROW = { { 0x0300, 0x036F }, { 0x200B, 0x200D }, { 0x20D0, 0x20F0 }, { 0xFE00, 0xFE0F }, { 0xE0100, 0xE01EF } }
-
--- Controls, and what turns the direction of the line.
+-- Ranges of code points, sorted: controls, what turns the direction of a line, and
+-- what no terminal draws, such as the tags that can hide a text inside another.
 local HIDDEN = {
-  { 0x00, 0x1F }, { 0x7F, 0x9F }, { 0x061C, 0x061C }, { 0x200E, 0x200F }, { 0x2028, 0x202E }, { 0x2066, 0x2069 },
-  { 0xFEFF, 0xFEFF },
+  { 0x00, 0x1F }, { 0x7F, 0x9F }, { 0x061C, 0x061C }, { 0x180E, 0x180E }, { 0x200B, 0x200B }, { 0x200E, 0x200F },
+  { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
 }
 
-local function within(ranges, point)
-  for _, range in ipairs(ranges) do
+local EMOJI_STYLE = 0xFE0F   -- after a narrow character: some terminals draw it wide
+
+local function is_hidden(point)
+  for _, range in ipairs(HIDDEN) do
     if point < range[1] then return false end
     if point <= range[2] then return true end
   end
   return false
 end
 
-local function columns_of(point)
-  if point < 0x300 then return 1 end
-  if within(NARROW, point) then return 0 end
-  return within(WIDE, point) and 2 or 1
+local cells_by_point = {}   -- by code point
+
+local function cells_of(point)
+  local cells = cells_by_point[point]
+  if not cells then
+    cells = point == EMOJI_STYLE and 1 or host.cells(point)
+    cells_by_point[point] = cells
+  end
+  return cells
 end
 
---- What stands in a column of roles.
+--- The word of a column of roles.
 ---@param message ebb.Message
 ---@return string
 function text.kind(message)
   return message.spelling or "window"
 end
 
---- The character at byte `at`: what to show, its columns, and where the next begins.
+--- A count with its noun: "1 message", "2 messages".
+---@param n integer
+---@param noun string
+---@return string
+function text.count(n, noun)
+  return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
+end
+
+--- The seq for a column: "" where it is the position.
+---@param message { index: integer, seq: integer }
+---@return string
+function text.seq(message)
+  return message.seq ~= message.index and tostring(message.seq) or ""
+end
+
+--- The character at byte `at` as it is shown, its cells, and the byte after it.
 local function shown(bytes, at)
   local character = bytes:match("^[\0-\x7F\xC2-\xF4][\x80-\xBF]*", at)
   if not character or utf8.len(character) ~= 1 then
     return ("\\x%02X"):format(bytes:byte(at)), 4, at + 1
   end
   local point, next_at = utf8.codepoint(character), at + #character
-  if within(HIDDEN, point) then
+  if is_hidden(point) then
     local escaped = NAMED[point] or ("\\u{%X}"):format(point)
     return escaped, #escaped, next_at
   end
-  return character, columns_of(point), next_at
+  return character, point < 0x7F and 1 or cells_of(point), next_at
 end
 
---- The text with all that is not printable escaped; with `lines`, newlines stay.
+--- The text with everything that is not printable escaped; with `lines`, newlines stay.
 ---@param bytes string
 ---@param lines? boolean
 ---@return string
@@ -78,41 +88,84 @@ function text.printable(bytes, lines)
   return table.concat(pieces)
 end
 
---- The first bytes of a text, cut between characters.
----@param bytes string       UTF-8
----@param size integer
----@return string
-function text.head(bytes, size)
-  if #bytes <= size then return bytes end
-  while size > 0 and bytes:find("^[\x80-\xBF]", size + 1) do
-    size = size - 1
-  end
-  return bytes:sub(1, size)
-end
-
---- The beginning of a text, printable, in at most `columns` columns. Reads no
---- more of it than is shown.
+--- The beginning of a text, printable, in at most `room` cells. Reads no more of it
+--- than is shown.
 ---@param bytes string
----@param columns integer
+---@param room integer
 ---@return string cut         ends with … if something is missing
----@return integer used       columns
-function text.cut(bytes, columns)
-  local plain = bytes:find "[^\x20-\x7E]" or #bytes + 1   -- before it a byte is a column
-  if plain > #bytes and #bytes <= columns then return bytes, #bytes end
-  if columns < 1 then return "", 0 end
-  if plain > columns then return bytes:sub(1, columns - 1) .. "…", columns end
+---@return integer cells
+function text.cut(bytes, room)
+  local plain = bytes:find "[^\x20-\x7E]" or #bytes + 1   -- before it a byte is a cell
+  if plain > #bytes and #bytes <= room then return bytes, #bytes end
+  if room < 1 then return "", 0 end
+  if plain > room then return bytes:sub(1, room - 1) .. "…", room end
 
   local pieces, used, at = { bytes:sub(1, plain - 1) }, plain - 1, plain
-  local fitting, fitting_used = 1, used     -- pieces that leave a column for the …
+  local fitting, fitting_used = 1, used     -- pieces that leave a cell for the …
   while at <= #bytes do
-    local piece, width, next_at = shown(bytes, at)
-    if used + width > columns then
+    local piece, cells, next_at = shown(bytes, at)
+    if used + cells > room then
       return table.concat(pieces, "", 1, fitting) .. "…", fitting_used + 1
     end
-    pieces[#pieces + 1], used, at = piece, used + width, next_at
-    if used < columns then fitting, fitting_used = #pieces, used end
+    pieces[#pieces + 1], used, at = piece, used + cells, next_at
+    if used < room then fitting, fitting_used = #pieces, used end
   end
   return table.concat(pieces), used
+end
+
+--- The cells of a text as `printable` shows it.
+---@param bytes string
+---@return integer
+function text.cells(bytes)
+  local _, cells = text.cut(bytes, math.maxinteger)
+  return cells
+end
+
+--- The printable beginning of a text that fits `room` cells, and what follows it.
+local function break_at(bytes, room)
+  local used, at = 0, 1
+  while at <= #bytes do
+    local _, cells, next_at = shown(bytes, at)
+    if used + cells > room and at > 1 then break end
+    used, at = used + cells, next_at
+  end
+  return bytes:sub(1, at - 1), bytes:sub(at)
+end
+
+--- Adds a word to the lines; one that is longer than a line is broken inside.
+local function add_word(lines, line, word, room, indent)
+  local cells = text.cells(word)
+  while line.cells + cells > room and cells > 1 do
+    local head, rest = break_at(word, math.max(room - line.cells, 1))
+    if rest == "" then break end
+    lines[#lines + 1] = line.text .. head
+    line.text, line.cells, word, cells = indent, #indent, rest, text.cells(rest)
+  end
+  line.text, line.cells, line.begun = line.text .. word, line.cells + cells, true
+end
+
+--- A text broken at spaces, and inside of longer words, into lines of at most `room`
+--- cells. Its newlines are kept; all else that is not printable is escaped.
+---@param bytes string
+---@param room integer
+---@param indent? string      of each line that continues another
+---@return string[] lines
+function text.wrap(bytes, room, indent)
+  local lines = {}
+  indent = #(indent or "") < room and indent or ""
+  for paragraph in (text.printable(bytes, true) .. "\n"):gmatch "(.-)\n" do
+    local line = { text = "", cells = 0, begun = false }
+    for space, word in paragraph:gmatch "( *)([^ ]+)" do
+      if line.begun and line.cells + #space + text.cells(word) > room then
+        lines[#lines + 1] = line.text
+        line, space = { text = indent, cells = #indent, begun = false }, ""
+      end
+      line.text, line.cells = line.text .. space, line.cells + #space
+      add_word(lines, line, word, room, indent)
+    end
+    lines[#lines + 1] = line.text
+  end
+  return lines
 end
 
 return text

@@ -4,20 +4,21 @@ local core = require "ebb.support.core"
 local difference = require "ebb.conversation.difference"
 local diff = require "ebb.cli.diff"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local trace = {}
 
---- A tracer for pipeline:run, which tells on standard error.
+--- A tracer for pipeline:run, which writes to standard error.
 ---@return fun(step: table, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
 function trace.new()
-  local before = core.conversation()
+  local before, page = core.conversation(), terminal.messages()
   return function(step, _, failure, chat)
     local id = step.processor.id
     if failure then return terminal.say(("== %s failed: %s"):format(id, failure)) end
-    local found = difference.of(before, chat)
-    terminal.say(terminal.colour("title", ("== %s: %s"):format(id, #found == 0 and "nothing changed" or
-      ("%d messages now"):format(#chat))))
-    if #found > 0 then terminal.show(diff.lines(found)) end
+    local differences = difference.of(before, chat)
+    local outcome = #differences == 0 and "nothing changed" or text.count(#chat, "message") .. " now"
+    terminal.show(page.paint("title", terminal.fill(page, ("== %s: %s"):format(id, outcome), "   ")))
+    if #differences > 0 then terminal.show(diff.lines(differences, page) .. "\n") end
     before = chat
   end
 end

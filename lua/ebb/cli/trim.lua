@@ -97,7 +97,7 @@ local function tell(args, before, trimmed)
   local report = trimmed.report
   if before then
     local repaired, mended = trimmed.repair and trimmed.repair.ledger, trimmed.mended.ledger
-    require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false })
+    require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false }, trimmed.chat)
     if report.refusals then terminal.say(report.refusals) end
   end
   for _, note in ipairs(args.json and {} or report.ledger:notes()) do

@@ -5,7 +5,6 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local models = require "ebb.models"
 local terminal = require "ebb.cli.terminal"
-local text = require "ebb.cli.text"
 local vocabularies = require "ebb.models.vocabularies"
 
 local command = {}
@@ -58,9 +57,9 @@ local function list(args)
   for i, image in ipairs(vocabularies.list()) do
     rows[i] = row_of(image)
   end
-  local none = "No vocabulary is installed: counts are estimates. `ebb vocab import FILE` adds one.\n"
-  local out = #rows == 0 and none or text.printable(grid.render(COLUMNS, rows, math.maxinteger), true)
-  terminal.result(out, args.output)
+  local none = "No vocabulary is installed: counts are estimates. `ebb vocab import FILE` adds one."
+  local page = terminal.results(args.output)
+  terminal.result(#rows == 0 and terminal.fill(page, none) or grid.render(COLUMNS, rows, page), args.output)
 end
 
 ---- import ----

@@ -13,6 +13,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local transcript = require "ebb.conversation.transcript"
 
 local summary = {}
 
@@ -37,11 +38,12 @@ local function is_summary(message, heading)
 end
 
 --- One message as the model reads it.
-local function transcript(message)
+local function line_of(message)
   if message.role ~= "tool" then
-    local lines = { message.text ~= "" and ("%s: %s"):format(message.role, message.text) or nil }
+    local text = transcript.text(message)
+    local lines = { text ~= "" and ("%s: %s"):format(message.role, text) or nil }
     for _, call in ipairs(message.calls) do
-      lines[#lines + 1] = ("%s calls %s"):format(message.role, call.name)
+      lines[#lines + 1] = ("%s calls %s"):format(message.role, transcript.call(call))
     end
     return table.concat(lines, "\n")
   end
@@ -65,7 +67,7 @@ local function add_unit(plan, unit, tokens, heading)
       local text = message.text:sub(#heading + 1):match "^%s*(.-)%s*$"
       plan.previous = plan.previous and plan.previous .. "\n\n" .. text or text
     else
-      plan.lines[#plan.lines + 1] = transcript(message)
+      plan.lines[#plan.lines + 1] = line_of(message)
     end
   end
 end

@@ -1,22 +1,10 @@
 --- Exit codes of the command and codes of errors.
 
 local annotations = require "reference.annotations"
+local help = require "ebb.cli.help"
 local markdown = require "reference.markdown"
 
 local errors = {}
-
---- The exit codes that `ebb help` lists: code and meaning.
----@param help string
----@return { [1]: string, [2]: string }[]
-function errors.exits(help)
-  local line = help:gsub("\n%s*", " "):match "Exit status: (.-)%. "
-  local list = {}
-  for piece in (assert(line, "`ebb help` lists no exit codes") .. ";"):gmatch "%s*(.-);" do
-    local number, meaning = piece:match "^(%d+)%s+(.*)$"
-    list[#list + 1] = { number, meaning }
-  end
-  return list
-end
 
 --- The alias ebb.ErrorCode of the annotations.
 ---@param sources string[]     texts of the annotation files
@@ -30,12 +18,11 @@ function errors.codes(sources)
   return {}
 end
 
----@param help string          what `ebb help` prints
 ---@param sources string[]
 ---@return string
-function errors.page(help, sources)
+function errors.page(sources)
   local exits, codes = {}, {}
-  for i, each in ipairs(errors.exits(help)) do exits[i] = { markdown.code(each[1]), each[2] } end
+  for i, each in ipairs(help.statuses) do exits[i] = { markdown.code(each[1]), each[2] } end
   for i, each in ipairs(errors.codes(sources)) do codes[i] = { markdown.code(each.value:gsub('"', "")), each.text } end
   return markdown.page("Errors and exit codes", {
     "## Exit codes of the command\n", markdown.table({ "code", "" }, exits),

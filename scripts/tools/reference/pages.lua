@@ -6,7 +6,6 @@ local header = require "reference.header"
 local lua_api = require "reference.lua_api"
 local manual = require "reference.manual"
 local markdown = require "reference.markdown"
-local parsers = require "reference.parsers"
 local registries = require "reference.registries"
 
 local pages = {}
@@ -34,7 +33,7 @@ local function list(root, help)
   for i, file in ipairs(lua_api.files(root)) do annotations[i] = read_file(file.path) end
   local found = {
     { "command-line.md", "every command with its arguments and options", command_line.page(help) },
-    { "errors.md", "exit codes, and the codes of errors", errors.page(help, annotations) },
+    { "errors.md", "exit codes, and the codes of errors", errors.page(annotations) },
     { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
     { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
     { "macros.md", "what `{{...}}` may say", registries.macros() },
@@ -60,8 +59,8 @@ function pages.files(root)
   end
   files[#files + 1] = { path = FOLDER .. "README.md", text = markdown.page("Reference", {
     "Made from the sources by `make docs`.", markdown.table({ "page", "" }, rows) }) }
-  files[#files + 1] = { path = "man/ebb.1", text = manual.page(errors.exits(help)) }
-  local whole = parsers.whole()
+  files[#files + 1] = { path = "man/ebb.1", text = manual.page(require("ebb.cli.help").statuses) }
+  local whole = require("ebb.cli.parser").whole()
   files[#files + 1] = { path = "completions/ebb.bash", text = whole:get_bash_complete() }
   files[#files + 1] = { path = "completions/_ebb", text = whole:get_zsh_complete() }
   files[#files + 1] = { path = "completions/ebb.fish", text = whole:get_fish_complete() }

@@ -18,7 +18,6 @@ local parsers = {}
 ---@field arguments reference.Argument[]
 ---@field options reference.Argument[]
 ---@field epilog string
----@field help string           as `ebb help NAME` prints it
 
 local function value_of(option)
   local words = option:_get_argument_list()
@@ -52,29 +51,14 @@ end
 function parsers.commands()
   local list = {}
   for i, command in ipairs(commands.list) do
-    local made = parser.new(command.name, require("ebb.cli." .. command.name).declare)
+    local made = parser.new(command.name)
     list[i] = {
       name = command.name, summary = command.summary, usage = usage_of(made),
       arguments = elements(made._arguments, argument_of), options = elements(made._options, option_of),
-      epilog = made._epilog or "", help = made:get_help(),
+      epilog = made._epilog or "",
     }
   end
   return list
-end
-
---- One parser with all commands below it, for completions.
----@return table
-function parsers.whole()
-  local argparse = require "argparse"
-  local whole = argparse "ebb":add_help(false)
-  whole:flag("-h --help", "Show help.")
-  whole:flag("--version", "Show the version.")
-  for _, command in ipairs(commands.list) do
-    local part = whole:command(command.name, command.summary):add_help(false)
-    require("ebb.cli." .. command.name).declare(part)
-    part:flag("-h --help", "Show this help.")
-  end
-  return whole
 end
 
 return parsers
