@@ -337,13 +337,12 @@ Status api_write_result(lua_State *L, Sink sink) {
   const Ledger *ledger = bind_test_ledger(L, -1);
   json_out_start(&out, sink);
   if (ledger != NULL) {
-    assert(text.size > 2 && text.bytes[text.size - 1] == '}');
-    json_out_bytes(&out, text.bytes, text.size - 1);
-    json_out_word(&out, ",\"ledger\":");
+    json_out_open_with(&out, text);
+    json_out_name(&out, "ledger");
     bind_write_ledger(L, lua_absindex(L, -1), &out);
-    json_out_word(&out, "}");
+    json_out_close(&out, '}');
   } else {
-    json_out_bytes(&out, text.bytes, text.size);
+    json_out_raw(&out, text);
   }
   Status status = json_out_end(&out);
   lua_pop(L, 2);

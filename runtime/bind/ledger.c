@@ -43,32 +43,23 @@ const Ledger *bind_test_ledger(lua_State *L, int index) {
   return handle == NULL ? NULL : handle->ledger;
 }
 
-static void write_member(JsonOut *out, const char *before, Text text) {
-  json_out_word(out, before);
-  json_out_text(out, text);
-}
-
 /* As push_entry. */
 static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run, uint32_t place, Store *store) {
   MessageId seq = run->first + place;
   bool own = run->count == 1, known = own || store_has(store, seq);
   Role role = own || !known ? run->role : message_role(store_message(store, seq));
-  write_member(out, "{\"action\":", text_of(action_name(run->action)));
-  write_member(out, ",\"by\":", ledger_text(ledger, run->cause.by));
-  write_member(out, ",\"reason\":", ledger_text(ledger, run->cause.reason));
-  if (run->action == ACTION_REPLACED) {
-    json_out_word(out, ",\"replacement\":");
-    json_out_integer(out, run->replacement);
-  }
-  write_member(out, ",\"role\":", text_of(role_name(role)));
-  json_out_word(out, ",\"seq\":");
-  json_out_integer(out, seq);
+  json_out_open(out, '{');
+  json_out_member_string(out, "action", action_name(run->action));
+  json_out_member_text(out, "by", ledger_text(ledger, run->cause.by));
+  json_out_member_text(out, "reason", ledger_text(ledger, run->cause.reason));
+  if (run->action == ACTION_REPLACED) json_out_member_integer(out, "replacement", run->replacement);
+  json_out_member_string(out, "role", role_name(role));
+  json_out_member_integer(out, "seq", seq);
   if (known) {
-    json_out_word(out, ",\"tokens\":");
     const TokenWeights *weights = ledger_token_weights(ledger, store);
-    json_out_integer(out, own ? run->freed : (int64_t)token_weights_get(weights, store, seq));
+    json_out_member_integer(out, "tokens", own ? run->freed : (int64_t)token_weights_get(weights, store, seq));
   }
-  json_out_word(out, "}");
+  json_out_close(out, '}');
 }
 
 void bind_write_ledger(lua_State *L, int index, JsonOut *out) {
@@ -76,15 +67,14 @@ void bind_write_ledger(lua_State *L, int index, JsonOut *out) {
   lua_getiuservalue(L, index, 1);
   const ConversationHandle *handle = bind_test(L, -1, &BIND_CONVERSATION);
   lua_pop(L, 1);
-  json_out_word(out, "[");
+  json_out_open(out, '[');
   for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
     LedgerRun run = ledger_run(ledger, i);
     for (uint32_t place = 0; place < run.count && out->status == STATUS_OK; place++) {
-      if (i > 0 || place > 0) json_out_word(out, ",");
       write_entry(out, ledger, &run, place, conversation_store(handle->conversation));
     }
   }
-  json_out_word(out, "]");
+  json_out_close(out, ']');
 }
 
 /* One message of a run of several, which are dropped ones. Of messages that were

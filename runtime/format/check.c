@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/check_rules.h"
-#include "json/json.h"
+#include "json/json_fields.h"
 
 /* By Dialect. */
 static const DialectRules RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};
@@ -90,16 +90,8 @@ bool result_is_part(const Message *message, uint32_t result) {
 }
 
 bool message_is_legacy_call(const Message *message) {
-  Text raw = message_raw(message), key;
-  Json json;
-  JsonValue value;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (value.kind == JSON_OBJECT && text_is(key, "function_call")) return true;
-  }
-  return false;
+  JsonValue call;
+  return json_find(message_raw(message), "function_call", JSON_OBJECT, &call);
 }
 
 bool tool_answers(const Message *message, Text *id) {
@@ -109,21 +101,12 @@ bool tool_answers(const Message *message, Text *id) {
   return true;
 }
 
-/* The type of a part, as it stands there. */
+/* The type of a part as it is written, "string" for a bare string, else empty. */
 static Text part_type(const Message *message, Part part) {
-  Text raw = message_text(message, part.value), key;
-  Json json;
-  JsonValue value;
-  JsonKind kind;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
-  if (!json_peek(&json, &kind)) return NO_TEXT;
-  if (kind != JSON_OBJECT) return text_of("string");
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (value.kind == JSON_STRING && text_is(key, "type")) return json_text(&value);
-  }
-  return NO_TEXT;
+  Text raw = message_text(message, part.value);
+  JsonValue type;
+  if (raw.bytes[0] != '{') return text_of("string");
+  return json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
 }
 
 /* Types of each dialect. Those that the reader does not know either are not

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "format/detect.h"
 #include "format/salvage.h"
+#include "json/json_fields.h"
 
 const char *document_shape_name(DocumentShape shape) {
   static const char *const names[] = {"array", "jsonl", "body"};
@@ -83,21 +84,9 @@ static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   return true;
 }
 
-/* The type of a part, "no type" if it has none. */
-static Text type_of(Text part) {
-  Json json;
-  JsonValue value;
-  Text key, type = text_of("no type");
-  json_open(&json, part.bytes, part.size);
-  if (part.bytes[0] != '{' || !json_enter(&json)) return type;
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (text_is(key, "type") && value.kind == JSON_STRING) type = json_text(&value);
-  }
-  return type;
-}
-
 static bool warn_of_part(Loader *loader, Text part) {
-  Text kind = type_of(part);
+  JsonValue type;
+  Text kind = json_find(part, "type", JSON_STRING, &type) ? json_text(&type) : text_of("no type");
   uint64_t hash = hash_text(kind, hash_key_of(loader));
   if (map_find(&loader->kinds, hash) != NULL) return true;
   if (map_put(&loader->kinds, hash, 1) != STATUS_OK) {

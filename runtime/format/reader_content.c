@@ -84,7 +84,7 @@ static bool unnest(Context *context, const JsonValue *nested, PartFields *fields
   if (nested->bytes == NULL) return true;
   if (nested->kind != JSON_OBJECT) return json_fail(context->json, STATUS_SHAPE, nested->bytes, "an object");
   Json inner;
-  json_open(&inner, nested->bytes, nested->size);
+  json_open_value(&inner, nested);
   inner.tolerant = context->json->tolerant;
   return read_fields(&inner, fields) || json_fail(context->json, inner.status, inner.error, inner.expected);
 }
@@ -114,7 +114,7 @@ static bool find_image(Context *context, PartFields *fields, Part *part) {
   if (image->bytes != NULL && image->kind == JSON_OBJECT) {
     Json inner;
     Text key;
-    json_open(&inner, image->bytes, image->size);
+    json_open_value(&inner, image);
     inner.tolerant = context->json->tolerant;
     if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
     while (json_next_member(&inner, &key)) {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json/json.h"
 #include "format/reader.h"
 #include "format/repair_plan.h"
+#include "json/json_fields.h"
 
 #define ID_KEPT 32           /* characters of an old id in a new one */
 
@@ -79,37 +79,23 @@ Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *
 
 /* ---- members ---- */
 
-static bool find_object(Text raw, const char *name, Text *found) {
-  Json json;
-  Text key;
-  JsonValue value;
-  json_open(&json, raw.bytes, raw.size);
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (value.kind != JSON_OBJECT || !text_equal(key, text_of(name))) continue;
-    *found = text_plain(value.bytes, value.size);
-    return true;
-  }
-  return false;
-}
-
 static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
   MemberEdit edit = {.key = text_of(key), .value = value};
   return json_edit_members(raw, &edit, 1, out);
 }
 
 Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
-  Text inner;
+  JsonValue inner;
   Buffer *scratch = &plan->scratch;
   buffer_reset(scratch);
   Status status = plan_put(scratch, "\"", value, "\"");
   if (status != STATUS_OK) return status;
-  if (nested == NULL || !find_object(raw, nested, &inner)) {
+  if (nested == NULL || !json_find(raw, nested, JSON_OBJECT, &inner)) {
     return put_member(raw, key, text_plain(scratch->bytes, scratch->size), out);
   }
   Buffer object;
   buffer_init(&object, plan->memory);
-  status = put_member(inner, key, text_plain(scratch->bytes, scratch->size), &object);
+  status = put_member(text_plain(inner.bytes, inner.size), key, text_plain(scratch->bytes, scratch->size), &object);
   if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
   buffer_free(&object);
   return status;

@@ -56,7 +56,7 @@ static void add_enum(Recipe *recipe, const JsonValue *list) {
     return;
   }
   add_constant(recipe, PER_ENUM);
-  json_open(&json, list->bytes, list->size);
+  json_open_value(&json, list);
   if (!json_enter(&json)) return;
   while (json_next_element(&json)) {
     JsonValue item;
@@ -109,7 +109,7 @@ static void add_properties(Recipe *recipe, const JsonValue *properties, unsigned
   Json json;
   Text name;
   bool first = true;
-  json_open(&json, properties->bytes, properties->size);
+  json_open_value(&json, properties);
   if (!json_enter(&json)) return;
   while (json_next_member(&json, &name)) {
     JsonValue schema;
@@ -147,7 +147,7 @@ typedef struct Function {
 static void read_function(const JsonValue *tool, Function *function) {
   Json json;
   Text key;
-  json_open(&json, tool->bytes, tool->size);
+  json_open_value(&json, tool);
   if (tool->kind != JSON_OBJECT || !json_enter(&json)) return;
   while (json_next_member(&json, &key)) {
     JsonValue value;
@@ -182,7 +182,7 @@ static void add_tool(Recipe *recipe, const JsonValue *tool) {
 static void add_tools(Recipe *recipe, const JsonValue *tools) {
   Json json;
   bool any = false;
-  json_open(&json, tools->bytes, tools->size);
+  json_open_value(&json, tools);
   if (!json_enter(&json)) return;
   while (json_next_element(&json)) {
     JsonValue tool;

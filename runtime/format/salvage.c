@@ -122,7 +122,7 @@ static bool find_keys(const JsonValue *object, const char *last[READER_KEYS]) {
   JsonValue value;
   uint32_t number;
   bool again = false;
-  json_open(&json, object->bytes, object->size);
+  json_open_value(&json, object);
   json.tolerant = true;
   if (object->kind != JSON_OBJECT) return false;
   json_enter(&json);
@@ -143,7 +143,7 @@ static void without_repeats(Salvager *salvager, const JsonValue *object, const c
   JsonValue value;
   uint32_t number;
   const char *from = object->bytes, *repeat = NULL;
-  json_open(&json, object->bytes, object->size);
+  json_open_value(&json, object);
   json.tolerant = true;
   json_enter(&json);
   while (json_next_member(&json, &key)) {

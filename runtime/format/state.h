@@ -14,7 +14,7 @@
 **      "current": 3,
 **      "checkpoints": [[name, batch, length], ..],
 **      "marks": {"pinned": [origin, ..]},
-**      "windows": [{..}, ..],                   state_windows.h; not there: it never had one
+**      "windows": [{..}, ..],                   state_windows.c; absent if it never had one
 **      "calibration": [reported, counted]}
 **
 ** A batch is a delta over the state of its parent from which it came: runs of

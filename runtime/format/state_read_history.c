@@ -1,30 +1,16 @@
 /*
-** The batches of a state: each is a delta over the state of its parent from which
-** it came, so its list shares what was shared.
+** Reads the batches of a state: each is a delta over the state of its parent from
+** which it came, so its list shares what was shared.
 */
 #include <string.h>
 
-#include "format/state_read.h"
+#include "base/bitset.h"
+#include "format/state_parts.h"
 
 /* ---- batches ---- */
 
-typedef enum BatchField {
-  PARENT,
-  PARENT_LENGTH,
-  OPERATION,
-  DESCRIPTION,
-  TIMESTAMP,
-  BORN,
-  COUNT,
-  KEEP,
-  PUT,
-  LEDGER,
-  MEMORY,
-  BATCH_FIELDS
-} BatchField;
-
-static const char *const BATCH_NAMES[] = {"parent", "parentLength", "operation", "description", "timestamp",
-                                          "born", "count", "keep", "put", "ledger", "memory"};
+const char *const BATCH_NAMES[BATCH_FIELDS] = {"parent", "parentLength", "operation", "description", "timestamp",
+                                               "born", "count", "keep", "put", "ledger", "memory"};
 
 typedef struct BatchRead {
   JsonValue values[BATCH_FIELDS];
@@ -33,26 +19,10 @@ typedef struct BatchRead {
   int64_t parent, parent_length, born, count;
 } BatchRead;
 
-static bool split_batch(StateLoader *l, Json *json, BatchRead *read) {
-  Text key;
-  if (!state_enter(l, json, JSON_OBJECT, "a batch")) return false;
-  while (json_next_member(json, &key)) {
-    int i = 0;
-    while (i < BATCH_FIELDS && !text_equal(key, text_of(BATCH_NAMES[i]))) i++;
-    if (i == BATCH_FIELDS || read->values[i].bytes != NULL)
-      return state_fail_json(l, json, "the fields of a batch, once each");
-    if (!json_value(json, &read->values[i])) break;
-  }
-  if (json->status != STATUS_OK) return state_fail_json(l, json, "a batch");
-  for (int i = PARENT; i <= COUNT; i++) {
-    if (read->values[i].bytes == NULL) return state_fail_json(l, json, "all fields of a batch");
-  }
-  return true;
-}
-
-static bool batch_integer(StateLoader *l, const BatchRead *read, int field, int64_t low, int64_t high, int64_t *value) {
+static bool batch_integer(StateLoader *l, const BatchRead *read, BatchField field, int64_t low, int64_t high,
+                          int64_t *value) {
   Json json;
-  json_open(&json, read->values[field].bytes, read->values[field].size);
+  json_open_value(&json, &read->values[field]);
   return state_value_integer(l, &json, low, high, value, BATCH_NAMES[field]);
 }
 
@@ -60,113 +30,110 @@ static bool batch_kind(StateLoader *l, const BatchRead *read, BatchKind *kind) {
   Json json;
   Text label;
   char copy[16];
-  json_open(&json, read->values[OPERATION].bytes, read->values[OPERATION].size);
+  json_open_value(&json, &read->values[BATCH_OPERATION]);
   if (!state_value_text(l, &json, &label)) return false;
   if (label.escaped || label.size >= sizeof copy) return state_fail_json(l, &json, "an operation");
   memcpy(copy, label.bytes, label.size);
   copy[label.size] = '\0';
-  return batch_kind_parse(copy, kind) ? true : state_fail_json(l, &json, "an operation");
+  return batch_kind_parse(copy, kind) || state_fail_json(l, &json, "an operation");
 }
 
 static bool read_batch_fields(StateLoader *l, BatchRead *read) {
   uint32_t index = history_count(l->history);
   int64_t most = store_count(l->store);
-  if (!batch_integer(l, read, PARENT, index == 0 ? -1 : 0, (int64_t)index - 1, &read->parent)) return false;
+  if (!batch_integer(l, read, BATCH_PARENT, index == 0 ? -1 : 0, (int64_t)index - 1, &read->parent)) return false;
   int64_t longest = index == 0 ? 0 : history_batch(l->history, (uint32_t)read->parent).count;
   int64_t shortest = index == 0 ? 0 : history_batch(l->history, (uint32_t)read->parent).born;
-  if (!batch_integer(l, read, PARENT_LENGTH, shortest, longest, &read->parent_length) ||
-      !batch_integer(l, read, COUNT, 0, most, &read->count) ||
-      !batch_integer(l, read, BORN, 0, read->count, &read->born) ||
-      !batch_integer(l, read, TIMESTAMP, INT64_MIN, INT64_MAX, &read->batch.timestamp) ||
-      !batch_kind(l, read, &read->batch.kind))
+  if (!batch_integer(l, read, BATCH_PARENT_LENGTH, shortest, longest, &read->parent_length) ||
+      !batch_integer(l, read, BATCH_COUNT, 0, most, &read->count) ||
+      !batch_integer(l, read, BATCH_BORN, 0, read->count, &read->born) ||
+      !batch_integer(l, read, BATCH_TIMESTAMP, INT64_MIN, INT64_MAX, &read->batch.timestamp) ||
+      !batch_kind(l, read, &read->batch.kind)) {
     return false;
+  }
   read->batch.parent = index == 0 ? BATCH_NONE : (uint32_t)read->parent;
   read->batch.parent_length = (uint32_t)read->parent_length;
   return true;
 }
 
-/* Bits of the positions that are kept; *total gets how many. */
-static bool read_keep(StateLoader *l, const JsonValue *value, int64_t length, uint64_t *keep, int64_t *total) {
+/* Reads the positions (below `length`) that the batch keeps of its parent's state. */
+static bool read_keep(StateLoader *l, const JsonValue *value, int64_t length, uint64_t *keep) {
   Json json;
   int64_t start, count, end = 0;
-  *total = 0;
-  json_open(&json, value->bytes, value->size);
+  json_open_value(&json, value);
   if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
   while (json_next_element(&json)) {
     if (!state_value_integer(l, &json, end, length - 1, &start, "a position behind the ones before") ||
-        !state_integer(l, &json, 1, length - start, &count, "a count")) return false;
-    for (int64_t i = start; i < start + count; i++) keep[i / 64] |= (uint64_t)1 << (i % 64);
+        !state_integer(l, &json, 1, length - start, &count, "a count")) {
+      return false;
+    }
+    for (int64_t i = start; i < start + count; i++) bitset_add(keep, (size_t)i);
     end = start + count;
-    *total += count;
   }
-  return json.status == STATUS_OK ? true : state_fail_json(l, &json, "a position");
+  return state_end(l, &json, "a position");
 }
 
-/* The parent's state, cut down to what is kept. */
+/* Makes the list of the parent's messages that the batch keeps. */
 static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **list) {
   const Memory *memory = conversation_memory(l->conversation);
-  size_t words = (size_t)read->parent_length / 64 + 1;
-  int64_t total;
-  uint64_t *keep = memory_new_array(memory, words, sizeof *keep);
+  uint64_t *keep = bitset_new(memory, (size_t)read->parent_length);
   if (keep == NULL) return state_fail_memory(l);
-  memset(keep, 0, words * sizeof *keep);
-  bool good = read_keep(l, &read->values[KEEP], read->parent_length, keep, &total);
+  bool good = read_keep(l, &read->values[BATCH_KEEP], read->parent_length, keep);
   if (good) {
     Status status = history_state(l->history, read->batch.parent, (uint32_t)read->parent_length, list);
     if (status == STATUS_OK) status = sequence_keep(list, keep);
     if (status != STATUS_OK) good = state_fail_memory(l);
   }
-  memory_free(memory, keep, words * sizeof *keep);
+  bitset_free(memory, keep, (size_t)read->parent_length);
   return good;
 }
 
-/* What the parent's state has may be kept, not put. */
-static void note_seen(StateLoader *l, const BatchRead *read) {
-  if (read->values[KEEP].bytes == NULL) return;
+/* Adds the messages of the parent's state: they may be kept, not put. */
+static void add_seen(StateLoader *l, const BatchRead *read) {
+  if (read->values[BATCH_KEEP].bytes == NULL) return;
   SequenceWalk walk = sequence_walk(history_list(l->history, read->batch.parent), 0, (uint32_t)read->parent_length);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) l->seen[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
+    for (uint32_t i = 0; i < walk.count; i++) bitset_add(l->seen, walk.ids[i]);
   }
 }
 
-static void forget_seen(StateLoader *l, const Sequence *list, uint32_t end) {
+static void clear_seen(StateLoader *l, const Sequence *list, uint32_t end) {
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) l->seen[walk.ids[i] / 64] = 0;
+    for (uint32_t i = 0; i < walk.count; i++) bitset_remove(l->seen, walk.ids[i]);
   }
 }
 
-/* Puts one message at `position` of the list; none may stand in it twice. */
+/* Puts a message at `position` of the list, which must not have it yet. */
 static bool put_one(StateLoader *l, Sequence **list, const Json *json, uint32_t position, MessageId id) {
-  uint64_t bit = (uint64_t)1 << (id % 64);
   if (!store_has(l->store, id)) return state_fail_json(l, json, "a message that was not removed");
-  if (l->seen[id / 64] & bit) return state_fail_json(l, json, "a message that is not in the list");
-  l->seen[id / 64] |= bit;
+  if (bitset_has(l->seen, id)) return state_fail_json(l, json, "a message that is not in the list");
+  bitset_add(l->seen, id);
   bool end = position == sequence_count(*list);
   Status status = end ? sequence_append(list, id) : sequence_insert(list, position, id);
-  if (status == STATUS_LIMIT) return state_fail(l->error, status, 0, "a list with fewer tokens");
-  return status == STATUS_OK ? true : state_fail_memory(l);
+  if (status == STATUS_LIMIT) return state_fail(l, status, l->bytes, "a list with fewer tokens");
+  return status == STATUS_OK || state_fail_memory(l);
 }
 
-/* Where a walk over the runs of `put` stands. */
+/* A walk over the runs of "put". */
 typedef struct PutWalk {
   Json json;
-  int64_t position, first, left;
-  bool end, growing;         /* growing: at the end of the list only */
+  int64_t position, first, left;     /* of the current run: where its next message goes, its seq, how many follow */
+  bool end, growing;                 /* growing: messages may only be appended */
 } PutWalk;
 
 static bool put_next(StateLoader *l, PutWalk *walk, int64_t high) {
   int64_t least = walk->position;
   if (walk->left > 0 || walk->end) return true;
   walk->end = !json_next_element(&walk->json);
-  if (walk->end) return walk->json.status == STATUS_OK ? true : state_fail_json(l, &walk->json, "a position");
+  if (walk->end) return state_end(l, &walk->json, "a position");
   int64_t most = store_count(l->store);
   return state_value_integer(l, &walk->json, least, high, &walk->position, "a position of the list") &&
          state_integer(l, &walk->json, 1, most, &walk->first, "a seq") &&
          state_integer(l, &walk->json, 1, most - walk->first + 1, &walk->left, "a count");
 }
 
-/* Puts until the list has `length` messages, which it must come to have. */
+/* Puts messages until the list has `length` of them; fails if it cannot. */
 static bool put_until(StateLoader *l, PutWalk *walk, Sequence **list, int64_t length) {
   for (;;) {
     if (!put_next(l, walk, sequence_count(*list))) return false;
@@ -176,32 +143,33 @@ static bool put_until(StateLoader *l, PutWalk *walk, Sequence **list, int64_t le
     if (!put_one(l, list, &walk->json, (uint32_t)walk->position, (MessageId)walk->first)) return false;
     walk->position++, walk->first++, walk->left--;
   }
-  return sequence_count(*list) == length ? true : state_fail_json(l, &walk->json, "as many messages as the batch has");
+  return sequence_count(*list) == length || state_fail_json(l, &walk->json, "as many messages as the batch has");
 }
 
 static bool read_description(StateLoader *l, BatchRead *read) {
   Json json;
-  json_open(&json, read->values[DESCRIPTION].bytes, read->values[DESCRIPTION].size);
+  json_open_value(&json, &read->values[BATCH_DESCRIPTION]);
   return state_value_text(l, &json, &read->batch.description) && state_plain(l, &read->batch.description);
 }
 
-/* What policies remember, where the batch says so: by the name of each, a table. */
+/* Reads what policies remember, where the batch has it: a table by the name of each policy. */
 static bool read_memory(StateLoader *l, BatchRead *read) {
-  const JsonValue *value = &read->values[MEMORY];
+  const JsonValue *value = &read->values[BATCH_MEMORY];
   Json json;
   JsonValue table;
   Text name;
   bool empty = true;
   if (value->bytes == NULL) return true;
-  if (value->size > POLICY_MEMORY_MAX)
-    return state_fail(l->error, STATUS_SHAPE, (size_t)(value->bytes - l->bytes),
-                      "at most 1 MiB of what policies remember");
-  json_open(&json, value->bytes, value->size);
+  if (value->size > POLICY_MEMORY_MAX) {
+    return state_fail(l, STATUS_SHAPE, value->bytes, "at most 1 MiB of what policies remember");
+  }
+  json_open_value(&json, value);
   if (!state_enter(l, &json, JSON_OBJECT, "what policies remember, an object")) return false;
   for (; json_next_member(&json, &name); empty = false) {
     if (!json_value(&json, &table)) break;
-    if (table.kind != JSON_OBJECT && table.kind != JSON_ARRAY)
-      return state_fail(l->error, STATUS_SHAPE, (size_t)(table.bytes - l->bytes), "what a policy remembers, a table");
+    if (table.kind != JSON_OBJECT && table.kind != JSON_ARRAY) {
+      return state_fail(l, STATUS_SHAPE, table.bytes, "what a policy remembers, a table");
+    }
   }
   if (json.status != STATUS_OK) return state_fail_json(l, &json, "what a policy remembers");
   read->policy_memory = empty ? text_of("") : text_plain(value->bytes, value->size);
@@ -209,28 +177,30 @@ static bool read_memory(StateLoader *l, BatchRead *read) {
   return true;
 }
 
-/* A batch whose parent can be seen says what it keeps; the list as it was born. */
+/* Makes the list that the batch starts from: what it keeps of its parent's, which it
+   must say if that was not pruned, else an empty one. */
 static bool start_list(StateLoader *l, const BatchRead *read, Sequence **list) {
   uint32_t index = history_count(l->history);
   bool of_parent = index > 0 && history_list(l->history, (uint32_t)read->parent) != NULL;
-  if (of_parent != (read->values[KEEP].bytes != NULL))
-    return state_fail(l->error, STATUS_SHAPE, (size_t)(read->values[PARENT].bytes - l->bytes),
-                      "what is kept of the parent");
+  if (of_parent != (read->values[BATCH_KEEP].bytes != NULL)) {
+    return state_fail(l, STATUS_SHAPE, read->values[BATCH_PARENT].bytes, "what is kept of the parent");
+  }
   if (of_parent) return keep_of_parent(l, read, list);
-  return sequence_new(conversation_memory(l->conversation), l->store, list) == STATUS_OK ? true : state_fail_memory(l);
+  return sequence_new(conversation_memory(l->conversation), l->store, list) == STATUS_OK || state_fail_memory(l);
 }
 
-/* Adds the batch as it was born; what was appended since goes into its list. */
+/* Adds the batch with the list of its birth; then appends the messages that came later. */
 static bool add_batch(StateLoader *l, BatchRead *read) {
   PutWalk walk = {0};
   Sequence **grown;
-  json_open(&walk.json, read->values[PUT].bytes, read->values[PUT].size);
+  json_open_value(&walk.json, &read->values[BATCH_PUT]);
   if (!state_enter(l, &walk.json, JSON_ARRAY, "a list") || !start_list(l, read, &read->batch.list)) return false;
-  note_seen(l, read);
-  if (sequence_count(read->batch.list) > read->born)
+  add_seen(l, read);
+  if (sequence_count(read->batch.list) > read->born) {
     return state_fail_json(l, &walk.json, "a batch that keeps no more than it was born with");
+  }
   if (!put_until(l, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
-  const JsonValue *ledger = &read->values[LEDGER];
+  const JsonValue *ledger = &read->values[BATCH_LEDGER];
   if (ledger->bytes != NULL && !state_read_ledger(l, ledger, &read->batch.ledger)) return false;
   if (!read_memory(l, read)) return false;
   Status status = history_add(l->history, &read->batch);
@@ -240,25 +210,29 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   if (history_grow(l->history, &grown) != STATUS_OK) return state_fail_memory(l);
   walk.growing = true;
   if (!put_until(l, &walk, grown, read->count)) return false;
-  forget_seen(l, *grown, sequence_count(*grown));
-  if (read->values[KEEP].bytes != NULL)
-    forget_seen(l, history_list(l->history, read->batch.parent), (uint32_t)read->parent_length);
-  return walk.end ? true : state_fail_json(l, &walk.json, "no more messages than the batch has");
+  clear_seen(l, *grown, sequence_count(*grown));
+  if (read->values[BATCH_KEEP].bytes != NULL) {
+    clear_seen(l, history_list(l->history, read->batch.parent), (uint32_t)read->parent_length);
+  }
+  return walk.end || state_fail_json(l, &walk.json, "no more messages than the batch has");
 }
 
 static bool add_pruned(StateLoader *l, BatchRead *read) {
-  if (read->values[KEEP].bytes != NULL || read->values[LEDGER].bytes != NULL || read->values[MEMORY].bytes != NULL)
-    return state_fail(l->error, STATUS_SHAPE, (size_t)(read->values[PARENT].bytes - l->bytes),
-                "a pruned batch without messages");
+  const JsonValue *values = read->values;
+  if (values[BATCH_KEEP].bytes != NULL || values[BATCH_LEDGER].bytes != NULL || values[BATCH_MEMORY].bytes != NULL) {
+    return state_fail(l, STATUS_SHAPE, values[BATCH_PARENT].bytes, "a pruned batch without messages");
+  }
   if (!read_description(l, read)) return false;
   Status status = history_add_pruned(l->history, &read->batch, (uint32_t)read->born, (uint32_t)read->count);
-  return status == STATUS_OK ? true : state_fail_memory(l);
+  return status == STATUS_OK || state_fail_memory(l);
 }
 
 static bool read_batch(StateLoader *l, Json *json) {
   BatchRead read = {0};
-  bool good = split_batch(l, json, &read) && read_batch_fields(l, &read) &&
-              (read.values[PUT].bytes != NULL ? add_batch(l, &read) : add_pruned(l, &read));
+  bool good = state_fields(l, json, BATCH_NAMES, BATCH_FIELDS, BATCH_KEEP, "a batch with all its fields, once each",
+                           read.values) &&
+              read_batch_fields(l, &read) &&
+              (read.values[BATCH_PUT].bytes != NULL ? add_batch(l, &read) : add_pruned(l, &read));
   sequence_release(read.batch.list);
   ledger_release(read.batch.ledger);
   return good;
@@ -273,11 +247,12 @@ static bool read_batches(StateLoader *l) {
     if (!read_batch(l, &json)) return false;
   }
   if (json.status != STATUS_OK) return state_fail_json(l, &json, "a batch");
-  json_open(&json, l->fields[STATE_CURRENT].bytes, l->fields[STATE_CURRENT].size);
-  if (!state_value_integer(l, &json, 0, (int64_t)history_count(l->history) - 1, &current, "the number of a batch"))
+  json_open_value(&json, &l->fields[STATE_CURRENT]);
+  if (!state_value_integer(l, &json, 0, (int64_t)history_count(l->history) - 1, &current, "the number of a batch")) {
     return false;
+  }
   bool visible = history_rollback(l->history, (uint32_t)current) == STATUS_OK;
-  return visible ? true : state_fail_json(l, &json, "a batch that was not pruned");
+  return visible || state_fail_json(l, &json, "a batch that was not pruned");
 }
 
 static bool read_checkpoint(StateLoader *l, Json *json) {
@@ -285,16 +260,20 @@ static bool read_checkpoint(StateLoader *l, Json *json) {
   int64_t batch, length;
   uint32_t known_batch, known_length;
   if (!state_enter(l, json, JSON_ARRAY, "a list") || !state_text(l, json, &label) || !state_plain(l, &label) ||
-      !state_integer(l, json, 0, (int64_t)history_count(l->history) - 1, &batch, "the number of a batch")) return false;
+      !state_integer(l, json, 0, (int64_t)history_count(l->history) - 1, &batch, "the number of a batch")) {
+    return false;
+  }
   BatchInfo info = history_batch(l->history, (uint32_t)batch);
   if (!state_integer(l, json, info.born, info.count, &length, "a length that the batch had") ||
-      !state_end_list(l, json))
+      !state_end_list(l, json)) {
     return false;
+  }
   bool twice = history_find(l->history, label, &known_batch, &known_length);
-  if (info.pruned || twice)
+  if (info.pruned || twice) {
     return state_fail_json(l, json, "a checkpoint of its own name, in a batch that was not pruned");
+  }
   Status status = history_add_checkpoint(l->history, label, (uint32_t)batch, (uint32_t)length);
-  return status == STATUS_OK ? true : state_fail_memory(l);
+  return status == STATUS_OK || state_fail_memory(l);
 }
 
 static bool read_checkpoints(StateLoader *l) {
@@ -303,13 +282,11 @@ static bool read_checkpoints(StateLoader *l) {
   while (json_next_element(&json)) {
     if (!read_checkpoint(l, &json)) return false;
   }
-  return json.status == STATUS_OK ? true : state_fail_json(l, &json, "a checkpoint");
+  return state_end(l, &json, "a checkpoint");
 }
+
 bool state_read_history(StateLoader *l) {
-  const Memory *memory = conversation_memory(l->conversation);
-  l->words = (size_t)store_count(l->store) / 64 + 1;
-  l->seen = memory_new_array(memory, l->words, sizeof *l->seen);
+  l->seen = bitset_new(conversation_memory(l->conversation), (size_t)store_count(l->store) + 1);
   if (l->seen == NULL) return state_fail_memory(l);
-  memset(l->seen, 0, l->words * sizeof *l->seen);
   return read_batches(l) && read_checkpoints(l);
 }

@@ -1,14 +1,17 @@
 /*
-** The ledgers of a state: runs of what was done, what was kept for which policy, notes.
+** Reads the ledgers of a state: runs of what was done, what was kept for which
+** policy, and notes.
 */
-#include "format/state_read.h"
+#include "format/state_parts.h"
+
+const char *const LEDGER_NAMES[LEDGER_FIELDS] = {"runs", "keeps", "notes"};
 
 static bool read_role(StateLoader *l, Json *json, Role *role) {
   Text label;
   if (!state_text(l, json, &label)) return false;
   for (int i = 0; i <= ROLE_NONE; i++) {
     *role = (Role)i;
-    if (text_equal(label, text_of(role_name(*role)))) return true;
+    if (text_is(label, role_name(*role))) return true;
   }
   return state_fail_json(l, json, "a role");
 }
@@ -17,12 +20,12 @@ static bool read_action(StateLoader *l, Json *json, Action *action) {
   Text label;
   if (!state_text(l, json, &label)) return false;
   for (*action = ACTION_DROPPED; *action <= ACTION_INSERTED; ++*action) {
-    if (text_equal(label, text_of(action_name(*action)))) return true;
+    if (text_is(label, action_name(*action))) return true;
   }
   return state_fail_json(l, json, "an action");
 }
 
-/* Asks for the numbers of both texts, the second of which comes next; the ledger
+/* Reads the reason, which comes next, and makes a cause of both texts. The ledger
    copies them decoded. */
 static bool read_cause_by(StateLoader *l, Json *json, Ledger *ledger, Text by, Cause *cause) {
   Text reason;
@@ -35,7 +38,7 @@ static bool read_cause_by(StateLoader *l, Json *json, Ledger *ledger, Text by, C
   if (status != STATUS_OK) return state_fail_memory(l);
   Text plain_by = text_plain(l->scratch.bytes, middle);
   Text plain_reason = text_plain(l->scratch.bytes + middle, l->scratch.size - 1 - middle);
-  return ledger_cause(ledger, plain_by, plain_reason, cause) == STATUS_OK ? true : state_fail_memory(l);
+  return ledger_cause(ledger, plain_by, plain_reason, cause) == STATUS_OK || state_fail_memory(l);
 }
 
 static bool read_cause(StateLoader *l, Json *json, Ledger *ledger, Cause *cause) {
@@ -51,14 +54,16 @@ static bool read_run(StateLoader *l, Json *json, Ledger *ledger) {
       !read_cause(l, json, ledger, &cause) || !state_integer(l, json, 1, last, &first, "a seq") ||
       !state_integer(l, json, 1, last - first + 1, &count, "a count") ||
       !state_integer(l, json, 0, last, &replacement, "a seq") || !read_role(l, json, &run.role) ||
-      !state_integer(l, json, INT64_MIN, INT64_MAX, &run.freed, "tokens") || !state_end_list(l, json))
+      !state_integer(l, json, INT64_MIN, INT64_MAX, &run.freed, "tokens") || !state_end_list(l, json)) {
     return false;
+  }
   run.first = (MessageId)first;
   run.count = (uint32_t)count;
   run.replacement = (MessageId)replacement;
   bool fits = (run.action == ACTION_DROPPED || count == 1) && (run.action == ACTION_REPLACED) == (replacement != 0);
-  if (!fits || ledger_count(ledger) > UINT32_MAX - run.count)
+  if (!fits || ledger_count(ledger) > UINT32_MAX - run.count) {
     return state_fail_json(l, json, "what an edit may have done");
+  }
   if (ledger_reserve(ledger) != STATUS_OK) return state_fail_memory(l);
   ledger_add(ledger, cause, run);
   return true;
@@ -69,7 +74,7 @@ static bool read_runs(StateLoader *l, Json *json, Ledger *ledger) {
   while (json_next_element(json)) {
     if (!read_run(l, json, ledger)) return false;
   }
-  return json->status == STATUS_OK ? true : state_fail_json(l, json, "an entry");
+  return state_end(l, json, "an entry");
 }
 
 static bool read_keeps(StateLoader *l, Json *json, Ledger *ledger) {
@@ -79,10 +84,12 @@ static bool read_keeps(StateLoader *l, Json *json, Ledger *ledger) {
     Text by;
     int64_t id;
     if (!state_value_text(l, json, &by) || !read_cause_by(l, json, ledger, by, &cause) ||
-        !state_integer(l, json, 1, store_count(l->store), &id, "a seq")) return false;
+        !state_integer(l, json, 1, store_count(l->store), &id, "a seq")) {
+      return false;
+    }
     if (ledger_keep(ledger, cause, (MessageId)id) != STATUS_OK) return state_fail_memory(l);
   }
-  return json->status == STATUS_OK ? true : state_fail_json(l, json, "what was kept");
+  return state_end(l, json, "what was kept");
 }
 
 static bool add_note(StateLoader *l, Ledger *ledger, Text by, Text note) {
@@ -93,7 +100,7 @@ static bool add_note(StateLoader *l, Ledger *ledger, Text by, Text note) {
     status = ledger_note(ledger, text_plain(copy.bytes == NULL ? "" : copy.bytes, copy.size), note);
   }
   buffer_free(&copy);
-  return status == STATUS_OK && l->error->status == STATUS_OK ? true : state_fail_memory(l);
+  return (status == STATUS_OK && l->error->status == STATUS_OK) || state_fail_memory(l);
 }
 
 static bool read_notes(StateLoader *l, Json *json, Ledger *ledger) {
@@ -102,22 +109,21 @@ static bool read_notes(StateLoader *l, Json *json, Ledger *ledger) {
   while (json_next_element(json)) {
     if (!state_value_text(l, json, &by) || !state_text(l, json, &note) || !add_note(l, ledger, by, note)) return false;
   }
-  return json->status == STATUS_OK ? true : state_fail_json(l, json, "a note");
+  return state_end(l, json, "a note");
 }
+
 bool state_read_ledger(StateLoader *l, const JsonValue *value, Ledger **ledger) {
+  static bool (*const readers[])(StateLoader *, Json *, Ledger *) = {read_runs, read_keeps, read_notes};
   Json json;
-  Text key;
-  static bool (*const parts[])(StateLoader *, Json *, Ledger *) = {read_runs, read_keeps, read_notes};
-  static const char *const names[] = {"runs", "keeps", "notes"};
-  if (ledger_new(conversation_memory(l->conversation), *store_hash_key(l->store), ledger) != STATUS_OK)
+  JsonValue parts[LEDGER_FIELDS];
+  if (ledger_new(conversation_memory(l->conversation), *store_hash_key(l->store), ledger) != STATUS_OK) {
     return state_fail_memory(l);
-  json_open(&json, value->bytes, value->size);
-  if (!state_enter(l, &json, JSON_OBJECT, "a ledger")) return false;
-  for (int i = 0; i < 3; i++) {
-    if (!json_next_member(&json, &key) || !text_equal(key, text_of(names[i])))
-      return state_fail_json(l, &json, "runs, keeps, notes");
-    if (!parts[i](l, &json, *ledger)) return false;
   }
-  bool ended = !json_next_member(&json, &key) && json.status == STATUS_OK;
-  return ended ? true : state_fail_json(l, &json, "the end of the ledger");
+  json_open_value(&json, value);
+  if (!state_fields(l, &json, LEDGER_NAMES, LEDGER_FIELDS, LEDGER_FIELDS, "runs, keeps, notes", parts)) return false;
+  for (int i = 0; i < LEDGER_FIELDS; i++) {
+    json_open_value(&json, &parts[i]);
+    if (!readers[i](l, &json, *ledger)) return false;
+  }
+  return true;
 }

@@ -1,186 +1,131 @@
-#include "format/state_windows.h"
+/*
+** The windows of a state: a list of objects, in the order of their creation.
+**
+**     [{"kind":"text", "id":"todo", "description":"..", "content":"..", "actions":"[..]", "summary":"",
+**       "is":["closable", "important"], "version":3, "created":4, "updated":9}, ..]
+**
+** Contents that a host makes are saved by their kind alone. Equal windows, equal bytes.
+*/
+#include <assert.h>
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/names.h"
+#include "format/state_parts.h"
 
-static const char *const TEXT_NAMES[WINDOW_TEXTS] = {"id", "description", "content", "actions", "summary"};
-static const char *const KIND_NAMES[] = {"empty", "text", "elements", "source"};
-#define KIND_COUNT 4
-static const char *const FLAG_NAMES[] = {"closable", "pinned", "important", "compact", "append", "hidden", "closed"};
-#define FLAG_COUNT 7
+/* The texts come first, in the order of WindowText. */
+enum {
+  WINDOW_KIND = WINDOW_TEXTS,
+  WINDOW_IS,
+  WINDOW_VERSION,
+  WINDOW_CREATED,
+  WINDOW_UPDATED,
+  WINDOW_FIELDS
+};
+
+static const char *const NAMES[WINDOW_FIELDS] = {"id",   "description", "content", "actions", "summary",
+                                                 "kind", "is",          "version", "created", "updated"};
+static const char *const KINDS[] = {"empty", "text", "elements", "source"};      /* as WindowContent */
+/* As the bits of WindowFlag. */
+static const char *const FLAGS[] = {"closable", "pinned", "important", "compact", "append", "hidden", "closed"};
+
+static_assert((1 << COUNT_OF(FLAGS)) - 1 == WINDOW_FLAGS, "each flag has a name");
 
 /* ---- out ---- */
 
-static void number(JsonOut *out, const char *name, uint32_t value) {
-  char text[48];
-  snprintf(text, sizeof text, ",\"%s\":%" PRIu32, name, value);
-  json_out_word(out, text);
-}
-
-static void write_flags(JsonOut *out, unsigned flags) {
-  bool first = true;
-  json_out_word(out, ",\"is\":[");
-  for (unsigned i = 0; i < FLAG_COUNT; i++) {
-    if (!(flags >> i & 1)) continue;
-    if (!first) json_out_word(out, ",");
-    json_out_text(out, text_of(FLAG_NAMES[i]));
-    first = false;
-  }
-  json_out_word(out, "]");
-}
-
 static void write_window(JsonOut *out, const Window *window) {
-  json_out_word(out, "\n{\"kind\":");
-  json_out_text(out, text_of(KIND_NAMES[window->content]));
-  for (int i = 0; i < WINDOW_TEXTS; i++) {
-    json_out_word(out, ",\"");
-    json_out_word(out, TEXT_NAMES[i]);
-    json_out_word(out, "\":");
-    json_out_text(out, window->texts[i]);
+  json_out_line(out);
+  json_out_open(out, '{');
+  json_out_member_string(out, NAMES[WINDOW_KIND], KINDS[window->content]);
+  for (unsigned i = 0; i < WINDOW_TEXTS; i++) json_out_member_text(out, NAMES[i], window->texts[i]);
+  json_out_name(out, NAMES[WINDOW_IS]);
+  json_out_open(out, '[');
+  for (unsigned i = 0; i < COUNT_OF(FLAGS); i++) {
+    if (window->flags >> i & 1) json_out_string(out, FLAGS[i]);
   }
-  write_flags(out, window->flags);
-  number(out, "version", window->version);
-  number(out, "created", window->created);
-  number(out, "updated", window->updated);
-  json_out_word(out, "}");
+  json_out_close(out, ']');
+  json_out_member_integer(out, NAMES[WINDOW_VERSION], window->version);
+  json_out_member_integer(out, NAMES[WINDOW_CREATED], window->created);
+  json_out_member_integer(out, NAMES[WINDOW_UPDATED], window->updated);
+  json_out_close(out, '}');
 }
 
 void state_write_windows(const Windows *windows, JsonOut *out) {
-  json_out_word(out, "[");
-  for (uint32_t i = 0; i < windows_count(windows); i++) {
-    if (i > 0) json_out_word(out, ",");
-    write_window(out, windows_at(windows, i));
-  }
-  json_out_word(out, "]");
+  json_out_open(out, '[');
+  for (uint32_t i = 0; i < windows_count(windows); i++) write_window(out, windows_at(windows, i));
+  json_out_close(out, ']');
 }
 
 /* ---- in ---- */
 
-enum { SEEN_KIND = 1 << WINDOW_TEXTS, SEEN_FLAGS = SEEN_KIND << 1, SEEN_VERSION = SEEN_KIND << 2,
-       SEEN_CREATED = SEEN_KIND << 3, SEEN_UPDATED = SEEN_KIND << 4, SEEN_ALL = (SEEN_KIND << 5) - 1 };
-
-typedef struct In {
-  Json *json;
-  MessageId seq;
-  const char **at, **expected;
-  Status status;
-  Buffer texts[WINDOW_TEXTS];      /* decoded */
-} In;
-
-static bool fail(In *in, Status status, const char *at, const char *expected) {
-  in->status = status;
-  *in->at = at;
-  *in->expected = expected;
-  return false;
-}
-
-/* What the cursor met, or that the value was not what it should be. */
-static bool fail_json(In *in, const char *expected) {
-  const Json *json = in->json;
-  if (json->status != STATUS_OK) return fail(in, json->status, json->error, json->expected);
-  return fail(in, STATUS_SHAPE, json->at, expected);
-}
-
-static bool read_string(In *in, Text *text) {
-  JsonValue value;
-  if (!json_value(in->json, &value)) return fail_json(in, "a string");
-  if (value.kind != JSON_STRING) return fail(in, STATUS_SHAPE, value.bytes, "a string");
-  *text = json_text(&value);
-  return true;
-}
-
-static bool read_text(In *in, Window *window, unsigned which) {
-  Text text;
-  if (!read_string(in, &text)) return false;
-  Buffer *buffer = &in->texts[which];
-  buffer_reset(buffer);
-  if (text_decode(text, buffer) != STATUS_OK) return fail(in, STATUS_MEMORY, in->json->at, "memory");
-  window->texts[which] = text_plain(buffer->size == 0 ? "" : buffer->bytes, buffer->size);
-  return true;
-}
-
-static bool read_name(In *in, const char *const *names, unsigned count, unsigned *found) {
-  Text text;
-  if (!read_string(in, &text)) return false;
-  for (*found = 0; *found < count; ++*found) {
-    if (text_equal(text, text_of(names[*found]))) return true;
+/* Decodes all texts into l->scratch, one behind the other. */
+static bool read_texts(StateLoader *l, const JsonValue values[], Window *window) {
+  size_t ends[WINDOW_TEXTS];
+  buffer_reset(&l->scratch);
+  for (unsigned i = 0; i < WINDOW_TEXTS; i++) {
+    if (values[i].kind != JSON_STRING) return state_fail(l, STATUS_SHAPE, values[i].bytes, "a string");
+    if (text_decode(json_text(&values[i]), &l->scratch) != STATUS_OK) return state_fail_memory(l);
+    ends[i] = l->scratch.size;
   }
-  return fail_json(in, "a name that windows know");
+  for (size_t i = 0, at = 0; i < WINDOW_TEXTS; at = ends[i++]) {
+    window->texts[i] = ends[i] == at ? text_of("") : text_plain(l->scratch.bytes + at, ends[i] - at);
+  }
+  return true;
 }
 
-static bool read_flags(In *in, unsigned *flags) {
-  JsonKind kind;
-  if (!json_peek(in->json, &kind) || kind != JSON_ARRAY || !json_enter(in->json)) return fail_json(in, "a list");
-  *flags = 0;
-  while (json_next_element(in->json)) {
-    unsigned flag;
-    if (!read_name(in, FLAG_NAMES, FLAG_COUNT, &flag)) return false;
-    if (*flags >> flag & 1) return fail_json(in, "each once");
+static bool read_flags(StateLoader *l, const JsonValue *value, unsigned *flags) {
+  Json json;
+  uint32_t flag;
+  json_open_value(&json, value);
+  if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
+  while (json_next_element(&json)) {
+    if (!state_value_name(l, &json, FLAGS, COUNT_OF(FLAGS), &flag)) return false;
+    if (*flags >> flag & 1) return state_fail_json(l, &json, "each once");
     *flags |= 1u << flag;
   }
-  return in->json->status == STATUS_OK ? true : fail_json(in, "a list");
+  return state_end(l, &json, "a list");
 }
 
-static bool read_number(In *in, uint32_t low, uint32_t high, uint32_t *number) {
-  JsonValue value;
+static bool read_number(StateLoader *l, const JsonValue *value, int64_t low, int64_t high, uint32_t *number) {
+  Json json;
   int64_t integer;
-  if (!json_value(in->json, &value)) return fail_json(in, "a number");
-  bool fits = value.kind == JSON_NUMBER && json_integer(&value, &integer) && integer >= low && integer <= high;
-  if (!fits) return fail(in, STATUS_SHAPE, value.bytes, "a seq of the store, or a version");
+  json_open_value(&json, value);
+  if (!state_value_integer(l, &json, low, high, &integer, "a seq of the store, or a version")) return false;
   *number = (uint32_t)integer;
   return true;
 }
 
-static bool read_member(In *in, Text key, Window *window, unsigned *seen) {
-  unsigned bit = 0, name;
-  for (unsigned i = 0; i < WINDOW_TEXTS; i++) {
-    if (text_equal(key, text_of(TEXT_NAMES[i]))) bit = 1u << i;
-  }
-  if (text_is(key, "kind")) bit = SEEN_KIND;
-  if (text_is(key, "is")) bit = SEEN_FLAGS;
-  if (text_is(key, "version")) bit = SEEN_VERSION;
-  if (text_is(key, "created")) bit = SEEN_CREATED;
-  if (text_is(key, "updated")) bit = SEEN_UPDATED;
-  if (bit == 0 || *seen & bit) return fail_json(in, "the fields of a window, once each");
-  *seen |= bit;
-  switch (bit) {
-  case SEEN_FLAGS: return read_flags(in, &window->flags);
-  case SEEN_VERSION: return read_number(in, 1, INT32_MAX, &window->version);   /* with room to count on */
-  case SEEN_CREATED: return read_number(in, 0, in->seq, &window->created);
-  case SEEN_UPDATED: return read_number(in, 0, in->seq, &window->updated);
-  case SEEN_KIND:
-    if (!read_name(in, KIND_NAMES, KIND_COUNT, &name)) return false;
-    window->content = (WindowContent)name;
-    return true;
-  default: return read_text(in, window, (unsigned)__builtin_ctz(bit));
-  }
-}
-
-static bool read_window(In *in, Windows **windows) {
+static bool read_window(StateLoader *l, Json *json) {
   Window window = {0};
-  JsonKind kind;
-  Text key;
-  unsigned seen = 0;
-  if (!json_peek(in->json, &kind) || kind != JSON_OBJECT || !json_enter(in->json)) return fail_json(in, "a window");
-  while (json_next_member(in->json, &key)) {
-    if (!read_member(in, key, &window, &seen)) return false;
+  JsonValue values[WINDOW_FIELDS];
+  Json kind;
+  uint32_t content, last = store_count(l->store);
+  if (!state_fields(l, json, NAMES, WINDOW_FIELDS, WINDOW_FIELDS, "a window with all its fields, once each", values)) {
+    return false;
   }
-  if (in->json->status != STATUS_OK) return fail_json(in, "a window");
-  bool good = seen == SEEN_ALL && window.texts[WINDOW_ID].size > 0 && window.created <= window.updated &&
-              windows_find(*windows, window.texts[WINDOW_ID]) == WINDOW_NONE;
-  if (!good) return fail_json(in, "all fields of a window, with an id of its own");
-  Status status = windows_put(windows, &window);
-  return status == STATUS_OK ? true : fail(in, status, in->json->at, "windows that can be kept");
+  json_open_value(&kind, &values[WINDOW_KIND]);
+  if (!state_value_name(l, &kind, KINDS, COUNT_OF(KINDS), &content) || !read_texts(l, values, &window) ||
+      !read_flags(l, &values[WINDOW_IS], &window.flags) ||
+      !read_number(l, &values[WINDOW_VERSION], 1, INT32_MAX, &window.version) ||      /* with room to count on */
+      !read_number(l, &values[WINDOW_CREATED], 0, last, &window.created) ||
+      !read_number(l, &values[WINDOW_UPDATED], window.created, last, &window.updated)) {
+    return false;
+  }
+  window.content = (WindowContent)content;
+  bool unique = window.texts[WINDOW_ID].size > 0 &&
+                windows_find(l->windows, window.texts[WINDOW_ID]) == WINDOW_NONE;
+  if (!unique) return state_fail(l, STATUS_SHAPE, values[WINDOW_ID].bytes, "an id that no other window has");
+  Status status = windows_put(&l->windows, &window);
+  return status == STATUS_OK || state_fail(l, status, json->at, "windows that can be kept");
 }
 
-Status state_read_windows(Json *json, MessageId seq, Windows **windows, const char **at, const char **expected) {
-  In in = {.json = json, .seq = seq, .at = at, .expected = expected};
-  JsonKind kind;
-  for (int i = 0; i < WINDOW_TEXTS; i++) buffer_init(&in.texts[i], windows_memory(*windows));
-  bool good = json_peek(json, &kind) && kind == JSON_ARRAY && json_enter(json) ? true : fail_json(&in, "a list");
-  while (good && json_next_element(json)) good = read_window(&in, windows);
-  if (good && json->status != STATUS_OK) fail_json(&in, "a window");
-  for (int i = 0; i < WINDOW_TEXTS; i++) buffer_free(&in.texts[i]);
-  return in.status;
+bool state_read_windows(StateLoader *l) {
+  Json json;
+  if (l->fields[STATE_WINDOWS].bytes == NULL) return true;
+  if (windows_new(conversation_memory(l->conversation), *store_hash_key(l->store), &l->windows) != STATUS_OK) {
+    return state_fail_memory(l);
+  }
+  if (!state_open_field(l, &json, STATE_WINDOWS, JSON_ARRAY)) return false;
+  while (json_next_element(&json)) {
+    if (!read_window(l, &json)) return false;
+  }
+  return state_end(l, &json, "a window");
 }

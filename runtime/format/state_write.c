@@ -1,92 +1,55 @@
 /*
-** State out. Each part writes its own field; the first failure sticks.
+** Writes a state, field by field. The first failure of the sink sticks.
 */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
 
-#include "json/json_out.h"
-#include "format/state.h"
-#include "format/state_windows.h"
+#include "base/bitset.h"
+#include "format/state_parts.h"
 
 typedef struct Writer {
   const Conversation *conversation;
   const Store *store;
   const History *history;
   JsonOut out;
-  bool fresh;                /* just behind an opening bracket */
-  const Sequence *compared;  /* the list that another is compared with, */
-  uint32_t compared_end;     /* so far */
-  uint64_t *shown;           /* a bit per message: is it there; between batches all are 0. NULL: no memory */
-  size_t words;
+  const Sequence *compared;  /* the list that another one is compared with, up to */
+  uint32_t compared_end;     /* this position */
+  uint64_t *shown;           /* set of the messages of `compared`, else empty; NULL: no memory */
 } Writer;
 
 /* ---- pieces ---- */
 
-static void put(Writer *w, const char *bytes, size_t size) { json_out_bytes(&w->out, bytes, size); }
+static void open_bracket(Writer *w, char bracket) { json_out_open(&w->out, bracket); }
+static void close_bracket(Writer *w, char bracket) { json_out_close(&w->out, bracket); }
+static void number(Writer *w, int64_t value) { json_out_integer(&w->out, value); }
+static void text(Writer *w, Text value) { json_out_text(&w->out, value); }
+static void string(Writer *w, const char *value) { json_out_string(&w->out, value); }
+static void name(Writer *w, const char *key) { json_out_name(&w->out, key); }
 
-static void word(Writer *w, const char *text) { json_out_word(&w->out, text); }
+/* JSON as it stands; an empty text is an empty object. */
+static void object(Writer *w, Text value) { json_out_raw(&w->out, value.size == 0 ? text_of("{}") : value); }
 
-static void open_bracket(Writer *w, const char *bracket) {
-  word(w, bracket);
-  w->fresh = true;
+/* Begins a field of the state on a line of its own. */
+static void field(Writer *w, StateField which) {
+  json_out_line(&w->out);
+  name(w, STATE_NAMES[which]);
 }
 
-static void close_bracket(Writer *w, const char *bracket) {
-  word(w, bracket);
-  w->fresh = false;
-}
-
-static void next(Writer *w) {
-  if (!w->fresh) word(w, ",");
-  w->fresh = false;
-}
-
-static void number(Writer *w, int64_t value) {
-  next(w);
-  json_out_integer(&w->out, value);
-}
-
-static void text(Writer *w, Text value) {
-  next(w);
-  json_out_text(&w->out, value);
-}
-
-/* A member's name, so that a value may follow. */
-static void name(Writer *w, const char *key) {
-  text(w, text_of(key));
-  word(w, ":");
-  w->fresh = true;
-}
-
-static void open_field(Writer *w, const char *key, const char *bracket) {
-  next(w);
-  w->fresh = true;
-  word(w, "\n");
-  name(w, key);
+static void open_field(Writer *w, StateField which, char bracket) {
+  field(w, which);
   open_bracket(w, bracket);
-}
-
-static void write_options(Writer *w, Text value) {
-  open_field(w, "options", "");
-  if (value.size == 0) word(w, "{}");
-  else put(w, value.bytes, value.size);
-  w->fresh = false;
 }
 
 /* ---- messages ---- */
 
 static void write_messages(Writer *w) {
-  open_field(w, "messages", "[");
+  open_field(w, STATE_MESSAGES, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     if (!store_has(w->store, id)) continue;
     Text raw = message_raw(store_message(w->store, id));
-    next(w);
-    word(w, "\n");
-    put(w, raw.bytes, raw.size);
+    json_out_line(&w->out);
+    json_out_raw(&w->out, raw);
   }
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 /* Runs of seqs whose messages were removed; nothing if there are none. */
@@ -97,103 +60,103 @@ static void write_removed(Writer *w) {
     MessageId end = first;
     while (end <= count && !store_has(w->store, end)) end++;
     if (end > first) {
-      if (!any) open_field(w, "removed", "[");
+      if (!any) open_field(w, STATE_REMOVED, '[');
       any = true;
       number(w, first);
       number(w, end - first);
     }
     first = end + 1;
   }
-  if (any) close_bracket(w, "]");
+  if (any) close_bracket(w, ']');
 }
 
 static void write_origins(Writer *w) {
-  open_field(w, "origins", "[");
+  open_field(w, STATE_ORIGINS, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     MessageId origin = store_origin(w->store, id);
     if (origin == id) continue;
-    next(w);
-    open_bracket(w, "[");
+    open_bracket(w, '[');
     number(w, id);
     number(w, origin);
-    close_bracket(w, "]");
+    close_bracket(w, ']');
   }
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 static void write_moved(Writer *w) {
-  open_field(w, "moved", "[");
+  open_field(w, STATE_MOVED, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     MessageId origin = store_origin(w->store, id);
     if (!store_has(w->store, id) || !store_is_moved(w->store, id)) continue;
     if (origin != id && store_has(w->store, origin)) continue;      /* it has the rank of its origin */
     Rank rank = store_rank(w->store, id);
     if (rank.step == 0) continue;              /* an appended one's: its replacement stands for it */
-    next(w);
-    open_bracket(w, "[");
+    open_bracket(w, '[');
     number(w, id);
     number(w, rank.anchor);
     number(w, (int64_t)(rank.step >> 32));
     number(w, (int64_t)(rank.step & UINT32_MAX));
-    close_bracket(w, "]");
+    close_bracket(w, ']');
   }
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 static void write_answers(Writer *w) {
-  open_field(w, "answers", "[");
+  open_field(w, STATE_ANSWERS, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
     if (count == 0) continue;
-    next(w);
-    open_bracket(w, "[");
+    open_bracket(w, '[');
     number(w, id);
     for (uint32_t i = 0; i < count; i++) {
       CallLink link = store_answers(w->store, id, i);
       number(w, link.message);
       number(w, link.call);
     }
-    close_bracket(w, "]");
+    close_bracket(w, ']');
   }
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 /* ---- batches ---- */
 
-/* Notes the messages [0, end) of a list, and forgets them again: a save must not cost batches times
-   messages. */
+/* Compares with the messages [0, end) of a list. The set is emptied message by message
+   (clear_shown): a save must not cost batches times messages. */
 static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
+  assert(w->compared == NULL);
   w->compared = list;
   w->compared_end = end;
   if (w->shown == NULL) return;
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] |= (uint64_t)1 << (walk.ids[i] % 64);
+    for (uint32_t i = 0; i < walk.count; i++) bitset_add(w->shown, walk.ids[i]);
   }
 }
 
-static void clear_shown(Writer *w, const Sequence *list, uint32_t end) {
+static void clear_shown(Writer *w) {
+  if (w->compared != NULL && w->shown != NULL) {
+    SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
+    while (sequence_walk_next(&walk)) {
+      for (uint32_t i = 0; i < walk.count; i++) bitset_remove(w->shown, walk.ids[i]);
+    }
+  }
   w->compared = NULL;
-  if (w->shown == NULL) return;
-  SequenceWalk walk = sequence_walk(list, 0, end);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) w->shown[walk.ids[i] / 64] = 0;
-  }
 }
 
-/* Without bits it is looked for, in O(log n) as a rule. */
+/* True if the list compared with has the message. Without the set it is searched, in
+   O(log n) as a rule. */
 static bool is_shown(const Writer *w, MessageId id) {
   if (w->compared == NULL) return false;
-  if (w->shown != NULL) return w->shown[id / 64] >> (id % 64) & 1;
+  if (w->shown != NULL) return bitset_has(w->shown, id);
   uint32_t index = sequence_index_of(w->compared, id, 0);
   return index < sequence_count(w->compared) && index < w->compared_end;
 }
 
-/* Runs of the parent's positions that the list has too. */
+/* Writes the runs of the parent's positions whose messages the list has too. */
 static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
   uint32_t start = 0, run = 0, at = 0;
-  name(w, "keep");
-  open_bracket(w, "[");
+  name(w, BATCH_NAMES[BATCH_KEEP]);
+  open_bracket(w, '[');
   set_shown(w, list, sequence_count(list));
   SequenceWalk walk = sequence_walk(parent, 0, length);
   while (sequence_walk_next(&walk)) {
@@ -207,8 +170,8 @@ static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const
     }
   }
   if (run > 0) number(w, start), number(w, run);
-  clear_shown(w, list, sequence_count(list));
-  close_bracket(w, "]");
+  clear_shown(w);
+  close_bracket(w, ']');
 }
 
 typedef struct PutRun {
@@ -226,13 +189,13 @@ static void write_run(Writer *w, PutRun *run) {
   run->count = 0;
 }
 
-/* What it has besides. No operation moves one message past another: what both
-   have stands in one order. */
+/* Writes the messages that only the list has. No operation moves one message past
+   another, so what both have stands in the same order. */
 static void write_put(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
   PutRun run = {0};
   uint32_t at = 0;
-  name(w, "put");
-  open_bracket(w, "[");
+  name(w, BATCH_NAMES[BATCH_PUT]);
+  open_bracket(w, '[');
   if (parent != NULL) set_shown(w, parent, length);
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
@@ -246,122 +209,115 @@ static void write_put(Writer *w, const Sequence *parent, uint32_t length, const 
     }
   }
   write_run(w, &run);
-  if (parent != NULL) clear_shown(w, parent, length);
-  close_bracket(w, "]");
+  clear_shown(w);
+  close_bracket(w, ']');
 }
 
 static void write_ledger_run(Writer *w, const Ledger *ledger, LedgerRun run) {
-  next(w);
-  open_bracket(w, "[");
-  text(w, text_of(action_name(run.action)));
+  open_bracket(w, '[');
+  string(w, action_name(run.action));
   text(w, ledger_text(ledger, run.cause.by));
   text(w, ledger_text(ledger, run.cause.reason));
   number(w, run.first);
   number(w, run.count);
   number(w, run.replacement);
-  text(w, text_of(role_name(run.role)));
+  string(w, role_name(run.role));
   number(w, run.freed);
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 static void write_ledger(Writer *w, const Ledger *ledger) {
-  name(w, "ledger");
-  open_bracket(w, "{");
-  name(w, "runs");
-  open_bracket(w, "[");
+  name(w, BATCH_NAMES[BATCH_LEDGER]);
+  open_bracket(w, '{');
+  name(w, LEDGER_NAMES[LEDGER_RUNS]);
+  open_bracket(w, '[');
   for (uint32_t i = 0; i < ledger_run_count(ledger); i++) write_ledger_run(w, ledger, ledger_run(ledger, i));
-  close_bracket(w, "]");
-  name(w, "keeps");
-  open_bracket(w, "[");
+  close_bracket(w, ']');
+  name(w, LEDGER_NAMES[LEDGER_KEEPS]);
+  open_bracket(w, '[');
   for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
     LedgerKeep keep = ledger_keep_at(ledger, i);
     text(w, ledger_text(ledger, keep.cause.by));
     text(w, ledger_text(ledger, keep.cause.reason));
     number(w, keep.id);
   }
-  close_bracket(w, "]");
-  name(w, "notes");
-  open_bracket(w, "[");
+  close_bracket(w, ']');
+  name(w, LEDGER_NAMES[LEDGER_NOTES]);
+  open_bracket(w, '[');
   for (uint32_t i = 0; i < ledger_note_count(ledger); i++) {
     Text by, note;
     ledger_note_at(ledger, i, &by, &note);
     text(w, by);
     text(w, note);
   }
-  close_bracket(w, "]");
-  close_bracket(w, "}");
+  close_bracket(w, ']');
+  close_bracket(w, '}');
 }
 
-/* Where it is not the parent's, byte for byte; {} for nothing where the parent has something. */
+/* Writes the policies' memory where it differs from the parent's, byte for byte. */
 static void write_memory(Writer *w, uint32_t index, uint32_t parent) {
   Text memory = history_policy_memory(w->history, index);
   Text inherited = parent == BATCH_NONE ? text_of("") : history_policy_memory(w->history, parent);
   if (text_equal(memory, inherited)) return;
-  name(w, "memory");
-  if (memory.size == 0) word(w, "{}");
-  else put(w, memory.bytes, memory.size);
-  w->fresh = false;
+  name(w, BATCH_NAMES[BATCH_MEMORY]);
+  object(w, memory);
+}
+
+static void batch_number(Writer *w, BatchField which, int64_t value) {
+  json_out_member_integer(&w->out, BATCH_NAMES[which], value);
 }
 
 static void write_batch(Writer *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
   const Sequence *list = history_list(w->history, index);
   const Sequence *parent = info.parent == BATCH_NONE ? NULL : history_list(w->history, info.parent);
-  next(w);
-  word(w, "\n");
-  open_bracket(w, "{");
-  name(w, "parent"), number(w, info.parent == BATCH_NONE ? -1 : (int64_t)info.parent);
-  name(w, "parentLength"), number(w, info.parent_length);
-  name(w, "operation"), text(w, text_of(batch_kind_name(info.kind)));
-  name(w, "description"), text(w, info.description);
-  name(w, "timestamp"), number(w, info.timestamp);
-  name(w, "born"), number(w, info.born);
-  name(w, "count"), number(w, info.count);
+  json_out_line(&w->out);
+  open_bracket(w, '{');
+  batch_number(w, BATCH_PARENT, info.parent == BATCH_NONE ? -1 : (int64_t)info.parent);
+  batch_number(w, BATCH_PARENT_LENGTH, info.parent_length);
+  json_out_member_string(&w->out, BATCH_NAMES[BATCH_OPERATION], batch_kind_name(info.kind));
+  json_out_member_text(&w->out, BATCH_NAMES[BATCH_DESCRIPTION], info.description);
+  batch_number(w, BATCH_TIMESTAMP, info.timestamp);
+  batch_number(w, BATCH_BORN, info.born);
+  batch_number(w, BATCH_COUNT, info.count);
   if (list != NULL) {
     if (parent != NULL) write_keep(w, parent, info.parent_length, list);
     write_put(w, parent, info.parent_length, list);
   }
   if (history_ledger(w->history, index) != NULL) write_ledger(w, history_ledger(w->history, index));
   if (list != NULL) write_memory(w, index, info.parent);
-  close_bracket(w, "}");
+  close_bracket(w, '}');
 }
 
 static void write_history(Writer *w) {
-  open_field(w, "batches", "[");
+  open_field(w, STATE_BATCHES, '[');
   for (uint32_t i = 0; i < history_count(w->history) && w->out.status == STATUS_OK; i++) write_batch(w, i);
-  close_bracket(w, "]");
-  open_field(w, "current", "");
+  close_bracket(w, ']');
+  field(w, STATE_CURRENT);
   number(w, history_current(w->history));
-  open_field(w, "checkpoints", "[");
+  open_field(w, STATE_CHECKPOINTS, '[');
   for (uint32_t i = 0; i < history_checkpoint_count(w->history); i++) {
     uint32_t batch, length;
     Text label = history_checkpoint(w->history, i, &batch, &length);
-    next(w);
-    open_bracket(w, "[");
+    open_bracket(w, '[');
     text(w, label);
     number(w, batch);
     number(w, length);
-    close_bracket(w, "]");
+    close_bracket(w, ']');
   }
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
-/* ---- marks: by name, whatever order they were made in ---- */
+/* ---- marks: sorted by name, so that equal states have equal bytes ---- */
 
-static int compare(Text a, Text b) {
-  size_t shorter = a.size < b.size ? a.size : b.size;
-  int order = shorter == 0 ? 0 : memcmp(a.bytes, b.bytes, shorter);
-  return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-/* The first name behind `last` (NULL: of all), or false. There are few. */
-static bool name_behind(const Marks *marks, const Text *last, Text *found) {
+/* The first name behind `last` (NULL: of all); false if there is none. There are few. */
+static bool next_name(const Marks *marks, const Text *last, Text *next) {
   bool any = false;
   for (uint32_t i = 0; i < marks_name_count(marks); i++) {
     Text candidate = marks_name(marks, i);
-    if (last != NULL && compare(candidate, *last) <= 0) continue;
-    if (any && compare(candidate, *found) > 0) continue;
-    *found = candidate;
+    if (last != NULL && text_compare(candidate, *last) <= 0) continue;
+    if (any && text_compare(candidate, *next) > 0) continue;
+    *next = candidate;
     any = true;
   }
   return any;
@@ -370,47 +326,45 @@ static bool name_behind(const Marks *marks, const Text *last, Text *found) {
 static void write_marks(Writer *w) {
   const Marks *marks = conversation_marks(w->conversation);
   Text label, last, *before = NULL;
-  open_field(w, "marks", "{");
-  for (; name_behind(marks, before, &label); last = label, before = &last) {
+  open_field(w, STATE_MARKS, '{');
+  for (; next_name(marks, before, &label); last = label, before = &last) {
     if (marks_size(marks, label) == 0) continue;
-    text(w, label);
-    word(w, ":");
-    open_bracket(w, "[");
+    json_out_name_text(&w->out, label);
+    open_bracket(w, '[');
     for (MessageId id = 1; id <= store_count(w->store); id++) {
       if (marks_has(marks, label, id)) number(w, id);
     }
-    close_bracket(w, "]");
+    close_bracket(w, ']');
   }
-  close_bracket(w, "}");
+  close_bracket(w, '}');
 }
 
 static void write_windows(Writer *w) {
   const Windows *windows = conversation_windows(w->conversation);
   if (windows_count(windows) == 0) return;
-  open_field(w, "windows", "");
+  field(w, STATE_WINDOWS);
   state_write_windows(windows, &w->out);
-  w->fresh = false;
 }
 
 static void write_calibration(Writer *w) {
   Calibration calibration = conversation_calibration(w->conversation);
-  open_field(w, "calibration", "[");
+  open_field(w, STATE_CALIBRATION, '[');
   number(w, (int64_t)calibration.reported);
   number(w, (int64_t)calibration.counted);
-  close_bracket(w, "]");
+  close_bracket(w, ']');
 }
 
 Status state_write(const Conversation *conversation, Text options, Sink sink) {
   Writer w = {.conversation = conversation, .store = conversation_store(conversation),
               .history = conversation_history(conversation)};
   const Memory *memory = conversation_memory(conversation);
-  w.words = (size_t)store_count(w.store) / 64 + 1;
-  w.shown = memory_new_array(memory, w.words, sizeof *w.shown);
-  if (w.shown != NULL) memset(w.shown, 0, w.words * sizeof *w.shown);
+  size_t count = (size_t)store_count(w.store) + 1;
+  w.shown = bitset_new(memory, count);
   json_out_start(&w.out, sink);
-  open_bracket(&w, "{");
-  name(&w, "ebb"), number(&w, STATE_VERSION);
-  write_options(&w, options);
+  open_bracket(&w, '{');
+  json_out_member_integer(&w.out, STATE_NAMES[STATE_EBB], STATE_VERSION);
+  field(&w, STATE_OPTIONS);
+  object(&w, options);
   write_messages(&w);
   write_removed(&w);
   write_origins(&w);
@@ -420,7 +374,8 @@ Status state_write(const Conversation *conversation, Text options, Sink sink) {
   write_marks(&w);
   write_windows(&w);
   write_calibration(&w);
-  word(&w, "}\n");
-  if (w.shown != NULL) memory_free(memory, w.shown, w.words * sizeof *w.shown);
+  close_bracket(&w, '}');
+  json_out_line(&w.out);
+  bitset_free(memory, w.shown, count);
   return json_out_end(&w.out);
 }

@@ -19,10 +19,10 @@ bool reading_fail(Reading *r, Status status) {
   return false;
 }
 
-bool reading_refuse_field(Reading *r, Fields *fields, const char *expected, const char *key) {
-  JsonValue *value = field(fields, key);
+bool reading_refuse_field(Reading *r, const JsonFields *fields, const char *expected, const char *key) {
+  const JsonValue *value = json_field_of(fields, key, JSON_STRING);
   reading_refuse(r, fields->start, expected, NULL);
-  if (value == NULL || value->kind != JSON_STRING) return false;
+  if (value == NULL) return false;
   const char *name = value->bytes + 1, *end = name + value->size - 2;
   size_t used = 0;
   for (size_t size; name + used < end; used += size) {       /* cut between code points */
@@ -40,34 +40,12 @@ bool reading_refuse_field(Reading *r, Fields *fields, const char *expected, cons
 ** of its values end where these do, without an error.
 */
 
-bool fields_read(Reading *r, const JsonValue *object, Fields *fields) {
+bool reading_fields(Reading *r, const JsonValue *object, const char *expected, JsonFields *fields) {
   Json json;
-  JsonValue value;
-  Text name;
-  *fields = (Fields){.start = object->bytes};
-  json_open(&json, object->bytes, object->size);
+  if (object->kind != JSON_OBJECT) return reading_refuse(r, object->bytes, expected, NULL);
+  json_open_value(&json, object);
   json_enter(&json);
-  while (json_next_member(&json, &name) && json_value(&json, &value)) {
-    if (fields->count == FIELDS_MAX) return reading_refuse(r, name.bytes, "no more than 24 members here", NULL);
-    for (uint32_t i = 0; i < fields->count; i++) {
-      if (text_equal(fields->names[i], name)) return reading_refuse(r, name.bytes, "each member once", NULL);
-    }
-    fields->names[fields->count] = name;
-    fields->values[fields->count++] = value;
-  }
-  return true;
-}
-
-JsonValue *field(Fields *fields, const char *name) {
-  for (uint32_t i = 0; i < fields->count; i++) {
-    if (text_equal(fields->names[i], text_of(name))) return &fields->values[i];
-  }
-  return NULL;
-}
-
-bool field_is(Fields *fields, const char *name, const char *string) {
-  JsonValue *value = field(fields, name);
-  return value != NULL && value->kind == JSON_STRING && text_equal(json_text(value), text_of(string));
+  return json_fields_read(&json, fields) || reading_refuse(r, json.error, json.expected, NULL);
 }
 
 /* ---- the byte-level alphabet ---- */
@@ -142,7 +120,7 @@ static bool read_vocab(Reading *r, const JsonValue *value, const Map *added) {
   JsonValue number;
   Text name, plain;
   Status status;
-  json_open(&json, value->bytes, value->size);
+  json_open_value(&json, value);
   json_enter(&json);
   while (json_next_member(&json, &name) && json_value(&json, &number)) {
     uint32_t id;
@@ -167,18 +145,17 @@ static bool is_space(Text text) {
   return true;
 }
 
-static bool read_added_token(Reading *r, JsonValue *value, Map *added) {
-  Fields f;
+static bool read_added_token(Reading *r, const JsonValue *value, Map *added) {
+  JsonFields f;
   Text plain;
   uint32_t id;
-  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "an added token", NULL);
-  if (!fields_read(r, value, &f)) return false;
-  JsonValue *number = field(&f, "id"), *content = field(&f, "content"), *special = field(&f, "special");
-  if (number == NULL || content == NULL || content->kind != JSON_STRING) {
+  if (!reading_fields(r, value, "an added token", &f)) return false;
+  const JsonValue *number = json_field(&f, "id"), *content = json_field_of(&f, "content", JSON_STRING);
+  if (number == NULL || content == NULL) {
     return reading_refuse(r, value->bytes, "an added token with id and content", NULL);
   }
   if (!read_id(r, number, &id) || !plain_text(r, json_text(content), &plain)) return false;
-  bool is_special = special != NULL && special->kind == JSON_TRUE;
+  bool is_special = json_field_of(&f, "special", JSON_TRUE) != NULL;
   if (!is_special && is_space(plain)) return reading_refuse(r, value->bytes, "no added tokens of white space", NULL);
   size_t start = r->read->bytes.size;
   Status status = buffer_add(&r->read->bytes, plain.bytes, plain.size);
@@ -187,12 +164,12 @@ static bool read_added_token(Reading *r, JsonValue *value, Map *added) {
   return add_token(r, start, id, true);
 }
 
-static bool read_added(Reading *r, JsonValue *value, Map *added) {
+static bool read_added(Reading *r, const JsonValue *value, Map *added) {
   Json json;
   JsonValue token;
   if (value->kind == JSON_NULL) return true;
   if (value->kind != JSON_ARRAY) return reading_refuse(r, value->bytes, "a list of added tokens", NULL);
-  json_open(&json, value->bytes, value->size);
+  json_open_value(&json, value);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &token)) {
     if (!read_added_token(r, &token, added)) return false;
@@ -232,7 +209,7 @@ static bool read_merge_pair(Reading *r, const JsonValue *value) {
   Json json;
   JsonValue halves[2], more;
   int count = 0;
-  json_open(&json, value->bytes, value->size);
+  json_open_value(&json, value);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, count < 2 ? &halves[count] : &more)) count++;
   if (count != 2 || halves[0].kind != JSON_STRING || halves[1].kind != JSON_STRING) {
@@ -251,7 +228,7 @@ static bool read_merge_pair(Reading *r, const JsonValue *value) {
 static bool read_merges(Reading *r, const JsonValue *value) {
   Json json;
   JsonValue merge;
-  json_open(&json, value->bytes, value->size);
+  json_open_value(&json, value);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &merge)) {
     bool good = merge.kind == JSON_STRING ? read_merge_string(r, &merge)
@@ -265,10 +242,10 @@ static bool read_merges(Reading *r, const JsonValue *value) {
 /* ---- the model ---- */
 
 /* Options that would change what comes out, and must be absent, null, false, "" or 0. */
-static bool check_model(Reading *r, Fields *f) {
+static bool check_model(Reading *r, const JsonFields *f) {
   static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"};
   for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-    JsonValue *value = field(f, off[i]);
+    const JsonValue *value = json_field(f, off[i]);
     if (value == NULL || value->kind == JSON_NULL || value->kind == JSON_FALSE) continue;
     if (value->kind == JSON_STRING && value->size == 2) continue;
     if (value->kind == JSON_NUMBER && strspn(value->bytes, "0.") >= value->size) continue;
@@ -277,17 +254,15 @@ static bool check_model(Reading *r, Fields *f) {
   return true;
 }
 
-static bool read_model(Reading *r, JsonValue *value, const Map *added) {
-  Fields f;
-  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "a model", NULL);
-  if (!fields_read(r, value, &f)) return false;
-  JsonValue *vocab = field(&f, "vocab"), *merges = field(&f, "merges"), *wholes = field(&f, "ignore_merges");
-  bool listed = vocab != NULL && vocab->kind == JSON_OBJECT && merges != NULL && merges->kind == JSON_ARRAY;
+static bool read_model(Reading *r, const JsonValue *value, const Map *added) {
+  JsonFields f;
+  if (!reading_fields(r, value, "a model", &f)) return false;
+  const JsonValue *vocab = json_field_of(&f, "vocab", JSON_OBJECT), *merges = json_field_of(&f, "merges", JSON_ARRAY);
   /* Early files do not say their type. */
-  bool other = field(&f, "type") != NULL && !field_is(&f, "type", "BPE");
+  bool other = json_field(&f, "type") != NULL && !json_field_is(&f, "type", "BPE");
   if (other) return reading_refuse_field(r, &f, "a model of the type BPE", "type");
-  if (!listed) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
-  r->read->wholes = wholes != NULL && wholes->kind == JSON_TRUE;
+  if (vocab == NULL || merges == NULL) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
+  r->read->wholes = json_field_of(&f, "ignore_merges", JSON_TRUE) != NULL;
   return check_model(r, &f) && read_vocab(r, vocab, added) && read_merges(r, merges);
 }
 
@@ -304,11 +279,10 @@ static void set_bytes(TokenizerJson *read) {
 }
 
 static bool read_parts(Reading *r, const JsonValue *file, Map *added) {
-  Fields f;
-  if (file->kind != JSON_OBJECT) return reading_refuse(r, file->bytes, "an object", NULL);
-  if (!fields_read(r, file, &f)) return false;
-  JsonValue *model = field(&f, "model"), *cuts = field(&f, "pre_tokenizer"), *normalizer = field(&f, "normalizer");
-  JsonValue *added_tokens = field(&f, "added_tokens");
+  JsonFields f;
+  if (!reading_fields(r, file, "an object", &f)) return false;
+  const JsonValue *model = json_field(&f, "model"), *cuts = json_field(&f, "pre_tokenizer");
+  const JsonValue *normalizer = json_field(&f, "normalizer"), *added_tokens = json_field(&f, "added_tokens");
   if (model == NULL) return reading_refuse(r, file->bytes, "a model", NULL);
   if (normalizer != NULL && !tokenizer_json_normalizer(r, normalizer)) return false;
   if (cuts == NULL) return reading_refuse(r, file->bytes, "a pre_tokenizer", NULL);

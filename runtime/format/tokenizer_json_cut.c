@@ -46,25 +46,22 @@ static bool add_stage(Reading *r, const char *where, const char *regex, size_t s
   return status == STATUS_OK || reading_fail(r, status);
 }
 
-static bool is_behavior(Fields *f, const char *name) { return field_is(f, "behavior", name); }
+static bool is_behavior(const JsonFields *f, const char *name) { return json_field_is(f, "behavior", name); }
 
 /* Whatever stands in `pattern`: {"Regex": ...}; a {"String": ...} is quoted. */
-static bool add_split(Reading *r, Fields *f) {
-  Fields pattern;
-  JsonValue *value = field(f, "pattern");
-  if (value == NULL || value->kind != JSON_OBJECT) return reading_refuse(r, f->start, "a pattern", NULL);
-  if (!fields_read(r, value, &pattern)) return false;
-  JsonValue *regex = field(&pattern, "Regex");
-  if (regex == NULL || regex->kind != JSON_STRING) {
-    return reading_refuse(r, value->bytes, "a pattern that is a Regex", "String");
-  }
+static bool add_split(Reading *r, const JsonFields *f) {
+  JsonFields pattern;
+  const JsonValue *value = json_field_of(f, "pattern", JSON_OBJECT);
+  if (value == NULL) return reading_refuse(r, f->start, "a pattern", NULL);
+  if (!reading_fields(r, value, "a pattern", &pattern)) return false;
+  const JsonValue *regex = json_field_of(&pattern, "Regex", JSON_STRING);
+  if (regex == NULL) return reading_refuse(r, value->bytes, "a pattern that is a Regex", "String");
   Buffer *scratch = &r->scratch;
   buffer_reset(scratch);
   Status status = text_decode(json_text(regex), scratch);
   if (status == STATUS_OK) status = buffer_add_byte(scratch, '\0');
   if (status != STATUS_OK) return reading_fail(r, status);
-  JsonValue *invert = field(f, "invert");
-  bool inverted = invert != NULL && invert->kind == JSON_TRUE;
+  bool inverted = json_field_of(f, "invert", JSON_TRUE) != NULL;
   PretokenPattern known;
   /* The known ones match all of a text, so that removing what lies between matches removes nothing. */
   bool all = tokenizer_json_known(scratch->bytes, &known);
@@ -75,35 +72,32 @@ static bool add_split(Reading *r, Fields *f) {
   return add_stage(r, value->bytes, scratch->bytes, scratch->size - 1);
 }
 
-static bool add_digits(Reading *r, Fields *f) {
-  JsonValue *each = field(f, "individual_digits");
-  bool single = each != NULL && each->kind == JSON_TRUE;
+static bool add_digits(Reading *r, const JsonFields *f) {
+  bool single = json_field_of(f, "individual_digits", JSON_TRUE) != NULL;
   return single ? add_stage(r, f->start, "\\p{N}", 5) : add_stage(r, f->start, "\\p{N}+", 6);
 }
 
-static bool add_byte_level(Reading *r, Fields *f) {
-  JsonValue *prefix = field(f, "add_prefix_space"), *regex = field(f, "use_regex");
-  bool prefixed = prefix != NULL && prefix->kind == JSON_TRUE;
+static bool add_byte_level(Reading *r, const JsonFields *f) {
+  bool prefixed = json_field_of(f, "add_prefix_space", JSON_TRUE) != NULL;
   if (prefixed) return reading_refuse(r, f->start, "no add_prefix_space", NULL);
   r->byte_level = true;
-  if (regex != NULL && regex->kind == JSON_FALSE) return true;
+  if (json_field_of(f, "use_regex", JSON_FALSE) != NULL) return true;
   return add_stage(r, f->start, GPT2, sizeof GPT2 - 1);
 }
 
-static bool add_cutter(Reading *r, JsonValue *value, bool nested) {
-  Fields f;
-  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "a pre-tokenizer", NULL);
-  if (!fields_read(r, value, &f)) return false;
-  if (field_is(&f, "type", "Split")) return add_split(r, &f);
-  if (field_is(&f, "type", "Digits")) return add_digits(r, &f);
-  if (field_is(&f, "type", "ByteLevel")) return add_byte_level(r, &f);
-  JsonValue *list = field(&f, "pretokenizers");
-  if (nested || !field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
+static bool add_cutter(Reading *r, const JsonValue *value, bool nested) {
+  JsonFields f;
+  if (!reading_fields(r, value, "a pre-tokenizer", &f)) return false;
+  if (json_field_is(&f, "type", "Split")) return add_split(r, &f);
+  if (json_field_is(&f, "type", "Digits")) return add_digits(r, &f);
+  if (json_field_is(&f, "type", "ByteLevel")) return add_byte_level(r, &f);
+  const JsonValue *list = json_field_of(&f, "pretokenizers", JSON_ARRAY);
+  if (nested || !json_field_is(&f, "type", "Sequence") || list == NULL) {
     return reading_refuse_field(r, &f, "a pre-tokenizer of the type Split, Digits, ByteLevel or Sequence", "type");
   }
   Json json;
   JsonValue part;
-  json_open(&json, list->bytes, list->size);
+  json_open_value(&json, list);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &part)) {
     if (!add_cutter(r, &part, true)) return false;
@@ -123,29 +117,27 @@ static bool settle_pattern(Reading *r, const char *where) {
   return true;
 }
 
-bool tokenizer_json_cuts(Reading *r, JsonValue *value) {
+bool tokenizer_json_cuts(Reading *r, const JsonValue *value) {
   return add_cutter(r, value, false) && settle_pattern(r, value->bytes);
 }
 
-bool tokenizer_json_normalizer(Reading *r, JsonValue *value) {
-  Fields f;
+bool tokenizer_json_normalizer(Reading *r, const JsonValue *value) {
+  JsonFields f;
   if (value->kind == JSON_NULL) return true;
-  if (value->kind != JSON_OBJECT) return reading_refuse(r, value->bytes, "null or a normalizer", NULL);
-  if (!fields_read(r, value, &f)) return false;
-  if (field_is(&f, "type", "NFC") && r->composed) return true;
-  JsonValue *list = field(&f, "normalizers");
-  if (!field_is(&f, "type", "Sequence") || list == NULL || list->kind != JSON_ARRAY) {
+  if (!reading_fields(r, value, "null or a normalizer", &f)) return false;
+  if (json_field_is(&f, "type", "NFC") && r->composed) return true;
+  const JsonValue *list = json_field_of(&f, "normalizers", JSON_ARRAY);
+  if (!json_field_is(&f, "type", "Sequence") || list == NULL) {
     return reading_refuse_field(r, &f, "no normalizer", "type");
   }
   Json json;
   JsonValue part;
-  json_open(&json, list->bytes, list->size);
+  json_open_value(&json, list);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &part)) {
-    Fields of_part;
-    if (part.kind != JSON_OBJECT) return reading_refuse(r, part.bytes, "a normalizer", NULL);
-    if (!fields_read(r, &part, &of_part)) return false;
-    if (!field_is(&of_part, "type", "NFC") || !r->composed) {
+    JsonFields of_part;
+    if (!reading_fields(r, &part, "a normalizer", &of_part)) return false;
+    if (!json_field_is(&of_part, "type", "NFC") || !r->composed) {
       return reading_refuse_field(r, &of_part, "no normalizer", "type");
     }
   }

@@ -25,7 +25,7 @@ static const char *const A_VALUE = "a value";
 
 void json_open(Json *json, const char *bytes, size_t size) {
   if (bytes == NULL) bytes = "";   /* an empty file has no block */
-  *json = (Json){.start = bytes, .at = bytes, .end = bytes + size, .status = STATUS_OK};
+  *json = (Json){.start = bytes, .at = bytes, .end = bytes + size, .depth_max = JSON_DEPTH_MAX};
 }
 
 void json_skip_mark(Json *json) {
@@ -239,7 +239,7 @@ bool json_enter(Json *json) {
   JsonKind kind;
   if (!json_peek(json, &kind)) return false;
   if (!is_nested(kind)) return json_fail(json, STATUS_SHAPE, json->at, "an array or an object");
-  if (json->depth == JSON_DEPTH_MAX) return json_fail(json, STATUS_LIMIT, json->at, "at most 256 levels");
+  if (json->depth >= json->depth_max) return json_fail(json, STATUS_LIMIT, json->at, "at most 256 levels");
   json->at++;
   json->depth++;
   json->fresh = true;
@@ -295,7 +295,8 @@ bool json_next_member(Json *json, Text *key) {
 /* Passes over the array or object at the cursor and all that is in it, without
    recursion: `objects` says for every open level which of the two it is. */
 static bool skip_nested(Json *json, JsonKind kind) {
-  bool objects[JSON_DEPTH_MAX + 1];
+  bool objects[JSON_DEPTH_MAX + 2];
+  assert(json->depth_max <= JSON_DEPTH_MAX + 1);
   uint32_t outside = json->depth;
   for (;;) {
     if (is_nested(kind)) {

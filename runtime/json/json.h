@@ -40,7 +40,8 @@ typedef struct JsonValue {
 
 typedef struct Json {
   const char *start, *at, *end;
-  uint32_t depth;
+  uint32_t depth;        /* brackets that are open */
+  uint32_t depth_max;    /* JSON_DEPTH_MAX when opened; at most one more, for an envelope around messages */
   bool fresh;            /* just behind '[' or '{' */
   bool tolerant;         /* passes over invalid UTF-8 and lone surrogates; false when opened */
   Status status;         /* SYNTAX, ENCODING or LIMIT (depth) */
@@ -49,6 +50,9 @@ typedef struct Json {
 } Json;
 
 void json_open(Json *json, const char *bytes, size_t size);
+
+/* A cursor over one value. */
+static inline void json_open_value(Json *json, const JsonValue *value) { json_open(json, value->bytes, value->size); }
 
 /* Skips a byte order mark; the cursor is at the very start. */
 void json_skip_mark(Json *json);
