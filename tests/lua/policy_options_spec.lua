@@ -138,7 +138,8 @@ describe("prune_messages", function()
     for i = 1, 2 do
       chat:append { { role = "user", content = "question " .. i },
         { role = "assistant", reasoning_content = "hm", content = {
-          { type = "thinking", thinking = "let me see", signature = "s" }, { type = "text", text = "answer " .. i } } } }
+          { type = "thinking", thinking = "let me see", signature = "s" },
+          { type = "text", text = "answer " .. i } } } }
     end
     return chat
   end
