@@ -138,8 +138,8 @@ end
 local MACHINE = "(^|[^A-Za-z0-9_.])/(home|root|work|tmp)(/|[^A-Za-z0-9_]|$)"
 
 local function check_machine_paths()
-  local found = lines_of("git grep --cached -nIE '" .. MACHINE .. "' -- . ':!tests/lint_layers.lua' || true")
-  for _, line in ipairs(found) do
+  local hits = lines_of("git grep --cached -nIE '" .. MACHINE .. "' -- . ':!tests/lint_layers.lua' || true")
+  for _, line in ipairs(hits) do
     if not line:find "TMPDIR" then complain("a path of one machine: %s", line:sub(1, 160)) end
   end
 end

@@ -1,6 +1,6 @@
 --- Filter: LangChain's filter_messages: messages by name, type and id.
 --
--- A message stays if one of the include conditions names it (or there is none) and no
+-- A message stays if one of the include conditions names it (or none is set) and no
 -- exclude condition does. Messages are taken one by one, as there: what you exclude
 -- may leave a call without its result, except by `exclude_tool_calls`, which takes
 -- out calls with their results, and messages of which nothing else is left.

@@ -55,7 +55,7 @@ typedef struct Used {
   double append;                 /* microseconds, each */
 } Used;
 
-/* May be asked for by nobody. */
+/* Records the figures of one runtime; `used` may be NULL. */
 static void note_use(Used *used, size_t before, size_t after, double microseconds, int messages) {
   if (used == NULL) return;
   *used = (Used){.opened = before};

@@ -85,7 +85,7 @@ local function pool(mean)
   return texts
 end
 
-local asked, answered, results = pool(328), pool(628), pool(682)
+local questions, answers, results = pool(328), pool(628), pool(682)
 local plans = pool(90)     -- what an assistant says beside a call; every third call says nothing
 
 local tools = {
@@ -129,9 +129,9 @@ while written < count do
   if unit <= SYSTEM then
     plain("system", "The rules still hold: read before you change, and run the tests.")
   elseif unit <= SYSTEM + USER then
-    plain("user", asked[draw(POOL)])
+    plain("user", questions[draw(POOL)])
   elseif unit <= SYSTEM + USER + ANSWER or written + 1 == count then   -- no room for a call with its result
-    plain("assistant", answered[draw(POOL)])
+    plain("assistant", answers[draw(POOL)])
   else
     call_and_result()
   end

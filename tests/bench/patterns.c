@@ -3,7 +3,7 @@
 ** beside Lua's own: nanoseconds per turn of a loop, best of 15, in turns.
 **
 ** The last column is stock Lua with a hook that does nothing: what it costs that the
-** VM counts instructions. No function of ours can make that less, so it is most of
+** VM counts instructions. Our functions cannot reduce that, so it is most of
 ** the ratio of what does little; a loop of nothing takes twice as long.
 */
 #define _POSIX_C_SOURCE 200809L

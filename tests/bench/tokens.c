@@ -1,7 +1,7 @@
 /*
 ** Counting and encoding without a runtime around it, for tests/bench/tokens.sh and tests/peers/tokens/oracle.sh.
 **
-**     tokens count IMAGE FILE PART   counts the file twice, in parts of so many bytes, cut between characters (0: all):
+**     tokens count IMAGE FILE PART   counts the file twice, in parts of PART bytes, cut between characters (0: whole):
 **                                    nanoseconds first, nanoseconds again, tokens, bytes; then the nanoseconds that
 **                                    opening the vocabulary took
 **     tokens ids IMAGE               for each text on standard input (size as uint32_t, bytes) its ids on standard

@@ -46,8 +46,8 @@ end
 for _, n in ipairs { 10000, 20000 } do
   local chat, plain = chat_of(n, 0, 200), chat_of(n, n, 200)
   show("render %d items of 200 windows", n, function() chat.windows:render() end)
-  local made = chat_of(n, 0, 200, function() return { { "item", id = 1, "one" }, { "item", id = 2, "two" } } end)
-  show("render %d items whose contents are functions", n, function() made.windows:render() end)
+  local computed = chat_of(n, 0, 200, function() return { { "item", id = 1, "one" }, { "item", id = 2, "two" } } end)
+  show("render %d items whose contents are functions", n, function() computed.windows:render() end)
   local written = chat_of(n, 0, 200, function() return ("three < four & five\n"):rep(20) end)
   show("render %d items whose functions give 400 bytes", n, function() written.windows:render() end)
   show("render %d items, all windows changed since", n, function()

@@ -70,7 +70,7 @@ int      ebb_answer(ebb_task *task, const char *json, size_t size);
 
 enum { GUARD = 64 };
 
-/* Structs with bytes behind them that nobody may touch. */
+/* Structs followed by guard bytes, which the library must not write. */
 static struct {
   first_message message;
   unsigned char guard[GUARD];

@@ -213,7 +213,7 @@ run trim "$folder/loop" --budget 2000; expect 7 "a link to itself"
 ln -s nowhere "$folder/dangling"
 run trim "$folder/in.json" --budget 2000 -o "$folder/dangling"; expect 7 "a link to nothing as output"
 
-# Root may do everything: these run as nobody then, with a copy of the command that nobody can reach.
+# Root may do everything: these run as nobody then, with a copy of the command in a folder that this user can reach.
 run_plainly() { timeout 60 "${plainly[@]}" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }
 
 plainly=("$EBB")

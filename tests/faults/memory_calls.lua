@@ -458,8 +458,9 @@ call("batch's queries", function(world)
     batch:where { role = "user" } }
 end)
 call("selection", function(world)
-  local found = world.chat:where { role = { "user", "assistant" } }
-  return { found:first(2), found:last(2), found:slice(1, 2), found:count(), found:tokens(), found:positions() }
+  local selection = world.chat:where { role = { "user", "assistant" } }
+  return { selection:first(2), selection:last(2), selection:slice(1, 2), selection:count(), selection:tokens(),
+    selection:positions() }
 end)
 call("queries", function(world)
   local chat = world.chat
@@ -504,7 +505,9 @@ call("windows:open", function(world)
   return world.chat.windows:open { id = "new", content = { "text", { "b", { window = "todo" } } },
     actions = { { id = "go", run = print } } }
 end, windowed)
-call("windows:open anew", function(world) return world.chat.windows:open { id = "old", content = "again" } end, windowed)
+call("windows:open anew", function(world)
+  return world.chat.windows:open { id = "old", content = "again" }
+end, windowed)
 call("windows:open of a fork", function(world) return world.fork.windows:open { id = "new" } end, function()
   local world = windowed()
   world.fork = world.chat:fork()
@@ -528,7 +531,8 @@ call("window's fields", function(world)
 end, windowed)
 call("windows", function(world)
   local chat = world.chat
-  return { chat.windows:list(), chat:active(), chat.windows.seq, chat.windows:stats(), chat.windows:listing(), chat:tokens() }
+  return { chat.windows:list(), chat:active(), chat.windows.seq, chat.windows:stats(), chat.windows:listing(),
+    chat:tokens() }
 end, windowed, 7)
 call("windows:render", function(world) return world.chat.windows:render { include_obsolete = true } end, windowed)
 call("windows:render, trimmed", function(world)

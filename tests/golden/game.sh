@@ -36,7 +36,7 @@ compile() { ok "$1: $2 builds it by its Makefile" "$(make -s OUT="$1" CC="$2" CF
 compile game "${CC:-cc}"
 if command -v clang >/dev/null; then compile game_clang clang; else echo "skipped: there is no clang"; fi
 
-# Figures, where somebody asked for them.
+# Figures, printed on request.
 show() { if [ "$frames" -ge 10000 ]; then sed 's/^/swept: /' <<<"$1"; fi; }
 game() { ./game "$@" 2>&1; }
 digest() { sed -n 's/^digest //p' <<<"$1"; }
@@ -66,7 +66,7 @@ show "$report"
 holds "a policy that needs 50 ms takes frames" "$(grep -oE 'took [0-9]+' <<<"$report" | grep -oE '[0-9]+') >= 50"
 ok "and ends" "$(grep -oE 'of Mara-innkeeper$' <<<"$report" | head -1)" "of Mara-innkeeper"
 ok "one that never ends fails, once" "$(number "$report" failed)" 1
-ok "one that is none is refused" "$(number "$report" refused)" 1
+ok "a file that is not a policy is refused" "$(number "$report" refused)" 1
 if [ -n "$measured" ]; then
   ok "no frame is lost to them" "$(lost "$report")" 0
   holds "frames of 1,000 above 1.2 ms, with bad policies, by fuel" "$(slow "$report") <= $long / 1000"
@@ -165,10 +165,10 @@ if [ -n "$measured" ]; then ok "no frame is lost" "$(lost "$report")" 0; fi
 # ---- errors, memory ----
 
 ok "help" "$(game --help | head -1)" "Usage: game [options]"
-ok "an option that is none" "$(game --frame 3 | head -1)" "Usage: game [options]"
-ok "a folder that is none" "$(game --frames 3 --data nowhere)" "game: talk.txt cannot be read; --data says where it lies"
-ok "a character that is none" "$(game --frames 3 --policy Nobody=trials/slow.lua)" "game: --policy: nobody is called so"
-ok "a recording that is none" "$(game --replay talk.txt)" "game: this is no recording"
+ok "an unknown option" "$(game --frame 3 | head -1)" "Usage: game [options]"
+ok "a folder that does not exist" "$(game --frames 3 --data nowhere)" "game: talk.txt cannot be read; --data says where it lies"
+ok "an unknown character" "$(game --frames 3 --policy Zoe=trials/slow.lua)" "game: --policy: no character has this name"
+ok "a file that is not a recording" "$(game --replay talk.txt)" "game: this is no recording"
 if command -v valgrind >/dev/null; then
   game --frames 120 --record v.rec --policy Odo-guard=trials/runaway.lua >/dev/null
   ok "clean under valgrind" "$(valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all ./game --replay v.rec | grep -c 'the same')" 1

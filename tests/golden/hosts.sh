@@ -58,7 +58,7 @@ ok "also from stdin" "$(./trim 60 <body.json 2>&1)" "$kept"
 ok "within the budget nothing changes" "$(./trim 100000 body.json 2>&1)" "$body"
 ok "a budget that is too small" "$(./trim 5 body.json 2>&1 | grep -o '^trim: cannot fit')" "trim: cannot fit"
 ok "nothing is written then" "$(./trim 5 body.json 2>/dev/null; echo $?)" 1
-ok "what is no body" "$(echo '{"messages": [{"role": "pirate"}]}' | ./trim 60 2>&1 | grep -o '1:24: expected a role')" "1:24: expected a role"
+ok "a message with an unknown role" "$(echo '{"messages": [{"role": "pirate"}]}' | ./trim 60 2>&1 | grep -o '1:24: expected a role')" "1:24: expected a role"
 ok "a file that does not exist" "$(./trim 60 nowhere.json 2>&1; echo $?)" $'nowhere.json: No such file or directory\n1'
 ok "a folder" "$(./trim 60 . 2>&1; echo $?)" $'.: Is a directory\n1'
 ok "no budget" "$(./trim body.json 2>&1; echo $?)" $'usage: trim BUDGET [FILE]\n2'
@@ -127,9 +127,9 @@ sleep 0.2
 stop
 ok "it ends while clients are connected, without a leak" "$ended" "121 answered, 2 refused, 0"
 exec 4>&-
-ok "a policy that is none" "$(echo 'return 7' >bad.lua; ./server bad.lua 2>&1 | grep -o '^server: bad.lua: server')" "server: bad.lua: server"
-ok "a vocabulary that is none" "$(./server --vocab body.json bad.lua 2>&1 | grep -o '^server: body.json: a vocabulary: syntax')" "server: body.json: a vocabulary: syntax"
-ok "an option that is none" "$(./server --thread 3 bad.lua 2>&1 | grep -o '^Usage: server')" "Usage: server"
+ok "a file that is not a policy" "$(echo 'return 7' >bad.lua; ./server bad.lua 2>&1 | grep -o '^server: bad.lua: server')" "server: bad.lua: server"
+ok "a file that is not a vocabulary" "$(./server --vocab body.json bad.lua 2>&1 | grep -o '^server: body.json: a vocabulary: syntax')" "server: body.json: a vocabulary: syntax"
+ok "an unknown option" "$(./server --thread 3 bad.lua 2>&1 | grep -o '^Usage: server')" "Usage: server"
 
 threads=$project/build/threads/libebb.a
 quietly make --no-print-directory -C "$project" MODE=threads build/threads/libebb.a

@@ -100,8 +100,8 @@ local runners = {
     end
     for i, expected in ipairs(case.expected.all or {}) do
       local message = chat[i]
-      local found = { message.seq, message.tokens, message.obsolete }
-      assert.same({ expected.seq, expected.tokens, expected.obsolete }, found)
+      local actual = { message.seq, message.tokens, message.obsolete }
+      assert.same({ expected.seq, expected.tokens, expected.obsolete }, actual)
     end
     if case.expected.active then assert.same(case.expected.active, names(chat:active(), ids)) end
   end,

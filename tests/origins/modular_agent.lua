@@ -3,8 +3,8 @@
 --
 -- For each `op` of the file there are two readers, which give the same shape:
 --
---     said[op](case)     what the original's run said
---     given[op](case)    what Ebb gives for the same operations
+--     recorded[op](case)     what the original's run recorded
+--     computed[op](case)     what Ebb gives for the same operations
 --
 -- Nothing but names and the forms of operations is translated between them:
 --
@@ -23,8 +23,8 @@ local ebb = helper.ebb
 local json = ebb.json
 local log = require "ebb.support.log"
 
-local adaptor = { said = {}, given = {} }
-local said, given = adaptor.said, adaptor.given
+local adaptor = { recorded = {}, computed = {} }
+local recorded, computed = adaptor.recorded, adaptor.computed
 
 --- All cases of the file, or nil and why there are none.
 function adaptor.cases()
@@ -141,7 +141,7 @@ end
 
 ---- conversation_manager: ConversationManager with the handler of seed 000 ----
 
-function said.conversation_manager(case)
+function recorded.conversation_manager(case)
   return each(case.expected, function(step)
     check_fields(step, "op error visible all mark by_role")
     return {
@@ -162,7 +162,7 @@ local function tools_of(case)
   return { tools = tools, tools_heading = heading }
 end
 
-function given.conversation_manager(case)
+function computed.conversation_manager(case)
   local chat = conversation(case.input, tools_of(case))
   return each(case.options.ops, function(operation)
     local _, refused = apply(chat, operation)
@@ -177,7 +177,7 @@ end
 
 ---- message_array: MessageArrayManager of seed 004 ----
 
-function said.message_array(case)
+function recorded.message_array(case)
   return each(case.expected, function(step)
     check_fields(step, "op error messages affectedBatchIndex currentBatchIndex snapshots stats")
     return {
@@ -208,7 +208,7 @@ local function snapshots_of(chat)
   return snapshots
 end
 
-function given.message_array(case)
+function computed.message_array(case)
   local chat = conversation(case.input)
   return each(case.options.ops, function(operation)
     local affected, refused = apply(chat, operation)
@@ -224,7 +224,7 @@ end
 
 local function slice(list, first, last) return table.move(list, first, last, 1, {}) end
 
-function said.visible_operation(case)
+function recorded.visible_operation(case)
   local expected = check_fields(case.expected, "error messages markMap stats affectedBatchIndex")
   if expected.error then return { { refused = refusal_of(expected.error) } } end
   local stats, messages, mark = expected.stats, expected.messages, expected.markMap
@@ -243,7 +243,7 @@ local function hidden_messages(chat)
   return hidden
 end
 
-function given.visible_operation(case)
+function computed.visible_operation(case)
   local chat, mark = conversation(case.input), case.options.markMap
   if mark.currentBatch == 1 then apply(chat, start_batch(chat, mark.batchBoundaries[2])) end
   local affected, refused = apply(chat, case.options.operation)
@@ -258,7 +258,7 @@ end
 
 ---- type_index: TypeIndexManager ----
 
-function said.type_index(case) return { case.expected } end
+function recorded.type_index(case) return { case.expected } end
 
 local function ids(indices)
   return each(indices, function(index) return "m" .. index end)
@@ -268,7 +268,7 @@ local function counts_add_up(chat)
   return chat:count "system" + chat:count "user" + chat:count "assistant" + chat:count "tool" == #chat
 end
 
-function given.type_index(case)
+function computed.type_index(case)
   local chat = conversation(each(case.options.add, function(entry)
     return { role = entry[1], content = "", id = "m" .. entry[2] }
   end))
@@ -293,7 +293,7 @@ end
 
 ---- message_index: MessageIndexManager ----
 
-function said.message_index(case)
+function recorded.message_index(case)
   local expected = case.expected
   check_fields(expected, "current modified batchIndex mark after_rollback errors equal_boundary_consistent"
     .. " decreasing_allowed")
@@ -339,7 +339,7 @@ local function started(count, boundaries)
   return chat
 end
 
-function given.message_index(case)
+function computed.message_index(case)
   local count = case.options.n
   local chat, two = started(count, { 2 }), plain(2)   -- the original refuses boundary 5 of a list of two
   local results = { shown = each(chat, index_of), after_start = index_state(chat) }

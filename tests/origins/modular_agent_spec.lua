@@ -45,7 +45,7 @@ end
 
 --- What Ebb must give for a case, and the bugs that it must not have.
 local function expected_of(case)
-  local steps = adaptor.said[case.op](case)
+  local steps = adaptor.recorded[case.op](case)
   local original = util.deepcopy(steps)
   local bugs = change_by_rows(steps, case)
   change_by_rules(steps, case)
@@ -65,7 +65,7 @@ describe("modular-agent's case", function()
     local expected, bugs = expected_of(case)
     local title = #bugs > 0 and ("%s (not: %s)"):format(case.name, table.concat(bugs, "; ")) or case.name
     it(title, function()
-      assert.same(expected, adaptor.given[case.op](case))
+      assert.same(expected, adaptor.computed[case.op](case))
     end)
   end
 

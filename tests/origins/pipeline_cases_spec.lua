@@ -71,7 +71,7 @@ local function message_of(node)
     tool_calls = calls }
 end
 
-local function told(message)
+local function summary_of(message)
   return { role = message.role, content = message.content, sourceId = message.source_id,
     sourceType = message.source == "history" and "session_history" or message.source,
     reasoningContent = message.reasoning_content }
@@ -92,11 +92,11 @@ describe("session-loader, as in AIO Hub:", function()
         set = { "session-loader.reasoning=with_calls", "session-loader.tool_to_user=" .. tostring(not keep_tools) },
       }:run(chat))
 
-      local found = {}
+      local actual = {}
       for i, message in ipairs(seen) do
-        found[i] = told(message)
+        actual[i] = summary_of(message)
       end
-      assert.same(ebb.json.encode(case.expected), ebb.json.encode(ebb.json.array(found)))
+      assert.same(ebb.json.encode(case.expected), ebb.json.encode(ebb.json.array(actual)))
     end)
   end
 end)
@@ -148,16 +148,16 @@ describe("token-limiter, as in AIO Hub:", function()
 
       pipeline:run(ebb.conversation())   -- what does not fit even so is not sent (BEHAVIOUR.md 11, exit 4); it is seen
 
-      local found, expected = {}, {}
+      local actual, expected = {}, {}
       for i, message in ipairs(seen) do
-        found[i] = { role = message.role, content = message.content, id = message.source_id,
+        actual[i] = { role = message.role, content = message.content, id = message.source_id,
           kept = message.reasoning ~= nil }
       end
       for i, each in ipairs(case.expected) do
         expected[i] = { role = each.role, content = each.content, id = each.sourceId,
           kept = each.reasoningArtifacts ~= nil }
       end
-      assert.same(ebb.json.encode(expected), ebb.json.encode(found))
+      assert.same(ebb.json.encode(expected), ebb.json.encode(actual))
       if case.stats and case.stats ~= ebb.null then
         assert.equal(case.stats.totalTokens, seen.stats.after)
         assert.equal(case.stats.presetTokens, seen.stats.fixed)

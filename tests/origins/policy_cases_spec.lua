@@ -103,16 +103,16 @@ local AS_IN_PYTHON = {
 describe("LangChain's trim_messages", function()
   for _, case in ipairs(cases_of("langchain", "trim")) do
     it(case.title, function()
-      local given = case.options
-      local options = { counter = assert(COUNTERS[given.tokenCounter], given.tokenCounter) }
+      local case_options = case.options
+      local options = { counter = assert(COUNTERS[case_options.tokenCounter], case_options.tokenCounter) }
       local chat = ebb.conversation(options)
       if #case.input > 0 then chat:append(case.input) end
-      local policy = { "trim_messages", split_by = SPLITTERS[given.textSplitter] }
+      local policy = { "trim_messages", split_by = SPLITTERS[case_options.textSplitter] }
       for _, name in ipairs { "strategy", "allowPartial", "includeSystem", "startOn", "endOn" } do
-        policy[snake(name)] = given[name]
+        policy[snake(name)] = case_options[name]
       end
 
-      local report, why, code = chat:trim { budget = given.maxTokens + overhead(options), policy = policy,
+      local report, why, code = chat:trim { budget = case_options.maxTokens + overhead(options), policy = policy,
         guards = false }
 
       if case.expected_error then
@@ -175,10 +175,10 @@ end
 describe("the AI SDK's pruneMessages", function()
   for _, case in ipairs(cases_of("ai_prune", "prune")) do
     it(case.title, function()
-      local chat, given = ebb.conversation(), case.options
+      local chat, case_options = ebb.conversation(), case.options
       chat:append(from_ai_sdk(case.input))
-      local policy = { "prune_messages", reasoning = given.reasoning and given.reasoning:gsub("-", "_"),
-        tool_calls = given.toolCalls, empty_messages = given.emptyMessages }
+      local policy = { "prune_messages", reasoning = case_options.reasoning and case_options.reasoning:gsub("-", "_"),
+        tool_calls = case_options.toolCalls, empty_messages = case_options.emptyMessages }
 
       assert(chat:trim { budget = 100000, policy = policy, guards = false })
 
@@ -203,15 +203,16 @@ describe("Anthropic's clear_tool_uses", function()
   for _, case in ipairs(cases_of("clear_tool_uses", "clear_tool_uses")) do
     local run = NOT_ANTHROPIC[case.name] and pending or it
     run(case.title .. (NOT_ANTHROPIC[case.name] and ": " .. NOT_ANTHROPIC[case.name] or ""), function()
-      local given = case.options
+      local case_options = case.options
       local options = { counter = function(message) return math.ceil(#(message.content or "") / 4) end }
       local chat = ebb.conversation(options)
       chat:append(case.input)
 
       assert(chat:trim { budget = 100000, guards = false, policy = { "clear_tool_uses",
-        trigger = given.trigger and renamed(given.trigger, TRIGGERS), keep = given.keep and given.keep.messages,
-        exclude_tools = given.excludeTools, clear_at_least = given.clearAtLeast, placeholder = given.placeholder,
-        clear_tool_inputs = given.clearToolInputs } })
+        trigger = case_options.trigger and renamed(case_options.trigger, TRIGGERS),
+        keep = case_options.keep and case_options.keep.messages, exclude_tools = case_options.excludeTools,
+        clear_at_least = case_options.clearAtLeast, placeholder = case_options.placeholder,
+        clear_tool_inputs = case_options.clearToolInputs } })
 
       assert_messages(case.expected, chat)
     end)

@@ -42,7 +42,7 @@ end
 
 local KINDS = { string = "string", integer = "int" }
 
---- Their schema as a declaration of ours; a schema that is no object is that of one parameter, `p`.
+--- Turns their schema into our declaration; a schema that is not an object becomes one parameter, `p`.
 local function declaration_of(schema)
   if schema == ebb.null then return nil end
   if schema.kind ~= "object" then
@@ -58,9 +58,9 @@ end
 
 function check.aci_param_validate(case)
   local text, is_one = declaration_of(case.options.schema)
-  local given = case.input
-  if is_one then given = { p = given } end
-  local values, message = parameters.check(parameters.parse(text), given)
+  local input = case.input
+  if is_one then input = { p = input } end
+  local values, message = parameters.check(parameters.parse(text), input)
   if case.expected == ebb.null then return assert.truthy(values, message) end
   local expected = case.expected:gsub("integer", "int")
   if is_one then expected = expected:gsub("^params", "params.p") end

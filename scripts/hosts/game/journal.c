@@ -74,7 +74,7 @@ char *file_read(const char *path, size_t *size) {
   return good ? bytes : NULL;
 }
 
-/* The new name of a file is on the disk when its folder is. */
+/* Syncs the folder, without which the new name of a file may be lost. */
 static bool sync_folder(const char *path) {
   char copy[512];
   snprintf(copy, sizeof copy, "%s", path);

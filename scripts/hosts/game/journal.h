@@ -1,7 +1,7 @@
 /*
-** Journal: what comes into the world from outside, one input after the other.
+** Journal: the inputs of the world, in order.
 **
-** Nothing else gets in: what visitors say, what the model answers or refuses, the
+** Inputs are the only way in: what visitors say, what the model answers or refuses, the
 ** texts of policies, chats that were saved. So a list of inputs is a game: recorded while
 ** it is played, it can be played again; a saved game is one whose inputs are chats.
 **
@@ -18,9 +18,9 @@
 typedef enum InputKind {
   INPUT_SAID,                /* a message for a character, who answers it */
   INPUT_WONDERED,            /* the same as a "what if": the character's own chat never sees it */
-  INPUT_LEFT,                /* whoever was being answered has gone */
-  INPUT_ANSWERED,            /* what the model answers, a JSON string */
-  INPUT_REFUSED,             /* why it answers nothing */
+  INPUT_LEFT,                /* the visitor who was being answered has left */
+  INPUT_ANSWERED,            /* the answer of the model, a JSON string */
+  INPUT_REFUSED,             /* the reason why the model gives no answer */
   INPUT_POLICY,
   INPUT_CHAT,
   INPUT_DIGEST,
@@ -30,14 +30,14 @@ typedef enum InputKind {
 typedef struct Input {
   uint64_t frame;
   InputKind kind;
-  char name[32];             /* of a character; of a policy */
+  char name[32];             /* name of a character or a policy */
   const char *text;          /* `size` bytes, and a NUL behind them */
   size_t size;
 } Input;
 
 typedef enum Reading { READ_INPUT, READ_END, READ_DAMAGED } Reading;
 
-/* A recording begins with the seed of its world. False: it cannot be written, is none. */
+/* A recording begins with the seed of its world. False: it cannot be written, or is not a recording. */
 bool    journal_begin(FILE *file, uint64_t seed);
 bool    journal_open(FILE *file, uint64_t *seed);
 
@@ -47,7 +47,7 @@ bool    journal_write(FILE *file, const Input *input);
 
 /* A whole file, with a NUL behind it; the caller frees it. NULL when it cannot be read. */
 char   *file_read(const char *path, size_t *size);
-/* Replaces a file by what `write` writes: wholly or, when that fails or the machine stops, not at all. */
+/* Replaces a file by what `write` writes: atomically, also when the machine stops. */
 bool    file_replace(const char *path, bool (*write)(void *user, FILE *file), void *user);
 
 #endif

@@ -44,9 +44,9 @@ typedef struct Game {
   char *buffer;              /* of the input that is read */
   Input next;                /* of the replay */
   Reading reading;
-  uint64_t loaded, refused;  /* texts of policies */
-  uint64_t compared;         /* digests of the replay that were the same */
-  const char *failed;        /* what the game ends with */
+  uint64_t loaded, refused;  /* policies, counted */
+  uint64_t compared;         /* digests that the replay confirmed */
+  const char *failed;        /* the error with which the game ends; NULL: none */
   Times cpu, wall;
 } Game;
 
@@ -59,7 +59,7 @@ static void stop(int number) {
 
 /* ---- inputs ---- */
 
-/* All inputs come through here, whoever they are from. */
+/* Applies one input, live or replayed, and records it. */
 static void take(void *user, const Input *input) {
   Game *game = user;
   bool taken = world_take(&game->world, input);
@@ -97,7 +97,7 @@ static bool is_due(const Game *game, bool digest) {
   return due && (game->next.kind == INPUT_DIGEST) == digest;
 }
 
-/* A digest stands before the inputs of its frame. */
+/* Compares digests: each stands before the inputs of its frame. */
 static void replay_digests(Game *game) {
   while (is_due(game, true)) {
     compare_digest(game);
@@ -217,7 +217,7 @@ static void watch_policies(Game *game) {
   for (int i = 0; i < game->options.own_count; i++) {
     char *file = strchr(game->options.own[i], '=');
     *file = '\0';
-    if (world_find(&game->world, game->options.own[i]) == NULL) game->failed = "--policy: nobody is called so";
+    if (world_find(&game->world, game->options.own[i]) == NULL) game->failed = "--policy: no character has this name";
     outside_watch(&game->outside, game->options.own[i], file + 1);
   }
   outside_look(&game->outside, 0, true);
@@ -288,7 +288,7 @@ static bool read_number(const char *text, uint64_t *number) {
   return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
-/* One option and its value; false when it is none. */
+/* Reads one option and its value; false if the option is unknown. */
 static bool read_option(Options *options, const char *name, char *value) {
   const struct { const char *name, **place; } texts[] = {
     {"--record", &options->record}, {"--replay", &options->replay}, {"--save", &options->save},

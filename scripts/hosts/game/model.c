@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFUSES = 32 };       /* one question of so many */
+enum { REFUSES = 32 };       /* one question in 32 is refused */
 
 typedef struct Question {
   uint64_t number;
   int character;
   char trade[32];
-  char *messages;            /* a copy with a NUL behind it, of the queue or of who took it from there */
+  char *messages;            /* a copy, NUL-terminated; owned by the queue until the thread takes it */
   size_t size;
 } Question;
 
@@ -22,7 +22,7 @@ typedef struct Question {
 */
 struct Model {
   pthread_t thread;
-  pthread_mutex_t lock;      /* of all below */
+  pthread_mutex_t lock;      /* guards everything below */
   pthread_cond_t changed;
   bool stopping;
   uint64_t asked, taken, answered, answers_taken;
@@ -49,7 +49,7 @@ static char free_room(const char *messages) {
   return room;
 }
 
-/* Yours would send the messages to a provider here, and take as long as it likes. */
+/* A real game sends the messages to a provider here, however long that takes. */
 static void find_answer(const Model *model, const Question *question, Answer *answer) {
   uint64_t sum = sum_of(question), count = 0;
   const char *text = "...";

@@ -23,9 +23,9 @@ typedef struct Line {
 } Line;
 
 typedef struct Answer {
-  uint64_t number;           /* of its question */
+  uint64_t number;           /* number of the question */
   int character;
-  bool refused;              /* there is none, and the text says why */
+  bool refused;              /* no answer; the text gives the reason */
   char text[MODEL_TEXT];
 } Answer;
 

@@ -7,7 +7,7 @@
 
 enum {
   LOOK_FRAMES = 30,          /* between two looks at the files */
-  ANSWER_FRAMES = 60         /* the model takes so long, and up to as much again */
+  ANSWER_FRAMES = 60         /* the model answers after 60 to 120 frames */
 };
 
 /* splitmix64 */
@@ -29,7 +29,7 @@ static void read_lines(Outside *outside) {
   }
 }
 
-/* One of the lines of `who`; "..." of somebody who has none. */
+/* A random line of `who`; "..." if the file has no line of that speaker. */
 static const char *pick(Outside *outside, const char *who) {
   uint64_t found = 0;
   const char *picked = "...";
@@ -86,7 +86,7 @@ bool outside_watch(Outside *outside, const char *name, const char *path) {
   return true;
 }
 
-/* Has the file another text than the one that was taken? Notes it. */
+/* True if the file has changed since its text was read; notes the new time. */
 static bool is_new(PolicyFile *file) {
   struct stat info;
   if (stat(file->path, &info) != 0) return false;     /* an editor is replacing it, or it is gone: the policy stays */
@@ -105,13 +105,13 @@ void outside_look(Outside *outside, uint64_t frame, bool all) {
     if (text == NULL) continue;
     hand_out(outside, frame, INPUT_POLICY, file->name, text, size);
     free(text);
-    if (!all) return;        /* the next one in another frame */
+    if (!all) return;        /* one file a frame */
   }
 }
 
 /* ---- visitors ---- */
 
-/* Somebody speaks in nearly every frame; some only wonder what the answer would be, some walk away. */
+/* A visitor speaks in nearly every frame; some only wonder what the answer would be, some walk away. */
 static void visit(Outside *outside, const World *world) {
   char text[600], json[700];
   const Character *character = &world->characters[roll(outside, CHARACTERS)];
@@ -137,7 +137,7 @@ void outside_ask(Outside *outside, const World *world, const Character *characte
   hand_out(outside, world->frame, INPUT_REFUSED, character->name, busy, sizeof busy - 1);
 }
 
-/* Is the answer to the open question of a character there? Of a question that was given up it is dropped. */
+/* True if the answer to a character's open question has arrived; answers to abandoned questions are dropped. */
 static bool has_answer(Outside *outside, int number) {
   Answer answer;
   while (outside->answers[number].number != outside->asked[number] &&

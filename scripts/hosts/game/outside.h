@@ -1,5 +1,5 @@
 /*
-** Outside: where inputs come from in a live game.
+** Outside: the source of inputs in a live game.
 **
 **     visitors     speak at random, lines of talk.txt
 **                  or walk away while they are being answered
@@ -20,13 +20,13 @@ enum { LINES_MAX = 400, FILES_MAX = 16 };
 typedef struct PolicyFile {
   char name[NAME_ROOM];
   char path[256];
-  struct timespec changed;   /* of the text that was taken */
+  struct timespec changed;   /* modification time of the text that was read */
   long long bytes;
 } PolicyFile;
 
 typedef struct Outside {
   uint64_t random;
-  char *talk;                /* the file, in which the lines are */
+  char *talk;                /* text of the file; lines point into it */
   Line lines[LINES_MAX];
   int line_count;
   Model *model;
@@ -46,10 +46,10 @@ void outside_close(Outside *outside);
 
 /* A policy file that is watched from now on. False: there are too many. */
 bool outside_watch(Outside *outside, const char *name, const char *path);
-/* Hands out the policies whose files are new; `all`: not only one. */
+/* Hands out policies whose files changed; `all`: every one, else at most one. */
 void outside_look(Outside *outside, uint64_t frame, bool all);
 
-/* Hands out what this frame brings. */
+/* Hands out the inputs of this frame. */
 void outside_frame(Outside *outside, World *world);
 void outside_ask(Outside *outside, const World *world, const Character *character, ebb_text messages);
 

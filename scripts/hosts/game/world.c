@@ -5,12 +5,12 @@
 
 enum {
   BUDGET = 500,              /* tokens that a chat may have; a trim leaves two thirds */
-  ROOM_FRAMES = 900,         /* so long a room stays free or taken: 15 s */
+  ROOM_FRAMES = 900,         /* frames for which a room stays free or taken: 15 s */
   FRAME_FUEL = 60000,        /* of a frame where nothing may depend on the machine: some 0.3 to 0.9 ms */
   TASK_FUEL = 20000000       /* of one talk or trim: some 100 ms, over as many frames */
 };
 
-/* What a character does when somebody has spoken; false: the model had no answer. */
+/* The script of a character that was spoken to; it returns false if the model gave no answer. */
 static const char TALK[] =
   "local chat, name = ...\n"
   "local answered, answer = pcall(request, { type = 'model', character = name })\n"
@@ -112,7 +112,7 @@ ebb_status world_open(World *world, uint64_t seed, bool deterministic) {
   return status;
 }
 
-void world_close(World *world) { ebb_runtime_free(world->runtime); }   /* with all chats and tasks */
+void world_close(World *world) { ebb_runtime_free(world->runtime); }   /* frees all chats and tasks too */
 
 Character *world_find(World *world, const char *name) {
   for (int i = 0; i < CHARACTERS; i++) {
@@ -240,7 +240,7 @@ static bool take_answer(World *world, Character *character, const Input *input) 
   return status == EBB_OK;
 }
 
-/* The new text counts from the next trim on; one that is no good changes nothing. */
+/* The new text counts from the next trim on; a text that does not compile changes nothing. */
 static bool take_policy(World *world, const Input *input) {
   if (ebb_policy_load(world->runtime, input->name, input->text, input->size) != EBB_OK) {
     report(world, "policy");
@@ -249,7 +249,7 @@ static bool take_policy(World *world, const Input *input) {
   world->problem[0] = '\0';
   for (int i = 0; i < CHARACTERS; i++) {
     Character *character = &world->characters[i];
-    if (strcmp(character->name, input->name) == 0) strcpy(character->policy, character->name);   /* one of its own */
+    if (strcmp(character->name, input->name) == 0) strcpy(character->policy, character->name);   /* the character's own policy */
     if (strcmp(character->policy, input->name) == 0) character->failed = false;
   }
   return true;
@@ -275,7 +275,7 @@ bool world_take(World *world, const Input *input) {
   if (input->kind == INPUT_POLICY) return take_policy(world, input);
   Character *character = world_find(world, input->name);
   if (character == NULL) {
-    snprintf(world->problem, sizeof world->problem, "nobody is called %s", input->name);
+    snprintf(world->problem, sizeof world->problem, "no character is called %s", input->name);
     return false;
   }
   switch (input->kind) {

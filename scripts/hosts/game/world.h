@@ -10,7 +10,7 @@
 **     over its budget      a task trims the chat, by the character's policy
 **
 ** All tasks share one slice of time per frame. A policy that fails is replaced by
-** keep_recent until its text changes, so that nobody's chat grows for ever.
+** keep_recent until its text changes, so that no chat grows without bound.
 **
 ** Innkeepers have a window, "rooms": the model reads which rooms are free now, and
 ** not which were. Policies ask the same by inn.free(room).
@@ -29,7 +29,7 @@ typedef enum Doing { IDLE, TALKING, WONDERING, TRIMMING } Doing;
 typedef struct Character {
   char name[NAME_ROOM];
   char policy[NAME_ROOM];    /* the name of its policy, in the world's runtime */
-  bool failed;               /* it did; keep_recent stands in */
+  bool failed;               /* the policy failed; keep_recent stands in */
   ebb_chat *chat;
   ebb_chat *fork;            /* WONDERING: what the task works for; else NULL */
   ebb_task *task;            /* NULL: idle */

@@ -1,5 +1,5 @@
 /*
-** A server with a thread per runtime: trims request bodies for whoever connects.
+** A server with a thread per runtime: trims request bodies for its clients.
 **
 **     server [--port N] [--threads N] [--budget N] [--vocab o200k_base.vocab] POLICY.lua
 **
@@ -57,7 +57,7 @@ struct Server {
   Worker workers[THREADS_MAX];
 };
 
-/* A line, and what has come behind it. */
+/* Bytes that were received: a line, and the beginning of the next. */
 typedef struct Buffer {
   char *bytes;
   size_t used, room;
@@ -65,7 +65,7 @@ typedef struct Buffer {
 
 /* ---- one client ---- */
 
-/* False: the server stops, or nothing came for too long. */
+/* Waits for input. False: the server stops, or the client was silent for too long. */
 static bool wait_for(const Server *server, int file, int milliseconds) {
   struct pollfd files[2] = {{.fd = file, .events = POLLIN}, {.fd = server->stopping, .events = POLLIN}};
   int ready;
@@ -180,7 +180,7 @@ static bool fail(const char *what, const char *why) {
   return false;
 }
 
-/* A whole file, mapped; NULL when that cannot be. */
+/* Maps a whole file; NULL on failure. */
 static void *map(const char *path, size_t *size) {
   struct stat info;
   void *bytes = MAP_FAILED;
@@ -262,7 +262,7 @@ static bool open_port(Server *server) {
 
 /* ---- running ---- */
 
-/* Threads inherit the mask: the signals come to sigwait, and disturb nobody. */
+/* Threads inherit the mask: signals are delivered to sigwait only. */
 static void block_signals(sigset_t *signals) {
   sigemptyset(signals);
   sigaddset(signals, SIGTERM);
@@ -281,7 +281,7 @@ static bool run(Server *server, const sigset_t *signals) {
     running += error == 0;
   }
   if (error == 0) sigwait(signals, &number);
-  close(ends[1]);            /* all who poll see that */
+  close(ends[1]);            /* wakes every worker that polls */
   for (uint64_t i = 0; i < running; i++) {
     pthread_join(server->workers[i].thread, NULL);
     answered += server->workers[i].answered;

@@ -6,7 +6,7 @@
 -- The notebook is a conversation in a file, created on first use. The question is
 -- added to it, and what goes to the model is printed: the notebook trimmed to the
 -- budget, by a policy that is a function of this program. The file itself keeps
--- everything; whoever calls the model appends the answer there.
+-- everything; the program that calls the model appends the answer there.
 --
 -- The module is all that is needed: build/lua or the install's folders on
 -- package.path and package.cpath.
