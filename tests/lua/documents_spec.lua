@@ -2,6 +2,7 @@
 
 local document_blocks = dofile "tests/lua/document_blocks.lua"
 local helper = dofile "tests/lua/helper.lua"
+local core = require "ebb.support.core"
 local markdown = dofile "scripts/tools/reference/markdown.lua"
 
 local function lines_of(command)
@@ -51,6 +52,26 @@ describe("the links of", function()
           if anchor ~= "" and full:find "%.md$" then assert.truthy(anchors_of(full)[anchor], target) end
         end
       end
+    end)
+  end
+end)
+
+--- How documents call a variable, and the methods that it has.
+local METHODS = {
+  { "chat", core.methods.Conversation }, { "draft", core.methods.Draft }, { "ledger", core.methods.Ledger },
+  { "chat%.windows", core.methods.Windows },
+}
+
+describe("the methods that are named in", function()
+  for _, path in ipairs(TESTED) do
+    it(path, function()
+      local page = helper.read(path)
+      for _, each in ipairs(METHODS) do
+        for name in page:gmatch("%f[%w]" .. each[1] .. ":([%a_]+)") do
+          assert.truthy(each[2][name], ("%s:%s"):format(each[1], name))
+        end
+      end
+      for name in page:gmatch "%f[%w]ebb%.([%a_]+)%s*[({]" do assert.truthy(helper.ebb[name], "ebb." .. name) end
     end)
   end
 end)
