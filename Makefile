@@ -158,6 +158,7 @@ lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the
 	done
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
+	lua5.4 tests/lint_circles.lua
 
 docs: $(B)/ebb   ## write docs/reference, man/ebb.1 and the shell completions from the sources
 	@$(B)/ebb run scripts/tools/reference.lua </dev/null

@@ -43,6 +43,8 @@ Status openai_open_calls(Calls *calls, const Message *message);
 Status anthropic_open_calls(Calls *calls, const Message *message);
 /* What a tool message answers: its tool_call_id, or its name; false: it says nothing. */
 bool   tool_answers(const Message *message, Text *id);
+/* The type of a part as it is written, "string" for a bare string, else empty. */
+Text   part_type(const Message *message, Part part);
 /* What is wrong with a part of the message's own list, if anything is. */
 bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
 /* Nothing but white space? */

@@ -21,15 +21,6 @@ Document document_new(DocumentShape shape) {
   return document;
 }
 
-Status document_warn(DocumentWarnings *warnings, DocumentWarning warning) {
-  DocumentWarning *grown =
-      memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
-  if (grown == NULL) return STATUS_MEMORY;
-  warnings->list = grown;
-  grown[warnings->count++] = warning;
-  return STATUS_OK;
-}
-
 /* ---- reading ---- */
 
 typedef struct Loader {

@@ -27,6 +27,7 @@
 #include "base/sink.h"
 #include "core/operation.h"
 #include "json/source_position.h"
+#include "format/document_warnings.h"
 #include "format/reader.h"
 #include "format/request_cost.h"
 
@@ -74,32 +75,6 @@ typedef struct DocumentError {
   char path[120];            /* within the file, or within the line of JSONL; may be empty */
   const char *expected;      /* static */
 } DocumentError;
-
-/* All but the first are errors unless the reading is lenient. */
-typedef enum DocumentOddity {
-  ODD_PART,                  /* a content part of a kind that nobody knows: kept */
-  ODD_RECORD,                /* no message: left out */
-  ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: now U+FFFD */
-  ODD_KEY,                   /* a key that comes again: the last one is kept */
-  ODD_ID                     /* an id that another message has: kept */
-} DocumentOddity;
-
-typedef struct DocumentWarning {
-  DocumentOddity what;
-  SourcePosition place;
-  Text kind;                 /* of a part; or the key, or the id */
-  Status status;             /* of a record: what was wrong, */
-  const char *expected;      /* and what should have stood there; static */
-} DocumentWarning;
-
-typedef struct DocumentWarnings {
-  Memory memory;
-  DocumentWarning *list;
-  uint32_t count, room;
-} DocumentWarnings;
-
-/* STATUS_MEMORY */
-Status document_warn(DocumentWarnings *warnings, DocumentWarning warning);
 
 /* What the first bytes of a file of more than these tell of how many may follow:
    *cap. False: not enough to tell; *wanted is how many would be. A cap of no more

@@ -18,32 +18,6 @@ void reader_free(Reader *reader) {
   memory_free(&reader->memory, reader->results, reader->result_room * sizeof *reader->results);
 }
 
-/* ---- what the files share ---- */
-
-void *reader_grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size) {
-  void *grown = memory_grow(&context->reader->memory, list, room, used, size);
-  if (grown == NULL) json_fail(context->json, STATUS_MEMORY, context->json->at, "memory");
-  return grown;
-}
-
-bool reader_add_result(const Context *context, Result result) {
-  Reader *reader = context->reader;
-  Result *grown = reader_grow(context, reader->results, &reader->result_room, reader->result_count, sizeof *grown);
-  if (grown == NULL) return false;
-  reader->results = grown;
-  grown[reader->result_count++] = result;
-  return true;
-}
-
-bool reader_string(Context *context, Span *span, const char *expected) {
-  JsonValue value;
-  if (!json_value(context->json, &value)) return false;
-  if (value.kind == JSON_NULL) return true;
-  if (value.kind != JSON_STRING) return json_fail(context->json, STATUS_SHAPE, value.bytes, expected);
-  *span = inside(context, &value);
-  return true;
-}
-
 /* ---- the message ---- */
 
 /* Keys of ours; each may stand once. */

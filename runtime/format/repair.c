@@ -5,101 +5,6 @@
 
 #include "format/reader.h"
 #include "format/repair_plan.h"
-#include "json/json_fields.h"
-
-#define ID_KEPT 32           /* characters of an old id in a new one */
-
-/* ---- planning ---- */
-
-Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason) {
-  PlanStep *grown = memory_grow(&plan->memory, plan->steps, &plan->step_room, plan->step_count, sizeof *grown);
-  if (grown == NULL) return STATUS_MEMORY;
-  plan->steps = grown;
-  size_t size = kind == PLAN_DROP ? 0 : plan->bytes.size - at;
-  grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason};
-  return STATUS_OK;
-}
-
-Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
-  Status status = buffer_add_string(out, before);
-  if (status == STATUS_OK) status = text_escape(text, out);
-  return status == STATUS_OK ? buffer_add_string(out, after) : status;
-}
-
-/* ---- ids ---- */
-
-/* Every id of the list, so that no new one is among them. */
-static Status take_ids(Plan *plan) {
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; i < plan->count; i++) {
-    const Message *message = plan_message(plan, i);
-    for (uint32_t k = 0; k < message_call_count(message) && status == STATUS_OK; k++) {
-      status = map_put(&plan->taken, hash_text(message_call_key(message, k), &plan->calls.key), 1);
-    }
-    for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
-      status =
-        map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
-    }
-  }
-  return status;
-}
-
-static Status put_cleaned(Text old, Buffer *out) {
-  char scratch[4];
-  Text run;
-  size_t before = out->size;
-  Status status = STATUS_OK;
-  while (status == STATUS_OK && out->size - before < ID_KEPT && text_run(&old, scratch, &run)) {
-    for (size_t i = 0; i < run.size && status == STATUS_OK && out->size - before < ID_KEPT; i++) {
-      bool fits = id_is_valid(text_plain(run.bytes + i, 1));
-      status = buffer_add_byte(out, fits ? run.bytes[i] : '_');
-    }
-  }
-  if (status == STATUS_OK && out->size == before) status = buffer_add_string(out, "call");
-  return status;
-}
-
-Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size) {
-  char suffix[32];
-  *at = names->size;
-  Status status = put_cleaned(old, names);
-  size_t base = names->size;
-  for (unsigned n = 1; status == STATUS_OK; n++) {
-    names->size = base;
-    if (n == 1) snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
-    else snprintf(suffix, sizeof suffix, "_%u_%u", (unsigned)plan->ids[index], n);
-    status = buffer_add_string(names, suffix);
-    if (status != STATUS_OK) return status;
-    *size = names->size - *at;
-    uint64_t hash = hash_text(text_plain(names->bytes + *at, *size), &plan->calls.key);
-    if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
-  }
-  return status;
-}
-
-/* ---- members ---- */
-
-static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
-  MemberEdit edit = {.key = text_of(key), .value = value};
-  return json_edit_members(raw, &edit, 1, out);
-}
-
-Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
-  JsonValue inner;
-  Buffer *scratch = &plan->scratch;
-  buffer_reset(scratch);
-  Status status = plan_put(scratch, "\"", value, "\"");
-  if (status != STATUS_OK) return status;
-  if (nested == NULL || !json_find(raw, nested, JSON_OBJECT, &inner)) {
-    return put_member(raw, key, text_plain(scratch->bytes, scratch->size), out);
-  }
-  Buffer object;
-  buffer_init(&object, plan->memory);
-  status = put_member(text_plain(inner.bytes, inner.size), key, text_plain(scratch->bytes, scratch->size), &object);
-  if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
-  buffer_free(&object);
-  return status;
-}
 
 /* ---- carrying out ---- */
 
@@ -186,6 +91,22 @@ static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledg
 }
 
 /* ---- the whole ---- */
+
+/* Every id of the list, so that no new one is among them. */
+static Status take_ids(Plan *plan) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    const Message *message = plan_message(plan, i);
+    for (uint32_t k = 0; k < message_call_count(message) && status == STATUS_OK; k++) {
+      status = map_put(&plan->taken, hash_text(message_call_key(message, k), &plan->calls.key), 1);
+    }
+    for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
+      status =
+        map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
+    }
+  }
+  return status;
+}
 
 static Status make_plan(Plan *plan) {
   static Status (*const planners[DIALECT_COUNT])(Plan *) = {plan_openai, plan_anthropic};

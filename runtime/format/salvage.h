@@ -18,7 +18,8 @@
 #ifndef EBB_FORMAT_SALVAGE_H
 #define EBB_FORMAT_SALVAGE_H
 
-#include "format/document.h"
+#include "format/document_warnings.h"
+#include "format/reader.h"
 
 typedef struct SalvageSegment {
   size_t from, size;         /* in the file */

@@ -7,11 +7,6 @@
 #include "base/bitset.h"
 #include "format/state_parts.h"
 
-/* ---- batches ---- */
-
-const char *const BATCH_NAMES[BATCH_FIELDS] = {"parent", "parentLength", "operation", "description", "timestamp",
-                                               "born", "count", "keep", "put", "ledger", "memory"};
-
 typedef struct BatchRead {
   JsonValue values[BATCH_FIELDS];
   NewBatch batch;

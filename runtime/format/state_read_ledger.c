@@ -4,8 +4,6 @@
 */
 #include "format/state_parts.h"
 
-const char *const LEDGER_NAMES[LEDGER_FIELDS] = {"runs", "keeps", "notes"};
-
 static bool read_role(StateLoader *l, Json *json, Role *role) {
   Text label;
   if (!state_text(l, json, &label)) return false;

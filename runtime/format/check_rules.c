@@ -1,0 +1,108 @@
+/*
+** What the rule sets of all dialects share: how a message is written, and violations.
+*/
+#include "format/check_rules.h"
+
+#include "json/json_fields.h"
+
+/* ---- how a message is written ---- */
+
+static bool within(Text outer, Text inner) {
+  return inner.bytes >= outer.bytes && inner.bytes < outer.bytes + outer.size;
+}
+
+static bool is_part(const Message *message, Span span) {
+  return message_content_kind(message) == CONTENT_PARTS &&
+         within(message_content(message), message_text(message, span));
+}
+
+bool call_is_part(const Message *message, uint32_t call) { return is_part(message, message_call(message, call).name); }
+
+bool result_is_part(const Message *message, uint32_t result) {
+  return is_part(message, message_result(message, result).id);
+}
+
+bool message_is_legacy_call(const Message *message) {
+  JsonValue call;
+  return json_find(message_raw(message), "function_call", JSON_OBJECT, &call);
+}
+
+bool tool_answers(const Message *message, Text *id) {
+  uint32_t count = message_result_count(message);      /* its own comes behind those of its parts */
+  if (count == 0 || result_is_part(message, count - 1)) return false;
+  *id = message_text(message, message_result(message, count - 1).id);
+  return true;
+}
+
+Text part_type(const Message *message, Part part) {
+  Text raw = message_text(message, part.value);
+  JsonValue type;
+  if (raw.bytes[0] != '{') return text_of("string");
+  return json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
+}
+
+/* Types of each dialect. Those that the reader does not know either are not
+   judged: providers add new ones all the time. */
+static const char *const OWN_TYPES[DIALECT_COUNT][8] = {
+  {"text", "refusal", "image_url", "input_audio", "file"},
+  {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"},
+};
+
+bool part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type) {
+  if (part.kind == PART_OTHER || part.nested) return false;
+  *type = part_type(message, part);
+  for (size_t i = 0; OWN_TYPES[dialect][i] != NULL; i++) {
+    if (text_equal(*type, text_of(OWN_TYPES[dialect][i]))) return false;
+  }
+  *code = part.kind == PART_REASONING ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
+  return true;
+}
+
+static bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+bool text_is_blank(Text text) {
+  char scratch[4];
+  Text run;
+  while (text_run(&text, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      if (!is_space(run.bytes[i])) return false;
+    }
+  }
+  return true;
+}
+
+bool text_ends_in_space(Text text) {
+  char scratch[4], last = 'x';
+  Text run;
+  while (text_run(&text, scratch, &run)) last = run.bytes[run.size - 1];      /* no run is empty */
+  return is_space(last);
+}
+
+bool id_is_valid(Text id) {
+  size_t size = 0;
+  char scratch[4];
+  Text run;
+  while (text_run(&id, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      char c = run.bytes[i];
+      bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+      if (!fits || ++size > 64) return false;
+    }
+  }
+  return size > 0;
+}
+
+/* ---- violations ---- */
+
+const Message *checker_message(const Checker *checker, uint32_t index) {
+  return store_message(checker->store, checker->ids[index]);
+}
+
+Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject) {
+  CheckReport *report = checker->report;
+  Violation *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  report->list = grown;
+  grown[report->count++] = (Violation){.code = code, .index = index, .id = checker->ids[index], .subject = subject};
+  return STATUS_OK;
+}

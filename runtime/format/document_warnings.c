@@ -1,0 +1,10 @@
+#include "format/document_warnings.h"
+
+Status document_warn(DocumentWarnings *warnings, DocumentWarning warning) {
+  DocumentWarning *grown =
+      memory_grow(&warnings->memory, warnings->list, &warnings->room, warnings->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  warnings->list = grown;
+  grown[warnings->count++] = warning;
+  return STATUS_OK;
+}

@@ -1,0 +1,87 @@
+/*
+** What the repairs of all dialects share: steps of a plan, new ids, members written anew.
+*/
+#include "format/repair_plan.h"
+
+#include <stdio.h>
+
+#include "json/json_edit.h"
+#include "json/json_fields.h"
+
+enum { ID_KEPT = 32 };       /* characters of an old id in a new one */
+
+/* ---- planning ---- */
+
+Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason) {
+  PlanStep *grown = memory_grow(&plan->memory, plan->steps, &plan->step_room, plan->step_count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  plan->steps = grown;
+  size_t size = kind == PLAN_DROP ? 0 : plan->bytes.size - at;
+  grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason};
+  return STATUS_OK;
+}
+
+Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
+  Status status = buffer_add_string(out, before);
+  if (status == STATUS_OK) status = text_escape(text, out);
+  return status == STATUS_OK ? buffer_add_string(out, after) : status;
+}
+
+/* ---- ids ---- */
+
+static Status put_cleaned(Text old, Buffer *out) {
+  char scratch[4];
+  Text run;
+  size_t before = out->size;
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && out->size - before < ID_KEPT && text_run(&old, scratch, &run)) {
+    for (size_t i = 0; i < run.size && status == STATUS_OK && out->size - before < ID_KEPT; i++) {
+      bool fits = id_is_valid(text_plain(run.bytes + i, 1));
+      status = buffer_add_byte(out, fits ? run.bytes[i] : '_');
+    }
+  }
+  if (status == STATUS_OK && out->size == before) status = buffer_add_string(out, "call");
+  return status;
+}
+
+Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size) {
+  char suffix[32];
+  *at = names->size;
+  Status status = put_cleaned(old, names);
+  size_t base = names->size;
+  for (unsigned n = 1; status == STATUS_OK; n++) {
+    names->size = base;
+    if (n == 1) snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
+    else snprintf(suffix, sizeof suffix, "_%u_%u", (unsigned)plan->ids[index], n);
+    status = buffer_add_string(names, suffix);
+    if (status != STATUS_OK) return status;
+    *size = names->size - *at;
+    uint64_t hash = hash_text(text_plain(names->bytes + *at, *size), &plan->calls.key);
+    if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
+  }
+  return status;
+}
+
+/* ---- members ---- */
+
+static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
+  MemberEdit edit = {.key = text_of(key), .value = value};
+  return json_edit_members(raw, &edit, 1, out);
+}
+
+Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
+  JsonValue inner;
+  Buffer *scratch = &plan->scratch;
+  buffer_reset(scratch);
+  Status status = plan_put(scratch, "\"", value, "\"");
+  if (status != STATUS_OK) return status;
+  if (nested == NULL || !json_find(raw, nested, JSON_OBJECT, &inner)) {
+    return put_member(raw, key, text_plain(scratch->bytes, scratch->size), out);
+  }
+  Buffer object;
+  buffer_init(&object, plan->memory);
+  status = put_member(text_plain(inner.bytes, inner.size), key, text_plain(scratch->bytes, scratch->size), &object);
+  if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
+  buffer_free(&object);
+  return status;
+}

@@ -1,0 +1,50 @@
+/*
+** What the files that read a tokenizer.json share: refusals, and objects.
+*/
+#include "format/tokenizer_json_parts.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* ---- refusing ---- */
+
+bool reading_refuse(Reading *r, const char *where, const char *expected, const char *name) {
+  *r->error = (TokenizerJsonError){.status = STATUS_SHAPE, .offset = (size_t)(where - r->start), .expected = expected};
+  if (name != NULL) strncpy(r->error->name, name, sizeof r->error->name - 1);
+  return false;
+}
+
+bool reading_fail(Reading *r, Status status) {
+  *r->error = (TokenizerJsonError){.status = status, .expected = "less"};
+  return false;
+}
+
+bool reading_refuse_field(Reading *r, const JsonFields *fields, const char *expected, const char *key) {
+  const JsonValue *value = json_field_of(fields, key, JSON_STRING);
+  reading_refuse(r, fields->start, expected, NULL);
+  if (value == NULL) return false;
+  const char *name = value->bytes + 1, *end = name + value->size - 2;
+  size_t used = 0;
+  for (size_t size; name + used < end; used += size) {       /* cut between code points */
+    size = utf8_decode(name + used, end, NULL);
+    if (used + size >= sizeof r->error->name) break;
+  }
+  memcpy(r->error->name, name, used);
+  return false;
+}
+
+/*
+** ---- objects ----
+**
+** The whole file was validated before any of it is looked at, so that all walks
+** of its values end where these do, without an error.
+*/
+
+bool reading_fields(Reading *r, const JsonValue *object, const char *expected, JsonFields *fields) {
+  Json json;
+  if (object->kind != JSON_OBJECT) return reading_refuse(r, object->bytes, expected, NULL);
+  json_open_value(&json, object);
+  json_enter(&json);
+  return json_fields_read(&json, fields) || reading_refuse(r, json.error, json.expected, NULL);
+}

@@ -1,0 +1,185 @@
+-- Holds the C files against circles: no header may include itself by way of others, and
+-- no .c file may call itself by way of others. Who calls whom is told from the names of
+-- the functions that are not static. Run from the top of the checkout; exit status 1 if
+-- there is a circle that KNOWN does not list, or if KNOWN lists a file that is in none.
+
+--- Circles that are still to be opened: their files. Only ever shorten this list.
+local KNOWN = {
+  "core/store.c core/token_weights.c",
+  "core/sequence.c core/sequence_node.c core/sequence_query.c",
+  "core/conversation.c core/recount.c",
+  "core/draft.c core/draft_slots.c core/draft_windows.c",
+  "sandbox/guard.c sandbox/library.c sandbox/library_basic.c sandbox/library_coroutine.c sandbox/library_load.c " ..
+  "sandbox/library_match.c sandbox/library_order.c sandbox/library_sort.c sandbox/library_string.c " ..
+  "sandbox/library_table.c sandbox/match.c sandbox/match_read.c sandbox/sandbox.c sandbox/task.c",
+  "bind/argument.c bind/charge.c bind/conversation.c bind/counter.c bind/error.c bind/json.c " ..
+  "bind/limited_call.c bind/list.c bind/markup.c bind/message.c bind/number.c bind/options.c bind/selection.c " ..
+  "bind/source.c bind/transaction.c bind/type.c bind/unit.c bind/view.c bind/window.c",
+  "bind/tokenizer.c bind/vocab.c",
+  "bind/module.c bind/sandbox.c",
+  "api/abi.c api/ask.c api/branch.c api/chat.c api/document.c api/edit.c api/error.c api/function.c " ..
+  "api/library.c api/listen.c api/policy.c api/query.c api/read.c api/runtime.c api/stream.c api/task.c " ..
+  "api/vocab.c api/window.c api/writer.c",
+  "api/step.c api/timer.c",
+}
+
+local known = {}
+for _, names in ipairs(KNOWN) do
+  for name in names:gmatch "%S+" do known[name] = true end
+end
+
+local complaints = 0
+
+local function complain(...)
+  complaints = complaints + 1
+  io.stderr:write(string.format(...), "\n")
+end
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+--- The code of a file: without comments, strings and preprocessor lines.
+local function code_of(text)
+  text = text:gsub("/%*.-%*/", " "):gsub('\\"', ""):gsub('"[^"\n]*"', '""'):gsub("\\\n", " ")
+  return (("\n" .. text):gsub("\n%s*#[^\n]*", "\n"))
+end
+
+--- The names of the functions that a file defines, which start in the first column:
+--- name -> true for others to use, false for a static one.
+local function definitions(code)
+  local names = {}
+  for start, stop in code:gmatch "\n()[%a_][^\n;{}=()]*%b()()" do
+    local head = code:sub(start, stop - 1)
+    local name = head:match "([%w_]+)%s*%("
+    local first = head:match "^[%w_]+"
+    if first == "static" then names[name] = false
+    elseif first ~= "typedef" and code:match("^%s*{", stop) then names[name] = true end
+  end
+  return names
+end
+
+local function files_of(pattern)
+  local files = {}
+  local pipe = assert(io.popen("find runtime -name '" .. pattern .. "' | sort"))
+  for path in pipe:lines() do files[#files + 1] = path end
+  assert(pipe:close())
+  return files
+end
+
+--- Lists of names that reach each other, by Tarjan's algorithm; only those of two or more.
+local function circles(nodes, arrows)
+  local index, low, stack, on_stack, count, result = {}, {}, {}, {}, 0, {}
+  local function visit(node)
+    count = count + 1
+    index[node], low[node] = count, count
+    stack[#stack + 1], on_stack[node] = node, true
+    for _, other in ipairs(arrows[node]) do
+      if not index[other] then
+        visit(other)
+        low[node] = math.min(low[node], low[other])
+      elseif on_stack[other] then
+        low[node] = math.min(low[node], index[other])
+      end
+    end
+    if low[node] ~= index[node] then return end
+    local members = {}
+    repeat
+      local member = table.remove(stack)
+      on_stack[member] = nil
+      members[#members + 1] = member
+    until member == node
+    if #members > 1 then
+      table.sort(members)
+      result[#result + 1] = members
+    end
+  end
+  for _, node in ipairs(nodes) do
+    if not index[node] then visit(node) end
+  end
+  return result
+end
+
+local function sorted_keys(set)
+  local keys = {}
+  for key in pairs(set) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+--- Headers, by what they include.
+local function header_circles()
+  local nodes, arrows = {}, {}
+  for _, path in ipairs(files_of "*.h") do
+    local name = path:gsub("^runtime/", "")
+    nodes[#nodes + 1], arrows[name] = name, {}
+  end
+  for name, list in pairs(arrows) do
+    for other in read("runtime/" .. name):gmatch '#include "([^"]+)"' do
+      if arrows[other] then list[#list + 1] = other end
+    end
+  end
+  return circles(nodes, arrows)
+end
+
+--- .c files, by the functions of others that they name.
+local function call_circles()
+  local nodes, arrows, codes, home, own = {}, {}, {}, {}, {}
+  for _, path in ipairs(files_of "*.c") do
+    local name = path:gsub("^runtime/", "")
+    nodes[#nodes + 1] = name
+    codes[name] = code_of(read(path))
+    own[name] = definitions(codes[name])
+    for defined, public in pairs(own[name]) do
+      if public then home[defined] = name end
+    end
+  end
+  for _, name in ipairs(nodes) do
+    local others = {}
+    for before, word in codes[name]:gmatch "([^%w_])([%a_][%w_]*)" do
+      local other = own[name][word] == nil and home[word]
+      if other and other ~= name and before ~= "." and before ~= ">" then others[other] = true end
+    end
+    arrows[name] = sorted_keys(others)
+  end
+  return circles(nodes, arrows), arrows
+end
+
+local in_circle = {}
+local function judge(list)
+  for _, members in ipairs(list) do
+    local new = {}
+    for _, member in ipairs(members) do
+      in_circle[member] = true
+      if not known[member] then new[#new + 1] = member end
+    end
+    if #new > 0 then
+      complain("a circle of %d files: %s; not yet listed: %s", #members, table.concat(members, " "),
+        table.concat(new, " "))
+    end
+  end
+end
+
+judge(header_circles())
+local calls, arrows = call_circles()
+judge(calls)
+for _, name in ipairs(sorted_keys(known)) do
+  if not in_circle[name] then complain("tests/lint_circles.lua: %s is in no circle any more, take it off", name) end
+end
+if arg[1] == "-v" then   -- the arrows within circles, for whoever opens one
+  for _, members in ipairs(calls) do
+    local set = {}
+    for _, member in ipairs(members) do set[member] = true end
+    for _, member in ipairs(members) do
+      local to = {}
+      for _, other in ipairs(arrows[member]) do
+        if set[other] then to[#to + 1] = other end
+      end
+      print(member .. " -> " .. table.concat(to, " "))
+    end
+  end
+end
+os.exit(complaints == 0)
