@@ -111,6 +111,25 @@ local STABILITY = {
   volatile = "changes with every request",
 }
 
+local MOMENT = 1762554605000   -- of all examples: November 7, 2025
+
+local VALUES = {
+  user = "Ann", char = "Mira", agent = "Mira", persona = "a traveller", description = "keeper of a lighthouse",
+  personality = "patient", scenario = "a storm", mes_examples = "Ann: Loud! Mira: This is quiet.", group = "Mira, Bo",
+  model = "gpt-4o", model_id = "openai/gpt-4o", model_name = "GPT-4o", profile_id = "p1", profile_name = "Evening",
+  provider = "openai", agent_version = "1.2", input = "Good evening",
+}
+
+local HISTORY = { last = "Good evening", user = "Good evening", assistant = "Come in." }
+
+--- What a macro's example expands to.
+local function result_of(example)
+  local environment = macros.environment {
+    values = VALUES, now = MOMENT, seed = 1, session_id = "demo", history = function(kind) return HISTORY[kind] end,
+  }
+  return ebb.json.encode((macros.expand(example, environment)))
+end
+
 local function call_of(macro)
   local words = { macro.name }
   for _, parameter in ipairs(macro.parameters or {}) do words[#words + 1] = parameter end
@@ -123,8 +142,9 @@ function registries.macros()
   for i, macro in ipairs(macros.list()) do
     local aliases = {}
     for n, alias in ipairs(macro.aliases or {}) do aliases[n] = code("{{" .. alias .. "}}") end
+    local example = macro.example or "{{" .. macro.name .. "}}"
     rows[i] = { code(call_of(macro)), macro.summary, macro.example and code(macro.example) or "",
-      STABILITY[macro.stability] or macro.stability, table.concat(aliases, " ") }
+      code(result_of(example)), STABILITY[macro.stability] or macro.stability, table.concat(aliases, " ") }
   end
   return markdown.page("Macros", { [[
 Macros stand in presets, rules, and what a user types (`chat:input`). Arguments follow behind `::`; `name?` may be left
@@ -132,8 +152,9 @@ out, `name...` may be repeated. A macro may stand in the argument of another. An
 writes braces. A value that changes with every request and stands before the history keeps the provider from caching
 anything behind it: the pipeline warns of that.
 
-How to write one: [your own processor](../guide/your-own-processor.md).]],
-    markdown.table({ "macro", "gives", "example", "its value", "also" }, rows) })
+The results below are those of a user Ann and an agent Mira on November 7, 2025, as JSON strings. How to write a macro:
+[here](../guide/your-own-processor.md#a-macro).]],
+    markdown.table({ "macro", "meaning", "example", "result", "the value", "also" }, rows) })
 end
 
 return registries

@@ -56,7 +56,7 @@ end
 return {
   {
     name = "random",
-    summary = "one of its arguments, drawn anew each time",
+    summary = "one of its arguments, chosen at random each time",
     parameters = { "choice..." },
     stability = "volatile",
     commas = true,
@@ -82,7 +82,7 @@ return {
   },
   {
     name = "roll",
-    summary = "throws dice: NdM, dM, NdM+K; several are listed behind their sum",
+    summary = "rolls dice: NdM, dM, NdM+K; several are listed after their sum",
     parameters = { "dice" },
     stability = "volatile",
     example = "{{roll::2d6}}",

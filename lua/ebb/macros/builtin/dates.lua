@@ -80,7 +80,7 @@ macros[#macros + 1] = {
 
 macros[#macros + 1] = {
   name = "datetime_locale",
-  summary = "date and time as a language writes it",
+  summary = "date and time in the form of a language",
   parameters = { "language?" },
   stability = "volatile",
   example = "{{datetime_locale::fr}}",

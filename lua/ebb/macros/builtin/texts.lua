@@ -44,39 +44,45 @@ end
 
 local macros = {
   {
-    name = "newline", summary = "a line's end, or several", parameters = { "count?" },
+    name = "newline", summary = "one or more line breaks", parameters = { "count?" },
     example = "{{newline::2}}", run = filler "\n",
   },
-  { name = "space", summary = "a blank, or several", parameters = { "count?" }, run = filler " " },
-  { name = "noop", summary = "nothing", run = function() return "" end },
-  { name = "//", summary = "a comment: {{// nothing of this is sent}}", run = function() return "" end },
   {
-    name = "trim", summary = "takes away the white space on both sides of it; or that of its argument",
-    parameters = { "text?" }, trims = true,
+    name = "space", summary = "one or more spaces", parameters = { "count?" },
+    example = "a{{space::3}}b", run = filler " ",
+  },
+  { name = "noop", summary = "nothing", run = function() return "" end },
+  {
+    name = "//", summary = "a comment, which is left out", example = "a{{// not sent}}b",
+    run = function() return "" end,
+  },
+  {
+    name = "trim", summary = "removes the white space on both sides of itself, or around its argument",
+    example = "a  {{trim}}  b", parameters = { "text?" }, trims = true,
     run = function(_, whole) return text.strip_right(text.strip_left(whole)) end,
   },
   {
-    name = "repeat", summary = "a text several times", parameters = { "text", "count" },
+    name = "repeat", summary = "a text, repeated", parameters = { "text", "count" },
     example = "{{repeat::*::5}}", run = repeated,
   },
   {
     name = "replace", summary = "a text with one piece replaced by another", parameters = { "text", "piece", "by" },
-    example = "{{replace::{{input}}::cat::dog}}", run = replace,
+    example = "{{replace::my cat::cat::dog}}", run = replace,
   },
   {
     name = "truncate", summary = "the first characters of a text", parameters = { "text", "count" },
-    example = "{{truncate::{{lastMessage}}::100}}", run = truncate,
+    example = "{{truncate::a long text::6}}", run = truncate,
   },
   {
-    name = "length", summary = "the number of characters", parameters = { "text" },
+    name = "length", summary = "the number of characters", parameters = { "text" }, example = "{{length::heron}}",
     run = function(_, whole) return text.length(whole) end,
   },
 }
 
 local OF_ONE = {
-  { "upper", "a text in capitals", text.upper, { "uppercase" } },
-  { "lower", "a text in small letters", text.lower, { "lowercase" } },
-  { "capitalize", "a text with a capital at its beginning", text.capitalize },
+  { "upper", "a text in upper case", text.upper, { "uppercase" } },
+  { "lower", "a text in lower case", text.lower, { "lowercase" } },
+  { "capitalize", "a text with its first letter in upper case", text.capitalize },
   { "reverse", "a text backwards", text.reverse },
 }
 
@@ -84,6 +90,7 @@ for _, row in ipairs(OF_ONE) do
   local name, summary, change, aliases = table.unpack(row)
   macros[#macros + 1] = {
     name = name, summary = summary, parameters = { "text" }, aliases = aliases,
+    example = ("{{%s::a Heron}}"):format(name),
     run = function(_, whole) return change(whole) end,
   }
 end

@@ -11,15 +11,15 @@ local VALUES = {
   { "personality", { "personality" }, "", "stable", "the agent's personality" },
   { "scenario", { "scenario" }, "", "stable", "where and when the conversation takes place" },
   { "mesExamples", { "mes_examples" }, "", "stable", "sample dialogue of the agent" },
-  { "group", { "group", "char", "agent" }, "Assistant", "session", "the names of all who speak, else the agent's" },
+  { "group", { "group", "char", "agent" }, "Assistant", "session", "the names of all speakers, or the agent's" },
   { "model", { "model", "model_id" }, "", "stable", "the model" },
   { "modelId", { "model_id", "model" }, "", "stable", "the model's whole id" },
   { "modelName", { "model_name", "model_id", "model" }, "", "stable", "the model's name for people" },
   { "profileId", { "profile_id" }, "", "stable", "the id of the model's configuration" },
   { "profileName", { "profile_name", "profile_id" }, "", "stable", "the name of the model's configuration" },
-  { "provider", { "provider" }, "", "stable", "who serves the model" },
+  { "provider", { "provider" }, "", "stable", "the provider of the model" },
   { "agentVersion", { "agent_version" }, "", "stable", "the agent's version" },
-  { "input", { "input" }, "", "turn", "what the user has just written" },
+  { "input", { "input" }, "", "turn", "the user's new input" },
 }
 
 local HISTORY = {

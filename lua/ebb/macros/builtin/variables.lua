@@ -82,16 +82,24 @@ local function remove(call, scope, name)
   return ""
 end
 
---- name with % for the scope, parameters, silent, what it does to a variable, function, aliases.
+--- name with % for the scope, parameters, silent, summary, function, alias; all examples begin with a variable n = 5.
 local MACROS = {
   { "set%svar", { "name", "value" }, true, "sets a %s variable", set },
   { "get%svar", { "name" }, false, "the value of a %s variable", get },
   { "inc%svar", { "name" }, true, "adds 1 to a %s variable", increment },
-  { "dec%svar", { "name" }, true, "takes 1 from a %s variable", decrement },
-  { "add%svar", { "name", "value" }, true, "adds a number, or puts a text behind a %s variable's", add },
-  { "has%svar", { "name" }, false, "true or false: is there a %s variable of that name?", has, "%svarexists" },
+  { "dec%svar", { "name" }, true, "subtracts 1 from a %s variable", decrement },
+  { "add%svar", { "name", "value" }, true, "adds a number to a %s variable, or appends a text", add },
+  { "has%svar", { "name" }, false, "true if there is a %s variable of that name, else false", has, "%svarexists" },
   { "delete%svar", { "name" }, true, "removes a %s variable", remove, "flush%svar" },
 }
+
+--- "{{setvar::n::5}}{{incvar::n}}{{getvar::n}}": what the macro does, and what it leaves.
+local function example_of(word, name, parameters, silent)
+  local call = ("{{%s}}"):format(table.concat({ name, "n", parameters[2] and "3" or nil }, "::"))
+  local set_first = ("{{set%svar::n::5}}"):format(word)
+  if not silent then return set_first .. call end
+  return (name:find "^set" and "" or set_first) .. call .. ("{{get%svar::n}}"):format(word)
+end
 
 local macros = {}
 for _, scope in ipairs { "local", "global" } do
@@ -100,6 +108,7 @@ for _, scope in ipairs { "local", "global" } do
     local name, parameters, silent, summary, run, alias = table.unpack(row)
     macros[#macros + 1] = {
       name = name:format(word),
+      example = example_of(word, name:format(word), parameters, silent),
       aliases = alias and { alias:format(word) },
       parameters = parameters,
       summary = summary:format(scope),
