@@ -1,13 +1,14 @@
 ---@meta ebb
 --- Annotations for LuaLS. Positions and seq count from 1, ranges are inclusive,
 --- batch numbers count from 0. An invalid edit or argument raises an ebb.Error;
---- what the world may refuse (trim, load, save) returns nil, message, code.
+--- what the world may refuse (trim, load, save, edits of a draft) returns nil and an ebb.Error.
 --- A test holds this file against what is registered.
 
 ---@alias ebb.Role "system"|"user"|"assistant"|"tool"
 ---@alias ebb.Action "dropped"|"replaced"|"inserted"
 ---@alias ebb.PartKind "text"|"image"|"file"|"audio"|"asset"|"tool_use"|"tool_result"|"reasoning"|"other"
 
+<<<<<<< HEAD
 ---@alias ebb.ErrorCode
 ---| "absent"            # a file does not exist, or the host has no answer
 ---| "ambiguous"         # an action's name without its window: several open windows have it
@@ -44,6 +45,11 @@
 
 ---@class ebb.Error            What a refused edit or argument raises; tostring is readable
 ---@field code ebb.ErrorCode
+=======
+---@class ebb.Error            What a refused edit or argument raises, and what stands behind nil; tostring gives
+---                           the message, with the hint in parentheses
+---@field code string          "out_of_range", "argument", "unknown_name", "role", "shape", "syntax", "memory", ...
+>>>>>>> 9789524 (Face: refusals of the world answer nil and the error object, hint and all)
 ---@field message string
 ---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
 
@@ -416,8 +422,8 @@ function Conversation:encoding() end
 --- ratio so far, never by less than 1. Weights of messages and what policies see stay as they are.
 --- Reports of more than ten times the count are not believed.
 ---@param usage { prompt_tokens: integer }
----@return number|false ratio
----@return string? why
+---@return number? ratio
+---@return ebb.Error? problem
 function Conversation:report_usage(usage) end
 --- What estimates are multiplied by: 1 or more.
 ---@return number
@@ -449,13 +455,12 @@ function Conversation:calibration() end
 ---@field replaced integer     kept + dropped + replaced are those before
 ---@field inserted integer     besides; the ledger tells every step
 ---@field kept integer
----@field refused integer      edits that the draft answered with false
+---@field refused integer      edits that the draft refused
 ---@field refusals? string     how many these were, and why the first was
 ---@field ledger ebb.Ledger
 ---@param options? ebb.Trim
 ---@return ebb.TrimReport? report
----@return string? message
----@return string? code        "cannot_fit", "over_budget" or "policy"
+---@return ebb.Error? problem code: "cannot_fit", "over_budget" or "policy"
 function Conversation:trim(options) end
 --- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string
@@ -464,8 +469,7 @@ function Conversation:json() end
 ---@param path string
 ---@param options? { dialect?: "openai", shape?: "array"|"jsonl" }
 ---@return true? done
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function Conversation:save(path, options) end
 ---- Windows: live state in the context. A list names them, a request shows their latest state. ----
 ---@class ebb.WindowAction     What the model may do with a window
@@ -547,8 +551,7 @@ function Windows:list() end
 --- that there is not, which the log says, or that is hidden.
 ---@param options? ebb.Render
 ---@return ebb.MessageTable[]? messages
----@return string? message
----@return string? code        "cannot_fit" or "over_budget"
+---@return ebb.Error? problem code: "cannot_fit" or "over_budget"
 function Windows:render(options) end
 ---@return { total: integer, active: integer, obsolete: integer, windows: integer, estimated_tokens: integer }
 function Windows:stats() end
@@ -630,7 +633,7 @@ function Conversation:shape() end
 
 --- What a policy puts into `memory` is kept with the batch, as JSON, and given to its next run: after a rollback
 --- what it knew there. Up to 1 MiB of all policies of a batch. What has no JSON form (functions, keys that are neither
---- strings nor 1 to n) makes the trim fail: nil, message, "policy".
+--- strings nor 1 to n) makes the trim fail with the code "policy".
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
 ---@field memory table         the policy's own, kept for its next run
 local Draft = {}
@@ -651,21 +654,21 @@ function Draft:last(walk) end
 --- A message takes its unit along.
 ---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
 ---@param reason? string
----@return integer|false tokens    freed; false when refused
----@return string? why
+---@return integer? tokens    freed; nil when refused
+---@return ebb.Error? problem
 function Draft:drop(what, reason) end
 --- Only the named fields; never role and ids, and calls keep their ids and names.
 ---@param message ebb.Message|integer
 ---@param fields table
 ---@param reason? string
----@return integer|false tokens    freed, may be negative
----@return string? why
+---@return integer? tokens    freed, may be negative; nil when refused
+---@return ebb.Error? problem
 function Draft:replace(message, fields, reason) end
 ---@param position integer     1 to #draft + 1
 ---@param message ebb.MessageTable
 ---@param reason? string
----@return ebb.Message|false message
----@return string? why
+---@return ebb.Message? message
+---@return ebb.Error? problem
 function Draft:insert(position, message, reason) end
 --- The tokens that such a message would add; nothing changes.
 ---@param message ebb.MessageTable
@@ -696,8 +699,8 @@ function Draft:run(policy, options) end
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message
 ---@param options? ebb.Summarize
----@return integer|false tokens    freed; false when refused
----@return string? why
+---@return integer? tokens    freed; nil when refused
+---@return ebb.Error? problem
 ---@return string? code            "model" if there was no answer that could be used
 function Draft:summarize(first, last, options) end
 ---@param text string
@@ -791,15 +794,13 @@ function ebb.conversation(options) end
 ---@param path string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
----@return string? message     file:line:byte and what was expected
----@return string? code
+---@return ebb.Error? problem file:line:byte and what was expected
 function ebb.load(path, options) end
 --- The same from a string.
 ---@param text string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function ebb.parse(text, options) end
 --- A tokenizer; raises {code = "unknown_name"} for an encoding whose vocabulary is not
 --- installed (`ebb vocab ls` lists them, `ebb vocab import` adds one).
@@ -835,8 +836,7 @@ function ebb.tokenizer(encoding) end
 ---@param chat ebb.Conversation
 ---@param options? ebb.Replay
 ---@return ebb.ReplayResult[]? results    one per policy
----@return string? message
----@return string? code        "policy": one of them failed
+---@return ebb.Error? problem code: "policy": one of them failed
 function ebb.replay(chat, options) end
 
 --- What makes the body of a request from a conversation; lua/ebb/pipeline/context.lua
@@ -887,22 +887,20 @@ local Pipeline = {}
 ---@param chat ebb.Conversation
 ---@param asked? { preview?: boolean, trace?: function }
 ---@return ebb.PipelineResult? result
----@return string? message     names the processor that failed
----@return string? code        "cannot_fit", "processor", "absent" ...
+---@return ebb.Error? problem names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return { logs: table[] }? partial
 function Pipeline:run(chat, asked) end
 --- The same run, without effects outside of it.
 ---@param chat ebb.Conversation
 ---@param asked? { trace?: function }
 ---@return ebb.PipelineResult? result
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function Pipeline:preview(chat, asked) end
 --- A run that waits where the host is asked and has no function for it: task:step(answer)
 --- gives the next {service, request}, or nil once task.done.
 ---@param chat ebb.Conversation
 ---@param asked? { preview?: boolean }
----@return { done: boolean, result?: ebb.PipelineResult, message?: string, code?: string }
+---@return { done: boolean, result?: ebb.PipelineResult, error?: ebb.Error }
 function Pipeline:task(chat, asked) end
 --- Changes one setting: "token-limiter.budget=4000".
 ---@param word string
@@ -926,21 +924,25 @@ function ebb.read_calls(text) end
 ---@param text string
 ---@param options? { indented?: boolean }   white space with a line's end in it, between tags, is no content
 ---@return ebb.WindowView? view
----@return string? message     "line:byte: expected ..."
----@return string? code        "syntax", "encoding", "limit"
+---@return ebb.Error? problem "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function ebb.read_window(text, options) end
 
 ---@class ebb.json
 ---@field null lightuserdata   JSON's null
 ebb.json = {}
---- A number that no Lua number holds exactly comes as ebb.json.raw; null as ebb.null.
+--- Reads one JSON value. A number that no Lua number holds exactly comes as ebb.json.raw; null as ebb.null.
 ---@param text string
----@param options? { raw?: table<string, boolean>, from?: integer }  raw: keys whose values come as ebb.json.raw; from: the one
----                           value that begins at this byte, whatever follows it
----@return any value
----@return string|integer|nil message   with from and a value: the position behind it
----@return string? code        whenever there is no value
+---@param options? { raw?: table<string, boolean> }  raw: keys whose values come as ebb.json.raw
+---@return any value           nil when refused
+---@return ebb.Error? problem  "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function ebb.json.decode(text, options) end
+--- Reads the value that begins at a byte, whatever follows it.
+---@param text string
+---@param position integer     from 1
+---@param options? { raw?: table<string, boolean> }
+---@return any value           nil when refused
+---@return integer|ebb.Error after   the position behind the value; with nil the error
+function ebb.json.decode_at(text, position, options) end
 --- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
 ---@param value any
 ---@param options? { indent?: integer }

@@ -39,8 +39,8 @@ function ebb.conversation(options)
   return chat
 end
 
-local function with_model(options, chat, model, message, code)
-  if not chat then return nil, message, code end
+local function with_model(options, chat, model, problem)
+  if not chat then return nil, problem end
   models.assign(chat, model)
   models.adopt(chat, options)
   return chat
@@ -50,32 +50,29 @@ end
 ---@param path string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function ebb.load(path, options)
   local core_options, model = models.resolve(options)
-  local chat, message, code = core.load(path, core_options)
-  return with_model(options, chat, model, message, code)
+  local chat, problem = core.load(path, core_options)
+  return with_model(options, chat, model, problem)
 end
 
 --- The same from a string.
 ---@param text string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function ebb.parse(text, options)
   local core_options, model = models.resolve(options)
-  local chat, message, code = core.parse(text, core_options)
-  return with_model(options, chat, model, message, code)
+  local chat, problem = core.parse(text, core_options)
+  return with_model(options, chat, model, problem)
 end
 
 --- Plays a recorded conversation turn by turn, once for each policy.
 ---@param chat ebb.Conversation
 ---@param options? ebb.Replay
 ---@return ebb.ReplayResult[]? results
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function ebb.replay(chat, options)
   return require("ebb.trim.replay").run(chat, options)
 end
@@ -107,8 +104,7 @@ end
 ---@param text string
 ---@param options? { indented?: boolean }
 ---@return ebb.WindowView? view
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function ebb.read_window(text, options)
   return require("ebb.windows.markup_read").read(text, options)
 end

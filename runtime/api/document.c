@@ -207,7 +207,7 @@ typedef struct Reading {
   Text text;
 } Reading;
 
-/* (options) -> conversation | nil, message, code; upvalue 1: the Reading */
+/* (options) -> conversation | nil, error; upvalue 1: the Reading */
 static int l_parse(lua_State *L) {
   const Reading *reading = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 1);

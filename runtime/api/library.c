@@ -109,7 +109,7 @@ Status api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out)
                                 : STATUS_IO;
 }
 
-/* read_file(path, cap) -> text | nil, message, code */
+/* read_file(path, cap) -> text | nil, error */
 static int l_read_file(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   lua_Integer cap = luaL_optinteger(L, 2, (lua_Integer)FILE_BYTES_MAX);

@@ -144,7 +144,7 @@ static Status read_tokenizer(ebb_runtime *runtime, const char *name, const char 
   return status;
 }
 
-/* tokenizer(encoding) -> Tokenizer | nil, message, code */
+/* tokenizer(encoding) -> Tokenizer | nil, error */
 int api_tokenizer(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
   const char *name = luaL_checkstring(L, 1);

@@ -84,7 +84,7 @@ void  bind_push_error(lua_State *L, const char *code, const char *message, const
 int   bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...);
 /* Raises what a status says, with `what` failed; STATUS_OK is not allowed. */
 int   bind_raise_status(lua_State *L, Status status, const char *what);
-/* nil, message, code. */
+/* Pushes nil and an error object: what the world refuses, and no mistake of the program. Returns 2. */
 int   bind_refuse(lua_State *L, const char *code, const char *message);
 /* Among the names (NULL at the end), the one that was probably meant, or NULL. */
 const char *bind_suggest(const char *name, const char *const *names);
@@ -285,7 +285,7 @@ typedef struct TokenizerHandle {
 
 /* Pushes a place for a vocabulary, which the collector releases. */
 Vocab **bind_hold_vocab(lua_State *L);
-/* nil, message, code for one that could not be opened. */
+/* nil and an error object for a vocabulary that could not be opened. */
 int   bind_refuse_vocab(lua_State *L, Status status, const char *path);
 
 /* ---- sandboxes (sandbox.c, marshal.c) ----

@@ -85,6 +85,7 @@ static const struct {
   {"core.window.put", CHARGE_PATH}, {"core.window.sent", CHARGE_LIST}, {"core.window.shown", CHARGE_LIST},
   {"core.window.weigh", CHARGE_LIST}, {"core.working.copies", CHARGE_NEVER}, {"core.working.text", CHARGE_NEVER},
   {"ebb.conversation", CHARGE_STEP}, {"ebb.json.array", CHARGE_STEP}, {"ebb.json.decode", CHARGE_TEXT},
+  {"ebb.json.decode_at", CHARGE_TEXT},
   {"ebb.json.encode", CHARGE_TEXT}, {"ebb.json.raw", CHARGE_STEP}, {"ebb.list_folder", CHARGE_NEVER},
   {"ebb.load", CHARGE_NEVER}, {"ebb.make_folder", CHARGE_NEVER}, {"ebb.parse", CHARGE_TEXT},
   {"ebb.read_file", CHARGE_NEVER}, {"ebb.state", CHARGE_STEP},

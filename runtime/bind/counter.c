@@ -165,7 +165,7 @@ Status bind_count_text(const Counter *counter, Text text, uint64_t *tokens) {
 }
 
 /* text(conversation, text, lenient) -> tokens of a plain text by the conversation's
-   counter, trust, the first byte that was mended or nil | nil, message, code */
+   counter, trust, the first byte that was mended or nil | nil, error */
 static int l_text(lua_State *L) {
   const Counter *counter = conversation_counter(bind_check_conversation(L, 1)->conversation);
   Text text = bind_text(L, 2);
@@ -204,7 +204,7 @@ static lua_Number ratio_of(const Conversation *conversation) {
   return calibration.reported == 0 ? 1 : (lua_Number)calibration.reported / (lua_Number)calibration.counted;
 }
 
-/* conversation:report_usage({prompt_tokens = n}) -> ratio | false, why */
+/* conversation:report_usage({prompt_tokens = n}) -> ratio | nil, error */
 static int l_report_usage(lua_State *L) {
   static const char *const names[] = {"prompt_tokens", NULL};
   ConversationHandle *handle = bind_enter(L, 1);
@@ -217,10 +217,9 @@ static int l_report_usage(lua_State *L) {
     lua_pushnumber(L, ratio_of(handle->conversation));
     return 1;
   }
-  lua_pushboolean(L, 0);
-  lua_pushstring(L, status == STATUS_ARGUMENT ? "these counts are no estimates"
-                                              : "more than ten times what was counted is another request");
-  return 2;
+  return bind_refuse(L, status_code(status), status == STATUS_ARGUMENT
+                                               ? "these counts are exact: there is nothing to calibrate"
+                                               : "more than ten times the count: not a report of this request");
 }
 
 /* conversation:calibration() -> what estimates are multiplied by, 1 or more */

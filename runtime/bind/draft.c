@@ -1,5 +1,5 @@
 /*
-** Drafts: edits for policies. A refused edit answers false and why; what is
+** Drafts: edits for policies. A refused edit answers nil and an error object; what is
 ** wrong with the arguments raises.
 **
 ** User values: 1 the conversation, 2 the table `memory`, 3 the first refusal as
@@ -109,8 +109,8 @@ static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
   return count;
 }
 
-/* false and the text on top, which is noted if it is the first. */
-static int refuse_top(lua_State *L) {
+/* Answers nil and an error object with the text on top, and keeps the first such text with its place. */
+static int refuse_top(lua_State *L, const char *code) {
   DraftHandle *handle = lua_touserdata(L, 1);
   if (handle->refused++ == 0) {
     luaL_where(L, 1);
@@ -118,14 +118,12 @@ static int refuse_top(lua_State *L) {
     lua_concat(L, 2);
     lua_setiuservalue(L, 1, REFUSAL);
   }
-  lua_pushboolean(L, 0);
-  lua_insert(L, -2);
-  return 2;
+  return bind_refuse(L, code, lua_tostring(L, -1));
 }
 
-static int refuse(lua_State *L, const char *why) {
+static int refuse(lua_State *L, const char *code, const char *why) {
   lua_pushstring(L, why);
-  return refuse_top(L);
+  return refuse_top(L, code);
 }
 
 /* The first of the messages that is held, by its position. */
@@ -139,10 +137,10 @@ static int refuse_held(lua_State *L, View *view, const MessageId *ids, uint32_t 
     break;
   }
   lua_pushfstring(L, "guarded: message %I %s", (lua_Integer)index + 1, hold_reason(hold));
-  return refuse_top(L);
+  return refuse_top(L, status_code(STATUS_GUARDED));
 }
 
-/* draft:drop(what, reason) -> tokens freed | false, why */
+/* draft:drop(what, reason) -> tokens freed | nil, error */
 static int l_drop(lua_State *L) {
   Draft *draft = check(L);
   View view = bind_look(L, 1);
@@ -153,13 +151,13 @@ static int l_drop(lua_State *L) {
   uint32_t count = check_messages(L, &view, &ids);
   Status status = draft_drop(draft, ids, count, reason_at(L, 3, "dropped"), &freed, &hold);
   if (status == STATUS_GUARDED) return refuse_held(L, &view, ids, count, hold);
-  if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
+  if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
   if (status != STATUS_OK) return bind_raise_status(L, status, "drop");
   lua_pushinteger(L, (lua_Integer)freed);
   return 1;
 }
 
-/* draft:keep(what, reason) -> true | false, why */
+/* draft:keep(what, reason) -> true | nil, error */
 static int l_keep(lua_State *L) {
   Draft *draft = check(L);
   View view = bind_look(L, 1);
@@ -168,7 +166,7 @@ static int l_keep(lua_State *L) {
   uint32_t count = check_messages(L, &view, &ids);
   for (uint32_t i = 0; i < count; i++) {
     Status status = draft_keep(draft, ids[i], reason_at(L, 3, "kept"));
-    if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
+    if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
     if (status != STATUS_OK) return bind_raise_status(L, status, "keep");
   }
   lua_pushboolean(L, 1);
@@ -271,7 +269,7 @@ static Status read_message(Reader *reader, Text json, Text *raw, MessageShape *s
   return cursor.status;
 }
 
-/* draft:replace(message, fields, reason) -> tokens freed | false, why */
+/* draft:replace(message, fields, reason) -> tokens freed | nil, error */
 static int l_replace(lua_State *L) {
   MemberEdit edits[32];
   lua_settop(L, 4);
@@ -283,7 +281,7 @@ static int l_replace(lua_State *L) {
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
   uint32_t count = read_edits(L, &view, id, edits, 32, values);
   uint32_t slot = bind_view_slot(L, &view, id, 0);
-  if (slot == UNIT_NONE) return refuse(L, "it is not in the draft");
+  if (slot == UNIT_NONE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
   Status status = json_edit_members(message_raw(message), edits, count, out);
   if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
@@ -306,14 +304,14 @@ static int l_replace(lua_State *L) {
   status = draft_replace(draft, id, raw, &shape, reason, &made, &freed, &hold);
   reader_free(&reader);
   if (status == STATUS_GUARDED) return refuse_held(L, &view, &id, 1, hold);
-  if (status == STATUS_RANGE) return refuse(L, "it is not in the draft");
-  if (status == STATUS_ARGUMENT) return refuse(L, "a replacement keeps role, calls and results");
+  if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
+  if (status == STATUS_ARGUMENT) return refuse(L, status_code(STATUS_ARGUMENT), "a replacement keeps role, calls and results");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "replace");
   lua_pushinteger(L, (lua_Integer)freed);
   return 1;
 }
 
-/* draft:insert(position, message, reason) -> Message | false, why */
+/* draft:insert(position, message, reason) -> Message | nil, error */
 static int l_insert(lua_State *L) {
   lua_settop(L, 4);
   int conversation = enter(L);
@@ -331,7 +329,7 @@ static int l_insert(lua_State *L) {
   hold_bytes(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
   status = draft_insert(draft, position, raw, &shape, reason, &made);
-  if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
+  if (status == STATUS_GUARDED) return refuse(L, status_code(STATUS_GUARDED), "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
   bind_set_message(L, -1, made);
   return 1;
@@ -396,7 +394,7 @@ static int l_refusals(lua_State *L) {
   return 2;
 }
 
-/* insert_all(draft, positions, messages, reason) -> true | false, why; positions
+/* insert_all(draft, positions, messages, reason) -> true | nil, error; positions
    ascend and are those of the list before */
 static int l_insert_all(lua_State *L) {
   lua_settop(L, 4);
@@ -416,7 +414,7 @@ static int l_insert_all(lua_State *L) {
   MessageSource source = bind_source(L, 3);
   Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
-  if (status == STATUS_GUARDED) return refuse(L, "guarded: a call and its results stay together");
+  if (status == STATUS_GUARDED) return refuse(L, status_code(STATUS_GUARDED), "guarded: a call and its results stay together");
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert_all: fewer messages than positions");
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   lua_pushboolean(L, 1);

@@ -53,7 +53,7 @@ static int l_encode(lua_State *L) {
   return 1;
 }
 
-/* base64.decode(text, cap) -> bytes | nil, message, code; cap: 20 MiB if not given */
+/* base64.decode(text, cap) -> bytes | nil, error; cap: 20 MiB if not given */
 static int l_decode(lua_State *L) {
   Text text = bind_text(L, 1);
   size_t cap = cap_argument(L, 2), offset = 0, size = base64_decoded_size(text.bytes, text.size);
@@ -67,7 +67,7 @@ static int l_decode(lua_State *L) {
   return 1;
 }
 
-/* data_uri(uri, cap) -> {media, parameters, bytes} | nil, message, code; cap as above */
+/* data_uri(uri, cap) -> {media, parameters, bytes} | nil, error; cap as above */
 static int l_data_uri(lua_State *L) {
   Text uri = bind_text(L, 1);
   size_t cap = cap_argument(L, 2);

@@ -56,9 +56,8 @@ int bind_raise_status(lua_State *L, Status status, const char *what) {
 
 int bind_refuse(lua_State *L, const char *code, const char *message) {
   lua_pushnil(L);
-  lua_pushstring(L, message);
-  lua_pushstring(L, code);
-  return 3;
+  bind_push_error(L, code, message, NULL);
+  return 2;
 }
 
 /* ---- did you mean ---- */

@@ -18,7 +18,7 @@ static int l_close(lua_State *L) {
   return 0;
 }
 
-/* list_folder(path) -> names without those that begin with '.', in no order | nil, message, code */
+/* list_folder(path) -> names without those that begin with '.', in no order | nil, error */
 static int l_list(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &FOLDER) == LUA_TNIL) bind_type(L, &FOLDER, NULL, NULL, l_close);
@@ -39,7 +39,7 @@ static int l_list(lua_State *L) {
   return 1;
 }
 
-/* make_folder(path) -> true | nil, message, code; with those that it lies in */
+/* make_folder(path) -> true | nil, error; with those that it lies in */
 static int l_make(lua_State *L) {
   Text path = bind_text(L, 1);
   Buffer *copy = bind_buffer(L);

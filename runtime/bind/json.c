@@ -167,46 +167,47 @@ void bind_push_json(lua_State *L, const char *bytes, size_t size) {
   push_value(&decoder);
 }
 
-/* The byte, from 0, at which the one value begins that is asked for; false: all of the text is one. */
-static bool starts_within(lua_State *L, Text text, size_t *start) {
-  uint32_t from;
-  if (!bind_count_field(L, 2, "from", &from)) return false;
-  if (from < 1 || from - 1 > text.size) {
-    bind_raise(L, "out_of_range", NULL, "json.decode: from is %I, the text has %I bytes", (lua_Integer)from,
-               (lua_Integer)text.size);
-  }
-  *start = from - 1;
-  return true;
+/* Reads the option raw at `index`; nil and none are no options. */
+static void read_decode_options(lua_State *L, int index, Decoder *decoder, const char *function) {
+  static const char *const names[] = {"raw", NULL};
+  if (lua_isnoneornil(L, index)) return;
+  bind_check_names(L, index, function, names);
+  if (!bind_field(L, index, "raw")) return;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  decoder->raw_keys = lua_gettop(L);
 }
 
-/* decode(text, {raw = {key = true}, from = position}) -> value | nil, message, code; with from
-   the value that begins there, whatever follows, and the position behind it */
+/* nil and an error object with the place in the text, as "line:byte" */
+static int refuse_syntax(lua_State *L, Text text, const Json *json) {
+  SourcePosition place = source_position(text.bytes, text.size, (size_t)(json->error - text.bytes));
+  const char *message = lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte,
+                                        json->expected);
+  return bind_refuse(L, status_code(json->status), message);
+}
+
+/* decode(text, {raw = {key = true}}) -> value | nil, error */
 static int l_decode(lua_State *L) {
-  static const char *const names[] = {"raw", "from", NULL};
   Text text = bind_text(L, 1);
   Decoder decoder = {.L = L};
-  size_t start = 0;
-  bool within = false;
   lua_settop(L, 2);
-  if (!lua_isnil(L, 2)) {
-    bind_check_names(L, 2, "json.decode", names);
-    within = starts_within(L, text, &start);
-    if (bind_field(L, 2, "raw")) {
-      luaL_checktype(L, -1, LUA_TTABLE);
-      decoder.raw_keys = lua_gettop(L);
-    }
-  }
+  read_decode_options(L, 2, &decoder, "json.decode");
+  json_open(&decoder.json, text.bytes, text.size);
+  if (push_value(&decoder) && json_end(&decoder.json)) return 1;
+  return refuse_syntax(L, text, &decoder.json);
+}
+
+/* decode_at(text, position, {raw = {key = true}}) -> the value that begins at this byte, the position
+   behind it | nil, error. What follows the value is not read. */
+static int l_decode_at(lua_State *L) {
+  Text text = bind_text(L, 1);
+  Decoder decoder = {.L = L};
+  lua_settop(L, 3);
+  size_t start = (size_t)bind_integer(L, 2, "position", 1, (lua_Integer)text.size + 1) - 1;
+  read_decode_options(L, 3, &decoder, "json.decode_at");
   json_open(&decoder.json, text.bytes + start, text.size - start);
-  if (push_value(&decoder) && (within || json_end(&decoder.json))) {
-    if (!within) return 1;
-    lua_pushinteger(L, decoder.json.at - text.bytes + 1);
-    return 2;
-  }
-  SourcePosition place = source_position(text.bytes, text.size, (size_t)(decoder.json.error - text.bytes));
-  lua_pushnil(L);
-  lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte, decoder.json.expected);
-  lua_pushstring(L, status_code(decoder.json.status));
-  return 3;
+  if (!push_value(&decoder)) return refuse_syntax(L, text, &decoder.json);
+  lua_pushinteger(L, decoder.json.at - text.bytes + 1);
+  return 2;
 }
 
 /* ---- encoding ---- */
@@ -512,7 +513,8 @@ static void push_mark(lua_State *L, const char *name) {
 
 void bind_open_json(lua_State *L) {
   static const BindMethod functions[] = {
-    {"decode", l_decode, "text options"}, {"encode", l_encode, "value options"},
+    {"decode", l_decode, "text options"}, {"decode_at", l_decode_at, "text position options"},
+    {"encode", l_encode, "value options"},
     {"array", l_array, "list"},           {"raw", l_raw, "text"},
     {NULL, NULL, NULL},
   };

@@ -96,7 +96,7 @@ static DocumentLimits read_limits(lua_State *L, int options) {
 }
 
 /* What is loaded stands at `loaded`, the options at 2. Pushes the conversation,
-   or nil, message, code. */
+   or nil, error. */
 static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
   Loaded *from = lua_touserdata(L, loaded);
   ConversationHandle *handle = bind_new_conversation(L);
@@ -169,7 +169,7 @@ static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded
   return status;
 }
 
-/* load(path, options) -> Conversation | nil, message, code */
+/* load(path, options) -> Conversation | nil, error */
 static int l_load(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
@@ -199,7 +199,7 @@ int bind_parse(lua_State *L, Text text) {
   return load(L, "text", 3, &limits);
 }
 
-/* parse(text, options) -> Conversation | nil, message, code */
+/* parse(text, options) -> Conversation | nil, error */
 static int l_parse(lua_State *L) { return bind_parse(L, bind_text(L, 1)); }
 
 /* Pushes what a warning says, and its code. What was mended or left out says so. */
@@ -348,7 +348,7 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
   return same ? handle->document : document_new(shape);
 }
 
-/* conversation:save(path, options, texts) -> true | nil, message, code */
+/* conversation:save(path, options, texts) -> true | nil, error */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
   const char *path = luaL_checkstring(L, 2);
@@ -371,7 +371,7 @@ static int l_save(lua_State *L) {
 
 /* ---- plain files, for scripts and reports ---- */
 
-/* read_file(path, cap) -> text | nil, message, code */
+/* read_file(path, cap) -> text | nil, error */
 static int l_read_file(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
@@ -383,7 +383,7 @@ static int l_read_file(lua_State *L) {
   return 1;
 }
 
-/* write_file(path, text) -> true | nil, message, code */
+/* write_file(path, text) -> true | nil, error */
 static int l_write_file(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   Text text = bind_text(L, 2);

@@ -79,7 +79,7 @@ static unsigned check_flags(lua_State *L, int index) {
 
 /* ---- one expression ---- */
 
-/* compile(pattern, flags) -> Regex | nil, message, code */
+/* compile(pattern, flags) -> Regex | nil, error */
 static int l_compile(lua_State *L) {
   Text pattern = bind_text(L, 1);
   unsigned flags = check_flags(L, 2);
@@ -123,7 +123,7 @@ static Text text_field(lua_State *L, const char *name) {
   return bind_text(L, -1);   /* left on the stack, which holds it */
 }
 
-/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1 | nil, message, code */
+/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1 | nil, error */
 static int l_add(lua_State *L) {
   static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
                                       "depth_last", NULL};
@@ -172,7 +172,7 @@ static void push_failures(lua_State *L, const RegexResult *result) {
   }
 }
 
-/* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, message, code for what is not UTF-8 */
+/* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, error for what is not UTF-8 */
 static int l_apply(lua_State *L) {
   RuleSet *set = check_set(L);
   Text text = bind_text(L, 2);

@@ -15,7 +15,7 @@ static int l_gc(lua_State *L) {
   return 0;
 }
 
-/* root(path) -> root | nil, message, code */
+/* root(path) -> root | nil, error */
 static int l_root(lua_State *L) {
   Text path = bind_text(L, 1);
   if (strlen(path.bytes) != path.size) return bind_raise(L, "argument", NULL, "root: a path may not hold a NUL byte");
@@ -27,7 +27,7 @@ static int l_root(lua_State *L) {
   return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path.bytes, why));
 }
 
-/* root:read(path, cap) -> bytes | nil, message, code; the message does not name the file */
+/* root:read(path, cap) -> bytes | nil, error; the message does not name the file */
 static int l_read(lua_State *L) {
   ContainedDir *beneath = bind_check(L, 1, &ROOT);
   Text path = bind_text(L, 2);

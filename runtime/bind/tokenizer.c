@@ -36,7 +36,7 @@ static Tokenizer *check(lua_State *L) {
   return ((TokenizerHandle *)bind_check(L, 1, &BIND_TOKENIZER))->tokenizer;
 }
 
-/* tokenizer(path) -> Tokenizer | nil, message, code */
+/* tokenizer(path) -> Tokenizer | nil, error */
 static int l_tokenizer(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   lua_settop(L, 1);

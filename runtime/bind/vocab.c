@@ -134,7 +134,7 @@ static const char *string_field(lua_State *L, const char *name) {
   return luaL_checkstring(L, -1);
 }
 
-/* build(text, options{file, name, pattern, json, composed}) -> image | nil, message, code */
+/* build(text, options{file, name, pattern, json, composed}) -> image | nil, error */
 static int l_build(lua_State *L) {
   static const char *const names[] = {"file", "name", "pattern", "json", "composed", NULL};
   Making m = {.text = bind_text(L, 1)};
@@ -192,7 +192,7 @@ static void push_description(lua_State *L, const Vocab *vocab) {
   lua_setfield(L, -2, "regexes");
 }
 
-/* describe(path) -> {name, tokens, size, pattern, regexes, bytes, source} | nil, message, code */
+/* describe(path) -> {name, tokens, size, pattern, regexes, bytes, source} | nil, error */
 static int l_describe(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   lua_settop(L, 1);
@@ -204,7 +204,7 @@ static int l_describe(lua_State *L) {
   return 1;
 }
 
-/* verify(path) -> true | nil, message, code */
+/* verify(path) -> true | nil, error */
 static int l_verify(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   lua_settop(L, 1);

@@ -49,7 +49,7 @@ local calls = {}
 ---@class Call
 ---@field name string
 ---@field make fun(): table          the world; `chat` is what must stay
----@field run fun(world: table): any  what is tried; nil, message, code is a refusal
+---@field run fun(world: table): any  what is tried; nil and an error is a refusal
 ---@field stride? integer            every so-manieth allocation is made to fail
 
 --- DENSER=n divides the strides of the dear ones.
@@ -89,9 +89,9 @@ call("conversation with tools", function()
   return ebb.conversation { clock = clock, counter = count, tools = { { name = "look", description = "looks" } } }
 end)
 call("load, lenient", function()
-  local chat, why, code = ebb.parse("[5," .. TEXT:sub(2, -2) .. ",{\"role\":\"user\",\"content\":\"\\ud800\"}]",
+  local chat, problem = ebb.parse("[5," .. TEXT:sub(2, -2) .. ",{\"role\":\"user\",\"content\":\"\\ud800\"}]",
     { clock = clock, lenient = true })
-  return chat and chat:warnings(), why, code
+  return chat and chat:warnings(), problem
 end)
 call("read_file", function() return core.read_file(path, 100000) end)
 call("write_file", function() return core.write_file(path .. ".copy", TEXT) end)
@@ -405,24 +405,24 @@ end)
 call("base64, data_uri, sha256", function()
   local bytes, long = ("some bytes "):rep(100), "data:text/plain;charset=utf-8,two%20words"
   local text = core.base64.encode(bytes)
-  local back, why, code = core.base64.decode(text)
-  assert(back == bytes, why)
+  local back, problem = core.base64.decode(text)
+  assert(back == bytes, problem)
   local file = core.data_uri(long)
   assert(file.bytes == "two words" and file.media == "text/plain")
-  return core.sha256(back), why, code
+  return core.sha256(back), problem
 end)
 call("root", function()
-  local root, why, code = core.root "tests"
-  if not root then return nil, why, code end
+  local root, problem = core.root "tests"
+  if not root then return nil, problem end
   local bytes
-  bytes, why, code = root:read("lua/helper.lua", 1 << 20)
+  bytes, problem = root:read("lua/helper.lua", 1 << 20)
   root:close()
-  return bytes, why, code
+  return bytes, problem
 end)
 for name, file in pairs { ["tokenizer"] = vocab, ["tokenizer of an expression"] = vocab_of_regex } do
   call(name, function()
-    local tokenizer, why, code = core.tokenizer(file)
-    if not tokenizer then return nil, why, code end
+    local tokenizer, problem = core.tokenizer(file)
+    if not tokenizer then return nil, problem end
     local ids = tokenizer:encode "hello, abin"
     assert(tokenizer:decode(ids) == "hello, abin" and tokenizer:count "hello, abin" == #ids)
     return tokenizer:count_up_to("hello, abin", 2)
@@ -531,8 +531,8 @@ call("window's fields", function(world)
 end, windowed)
 call("windows", function(world)
   local chat = world.chat
-  return { chat.windows:list(), chat:active(), chat.windows.seq, chat.windows:stats(), chat.windows:listing(),
-    chat:tokens() }
+  local windows = chat.windows
+  return { windows:list(), chat:active(), windows.seq, windows:stats(), windows:listing(), chat:tokens() }
 end, windowed, 7)
 call("windows:render", function(world) return world.chat.windows:render { include_obsolete = true } end, windowed)
 call("windows:render, trimmed", function(world)

@@ -93,7 +93,7 @@ describe("ebb pipeline, with strangers' files:", function()
     command.fails(command.IO, ("pipeline %s --asset-root %s/none"):format(chat "x.txt", command.folder))
   end)
 
-  local FUEL = "its fuel of 3000000 "
+  local FUEL = "its fuel of 3000000"
 
   local plugins = {
     -- what it does           how                                                                  what is said

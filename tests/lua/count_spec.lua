@@ -272,7 +272,7 @@ describe("another encoding", function()
     local chat = chat_of_estimates()
     local before = chat:tokens()
 
-    local report, _, code = chat:trim { budget = 10, encoding = "cjk" }
+    local report, _, code = helper.outcome(chat:trim { budget = 10, encoding = "cjk" })
 
     assert.same({ nil, "cannot_fit" }, { report, code })
     assert.same({ before, "bytes4" }, { (chat:tokens()), chat:encoding() })
@@ -303,8 +303,8 @@ describe("reported usage", function()
     local report = assert(chat:trim { budget = 200 })
     assert.same({ 2 * plain, "calibrated", 200 }, { report.before, report.trust, report.budget })
     assert.is_true(report.after <= 200 and report.after == chat:tokens())
-    local _, why = chat:trim { budget = 11 }
-    assert.truthy(why:find("the budget is 11", 1, true))
+    local _, problem = chat:trim { budget = 11 }
+    assert.truthy(problem.message:find("the budget is 11", 1, true))
   end)
 
   it("never lowers a count", function()
@@ -323,8 +323,13 @@ describe("reported usage", function()
       assert.truthy(code == "argument" or code == "out_of_range", tostring(nonsense))
     end
     assert.equal("argument", refusal(chat.report_usage, chat, {}).code)
-    assert.is_false((chat:report_usage { prompt_tokens = 100000 }))
-    assert.is_false((helper.conversation "u5":report_usage { prompt_tokens = 10 }))
+    local function code_of(counted, tokens)
+      local ratio, problem = counted:report_usage { prompt_tokens = tokens }
+      assert.is_nil(ratio)
+      return problem.code
+    end
+    assert.equal("out_of_range", code_of(chat, 100000))
+    assert.equal("argument", code_of(helper.conversation "u5", 10))
     assert.same({ 1, "estimated" }, { chat:calibration(), select(2, chat:tokens()) })
   end)
 

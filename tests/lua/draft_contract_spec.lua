@@ -32,6 +32,14 @@ local function seen(words, read)
   return table.unpack(result, 1, result.n)
 end
 
+--- An edit of a draft that answered nil and an error object with this message.
+local function refused_edit(message, result, problem)
+  assert.is_nil(result)
+  assert(core.is_error(problem), "expected an error object")
+  assert.equal(message, problem.message)
+  assert.truthy(problem.code == "guarded" or problem.code == "out_of_range" or problem.code == "argument", problem.code)
+end
+
 describe("a draft reads as a conversation does:", function()
   local words = "s1 u2 c3(x,y) r4(x) r5(y) a6 u7 a8"
 
@@ -257,7 +265,7 @@ describe("a message of a draft", function()
       draft:drop(second)
       assert.is_nil(second.index)
       assert.equal("u2", second.content)
-      assert.same({ false, "it is not in the draft" }, { draft:drop(second) })
+      refused_edit("it is not in the draft", draft:drop(second))
     end)
   end)
 end)
@@ -296,8 +304,7 @@ describe("an edit", function()
 
   it("drops all of a selection or nothing", function()
     local chat = trimmed(words, function(draft)
-      local freed, why = draft:drop(draft:where { role = { "system", "user" } })
-      assert.same({ false, "guarded: message 1 is a system message" }, { freed, why })
+      refused_edit("guarded: message 1 is a system message", draft:drop(draft:where { role = { "system", "user" } }))
     end)
     assert.equal(words, texts(chat))
   end)
@@ -337,8 +344,8 @@ describe("an edit", function()
         local problem = refusal(draft.replace, draft, draft[3], { [field] = "user" })
         assert.truthy(problem.message:find("never changes " .. field, 1, true), problem.message)
       end
-      assert.same({ false, "a replacement keeps role, calls and results" }, { draft:replace(draft[3], { tool_calls = {
-        { id = "z", type = "function", ["function"] = { name = "f_z", arguments = "{}" } } } }) })
+      refused_edit("a replacement keeps role, calls and results", draft:replace(draft[3], { tool_calls = {
+        { id = "z", type = "function", ["function"] = { name = "f_z", arguments = "{}" } } } }))
       assert.truthy(draft:replace(draft[3], { tool_calls = {
         { id = "x", type = "function", ["function"] = { name = "f_x", arguments = '{"shorter":1}' } } } }))
     end)
@@ -349,8 +356,7 @@ describe("an edit", function()
     local chat, report = trimmed(words, function(draft)
       local made = draft:insert(2, { role = "system", content = "s9" }, "said")
       assert.same({ 2, "s9" }, { made.index, made.content })
-      assert.same({ false, "guarded: a call and its results stay together" },
-        { draft:insert(5, { role = "user", content = "u0" }) })
+      refused_edit("guarded: a call and its results stay together", draft:insert(5, { role = "user", content = "u0" }))
       refusal(draft.insert, draft, 99, { role = "user", content = "u0" })
     end)
     assert.equal("s1 s9 u2 c3(x) r4(x) a5 u6 a7 u8", texts(chat))
@@ -363,7 +369,7 @@ describe("an edit", function()
     assert.equal("u1 u3", texts(chat))
     trimmed("u1 u2", function(draft)
       draft:keep(draft[1])
-      assert.same({ false, "guarded: message 1 is kept by the policy" }, { draft:drop(draft[1]) })
+      refused_edit("guarded: message 1 is kept by the policy", draft:drop(draft[1]))
     end)
   end)
 
@@ -400,7 +406,7 @@ describe("an edit", function()
     assert.same({ { by = "mine", text = "looked" } }, report.ledger:notes())
   end)
 
-  it("that is refused answers false and why, with the number of the message", function()
+  it("that is refused answers nil and an error, with the number of the message", function()
     local rows = {
       { "s1 u2 u3",         1, "guarded: message 1 is a system message" },
       { "u1! u2",           1, "guarded: message 1 is pinned" },
@@ -409,8 +415,8 @@ describe("an edit", function()
     }
     for _, row in ipairs(rows) do
       local _, report = trimmed(row[1], function(draft)
-        assert.same({ false, row[3] }, { draft:drop(draft[row[2]]) })
-        assert.same({ false, row[3] }, { draft:replace(draft[row[2]], { content = "x" }) })
+        refused_edit(row[3], draft:drop(draft[row[2]]))
+        refused_edit(row[3], draft:replace(draft[row[2]], { content = "x" }))
       end)
       assert.equal(2, report.refused)
     end
@@ -459,7 +465,7 @@ describe("summarize", function()
       local chat = conversation(words)
       local before = helper.snapshot(chat)
       local policy = { "summarize", keep = 0, heading = row[4] }
-      local report, why, code = chat:trim { budget = 300, policy = policy, model = row[2] }
+      local report, why, code = helper.outcome(chat:trim { budget = 300, policy = policy, model = row[2] })
       assert.is_nil(report)
       assert.equal("model", code)
       assert.truthy(why:find(row[3], 1, true), why)
@@ -495,7 +501,7 @@ describe("summarize", function()
 
   it("does nothing where it would summarize a summary alone, or only what is guarded", function()
     trimmed("s1 u2", function(draft)
-      assert.same({ false, "nothing to summarize: all of it is guarded" }, { draft:summarize(1, 2) })
+      refused_edit("nothing to summarize: all of it is guarded", draft:summarize(1, 2))
       refusal(draft.summarize, draft, 1, 9)
       refusal(draft.summarize, draft, 1, 2, { headnig = "x" })
     end, { model = function() return "x" end })
@@ -583,7 +589,7 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
     local path = helper.lua_file(text)
     local chat = conversation "s1 u20! a30 c4(x) r40(x) u5"
     local before = helper.snapshot(chat)
-    local report, why, code = chat:trim { budget = budget or 40 + overhead, policy = path }
+    local report, why, code = helper.outcome(chat:trim { budget = budget or 40 + overhead, policy = path })
     helper.clean()
     assert.is_nil(report)
     assert.equal(before, helper.snapshot(chat))
@@ -661,10 +667,10 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
 
   it("it drops a message of another conversation", function()
     local other = conversation "u1"
-    local report, why = conversation("u1 u2"):trim { budget = PLENTY,
+    local report, problem = conversation("u1 u2"):trim { budget = PLENTY,
       policy = function(draft) draft:drop(other[1]) end }
     assert.is_nil(report)
-    assert.truthy(why:find("another conversation", 1, true), why)
+    assert.truthy(problem.message:find("another conversation", 1, true), problem.message)
   end)
 end)
 

@@ -102,7 +102,7 @@ describe("at a glance", function()
 
   it("trimming", function()
     local chat = conversation "u10 a10 u10 a10 u10"
-    local report, why, code = chat:trim { budget = 35, policy = { "keep_recent", keep = 1 } }
+    local report, why, code = helper.outcome(chat:trim { budget = 35, policy = { "keep_recent", keep = 1 } })
     assert.same({}, { why, code })
     local lines = {}
     for _, entry in ipairs(report.ledger) do
@@ -118,11 +118,11 @@ describe("at a glance", function()
     local loaded = assert(ebb.load(path))
     os.remove(path)
     assert.same({ "u1 a2", "array", 0 }, { texts(loaded), loaded:shape(), #loaded:warnings() })
-    local none, why, code = ebb.load "no/such/file.json"
+    local none, why, code = helper.outcome(ebb.load "no/such/file.json")
     assert.is_nil(none)
     assert.equal("absent", code)
     assert.truthy(why:find "no/such/file.json")
-    none, why, code = chat:save "no/such/folder/file.json"
+    none, why, code = helper.outcome(chat:save "no/such/folder/file.json")
     assert.is_nil(none)
     assert.equal("string", type(why))
     assert.equal("string", type(code))

@@ -11,6 +11,7 @@ local build = os.getenv "EBB_BUILD" or "build"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
 package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
 
+local core = require "ebb.support.core"
 local ebb = require "ebb"
 
 local helper = { ebb = ebb, shared = os.getenv "EBB_SHARED" }
@@ -76,6 +77,12 @@ function helper.seed()
   local seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
   print("SEED=" .. seed)
   return seed
+end
+
+--- Result, message and code of a function that answers nil and an error object where it refuses.
+function helper.outcome(result, problem, ...)
+  if not core.is_error(problem) then return result, problem, ... end
+  return result, problem.message, problem.code, ...
 end
 
 --- The error object that `run(...)` raises.

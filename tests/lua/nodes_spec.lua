@@ -56,16 +56,16 @@ describe("nodes", function()
 
   it("that fail are named, with the code", function()
     local chat = conversation "s9 u1 a2 u3"
-    local done, why, code = nodes.run(chat, { { operation = "clear" }, { type = "trim", budget = 1 } })
+    local done, why, code = helper.outcome(nodes.run(chat, { { operation = "clear" }, { type = "trim", budget = 1 } }))
     assert.is_nil(done)
     assert.equal("cannot_fit", code)
     assert.truthy(why:find("node 2 (trim): ", 1, true))
-    done, why, code = nodes.run(chat, { { type = "script", run = function() error "oops" end } })
+    done, why, code = helper.outcome(nodes.run(chat, { { type = "script", run = function() error "oops" end } }))
     assert.is_nil(done)
     assert.truthy(why:find("node 1 %(script%): .*nodes_spec.lua:%d+: oops"), why)
     assert.equal("script", code)
-    done, why, code = nodes.run(chat, { { operation = "replace", replace = { index = 99,
-      message = { role = "user", content = "x" } } } })
+    done, why, code = helper.outcome(nodes.run(chat, { { operation = "replace", replace = { index = 99,
+      message = { role = "user", content = "x" } } } }))
     assert.is_nil(done)
     assert.equal("out_of_range", code)
     assert.truthy(why:find("node 1 (context_processor)", 1, true), why)

@@ -59,7 +59,7 @@ for _, world in ipairs(WORLDS) do
     it("every one from 0 to the total is kept, or refused", function()
       local smallest, last
       for budget = 0, whole.tokens do
-        local result, message, code = run(pipeline_of, budget)
+        local result, message, code = helper.outcome(run(pipeline_of, budget))
         if result then
           smallest = smallest or budget
           assert.is_true(result.tokens <= budget, ("%d tokens, budget %d"):format(result.tokens, budget))
@@ -105,9 +105,9 @@ describe("a plugin that adds", function()
       table.insert(context.messages, { role = "user", content = ("more "):rep(3000), source = "plugin" })
     end }
 
-    local result, message, code = ebb.pipeline {
+    local result, message, code = helper.outcome(ebb.pipeline {
       encoding = "cjk", processors = { lying }, set = { "token-limiter.budget=200" },
-    }:run(chat_of())
+    }:run(chat_of()))
 
     assert.is_nil(result)
     assert.equal("cannot_fit", code)

@@ -5,7 +5,7 @@ local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
 local CHAT = "s1 u2 a3"
-local FUEL = "used up its fuel of 300000 "
+local FUEL = "used up its fuel of 300000"
 
 local function run(chat, text, given)
   given = given or {}
@@ -73,8 +73,8 @@ describe("a processor from a file", function()
 
     local task = ebb.pipeline { processors = { helper.lua_file(text) }, counter = helper.tokens_of }:task(chat)
     assert.is_nil(task:step())
-    assert.equal("processor", task.code)
-    assert.matches("cannot wait for an answer", task.message, 1, true)
+    assert.equal("processor", task.error.code)
+    assert.matches("cannot wait for an answer", task.error.message, 1, true)
 
     local trusted = ebb.pipeline { processors = { helper.lua_file(text) }, counter = helper.tokens_of, trusted = true }
     local waiting = trusted:task(chat)
@@ -123,7 +123,7 @@ describe("a processor from a file", function()
       local chat = helper.conversation(CHAT, { counter = helper.tokens_of })
       local before = helper.snapshot(chat)
 
-      local result, message, code, partial = run(chat, step(body), { limits = LIMITS })
+      local result, message, code, partial = helper.outcome(run(chat, step(body), { limits = LIMITS }))
 
       assert.is_nil(result)
       assert.equal("processor", code)
@@ -157,7 +157,7 @@ describe("a processor from a file", function()
   end)
 
   it("keeps what it logged until it was stopped", function()
-    local _, _, _, partial = run(helper.conversation("u1", { counter = helper.tokens_of }),
+    local _, _, partial = run(helper.conversation("u1", { counter = helper.tokens_of }),
       step "context:log('info', 'begun') while true do end", { limits = LIMITS })
 
     assert.equal("begun", partial.logs[#partial.logs - 1].message)
@@ -231,7 +231,7 @@ describe("a policy that an agent names", function()
     ["that reads files"] = { "return function() io.open('x') end", "global 'io'" },
   } do
     it("stops the run: one " .. name, function()
-      local result, message, code = limited(case[1], { limits = { fuel = 300000 } })
+      local result, message, code = helper.outcome(limited(case[1], { limits = { fuel = 300000 } }))
       assert.is_nil(result)
       assert.equal("policy", code)
       assert.matches("token-limiter", message, 1, true)

@@ -250,7 +250,7 @@ describe("the context", function()
       function(context) context.messages = "x" end, function(context) context.logs = {} end,
       function(context) context.own = 1 end, function(context) context:log("loud", "x") end,
     } do
-      local result, _, code = run(chat_of "u1", { processor("bad", { execute = attempt }) })
+      local result, _, code = helper.outcome(run(chat_of "u1", { processor("bad", { execute = attempt }) }))
 
       assert.is_nil(result)
       assert.equal("processor", code)
@@ -338,7 +338,8 @@ describe("a processor that fails", function()
       local chat = chat_of "s1 u2 a3"
       local before = helper.snapshot(chat)
 
-      local result, message, code, partial = run(chat, { processor("bad", { execute = execute }) }, LIMITS)
+      local bad = processor("bad", { execute = execute })
+      local result, message, code, partial = helper.outcome(run(chat, { bad }, LIMITS))
 
       assert.is_nil(result)
       assert.matches("processor 'bad': ", message, 1, true)
@@ -369,7 +370,7 @@ describe("a processor that fails", function()
   end
 
   it("keeps its own code where it is built in", function()
-    local result, message, code = run(chat_of "u10", {}, { set = { "token-limiter.budget=5" } })
+    local result, message, code = helper.outcome(run(chat_of "u10", {}, { set = { "token-limiter.budget=5" } }))
 
     assert.is_nil(result)
     assert.equal("cannot_fit", code)
@@ -377,7 +378,8 @@ describe("a processor that fails", function()
   end)
 
   it("is still not sent over budget when the limiter is skipped", function()
-    local result, _, code = run(chat_of "u10", {}, { set = { "token-limiter.budget=5" }, on_error = "skip" })
+    local options = { set = { "token-limiter.budget=5" }, on_error = "skip" }
+    local result, _, code = helper.outcome(run(chat_of "u10", {}, options))
 
     assert.is_nil(result)
     assert.equal("cannot_fit", code)

@@ -81,7 +81,7 @@ describe("keep_turns on ten turns with windows", function()
   end)
 
   it("what cannot fit is refused", function()
-    local _, _, code = chat:fork():trim { budget = 29 + overhead, policy = "keep_turns" }
+    local _, _, code = helper.outcome(chat:fork():trim { budget = 29 + overhead, policy = "keep_turns" })
     assert.equal("cannot_fit", code)
   end)
 end)
@@ -158,7 +158,8 @@ describe("stable_prefix", function()
         grid = row[1].grid } })
       assert.equal(row[2], #fork)
     end
-    local _, _, code = chat:trim { budget = 400 + overhead, policy = { "stable_prefix", high = 0.5, low = 0.5 } }
+    local policy = { "stable_prefix", high = 0.5, low = 0.5 }
+    local _, _, code = helper.outcome(chat:trim { budget = 400 + overhead, policy = policy })
     assert.equal("policy", code)
   end)
 end)
@@ -185,7 +186,7 @@ describe("quota", function()
     for _, given in ipairs { { messages = { robot = 1 } }, { messages = { user = -1 } }, { tokens = { user = 1.5 } },
       {} } do
       given[1] = "quota"
-      local report, _, code = conversation(words):trim { budget = 1000, policy = given }
+      local report, _, code = helper.outcome(conversation(words):trim { budget = 1000, policy = given })
       assert.is_nil(report)
       assert.equal("policy", code)
     end

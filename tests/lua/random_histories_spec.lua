@@ -279,9 +279,9 @@ local function check_trim(chat, budget, policy)
     return target:trim { budget = budget, policy = policy, dry_run = dry_run, model = model }
   end
 
-  local dry, dry_why, dry_code = trim(chat, true)
+  local dry, dry_why, dry_code = helper.outcome(trim(chat, true))
   assert(helper.snapshot(chat) == before, "a dry run changed something")
-  local report, why, code = trim(chat)
+  local report, why, code = helper.outcome(trim(chat))
   if not report then
     assert(REFUSALS[code], ("%s: %s"):format(code, why))
     assert(code == dry_code and why == dry_why, "a dry run was refused otherwise")
@@ -390,7 +390,7 @@ describe("random histories", function()
       local budget, policy = math.random(0, math.max(1, chat:tokens() + 20)), random_policy()
       local ok, problem = pcall(function()
         check_rendered(chat)
-        local list, _, code = chat.windows:render { max_tokens = budget }
+        local list, _, code = helper.outcome(chat.windows:render { max_tokens = budget })
         assert(list or code == "cannot_fit", code)
         check_rendered(chat, list or {})
         local trimmed = check_trim(chat, budget, policy)

@@ -134,7 +134,8 @@ describe("a replay", function()
 
   it("ends when a policy fails", function()
     local chat = conversation "u1 a1"
-    local result, why, code = ebb.replay(chat, { policies = { function() error "boom" end }, budget = 5 })
+    local options = { policies = { function() error "boom" end }, budget = 5 }
+    local result, why, code = helper.outcome(ebb.replay(chat, options))
     assert.is_nil(result)
     assert.truthy(why:find "boom")
     assert.equal("policy", code)

@@ -159,7 +159,8 @@ local function load_options(words)
   return options
 end
 
-local library = dofile "tests/lua/helper.lua".ebb
+local helper = dofile "tests/lua/helper.lua"
+local library = helper.ebb
 
 describe("bad input:", function()
   before_each(command.make_folder)
@@ -179,7 +180,7 @@ describe("bad input:", function()
         if status ~= OK and status ~= MENDED then assert.equal("", run.out) end
         if status == OK and not words then assert.equal("", run.err) end
         if status == REFUSED then
-          local chat, message, code = library.load(path, load_options(options))
+          local chat, message, code = helper.outcome(library.load(path, load_options(options)))
           assert.is_nil(chat)
           contains(code, codes[name])
           contains(message, run.err)
@@ -267,7 +268,7 @@ describe("nesting over 256", function()
       local path = os.tmpname()
 
       local ok, problem = pcall(chat.json, chat)
-      local saved, why, code = chat:save(path)
+      local saved, why, code = helper.outcome(chat:save(path))
 
       assert.equal(shape ~= "body", ok)
       assert.equal(before + 1, #chat)

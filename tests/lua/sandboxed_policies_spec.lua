@@ -76,8 +76,8 @@ describe("a policy in its sandbox", function()
       local before = snapshot(chat)
       local deadline = (case[3] == "" or case[3] == "ran longer") and 150 or HOUR
       local report, why, code = cpu_time.within(100, function()
-        return trim(chat, ("return function(draft, budget)\n%s\nend"):format(case[2]),
-          { limits = { deadline = deadline, fuel = 0, memory = 8 << 20 } })
+        return helper.outcome(trim(chat, ("return function(draft, budget)\n%s\nend"):format(case[2]),
+          { limits = { deadline = deadline, fuel = 0, memory = 8 << 20 } }))
       end, 0.15)
       assert.is_nil(report)
       assert.equal("policy", code)
@@ -91,7 +91,8 @@ describe("a policy in its sandbox", function()
 
   it("is stopped while it is loaded", function()
     local chat = conversation(CHAT)
-    local report, why, code = trim(chat, "return (function() while true do end end)()", { limits = { deadline = 50 } })
+    local report, why, code = helper.outcome(trim(chat, "return (function() while true do end end)()",
+      { limits = { deadline = 50 } }))
     assert.is_nil(report)
     assert.equal("policy", code)
     assert.truthy(why:find("ran longer than 50.0 ms", 1, true), why)
@@ -99,7 +100,8 @@ describe("a policy in its sandbox", function()
 
   it("says which limit it reached, and how much was allowed #time", function()
     local function why_of(body, limits)
-      return (select(2, trim(conversation(CHAT), "return function(draft)\n" .. body .. "\nend", { limits = limits })))
+      local _, problem = trim(conversation(CHAT), "return function(draft)\n" .. body .. "\nend", { limits = limits })
+      return problem.message
     end
     assert.truthy(why_of("while true do end", { fuel = 200000, deadline = HOUR })
       :find("policy text:2: stopped: it used up its fuel of 200000", 1, true))
@@ -202,7 +204,7 @@ describe("a policy in its sandbox", function()
     assert(trim(chat, source, { budget = 12 + overhead }))
     local before = snapshot(chat)
     raising = true
-    local report, why, code = trim(chat, source)
+    local report, why, code = helper.outcome(trim(chat, source))
     assert.is_nil(report)
     assert.equal("policy", code)
     assert.truthy(why:find("error object is a table value", 1, true), why)
@@ -214,7 +216,7 @@ describe("a policy in its sandbox", function()
       return 1700000000000
     end })
     raising, ticks = 1, 0
-    why = select(2, trim(ticking, source))
+    why = select(2, trim(ticking, source)).message
     assert.truthy(why:find "the clock stands still", why)
   end)
 
@@ -248,8 +250,8 @@ describe("a policy in its sandbox", function()
     assert.same({ "inner: inner 1", "inner: inner 2", "function: own" }, notes)
     assert.equal("a5 u5", texts(chat))
     chat = conversation(CHAT)
-    local _, why = chat:trim {
-      budget = 5 + overhead, policy = { folder .. "/given.lua", next = { "other/inner.lua" } } }
+    local _, why = helper.outcome(chat:trim {
+      budget = 5 + overhead, policy = { folder .. "/given.lua", next = { "other/inner.lua" } } })
     assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
     assert(chat:trim { budget = 5 + overhead, policy = { folder .. "/given.lua", next = { function(draft, budget)
       assert(io.open)
@@ -283,13 +285,13 @@ describe("a policy in its sandbox", function()
       assert.equal("run " .. i, report.ledger:notes()[1].text)
       chat:append(helper.messages "u5")
     end
-    local _, why, code = trim(chat, "return function(draft) draft.memory.f = print end")
+    local _, why, code = helper.outcome(trim(chat, "return function(draft) draft.memory.f = print end"))
     assert.equal("policy", code)
     assert.truthy(why:find "a function cannot leave a sandbox", why)
-    _, why = trim(chat, "return function(draft) draft.memory.loop = draft.memory end")
+    _, why = helper.outcome(trim(chat, "return function(draft) draft.memory.loop = draft.memory end"))
     assert.truthy(why:find "nested so deep", why)
-    _, why = trim(chat, "return function(draft) local t = {} for i = 1, 22 do t = { t, t } end "
-      .. "draft.memory.bomb = t end")
+    _, why = helper.outcome(trim(chat, "return function(draft) local t = {} for i = 1, 22 do t = { t, t } end "
+      .. "draft.memory.bomb = t end"))
     assert.truthy(why:find "so much at once", why)
   end)
 
@@ -300,13 +302,13 @@ describe("a policy in its sandbox", function()
       budget = 60 + overhead, model = function(request) asked = request return "in short" end }))
     assert.equal("summarize", asked.purpose)
     assert.truthy(chat[1].content:find "in short$")
-    local _, why, code = trim(conversation "u50 a50 u5", "return function(draft) "
+    local _, why, code = helper.outcome(trim(conversation "u50 a50 u5", "return function(draft) "
       .. "local _, why = draft:summarize(1, 2) error(why) end", {
-      model = function() return nil, "it sleeps" end })
+      model = function() return nil, "it sleeps" end }))
     assert.equal("model", code)
     assert.truthy(why:find "it sleeps", why)
-    _, why, code = trim(conversation "u50 a50 u5", "return function(draft) draft:summarize(1, 2) end", {
-      model = function() error("the line is dead", 0) end })
+    _, why, code = helper.outcome(trim(conversation "u50 a50 u5", "return function(draft) draft:summarize(1, 2) end", {
+      model = function() error("the line is dead", 0) end }))
     assert.equal("policy", code)
     assert.truthy(why:find "the line is dead", why)
   end)
@@ -430,7 +432,7 @@ describe("any file in a sandbox", function()
     local function refusal(text)
       local path = helper.lua_file(text)
       finally(helper.clean)
-      local value, why, code = loader.load(path, { deadline = 50 })
+      local value, why, code = helper.outcome(loader.load(path, { deadline = 50 }))
       assert.is_nil(value)
       assert.truthy(why:find "%.lua:%d+: ", why)
       return code
@@ -438,7 +440,7 @@ describe("any file in a sandbox", function()
     assert.equal("syntax", refusal "return =")
     assert.equal("script", refusal "error 'no'")
     assert.equal("script", refusal "while true do end")
-    assert.equal("absent", select(3, loader.load "no/such.lua"))
+    assert.equal("absent", select(2, loader.load "no/such.lua").code)
   end)
 
   it("is gone with the last of its functions", function()

@@ -100,7 +100,7 @@ local function sweep(chat, budgets, name)
   for step = 0, budgets do
     local budget = total * step // budgets
     local fork = chat:fork()
-    local report, why, code = fork:trim { budget = budget }
+    local report, why, code = helper.outcome(fork:trim { budget = budget })
     local where = ("%s, budget %d of %d: "):format(name, budget, total)
     if report then
       local wrong = fault(units, seqs_of(fork), report.after, budget)

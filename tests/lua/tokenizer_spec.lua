@@ -337,7 +337,7 @@ describe("a tokenizer.json", function()
   }
   for _, case in ipairs(refused) do
     it("is refused with " .. case[1], function()
-      local image, message = build(tokenizer_json(case[3]))
+      local image, message = helper.outcome(build(tokenizer_json(case[3])))
 
       assert.is_nil(image)
       assert.truthy(message:find(case[2], 1, true), message)

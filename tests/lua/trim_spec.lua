@@ -44,7 +44,7 @@ describe("keep_recent", function()
 
   it("rather stops than drops what keep holds", function()
     local chat = conversation "u9 a9 u9 a9 a9"
-    local report, why, code = chat:trim { budget = 20 + overhead, policy = { "keep_recent", keep = 3 } }
+    local report, why, code = helper.outcome(chat:trim { budget = 20 + overhead, policy = { "keep_recent", keep = 3 } })
     assert.is_nil(report)
     assert.equal("over_budget", code)
     assert.truthy(why:find("7 more", 1, true), why)
@@ -120,7 +120,7 @@ describe("budgets", function()
 
   it("of 0 fit nothing", function()
     local chat = conversation "u5"
-    local report, why, code = chat:trim { budget = 0 }
+    local report, why, code = helper.outcome(chat:trim { budget = 0 })
     assert.is_nil(report)
     assert.equal("cannot_fit", code)
     assert.truthy(why:find("1 message ", 1, true))
@@ -152,7 +152,7 @@ describe("guards", function()
     local chat = conversation "s10 u20 a30 u5"
     local before = helper.snapshot(chat)
 
-    local report, why, code = chat:trim { budget = 14 + overhead }
+    local report, why, code = helper.outcome(chat:trim { budget = 14 + overhead })
 
     assert.is_nil(report)
     assert.equal("cannot_fit", code)
@@ -166,7 +166,7 @@ describe("guards", function()
     assert.equal("u5", texts(chat))
   end)
 
-  it("answer a policy false and why", function()
+  it("answer a policy nil and an error object", function()
     local chat, answers = conversation "s10 u20 a30 u5", {}
     local report = chat:trim { budget = 100, policy = function(draft)
       for i = 1, 4 do
@@ -175,9 +175,9 @@ describe("guards", function()
       answers[5] = table.pack(draft:drop(draft[1], "no"))
     end }
     assert(report)
-    assert.equal(false, answers[1][1])
-    assert.equal("string", type(answers[1][2]))
-    assert.equal(false, answers[5][1])
+    assert.is_nil(answers[1][1])
+    assert.equal("guarded", answers[1][2].code)
+    assert.is_nil(answers[5][1])
     assert.equal("s10 u20 a30 u5", texts(chat))
   end)
 end)
@@ -213,7 +213,7 @@ describe("policies that fail", function()
   local function fails(policy, budget)
     local chat = conversation "s10 u20 a30 u5"
     local before = helper.snapshot(chat)
-    local report, why, code = chat:trim { budget = budget or 15 + overhead, policy = policy }
+    local report, why, code = helper.outcome(chat:trim { budget = budget or 15 + overhead, policy = policy })
     assert.is_nil(report)
     assert.equal(before, helper.snapshot(chat))
     return why, code
@@ -263,10 +263,10 @@ describe("policies that fail", function()
 
   it("by editing the conversation behind the draft's back", function()
     local chat = conversation "u20 u5"
-    local report, _, code = chat:trim { budget = 5 + overhead, policy = function(draft)
+    local report, _, code = helper.outcome(chat:trim { budget = 5 + overhead, policy = function(draft)
       draft:drop(draft[1], "one")
       chat:append { role = "user", content = "u6" }
-    end }
+    end })
     assert.is_nil(report)
     assert.equal("conflict", code)
     assert.equal("u20 u5 u6", texts(chat))
@@ -393,7 +393,7 @@ describe("draft.memory", function()
       local chat = conversation "u1 u2 u3"
       local policy = { name = "odd", trim = function(draft) fill(draft.memory) draft:drop(draft[1], "one") end }
       for _, dry_run in ipairs { true, false } do
-        local report, why, code = chat:trim { budget = 100, policy = policy, dry_run = dry_run }
+        local report, why, code = helper.outcome(chat:trim { budget = 100, policy = policy, dry_run = dry_run })
         assert.is_nil(report)
         assert.equal("policy", code)
         assert.equal("policy odd: " .. expected, why:sub(1, #expected + 12))

@@ -25,9 +25,9 @@ describe("what a script says in bytes that are no UTF-8", function()
       local _, message = with_file("return function(draft) " .. body .. " end", function(path)
         return helper.conversation(WORDS):trim { budget = 20, policy = path }
       end)
-      assert.truthy(utf8.len(message))
+      assert.truthy(utf8.len(message.message))
       local _, other = helper.conversation(WORDS):trim { budget = 20, policy = function() error "a\xffb" end }
-      assert.truthy(other:find("a\u{FFFD}b", 1, true))
+      assert.truthy(other.message:find("a\u{FFFD}b", 1, true))
     end)
   end
 

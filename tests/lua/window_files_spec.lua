@@ -37,7 +37,7 @@ describe("items of windows", function()
       local chat, why = ebb.parse(("[%s,\n%s]"):format(HELLO, item))
 
       assert.is_nil(chat, item)
-      contains(":2:", why)
+      contains(":2:", why.message)
     end
   end)
 

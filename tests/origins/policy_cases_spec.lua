@@ -112,8 +112,8 @@ describe("LangChain's trim_messages", function()
         policy[snake(name)] = case_options[name]
       end
 
-      local report, why, code = chat:trim { budget = case_options.maxTokens + overhead(options), policy = policy,
-        guards = false }
+      local report, why, code = helper.outcome(chat:trim {
+        budget = case_options.maxTokens + overhead(options), policy = policy, guards = false })
 
       if case.expected_error then
         assert.is_nil(report)

@@ -78,9 +78,9 @@ local function count_text(args, path)
   local chat = failure.typed(ebb.conversation, { model = args.model, encoding = args.encoding })
   local content = failure.check(core.read_file(path, args.max_file or TEXT_MAX))
   options.tell_stand_in(chat, args)
-  local tokens, trust, third = core.counter.text(chat, content, args.lenient)
-  if not tokens then failure.check(nil, ("%s: %s"):format(path, trust), third) end
-  if third then tell_mended(path, third) end
+  local tokens, trust, mended = core.counter.text(chat, content, args.lenient)
+  if not tokens then failure.check(nil, core.error(trust.code, ("%s: %s"):format(path, trust.message))) end
+  if mended then tell_mended(path, mended) end
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
   }

@@ -42,9 +42,9 @@ function failure.usage(message, hint)
   failure.raise(failure.USAGE, message, hint)
 end
 
---- Passes results on; `nil, message, code` becomes a failure.
-function failure.check(result, message, code)
-  if result == nil then failure.raise(BY_CODE[code] or failure.REFUSED, message or "failed") end
+--- Returns `result`; a nil with an error object is raised as a failure.
+function failure.check(result, problem)
+  if result == nil then failure.raise(BY_CODE[problem.code] or failure.REFUSED, problem.message, problem.hint) end
   return result
 end
 

@@ -49,10 +49,10 @@ function model_file.load()
   local path = model_file.path()
   if loaded or not path then return end
   loaded = true
-  local text, message, code = core.read_file(path, BYTES_MAX)
-  if not text and code == "absent" and not io.open(path, "rb") then return end
-  local models, why = core.json.decode(failure.check(text, message, code))
-  if models == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(path, why)) end
+  local text, problem = core.read_file(path, BYTES_MAX)
+  if not text and problem.code == "absent" and not io.open(path, "rb") then return end
+  local models, syntax = core.json.decode(failure.check(text, problem))
+  if models == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(path, syntax.message)) end
   add(path, models)
 end
 

@@ -189,10 +189,10 @@ local WAYS_OUT = {
   limit = "--max-message and --max-file raise the caps",
 }
 
-local function check_loaded(chat, message, code)
-  local hint = not chat and WAYS_OUT[code]
-  if hint then failure.raise(failure.REFUSED, message, hint) end
-  return failure.check(chat, message, code)
+local function check_loaded(chat, problem)
+  local hint = problem and WAYS_OUT[problem.code]
+  if hint then failure.raise(failure.REFUSED, problem.message, hint) end
+  return failure.check(chat, problem)
 end
 
 --- Loads the conversation that the command line names.

@@ -115,9 +115,9 @@ function command.run(args)
   local chat = options.load(args.file, args)
   options.tell_stand_in(chat, args)
   local trace = args.trace and require("ebb.cli.trace").new() or nil
-  local result, message, code, partial = pipeline:run(chat, { preview = args.preview, trace = trace })
-  tell((result or partial or {}).logs, not result and message or nil)
-  write(args, failure.check(result, message, code))
+  local result, problem, partial = pipeline:run(chat, { preview = args.preview, trace = trace })
+  tell((result or partial or {}).logs, problem and problem.message)
+  write(args, failure.check(result, problem))
 end
 
 return command

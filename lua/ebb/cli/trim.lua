@@ -113,11 +113,11 @@ local function tell(args, before, trimmed)
 end
 
 --- The report, or a failure; what cannot fit may fit without guards.
-local function check_fit(args, report, message, code)
-  if not report and code == "cannot_fit" and not args.unguarded then
-    failure.raise(failure.CANNOT_FIT, message, "--unguarded lets policies drop guarded messages too")
+local function check_fit(args, report, problem)
+  if not report and problem.code == "cannot_fit" and not args.unguarded then
+    failure.raise(failure.CANNOT_FIT, problem.message, "--unguarded lets policies drop guarded messages too")
   end
-  return failure.check(report, message, code)
+  return failure.check(report, problem)
 end
 
 --- Trims, and mends what stands next to each other now. That may add a message; if

@@ -39,8 +39,8 @@ local function trust_of(description)
 end
 
 local function row_of(image)
-  local description, message = core.vocab.describe(image.path)
-  if not description then return { image.name, "", "", "", "damaged", "", message } end
+  local description, problem = core.vocab.describe(image.path)
+  if not description then return { image.name, "", "", "", "damaged", "", problem.message } end
   local size = ("%.1f MB"):format(description.bytes / 1e6)
   return { image.name, tostring(description.tokens), description.pattern, size, trust_of(description),
            description.source:sub(1, 12), image.path }
@@ -100,8 +100,8 @@ local function import(args)
       "give --pattern cl100k, o200k, gpt2 or an expression")
   end
   local asked = { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false }
-  local image, message = failure.typed(core.vocab.build, content, asked)
-  if not image then failure.raise(failure.REFUSED, message, hint_for(message)) end
+  local image, problem = failure.typed(core.vocab.build, content, asked)
+  if not image then failure.raise(failure.REFUSED, problem.message, hint_for(problem.message)) end
   local target = target_of(args, name)
   failure.check(core.write_file(target, image))
   terminal.say(("%s: %s is ready, %.1f MB"):format(target, name, #image / 1e6))
@@ -119,8 +119,8 @@ end
 local function verify(args)
   local wrong
   for _, image in ipairs(images_asked(args.what)) do
-    local good, message = core.vocab.verify(image.path)
-    terminal.say(good and ("%s: good"):format(image.path) or message)
+    local good, problem = core.vocab.verify(image.path)
+    terminal.say(good and ("%s: good"):format(image.path) or problem.message)
     wrong = wrong or not good
   end
   return wrong and failure.REFUSED or 0

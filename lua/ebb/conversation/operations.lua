@@ -289,8 +289,8 @@ local RAW = { raw = { messages = true, message = true } }   -- so that messages 
 
 local function decode(given)
   if type(given) ~= "string" then return given end
-  local value, why, code = json.decode(given, RAW)
-  if why then refuse(code or "syntax", "operations: " .. why) end
+  local value, problem = json.decode(given, RAW)
+  if problem then refuse(problem.code, "operations: " .. problem.message) end
   return value
 end
 

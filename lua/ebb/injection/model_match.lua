@@ -19,11 +19,11 @@ end
 --- Does one of the patterns match one of the texts?
 local function any_matches(patterns, texts, report)
   for _, pattern in ipairs(patterns) do
-    local regex, why = core.regex.compile(pattern, "i")
-    if not regex then report(pattern, why) end
+    local regex, problem = core.regex.compile(pattern, "i")
+    if not regex then report(pattern, problem.message) end
     for _, text in ipairs(regex and texts or {}) do
-      local matches, gave_up = regex:matches(text)
-      if matches == nil then report(pattern, gave_up) end
+      local matches, refusal = regex:matches(text)
+      if matches == nil then report(pattern, refusal.message) end
       if matches then return true end
     end
   end

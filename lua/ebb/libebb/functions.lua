@@ -79,8 +79,8 @@ function functions.register_json(name, call)
   functions.register(name, function(...)
     local text = call(form.encode(as_list(...)))
     if text == "" then return nil end
-    local value, message, code = json.decode(text)
-    if message then refuse(code, ("%s: what the host answered: %s"):format(name, message)) end
+    local value, problem = json.decode(text)
+    if problem then refuse(problem.code, ("%s: what the host answered: %s"):format(name, problem.message)) end
     if value == json.null then return nil end
     return value
   end)

@@ -58,10 +58,11 @@ function vocabularies.find(encoding)
 end
 
 function vocabularies.open(encoding)
-  local tokenizer, message, code = tokenizers[encoding], nil, nil
-  if not tokenizer then tokenizer, message, code = core.tokenizer(encoding) end
+  local tokenizer, problem = tokenizers[encoding], nil
+  if not tokenizer then tokenizer, problem = core.tokenizer(encoding) end
   tokenizers[encoding] = tokenizer
-  return tokenizer or code ~= "absent" and refuse(code, message) or nil
+  if problem and problem.code ~= "absent" then error(problem, 0) end
+  return tokenizer
 end
 
 --- What a chat that was read may have been told besides.
@@ -113,8 +114,8 @@ function api.read(text, parse, message_limit)
   check_reading(given)
   given.max_message = given.max_message or message_limit
   local core_options, model = models.resolve(given)
-  local chat, message, code = parse(core_options)
-  if not chat then error(core.error(code, message), 0) end
+  local chat, problem = parse(core_options)
+  if not chat then error(problem, 0) end
   models.assign(chat, model)
   models.adopt(chat, given)
   return chat
@@ -251,8 +252,8 @@ local function encode_report(report)
 end
 
 local function trim(chat, given)
-  local report, message, code = chat:trim(given)
-  if not report then error(core.error(code, message), 0) end
+  local report, problem = chat:trim(given)
+  if not report then error(problem, 0) end
   return encode_report(report)
 end
 

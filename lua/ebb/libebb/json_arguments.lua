@@ -15,8 +15,8 @@ local json = core.json
 ---@return any
 function json_arguments.decode(text, what)
   if text == nil or text == "" then return {} end
-  local value, message, code = json.decode(text)
-  if message then refuse(code, ("%s: %s"):format(what, message)) end
+  local value, problem = json.decode(text)
+  if problem then refuse(problem.code, ("%s: %s"):format(what, problem.message)) end
   return value
 end
 

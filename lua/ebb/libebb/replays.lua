@@ -31,8 +31,8 @@ local function read_policies(list, policy_list)
 end
 
 local function play(chat, options)
-  local results, message, code = ebb.replay(chat, options)
-  if not results then error(core.error(code, message), 0) end
+  local results, problem = ebb.replay(chat, options)
+  if not results then error(problem, 0) end
   local list = core.json.array {}
   for i, result in ipairs(results) do
     list[i] = camel_case(result)

@@ -167,8 +167,8 @@ function settings.change(_, _, chat, text, asked)
 end
 
 function settings.report_usage(_, _, chat, tokens)
-  local ratio, why = chat:report_usage { prompt_tokens = tokens }
-  if not ratio then refuse("argument", "usage: " .. why) end
+  local ratio, problem = chat:report_usage { prompt_tokens = tokens }
+  if not ratio then refuse("argument", "usage: " .. problem.message) end
 end
 
 return settings

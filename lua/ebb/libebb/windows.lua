@@ -137,8 +137,8 @@ local RENDERING = {
 function windows.renderer(told, api, chat, text)
   local options = json_arguments.translate(json_arguments.object(text, "options"), RENDERING, "a rendering")
   return told(function()
-    local done, message, code = render.run(chat, options, trim.look, api.write_messages)
-    if not done then error(core.error(code, message), 0) end
+    local done, problem = render.run(chat, options, trim.look, api.write_messages)
+    if not done then error(problem, 0) end
   end)
 end
 

@@ -104,8 +104,8 @@ end
 ---@param path string
 ---@return ebb.Tokenizer
 function vocabularies.open(path)
-  local tokenizer, message, code = core.tokenizer(path)
-  return tokenizer or refuse(code, message, hints.vocabulary)
+  local tokenizer, problem = core.tokenizer(path)
+  return tokenizer or refuse(problem.code, problem.message, hints.vocabulary)
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.

@@ -122,8 +122,7 @@ end
 ---@param context ebb.Context
 ---@param first integer
 ---@return true? done
----@return string? message      names the processor
----@return string? code
+---@return ebb.Error? problem    names the processor
 function engine.run(run, context, first)
   for place = first, #run.steps do
     local step = run.steps[place]
@@ -134,7 +133,7 @@ function engine.run(run, context, first)
       context:log("error", message)
       restore(context, before)
       if run.on_error ~= "skip" then
-        return nil, ("processor '%s': %s"):format(step.processor.id, message), code or "processor"
+        return nil, core.error(code or "processor", ("processor '%s': %s"):format(step.processor.id, message))
       end
     end
     if run.trace then run.trace(step, context.messages, message, run.request:chat(context.messages)) end

@@ -220,16 +220,16 @@ end
 local NOUNS = { agent = "an agent", model = "a model's file", user = "a user's profile" }
 
 local function from_json(kind, path)
-  local text, message, code = core.read_file(path, FILE_MAX)
-  if not text then refuse(code, message) end
-  local value, why, what = json.decode(text)
-  if value == nil then refuse(what or "syntax", ("%s: %s"):format(path, why)) end
+  local text, problem = core.read_file(path, FILE_MAX)
+  if not text then error(problem, 0) end
+  local value, syntax = json.decode(text)
+  if value == nil then refuse(syntax.code, ("%s: %s"):format(path, syntax.message)) end
   return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, text = text, snake = false, path = path })
 end
 
 local function from_lua(kind, path, loading)
-  local value, message, code = plugins.file(path, loading, { noun = kind })
-  if message then refuse(code, message) end
+  local value, problem = plugins.file(path, loading, { noun = kind })
+  if problem then error(problem, 0) end
   return check(FORMS[kind], value, { noun = NOUNS[kind], name = path, snake = true, path = path })
 end
 

@@ -1,7 +1,7 @@
 --- From a stored conversation to the body of a request.
 --
 --     local pipeline = ebb.pipeline { agent = "agent.json", set = { "token-limiter.budget=4000" } }
---     local result, message, code = pipeline:run(chat)
+--     local result, problem = pipeline:run(chat)
 --     print(result.body, result.tokens)
 --
 -- Processors run in order of their priority on copies of the visible history. The
@@ -276,15 +276,15 @@ end
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
 ---@field variables table           {local, global}, as the macros left them
 
---- The result, or nil, message, code and what is known all the same.
+--- The result; or nil, the error, and what was done until then.
 local function conclude(run, made)
   run.current = "request"
   final_warnings.left(made)
   final_warnings.unasked(made, run.unasked)
   final_warnings.volatile(made, run.macros.volatile)
   local ok, chat, report = pcall(finish, run, made.messages)
-  if not ok and core.is_error(chat) then return nil, chat.message, chat.code end
-  if not ok then return nil, tostring(chat), chat == MEMORY and "memory" or "processor" end
+  if not ok and core.is_error(chat) then return nil, chat end
+  if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(made, report)
   local tokens, trust = chat:tokens()
   local result = {
@@ -294,8 +294,8 @@ local function conclude(run, made)
   }
   setmetatable(result, { __index = composition.of })
   if result.budget and tokens > result.budget then
-    return nil, ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget), "cannot_fit",
-      result
+    local text = ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget)
+    return nil, core.error("cannot_fit", text), result
   end
   return result
 end
@@ -304,14 +304,13 @@ end
 ---@param chat ebb.Conversation
 ---@param asked? { preview?: boolean, trace?: function }
 ---@return ebb.PipelineResult? result
----@return string? message
----@return string? code
----@return table? partial         logs of what was done
+---@return ebb.Error? problem     names the processor that failed; code: "cannot_fit", "processor", "absent" ...
+---@return table? partial         with the logs of what was done
 function Pipeline:run(chat, asked)
   asked = asked or {}
   local run, made = prepare(self, chat, asked)
-  local ok, message, code = engine.run(run, made, 1)
-  if not ok then return nil, message, code, { logs = run.logs, skipped = run.skipped } end
+  local ok, problem = engine.run(run, made, 1)
+  if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
   return conclude(run, made)
 end
 
@@ -333,8 +332,7 @@ end
 ---@class ebb.PipelineTask
 ---@field done boolean
 ---@field result? ebb.PipelineResult
----@field message? string
----@field code? string
+---@field error? ebb.Error       why there is no result
 ---@field partial? table
 local Task = {}
 Task.__index = Task
@@ -344,14 +342,14 @@ Task.__index = Task
 ---@param why? string
 ---@return { service: string, request: table }? asked   nil: it is done
 function Task:step(answer, why)
-  if self.done then refuse("closed", "the task is done: task.result, or task.message") end
+  if self.done then refuse("closed", "the task is done: task.result, or task.error") end
   local results = table.pack(coroutine.resume(self.thread, answer, why))
   if not results[1] then
     self.done = true
     error(results[2], 0)
   end
   if coroutine.status(self.thread) ~= "dead" then return results[2] end
-  self.done, self.result, self.message, self.code, self.partial = true, table.unpack(results, 2, 5)
+  self.done, self.result, self.error, self.partial = true, table.unpack(results, 2, 4)
 end
 
 ---@param chat ebb.Conversation

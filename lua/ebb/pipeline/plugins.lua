@@ -27,8 +27,7 @@ local KIND = { noun = "processor" }
 ---@param loading? ebb.Loading
 ---@param kind { noun: string }
 ---@return any value
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function plugins.file(path, loading, kind)
   if loading and loading.trusted then return script_file.load(path) end
   return loader.load(path, loading and loading.limits, kind)
@@ -43,8 +42,8 @@ end
 local origins = setmetatable({}, { __mode = "k" })
 
 local function from_file(path, loading)
-  local value, message, code = plugins.file(path, loading, KIND)
-  if message then refuse(code == "script" and "processor" or code, message) end
+  local value, problem = plugins.file(path, loading, KIND)
+  if problem then refuse(problem.code == "script" and "processor" or problem.code, problem.message, problem.hint) end
   local list = as_list(value, path)
   for place, processor in ipairs(list) do
     local execute = type(processor) == "table" and processor.execute

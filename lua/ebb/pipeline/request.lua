@@ -122,8 +122,8 @@ function Request:chat(messages, counter)
     asked = tables.copy(asked)
     asked.counter, asked.encoding, asked.tokenizer, asked.image = counter, nil, nil, nil
   end
-  local chat, message, code = core.parse(self:text(messages), asked)
-  if not chat then refuse(code, "the request: " .. message) end
+  local chat, problem = core.parse(self:text(messages), asked)
+  if not chat then refuse(problem.code, "the request: " .. problem.message) end
   return chat
 end
 

@@ -52,8 +52,8 @@ results, the last user message), and the newest `keep` units.]],
     for name, value in pairs(options) do
       if name ~= "keep" and name ~= "to" then passed_on[name] = value end
     end
-    local freed, why, code = draft:summarize(first, last, passed_on)
-    if code then error(why, 0) end
-    if not freed then draft:note(why) end
+    local freed, problem = draft:summarize(first, last, passed_on)
+    if problem and problem.code == "model" then error(problem.message, 0) end
+    if not freed then draft:note(problem.message) end
   end,
 }

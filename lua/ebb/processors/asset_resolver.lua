@@ -56,10 +56,10 @@ local function report(run, asset, part)
 end
 
 --- An address that the host has not resolved: the provider may fetch some.
-local function by_address(run, attachment, role, message, code)
+local function by_address(run, attachment, role, problem)
   local url, kind = assets.url(attachment), assets.kind(attachment)
   local part = url and run.dialect.address and run.dialect.address(url, kind, run.config)
-  if not part or code ~= "absent" then return refuse(code, message) end
+  if not part or problem.code ~= "absent" then return error(problem, 0) end
   local why = obstacle(run, role, kind)
   if why then return drop(run, assets.name(attachment), why) end
   run.context:log("info", ("%s: became %s, for the provider to fetch"):format(assets.name(attachment), part.type))
@@ -71,8 +71,8 @@ local function resolve(run, role, attachment)
   local kind = assets.kind(attachment)
   local why = kind ~= "file" and obstacle(run, role, kind)
   if why then return drop(run, assets.name(attachment), why) end
-  local asset, message, code = assets.read(run.context, attachment, run.config.max_bytes)
-  if not asset then return by_address(run, attachment, role, message, code) end
+  local asset, problem = assets.read(run.context, attachment, run.config.max_bytes)
+  if not asset then return by_address(run, attachment, role, problem) end
   why = obstacle(run, role, asset.kind, asset.mime)       -- its bytes may be of another kind
   local part
   if not why then part, why = run.dialect[asset.kind](asset, run.config) end

@@ -91,24 +91,25 @@ local function root_of(context)
   if agent.asset_base then path, folder = agent.asset_base, path:gsub("/*$", "/", 1):gsub("^/$", "") end
   local known = roots[context]
   if known and known.path == path then return known.root, folder end
-  local root, message, code = core.root(path)
-  if not root then refuse(code, "asset_root: " .. message) end
+  local root, problem = core.root(path)
+  if not root then refuse(problem.code, "asset_root: " .. problem.message) end
   roots[context] = { path = path, root = root }
   return root, folder
 end
 
-local function too_large(cap) return ("it is larger than %d bytes"):format(cap) end
+local function too_large(cap) return core.error("limit", ("it is larger than %d bytes"):format(cap)) end
 
 local function from_uri(uri, cap)
-  local file, message, code = core.data_uri(uri, cap)
-  if not file then return nil, code == "limit" and too_large(cap) or "a data URI, " .. message, code end
+  local file, problem = core.data_uri(uri, cap)
+  if not file and problem.code == "limit" then return nil, too_large(cap) end
+  if not file then return nil, core.error(problem.code, "a data URI, " .. problem.message) end
   return { bytes = file.bytes, mime = file.media ~= "" and file.media or "text/plain" }
 end
 
 local function from_file(root, folder, path, cap)
   if path:sub(1, 1) ~= "/" then path = folder .. path end   -- else it is refused as it is
-  local bytes, message, code = root:read(path, cap)
-  if not bytes then return nil, code == "limit" and too_large(cap) or message, code end
+  local bytes, problem = root:read(path, cap)
+  if not bytes then return nil, problem.code == "limit" and too_large(cap) or problem end
   return { bytes = bytes }
 end
 
@@ -118,17 +119,17 @@ local function from_host(context, attachment, cap)
   local answer, why = context:call("asset", request)
   if answer == nil or answer == null or answer == false then
     if request.url then why = why or "addresses are not fetched, and the host has not resolved it" end
-    return nil, why and tostring(why) or "there is no such attachment", "absent"
+    return nil, core.error("absent", why and tostring(why) or "there is no such attachment")
   end
   if type(answer) == "table" and type(answer.data) == "string" then
-    local found, message, code = from_uri(answer.data, cap)
-    if found then found.mime, found.name = answer.mime or found.mime, answer.name end
-    return found, message, code
+    local file, problem = from_uri(answer.data, cap)
+    if file then file.mime, file.name = answer.mime or file.mime, answer.name end
+    return file, problem
   end
   if type(answer) ~= "table" or type(answer.bytes) ~= "string" then
-    return nil, "the host's answer is neither {bytes = ...} nor {data = ...}", "host"
+    return nil, core.error("host", "the host's answer is neither {bytes = ...} nor {data = ...}")
   end
-  if #answer.bytes > cap then return nil, too_large(cap), "limit" end
+  if #answer.bytes > cap then return nil, too_large(cap) end
   return answer
 end
 
@@ -138,11 +139,12 @@ local function find(context, attachment, cap)
   if not path or is_url(path) then return from_host(context, attachment, cap) end
   local root, folder = root_of(context)
   if root then return from_file(root, folder, path, cap) end
-  local found, why, code = from_host(context, attachment, cap)
-  if not found and code == "absent" then
-    why = ("no folder for attachments is set (assetRoot of the agent, or %s)"):format(hints.asset_root)
+  local file, problem = from_host(context, attachment, cap)
+  if not file and problem.code == "absent" then
+    local text = "no folder for attachments is set (assetRoot of the agent, or %s)"
+    return nil, core.error("absent", text:format(hints.asset_root))
   end
-  return found, why, code
+  return file, problem
 end
 
 --- The file behind an attachment. What it is, its bytes decide, then what is said of it.
@@ -150,30 +152,29 @@ end
 ---@param attachment ebb.Attachment
 ---@param cap integer          bytes, at most
 ---@return ebb.Asset?
----@return string? message     names the attachment
----@return string? code        absent, forbidden, limit, syntax, io, host
+---@return ebb.Error? problem  names the attachment; code: absent, forbidden, limit, syntax, io, host
 function assets.read(context, attachment, cap)
   local name = assets.name(attachment)
-  local found, why, code = find(context, attachment, cap)
-  if not found then return nil, ("%s: %s"):format(name, why), code end
-  local mime, recognised = media.decide(found.bytes, said_mime(attachment, found.mime))
+  local file, problem = find(context, attachment, cap)
+  if not file then return nil, core.error(problem.code, ("%s: %s"):format(name, problem.message)) end
+  local mime, recognised = media.decide(file.bytes, said_mime(attachment, file.mime))
   local kind = media.kind(mime)
   if not recognised then kind = said_kind(attachment) or kind end
-  if kind == "file" and not mime and not media.text_fault(found.bytes) then kind, mime = "text", "text/plain" end
-  return { bytes = found.bytes, mime = mime, kind = kind, name = name, recognised = recognised }
+  if kind == "file" and not mime and not media.text_fault(file.bytes) then kind, mime = "text", "text/plain" end
+  return { bytes = file.bytes, mime = mime, kind = kind, name = name, recognised = recognised }
 end
 
---- The same; one that cannot be had is refused.
+--- Like `read`, but raises on failure.
 ---@param context ebb.Context
 ---@param attachment ebb.Attachment
 ---@param cap integer
 ---@return ebb.Asset
 function assets.need(context, attachment, cap)
-  local asset, message, code = assets.read(context, attachment, cap)
-  return asset or refuse(code, message)
+  local asset, problem = assets.read(context, attachment, cap)
+  return asset or error(problem, 0)
 end
 
---- The text of an asset; what is none is refused.
+--- The asset as text; raises unless it is valid UTF-8.
 ---@param asset ebb.Asset
 ---@return string
 function assets.text(asset)

@@ -16,9 +16,9 @@ end
 --- The global rules: a list of presets, or its JSON as it comes from a command line.
 local function global_rules(value)
   if type(value) ~= "string" then return value or {} end
-  local list, why = core.json.decode(value)
+  local list, problem = core.json.decode(value)
   if type(list) == "table" then return list end
-  refuse("argument", "regex-processor.rules: expected a list of presets: " .. (why or value))
+  refuse("argument", "regex-processor.rules: expected a list of presets: " .. (problem and problem.message or value))
 end
 
 ---@type ebb.Processor

@@ -172,17 +172,16 @@ end
 ---@param plan ebb.limiter.Plan
 ---@param growth integer
 ---@return ebb.limiter.Cut?
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 local function cut(plan, growth)
   local chat, loading = plan.chat:fork(), plan.context:loading()
   local reserve = plan.fixed + growth
-  local report, message, code = trim.run(chat, {
+  local report, problem = trim.run(chat, {
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
     limits = loading.limits, trusted = loading.trusted,
   })
-  if not report then return nil, message, code end
+  if not report then return nil, problem end
   local kept = kept_of(chat, plan.parts, report.ledger)
   local tokens = report.after + plan.fixed
   local short, cost = cut_short(plan, report, report.budget - report.after)
@@ -240,9 +239,9 @@ end
 local function search(plan, growth)
   local best
   for _ = 1, ATTEMPTS do
-    local found, message, code = cut(plan, growth)
-    if not found and code ~= "cannot_fit" then refuse(code, message) end
-    if not found then return best or give_up(plan, message) end
+    local found, problem = cut(plan, growth)
+    if not found and problem.code ~= "cannot_fit" then error(problem, 0) end
+    if not found then return best or give_up(plan, problem.message) end
     local final = final_tokens(plan, found)
     local seen = final - found.tokens
     if final <= plan.budget then

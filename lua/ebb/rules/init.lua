@@ -75,8 +75,8 @@ local function pattern_problem(rule)
   local twice = rule.flags:match "(.).*%1"
   if twice then return { field = "flags", message = ("'%s' stands twice"):format(twice) } end
   if rule.mode ~= "NONE" and substitution.wanted(rule) then return nil end
-  local _, why = core.regex.compile(rule.pattern, rule.flags)
-  return why and { field = "regex", message = why } or nil
+  local _, problem = core.regex.compile(rule.pattern, rule.flags)
+  return problem and { field = "regex", message = problem.message } or nil
 end
 
 local function read_rule(given)
@@ -164,17 +164,17 @@ local function make_set(chosen, log)
   local set, made_from = core.regex.set(), {}
   for _, item in ipairs(chosen) do
     local rule = item.rule
-    local index, why
+    local index, problem
     if item.pattern == "" then     -- it would match everywhere, which nobody meant
-      why = "nothing is left of it with its macros expanded"
+      problem = { message = "nothing is left of it with its macros expanded" }
     else
-      index, why = set:add {
+      index, problem = set:add {
         pattern = item.pattern, replacement = item.replacement, flags = rule.flags, trims = rule.trims,
         kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
       }
     end
     if index then made_from[index] = rule
-    else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, why), { rule = rule.title }) end
+    else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, problem.message), { rule = rule.title }) end
   end
   return set, made_from
 end
@@ -195,9 +195,9 @@ end
 -- ---- applying ----
 
 local function note_failures(run, message, failures)
-  if type(failures) == "string" then     -- nil, message, code
-    run.failures[#run.failures + 1] = { message = message, reason = failures }
-    run.log("warn", ("regex rules: message %d: %s; it is left as it is"):format(message, failures))
+  if core.is_error(failures) then        -- of the text, not of a rule
+    run.failures[#run.failures + 1] = { message = message, reason = failures.message }
+    run.log("warn", ("regex rules: message %d: %s; it is left as it is"):format(message, failures.message))
     return
   end
   for _, failure in ipairs(failures) do
@@ -330,10 +330,12 @@ function rules.test(given, options)
   local pattern, replacement = rule.pattern, rule.replacement
   if options.expand then pattern, replacement = substitution.apply(rule, options.expand) end
   local set = core.regex.set()
-  local index, why = set:add { pattern = pattern, replacement = replacement, flags = rule.flags, trims = rule.trims }
-  if not index then return nil, "regex: " .. why end
+  local index, refusal = set:add {
+    pattern = pattern, replacement = replacement, flags = rule.flags, trims = rule.trims,
+  }
+  if not index then return nil, "regex: " .. refusal.message end
   local text, failures = set:apply(input, 1, 0)
-  if failures then return nil, type(failures) == "string" and failures or failures[1].reason end
+  if failures then return nil, core.is_error(failures) and failures.message or failures[1].reason end
   return text or input, nil, (select(2, set:count(1)))
 end
 

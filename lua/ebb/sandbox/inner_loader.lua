@@ -3,6 +3,7 @@
 --- sandbox's, and share its limits.
 
 local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
 local script_file = require "ebb.sandbox.script_file"
 
 local inner_loader = {}
@@ -11,9 +12,9 @@ local host, script = host, _G
 
 local function run(text, chunk_name)
   local chunk, problem = load(text, chunk_name, "t", setmetatable({}, { __index = script }))
-  if not chunk then return nil, problem, "syntax" end
+  if not chunk then return nil, core.error("syntax", problem) end
   local ok, value = traceback.call(chunk, chunk)
-  if not ok then return nil, value, "script" end
+  if not ok then return nil, core.error("script", value) end
   return value
 end
 
@@ -23,7 +24,7 @@ end
 ---@return string name
 function inner_loader.read(path, kind)
   local text, found = host("file", path)
-  if not text then return script_file.shaped(path, kind, nil, found, "absent"), path end
+  if not text then return script_file.shaped(path, kind, nil, core.error("absent", found)), path end
   return script_file.shaped(found, kind, run(text, "@" .. found)), script_file.name(found)
 end
 

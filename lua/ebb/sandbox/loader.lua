@@ -132,9 +132,9 @@ local function find_file(place, name)
   if is_below(name) then
     for _, folder in ipairs(place.folders()) do
       local path = folder .. name
-      local text, message, code = core.read_file(path, script_file.MAX)
+      local text, problem = core.read_file(path, script_file.MAX)
       if text then return (text:gsub("^#[^\n]*", "", 1)), path end
-      if code ~= "absent" then return nil, message end
+      if problem.code ~= "absent" then return nil, problem.message end
     end
   end
   return nil, ("'%s' is neither beside the %s nor on its path"):format(name, place.noun)
@@ -178,7 +178,7 @@ local function run(text, chunk_name, place, limits)
   local ok, value = pcall(sandbox.enter, box, "load", text, chunk_name)
   if ok then return value end
   if not core.is_error(value) then error(value, 0) end   -- no memory
-  return nil, tostring(value), value.code == "syntax" and "syntax" or "script"
+  return nil, core.error(value.code == "syntax" and "syntax" or "script", value.message, value.hint)
 end
 
 --- What a file returns, its functions as proxies.
@@ -186,11 +186,10 @@ end
 ---@param limits? ebb.Limits    also of the loading; proxies keep them
 ---@param kind? ebb.ScriptKind
 ---@return any value            nil when it failed, or when the file returned nothing
----@return string? message      with file:line where there is one
----@return string? code         "absent", "io", "limit", "syntax" or "script"
+---@return ebb.Error? problem   with file:line where there is one; code: "absent", "io", "limit", "syntax", "script"
 function loader.load(path, limits, kind)
-  local text, message, code = core.read_file(path, script_file.MAX)
-  if not text then return nil, message, code end
+  local text, problem = core.read_file(path, script_file.MAX)
+  if not text then return nil, problem end
   return run((text:gsub("^#[^\n]*", "", 1)), "@" .. path, place_of(path, kind), limits)
 end
 
@@ -202,8 +201,8 @@ end
 ---@return string name          of the file
 function loader.read(path, kind, loading)
   if loading and loading.trusted then return script_file.read(path, kind) end
-  local value, message, code = loader.load(path, loading and loading.limits, kind)
-  return script_file.shaped(path, kind, value, message, code), script_file.name(path)
+  local value, problem = loader.load(path, loading and loading.limits, kind)
+  return script_file.shaped(path, kind, value, problem), script_file.name(path)
 end
 
 --- The same for the text of a script.

@@ -55,24 +55,22 @@ end
 ---@param text string
 ---@param chunk_name string    "@file.lua"
 ---@return any value           nil when it failed, or when the text returned nothing
----@return string? message
----@return string? code        "syntax" or "script"
+---@return ebb.Error? problem  its code is "syntax" or "script"
 function script_file.run(text, chunk_name)
   local chunk, problem = load(text, chunk_name, "t", script_file.globals())
-  if not chunk then return nil, problem, "syntax" end
+  if not chunk then return nil, core.error("syntax", problem) end
   local ok, value = pcall(chunk)
-  if not ok then return nil, traceback.text(value), "script" end
+  if not ok then return nil, core.error("script", traceback.text(value)) end
   return value
 end
 
 --- What the file returns.
 ---@param path string
 ---@return any value           nil when it failed, or when the file returned nothing
----@return string? message     with file:line where there is one
----@return string? code        "absent", "io", "limit", "syntax" or "script"
+---@return ebb.Error? problem  with file:line where there is one; code: "absent", "io", "limit", "syntax", "script"
 function script_file.load(path)
-  local text, message, code = core.read_file(path, script_file.MAX)
-  if not text then return nil, message, code end
+  local text, problem = core.read_file(path, script_file.MAX)
+  if not text then return nil, problem end
   return script_file.run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
 end
 
@@ -86,12 +84,12 @@ end
 ---@param where string         the file
 ---@param kind ebb.ScriptKind
 ---@param value any
----@param message? string      why nothing was loaded
----@param code? string
+---@param problem? ebb.Error   why nothing was loaded
 ---@return table
-function script_file.shaped(where, kind, value, message, code)
+function script_file.shaped(where, kind, value, problem)
   local other = kind.other
-  if message then return refuse(code == "script" and kind.noun or code, message) end
+  local code = problem and (problem.code == "script" and kind.noun or problem.code)
+  if problem then return refuse(code, problem.message, problem.hint) end
   if type(value) == "function" then return { [kind.verb] = value } end
   if type(value) ~= "table" then
     return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)

@@ -22,8 +22,8 @@ function script_path.find(name, folders)
   if not name:find "^[%w_%-]+$" then return nil end
   for _, folder in ipairs(folders) do
     local path = ("%s/%s.lua"):format(folder, name)
-    local text, _, code = core.read_file(path, 1)
-    if text or code ~= "absent" then return path end
+    local text, problem = core.read_file(path, 1)
+    if text or problem.code ~= "absent" then return path end
   end
 end
 

@@ -8,5 +8,6 @@ if ok then return lpeg end
 
 local problem = tostring(lpeg)
 if problem:find("^module 'lpeg' not found") then problem = "no module lpeg" end
-return refuse("absent", ("pipelines, macros, chat:input, chat.windows:act and ebb.read_window need LPeg: %s"):format(problem),
+local text = "pipelines, macros, chat:input, chat.windows:act and ebb.read_window need LPeg: %s"
+return refuse("absent", text:format(problem),
   "Debian: apt install lua-lpeg; LuaRocks: luarocks install lpeg")

@@ -79,14 +79,14 @@ local function read_options(chat, given)
   }
 end
 
---- The policies, or nil, message, code where a file is at fault, which the
---- world is to blame for, and not the caller.
+--- The policies; nil and an error where a file is at fault, which is not the caller's mistake.
 local function resolve(spec, loading)
   local ok, steps = pcall(policies.resolve, spec, nil, loading)
   if ok then return steps end
   local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
   if not is_file then error(steps, 0) end
-  return nil, tostring(steps), (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
+  local code = (steps.code == "shape" or steps.code == "syntax") and "policy" or steps.code
+  return nil, core.error(code, steps.message, steps.hint)
 end
 
 --- Policies work with weights, budgets and reports are calibrated totals: a draft is
@@ -104,13 +104,13 @@ end
 
 ---- Running ----
 
---- One policy; nil, message, code when it failed.
+--- Runs one policy: true, or nil and an error.
 local function attempt_step(run, step)
   run.no_answer = nil
   local ok, message, code = traceback.call(step.policy.trim, running.step, run, step)
   if ok then return true end
   if code ~= "memory" then code = run.no_answer and "model" or "policy" end
-  return nil, policies.says(step.policy, message), code
+  return nil, core.error(code, policies.says(step.policy, message))
 end
 
 ---- Verdicts ----
@@ -148,16 +148,16 @@ end
 
 ---- One trim ----
 
---- Edits the draft until it fits; nil, message, code if it never does.
+--- Edits the draft until it fits: true, or nil and an error.
 local function shape(run, steps)
   local info = core.draft.info(run.draft)
   if info.guarded_tokens > run.budget then
-    return nil, cannot_fit(run, info), "cannot_fit"
+    return nil, core.error("cannot_fit", cannot_fit(run, info))
   end
-  local ok, message, code = running.steps(run, steps, attempt_step)
-  if not ok then return nil, message, code end
+  local ok, problem = running.steps(run, steps, attempt_step)
+  if not ok then return nil, problem end
   local left = run.draft:tokens()
-  if left > run.budget then return nil, over_budget(run, left, steps), "over_budget" end
+  if left > run.budget then return nil, core.error("over_budget", over_budget(run, left, steps)) end
   return true
 end
 
@@ -184,14 +184,14 @@ local function commit(run, remembered, report, steps)
     return report
   end
   -- memory ran out, or a policy edited the conversation behind the draft's back
-  return nil, tostring(batch), core.is_error(batch) and batch.code or "memory"
+  return nil, core.is_error(batch) and batch or core.error("memory", tostring(batch))
 end
 
 local function trim_draft(chat, run, steps, asked)
-  local ok, message, code = shape(run, steps)
-  if not ok then return nil, message, code end
+  local ok, problem = shape(run, steps)
+  if not ok then return nil, problem end
   local remembered, why = memory.text(run.memories)
-  if not remembered then return nil, why, "policy" end
+  if not remembered then return nil, core.error("policy", why) end
   local report = report_of(chat, run)
   if asked.dry_run then return report end
   return commit(run, remembered, report, steps)
@@ -199,9 +199,9 @@ end
 
 --- What was raised, or nil and what trim answers.
 local function finish(...)
-  local ok, report, message, code = pcall(trim_draft, ...)
+  local ok, report, problem = pcall(trim_draft, ...)
   if not ok then return report end
-  return nil, report, message, code
+  return nil, report, problem
 end
 
 --- What the windows read, where the list shows any.
@@ -224,19 +224,18 @@ end
 ---@param chat ebb.Conversation
 ---@param given? ebb.Trim
 ---@return ebb.TrimReport? report
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function trim.run(chat, given)
   local asked = read_options(chat, given)
-  local steps, why, what = resolve(asked.policy, asked.loading)
-  if not steps then return nil, why, what end
+  local steps, fault = resolve(asked.policy, asked.loading)
+  if not steps then return nil, fault end
   local run = start(chat, asked, texts_of(chat))
   local draft = run.draft
 
-  local raised, report, message, code = finish(chat, run, steps, asked)
+  local raised, report, problem = finish(chat, run, steps, asked)
   if not report or asked.dry_run then core.draft.discard(draft) end
   if raised then error(raised, 0) end
-  return report, message, code
+  return report, problem
 end
 
 --- Runs policies until it fits, lets `use` look at the draft, and changes nothing.
@@ -245,18 +244,17 @@ end
 ---@param texts? table<string, string>    of the windows, as they were rendered
 ---@param use fun(draft: ebb.Draft)
 ---@return boolean? ok
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function trim.look(chat, given, texts, use)
   local asked = read_options(chat, given)
   local run = start(chat, asked, texts)
-  local ok, done, message, code = pcall(shape, run, (resolve(asked.policy, asked.loading)))
-  local used, problem = true, nil
-  if ok and done then used, problem = pcall(use, run.draft) end
+  local ok, done, problem = pcall(shape, run, (resolve(asked.policy, asked.loading)))
+  local used, raised = true, nil
+  if ok and done then used, raised = pcall(use, run.draft) end
   core.draft.discard(run.draft)
   if not ok then error(done, 0) end
-  if not used then error(problem, 0) end
-  return done, message, code
+  if not used then error(raised, 0) end
+  return done, problem
 end
 
 return trim

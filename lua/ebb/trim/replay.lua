@@ -125,14 +125,14 @@ end
 --- A request that cannot be made to fit is not sent; life goes on without it. A
 --- policy that fails ends the replay.
 local function request(run)
-  local report, why, code = run.chat:trim(run.trim)
+  local report, problem = run.chat:trim(run.trim)
   if report then
     send(run, report)
-  elseif code == "cannot_fit" or code == "over_budget" then
+  elseif problem.code == "cannot_fit" or problem.code == "over_budget" then
     run.result.refusals = run.result.refusals + 1
-    run.result.first_refusal = run.result.first_refusal or why
+    run.result.first_refusal = run.result.first_refusal or problem.message
   else
-    return nil, why, code
+    return nil, problem
   end
   return true
 end
@@ -158,8 +158,8 @@ local function play(recording, steps, asked)
   local run = start(recording, steps, asked)
   for _, message in ipairs(recording) do
     if message.role == "assistant" and #run.chat > 0 then
-      local ok, why, code = request(run)
-      if not ok then return nil, why, code end
+      local ok, problem = request(run)
+      if not ok then return nil, problem end
     end
     live_on(run, message)
   end
@@ -190,8 +190,7 @@ end
 ---@param recording ebb.Conversation
 ---@param given? ebb.Replay
 ---@return ebb.ReplayResult[]? results    one per policy
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function replay.run(recording, given)
   local asked = read_options(recording, given)
   local specs = given and given.policies or { policies.default }
@@ -200,8 +199,8 @@ function replay.run(recording, given)
     lives[i] = policies.resolve(spec, nil, asked.loading)
   end
   for i, steps in ipairs(lives) do
-    local result, why, code = play(recording, steps, asked)
-    if not result then return nil, why, code end
+    local result, problem = play(recording, steps, asked)
+    if not result then return nil, problem end
     results[i] = result
   end
   return results

@@ -79,15 +79,14 @@ end
 --- The first one always runs, later ones only while the draft is over budget.
 ---@param record ebb.Run
 ---@param steps ebb.PolicyStep[]
----@param run_one fun(record: ebb.Run, step: ebb.PolicyStep): true?, string?, string?
+---@param run_one fun(record: ebb.Run, step: ebb.PolicyStep): true?, ebb.Error?
 ---@return true?
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function run.steps(record, steps, run_one)
   for i, step in ipairs(steps) do
     if i == 1 or record.draft:tokens() > record.budget then
-      local ok, message, code = run_one(record, step)
-      if not ok then return nil, message, code end
+      local ok, problem = run_one(record, step)
+      if not ok then return nil, problem end
     end
   end
   return true
@@ -109,16 +108,15 @@ end
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message
 ---@param given? ebb.Summarize
----@return integer|false tokens    freed
----@return string? why
----@return string? code
+---@return integer? tokens    freed
+---@return ebb.Error? problem
 function run.summarize(draft, first, last, given)
   local record = runs[draft]
   if not record then refuse("closed", "summarize works inside a trim only") end
-  local freed, why, code = require("ebb.trim.summary").run(draft, first, last, given, record.model)
-  record.no_answer = code and why or nil
+  local freed, problem = require("ebb.trim.summary").run(draft, first, last, given, record.model)
+  record.no_answer = problem and problem.code == "model" and problem.message or nil
   if record.answered then record.answered(record.no_answer) end
-  return freed, why, code
+  return freed, problem
 end
 
 return run

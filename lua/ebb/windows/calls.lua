@@ -182,9 +182,10 @@ end
 --- Reads the tag whose inside begins at `from`; the position behind it, or nil: no more is read.
 local function read_tag(reader, position, name, from)
   local text, list = reader.text, reader.list
-  local value, after, code = core.json.decode(text, { from = from })
-  if code then
-    complain(reader, position, code, ("<%s>: no JSON at %s; nothing behind it was read"):format(name, after))
+  local value, after = core.json.decode_at(text, from)
+  if value == nil then
+    local problem = ("<%s>: no JSON at %s; nothing behind it was read"):format(name, after.message)
+    complain(reader, position, after.code, problem)
     return nil
   end
   local behind = text:match("^%s*()", after)

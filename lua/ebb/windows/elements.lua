@@ -187,7 +187,7 @@ end
 ---@return ebb.ElementsSize
 function elements.decode(text)
   local value, problem = core.json.decode(text)
-  if problem then refuse("shape", "content: " .. problem) end
+  if problem then refuse("shape", "content: " .. problem.message) end
   local size = { nodes = 0, depth = 0, nested = false }
   return unpack_node(value, size, 1), size
 end

@@ -303,7 +303,7 @@ local function check_state(state)
   end
   if state.actions == "" then return end
   local actions, problem = core.json.decode(state.actions)
-  if problem then refuse("shape", "actions: " .. problem) end
+  if problem then refuse("shape", "actions: " .. problem.message) end
   local fields = {}
   put_actions(fields, actions)
   if fields.actions ~= state.actions then refuse("shape", "actions: expected a list of actions") end

@@ -375,8 +375,7 @@ end
 ---@param text string
 ---@param options? { indented?: boolean }   indented: white space with a line's end in it, between tags, is no content
 ---@return ebb.WindowView? view
----@return string? message      "line:byte: expected ..."
----@return string? code         "syntax", "encoding", "limit"
+---@return ebb.Error? problem   "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function markup_read.read(text, options)
   if type(text) ~= "string" then refuse("argument", "read_window: a string is expected, not a " .. type(text)) end
   options = options or {}
@@ -385,7 +384,7 @@ function markup_read.read(text, options)
   local ok, result = pcall(read_all, reader)
   if ok then return result end
   if core.is_error(result) or type(result) ~= "table" then error(result, 0) end   -- memory
-  return nil, ("%s: expected %s"):format(place(text, result.at), result.message), result.code
+  return nil, core.error(result.code, ("%s: expected %s"):format(place(text, result.at), result.message))
 end
 
 return markup_read

@@ -112,8 +112,7 @@ end
 ---@param messages? fun(list: ebb.List, texts: table, system: boolean, obsolete: boolean, items?: userdata): any
 ---    what makes the list
 ---@return table[]? messages
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function render.run(chat, options, shrink, messages)
   options, messages = options or {}, messages or core.window.messages
   option_check.names(options, NAMES, "windows:render")
@@ -126,10 +125,10 @@ function render.run(chat, options, shrink, messages)
   if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
   local list
   local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are not sent
-  local report, why, code = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
+  local report, problem = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
     list = messages(draft, texts or {}, system, obsolete)
   end)
-  if not report then return nil, why, code end
+  if not report then return nil, problem end
   return list
 end
 

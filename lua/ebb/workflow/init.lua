@@ -25,7 +25,7 @@ nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "m
 
 ---@class ebb.PreparedNode
 ---@field type string
----@field run fun(chat: ebb.Conversation): any, string?, string?   nil, message, code when it failed
+---@field run fun(chat: ebb.Conversation): any, ebb.Error?   nil and the error when it failed
 
 local function is_known(node_type)
   for _, name in ipairs(TYPES) do
@@ -94,13 +94,12 @@ end
 --- The workflow that a file returns.
 ---@param path string
 ---@return table? workflow
----@return string? message
----@return string? code
+---@return ebb.Error? problem
 function nodes.load(path)
-  local value, message, code = script_file.load(path)
-  if message then return nil, message, code end
+  local value, problem = script_file.load(path)
+  if problem then return nil, problem end
   if not nodes.is_workflow(value) then
-    return nil, ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)), "shape"
+    return nil, core.error("shape", ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)))
   end
   return value
 end
@@ -109,15 +108,15 @@ end
 ---@param chat ebb.Conversation
 ---@param workflow table
 ---@return true? done
----@return string? message     with the number of the node that failed
----@return string? code
+---@return ebb.Error? problem  with the number of the node that failed
 function nodes.run(chat, workflow)
   for i, node in ipairs(nodes.check(workflow)) do
-    local ok, done, message, code = pcall(node.run, chat)
-    if not ok then
-      done, message, code = nil, tostring(done), core.is_error(done) and done.code or "script"
+    local ok, done, problem = pcall(node.run, chat)
+    if not ok then done, problem = nil, core.is_error(done) and done or core.error("script", tostring(done)) end
+    if done == nil then
+      local text = ("node %d (%s): %s"):format(i, node.type, problem.message)
+      return nil, core.error(problem.code, text, problem.hint)
     end
-    if done == nil then return nil, ("node %d (%s): %s"):format(i, node.type, message), code end
   end
   return true
 end

@@ -4,6 +4,7 @@
 --     { type = "script", file = "my/step.lua" }      a file that returns such a function
 
 local traceback = require "ebb.support.traceback"
+local core = require "ebb.support.core"
 local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.sandbox.script_file"
@@ -11,8 +12,8 @@ local script_file = require "ebb.sandbox.script_file"
 local NAMES = { "type", "id", "name", "run", "file" }
 
 local function from_file(path)
-  local value, message, code = script_file.load(path)
-  if message then refuse(code, message) end
+  local value, problem = script_file.load(path)
+  if problem then error(problem, 0) end
   if type(value) ~= "function" then
     refuse("shape", ("%s: expected a function, the file returned %s"):format(path, type(value)))
   end
@@ -20,7 +21,7 @@ local function from_file(path)
 end
 
 ---@param node table
----@return fun(chat: ebb.Conversation): any, string?, string?
+---@return fun(chat: ebb.Conversation): any, ebb.Error?
 return function(node)
   options.names(node, NAMES, "a script node")
   local run = node.file and from_file(node.file) or node.run
@@ -30,6 +31,6 @@ return function(node)
   return function(chat)
     local ok, message, code = traceback.call(run, run, chat)
     if ok then return true end
-    return nil, message, code or "script"
+    return nil, core.error(code or "script", message)
   end
 end

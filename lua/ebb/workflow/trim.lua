@@ -8,7 +8,7 @@ local policies = require "ebb.trim.policies"
 local NAMES = { "type", "id", "name", "budget", "policy", "reserve", "guards", "limits", "trusted" }
 
 ---@param node table
----@return fun(chat: ebb.Conversation): any, string?, string?
+---@return fun(chat: ebb.Conversation): any, ebb.Error?
 return function(node)
   options.names(node, NAMES, "a trim node")
   policies.resolve(node.policy, nil, node)   -- a wrong name or option is found before any node runs
