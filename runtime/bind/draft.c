@@ -110,7 +110,7 @@ static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
 }
 
 /* Answers nil and an error object with the text on top, and keeps the first such text with its place. */
-static int refuse_top(lua_State *L, const char *code) {
+static int refuse_top(lua_State *L, Status status) {
   DraftHandle *handle = lua_touserdata(L, 1);
   if (handle->refused++ == 0) {
     luaL_where(L, 1);
@@ -118,12 +118,12 @@ static int refuse_top(lua_State *L, const char *code) {
     lua_concat(L, 2);
     lua_setiuservalue(L, 1, REFUSAL);
   }
-  return bind_refuse(L, code, lua_tostring(L, -1));
+  return bind_refuse(L, status_code(status), lua_tostring(L, -1));
 }
 
-static int refuse(lua_State *L, const char *code, const char *why) {
+static int refuse(lua_State *L, Status status, const char *why) {
   lua_pushstring(L, why);
-  return refuse_top(L, code);
+  return refuse_top(L, status);
 }
 
 /* The first of the messages that is held, by its position. */
@@ -137,7 +137,7 @@ static int refuse_held(lua_State *L, View *view, const MessageId *ids, uint32_t 
     break;
   }
   lua_pushfstring(L, "guarded: message %I %s", (lua_Integer)index + 1, hold_reason(hold));
-  return refuse_top(L, status_code(STATUS_GUARDED));
+  return refuse_top(L, STATUS_GUARDED);
 }
 
 /* draft:drop(what, reason) -> tokens freed | nil, error */
@@ -151,7 +151,7 @@ static int l_drop(lua_State *L) {
   uint32_t count = check_messages(L, &view, &ids);
   Status status = draft_drop(draft, ids, count, reason_at(L, 3, "dropped"), &freed, &hold);
   if (status == STATUS_GUARDED) return refuse_held(L, &view, ids, count, hold);
-  if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
+  if (status == STATUS_RANGE) return refuse(L, STATUS_RANGE, "it is not in the draft");
   if (status != STATUS_OK) return bind_raise_status(L, status, "drop");
   lua_pushinteger(L, (lua_Integer)freed);
   return 1;
@@ -166,7 +166,7 @@ static int l_keep(lua_State *L) {
   uint32_t count = check_messages(L, &view, &ids);
   for (uint32_t i = 0; i < count; i++) {
     Status status = draft_keep(draft, ids[i], reason_at(L, 3, "kept"));
-    if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
+    if (status == STATUS_RANGE) return refuse(L, STATUS_RANGE, "it is not in the draft");
     if (status != STATUS_OK) return bind_raise_status(L, status, "keep");
   }
   lua_pushboolean(L, 1);
@@ -281,7 +281,7 @@ static int l_replace(lua_State *L) {
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
   uint32_t count = read_edits(L, &view, id, edits, 32, values);
   uint32_t slot = bind_view_slot(L, &view, id, 0);
-  if (slot == UNIT_NONE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
+  if (slot == UNIT_NONE) return refuse(L, STATUS_RANGE, "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
   Status status = json_edit_members(message_raw(message), edits, count, out);
   if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
@@ -304,8 +304,8 @@ static int l_replace(lua_State *L) {
   status = draft_replace(draft, id, raw, &shape, reason, &made, &freed, &hold);
   reader_free(&reader);
   if (status == STATUS_GUARDED) return refuse_held(L, &view, &id, 1, hold);
-  if (status == STATUS_RANGE) return refuse(L, status_code(STATUS_RANGE), "it is not in the draft");
-  if (status == STATUS_ARGUMENT) return refuse(L, status_code(STATUS_ARGUMENT), "a replacement keeps role, calls and results");
+  if (status == STATUS_RANGE) return refuse(L, STATUS_RANGE, "it is not in the draft");
+  if (status == STATUS_ARGUMENT) return refuse(L, STATUS_ARGUMENT, "a replacement keeps role, calls and results");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "replace");
   lua_pushinteger(L, (lua_Integer)freed);
   return 1;
@@ -329,7 +329,7 @@ static int l_insert(lua_State *L) {
   hold_bytes(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
   status = draft_insert(draft, position, raw, &shape, reason, &made);
-  if (status == STATUS_GUARDED) return refuse(L, status_code(STATUS_GUARDED), "guarded: a call and its results stay together");
+  if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
   bind_set_message(L, -1, made);
   return 1;
@@ -414,7 +414,7 @@ static int l_insert_all(lua_State *L) {
   MessageSource source = bind_source(L, 3);
   Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
-  if (status == STATUS_GUARDED) return refuse(L, status_code(STATUS_GUARDED), "guarded: a call and its results stay together");
+  if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert_all: fewer messages than positions");
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   lua_pushboolean(L, 1);
