@@ -261,7 +261,7 @@ describe("a policy in its sandbox", function()
     file = assert(io.open(folder .. "/lib/up.lua", "wb"))
     file:write "return function(draft) draft:run('up/../../inner.lua') end"
     file:close()
-    why = select(2, conversation(CHAT):trim { budget = 5 + overhead, policy = folder .. "/lib/up.lua" })
+    why = select(2, conversation(CHAT):trim { budget = 5 + overhead, policy = folder .. "/lib/up.lua" }).message
     assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
   end)
 
