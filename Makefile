@@ -160,8 +160,9 @@ lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the
 	lua5.4 tests/lint_layers.lua
 	lua5.4 tests/lint_circles.lua
 
-docs: $(B)/ebb   ## write docs/reference, man/ebb.1 and the shell completions from the sources
-	@$(B)/ebb run scripts/tools/reference.lua </dev/null
+docs: $(B)/ebb   ## write docs/reference, the man page, shell completions and the rockspec's modules from the sources
+	@EBB=$(B)/ebb $(B)/ebb run scripts/tools/reference.lua </dev/null
+	@lua5.4 scripts/tools/rockspec.lua
 
 install:   ## build the release and copy command, Lua library, libebb, vocabularies, annotations, documents, man page, completions and examples below PREFIX (/usr/local); libraries go to LIBDIR; DESTDIR is honoured
 	@$(SUBMAKE) MODE=release products vocabularies
