@@ -657,7 +657,8 @@ function Draft:last(walk) end
 ---@return integer? tokens    freed; nil when refused
 ---@return ebb.Error? problem
 function Draft:drop(what, reason) end
---- Only the named fields; never role and ids, and calls keep their ids and names.
+--- Changes only the named fields, and removes those that are ebb.null (but content); never role and ids,
+--- and calls keep their ids and names.
 ---@param message ebb.Message|integer
 ---@param fields table
 ---@param reason? string

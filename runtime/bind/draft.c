@@ -239,6 +239,13 @@ static void check_edit(lua_State *L, View *view, MessageId id) {
   lua_pop(L, 2);
 }
 
+/* True if the field at the top of the stack, its key below it, is null: it is removed. Only
+   content may stand as null, beside calls. */
+static bool removes(lua_State *L) {
+  bool is_null = lua_islightuserdata(L, -1) && lua_touserdata(L, -1) == NULL;
+  return is_null && strcmp(lua_tostring(L, -2), "content") != 0;
+}
+
 /* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
 static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit edits[], uint32_t room, Buffer *out) {
   uint32_t count = 0;
@@ -251,7 +258,7 @@ static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit ed
     if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
     starts[count] = out->size;
     edits[count++].key = bind_text(L, -2);
-    bind_encode(L, -1, out);
+    if (!removes(L)) bind_encode(L, -1, out);
   }
   for (uint32_t i = 0; i < count; i++) {      /* the buffer has stopped moving */
     size_t end = i + 1 < count ? starts[i + 1] : out->size;

@@ -4,6 +4,8 @@
 #ifndef EBB_HOST_HOST_H
 #define EBB_HOST_HOST_H
 
+#include <stdbool.h>
+
 #include "lua.h"
 
 /* Makes the embedded modules, lpeg, ebb.core and ebb.host available to
@@ -20,6 +22,9 @@ lua_State *host_watch_coroutine(lua_State *co);
 void host_raise_interrupt(lua_State *L);
 /* Puts coroutine.resume and wrap that do so in the place of Lua's. */
 void host_open_coroutines(lua_State *L);
+
+/* True if the descriptor is a pipe that nothing reads any more. */
+bool host_reader_is_gone(int descriptor);
 
 /* ---- functions of the module ebb.host ---- */
 

@@ -19,7 +19,7 @@
 #include "lauxlib.h"
 #include "lualib.h"
 
-enum { EXIT_SCRIPT = 5, EXIT_IO = 7, EXIT_INTERRUPTED = 130 };
+enum { EXIT_SCRIPT = 5, EXIT_IO = 7, EXIT_INTERRUPTED = 130, EXIT_PIPE = 141 };
 
 typedef struct Run {
   int argc;
@@ -69,10 +69,12 @@ static int run_protected(lua_State *L, Run *run) {
   return status == LUA_ERRMEM ? EXIT_IO : EXIT_SCRIPT;
 }
 
-/* A script's `print` goes through stdio, which nobody has asked yet how it went. */
+/* Reports writes of a script's `print` that failed in stdio. A reader that has read
+   enough, such as `head`, is no failure to report: the exit code is a shell's for SIGPIPE. */
 static int flush_output(int exit_code) {
   errno = 0;
   if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code != EXIT_SUCCESS) return exit_code;
+  if (host_reader_is_gone(STDOUT_FILENO)) return EXIT_PIPE;
   fprintf(stderr, "ebb: standard output: %s\n", errno != 0 ? strerror(errno) : "a write failed");
   return EXIT_IO;
 }

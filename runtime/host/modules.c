@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE 1
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,6 +37,17 @@ static int l_columns(lua_State *L) {
   return 1;
 }
 
+bool host_reader_is_gone(int descriptor) {
+  struct pollfd pipe = {.fd = descriptor};
+  return poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0;
+}
+
+/* reader_is_gone(fd) -> boolean */
+static int l_reader_is_gone(lua_State *L) {
+  lua_pushboolean(L, host_reader_is_gone((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
 /* entries(folder) -> list of names; nil and why if it cannot be read */
 static int l_entries(lua_State *L) {
   DIR *folder = opendir(luaL_checkstring(L, 1));
@@ -56,7 +68,8 @@ static int l_entries(lua_State *L) {
 
 static int open_host(lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"is_terminal", l_is_terminal}, {"columns", l_columns}, {"interruptible", host_interruptible},
+    {"is_terminal", l_is_terminal}, {"columns", l_columns},
+    {"reader_is_gone", l_reader_is_gone}, {"interruptible", host_interruptible},
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
     {"capture", host_capture}, {"cells", host_cells}, {NULL, NULL},
   };

@@ -26,6 +26,8 @@ describe("the command", function()
       file("version.lua", "print('ebb ' .. require('ebb').version)")
 
       assert.equal(does("--version"), does("run " .. path_of "version.lua"))
+      assert.equal(does("--version"), does "-V")
+      assert.equal(does("--version"), does "-v")
     end)
   end)
 
@@ -284,6 +286,46 @@ describe("the command", function()
       file("text.txt", ("x"):rep(400))
 
       contains('"tokens": 100', (does(("count --text --json --encoding bytes4 %s"):format(path_of "text.txt"))))
+    end)
+  end)
+
+  describe("slips", function()
+    it("takes the way of --repair behind a space, too", function()
+      local broken = file("call.json", '[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"a",'
+        .. '"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]')
+      local out = does("filter 'return function() end' --repair synthesize --input " .. broken)
+      contains('"tool_call_id":"a"', out)
+      assert.equal(out, (does("filter 'return function() end' --repair=synthesize --input " .. broken)))
+      assert.falsy(does("filter 'return function() end' --repair --input " .. broken):find("tool_calls", 1, true))
+    end)
+
+    it("refuses operations that are an empty object, not an empty list", function()
+      file("object.json", "{}")
+      file("list.json", "[]")
+      contains("operations[0].operation: expected the name of an operation",
+        fails(command.REFUSED, ("apply %s %s"):format(path_of "object.json", path_of "small.json")))
+      assert.equal(SMALL, (does(("apply %s %s"):format(path_of "list.json", path_of "small.json"))))
+    end)
+
+    it("says from where whole numbers count", function()
+      contains("--budget: expected a whole number from 0, got '-5'",
+        fails(command.USAGE, "trim --budget -5 " .. path_of "small.json"))
+    end)
+
+    it("names the first message that a filter answers wrongly", function()
+      contains("message 1:", fails(command.SCRIPT, "filter 'return function(m) return { role = \"tool\" } end' --input "
+        .. path_of "small.json"))
+    end)
+
+    it("drops the key of reasoning that a filter leaves out, also beside calls", function()
+      local path = file("thinks.json", '[{"role":"user","content":"a"},{"role":"assistant","content":null,'
+        .. '"reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f",'
+        .. '"arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"}]')
+      local out = does("filter 'return function(m) return m:without \"reasoning\" end' --input " .. path)
+      assert.falsy(out:find("reasoning_content", 1, true), out)
+      contains('"content":null', out)
+      out = does(("trim %s --budget 100 --policy prune_messages:reasoning=all"):format(path))
+      assert.falsy(out:find("reasoning_content", 1, true), out)
     end)
   end)
 

@@ -133,8 +133,27 @@ describe("the command's views", function()
     file("one.json", '[{"role":"assistant","tool_calls":[{"id":"a","type":"function",'
       .. '"function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"}]')
     contains("1 violation in 2 messages", run("check %s/one.json").out)
-    contains("1 message, nothing", run("check %s/hi.json" and ("check " .. file("hi.json",
-      '[{"role":"user","content":"x"}]'))).out)
+    contains("1 message, nothing", run("check " .. file("hi.json", '[{"role":"user","content":"x"}]')).out)
+  end)
+
+  it("end silently when their reader has read enough", function()
+    file("many.jsonl", long_chat(20000))
+    local folder, ebb = command.folder, command.EBB
+    for _, words in ipairs { "inspect many.jsonl", "inspect many.jsonl --json", "run print.lua",
+      "trim many.jsonl --budget 1000000" } do
+      file("print.lua", "for i = 1, 1e5 do print(i) end")
+      local line = "cd %s; ebb=$OLDPWD/%s; { $ebb %s 2>err; echo $? >status; } | head -c 10 >/dev/null"
+      os.execute(line:format(folder, ebb, words))
+      assert.same({ "141\n", "" }, { command.read(path_of "status"), command.read(path_of "err") }, words)
+    end
+  end)
+
+  it("indent JSON throughout, also the bytes of messages", function()
+    local out = run("diff %s/chat.json %s/small.json --json").out
+    contains('\n      "before": {\n        "role": "user",\n', out)
+    contains('"content": null', out)
+    assert.equal("changed", require("ebb").json.decode(out).differences[1].kind)
+    contains('"messages": []', run("inspect " .. file("empty.json", "[]") .. " --json").out)
   end)
 
   it("fit a terminal of any width, and no row wraps", function()

@@ -122,8 +122,8 @@ local rows = {
       "kept (duplicate): another message has the id 'a'" },
   },
   ["budgets: negative, NaN, 0"] = {
-    { list(U), "--budget=-1", USAGE, nil, "--budget: expected a whole number, got '-1'", "trim" },
-    { list(U), "--budget nan", USAGE, nil, "--budget: expected a whole number, got 'nan'", "trim" },
+    { list(U), "--budget=-1", USAGE, nil, "--budget: expected a whole number from 0, got '-1'", "trim" },
+    { list(U), "--budget nan", USAGE, nil, "--budget: expected a whole number from 0, got 'nan'", "trim" },
     { list(U), "--budget 0", CANNOT_FIT, nil, "cannot fit", "trim" },
   },
 }

@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local terminal = require "ebb.cli.terminal"
@@ -22,7 +23,7 @@ end
 
 local function as_json(violations, dialect)
   local list = core.json.array(table.move(violations, 1, #violations, 1, {}))
-  return core.json.encode({ dialect = dialect, violations = list }, { indent = 2 }) .. "\n"
+  return json_text.of({ dialect = dialect, violations = list })
 end
 
 local COLUMNS = {

@@ -6,6 +6,7 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local models = require "ebb.models"
 local model_file = require "ebb.cli.model_file"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -144,7 +145,7 @@ function count.run(args)
   for i, path in ipairs(files) do
     results[i] = args.text and count_text(args, path) or count_conversation(args, path)
   end
-  terminal.result(args.json and core.json.encode(results, { indent = 2 }) .. "\n"
+  terminal.result(args.json and json_text.of(results)
     or as_table(results, terminal.results(args.output)), args.output)
 end
 

@@ -8,6 +8,7 @@ local lcs = require "ebb.support.lcs"
 local core = require "ebb.support.core"
 local difference = require "ebb.conversation.difference"
 local failure = require "ebb.cli.failure"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -167,7 +168,7 @@ local function as_json(args, differences, size_a, size_b)
     a = { file = args.a, messages = size_a }, b = { file = args.b, messages = size_b },
     equal = #differences == 0, differences = list,
   }
-  return core.json.encode(data, { indent = 2 }) .. "\n"
+  return json_text.of(data)
 end
 
 function diff.run(args)

@@ -10,6 +10,9 @@ local failure = {}
 
 failure.USAGE, failure.CANNOT_FIT, failure.SCRIPT, failure.REFUSED, failure.IO = 2, 4, 5, 6, 7
 
+--- The reader of standard output has read enough: a shell's exit code for SIGPIPE.
+failure.PIPE = 141
+
 --- The answer of a command that is done, if `lenient` was set: what it read was
 --- mended, or skipped in part.
 failure.MENDED, failure.lenient = 3, false

@@ -32,6 +32,7 @@ help.statuses = {
   { "6", "bad input or a refused operation" },
   { "7", "input or output failed" },
   { "130", "interrupted by Ctrl-C" },
+  { "141", "the reader of standard output ended first" },
 }
 
 local function summaries()

@@ -1,13 +1,15 @@
---- The `ebb` command: finds the command asked for, runs it, and says how it ended.
+--- The `ebb` command: finds the command that is named first, runs it, and reports how it ended.
 --
 -- Exit codes: 0 done; 1 check or diff found something; 2 usage; 3 done, but a lenient
 -- reading skipped or mended something; 4 cannot fit; 5 a script failed, or left too
--- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C.
+-- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C;
+-- 141 the reader of standard output ended first.
 
 require "ebb.cli.hints"   -- first: others take its words when they are loaded
 
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 
@@ -30,8 +32,8 @@ end
 
 local function run(words)
   local first = words[1]
-  if first == "--version" then
-    terminal.result("ebb " .. require("ebb.host").version .. "\n")
+  if first == "--version" or first == "-V" or first == "-v" then
+    terminal.result("ebb " .. host.version .. "\n")
   elseif first == "-h" or first == "--help" then
     require("ebb.cli.help").run {}
   elseif first == nil then
@@ -41,9 +43,17 @@ local function run(words)
   end
 end
 
---- Keeps failures as they are; adds a traceback to what nobody foresaw.
+--- Keeps failures as they are; adds a traceback to other errors.
 local function catch(problem)
   return failure.of(problem) or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
+end
+
+local STDOUT = 1
+
+--- True if `head` or its like ended before it had read everything: no reason to complain.
+local function is_broken_pipe(problem)
+  return problem.exit == failure.IO and problem.message:find("standard output", 1, true) ~= nil
+    and host.reader_is_gone(STDOUT)
 end
 
 ---@param arguments string[]    arguments[0] is the program
@@ -54,6 +64,7 @@ function cli.main(arguments)
   if ok and (result or 0) == 0 then return failure.lenient and failure.MENDED or 0 end
   if ok then return result end
   local problem = failure.of(result) or { exit = failure.SCRIPT, message = tostring(result) }
+  if is_broken_pipe(problem) then return failure.PIPE end
   local name = commands.by_name[words[1]] and "ebb " .. words[1] or "ebb"
   terminal.say(("%s: %s"):format(name, problem.message))
   if problem.hint then terminal.say("hint: " .. problem.hint) end

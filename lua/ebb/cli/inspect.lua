@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -165,7 +166,7 @@ end
 function inspect.run(args)
   local chat, path = options.load(args.file, args, true)
   local data = data_of(chat)
-  if args.json then return terminal.result(core.json.encode(data, { indent = 2 }) .. "\n", args.output) end
+  if args.json then return terminal.result(json_text.of(data), args.output) end
   local page = terminal.results(args.output)
   local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data), "    ")
   terminal.result(out .. warning_lines(data, path, page), args.output)

@@ -6,6 +6,7 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local known = require "ebb.models"
 local model_file = require "ebb.cli.model_file"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
@@ -80,7 +81,7 @@ function command.run(args)
     models[i] = as_data(name)
   end
   local out
-  if args.json then out = core.json.encode(args.model and models[1] or models, { indent = 2 }) .. "\n"
+  if args.json then out = json_text.of(args.model and models[1] or models)
   else out = args.model and text.printable(describe(models[1]), true) or list(models, terminal.results(args.output)) end
   terminal.result(out, args.output)
 end

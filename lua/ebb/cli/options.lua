@@ -19,7 +19,7 @@ function options.integer(name)
   return function(word)
     local integer = word:find "^%d+$" and math.tointeger(tonumber(word))
     if integer then return integer end
-    return nil, ("%s: expected a whole number, got '%s'"):format(name, word)
+    return nil, ("%s: expected a whole number from 0, got '%s'"):format(name, word)
   end
 end
 

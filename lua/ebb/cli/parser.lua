@@ -4,6 +4,7 @@ local argparse = require "argparse"
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 local text = require "ebb.cli.text"
 
 local parser = {}
@@ -79,20 +80,24 @@ function parser.help(command_parser, page)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Options whose value may be left out, and then is this. argparse would take the
---- next word for it.
-local BARE = { ["--repair"] = "drop" }
+--- Options whose value may be left out, with the values they take; the first one is the default. argparse
+--- would take any next word for the value.
+local BARE = { ["--repair"] = { "drop", "synthesize" } }
 
---- A negative number is a value: no option of ours begins with a digit.
+--- Joins options with their values where argparse would read them otherwise. A negative
+--- number is a value, because no option begins with a digit.
 local function with_values(words)
   local filled, literal = {}, false
-  for _, word in ipairs(words) do
+  for i, word in ipairs(words) do
     literal = literal or word == "--"
-    local value, option = not literal and BARE[word], filled[#filled]
-    if not literal and word:find "^%-%d" and option and option:find "^%-%-[%l%-]+$" then
-      filled[#filled] = option .. "=" .. word
-    else
-      filled[#filled + 1] = value and word .. "=" .. value or word
+    local option, before = not literal and BARE[word], words[i - 1]
+    local values = not literal and before and BARE[before]
+    if option then
+      filled[#filled + 1] = ("%s=%s"):format(word, tables.contains(option, words[i + 1]) and words[i + 1] or option[1])
+    elseif not literal and word:find "^%-%d" and before and before:find "^%-%-[%l%-]+$" then
+      filled[#filled] = before .. "=" .. word
+    elseif not (values and tables.contains(values, word)) then
+      filled[#filled + 1] = word
     end
   end
   return filled

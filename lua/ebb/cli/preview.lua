@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local transcript = require "ebb.conversation.transcript"
@@ -84,11 +85,11 @@ end
 ---@param result ebb.PipelineResult
 ---@return string
 function preview.json(result)
-  return core.json.encode({
+  return json_text.of({
     tokens = result.tokens, trust = result.trust, budget = result.budget,
     shares = core.json.array(result.shares), parts = parts_of(result),
     logs = core.json.array(result.logs), skipped = core.json.array(result.skipped), messages = exact(result.chat),
-  }, { indent = 2 }) .. "\n"
+  })
 end
 
 return preview

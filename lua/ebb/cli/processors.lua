@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local settings = require "ebb.pipeline.settings"
 local terminal = require "ebb.cli.terminal"
@@ -103,7 +104,7 @@ function command.run(args)
     for i, each in ipairs(chosen) do
       data[i] = as_data(each)
     end
-    out = core.json.encode(args.id and data[1] or data, { indent = 2 }) .. "\n"
+    out = json_text.of(args.id and data[1] or data)
   else
     local page = terminal.results(args.output)
     out = args.id and describe(chosen[1], page) or list(pipeline, page)
@@ -151,7 +152,7 @@ function command.config(pipeline, args)
       rows[#rows + 1] = row
     end
   end
-  if args.json then return core.json.encode(data, { indent = 2 }) .. "\n" end
+  if args.json then return json_text.of(data) end
   return grid.render(CONFIG, rows, terminal.results(args.output))
 end
 

@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 
@@ -60,7 +61,7 @@ local function as_json(results, words, budget)
       messagesInserted = result.messages_inserted,
     }
   end
-  return core.json.encode({ budget = budget, policies = list }, { indent = 2 }) .. "\n"
+  return json_text.of({ budget = budget, policies = list })
 end
 
 local function check(args)

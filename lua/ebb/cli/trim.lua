@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local model_command = require "ebb.cli.model_command"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
@@ -82,7 +83,7 @@ local function as_data(trimmed, dry_run)
 end
 
 local function as_json(trimmed, dry_run)
-  return core.json.encode(as_data(trimmed, dry_run), { indent = 2 }) .. "\n"
+  return json_text.of(as_data(trimmed, dry_run))
 end
 
 local function summary(report)

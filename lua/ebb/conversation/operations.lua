@@ -291,6 +291,8 @@ local function decode(given)
   if type(given) ~= "string" then return given end
   local value, problem = json.decode(given, RAW)
   if problem then refuse(problem.code, "operations: " .. problem.message) end
+  local is_empty_object = type(value) == "table" and next(value) == nil and getmetatable(value) ~= "json.array"
+  if is_empty_object then return wrong("operations[0].operation", "the name of an operation", nil) end
   return value
 end
 

@@ -241,7 +241,7 @@ local function apply_message(run, index, message, kind, depth)
 end
 
 local function report_of(run, count)
-  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = {}, failures = run.failures }
+  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {}, failures = run.failures }
   for i, rule in ipairs(run.made_from) do
     local messages, replacements, failures = run.set:count(i)
     report.replacements = report.replacements + replacements
@@ -299,7 +299,7 @@ function RuleSet:apply(messages, options)
   check_options(options)
   local log = options.log or no_log
   local set, made_from = self:_set_for(options, log)
-  local run = { set = set, made_from = made_from, log = log, failures = {} }
+  local run = { set = set, made_from = made_from, log = log, failures = core.json.array {} }
   local allowed, depth, changed = allowed_kinds(options.roles), (options.depth or 0) + spoken(messages), 0
   if #made_from == 0 then return report_of(run, 0) end
   for i, message in ipairs(messages) do

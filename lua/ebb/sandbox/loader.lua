@@ -88,7 +88,7 @@ end
 ---- What a sandbox asks for ----
 
 --- Folders of lua/ebb whose modules sandboxes may load, or the module itself.
-local provided = { support = true, ["ebb.conversation.parts"] = true }
+local provided = { support = true, ["ebb.conversation.parts"] = true, ["ebb.conversation.transcript"] = true }
 
 --- What stands in a sandbox under the name of a module of this folder.
 local SANDBOX = {

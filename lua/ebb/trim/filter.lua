@@ -181,7 +181,7 @@ local function check_fixed(found, index, wanted, fields)
 end
 
 --- The fields of `wanted` that differ from the message's own, and whether it
---- leaves fields out. Those become null.
+--- leaves fields out: null removes those.
 local function changes(message, wanted)
   local present, fields, leaves_out = message:totable(), {}, false
   for key, value in pairs(wanted) do
@@ -254,20 +254,25 @@ local function apply_list(found, draft, index, message, list)
   return spread(found, draft, index, message, list)
 end
 
---- Edits from the newest to the oldest, so that positions before them stay true.
+local function apply_answer(found, draft, index, message, answer)
+  if not message.index then return end   -- it went with its unit
+  if answer == false then return drop(found, draft, index, message) end
+  if answer then apply_list(found, draft, index, message, answer) end
+end
+
+--- Edits from the newest to the oldest, so that positions before them stay true. Of several
+--- answers that are refused the first message's is raised.
 local function edit(found, draft, answers)
-  local messages = {}
+  local messages, refusal = {}, nil
   for i, message in ipairs(draft) do
     messages[i] = message
   end
   for i = #messages, 1, -1 do
-    local answer, message = answers[i], messages[i]
-    if answer == false and message.index then   -- it may have gone with its unit
-      drop(found, draft, i, message)
-    elseif answer and message.index then
-      apply_list(found, draft, i, message, answer)
-    end
+    local ok, problem = pcall(apply_answer, found, draft, i, messages[i], answers[i])
+    if not ok and not (core.is_error(problem) and problem.code == "filter") then error(problem, 0) end
+    if not ok then refusal = problem end
   end
+  if refusal then error(refusal, 0) end
 end
 
 ---- One filter ----
