@@ -1,6 +1,6 @@
 /*
-** Buffer: bytes that grow. The owner makes it with buffer_init and ends it with
-** buffer_free; in between it may be reset and used again.
+** Buffer: a growing block of bytes. buffer_init before first use, buffer_free at the
+** end; buffer_reset empties it for reuse.
 */
 #ifndef EBB_BASE_BUFFER_H
 #define EBB_BASE_BUFFER_H
@@ -13,21 +13,21 @@
 
 typedef struct Buffer {
   Memory memory;
-  char *bytes;       /* NULL while nothing was ever added */
+  char *bytes;       /* NULL before the first byte is added */
   size_t size;       /* used */
   size_t capacity;
 } Buffer;
 
 void buffer_init(Buffer *buffer, Memory memory);
 void buffer_free(Buffer *buffer);
-void buffer_reset(Buffer *buffer);   /* empty again, its room kept */
+void buffer_reset(Buffer *buffer);   /* empties the buffer and keeps its block */
 
-/* Room for `extra` more bytes. STATUS_MEMORY: the buffer is as it was. */
+/* Makes room for `extra` more bytes. STATUS_MEMORY, here and below: nothing has changed. */
 Status buffer_reserve(Buffer *buffer, size_t extra);
 Status buffer_add(Buffer *buffer, const void *bytes, size_t size);
 Status buffer_add_string(Buffer *buffer, const char *string);
 Status buffer_add_byte(Buffer *buffer, char byte);
-/* Gives back the room that is not used. */
+/* Shrinks the block to the bytes in use, if there is memory for that. */
 void   buffer_trim(Buffer *buffer);
 
 #endif

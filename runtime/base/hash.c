@@ -1,11 +1,10 @@
 /*
-** SipHash with one round per word and three at the end (Aumasson, Bernstein):
-** the least that still hides its key. A weaker mix would not do, whatever its
-** seed: where one word's difference can be undone by the next word's, whole
-** families of texts collide under every seed.
+** SipHash with one round per word and three at the end (Aumasson, Bernstein), the
+** fastest variant that hides its key. Weaker mixes fail with any seed: where the
+** next word can undo the difference of one word, whole families of texts collide.
 **
-** Runs of a text end anywhere, so what does not fill a word waits in `carry` for
-** the next run: the hash sees the plain bytes only, never how they were cut.
+** Runs of a text end anywhere. Bytes that do not fill a word stay in `carry` until
+** the next run, so that the hash depends on the plain bytes alone.
 */
 #include "base/hash.h"
 
@@ -15,7 +14,7 @@
 
 typedef struct Hash {
   uint64_t v[4];
-  uint64_t size;    /* bytes seen; size % 8 of them wait in carry */
+  uint64_t size;    /* bytes hashed so far; the last size % 8 are in carry */
   char carry[8];
 } Hash;
 
@@ -66,7 +65,7 @@ uint64_t hash_text(Text text, const HashKey *key) {
   while (text_run(&text, scratch, &run)) take_run(&hash, run);
   uint64_t last = 0;
   memcpy(&last, hash.carry, hash.size % 8);
-  take_word(&hash, last | hash.size << 56);   /* the size tells "a" from "a\0" */
+  take_word(&hash, last | hash.size << 56);   /* the size distinguishes "a" from "a\0" */
   hash.v[2] ^= 0xff;
   for (int i = 0; i < 3; i++) mix(hash.v);
   return hash.v[0] ^ hash.v[1] ^ hash.v[2] ^ hash.v[3];

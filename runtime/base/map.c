@@ -1,17 +1,17 @@
 /*
 ** Map: linear probing in one table.
 **
-** A key's home is its mixed value, cut to the table's size. It stands there or
-** in the run of used slots that follows, around the end of the table if need be:
+** A key's home is its mixed value modulo the table's size. The key is in its home slot
+** or in the run of used slots behind it, which may wrap around the end of the table:
 **
 **     home:    2  2  3        6
-**     slots: [ a  b  c  .  .  d  . ]     a, b, c are one run: c was pushed on by b
+**     slots: [ a  b  c  .  .  d  . ]     a, b, c are one run: b has displaced c
 **
-** Removing `a` moves those back that come closer to their home by it (b, then c),
-** so a search may always stop at the first empty slot, and no tombstones pile up.
+** Removing `a` moves entries back that come closer to their home (b, then c), so a
+** search may stop at the first empty slot, and there are no tombstones.
 **
-** Key 0 marks an empty slot. The entry of key 0 itself therefore lives in one
-** more slot behind the table, whose `key` says whether it is there.
+** Key 0 marks an empty slot. The entry of key 0 itself therefore has an extra slot
+** behind the table, whose `key` is 1 if it exists.
 **
 ** Invariants: capacity is 0 (no slots) or a power of two; the block holds
 ** capacity + 1 slots; count, key 0 included, is at most 3/4 of capacity.
@@ -49,7 +49,7 @@ static size_t home_of(uint64_t key, size_t capacity) {
   return (size_t)(key ^ key >> 32) & (capacity - 1);
 }
 
-/* Where `key` stands, or the empty slot where it would. capacity > 0 */
+/* The slot of `key`, or the empty slot where it would go. capacity > 0 */
 static struct MapSlot *slot_of(struct MapSlot *slots, size_t capacity, uint64_t key) {
   if (key == 0) return &slots[capacity];
   size_t i = home_of(key, capacity);
@@ -85,9 +85,9 @@ static Status map_grow(Map *map) {
 }
 
 Status map_put(Map *map, uint64_t key, uint64_t value) {
-  uint64_t *found = map_find(map, key);
-  if (found != NULL) {
-    *found = value;
+  uint64_t *value_slot = map_find(map, key);
+  if (value_slot != NULL) {
+    *value_slot = value;
     return STATUS_OK;
   }
   if (map->count >= map->capacity / 4 * 3) {
@@ -103,7 +103,7 @@ Status map_put(Map *map, uint64_t key, uint64_t value) {
 static void close_gap(Map *map, size_t hole) {
   size_t mask = map->capacity - 1;
   for (size_t i = (hole + 1) & mask; map->slots[i].key != 0; i = (i + 1) & mask) {
-    size_t way = (i - home_of(map->slots[i].key, map->capacity)) & mask;   /* how far it was pushed on */
+    size_t way = (i - home_of(map->slots[i].key, map->capacity)) & mask;   /* distance from its home */
     if (way < ((i - hole) & mask)) continue;                               /* the hole lies before its home */
     map->slots[hole] = map->slots[i];
     hole = i;

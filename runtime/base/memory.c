@@ -38,10 +38,10 @@ void *memory_resize_array(const Memory *memory, void *block, size_t old_count, s
 
 void *memory_grow(const Memory *memory, void *list, uint32_t *room, uint32_t used, size_t size) {
   if (used < *room) return list;
-  uint32_t wanted = *room == 0 ? 8 : *room * 2;
-  if (wanted <= *room) return NULL;
-  void *grown = memory_resize_array(memory, list, *room, wanted, size);
-  if (grown != NULL) *room = wanted;
+  uint32_t doubled = *room == 0 ? 8 : *room * 2;
+  if (doubled <= *room) return NULL;
+  void *grown = memory_resize_array(memory, list, *room, doubled, size);
+  if (grown != NULL) *room = doubled;
   return grown;
 }
 

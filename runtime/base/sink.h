@@ -1,6 +1,6 @@
 /*
-** Sink: where bytes go, in order. A status other than STATUS_OK ends the writing, and is
-** what the writer answers.
+** Sink: a destination for bytes. Writers stop at the first status other than STATUS_OK
+** and return it.
 */
 #ifndef EBB_BASE_SINK_H
 #define EBB_BASE_SINK_H
@@ -16,7 +16,7 @@ static inline Status sink_add_to_buffer(void *user, const char *bytes, size_t si
   return buffer_add(user, bytes, size);
 }
 
-/* One that adds to a buffer. */
+/* A sink that adds to a buffer. */
 static inline Sink sink_to_buffer(Buffer *buffer) { return (Sink){.write = sink_add_to_buffer, .user = buffer}; }
 
 #endif

@@ -21,5 +21,5 @@ const char *status_code(Status status) {
     case STATUS_FORBIDDEN: return "forbidden";
     case STATUS_HOST: return "host";
   }
-  return "unknown";   /* not a Status; no default above, so that compilers name a forgotten one */
+  return "unknown";   /* not a Status; no default above, so that compilers report a missing case */
 }

@@ -1,6 +1,6 @@
 /*
-** Text: everything goes through text_run, so a plain text and an escaped one are
-** read alike, and none is decoded just to be looked at.
+** Text: all functions read through text_run, which yields the plain bytes of plain
+** and escaped texts alike without decoding them into memory.
 */
 #include "base/text.h"
 
@@ -42,8 +42,8 @@ static void text_skip(Text *rest, size_t size) {
   rest->size -= size;
 }
 
-/* The code point of the \u escape at `at`, or of the two of a surrogate pair;
-   U+FFFD for half a pair. `*size`: bytes of the escape. */
+/* The code point of the \u escape at `at`, or of a surrogate pair of two; U+FFFD for
+   half a pair. *size: bytes of the escape. */
 static uint32_t unicode_escape(const char *at, const char *end, size_t *size) {
   uint32_t high = (uint32_t)hex_read(at + 2, end, 4);
   *size = 6;
@@ -62,12 +62,12 @@ static char simple_escape(char letter) {
     case 'n': return '\n';
     case 'r': return '\r';
     case 't': return '\t';
-    default: return letter;   /* '"', '\\' and '/' stand for themselves */
+    default: return letter;   /* '"', '\\' and '/' mean themselves */
   }
 }
 
-/* The next backslash, or `end`. Escapes stand close together in code and JSON
-   within JSON, so that memchr's own start would cost more than its search. */
+/* The next backslash, or `end`. Escapes are dense in code and in JSON within JSON,
+   where memchr's setup would cost more than its search. */
 static const char *find_slash(const char *at, const char *end) {
 #ifdef __SSE2__
   for (; end - at >= 16; at += 16) {
@@ -117,7 +117,7 @@ size_t text_plain_size(Text text) {
 }
 
 Status text_decode(Text text, Buffer *out) {
-  Status status = buffer_reserve(out, text.size);   /* an escape is longer than what it stands for */
+  Status status = buffer_reserve(out, text.size);   /* an escape is longer than its character */
   if (status != STATUS_OK) return status;
   char scratch[4];
   Text run;
@@ -128,7 +128,7 @@ Status text_decode(Text text, Buffer *out) {
   return STATUS_OK;
 }
 
-/* Takes equal bytes off both, until one has ended; false where they differ. */
+/* Removes equal bytes from the front of both until one is empty; false if they differ. */
 static bool take_equal(Text *a, Text *b) {
   char scratch_a[4], scratch_b[4];
   Text run_a = {0}, run_b = {0};
@@ -140,7 +140,7 @@ static bool take_equal(Text *a, Text *b) {
     text_skip(&run_a, size);
     text_skip(&run_b, size);
   }
-  a->size += run_a.size;   /* what was taken off but not compared: its size is all that callers ask for */
+  a->size += run_a.size;   /* bytes removed but not compared: callers need only their number */
   b->size += run_b.size;
   return true;
 }
@@ -155,9 +155,9 @@ bool text_starts_with(Text text, Text prefix) {
   return take_equal(&prefix, &text) && prefix.size == 0;
 }
 
-/* The escape for one byte of plain text, or 0 bytes if it may stand as it is. */
+/* Writes the escape for one byte of plain text; returns its size, 0 if none is needed. */
 static size_t escape_byte(unsigned char byte, char out[6]) {
-  static const char letters[] = "btn\0fr";   /* from 8 on; 11 has none */
+  static const char letters[] = "btn\0fr";   /* for bytes 8 to 13; 11 has no letter */
   if (byte >= 0x20 && byte != '"' && byte != '\\') return 0;
   out[0] = '\\';
   out[1] = byte >= 0x20 ? (char)byte : byte >= 8 && byte <= 13 ? letters[byte - 8] : 0;
@@ -167,7 +167,7 @@ static size_t escape_byte(unsigned char byte, char out[6]) {
   return 6;
 }
 
-/* The same for what begins at `at`; `*taken`: the bytes that it stands for. */
+/* The same for the character at `at`; *taken: its bytes. */
 static size_t escape_at(const char *at, const char *end, char out[6], size_t *taken) {
   *taken = 1;
   if ((unsigned char)*at < 0x80) return escape_byte((unsigned char)*at, out);
@@ -179,8 +179,8 @@ static size_t escape_at(const char *at, const char *end, char out[6], size_t *ta
 }
 
 static Status escape_plain(Text text, Buffer *out) {
-  if (text.size == 0) return STATUS_OK;   /* it may have no bytes to count from */
-  const char *from = text.bytes, *end = from + text.size;   /* what stands before `from` has gone out */
+  if (text.size == 0) return STATUS_OK;   /* its pointer may be NULL */
+  const char *from = text.bytes, *end = from + text.size;   /* bytes before `from` are written */
   Status status = buffer_reserve(out, text.size);
   size_t taken;
   for (const char *at = from; at < end && status == STATUS_OK; at += taken) {

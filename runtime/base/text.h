@@ -1,13 +1,11 @@
 /*
-** Text: a piece of somebody else's bytes, UTF-8.
+** Text: a borrowed slice of UTF-8; its owner keeps the bytes alive.
 **
-** Messages keep their original JSON, so most texts are the inside of a JSON
-** string, escapes and all: `escaped` says so. Whoever made the Text has checked
-** that its escapes and its UTF-8 are valid, but for half a surrogate pair, which
-** a lenient reading meets before it is mended: it reads as U+FFFD.
+** Messages keep their original JSON, so most texts are the inside of a JSON string.
+** `escaped` is true if it has escapes. Escapes and UTF-8 are valid, except for half
+** a surrogate pair, which lenient readings pass on: it reads as U+FFFD.
 **
-** `text_run` reads either kind as plain bytes, without a copy where there is
-** nothing to undo:
+** `text_run` yields both kinds as plain bytes, copying only decoded escapes:
 **
 **     escaped bytes   one\ntwo\u00e9
 **     runs            "one"  "\n"  "two"  "é"
@@ -28,7 +26,7 @@ typedef struct Text {
   bool escaped;      /* the inside of a JSON string that has escapes */
 } Text;
 
-Text text_of(const char *string);                      /* a C string, plain */
+Text text_of(const char *string);                      /* of a C string */
 Text text_plain(const char *bytes, size_t size);
 
 /* Copies the bytes as they stand into a new block of text.size bytes; NULL for an
@@ -38,14 +36,14 @@ Status text_copy(const Memory *memory, Text text, char **copy);
 /* Order of two plain texts by their bytes: below, equal to or above 0. */
 int text_compare(Text a, Text b);
 
-/* Takes the next run of plain bytes off `rest`; false at the end. The run
-   points into `rest`, or into `scratch` for what an escape stood for. */
+/* Removes the next run of plain bytes from the front of `rest`; false at the end. The
+   run points into `rest`, or into `scratch` for a decoded escape. */
 bool text_run(Text *rest, char scratch[4], Text *run);
 
-/* Plain bytes in all. O(size). */
+/* The number of plain bytes. O(size). */
 size_t text_plain_size(Text text);
 
-/* Adds the plain bytes. */
+/* Adds the plain bytes to `out`. STATUS_MEMORY. */
 Status text_decode(Text text, Buffer *out);
 
 /* True if both have the same characters, escaped or not. */
@@ -61,9 +59,9 @@ static inline bool text_is(Text text, const char *string) {
 /* True if `text` begins with the plain `prefix`. */
 bool text_starts_with(Text text, Text prefix);
 
-/* Adds `text` as the inside of a JSON string, escaping what must be, with U+FFFD for
-   what is no UTF-8: names and errors may come from anywhere. Texts that are escaped
-   already go out as they are. */
+/* Adds `text` as the inside of a JSON string, with escapes where JSON needs them and
+   U+FFFD for invalid UTF-8, which names and errors may have. Escaped texts are added
+   as they are. STATUS_MEMORY: *out is unchanged. */
 Status text_escape(Text text, Buffer *out);
 
 #endif

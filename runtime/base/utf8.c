@@ -102,7 +102,7 @@ size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size) {
 }
 
 size_t utf8_check(const char *bytes, size_t size) {
-  if (size == 0) return 0;   /* there may be no block at all */
+  if (size == 0) return 0;   /* its pointer may be NULL */
   const char *at = bytes, *end = bytes + size;
   while (at < end) {
     uint64_t eight;

@@ -1,5 +1,5 @@
 /*
-** Root: a folder beneath which files may be read. Whoever holds one reads all
+** Root: a folder below which files may be read. Whoever holds one reads all
 ** that is in it, so a sandboxed script never gets one, nor core.root.
 */
 #include <errno.h>
@@ -19,9 +19,9 @@ static int l_gc(lua_State *L) {
 static int l_root(lua_State *L) {
   Text path = bind_text(L, 1);
   if (strlen(path.bytes) != path.size) return bind_raise(L, "argument", NULL, "root: a path may not hold a NUL byte");
-  ContainedDir *beneath = bind_new(L, &ROOT, sizeof *beneath, 0);
-  beneath->folder = -1;      /* before anything that may raise */
-  Status status = contained_dir_open(beneath, path.bytes);
+  ContainedDir *dir = bind_new(L, &ROOT, sizeof *dir, 0);
+  dir->folder = -1;      /* before anything that may raise */
+  Status status = contained_dir_open(dir, path.bytes);
   if (status == STATUS_OK) return 1;
   const char *why = strerror(errno);
   return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path.bytes, why));
@@ -29,13 +29,13 @@ static int l_root(lua_State *L) {
 
 /* root:read(path, cap) -> bytes | nil, error; the message does not name the file */
 static int l_read(lua_State *L) {
-  ContainedDir *beneath = bind_check(L, 1, &ROOT);
+  ContainedDir *dir = bind_check(L, 1, &ROOT);
   Text path = bind_text(L, 2);
   size_t cap = (size_t)bind_integer(L, 3, "cap", 0, INT64_MAX);
-  if (beneath->folder < 0) return bind_raise(L, "argument", NULL, "root: it is closed");
+  if (dir->folder < 0) return bind_raise(L, "argument", NULL, "root: it is closed");
   Buffer *bytes = bind_buffer(L);
   const char *why = "";
-  Status status = contained_dir_read(beneath, path, cap, bytes, &why);
+  Status status = contained_dir_read(dir, path, cap, bytes, &why);
   if (status == STATUS_MEMORY) return bind_raise_status(L, status, "root:read");
   if (status != STATUS_OK) return bind_refuse(L, status_code(status), why);
   lua_pushlstring(L, bytes->bytes, bytes->size);

@@ -1,14 +1,13 @@
 /*
-** Four digits of six bits are three bytes; padding stands for what the last
-** group lacks:
+** Four digits of six bits encode three bytes; padding fills up the last group:
 **
 **     bytes     M        a        n            M        a
 **     bits      01001101 01100001 01101110     01001101 01100001 00
 **     digits    010011 010110 000101 101110    010011 010110 000100
 **     text      T      W      F      u         T      W      E      =
 **
-** The zero bits behind the "a" on the right stand for nothing: others there
-** would be a second spelling of the same bytes, and are refused.
+** The bits behind the "a" on the right must be zero: others would be a second spelling
+** of the same bytes, and are refused.
 */
 #include "codec/base64.h"
 
@@ -63,14 +62,14 @@ size_t base64_decoded_size(const char *text, size_t size) {
   return size / 4 * 3 - padding_of(text, size);
 }
 
-/* Six more bits, or false where there is no digit. */
+/* Reads a digit, six more bits; false if there is none. */
 static bool take(const char *text, size_t at, uint32_t *bits) {
   int digit = base64_digit((unsigned char)text[at]);
   *bits = *bits << 6 | (uint32_t)digit;
   return digit >= 0;
 }
 
-/* The last group, of 2 or 3 digits before its padding. */
+/* Reads the last group, which has 2 or 3 digits and padding. */
 static const char *decode_last(const char *text, size_t at, size_t digits, char *out, size_t *offset) {
   uint32_t bits = 0;
   for (size_t i = 0; i < digits; i++) {

@@ -6,7 +6,7 @@
 #include "base/minmax.h"
 #include "codec/base64.h"
 
-enum { HEAD_MAX = 1024 };    /* bytes before the comma: longer ones are no media type */
+enum { HEAD_MAX = 1024 };    /* bytes before the comma; longer media types are refused */
 
 static Status refuse(DataUriError *error, size_t offset, const char *expected) {
   *error = (DataUriError){.offset = offset, .expected = expected};
@@ -15,7 +15,7 @@ static Status refuse(DataUriError *error, size_t offset, const char *expected) {
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* Is it the word (in lower case), whatever the case of its letters? */
+/* True if the bytes are the word, which is in lower case, in letters of any case. */
 static bool is_word(const char *at, size_t size, const char *word) {
   if (size != strlen(word)) return false;
   for (size_t i = 0; i < size; i++) {
@@ -28,7 +28,7 @@ bool data_uri_is(Text uri) { return uri.size >= 5 && is_word(uri.bytes, 5, "data
 
 /* ---- before the comma ---- */
 
-/* What names of media types and parameters are made of (RFC 6838). */
+/* Characters of names of media types and parameters (RFC 6838). */
 static bool is_name(char c) {
   if ((lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9')) return true;
   return c != '\0' && strchr("!#$&^_.+-", c) != NULL;
@@ -39,7 +39,7 @@ static size_t name_end(const char *bytes, size_t at, size_t end) {
   return at;
 }
 
-/* "image/png", or nothing; *at goes behind it. */
+/* Reads "image/png", or nothing, and moves *at behind it. */
 static Status read_media(Text uri, size_t end, size_t *at, DataUri *parts, DataUriError *error) {
   size_t start = *at, slash = name_end(uri.bytes, start, end);
   if (slash == start && (slash == end || uri.bytes[slash] == ';')) return STATUS_OK;
@@ -52,7 +52,7 @@ static Status read_media(Text uri, size_t end, size_t *at, DataUri *parts, DataU
   return STATUS_OK;
 }
 
-/* ";name=value" as often as it comes, then ";base64" at most once, as the last. */
+/* Reads any number of ";name=value", then ";base64" at most once. */
 static Status read_parameters(Text uri, size_t end, size_t at, DataUri *parts, DataUriError *error) {
   size_t first = at;
   while (at < end) {
@@ -79,16 +79,16 @@ Status data_uri_read(Text uri, DataUri *parts, DataUriError *error) {
   const char *comma = memchr(uri.bytes + at, ',', head);
   if (comma == NULL) return refuse(error, at + head, "a comma before the data");
   size_t end = (size_t)(comma - uri.bytes);
-  DataUri found = {.start = end + 1, .data = text_plain(comma + 1, uri.size - end - 1)};
-  Status status = read_media(uri, end, &at, &found, error);
-  if (status == STATUS_OK) status = read_parameters(uri, end, at, &found, error);
-  if (status == STATUS_OK) *parts = found;
+  DataUri result = {.start = end + 1, .data = text_plain(comma + 1, uri.size - end - 1)};
+  Status status = read_media(uri, end, &at, &result, error);
+  if (status == STATUS_OK) status = read_parameters(uri, end, at, &result, error);
+  if (status == STATUS_OK) *parts = result;
   return status;
 }
 
-/* ---- behind it ---- */
+/* ---- behind the comma ---- */
 
-/* Bytes of percent-encoded data; STATUS_SYNTAX for what is none. */
+/* Counts the bytes of percent-encoded data. STATUS_SYNTAX. */
 static Status count_percent(const DataUri *parts, size_t *count, DataUriError *error) {
   const char *bytes = parts->data.bytes;
   size_t size = parts->data.size;
@@ -130,7 +130,7 @@ static Status decode_percent(const DataUri *parts, size_t cap, Buffer *out, Data
 static Status decode_base64(const DataUri *parts, size_t cap, Buffer *out, DataUriError *error) {
   size_t offset = 0, count = base64_decoded_size(parts->data.bytes, parts->data.size);
   if (count > cap) return STATUS_LIMIT;
-  Status status = buffer_reserve(out, count + 1);   /* also for no bytes there is a place to write */
+  Status status = buffer_reserve(out, count + 1);   /* `bytes` is not NULL then, even for an empty text */
   if (status != STATUS_OK) return status;
   const char *expected = base64_decode(parts->data.bytes, parts->data.size, out->bytes + out->size, &offset);
   if (expected != NULL) return refuse(error, parts->start + offset, expected);

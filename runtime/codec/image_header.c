@@ -4,20 +4,20 @@
 
 #include "codec/base64.h"
 
-/* A file's bytes, one after the other, out of base64 or as they are. A reading
-   that fails goes on failing, so that callers need to look only at the end. */
+/* A stream of a file's bytes, out of base64 or plain. A failure sticks, so that callers
+   need to check only once, at the end. */
 typedef struct Bytes {
-  Text rest;                 /* not looked at yet */
-  Text run;                  /* plain bytes taken off `rest` */
+  Text rest;                 /* not read yet */
+  Text run;                  /* plain bytes removed from `rest` */
   char scratch[4];
   bool base64, failed;
-  uint32_t bits;             /* decoded, the lowest `held` of them not handed out */
-  unsigned held;
+  uint32_t bits;             /* decoded; the lowest `unread` of them were not returned yet */
+  unsigned unread;
 } Bytes;
 
 /* ---- base64 ---- */
 
-/* 0 to 63, or -1. Takes the URL-safe alphabet too. */
+/* The value of a digit, 0 to 63, or -1. Accepts the URL-safe alphabet too. */
 static int value_of(unsigned char c) { return c == '-' ? 62 : c == '_' ? 63 : base64_digit(c); }
 
 static bool next_plain(Bytes *in, unsigned char *c) {
@@ -32,7 +32,7 @@ static bool next_plain(Bytes *in, unsigned char *c) {
 
 static bool is_blank(unsigned char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-/* Puts six more bits in; padding is the end of the file. */
+/* Decodes six more bits; padding is the end of the file. */
 static bool take_digit(Bytes *in) {
   unsigned char c;
   do {
@@ -41,7 +41,7 @@ static bool take_digit(Bytes *in) {
   int value = value_of(c);
   if (value < 0) return false;
   in->bits = in->bits << 6 | (uint32_t)value;
-  in->held += 6;
+  in->unread += 6;
   return true;
 }
 
@@ -53,10 +53,10 @@ static uint32_t next_byte(Bytes *in) {
     in->failed = in->failed || !next_plain(in, &c);
     return in->failed ? 0 : c;
   }
-  while (in->held < 8 && !in->failed) in->failed = !take_digit(in);
+  while (in->unread < 8 && !in->failed) in->failed = !take_digit(in);
   if (in->failed) return 0;
-  in->held -= 8;
-  return in->bits >> in->held & 0xFF;
+  in->unread -= 8;
+  return in->bits >> in->unread & 0xFF;
 }
 
 static uint32_t next_big(Bytes *in, unsigned count) {
@@ -81,7 +81,7 @@ static bool expect(Bytes *in, const char *bytes, size_t count) {
   return same && !in->failed;
 }
 
-/* ---- formats: each goes on behind the bytes that told it ---- */
+/* ---- formats: each is read from behind the bytes that identified it ---- */
 
 /* 89 'P' | "NG" CR LF 1A LF, then the chunk IHDR: length, name, width, height. */
 static bool read_png(Bytes *in, ImageSize *size) {
@@ -101,13 +101,13 @@ static bool read_gif(Bytes *in, ImageSize *size) {
   return true;
 }
 
-/* A start of frame, of any of the processes; C4, C8 and CC are other tables. */
+/* True for a start of frame of any coding process; C4, C8 and CC are other segments. */
 static bool is_frame(uint32_t marker) {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
 
 /* FF D8 | segments: FF, marker, length (its own two bytes included), contents.
-   The frame's: precision, height, width. Behind DA the picture itself begins. */
+   A frame has: precision, height, width. The picture itself begins behind DA. */
 static bool read_jpeg(Bytes *in, ImageSize *size) {
   while (!in->failed) {
     if (next_byte(in) != 0xFF) return false;
@@ -177,19 +177,19 @@ static bool read_any(Bytes *in, ImageSize *size) {
 }
 
 static bool read_size(Bytes *in, ImageSize *size) {
-  ImageSize found = {0, 0};
-  if (!read_any(in, &found) || in->failed) return false;
-  if (found.width == 0 || found.height == 0) return false;
-  if (found.width > IMAGE_SIDE_MAX || found.height > IMAGE_SIDE_MAX) return false;
-  *size = found;
+  ImageSize result = {0, 0};
+  if (!read_any(in, &result) || in->failed) return false;
+  if (result.width == 0 || result.height == 0) return false;
+  if (result.width > IMAGE_SIDE_MAX || result.height > IMAGE_SIDE_MAX) return false;
+  *size = result;
   return true;
 }
 
-/* ---- where the bytes are ---- */
+/* ---- sources ---- */
 
 enum { HEAD_MAX = 200 };     /* of a data URI, before its comma */
 
-/* Behind "data:" stands a media type, then ";base64,". */
+/* Skips the media type and ";base64," behind "data:". */
 static bool skip_head(Bytes *in) {
   static const char tail[] = ";base64";
   char last[sizeof tail - 1] = {0};

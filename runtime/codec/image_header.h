@@ -1,28 +1,27 @@
 /*
-** Images: how many pixels one has, read from the first bytes of its file.
+** Image headers: the size of an image in pixels, from the first bytes of its file.
 **
-** PNG, JPEG, GIF and WebP are known. Nothing is unpacked; base64 is decoded as
-** it is read, and no further than the size stands: a few bytes, or, in a JPEG,
-** behind whatever its camera wrote before the picture.
+** Knows PNG, JPEG, GIF and WebP. Nothing is unpacked, and base64 is decoded only as
+** far as needed: a few bytes, or, for a JPEG, the segments before its frame.
 */
 #ifndef EBB_CODEC_IMAGE_HEADER_H
 #define EBB_CODEC_IMAGE_HEADER_H
 
 #include "base/text.h"
 
-#define IMAGE_BYTES_MAX ((size_t)20 << 20)   /* decoded; a larger file has no size here */
+#define IMAGE_BYTES_MAX ((size_t)20 << 20)   /* decoded; larger files are refused */
 #define IMAGE_SIDE_MAX  65535u               /* pixels, as in JPEG; providers refuse far smaller ones */
 
 typedef struct ImageSize {
   uint32_t width, height;    /* pixels, 1 to IMAGE_SIDE_MAX */
 } ImageSize;
 
-/* Of a data URI in base64, or of base64 alone; white space in it is skipped.
-   False, and *size as it was: anything else, such as an http URL; a format that
-   is not known; cut off, damaged or too large. */
+/* The size of an image in a data URI in base64, or in plain base64; white space is
+   skipped. False, and *size unchanged, for other texts such as http URLs, unknown
+   formats, and files that are truncated, damaged or too large. */
 bool image_size(Text source, ImageSize *size);
 
-/* The same of the file itself. */
+/* The same for the bytes of the file. */
 bool image_size_of_bytes(const char *bytes, size_t size, ImageSize *pixels);
 
 #endif

@@ -56,7 +56,7 @@ void sha256_add(Sha256 *hash, const void *bytes, size_t size) {
   while (size > 0) {
     size_t used = hash->size % 64, room = 64 - used, part = min_size(size, room);
     if (part == 64) {
-      add_block(hash->state, at);            /* no need to gather it */
+      add_block(hash->state, at);            /* a whole block needs no copy */
     } else {
       memcpy(hash->block + used, at, part);
       if (part == room) add_block(hash->state, hash->block);

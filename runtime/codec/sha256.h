@@ -1,6 +1,5 @@
 /*
-** SHA-256 (FIPS 180-4): by which bytes are known again: where a vocabulary came
-** from, which attachment was read before.
+** SHA-256 (FIPS 180-4): identifies vocabularies and attachments by content.
 */
 #ifndef EBB_CODEC_SHA256_H
 #define EBB_CODEC_SHA256_H
@@ -10,10 +9,10 @@
 
 void sha256(const void *bytes, size_t size, uint8_t digest[32]);
 
-/* The same of bytes that come in pieces. */
+/* The same for bytes that come in pieces. */
 typedef struct Sha256 {
   uint32_t state[8];
-  uint64_t size;             /* bytes so far; the last size % 64 wait in `block` */
+  uint64_t size;             /* bytes so far; the last size % 64 are in `block` */
   uint8_t block[64];
 } Sha256;
 

@@ -1,17 +1,16 @@
 /*
-** Reading beneath a folder, by openat2 or without it.
+** Reads files below a folder, by openat2 or without it.
 **
-** A name is opened twice. First as a mere place (O_PATH), which has no effect on
-** what stands there: opening a FIFO would free its writer, opening a device may
-** move a tape. Only if that is a regular file it is opened to be read, and must
-** then be the same file still:
+** A name is opened twice. The first time with O_PATH, which has no effect on the
+** file: a plain open of a FIFO would release its writer, and that of a device may move
+** a tape. Only a regular file is then opened for reading, and must still be the same:
 **
 **     name ---O_PATH---> place ---regular?---> name ---O_RDONLY---> file
 **                          \_______________ the same? _______________/
 **
-** Either way a link on the path ends it: openat2 is told so, and the walk opens
-** each folder of the path by itself, without following (and takes no `..`, so it
-** can leave the tree only with a folder that is itself moved away).
+** A link anywhere on the path is refused: by a flag of openat2, or by a walk that opens
+** each folder of the path by itself without following links. The walk refuses `..`, so
+** it can leave the tree only together with a folder that is moved away.
 */
 #define _GNU_SOURCE 1
 #include "os/contained_dir.h"
@@ -32,7 +31,7 @@ static Status refuse(const char **why, Status status, const char *words) {
   return status;
 }
 
-/* What a failed open means for the name. */
+/* The status of a failed open. */
 static Status refuse_open(const char **why) {
   switch (errno) {
     case ENOENT: return refuse(why, STATUS_ABSENT, "there is no such file");
@@ -47,7 +46,7 @@ static Status refuse_open(const char **why) {
 
 /* ---- names ---- */
 
-/* Parts are what stands between slashes; "" and "." stay where they are. */
+/* The parts of a path are separated by slashes; "" and "." mean the same folder. */
 static Status check_path(Text path, char copy[PATH_MAX], const char **why) {
   if (path.size == 0) return refuse(why, STATUS_FORBIDDEN, "a path is expected");
   if (memchr(path.bytes, '\0', path.size) != NULL) {
@@ -80,7 +79,7 @@ static void close_quietly(int file) {
   errno = error;
 }
 
-/* A folder of the path, one step down; a link here is told from what is no folder. */
+/* Opens a folder of the path, one step down; links and other files have different errors. */
 static int step_down(int folder, const char *name) {
   int next = open_again(folder, name, O_PATH);
   struct stat info;
@@ -93,7 +92,7 @@ static int step_down(int folder, const char *name) {
   return -1;
 }
 
-/* `path` is a copy, which is taken apart and put together again. */
+/* `path` is a copy: its slashes are overwritten during the walk. */
 static int open_walking(int root, char *path, int flags) {
   int folder = root;
   char *at = path, *slash;
@@ -124,17 +123,17 @@ static int open_resolving(int folder, const char *path, int flags) {
 }
 #endif
 
-/* Kernels before 5.6 do not know openat2, and some containers forbid it (EPERM,
-   which it never answers for a regular file that may not be read). */
-static int open_beneath(ContainedDir *beneath, char *path, int flags) {
+/* Kernels before 5.6 lack openat2, and some containers forbid it with EPERM, an error
+   that it never gives for a regular file that may not be read. */
+static int open_below(ContainedDir *dir, char *path, int flags) {
 #ifdef SYS_openat2
-  if (!beneath->walks) {
-    int file = open_resolving(beneath->folder, path, flags);
+  if (!dir->walks) {
+    int file = open_resolving(dir->folder, path, flags);
     if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
-    beneath->walks = true;
+    dir->walks = true;
   }
 #endif
-  return open_walking(beneath->folder, path, flags);
+  return open_walking(dir->folder, path, flags);
 }
 
 static Status check_kind(mode_t mode, const char **why) {
@@ -146,10 +145,10 @@ static Status check_kind(mode_t mode, const char **why) {
   return refuse(why, STATUS_FORBIDDEN, "it is a device");
 }
 
-/* Opens the regular file at `path`; *info tells of it. */
-static Status open_regular(ContainedDir *beneath, char *path, int *file, struct stat *info, const char **why) {
+/* Opens the regular file at `path` and fills *info. */
+static Status open_regular(ContainedDir *dir, char *path, int *file, struct stat *info, const char **why) {
   struct stat place;
-  *file = open_beneath(beneath, path, O_PATH);
+  *file = open_below(dir, path, O_PATH);
   if (*file < 0) return refuse_open(why);
   bool known = fstat(*file, &place) == 0;
   close_quietly(*file);
@@ -157,7 +156,7 @@ static Status open_regular(ContainedDir *beneath, char *path, int *file, struct 
   Status status = check_kind(place.st_mode, why);
   if (status != STATUS_OK) return status;
 
-  *file = open_beneath(beneath, path, O_RDONLY);
+  *file = open_below(dir, path, O_RDONLY);
   if (*file < 0) return refuse_open(why);
   if (fstat(*file, info) != 0) status = refuse(why, STATUS_IO, "it cannot be opened");
   else if (info->st_dev != place.st_dev || info->st_ino != place.st_ino || !S_ISREG(info->st_mode)) {
@@ -169,7 +168,7 @@ static Status open_regular(ContainedDir *beneath, char *path, int *file, struct 
 
 /* ---- reading ---- */
 
-/* Up to `size` bytes, fewer at the end only; -1 on failure. */
+/* Reads up to `size` bytes, fewer only at the end of the file; -1 on failure. */
 static ssize_t read_all(int file, char *bytes, size_t size) {
   size_t done = 0;
   while (done < size) {
@@ -189,11 +188,11 @@ static bool is_unchanged(int file, const struct stat *before) {
          after.st_mtim.tv_sec == before->st_mtim.tv_sec && after.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
-/* All of an open file, which has to end where it said it would. */
+/* Reads all of an open file, whose size must not change meanwhile. */
 static Status read_whole(int file, const struct stat *info, size_t cap, Buffer *out, const char **why) {
   if ((uintmax_t)info->st_size > cap) return refuse(why, STATUS_LIMIT, "it is too large");
   size_t size = (size_t)info->st_size;
-  Status status = size < SIZE_MAX ? buffer_reserve(out, size + 1) : STATUS_MEMORY;   /* one more: the end is read too */
+  Status status = size < SIZE_MAX ? buffer_reserve(out, size + 1) : STATUS_MEMORY;   /* one more, to see the end */
   if (status != STATUS_OK) return refuse(why, status, "not enough memory");
   ssize_t got = read_all(file, out->bytes + out->size, size + 1);
   if (got < 0) return refuse(why, STATUS_IO, "reading it failed");
@@ -204,12 +203,12 @@ static Status read_whole(int file, const struct stat *info, size_t cap, Buffer *
   return STATUS_OK;
 }
 
-Status contained_dir_read(ContainedDir *beneath, Text path, size_t cap, Buffer *out, const char **why) {
+Status contained_dir_read(ContainedDir *dir, Text path, size_t cap, Buffer *out, const char **why) {
   char copy[PATH_MAX];
   struct stat info;
   int file;
   Status status = check_path(path, copy, why);
-  if (status == STATUS_OK) status = open_regular(beneath, copy, &file, &info, why);
+  if (status == STATUS_OK) status = open_regular(dir, copy, &file, &info, why);
   if (status != STATUS_OK) return status;
   status = read_whole(file, &info, cap, out, why);
   close_quietly(file);
@@ -218,16 +217,16 @@ Status contained_dir_read(ContainedDir *beneath, Text path, size_t cap, Buffer *
 
 /* ---- the folder ---- */
 
-Status contained_dir_open(ContainedDir *beneath, const char *path) {
-  *beneath = (ContainedDir){.folder = -1};
-  do beneath->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  while (beneath->folder < 0 && errno == EINTR);
-  if (beneath->folder >= 0) return STATUS_OK;
+Status contained_dir_open(ContainedDir *dir, const char *path) {
+  *dir = (ContainedDir){.folder = -1};
+  do dir->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  while (dir->folder < 0 && errno == EINTR);
+  if (dir->folder >= 0) return STATUS_OK;
   return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG
            ? STATUS_ABSENT : STATUS_IO;
 }
 
-void contained_dir_close(ContainedDir *beneath) {
-  if (beneath->folder >= 0) close_quietly(beneath->folder);
-  beneath->folder = -1;
+void contained_dir_close(ContainedDir *dir) {
+  if (dir->folder >= 0) close_quietly(dir->folder);
+  dir->folder = -1;
 }

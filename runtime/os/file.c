@@ -1,15 +1,15 @@
 /*
 ** Files, by POSIX.
 **
-** Writing goes to a temporary file beside the target, so that the name never
-** stands for half a file:
+** Files are written to a temporary file beside the target, so that the name never
+** refers to half a file:
 **
 **     file_create   .notes.json.ebb-k3x90a      new, in the target's folder
 **     file_write    .notes.json.ebb-k3x90a      grows
 **     file_commit   fsync, rename to notes.json, fsync of the folder
 **
-** A link stays a link: its target is what is replaced. What is there but no
-** regular file (a device, a FIFO) is written to directly and has no temporary.
+** A link stays a link: its target is replaced. A device or a FIFO is written to
+** directly, without a temporary file.
 */
 #define _DEFAULT_SOURCE 1
 #include "os/file.h"
@@ -29,12 +29,12 @@
 #include <unistd.h>
 
 enum {
-  READ_FIRST = 64 * 1024,   /* bytes of the first block where no size is known */
-  NAME_KEPT = 128,          /* of the target's name in the temporary's, so that it is not too long */
+  READ_FIRST = 64 * 1024,   /* bytes of the first block for files of unknown size */
+  NAME_KEPT = 128,          /* bytes of the target's name in the temporary name, which must not be too long */
   NAME_TRIES = 100
 };
 
-/* After a failed call: may it be made again? Waits for a descriptor that somebody made non-blocking. */
+/* True if a failed call may be repeated. Waits for a descriptor that is non-blocking. */
 static bool try_again(int descriptor, short events) {
   if (errno == EINTR) return true;
   if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
@@ -42,7 +42,7 @@ static bool try_again(int descriptor, short events) {
   return poll(&wait, 1, -1) >= 0 || errno == EINTR;
 }
 
-/* open, again while it is interrupted: by a FIFO or a slow network folder. */
+/* open, repeated while a signal interrupts it, as may happen for FIFOs and network folders. */
 static int open_file(const char *path, int flags, mode_t mode) {
   int descriptor;
   do descriptor = open(path, flags | O_CLOEXEC, mode);
@@ -50,14 +50,14 @@ static int open_file(const char *path, int flags, mode_t mode) {
   return descriptor;
 }
 
-/* Closes, and leaves errno as it was. */
+/* Closes the descriptor and keeps errno. */
 static void close_quietly(int descriptor) {
   int error = errno;
   close(descriptor);
   errno = error;
 }
 
-/* What a failed open, stat or realpath means. */
+/* The status of a failed open, stat or realpath. */
 static Status status_of_open(void) {
   switch (errno) {
     case ENOENT: case ENOTDIR: case EACCES: case EPERM: case EROFS: case ELOOP: case ENAMETOOLONG: case ENXIO:
@@ -68,9 +68,9 @@ static Status status_of_open(void) {
 }
 
 /*
-** Reading. The block starts with the size that the file says it has, which is
-** exact for nearly all. A full block is not yet the end: the file may have grown,
-** or be a pipe and say nothing; so one more byte is asked for before it grows.
+** Reading. The block starts with the size of the file, which is nearly always exact.
+** A full block is not the end yet: the file may have grown, or be a pipe of unknown
+** size. So one more byte is read before the block grows.
 */
 
 Status file_reserve(FileReader *reader, size_t capacity) {
@@ -83,15 +83,15 @@ Status file_reserve(FileReader *reader, size_t capacity) {
 
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
   ssize_t got;
-  if (size > INT_MAX) size = INT_MAX;   /* some systems refuse more in one call */
+  if (size > INT_MAX) size = INT_MAX;   /* bytes per call; some systems refuse more */
   do got = read(descriptor, bytes, size);
   while (got < 0 && try_again(descriptor, POLLIN));
   return got;
 }
 
-/* Pages that are made many at a time cost a fifth less than one fault each (530
-   MB: 400 ms to read, 320 ms so); huge ones would cost less on a good day and
-   four times as much on a bad one. Advice: whether it is taken does not matter. */
+/* Asks for pages in bulk, which costs a fifth less than one fault per page (530 MB:
+   320 ms for 400 ms). Huge pages would cost less on some days and four times as much
+   on others. Failure does not matter. */
 #define READ_AT_ONCE ((size_t)4 << 20)
 
 static void make_pages(char *bytes, size_t size) {
@@ -117,7 +117,7 @@ Status file_some(FileReader *reader, bool *end) {
   return STATUS_OK;
 }
 
-/* Fills the block; *end: the file has no more. */
+/* Fills the block; *end: the end of the file was reached. */
 static Status read_block(FileReader *reader, bool *end) {
   Status status = STATUS_OK;
   *end = false;
@@ -125,7 +125,7 @@ static Status read_block(FileReader *reader, bool *end) {
   return status;
 }
 
-/* The block is full: is there one byte more? Then it grows, if the cap allows it. */
+/* Reads one byte behind a full block, which then grows if the cap allows it. */
 static Status read_more(FileReader *reader, size_t cap, bool *end) {
   char probe;
   ssize_t got = read_some(reader->descriptor, &probe, 1);
@@ -140,7 +140,7 @@ static Status read_more(FileReader *reader, size_t cap, bool *end) {
   return status;
 }
 
-/* What is left of a regular file; others say nothing of their size. */
+/* Sets the bytes left of a regular file; the size of other files is unknown. */
 static Status measure(FileReader *reader) {
   struct stat info;
   if (fstat(reader->descriptor, &info) != 0) return STATUS_IO;
@@ -229,15 +229,15 @@ static void writer_end(FileWriter *writer) {
   *writer = (FileWriter){.descriptor = -1, .memory = writer->memory};
 }
 
-/* Where a file at `path` really is, behind all links. `*there`: is anything? What
-   is no regular file keeps its name: /dev/stdout may lead where no name does. */
+/* Resolves all links of `path`. *there: the file exists. Files other than regular ones
+   keep their path, since /dev/stdout may lead to a file without a name. */
 static Status resolve(const char *path, char resolved[PATH_MAX], struct stat *info, bool *there) {
   *there = stat(path, info) == 0;
   if (*there && S_ISREG(info->st_mode)) return realpath(path, resolved) != NULL ? STATUS_OK : status_of_open();
   if (!*there && errno != ENOENT) return status_of_open();
   struct stat link;
   size_t size = strlen(path);
-  if (size == 0 || (!*there && lstat(path, &link) == 0)) {   /* a link to nothing is not ours to replace */
+  if (size == 0 || (!*there && lstat(path, &link) == 0)) {   /* a dangling link is never replaced */
     errno = ENOENT;
     return STATUS_ABSENT;
   }
@@ -249,7 +249,7 @@ static Status resolve(const char *path, char resolved[PATH_MAX], struct stat *in
   return STATUS_OK;
 }
 
-/* Writes six letters that nobody else is likely to choose just now. */
+/* Writes six letters that another process is unlikely to choose at this moment. */
 static void random_letters(char letters[6]) {
   static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
   struct timespec now = {0};
@@ -259,8 +259,8 @@ static void random_letters(char letters[6]) {
   for (int i = 0; i < 6; i++, number /= 36) letters[i] = alphabet[number % 36];
 }
 
-/* Makes the temporary beside the target. Not by mkstemp: its 0600 can only be
-   widened by the umask, which cannot be read without changing it for all threads. */
+/* Makes the temporary file beside the target. mkstemp would make it 0600; widening that
+   needs the umask, which cannot be read without changing it for all threads. */
 static Status open_temporary(FileWriter *writer, mode_t mode) {
   const char *slash = strrchr(writer->path, '/');
   const char *name = slash != NULL ? slash + 1 : writer->path;
@@ -284,7 +284,7 @@ static Status open_temporary(FileWriter *writer, mode_t mode) {
   return status;
 }
 
-/* Opens what writer->path names, by what is there now. */
+/* Opens the target, or its temporary file, depending on what exists at writer->path. */
 static Status open_target(FileWriter *writer, const struct stat *info, bool there) {
   if (!there) return open_temporary(writer, 0666);
   if (S_ISDIR(info->st_mode)) {
@@ -295,9 +295,9 @@ static Status open_target(FileWriter *writer, const struct stat *info, bool ther
     writer->descriptor = open_file(writer->path, O_WRONLY | O_NOCTTY, 0);
     return writer->descriptor >= 0 ? STATUS_OK : status_of_open();
   }
-  if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return status_of_open();   /* rename would not ask */
+  if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return status_of_open();   /* rename does not check this */
   mode_t mode = info->st_mode & 0777;
-  Status status = open_temporary(writer, mode);                   /* never wider than the old one, even for a moment */
+  Status status = open_temporary(writer, mode);                   /* the mode is never wider than that of the old file */
   if (status == STATUS_OK && fchmod(writer->descriptor, mode) != 0) status = STATUS_IO;
   return status;
 }
@@ -338,21 +338,21 @@ static bool flush_to_disk(int descriptor) {
   int result;
   do result = fsync(descriptor);
   while (result != 0 && errno == EINTR);
-  return result == 0 || errno == EINVAL || errno == ENOTSUP;   /* some file systems cannot */
+  return result == 0 || errno == EINVAL || errno == ENOTSUP;   /* some file systems lack it */
 }
 
-/* Opens the folder of `path`, or answers -1: one that may be written but not read cannot be flushed. */
+/* Opens the folder of `path`; -1 if it may be written but not read: it cannot be flushed then. */
 static int open_folder(const char *path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');
   if (slash == NULL) return open_file(".", O_RDONLY | O_DIRECTORY, 0);
-  size_t size = slash == path ? 1 : (size_t)(slash - path);   /* shorter than PATH_MAX, as resolve saw to it */
+  size_t size = slash == path ? 1 : (size_t)(slash - path);   /* shorter than PATH_MAX: resolve has checked it */
   memcpy(folder, path, size);
   folder[size] = '\0';
   return open_file(folder, O_RDONLY | O_DIRECTORY, 0);
 }
 
-/* Closes the descriptor; a failure may be the first news of a lost write. */
+/* Closes the descriptor. A failure may be the first sign of a lost write. */
 static bool writer_close(FileWriter *writer) {
   int descriptor = writer->descriptor;
   writer->descriptor = -1;

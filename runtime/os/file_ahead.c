@@ -23,13 +23,13 @@ void file_ahead_end(FileAhead *ahead) { (void)ahead; }
 #include <signal.h>
 #include <unistd.h>
 
-/* Below so many bytes a thread costs more than it saves. */
+/* bytes; for smaller files a thread costs more than it saves */
 #define AHEAD_MIN ((size_t)8 << 20)
 
 struct FileAhead {
   FileReader *reader;
   pthread_t thread;
-  pthread_mutex_t lock;      /* of all that follows; the thread alone writes it, but for `stop` */
+  pthread_mutex_t lock;      /* protects all members below; only the thread writes them, except for `stop` */
   pthread_cond_t more;
   size_t available, size;
   bool stop;
@@ -37,7 +37,7 @@ struct FileAhead {
   int error;                 /* errno, if not STATUS_OK */
 };
 
-/* Notes what one read gave; is there more to do? */
+/* Records the result of one read; true if there is more to read. */
 static bool publish(FileAhead *ahead, Status status, size_t available, bool end) {
   pthread_mutex_lock(&ahead->lock);
   ahead->status = status;
@@ -59,7 +59,7 @@ static void *read_on(void *user) {
   return NULL;
 }
 
-/* Signals are the other threads' business. */
+/* Block all signals, so that handlers run on the caller's threads. */
 static bool start_thread(FileAhead *ahead) {
   sigset_t all, before;
   sigfillset(&all);
