@@ -1,13 +1,13 @@
 /*
-** JSON in: one pass, straight over the bytes.
+** JSON in: a scanner, in one pass over the bytes.
 **
-** Nearly all bytes of a conversation lie in strings, so one loop decides the
-** speed: it takes sixteen bytes at a time (eight without SSE2) and stops only at
-** what needs a look: a quote, a backslash, a control character, non-ASCII.
-** Nothing is read at or beyond `end`; the last few bytes go one by one.
+** Nearly all bytes of a conversation are in strings, so one loop decides the speed: it
+** takes sixteen bytes at a time (eight without SSE2) and stops only at a quote, a
+** backslash, a control character or non-ASCII. Nothing is read at or behind `end`; the
+** last few bytes are read one by one.
 **
-** The small functions take a position and answer the one behind what they
-** accepted, or NULL once they have noted an error.
+** The skip functions take a position and return the position behind what they accepted,
+** or NULL after recording an error.
 */
 #include "json/json.h"
 
@@ -24,7 +24,7 @@
 static const char *const A_VALUE = "a value";
 
 void json_open(Json *json, const char *bytes, size_t size) {
-  if (bytes == NULL) bytes = "";   /* an empty file has no block */
+  if (bytes == NULL) bytes = "";   /* the block of an empty file is NULL */
   *json = (Json){.start = bytes, .at = bytes, .end = bytes + size, .depth_max = JSON_DEPTH_MAX};
 }
 
@@ -64,7 +64,7 @@ static inline const char *skip_space(const char *at, const char *end) {
   return at;
 }
 
-/* Does `c` stand at the cursor, after white space? */
+/* True if `c` is at the cursor, behind white space. */
 static inline bool stands(Json *json, char c) {
   json->at = skip_space(json->at, json->end);
   return json->at < json->end && *json->at == c;
@@ -85,8 +85,8 @@ static inline const char *skip_plain(const char *at, const char *end) {
   for (; end - at >= 16; at += 16) {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
     __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash));
-    unsigned found = (unsigned)_mm_movemask_epi8(_mm_or_si128(marks, _mm_cmplt_epi8(bytes, space)));
-    if (found != 0) return at + __builtin_ctz(found);
+    unsigned hits = (unsigned)_mm_movemask_epi8(_mm_or_si128(marks, _mm_cmplt_epi8(bytes, space)));
+    if (hits != 0) return at + __builtin_ctz(hits);
   }
 #else
   const uint64_t ones = 0x0101010101010101u;
@@ -94,8 +94,8 @@ static inline const char *skip_plain(const char *at, const char *end) {
     uint64_t bytes;
     memcpy(&bytes, at, sizeof bytes);
     uint64_t quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
-    /* a top bit is set where quote or slash is 0 and where a byte is below 0x20, by the borrow. That may mark the
-       byte above too, wrongly; but then this one is marked rightly, and it is the first that the last loop finds */
+    /* A borrow sets the top bit of bytes that are a quote, a slash or below 0x20. It may also mark the byte above
+       wrongly, but only if this one is marked rightly, which the last loop meets first. */
     if ((((quote - ones) | (slash - ones) | (bytes - ones * 0x20) | bytes) & ones * 0x80) != 0) break;
   }
 #endif
@@ -107,8 +107,8 @@ static inline bool is_tail(char c) {
   return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Takes all non-ASCII from `at` on. Three bytes is the case of Chinese, Japanese
-   and Korean, two that of other scripts: both are taken here, the rest by utf8_decode. */
+/* Skips all non-ASCII from `at` on. Three bytes (Chinese, Japanese, Korean) and two
+   (most other scripts) are handled here, the rest by utf8_decode. */
 static const char *skip_utf8(Json *json, const char *at) {
   const char *end = json->end;
   while (at < end && (signed char)*at < 0) {
@@ -126,7 +126,7 @@ static const char *skip_utf8(Json *json, const char *at) {
   return at;
 }
 
-/* May `c` stand alone behind a backslash? */
+/* True if a backslash and `c` are an escape. */
 static inline bool is_simple_escape(char c) {
   switch (c) {
     case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't': return true;
@@ -134,7 +134,7 @@ static inline bool is_simple_escape(char c) {
   }
 }
 
-/* The escape whose backslash stands at `at`. Errors point to the backslash. */
+/* Skips the escape at `at`. Errors point to its backslash. */
 static const char *skip_escape(Json *json, const char *at) {
   const char *end = json->end;
   if (end - at < 2) return refuse(json, STATUS_SYNTAX, end, "the rest of an escape");
@@ -150,7 +150,7 @@ static const char *skip_escape(Json *json, const char *at) {
   return json->tolerant ? at + 6 : refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
 }
 
-/* `at`: the opening quote. Answers the place behind the closing one. */
+/* Skips the string whose opening quote is at `at`. */
 static const char *skip_string(Json *json, const char *at, bool *escaped) {
   const char *end = json->end;
   *escaped = false;
@@ -183,7 +183,7 @@ static const char *skip_digits(Json *json, const char *at) {
 static const char *skip_number(Json *json, const char *at) {
   const char *end = json->end;
   if (*at == '-') at++;
-  at = at < end && *at == '0' ? at + 1 : skip_digits(json, at);   /* nothing may follow a leading 0 */
+  at = at < end && *at == '0' ? at + 1 : skip_digits(json, at);   /* no digit may follow a leading 0 */
   if (at != NULL && at < end && *at == '.') at = skip_digits(json, at + 1);
   if (at != NULL && at < end && (*at | 0x20) == 'e') {
     at++;
@@ -258,7 +258,7 @@ bool json_next_element(Json *json) {
   if (json->status != STATUS_OK) return false;
   if (stands(json, ']')) return leave(json);
   if (json->fresh) {
-    json->fresh = false;   /* what stands here must be a value: whoever reads it will see */
+    json->fresh = false;   /* the reader of the value checks that there is one */
     return json->at < json->end || json_fail(json, STATUS_SYNTAX, json->at, "a value or ']'");
   }
   if (!stands(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or ']'");
@@ -292,8 +292,8 @@ bool json_next_member(Json *json, Text *key) {
   return read_key(json, key);
 }
 
-/* Passes over the array or object at the cursor and all that is in it, without
-   recursion: `objects` says for every open level which of the two it is. */
+/* Skips the array or object at the cursor with all its contents, without recursion:
+   `objects` is true for every open level that is an object. */
 static bool skip_nested(Json *json, JsonKind kind) {
   bool objects[JSON_DEPTH_MAX + 2];
   assert(json->depth_max <= JSON_DEPTH_MAX + 1);
@@ -341,7 +341,7 @@ bool json_end(Json *json) {
 }
 
 /*
-** What is in a value.
+** Contents of values.
 */
 
 Text json_text(const JsonValue *value) {
@@ -352,7 +352,7 @@ Text json_text(const JsonValue *value) {
 bool json_integer(const JsonValue *value, int64_t *integer) {
   if (value->kind != JSON_NUMBER) return false;
   bool negative = value->bytes[0] == '-';
-  int64_t sum = 0;   /* grows downwards: the least int64 has no positive */
+  int64_t sum = 0;   /* negative: the lowest int64 has no positive counterpart */
   for (size_t i = negative; i < value->size; i++) {
     char c = value->bytes[i];
     if (!is_digit(c)) return false;

@@ -1,18 +1,18 @@
 /*
-** JSON in: a cursor over bytes that stay where they are.
+** JSON in: a cursor over bytes.
 **
-** Everything that is passed over is validated (RFC 8259: grammar, escapes,
-** paired surrogates, UTF-8, depth), nothing is allocated, and each value comes
-** with its exact bytes. A typical reader:
+** Everything that the cursor skips is validated (RFC 8259: grammar, escapes, paired
+** surrogates, UTF-8, depth), nothing is allocated, and each value has its exact bytes.
+** A typical reader:
 **
 **     json_open(&json, bytes, size);
-**     json_enter(&json);                          the cursor stands before '{'
+**     json_enter(&json);                          the cursor is before '{'
 **     while (json_next_member(&json, &key))       false at '}' and on errors
 **       json_value(&json, &value);                or enter a nested one
-**     json_end(&json);                            nothing but white space is left
+**     json_end(&json);                            fails unless only white space is left
 **
-** The first error sticks: every later call answers false and changes nothing,
-** so that a reader may check `status` once.
+** The first error sticks: every later call returns false and changes nothing, so that
+** a reader may check `status` once.
 */
 #ifndef EBB_JSON_JSON_H
 #define EBB_JSON_JSON_H
@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "base/text.h"
 
-/* Arrays and objects within each other, also when writing. */
+/* Nested arrays and objects, also for writers. */
 #define JSON_DEPTH_MAX 256
 
 typedef enum JsonKind {
@@ -33,7 +33,7 @@ typedef enum JsonKind {
 
 typedef struct JsonValue {
   JsonKind kind;
-  bool escaped;          /* a string with escapes in it */
+  bool escaped;          /* a string that has escapes */
   const char *bytes;     /* the whole value, quotes and brackets included */
   size_t size;
 } JsonValue;
@@ -43,10 +43,10 @@ typedef struct Json {
   uint32_t depth;        /* brackets that are open */
   uint32_t depth_max;    /* JSON_DEPTH_MAX when opened; at most one more, for an envelope around messages */
   bool fresh;            /* just behind '[' or '{' */
-  bool tolerant;         /* passes over invalid UTF-8 and lone surrogates; false when opened */
+  bool tolerant;         /* accepts invalid UTF-8 and lone surrogates; false when opened */
   Status status;         /* SYNTAX, ENCODING or LIMIT (depth) */
   const char *error;     /* where, between start and end */
-  const char *expected;  /* what should have stood there; static text */
+  const char *expected;  /* what was expected there; static text */
 } Json;
 
 void json_open(Json *json, const char *bytes, size_t size);
@@ -60,31 +60,31 @@ void json_skip_mark(Json *json);
 /* Skips white space; true if a newline was in it. */
 bool json_skip_blank(Json *json);
 
-/* The kind of the value that comes next, told by its first byte; skips white
-   space only. */
+/* The kind of the next value, by its first byte. Skips only white space. */
 bool json_peek(Json *json, JsonKind *kind);
 
-/* Reads one whole value, nested ones included. */
+/* Reads the next value with all its contents. */
 bool json_value(Json *json, JsonValue *value);
 
-/* Steps into the array or object that comes next. */
+/* Enters the next value, an array or object. */
 bool json_enter(Json *json);
 
-/* Is there another element or member? If so the cursor stands before its value;
-   if not, behind the closing bracket. */
+/* Moves to the value of the next element or member; false at the end, and the cursor is
+   behind the closing bracket then. */
 bool json_next_element(Json *json);
 bool json_next_member(Json *json, Text *key);
 
-/* Only white space is left: else STATUS_SYNTAX. */
+/* Fails with STATUS_SYNTAX unless only white space is left. */
 bool json_end(Json *json);
 
-/* Notes an error of the caller's own at `where`; the first one sticks. Answers false. */
+/* Records an error of the caller at `where`, unless there is one already. Returns false. */
 bool json_fail(Json *json, Status status, const char *where, const char *expected);
 
-/* The inside of a string value. */
+/* The contents of a string value. */
 Text json_text(const JsonValue *value);
 
-/* The value of a number without fraction or exponent within int64; else false. */
+/* The value of a whole number, written without fraction and exponent; false for other
+   values and beyond int64. */
 bool json_integer(const JsonValue *value, int64_t *integer);
 
 #endif

@@ -8,26 +8,31 @@ typedef struct Editor {
   const MemberEdit *edits;
   uint32_t count;
   Buffer *out;
-  const char *copied;        /* bytes before are in `out`, or left out */
+  const char *copied;        /* bytes before this are in `out` or removed */
   bool any;                  /* a member was written */
+  uint64_t used;             /* bit per edit whose key the object has */
   Status status;
 } Editor;
 
-static const MemberEdit *edit_of(const Editor *editor, Text key) {
-  for (uint32_t i = 0; i < editor->count; i++) {
-    if (text_equal(editor->edits[i].key, key)) return &editor->edits[i];
+/* The edit of a member, the first if there are several; NULL if there is none. */
+static const MemberEdit *use_edit(Editor *editor, Text key) {
+  const MemberEdit *first = NULL;
+  for (uint32_t i = editor->count; i-- > 0;) {
+    if (!text_equal(editor->edits[i].key, key)) continue;
+    editor->used |= UINT64_C(1) << i;
+    first = &editor->edits[i];
   }
-  return NULL;
+  return first;
 }
 
 static void put(Editor *editor, const char *bytes, size_t size) {
   if (editor->status == STATUS_OK) editor->status = buffer_add(editor->out, bytes, size);
 }
 
-/* One member: its key as it stands, then its old value or its new one. The bytes
-   before the key (a comma, space) go with it, the comma of the first left out. */
+/* Writes a member: its key as it is, then its old or new value. The bytes before the key
+   (a comma, white space) go with it, without the comma for the first member. */
 static void put_member(Editor *editor, Text key, const JsonValue *value) {
-  const MemberEdit *edit = edit_of(editor, key);
+  const MemberEdit *edit = use_edit(editor, key);
   const char *from = editor->copied, *quote = key.bytes - 1;
   editor->copied = value->bytes + value->size;
   if (edit != NULL && edit->value.size == 0) return;
@@ -38,18 +43,6 @@ static void put_member(Editor *editor, Text key, const JsonValue *value) {
   if (edit == NULL) put(editor, value->bytes, value->size);
   else put(editor, edit->value.bytes, edit->value.size);
   editor->any = true;
-}
-
-static bool has_key(Text raw, Text wanted) {
-  Json json;
-  Text key;
-  JsonValue value;
-  json_open(&json, raw.bytes, raw.size);
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (text_equal(key, wanted)) return true;
-  }
-  return false;
 }
 
 static void put_new(Editor *editor, const MemberEdit *edit) {
@@ -67,13 +60,15 @@ Status json_edit_members(Text raw, const MemberEdit *edits, uint32_t count, Buff
   Text key;
   JsonValue value;
   size_t before = out->size;
+  assert(count <= JSON_EDITS_MAX);
+  assert(raw.size >= 2 && raw.bytes[0] == '{' && raw.bytes[raw.size - 1] == '}');
   json_open(&json, raw.bytes, raw.size);
   json_enter(&json);
   put(&editor, "{", 1);
   while (json_next_member(&json, &key) && json_value(&json, &value)) put_member(&editor, key, &value);
   assert(json.status == STATUS_OK);
   for (uint32_t i = 0; i < count; i++) {
-    if (edits[i].value.size > 0 && !has_key(raw, edits[i].key)) put_new(&editor, &edits[i]);
+    if (edits[i].value.size > 0 && !(editor.used >> i & 1)) put_new(&editor, &edits[i]);
   }
   const char *end = raw.bytes + raw.size;
   put(&editor, editor.copied, (size_t)(end - editor.copied));

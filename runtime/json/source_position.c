@@ -35,7 +35,8 @@ typedef struct Path {
   bool full;
 } Path;
 
-/* A step that has no room or is no text ends the path: what is there still names something. */
+/* Adds a step. Ends the path before a step that has no room or is not valid text, so that
+   the path is always that of a value. */
 static void add(Path *path, const char *before, Text text) {
   size_t extra = strlen(before);
   path->full = path->full || path->size + extra + text.size + 1 > path->room ||
@@ -47,7 +48,7 @@ static void add(Path *path, const char *before, Text text) {
   path->out[path->size] = '\0';
 }
 
-/* An array or object that is open at the cursor, and where in it that stands. */
+/* An array or object that is open at the cursor, and the cursor's key or index in it. */
 typedef struct Step {
   bool object;
   Text key;
@@ -64,8 +65,8 @@ static void add_step(Path *path, const Step *step) {
   add(path, "", text_of(text));
 }
 
-/* Goes to the next element or member of the innermost step, out of those that
-   have ended. False at the target, at an error, or at the end. */
+/* Moves to the next element or member of the innermost step that has one. False at the
+   target, at an error, or at the end. */
 static bool next_step(Json *json, const char *target, Step *steps, uint32_t *depth) {
   while (*depth > 0) {
     Step *step = &steps[*depth - 1];
@@ -79,7 +80,7 @@ static bool next_step(Json *json, const char *target, Step *steps, uint32_t *dep
   return false;
 }
 
-/* One walk up to the target; what is open there is the path. */
+/* Walks to the target; the brackets open there are the path. */
 void source_path(const char *bytes, size_t size, size_t offset, bool tolerant, char *out, size_t room) {
   const char *target = bytes + offset;
   Step steps[JSON_DEPTH_MAX];
@@ -95,7 +96,7 @@ void source_path(const char *bytes, size_t size, size_t offset, bool tolerant, c
     if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
       if (!json_value(&json, &value) || json.at > target) break;
     } else if (json_enter(&json)) {
-      steps[depth++] = (Step){.object = kind == JSON_OBJECT, .index = UINT64_MAX};   /* the first one makes it 0 */
+      steps[depth++] = (Step){.object = kind == JSON_OBJECT, .index = UINT64_MAX};   /* becomes 0 at the first element */
     }
   } while (json.status == STATUS_OK && next_step(&json, target, steps, &depth));
   out[0] = '\0';

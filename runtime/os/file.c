@@ -295,9 +295,10 @@ static Status open_target(FileWriter *writer, const struct stat *info, bool ther
     writer->descriptor = open_file(writer->path, O_WRONLY | O_NOCTTY, 0);
     return writer->descriptor >= 0 ? STATUS_OK : status_of_open();
   }
-  if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return status_of_open();   /* rename does not check this */
+  /* rename checks only the folder */
+  if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return status_of_open();
   mode_t mode = info->st_mode & 0777;
-  Status status = open_temporary(writer, mode);                   /* the mode is never wider than that of the old file */
+  Status status = open_temporary(writer, mode);                   /* never with a wider mode than the old file's */
   if (status == STATUS_OK && fchmod(writer->descriptor, mode) != 0) status = STATUS_IO;
   return status;
 }

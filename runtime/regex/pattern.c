@@ -7,13 +7,13 @@
 
 /* ---- writing for PCRE2 ---- */
 
-/* Besides ASCII's, in the form that a class takes; and all that is not among them. */
+/* Unicode's spaces besides ASCII's, as the contents of a class; and their complement. */
 #define SPACES "\\s\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 #define NO_SPACES \
   "\\u0000-\\u0008\\u000e-\\u001f!-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e" \
   "\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}"
 
-/* "\uD83D\uDE00" at `at`: the code point, or -1. */
+/* The code point of "\uD83D\uDE00" at `at`, or -1. */
 static int32_t surrogate_pair(const char *at, const char *end) {
   if (end - at < 12 || at[1] != 'u' || at[6] != '\\' || at[7] != 'u') return -1;
   int32_t high = hex_read(at + 2, end, 4), low = hex_read(at + 8, end, 4);
@@ -21,9 +21,9 @@ static int32_t surrogate_pair(const char *at, const char *end) {
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/* What is written: into a buffer, or only counted. */
+/* Output that goes into a buffer, or is only counted. */
 typedef struct Written {
-  Buffer *buffer;            /* NULL: only counted */
+  Buffer *buffer;            /* NULL: count only */
   size_t size;
 } Written;
 
@@ -41,7 +41,7 @@ static Status put_point(Written *out, int32_t point) {
   return put_string(out, text);
 }
 
-/* The bytes of a reference to a group, "\\1" or "\\k<name>", that is repeated; or 0. */
+/* The size of a repeated reference to a group, "\\1" or "\\k<name>"; 0 for other text. */
 static size_t repeated_reference(const char *at, const char *end) {
   const char *stop = at + 2;
   if (at[1] >= '1' && at[1] <= '9') {
@@ -57,15 +57,16 @@ static size_t repeated_reference(const char *at, const char *end) {
   return stop < end && *stop != '\0' && strchr("*+?{", *stop) != NULL ? (size_t)(stop - at) : 0;
 }
 
-/* PCRE2's machine code (10.42) lets a repeated reference to a group that is not set
-   fail, where its interpreter matches nothing: not so if a group of its own repeats. */
+/* Wraps a repeated reference in a group and repeats that. In PCRE2's machine code
+   (10.42) a repeated reference to an unset group fails where its interpreter matches
+   the empty text. */
 static Status put_reference(Written *out, const char *at, size_t size) {
   Status status = put_string(out, "(?:");
   if (status == STATUS_OK) status = put(out, at, size);
   return status == STATUS_OK ? put_string(out, ")") : status;
 }
 
-/* Writes the escape at `at`; *taken: how many bytes of the pattern it was. */
+/* Writes the escape at `at`; *taken: its size in the pattern. */
 static Status put_escape(Written *out, const char *at, const char *end, bool in_class, size_t *taken) {
   *taken = end - at < 2 ? 1 : 2;
   char c = *taken == 2 ? at[1] : '\0';
@@ -73,7 +74,7 @@ static Status put_escape(Written *out, const char *at, const char *end, bool in_
   if (c == 's') return put_string(out, in_class ? SPACES : "[" SPACES "]");
   if (c == 'S') return put_string(out, in_class ? NO_SPACES : "[^" SPACES "]");
   if (c == 'v') return put_string(out, "\\x0b");
-  if (c == 'Q' || c == 'E') return put(out, at + 1, 1);      /* letters: nothing is quoted */
+  if (c == 'Q' || c == 'E') return put(out, at + 1, 1);      /* the size of a quoted letter */
   if (pair >= 0) {
     *taken = 12;
     return put_point(out, pair);
@@ -84,20 +85,20 @@ static Status put_escape(Written *out, const char *at, const char *end, bool in_
   return put_reference(out, at, reference);
 }
 
-/* "[:alpha:]" within a class: its bytes, or 0. */
+/* The size of "[:alpha:]" within a class; 0 for other text. */
 static size_t posix_size(const char *at, const char *end) {
   if (end - at < 4 || at[1] != ':') return 0;
   const char *close = memchr(at, ']', (size_t)(end - at));
   return close != NULL && close[-1] == ':' && close > at + 2 ? (size_t)(close - at) + 1 : 0;
 }
 
-/* "[\\s\\S]", which people write for any character: its bytes, or 0. */
+/* The size of "[\\s\\S]", a common idiom for any character; 0 for other text. */
 static size_t any_size(const char *at, const char *end) {
   bool is_any = end - at >= 6 && (memcmp(at, "[\\s\\S]", 6) == 0 || memcmp(at, "[\\S\\s]", 6) == 0);
   return is_any ? 6 : 0;
 }
 
-/* Writes what stands before `stop`; answers how many bytes of the pattern those were. */
+/* Writes the pattern up to `stop` bytes of output; returns the bytes of the pattern used. */
 static size_t write(const char *pattern, size_t size, Written *out, size_t stop, Status *status) {
   const char *at = pattern, *end = pattern + size;
   bool in_class = false;
@@ -108,7 +109,7 @@ static size_t write(const char *pattern, size_t size, Written *out, size_t stop,
       *status = put_escape(out, at, end, in_class, &taken);
     } else if (!in_class && any_size(at, end) > 0) {
       taken = any_size(at, end);
-      *status = put_string(out, "[^]");      /* without its long lists, which cost time without case */
+      *status = put_string(out, "[^]");      /* without its long lists, which cost time in caseless patterns */
     } else {
       size_t posix = in_class && *at == '[' ? posix_size(at, end) : 0;
       if (posix > 0) taken = posix;
@@ -134,10 +135,10 @@ size_t regex_pattern_offset(const char *pattern, size_t size, size_t offset) {
   return write(pattern, size, &written, offset, &status);
 }
 
-/* ---- how wide ranges are ---- */
+/* ---- width of ranges ---- */
 
-/* The code point that is written at *at, which moves behind it. What is none counts as
-   0; forms that might be any, as the last one. */
+/* Reads a code point at *at and moves behind it. 0 for other text; the last code point
+   for forms that may be any. */
 static uint32_t read_point(const char **at, const char *end) {
   const char *from = *at;
   uint32_t point = 0;
@@ -160,7 +161,7 @@ uint64_t regex_pattern_width(const char *pattern, size_t size) {
     bool is_range = *at == '-' && at > pattern && at + 1 < end;
     if (is_range) at++;
     uint32_t point = read_point(&at, end);
-    /* "\\u{1}-": what stands before the dash may be the end of such a form, so from 0. */
+    /* "\\u{1}-": the dash may follow such a form, so the range is counted from 0. */
     if (is_range && (point > before || before == '}')) width += point;
     before = point;
   }
@@ -178,11 +179,11 @@ bool regex_pattern_is_caseless(const char *pattern, size_t size) {
 }
 
 /*
-** The longest run of plain characters that every match contains.
+** Finds the longest run of plain characters that every match contains.
 **
-** Only what stands outside of groups and classes counts, and nothing where the
-** pattern has an alternative there. The walk knows few forms, and gives up on all
-** others: too short a literal costs time, a wrong one loses matches.
+** Only characters outside of groups and classes count, and none if the pattern has an
+** alternative there. The walk knows few forms and gives up on all others: a literal that
+** is too short costs time, a wrong one loses matches.
 */
 
 #define RUN_MAX (REGEX_LITERAL_PAIRS + 1)
@@ -212,8 +213,8 @@ static void end_run(Walk *walk) {
   walk->size = walk->last = 0;
 }
 
-/* Adds one character. Without case, only letters whose other forms are all ASCII:
-   k has the Kelvin sign, s the long one. */
+/* Adds one character. In caseless patterns k and s end the run: the Kelvin sign and the
+   long s are other forms of them outside of ASCII. */
 static void add(Walk *walk, const char *bytes, size_t size) {
   char folded = fold(bytes[0]);
   if (walk->caseless && (size > 1 || (bytes[0] & 0x80) != 0 || folded == 'k' || folded == 's')) {
@@ -225,7 +226,7 @@ static void add(Walk *walk, const char *bytes, size_t size) {
   walk->last = size;
 }
 
-/* A character that may come no times: it and what follows make no run. */
+/* Ends the run before a character that may be absent. */
 static void take_back_last(Walk *walk) {
   walk->size -= walk->last;
   end_run(walk);
@@ -250,16 +251,16 @@ static void walk_escape(Walk *walk) {
   walk->at += 2;
 }
 
-/* To behind the class at `at`. */
+/* Moves behind the class at `at`. */
 static void skip_class(Walk *walk) {
   for (walk->at++; walk->at < walk->end && *walk->at != ']'; walk->at++) {
     if (*walk->at == '\\') walk->at++;
-    else if (*walk->at == '[') walk->failed = true;      /* may be one of POSIX's */
+    else if (*walk->at == '[') walk->failed = true;      /* it may begin a POSIX class */
   }
   walk->at++;
 }
 
-/* To behind the group at `at`. Options within it may change what follows. */
+/* Moves behind the group at `at`. Fails for options, which may change what follows. */
 static void skip_group(Walk *walk) {
   unsigned depth = 0;
   do {
@@ -284,7 +285,7 @@ static void skip_group(Walk *walk) {
 static void walk_quantifier(Walk *walk) {
   if (*walk->at == '+') end_run(walk);
   else take_back_last(walk);
-  if (*walk->at == '{') {            /* its numbers are no text; and a brace that is text ends the walk */
+  if (*walk->at == '{') {            /* skips its numbers; a literal brace ends the walk */
     do walk->at++;
     while (walk->at < walk->end && ((*walk->at >= '0' && *walk->at <= '9') || *walk->at == ','));
     if (walk->at == walk->end || *walk->at != '}') walk->failed = true;

@@ -11,52 +11,52 @@
 #define MS 1000000ull
 #define STACK_START (32 * 1024)
 #define STACK_MAX (512 * 1024)
-#define HEAP_KIB 16384               /* of the interpreter, within one search */
+#define HEAP_KIB 16384               /* heap of the interpreter during a search */
 #define VOCABULARY_LIMIT 10000000
-#define WIDTH_MAX 8000000            /* code points of ranges without case: PCRE2 takes 25 ms for them */
+#define WIDTH_MAX 8000000            /* code points in ranges of caseless patterns, which PCRE2 compiles in 25 ms */
 
-/* The shares of REGEX_TIME_MS: fast finds, the last of them, and what a clock watches. */
+/* Shares of REGEX_TIME_MS: fast searches, and searches under a clock; a last fast search takes the rest. */
 #define FAST_NS (5 * MS)
 #define WATCHED_NS ((REGEX_TIME_MS - 12) * MS)
 
-/* A fast find takes at most about so many steps of a nanosecond or two. */
+/* Most steps of a fast search, of a nanosecond or two each. */
 #define FAST_STEPS 6000000u
-#define FAST_LIMIT_MIN 4             /* less is not worth a try */
+#define FAST_LIMIT_MIN 4             /* a lower limit is useless */
 #define FAST_LIMIT_MAX 1000
 
-/* Between two looks at the clock: items of the pattern times bytes that one may pass over. */
+/* Between two readings of the clock: items of the pattern times bytes that each may skip. */
 #define LOOK_BYTES 200000u
 
 struct RegexEngine {
   Memory memory;
   pcre2_general_context *general;
   pcre2_match_context *limits;
-  pcre2_match_data *found;
+  pcre2_match_data *matches;
   pcre2_jit_stack *stack;
-  uint32_t pairs;            /* that `found` has room for */
+  uint32_t pairs;            /* room in `matches` */
   RegexTime time;
   RegexReason reason;
   uint64_t work;
-  /* since regex_start: */
-  uint64_t fast_finds, started;      /* started: by the wall, 0 for not yet */
-  bool watched;                      /* no more fast finds */
-  uint64_t wall_end, spent_end;      /* 0: not yet */
-  uint32_t interval, countdown;      /* callbacks between looks */
-  size_t handled;                    /* bytes by the caller since a look */
+  /* state since regex_start: */
+  uint64_t fast_finds, started;      /* started: elapsed time at the first reading; 0: none yet */
+  bool watched;                      /* no more fast searches */
+  uint64_t wall_end, spent_end;      /* deadlines; 0: not set yet */
+  uint32_t interval, countdown;      /* callbacks between readings of the clock */
+  size_t handled;                    /* bytes that the caller has handled since the last reading */
 };
 
 struct Regex {
   RegexEngine *engine;
   unsigned flags;
-  pcre2_code *plain;         /* NULL: always watched */
-  pcre2_code *watched;       /* calls back; NULL: not needed so far */
+  pcre2_code *plain;         /* NULL: always search under the clock */
+  pcre2_code *watched;       /* with callbacks; NULL: not compiled yet */
   bool plain_jit, watched_jit;       /* has machine code */
-  bool plain_tried;                  /* to make it: on the first search, since most rules of a set never search */
-  char *pattern;             /* as PCRE2 reads it */
-  size_t size, given_size;
+  bool plain_tried;                  /* machine code was tried, at the first search: most rules of a set never search */
+  char *pattern;             /* translated for PCRE2 */
+  size_t size, source_size;
 };
 
-/* ---- memory: PCRE2 frees without saying sizes, so they stand in front ---- */
+/* ---- memory: PCRE2 frees blocks without their size, which is stored in front ---- */
 
 #define SIZE_ROOM 16
 
@@ -68,9 +68,9 @@ static void *give(size_t size, void *user) {
   return block + SIZE_ROOM;
 }
 
-static void take_back(void *given, void *user) {
-  if (given == NULL) return;
-  char *block = (char *)given - SIZE_ROOM;
+static void release(void *contents, void *user) {
+  if (contents == NULL) return;
+  char *block = (char *)contents - SIZE_ROOM;
   size_t size;
   memcpy(&size, block, sizeof size);
   memory_free(user, block, size + SIZE_ROOM);
@@ -98,7 +98,7 @@ void regex_start(RegexEngine *engine) {
   engine->handled = 0;
 }
 
-/* Is there time for another fast find? The first is free: it is short by itself. */
+/* True if there is time for another fast search. The first one is always allowed. */
 static bool may_be_fast(RegexEngine *engine) {
   if (engine->watched) return false;
   if (engine->fast_finds++ == 0) return true;
@@ -108,7 +108,8 @@ static bool may_be_fast(RegexEngine *engine) {
   return !engine->watched;
 }
 
-/* The wall's clock is cheap and says when to ask the thread's, which decides. */
+/* True if the time is used up. The clock of elapsed time is cheap to read and says when
+   to read the thread's, which decides. */
 static bool time_is_over(RegexEngine *engine) {
   uint64_t now = wall(engine);
   if (now < engine->wall_end) return false;
@@ -146,11 +147,11 @@ static int call_back(pcre2_callout_block *block, void *user) {
 /* ---- the engine ---- */
 
 static Status make_contexts(RegexEngine *engine) {
-  engine->general = pcre2_general_context_create(give, take_back, &engine->memory);
+  engine->general = pcre2_general_context_create(give, release, &engine->memory);
   if (engine->general == NULL) return STATUS_MEMORY;
   engine->limits = pcre2_match_context_create(engine->general);
-  engine->found = pcre2_match_data_create(engine->pairs, engine->general);
-  if (engine->limits == NULL || engine->found == NULL) return STATUS_MEMORY;
+  engine->matches = pcre2_match_data_create(engine->pairs, engine->general);
+  if (engine->limits == NULL || engine->matches == NULL) return STATUS_MEMORY;
   pcre2_set_heap_limit(engine->limits, HEAP_KIB);
 #ifndef EBB_NO_JIT
   engine->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, engine->general);
@@ -160,19 +161,19 @@ static Status make_contexts(RegexEngine *engine) {
   return STATUS_OK;
 }
 
-Status regex_engine_new(const Memory *memory, RegexEngine **made) {
+Status regex_engine_new(const Memory *memory, RegexEngine **result) {
   RegexEngine *engine = memory_new(memory, sizeof *engine);
   if (engine == NULL) return STATUS_MEMORY;
   *engine = (RegexEngine){.memory = *memory, .pairs = 8, .time = {system_wall, system_spent, NULL}};
   Status status = make_contexts(engine);
-  if (status == STATUS_OK) *made = engine;
+  if (status == STATUS_OK) *result = engine;
   else regex_engine_free(engine);
   return status;
 }
 
 void regex_engine_free(RegexEngine *engine) {
   if (engine == NULL) return;
-  pcre2_match_data_free(engine->found);
+  pcre2_match_data_free(engine->matches);
   pcre2_match_context_free(engine->limits);
 #ifndef EBB_NO_JIT
   pcre2_jit_stack_free(engine->stack);
@@ -203,13 +204,13 @@ const char *regex_reason_words(RegexReason reason) {
   return "no reason";
 }
 
-/* More groups than any expression had so far. On failure nothing has changed. */
+/* Makes room for more groups. STATUS_MEMORY: nothing has changed. */
 static Status make_room(RegexEngine *engine, uint32_t pairs) {
   if (pairs <= engine->pairs) return STATUS_OK;
-  pcre2_match_data *found = pcre2_match_data_create(pairs, engine->general);
-  if (found == NULL) return STATUS_MEMORY;
-  pcre2_match_data_free(engine->found);
-  engine->found = found;
+  pcre2_match_data *matches = pcre2_match_data_create(pairs, engine->general);
+  if (matches == NULL) return STATUS_MEMORY;
+  pcre2_match_data_free(engine->matches);
+  engine->matches = matches;
   engine->pairs = pairs;
   return STATUS_OK;
 }
@@ -220,10 +221,10 @@ bool regex_flags(const char *letters, size_t size, unsigned *flags, char *bad) {
   static const char known[] = "gimsuy";      /* in the order of their bits */
   *flags = 0;
   for (size_t i = 0; i < size; i++) {
-    const char *found = letters[i] == '\0' ? NULL : strchr(known, letters[i]);
+    const char *matches = letters[i] == '\0' ? NULL : strchr(known, letters[i]);
     *bad = letters[i];
-    if (found == NULL || (*flags & 1u << (found - known)) != 0) return false;
-    *flags |= 1u << (found - known);
+    if (matches == NULL || (*flags & 1u << (matches - known)) != 0) return false;
+    *flags |= 1u << (matches - known);
   }
   return true;
 }
@@ -239,7 +240,7 @@ static uint32_t options_of(unsigned flags, bool watched) {
   return watched ? options | PCRE2_AUTO_CALLOUT : options;
 }
 
-/* Where a system forbids machine code, or none is left, the interpreter does it. */
+/* Where a system forbids machine code, or has no memory for it, the interpreter searches. */
 static bool make_machine_code(const Regex *regex, pcre2_code *code) {
 #ifndef EBB_NO_JIT
   if ((regex->flags & REGEX_ONCE) == 0) return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
@@ -249,20 +250,20 @@ static bool make_machine_code(const Regex *regex, pcre2_code *code) {
   return false;
 }
 
-static Status compile(const Regex *regex, bool watched, pcre2_code **made, RegexError *error) {
+static Status compile(const Regex *regex, bool watched, pcre2_code **result, RegexError *error) {
   pcre2_compile_context *context = pcre2_compile_context_create(regex->engine->general);
   if (context == NULL) return STATUS_MEMORY;
   if ((regex->flags & REGEX_VOCABULARY) == 0) {
     pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
-    pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);     /* a dot stops at both */
+    pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);     /* a dot matches neither */
   }
   int code = 0;
   PCRE2_SIZE offset = 0;
   PCRE2_SPTR pattern = (PCRE2_SPTR)(regex->pattern != NULL ? regex->pattern : "");
-  *made = pcre2_compile(pattern, regex->size, options_of(regex->flags, watched), &code, &offset, context);
+  *result = pcre2_compile(pattern, regex->size, options_of(regex->flags, watched), &code, &offset, context);
   pcre2_compile_context_free(context);
-  if (*made == NULL && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)) return STATUS_MEMORY;
-  if (*made == NULL) {
+  if (*result == NULL && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)) return STATUS_MEMORY;
+  if (*result == NULL) {
     error->offset = offset;
     pcre2_get_error_message(code, (PCRE2_UCHAR *)error->message, sizeof error->message);
     return STATUS_ARGUMENT;
@@ -276,8 +277,8 @@ static Status refuse(RegexError *error, Status status, size_t offset, const char
   return status;
 }
 
-/* With its callbacks a pattern is several times as large, and must still be within
-   PCRE2's bounds. Short ones are, unless they repeat by numbers. */
+/* True if the pattern, which is several times as large with callbacks, might exceed
+   PCRE2's limits then. Short patterns do not, unless they repeat by numbers. */
 static bool may_be_too_large(const char *pattern, size_t size) {
   return size > 500 || memchr(pattern, '{', size) != NULL;
 }
@@ -296,8 +297,8 @@ static Status compile_both(Regex *regex, const char *pattern, size_t size, Regex
   return status;
 }
 
-/* The pattern as PCRE2 is to read it, and errors at their places in the given one. */
-static Status compile_given(Regex *regex, const char *pattern, size_t size, RegexError *error) {
+/* Translates and compiles the pattern. Offsets of errors are those in the original. */
+static Status compile_translated(Regex *regex, const char *pattern, size_t size, RegexError *error) {
   Buffer written;
   buffer_init(&written, regex->engine->memory);
   bool as_is = (regex->flags & REGEX_VOCABULARY) != 0;
@@ -318,7 +319,7 @@ static Status compile_given(Regex *regex, const char *pattern, size_t size, Rege
   return status;
 }
 
-Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned flags, Regex **made,
+Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned flags, Regex **result,
                  RegexError *error) {
   *error = (RegexError){0};
   if (size > REGEX_PATTERN_MAX) return refuse(error, STATUS_LIMIT, REGEX_PATTERN_MAX, "it is longer than 65536 bytes");
@@ -326,10 +327,10 @@ Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned
   if (valid < size) return refuse(error, STATUS_ENCODING, valid, "it is not valid UTF-8");
   Regex *regex = memory_new(&engine->memory, sizeof *regex);
   if (regex == NULL) return STATUS_MEMORY;
-  *regex = (Regex){.engine = engine, .flags = flags, .given_size = size};
-  Status status = compile_given(regex, pattern, size, error);
+  *regex = (Regex){.engine = engine, .flags = flags, .source_size = size};
+  Status status = compile_translated(regex, pattern, size, error);
   if (status == STATUS_OK) status = make_room(engine, regex_groups(regex) + 1);
-  if (status == STATUS_OK) *made = regex;
+  if (status == STATUS_OK) *result = regex;
   else regex_free(regex);
   return status;
 }
@@ -359,7 +360,7 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size) {
   PCRE2_SPTR table;
   uint32_t count = information(regex, PCRE2_INFO_NAMECOUNT), entry = information(regex, PCRE2_INFO_NAMEENTRYSIZE);
   pcre2_pattern_info(regex->plain, PCRE2_INFO_NAMETABLE, &table);
-  for (uint32_t i = 0; i < count; i++, table += entry) {     /* two bytes of number, then the name */
+  for (uint32_t i = 0; i < count; i++, table += entry) {     /* two bytes for the number, then the name */
     const char *known = (const char *)table + 2;
     if (strlen(known) == size && memcmp(known, name, size) == 0) return (unsigned)(table[0] << 8 | table[1]);
   }
@@ -368,16 +369,16 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size) {
 
 /* ---- searching ---- */
 
-/* One search; machine code that runs out of its stack gives way to the interpreter. */
+/* Searches once; with the interpreter if machine code runs out of its stack. */
 static int match(Regex *regex, const pcre2_code *code, bool jit, const char *text, size_t size, size_t from) {
   RegexEngine *engine = regex->engine;
   PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
   uint32_t options = (regex->flags & REGEX_VOCABULARY) != 0 ? 0 : PCRE2_NO_UTF_CHECK;
   engine->work += size - from;
   int answer = PCRE2_ERROR_JIT_STACKLIMIT;
-  if (jit) answer = pcre2_match(code, bytes, size, from, options, engine->found, engine->limits);
+  if (jit) answer = pcre2_match(code, bytes, size, from, options, engine->matches, engine->limits);
   if (answer == PCRE2_ERROR_JIT_STACKLIMIT) {
-    answer = pcre2_match(code, bytes, size, from, options | PCRE2_NO_JIT, engine->found, engine->limits);
+    answer = pcre2_match(code, bytes, size, from, options | PCRE2_NO_JIT, engine->matches, engine->limits);
   }
   return answer;
 }
@@ -388,13 +389,13 @@ static bool has_machine_code(Regex *regex) {
   return regex->plain_jit;
 }
 
-/* The match limit with which a fast find is short whatever the pattern: from each of
-   `size` starts, each step may pass over the whole text, some of them several times.
-   0: too low for any use. */
+/* The match limit that keeps a fast search short for any pattern: from each of `size`
+   starts, each step may skip the whole text, some of them several times. 0: too low to
+   be useful. */
 static uint32_t fast_limit(const Regex *regex, size_t size) {
   if (size > 4096) return 0;
   uint64_t bytes = size < 64 ? 64 : size;
-  uint64_t limit = FAST_STEPS / (bytes * bytes * (1 + regex->given_size / 32));
+  uint64_t limit = FAST_STEPS / (bytes * bytes * (1 + regex->source_size / 32));
   if (limit < FAST_LIMIT_MIN) return 0;
   return limit > FAST_LIMIT_MAX ? FAST_LIMIT_MAX : (uint32_t)limit;
 }
@@ -411,7 +412,7 @@ static bool find_fast(Regex *regex, const char *text, size_t size, size_t from, 
   pcre2_set_callout(regex->engine->limits, NULL, NULL);
   PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
   regex->engine->work += size - from;
-  *answer = pcre2_jit_match(regex->plain, bytes, size, from, 0, regex->engine->found, regex->engine->limits);
+  *answer = pcre2_jit_match(regex->plain, bytes, size, from, 0, regex->engine->matches, regex->engine->limits);
   return *answer >= 0 || *answer == PCRE2_ERROR_NOMATCH;
 #endif
 }
@@ -421,7 +422,7 @@ static Status find_watched(Regex *regex, const char *text, size_t size, size_t f
   if (regex->watched == NULL) {
     RegexError error;
     Status status = compile(regex, true, &regex->watched, &error);
-    /* It compiled without its callbacks, and was small enough to do so with them. */
+    /* The plain pattern compiled and was small enough to compile with callbacks. */
     if (status != STATUS_OK) return status == STATUS_MEMORY ? status : regex_engine_limit(engine, REGEX_STEPS);
     regex->watched_jit = make_machine_code(regex, regex->watched);
   }
@@ -458,6 +459,6 @@ Status regex_find(Regex *regex, const char *text, size_t size, size_t from, cons
   if (answer == PCRE2_ERROR_NOMATCH) return STATUS_OK;
   if (answer < 0) return status_of(engine, answer);
   _Static_assert(PCRE2_UNSET == REGEX_UNSET, "groups that took no part");
-  *ends = pcre2_get_ovector_pointer(engine->found);
+  *ends = pcre2_get_ovector_pointer(engine->matches);
   return STATUS_OK;
 }

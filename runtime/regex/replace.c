@@ -8,8 +8,8 @@ typedef enum PieceKind { LITERAL, GROUP, BEFORE, BEHIND } PieceKind;
 
 typedef struct Piece {
   PieceKind kind;
-  unsigned group;            /* 0: the match */
-  size_t at, size;           /* as it is written */
+  unsigned group;            /* 0: the whole match */
+  size_t at, size;           /* in the replacement */
 } Piece;
 
 struct RegexTemplate {
@@ -26,7 +26,7 @@ struct RegexTemplate {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* "$12": the group, with as many digits as name one. */
+/* Reads "$12": a group, by as many digits as are a valid number. */
 static size_t read_digits(const Regex *regex, const char *at, const char *end, Piece *piece) {
   unsigned groups = regex_groups(regex), one = (unsigned)(at[1] - '0');
   if (end - at > 2 && is_digit(at[2])) {
@@ -51,7 +51,7 @@ static bool read_number(const char *at, const char *end, unsigned groups, unsign
   return true;
 }
 
-/* "${1}", "${name}", "$<name>". */
+/* Reads "${1}", "${name}", "$<name>". */
 static size_t read_named(const Regex *regex, const char *at, const char *end, Piece *piece) {
   bool angle = at[1] == '<';
   const char *name = at + 2, *close = memchr(name, angle ? '>' : '}', (size_t)(end - name));
@@ -61,11 +61,12 @@ static size_t read_named(const Regex *regex, const char *at, const char *end, Pi
   piece->group = regex_group(regex, name, (size_t)(close - name));
   if (piece->group > 0) return taken;
   piece->kind = LITERAL;
-  piece->size = 0;           /* an unknown name within <> is nothing */
+  piece->size = 0;           /* an unknown name in <> expands to nothing */
   return angle ? taken : 0;
 }
 
-/* What the dollar sign at `at` begins: its bytes, or 0 if it is only a dollar sign. */
+/* Reads the piece that the dollar sign at `at` begins. Returns its size, or 0 for a
+   plain dollar sign. */
 static size_t read_dollar(const Regex *regex, const char *at, const char *end, Piece *piece) {
   if (end - at < 2) return 0;
   piece->kind = GROUP;
@@ -88,51 +89,51 @@ static size_t read_dollar(const Regex *regex, const char *at, const char *end, P
   }
 }
 
-static Status add_piece(RegexTemplate *made, Piece piece) {
+static Status add_piece(RegexTemplate *template, Piece piece) {
   if (piece.kind == LITERAL && piece.size == 0) return STATUS_OK;
-  Piece *pieces = memory_grow(&made->memory, made->pieces, &made->room, made->count, sizeof *pieces);
+  Piece *pieces = memory_grow(&template->memory, template->pieces, &template->room, template->count, sizeof *pieces);
   if (pieces == NULL) return STATUS_MEMORY;
-  made->pieces = pieces;
-  pieces[made->count++] = piece;
+  template->pieces = pieces;
+  pieces[template->count++] = piece;
   return STATUS_OK;
 }
 
-static Status read_pieces(RegexTemplate *made, const Regex *regex) {
-  if (made->text_size == 0) return STATUS_OK;
-  const char *end = made->bytes + made->text_size;
-  const char *plain = made->bytes;           /* where the literal in progress begins */
+static Status read_pieces(RegexTemplate *template, const Regex *regex) {
+  if (template->text_size == 0) return STATUS_OK;
+  const char *end = template->bytes + template->text_size;
+  const char *plain = template->bytes;           /* start of the current literal */
   Status status = STATUS_OK;
-  for (const char *at = made->bytes; status == STATUS_OK && at < end;) {
-    Piece piece = {.at = (size_t)(at - made->bytes)};
+  for (const char *at = template->bytes; status == STATUS_OK && at < end;) {
+    Piece piece = {.at = (size_t)(at - template->bytes)};
     size_t taken = *at == '$' ? read_dollar(regex, at, end, &piece) : 0;
     if (taken == 0) {
       at++;
       continue;
     }
     if (piece.kind != LITERAL) piece.size = taken;
-    status = add_piece(made, (Piece){LITERAL, 0, (size_t)(plain - made->bytes), (size_t)(at - plain)});
-    if (status == STATUS_OK) status = add_piece(made, piece);
+    status = add_piece(template, (Piece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(at - plain)});
+    if (status == STATUS_OK) status = add_piece(template, piece);
     plain = at += taken;
   }
   if (status != STATUS_OK) return status;
-  return add_piece(made, (Piece){LITERAL, 0, (size_t)(plain - made->bytes), (size_t)(end - plain)});
+  return add_piece(template, (Piece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(end - plain)});
 }
 
-static Status copy_texts(RegexTemplate *made, Text replacement, const Text *trims, unsigned trim_count) {
+static Status copy_texts(RegexTemplate *template, Text replacement, const Text *trims, unsigned trim_count) {
   size_t size = replacement.size;
   for (unsigned i = 0; i < trim_count; i++) size += trims[i].size;
-  made->text_size = replacement.size;
+  template->text_size = replacement.size;
   if (size == 0) return STATUS_OK;
-  made->bytes = memory_new(&made->memory, size);
-  if (made->bytes == NULL) return STATUS_MEMORY;
-  made->size = size;
-  char *at = made->bytes;
+  template->bytes = memory_new(&template->memory, size);
+  if (template->bytes == NULL) return STATUS_MEMORY;
+  template->size = size;
+  char *at = template->bytes;
   if (replacement.size > 0) memcpy(at, replacement.bytes, replacement.size);
   at += replacement.size;
   for (unsigned i = 0; i < trim_count; i++) {
     if (trims[i].size == 0) continue;
     memcpy(at, trims[i].bytes, trims[i].size);
-    made->trims[made->trim_count++] = text_plain(at, trims[i].size);
+    template->trims[template->trim_count++] = text_plain(at, trims[i].size);
     at += trims[i].size;
   }
   return STATUS_OK;
@@ -141,7 +142,7 @@ static Status copy_texts(RegexTemplate *made, Text replacement, const Text *trim
 static bool is_valid(Text text) { return utf8_check(text.bytes, text.size) == text.size; }
 
 Status regex_template_new(const Regex *regex, Text replacement, const Text *trims, unsigned trim_count,
-                          RegexTemplate **made) {
+                          RegexTemplate **template) {
   if (trim_count > REGEX_TRIMS_MAX || replacement.size > REGEX_TEXT_MAX) return STATUS_LIMIT;
   bool valid = is_valid(replacement);
   for (unsigned i = 0; i < trim_count; i++) {
@@ -156,17 +157,17 @@ Status regex_template_new(const Regex *regex, Text replacement, const Text *trim
   *new = (RegexTemplate){.memory = memory};
   Status status = copy_texts(new, replacement, trims, trim_count);
   if (status == STATUS_OK) status = read_pieces(new, regex);
-  if (status == STATUS_OK) *made = new;
+  if (status == STATUS_OK) *template = new;
   else regex_template_free(new);
   return status;
 }
 
-void regex_template_free(RegexTemplate *made) {
-  if (made == NULL) return;
-  Memory memory = made->memory;
-  memory_free(&memory, made->bytes, made->size);
-  memory_free(&memory, made->pieces, made->room * sizeof *made->pieces);
-  memory_free(&memory, made, sizeof *made);
+void regex_template_free(RegexTemplate *template) {
+  if (template == NULL) return;
+  Memory memory = template->memory;
+  memory_free(&memory, template->bytes, template->size);
+  memory_free(&memory, template->pieces, template->room * sizeof *template->pieces);
+  memory_free(&memory, template, sizeof *template);
 }
 
 /* ---- replacing ---- */
@@ -184,7 +185,7 @@ static Status put(const Replacing *r, const char *bytes, size_t size) {
   return status == STATUS_OK ? buffer_add(r->out, bytes, size) : status;
 }
 
-/* Takes every occurrence of `trim` out of what the buffer holds behind `from`. */
+/* Removes every occurrence of `trim` from the buffer's bytes behind `from`. */
 static void take_out(Buffer *out, size_t from, Text trim) {
   char *to = out->bytes + from;
   const char *at = to, *end = out->bytes + out->size;
@@ -226,7 +227,7 @@ static size_t character_size(Text text, size_t at) {
 
 Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count) {
   const Replacing r = {regex_engine(regex), by, text, out};
-  size_t done = 0, from = 0;           /* copied so far; where to search */
+  size_t done = 0, from = 0;           /* end of the text copied so far; start of the next search */
   *count = 0;
   while (from <= text.size) {
     const size_t *ends;

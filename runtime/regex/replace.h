@@ -1,16 +1,16 @@
 /*
-** Replacing matches, as JavaScript does: PCRE2's own substitution differs from it
-** in most of the finer points.
+** Replaces matches as JavaScript does; PCRE2's own substitution differs in most of the
+** finer points.
 **
-** In a replacement stand for:
+** A replacement may contain:
 **
 **     $&  ${0}                the match                 $$         a dollar sign
-**     $1 .. $99, ${1}         what a group captured     $`  $'     the text before, behind the match
-**     $<name>  ${name}        what a named one did
+**     $1 .. $99, ${1}         a group's capture         $`  $'     the text before, behind the match
+**     $<name>  ${name}        a named group's capture
 **
-** A group that took no part stands for nothing. What names no group of the
-** pattern stays as it is written, but `$<name>` is nothing where the pattern has
-** names at all.
+** An unset group expands to nothing. References to groups that the pattern lacks stay
+** as they are written, except `$<name>` in patterns with named groups, which expands to
+** nothing.
 */
 #ifndef EBB_REGEX_REPLACE_H
 #define EBB_REGEX_REPLACE_H
@@ -23,17 +23,18 @@ enum { REGEX_TEXT_MAX = 16 * 1024 * 1024, REGEX_TRIMS_MAX = 64 };
 
 typedef struct RegexTemplate RegexTemplate;
 
-/* Texts here are plain, and never NULL. Both are copied. `trims`: texts that are taken out of the match and of each
-   group before they are put in; at most REGEX_TRIMS_MAX. With them, a group that
-   took no part stays as it is written (SillyTavern's users count on neither, AIO
-   Hub's rules on this). STATUS_LIMIT, STATUS_ENCODING, STATUS_MEMORY. */
+/* Compiles a replacement. All texts are plain, not NULL, and copied. `trims` (at most
+   REGEX_TRIMS_MAX) are removed from the match and from captures before they are
+   inserted; with trims, references to unset groups stay as they are written, which AIO
+   Hub's rules depend on. STATUS_LIMIT, STATUS_ENCODING, STATUS_MEMORY. */
 Status regex_template_new(const Regex *regex, Text replacement, const Text *trims, unsigned trim_count,
-                          RegexTemplate **made);
-void   regex_template_free(RegexTemplate *made);     /* NULL is allowed */
+                          RegexTemplate **template);
+void   regex_template_free(RegexTemplate *template);     /* NULL is allowed */
 
-/* Replaces the first match, with REGEX_GLOBAL all. *count: how many; 0: *out was not
-   touched, else it is overwritten. `text` is valid UTF-8 and none of *out. STATUS_LIMIT:
-   given up, regex_engine_reason says why; the content of *out is then of no meaning. */
+/* Replaces the first match, or all with REGEX_GLOBAL. *count: number of replacements;
+   *out gets the result if there are any, else it is unchanged. `text` is valid UTF-8 and
+   not part of *out. STATUS_LIMIT: abandoned, see regex_engine_reason; the contents of
+   *out are undefined then. */
 Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count);
 
 #endif

@@ -18,14 +18,14 @@ struct RuleSet {
   Memory memory;
   Rule *rules;
   uint32_t size, room;
-  Buffer text, next;         /* what rules have made, and what one is making */
-  RegexFailure *failures;    /* of one text; as many as there is room for rules */
+  Buffer text, next;         /* the result of the rules so far; of the current one */
+  RegexFailure *failures;    /* of one text; has room for one per rule */
   uint32_t failure_count, failure_room;
-  RegexPairs pairs;          /* of the text, while pairs_known */
+  RegexPairs pairs;          /* of the text; valid if pairs_known */
   bool pairs_known;
 };
 
-Status rule_set_new(RegexEngine *engine, RuleSet **made) {
+Status rule_set_new(RegexEngine *engine, RuleSet **output) {
   Memory memory = regex_engine_memory(engine);
   RuleSet *set = memory_new(&memory, sizeof *set);
   if (set == NULL) return STATUS_MEMORY;
@@ -34,7 +34,7 @@ Status rule_set_new(RegexEngine *engine, RuleSet **made) {
   set->memory = memory;
   buffer_init(&set->text, memory);
   buffer_init(&set->next, memory);
-  *made = set;
+  *output = set;
   return STATUS_OK;
 }
 
@@ -55,7 +55,7 @@ void rule_set_free(RuleSet *set) {
 uint32_t rule_set_size(const RuleSet *set) { return set->size; }
 RegexCount rule_set_count(const RuleSet *set, uint32_t rule) { return set->rules[rule].count; }
 
-/* Room for one more rule, and for a failure of each. */
+/* Makes room for one more rule, and for a failure of each. */
 static Status make_room(RuleSet *set) {
   if (set->size == REGEX_RULES_MAX) return STATUS_LIMIT;
   Rule *rules = memory_grow(&set->memory, set->rules, &set->room, set->size, sizeof *rules);
@@ -68,21 +68,21 @@ static Status make_room(RuleSet *set) {
   return STATUS_OK;
 }
 
-Status rule_set_add(RuleSet *set, const RegexRule *given, RegexError *error) {
+Status rule_set_add(RuleSet *set, const RegexRule *source, RegexError *error) {
   *error = (RegexError){0};
-  Rule rule = {.kinds = given->kinds, .depth_first = given->depth_first, .depth_last = given->depth_last};
+  Rule rule = {.kinds = source->kinds, .depth_first = source->depth_first, .depth_last = source->depth_last};
   Status status = make_room(set);
   if (status == STATUS_OK) {
-    status = regex_new(set->engine, given->pattern.bytes, given->pattern.size, given->flags, &rule.regex, error);
+    status = regex_new(set->engine, source->pattern.bytes, source->pattern.size, source->flags, &rule.regex, error);
   }
   if (status == STATUS_OK) {
-    status = regex_template_new(rule.regex, given->replacement, given->trims, given->trim_count, &rule.by);
+    status = regex_template_new(rule.regex, source->replacement, source->trims, source->trim_count, &rule.by);
   }
   if (status != STATUS_OK) {
     regex_free(rule.regex);
     return status;
   }
-  rule.literal = regex_literal(given->pattern.bytes, given->pattern.size, (given->flags & REGEX_CASELESS) != 0);
+  rule.literal = regex_literal(source->pattern.bytes, source->pattern.size, (source->flags & REGEX_CASELESS) != 0);
   set->rules[set->size++] = rule;
   return STATUS_OK;
 }
@@ -96,7 +96,7 @@ static bool concerns(const Rule *rule, uint32_t kind, uint32_t depth) {
          rule->count.failures < REGEX_STRIKES;
 }
 
-/* Does the text have what the rule's literal needs? */
+/* True if the text has the pairs of the rule's literal. */
 static bool may_match(RuleSet *set, const Rule *rule, Text text) {
   if (rule->literal.mark != '\0' && memchr(text.bytes, rule->literal.mark, text.size) == NULL) return false;
   if (rule->literal.count == 0) return true;
@@ -125,10 +125,10 @@ static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
   if (status != STATUS_OK || count == 0) return status;
   rule->count.texts++;
   rule->count.replacements += count;
-  Buffer made = set->next;
+  Buffer output = set->next;
   set->next = set->text;
-  set->text = made;
-  *text = text_plain(made.size > 0 ? made.bytes : "", made.size);
+  set->text = output;
+  *text = text_plain(output.size > 0 ? output.bytes : "", output.size);
   *changed = true;
   set->pairs_known = false;
   return STATUS_OK;
