@@ -24,11 +24,14 @@ static void raise_interrupt(lua_State *L, lua_Debug *where) {
   lua_error(L);
 }
 
+static void set_hook(lua_State *L) {
+  lua_sethook(L, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
 static void on_interrupt(int signal_number) {
   signal(signal_number, SIG_DFL);   /* C code that takes too long is ended by the second one */
   interrupted = 1;
-  if (watched != NULL)
-    lua_sethook(watched, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (watched != NULL) set_hook(watched);
 }
 
 void host_watch_interrupt(lua_State *L) {
@@ -41,12 +44,13 @@ int host_interrupted(void) { return interrupted; }
 lua_State *host_watch_coroutine(lua_State *co) {
   lua_State *before = watched;
   watched = co;
+  if (interrupted) set_hook(co);   /* it came while the coroutine was being resumed, and is set on `before` */
   return before;
 }
 
 void host_raise_interrupt(lua_State *L) {
   if (!interrupted) return;
-  lua_sethook(L, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  set_hook(L);
   lua_pushliteral(L, "interrupted");
   lua_error(L);
 }
