@@ -1,13 +1,12 @@
 /*
-** Sequence: owners, and the edits that change one message.
+** Sequence: owners, and the edits of one message.
 **
-** These work in place. What they need is reserved before anything changes, so
-** that a failed allocation leaves no trace; it is known exactly: a copy of each
-** node on the path from the first shared one down, and a neighbour for each
-** full node from the leaf up.
+** These edits work in place. They reserve all nodes before any change, so that a failed
+** allocation leaves no trace: a copy of each node on the path below the first shared
+** one, and a neighbour for each full node from the leaf up.
 **
-** The tree, its picture and its invariants are in sequence_node.h. Ranges are
-** cut in sequence_cut.c, queries are in sequence_query.c.
+** The tree and its invariants are in sequence_node.h, cuts of ranges in sequence_cut.c,
+** queries in sequence_query.c.
 */
 #include "core/sequence_node.h"
 
@@ -32,7 +31,7 @@ Status sequence_share(const Sequence *s, Sequence **shared) {
   return STATUS_OK;
 }
 
-/* An empty list that weighs by a weights. */
+/* Creates an empty list with token weights. */
 static Status new_weighed(const Memory *memory, Store *store, TokenWeights *weights, Sequence **s) {
   Status status = sequence_new(memory, store, s);
   if (status == STATUS_OK) (*s)->weights = weights;
@@ -75,7 +74,7 @@ void sequence_release(Sequence *s) {
   memory_free(&memory, s, sizeof *s);
 }
 
-/* Nodes that an edit will take, each height's kind on its own stack. */
+/* Reserved nodes for an edit, leaves and inner nodes on a stack each. */
 typedef struct Reserve {
   Node *leaves[2];
   Node *inners[2 * SEQUENCE_HEIGHT];
@@ -87,11 +86,12 @@ static void reserve_release(const Sequence *s, Reserve *reserve) {
   while (reserve->inner_count > 0) node_release(s, reserve->inners[--reserve->inner_count]);
 }
 
-/* Reserves what is needed to copy the lowest `copies` levels of a path and to
-   split the lowest `splits` of its `levels`, the last of which is the root. */
+/* Reserves the nodes to copy the lowest `copies` levels of a path and to split the lowest
+   `splits` of its `levels`, of which the last is the root. STATUS_MEMORY. */
 static Status reserve_path(const Sequence *s, uint32_t copies, uint32_t splits, uint32_t levels, Reserve *reserve) {
   uint32_t leaves = (copies > 0) + (splits > 0);
   uint32_t inners = copies + splits - leaves + (splits == levels);   /* a split root gets a node above it */
+  assert(copies <= levels && splits <= levels && levels <= SEQUENCE_HEIGHT);
   reserve->leaf_count = reserve->inner_count = 0;
   while (reserve->leaf_count < leaves) {
     Node *leaf = node_new(s, 0);
@@ -110,14 +110,15 @@ failed:
 }
 
 static Node *reserve_take(Reserve *reserve, uint32_t height) {
+  assert(height == 0 ? reserve->leaf_count > 0 : reserve->inner_count > 0);
   if (height == 0) return reserve->leaves[--reserve->leaf_count];
   Node *inner = reserve->inners[--reserve->inner_count];
   inner->height = (uint16_t)height;
   return inner;
 }
 
-/* How many of the path's lowest levels have another owner: all below a shared
-   node are shared, whatever their own counts say. */
+/* The number of the path's lowest levels that have another owner: every node below a shared
+   one is shared, even with an owner count of 1. */
 static uint32_t shared_levels(const Path *path, uint32_t levels) {
   while (levels > 0 && path->steps[levels - 1].node->owners == 1) levels--;
   return levels;
@@ -129,7 +130,7 @@ static uint32_t full_levels(const Path *path, uint32_t levels) {
   return full;
 }
 
-/* Puts copies in the place of the path's lowest `copies` nodes. */
+/* Replaces the path's lowest `copies` nodes by copies. */
 static void path_own(Sequence *s, Path *path, uint32_t copies, Reserve *reserve) {
   for (uint32_t level = copies; level-- > 0;) {
     Node *old = path->steps[level].node, *copy = reserve_take(reserve, level);
@@ -140,7 +141,7 @@ static void path_own(Sequence *s, Path *path, uint32_t copies, Reserve *reserve)
   }
 }
 
-/* The tree gets one level more: a root over what was the root, and `right`. */
+/* Adds a level to the tree: a root above the old root and `right`. */
 static void root_grow(Sequence *s, const Edge *right, Reserve *reserve) {
   assert(s->root.kid->height + 1 < SEQUENCE_HEIGHT);
   Edge left = edge_to(s, s->root.kid);
@@ -150,16 +151,16 @@ static void root_grow(Sequence *s, const Edge *right, Reserve *reserve) {
   s->root.kid = root;
 }
 
-/* A node that fills up by appending leaves one slot in so many free, so that an
-   insert later on does not split all the way to the root. */
+/* A node that is full of appended slots keeps one slot in so many free, so that a later
+   insert does not split all nodes up to the root. */
 #define APPEND_SLACK 8u
 
-/* Puts `slot` where the path leads, splitting its lowest `splits` nodes:
+/* Inserts `slot` at the end of the path, splitting its lowest `splits` nodes:
 **
 **     [ a b c d ]  + x after b   ->   [ a b ] [ x c d ]
 **     [ a b c d ]  + x at the end of all   ->   [ a b c d ] [ x ]     (or nearly so)
 **
-** The path is owned, and the sums on it have the new slot in them. */
+** The path has no shared nodes, and its sums include the new slot. */
 static void path_place(Sequence *s, const Path *path, uint32_t splits, bool at_end, const Slot *slot,
                        Reserve *reserve) {
   Edge above = {NULL, SUM_ZERO};   /* the new neighbour of the node one level below */
@@ -175,6 +176,7 @@ static void path_place(Sequence *s, const Path *path, uint32_t splits, bool at_e
         at -= cut;
       }
     }
+    assert(node->height == level && at <= into->used);
     if (level == 0) leaf_place(node_leaf(into), at, slot);
     else inner_place(into, at, &above);
     if (right == NULL) return;
@@ -197,15 +199,15 @@ static Status insert_first(Sequence *s, const Slot *slot) {
   return STATUS_OK;
 }
 
-/* The rank of the message at `index`, which stands near what a path leads to. */
+/* The rank of the message at `index`, which is near the path's `place`. */
 static Rank rank_near(const Sequence *s, const Step *step, uint32_t place, uint32_t index) {
   const Leaf *leaf = node_leaf(step->node);
-  uint32_t at = step->slot + index - place;      /* wraps beyond the leaf's other end */
+  uint32_t at = step->slot + index - place;      /* wraps to a large number before the leaf */
   return at < step->node->used ? rank_of(s, leaf->ids[at], leaf->marks[at]) : sequence_rank(s, index);
 }
 
-/* Do ranks still rise with `rank` at the path's `index`, before what stands at
-   `next`? The tree is still that of before. */
+/* True if ranks still rise with `rank` at the path's `index`, before the message now at
+   `next`. The tree has not changed yet. */
 static bool rises(const Sequence *s, const Path *path, uint32_t index, uint32_t next, Rank rank) {
   if (!s->ranked) return false;
   if (index > 0 && !rank_below(rank_near(s, &path->steps[0], index, index - 1), rank)) return false;
@@ -221,17 +223,19 @@ static Status insert(Sequence *s, uint32_t index, const Slot *slot) {
   Status status = reserve_path(s, copies, splits, levels, &reserve);
   if (status != STATUS_OK) return status;
 
-  bool at_end = index == edge_count(&s->root);
+  uint32_t count = edge_count(&s->root);
+  bool at_end = index == count;
   s->ranked = rises(s, &path, index, index, rank_of(s, slot->id, slot->marks));
   path_own(s, &path, copies, &reserve);
   for (uint32_t level = 0; level < levels; level++) sum_put(&path_edge(s, &path, level)->sum, slot);
   path_place(s, &path, splits, at_end, slot, &reserve);
-  assert(reserve.leaf_count == 0 && reserve.inner_count == 0);
+  assert(reserve.leaf_count == 0 && reserve.inner_count == 0 && edge_count(&s->root) == count + 1);
+  (void)count;
   return STATUS_OK;
 }
 
-/* The common append: nothing is shared on the right edge, and its leaf has
-   room. Else false, and nothing has changed. */
+/* The common append: no node on the right edge is shared, and its leaf has room. Else it
+   returns false, and nothing has changed. */
 static bool append_in_place(Sequence *s, const Slot *slot) {
   Node *node = s->root.kid;
   for (; node->owners == 1 && node->height > 0; node = node_edges(node)[node->used - 1].kid) {}
@@ -265,9 +269,10 @@ Status sequence_insert(Sequence **sequence, uint32_t index, MessageId id) {
 
 Status sequence_append(Sequence **s, MessageId id) { return sequence_insert(s, edge_count(&(*s)->root), id); }
 
-/* Takes a message out of the sum; times stay. */
+/* Subtracts a message from the sum, except its time. */
 static void sum_take(Sum *sum, const Slot *old) {
   uint32_t role = old->marks & MARK_ROLE, window = (old->marks & MARK_WINDOW) != 0;
+  assert(sum->count[role] + sum->windows > 0 && sum->tokens[role] >= old->tokens);
   sum->count[role] -= 1 - window;
   sum->tokens[role] -= old->tokens;
   sum->windows -= window;
@@ -275,8 +280,9 @@ static void sum_take(Sum *sum, const Slot *old) {
   sum->moved -= (old->marks & MARK_MOVED) != 0;
 }
 
-/* Times cannot be subtracted: where the old message may have been the first or
-   the last, they are looked up again. So all below must be up to date. */
+/* Replaces a message in the sum. Times cannot be subtracted: if the old message may have been
+   the first or the last, they are computed again from the nodes below, which must be up to
+   date. */
 static void edge_exchange(const Sequence *s, Edge *edge, const Slot *old, const Slot *new) {
   sum_take(&edge->sum, old);
   sum_put(&edge->sum, new);

@@ -1,25 +1,24 @@
 /*
-** Sequence: ranges are cut out, without changing a node.
+** Sequence: cuts ranges, without changing a node.
 **
-** Nothing here works in place: new nodes are built along the cuts, all others
-** are shared, and only then the root is swapped. Whatever is borrowed gets a
-** new owner when it goes into a new node; so what failed is simply released.
+** Builds new nodes along the cuts, shares all others, and swaps the root at the end.
+** A borrowed kid gets a new owner when it goes into a new node, so a failure only
+** releases the new nodes.
 **
-** A slice copies the two paths along which it is cut, as far as they stay:
+** A slice copies the remaining parts of the two paths along which it is cut:
 **
 **             [ a b c d ]                       [ a' b c' ]
 **              /     \             ->            /      \
 **     [ 0 1 2 3 ]   [ 8 9 10 11 ]          [ 2 3 ]      [ 8 9 ]
 **
-** To remove a range is to close the gap between two such paths from the leaves
-** up. `middle` is what has been closed below: one node or two neighbours.
+** Removing a range closes the gap between two such paths from the leaves up. `middle` is
+** the closed part one level below: one node or two neighbours.
 **
 **     level 1     left of the path   +  middle  +   right of the path
 **     level 0             slots left of the gap + slots right of it
 **
-** A single middle node may be less than half full, or lower than it should be
-** if a level had nothing beside the gap. Then it is joined to a neighbour
-** before it gets one at its side.
+** A single middle node may be less than half full, or too low if a level had no slot
+** beside the gap. Then it is first joined to a neighbour.
 */
 #include "core/sequence_node.h"
 
@@ -35,14 +34,14 @@ static void pair_release(const Sequence *s, Pair *pair) {
   while (pair->count > 0) node_release(s, pair->edges[--pair->count].kid);
 }
 
-/* A stretch of slots of a node. */
+/* The slots [first, end) of a node. */
 typedef struct Stretch {
   Node *node;
   uint32_t first, end;
 } Stretch;
 
-/* Deals the slots of neighbouring stretches out to one node if they fit, else
-   evenly to two. The new nodes share the kids. */
+/* Copies the slots of neighbouring stretches into one new node if they fit, else evenly into
+   two. The new nodes share the kids. STATUS_MEMORY. */
 static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, Pair *result) {
   uint32_t height = stretches[0].node->height, total = 0;
   for (uint32_t i = 0; i < count; i++) total += stretches[i].end - stretches[i].first;
@@ -50,7 +49,8 @@ static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, 
   uint32_t quota = nodes == 2 ? total / 2 : total;
 
   *result = (Pair){.count = 0};
-  Stretch left = {.node = NULL, .first = 0, .end = 0};   /* of the stretch being dealt out */
+  assert(total <= 2 * node_room(height));
+  Stretch left = {.node = NULL, .first = 0, .end = 0};   /* the rest of the present stretch */
   for (uint32_t n = 0; n < nodes; n++) {
     Node *node = node_new(s, height);
     if (node == NULL) {
@@ -74,7 +74,7 @@ static Stretch all_of(Node *node) { return (Stretch){.node = node, .first = 0, .
 
 static bool half_full(const Node *node) { return node->used >= node_room(node->height) / 2; }
 
-/* Would the slots of two neighbours fit into one node? */
+/* True if the slots of two neighbours fit into one node. */
 static bool fit(const Node *a, const Node *b) { return (uint32_t)a->used + b->used <= node_room(a->height); }
 
 static Pair pair_of(const Edge *edges, uint32_t count) {
@@ -86,8 +86,9 @@ static Pair pair_of(const Edge *edges, uint32_t count) {
   return pair;
 }
 
-/* Makes good neighbours of two nodes of the same height. */
+/* Repacks two nodes of the same height unless they satisfy the invariants as neighbours. */
 static Status meld(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
+  assert(a->kid->height == b->kid->height);
   if (!fit(a->kid, b->kid) && half_full(a->kid) && half_full(b->kid)) {
     *result = pair_of((Edge[]){*a, *b}, 2);
     return STATUS_OK;
@@ -95,16 +96,16 @@ static Status meld(const Sequence *s, const Edge *a, const Edge *b, Pair *result
   return pack(s, (Stretch[]){all_of(a->kid), all_of(b->kid)}, 2, result);
 }
 
-/* An inner node on the stack, to be read only: the edges that lie in it are
-   somebody else's shares. */
+/* Fills an inner node on the stack for reading; it owns no shares of its kids. */
 static Node *borrow(Inner *inner, uint32_t height, const Pair *pair) {
+  assert(pair->count <= 2);
   inner->node = (Node){.owners = 1, .used = (uint16_t)pair->count, .height = (uint16_t)height};
   for (uint32_t i = 0; i < pair->count; i++) inner->edges[i] = pair->edges[i];
   return &inner->node;
 }
 
-/* Joins neighbours of any heights: the lower one melds with the node of its
-   height at the side of the higher one. The result is as high as that. */
+/* Joins neighbours of any heights: melds the lower one with the node of its height on the
+   adjacent edge of the higher one. The result has the greater height. */
 static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
   if (a->kid->height == b->kid->height) return meld(s, a, b, result);
   bool a_is_high = a->kid->height > b->kid->height;
@@ -122,10 +123,11 @@ static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *result
   return status;
 }
 
-/* Closes the gap between the stretches left and right of it, one level above
-   what is closed in `middle`, and leaves there what is closed now. */
+/* Closes the gap between two stretches, one level above `middle`, and replaces `middle` by the
+   closed part. */
 static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *middle) {
   uint32_t height = left.node->height;
+  assert(right.node->height == height && middle->count <= 2);
   bool left_empty = left.first == left.end, right_empty = right.first == right.end;
   Pair result = {.count = 0}, closed;
   Status status = STATUS_OK;
@@ -138,7 +140,7 @@ static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *
   }
   const Pair *between = result.count > 0 ? &result : middle;
   uint32_t edges = left.end - left.first + between->count + right.end - right.first;
-  if (height > 0 && edges == between->count && edges < 2) {   /* nothing beside it: on to the next level as it is */
+  if (height > 0 && edges == between->count && edges < 2) {   /* no slot beside it: keep it for the next level */
     closed = pair_of(between->edges, edges);
   } else {
     Inner seam;
@@ -151,7 +153,7 @@ static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *
   return STATUS_OK;
 }
 
-/* Lowers a new tree until its root is as it should be. */
+/* Lowers a new tree until its root satisfies invariant 3. */
 static Status root_lower(const Sequence *s, Edge *root) {
   while (root->kid->height > 0 && root->kid->used <= 2) {
     Node *old = root->kid;
@@ -186,7 +188,7 @@ static bool unchanged(const Pair *built, const Edge *old) {
   return built->count == 0 || built->edges[0].kid == old->kid;
 }
 
-/* Builds a stretch of the node at `old`, with what was built below in the place
+/* Builds a stretch of the node at `old` with `first` and `last`, built one level below, in place
    of its first and last edge. */
 static Status slice_level(const Sequence *s, const Edge *old, Stretch stretch, const Pair *first, const Pair *last,
                           Pair *built) {
@@ -204,14 +206,14 @@ static Status slice_level(const Sequence *s, const Edge *old, Stretch stretch, c
 }
 
 static Status slice(Sequence *s, uint32_t first, uint32_t end) {
-  Path left, right;   /* to the first message that stays, and to the last */
+  Path left, right;   /* to the first and the last message that stay */
   path_find(s, first, &left);
   path_find(s, end - 1, &right);
-  uint32_t parting = s->root.kid->height;   /* the lowest level at which both paths are in one node */
+  uint32_t parting = s->root.kid->height;   /* the lowest level with both paths in one node */
   while (parting > 0 && left.steps[parting].slot == right.steps[parting].slot) parting--;
 
   const Pair none = {.count = 0};
-  Pair a = none, b = none, next;   /* what was built one level below, on the left and on the right */
+  Pair a = none, b = none, next;   /* a, b: built one level below, on the left and on the right */
   Status status;
   for (uint32_t level = 0; level < parting; level++) {
     const Step *l = &left.steps[level], *r = &right.steps[level];
@@ -233,9 +235,10 @@ done:
   return status;
 }
 
-/* Removes what has something left of it and right of it. */
+/* Removes a range with messages on both sides. */
 static Status close_gap(Sequence *s, uint32_t first, uint32_t end) {
-  Path left, right;   /* to the first message that goes, and to the last */
+  Path left, right;   /* to the first and the last message to remove */
+  assert(0 < first && first < end && end < edge_count(&s->root));
   path_find(s, first, &left);
   path_find(s, end - 1, &right);
   Pair middle = {.count = 0};

@@ -1,23 +1,24 @@
 /*
-** Both trees are opened level by level from the root. Whatever node stands on
-** both sides at one level is the same messages, and is struck out; only the
-** rest is opened further:
+** Opens both trees level by level from the root. A node that both sides have at one level
+** holds the same messages and is struck out; only the others are opened further:
 **
 **     before   [ A B C D ]        level 1: A, C, D on both sides are struck out
 **     after    [ A B' C D ]       level 0: the messages of B against those of B'
 */
 #include "core/sequence_diff.h"
 
+#include <assert.h>
 
 #include "base/map.h"
 #include "core/sequence_node.h"
 
-/* Nodes of one height, in order, and where their first messages stand. */
+/* A node, and the position of its first message. */
 typedef struct Place {
   Node *node;
   uint32_t index;
 } Place;
 
+/* Nodes of one height, in order. */
 typedef struct Level {
   Memory memory;
   Place *places;
@@ -28,6 +29,7 @@ static Status level_add(Level *level, Node *node, uint32_t index) {
   Place *grown = memory_grow(&level->memory, level->places, &level->room, level->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   level->places = grown;
+  assert(level->count == 0 || grown[0].node->height == node->height);
   grown[level->count++] = (Place){.node = node, .index = index};
   return STATUS_OK;
 }
@@ -36,7 +38,7 @@ static void level_free(Level *level) {
   memory_free(&level->memory, level->places, level->room * sizeof *level->places);
 }
 
-/* Puts the kids of all nodes in their place. */
+/* Replaces all nodes by their kids. */
 static Status level_open(Level *level) {
   Level kids = {.memory = level->memory};
   Status status = STATUS_OK;
@@ -71,7 +73,7 @@ static void strike(Level *level, const Map *others) {
   level->count = left;
 }
 
-/* Takes what stands on both sides off both. */
+/* Removes the nodes of both sides from both. */
 static Status strike_shared(Level *before, Level *after) {
   Map in_before, in_after;
   map_init(&in_before, before->memory);
@@ -111,7 +113,7 @@ static Status note_ids(const Level *level, Map *ids) {
   return status;
 }
 
-/* Lists the messages of a side that the other has not. */
+/* Lists the messages that only one side has. */
 static Status list_missing(const Level *level, const Map *others, const Memory *memory, DiffEntry **list,
                            uint32_t *count, uint32_t *room) {
   for (uint32_t i = 0; i < level->count; i++) {
@@ -154,6 +156,8 @@ Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff
   if (status == STATUS_OK) status = compare_leaves(&one, &other, diff);
   level_free(&one);
   level_free(&other);
+  assert(status != STATUS_OK ||
+         sequence_count(before) - diff->removed_count == sequence_count(after) - diff->added_count);
   return status;
 }
 

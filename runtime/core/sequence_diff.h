@@ -1,6 +1,6 @@
 /*
-** What stands in only one of two sequences. Nodes that both own are skipped, so
-** that comparing a batch with its parent costs what the edit changed.
+** Sequence diff: the messages that only one of two sequences has. Skips nodes of both, so
+** that a comparison of a batch with its parent costs only the changed part.
 */
 #ifndef EBB_CORE_SEQUENCE_DIFF_H
 #define EBB_CORE_SEQUENCE_DIFF_H
@@ -9,7 +9,7 @@
 
 typedef struct DiffEntry {
   MessageId id;
-  uint32_t index;            /* where it stands, in the sequence that has it */
+  uint32_t index;            /* its position in the sequence that has it */
 } DiffEntry;
 
 typedef struct SequenceDiff {
@@ -19,8 +19,8 @@ typedef struct SequenceDiff {
   uint32_t removed_count, removed_room, added_count, added_room;
 } SequenceDiff;
 
-/* Both share one store, and no message stands twice in either. The caller ends
-   *diff with sequence_diff_free, also after STATUS_MEMORY. */
+/* Fills *diff. Both sequences share one store, and neither has a message twice. The caller
+   frees *diff with sequence_diff_free, also after STATUS_MEMORY. */
 Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff *diff);
 void   sequence_diff_free(SequenceDiff *diff);
 

@@ -1,9 +1,9 @@
 /*
-** Sequence: keeps some messages, chosen by bits.
+** Sequence: keeps messages by bits.
 **
-** A few runs of messages that go are removed one by one. Where there are many,
-** the tree is built anew from the left, with one open node per level; a full
-** one is closed by hanging it into the open node above it:
+** A few runs of messages are removed one by one. If there are many, a new tree is built
+** from the left, with one open node per level; a full node is closed by adding it to the
+** open node above it:
 **
 **     open[1]  [ [] [] []         ]
 **     open[0]  [ 8 9 12           ]   <- messages
@@ -12,7 +12,7 @@
 
 #include <assert.h>
 
-/* Removing a run costs about as much as building so many messages, per level. */
+/* Removing a run costs about as much per level as building so many messages. */
 #define RUN_COST SEQUENCE_LEAF
 
 typedef struct Build {
@@ -20,7 +20,7 @@ typedef struct Build {
   Node *open[SEQUENCE_HEIGHT + 1];   /* NULL above the highest */
 } Build;
 
-/* Opens a node at `level` if none has room. */
+/* Makes room for one slot at `level`: opens a node if there is none or it is full. */
 static Status build_room(Build *build, uint32_t level) {
   assert(level < SEQUENCE_HEIGHT);
   Node *full = build->open[level];
@@ -58,7 +58,7 @@ static Status build_end(Build *build, Edge *root) {
   return STATUS_OK;
 }
 
-/* The first index from `at` on that is kept, or is not; the count if none is. */
+/* The first index from `at` on whose bit is `value`, or the count. */
 static uint32_t next_where(const uint64_t *keep, uint32_t at, uint32_t count, bool value) {
   uint64_t from = UINT64_MAX << at % 64;
   for (uint64_t start = at - at % 64; start < count; start += 64, from = UINT64_MAX) {
@@ -70,7 +70,7 @@ static uint32_t next_where(const uint64_t *keep, uint32_t at, uint32_t count, bo
   return count;
 }
 
-/* Adds what is kept of a leaf, whose first message is `index`, run by run. */
+/* Adds the messages to keep of a leaf, run by run; `index` is its first message. */
 static Status build_leaf(Build *build, const Node *leaf, uint32_t index, const uint64_t *keep) {
   uint32_t end = index + leaf->used, stop = index;
   for (uint32_t at; (at = next_where(keep, stop, end, true)) < end;) {
@@ -87,7 +87,7 @@ static Status build_leaf(Build *build, const Node *leaf, uint32_t index, const u
   return STATUS_OK;
 }
 
-/* Adds what is kept of the subtree below `node`, whose first message is `index`. */
+/* The same for the subtree of `node`. */
 static Status build_kept(Build *build, Node *node, uint32_t index, const uint64_t *keep) {
   if (node->height == 0) return build_leaf(build, node, index, keep);
   const Edge *edges = node_edges(node);
@@ -109,7 +109,7 @@ static Status rebuild(Sequence *s, const uint64_t *keep) {
   return status;
 }
 
-/* Runs of messages that go; counting stops above `most`. */
+/* Number of runs of messages to remove; stops counting above `most`. */
 static uint32_t count_runs(const uint64_t *keep, uint32_t count, uint32_t most) {
   uint32_t runs = 0;
   for (uint32_t at = next_where(keep, 0, count, false); at < count && runs <= most; runs++) {
@@ -119,7 +119,7 @@ static uint32_t count_runs(const uint64_t *keep, uint32_t count, uint32_t most) 
 }
 
 static Status remove_runs(Sequence *s, const uint64_t *keep) {
-  Sequence work = *s, *edited = &work;   /* so that a failure halfway is nobody's loss */
+  Sequence work = *s, *edited = &work;   /* a copy, for a failure halfway */
   node_share(work.root.kid);
   uint32_t count = edge_count(&s->root), removed = 0;
   Status status = STATUS_OK;
@@ -129,6 +129,7 @@ static Status remove_runs(Sequence *s, const uint64_t *keep) {
     removed += end - at;
     at = next_where(keep, end, count, false);
   }
+  assert(status != STATUS_OK || edge_count(&work.root) == count - removed);
   if (status == STATUS_OK) sequence_swap(s, work.root);
   else node_release(s, work.root.kid);
   return status;

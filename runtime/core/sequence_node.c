@@ -1,6 +1,3 @@
-/*
-** Nodes of a sequence (see sequence_node.h).
-*/
 #include "core/sequence_node.h"
 
 #include <assert.h>
@@ -20,6 +17,7 @@ Node *node_share(Node *node) {
 }
 
 void node_release(const Sequence *s, Node *node) {
+  assert(node == NULL || node->owners > 0);
   if (node == NULL || --node->owners > 0) return;
   if (node->height > 0) {
     const Edge *edges = node_edges(node);
@@ -28,7 +26,7 @@ void node_release(const Sequence *s, Node *node) {
   memory_free(&s->memory, node, node_size(node->height));
 }
 
-/* Copies slots without taking shares. Both are as high, and there is room. */
+/* Copies slots between nodes of the same height without taking shares; there is room. */
 static void slots_copy(Node *to, uint32_t at, const Node *from, uint32_t first, uint32_t count) {
   assert(to->height == from->height && at + count <= node_room(to->height));
   if (to->height > 0) {
@@ -44,6 +42,7 @@ static void slots_copy(Node *to, uint32_t at, const Node *from, uint32_t first, 
 
 void node_extend(Node *node, const Node *from, uint32_t first, uint32_t end) {
   uint32_t used = node->used, count = end - first;
+  assert(first <= end && end <= from->used);
   slots_copy(node, used, from, first, count);
   node->used = (uint16_t)(used + count);
   if (node->height == 0) return;
@@ -65,6 +64,7 @@ static void node_open(Node *node, uint32_t at) {
 }
 
 void leaf_set(Leaf *leaf, uint32_t at, const Slot *slot) {
+  assert(at < leaf->node.used && slot->id != 0);
   leaf->ids[at] = slot->id;
   leaf->tokens[at] = slot->tokens;
   leaf->marks[at] = slot->marks;
@@ -96,12 +96,13 @@ Slot slot_of(const Sequence *s, MessageId id) {
 
 Slot leaf_slot(const Sequence *s, const Leaf *leaf, uint32_t at) {
   Slot slot = {.id = leaf->ids[at], .tokens = leaf->tokens[at], .marks = leaf->marks[at], .time = 0};
-  if (slot.marks & MARK_TIMED) slot.time = store_time(s->store, slot.id);     /* whatever befalls it, that stays */
+  if (slot.marks & MARK_TIMED) slot.time = store_time(s->store, slot.id);
   return slot;
 }
 
 Sum leaf_sum(const Sequence *s, const Leaf *leaf, uint32_t end) {
   Sum sum = SUM_ZERO;
+  assert(leaf->node.height == 0 && end <= leaf->node.used);
   for (uint32_t i = 0; i < end; i++) {
     Slot slot = leaf_slot(s, leaf, i);
     sum_put(&sum, &slot);
@@ -113,7 +114,7 @@ Sum node_sum(const Sequence *s, const Node *node) {
   if (node->height == 0) return leaf_sum(s, (const Leaf *)node, node->used);
   Sum sum = SUM_ZERO;
   const Edge *edges = ((const Inner *)node)->edges;
-  for (uint32_t i = 0; i < node->used; i++) sum_join(&sum, &edges[i].sum);
+  for (uint32_t i = 0; i < node->used; i++) sum_add(&sum, &edges[i].sum);
   return sum;
 }
 
@@ -128,6 +129,7 @@ Edge edge_to(const Sequence *s, Node *node) { return (Edge){.kid = node, .sum = 
 void path_find(const Sequence *s, uint32_t index, Path *path) {
   Node *node = s->root.kid;
   bool at_end = index == edge_count(&s->root);
+  assert(node != NULL && index <= edge_count(&s->root));
   for (; node->height > 0; node = node_edges(node)[path->steps[node->height].slot].kid) {
     const Edge *edges = node_edges(node);
     uint32_t i = at_end ? node->used - 1u : 0;
@@ -137,9 +139,11 @@ void path_find(const Sequence *s, uint32_t index, Path *path) {
     path->steps[node->height] = (Step){node, i};
   }
   path->steps[0] = (Step){node, at_end ? node->used : index};
+  assert(path->steps[0].slot <= node->used);
 }
 
 Edge *path_edge(Sequence *s, const Path *path, uint32_t level) {
+  assert(level <= s->root.kid->height);
   if (level == s->root.kid->height) return &s->root;
   const Step *above = &path->steps[level + 1];
   return &node_edges(above->node)[above->slot];

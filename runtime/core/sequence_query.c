@@ -18,7 +18,7 @@ uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
 
 Sum sequence_sum(const Sequence *s) { return s->root.sum; }
 
-const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
+const Leaf *sequence_leaf(const Sequence *s, uint32_t *index) {
   assert(*index < edge_count(&s->root));
   const Node *node = s->root.kid;
   VISITED();
@@ -32,7 +32,7 @@ const Leaf *find_leaf(const Sequence *s, uint32_t *index) {
 }
 
 MessageId sequence_at(const Sequence *s, uint32_t index) {
-  const Leaf *leaf = find_leaf(s, &index);
+  const Leaf *leaf = sequence_leaf(s, &index);
   return leaf->ids[index];
 }
 
@@ -45,12 +45,12 @@ Sum sequence_prefix(const Sequence *s, uint32_t end) {
     const Edge *edge = ((const Inner *)node)->edges;
     for (uint32_t count; (count = edge_count(edge)) <= end; edge++) {
       end -= count;
-      sum_join(&sum, &edge->sum);
+      sum_add(&sum, &edge->sum);
     }
     node = edge->kid;
   }
   Sum rest = leaf_sum(s, (const Leaf *)node, end);
-  sum_join(&sum, &rest);
+  sum_add(&sum, &rest);
   return sum;
 }
 
@@ -71,7 +71,7 @@ static uint32_t slot_measure(const Leaf *leaf, uint32_t at, Measure measure) {
 
 uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   if (sum_measure(&s->root.sum, measure) <= amount) return edge_count(&s->root);
-  uint32_t index = 0;   /* messages left of the place; `amount` is what is left of it there */
+  uint32_t index = 0;   /* messages before `node`; `amount` is the rest of it from there on */
   const Node *node = s->root.kid;
   VISITED();
   while (node->height > 0) {
@@ -85,11 +85,12 @@ uint32_t sequence_find(const Sequence *s, Measure measure, uint64_t amount) {
   }
   const Leaf *leaf = (const Leaf *)node;
   uint32_t at = 0;
+  assert(leaf->node.used > 0);
   for (uint64_t part; (part = slot_measure(leaf, at, measure)) <= amount; at++) amount -= part;
   return index + at;
 }
 
-/* May a message with this sum of many be filter? */
+/* True if one of the messages with this sum may match. */
 static bool may_have(const Sum *sum, const MessageFilter *filter) {
   uint32_t count = filter->roles >> ROLE_NONE & 1 ? sum->windows : 0;
   for (int role = 0; role < ROLE_COUNT; role++) count += filter->roles >> role & 1 ? sum->count[role] : 0;
@@ -102,7 +103,7 @@ static bool matches_filter(const Slot *slot, const MessageFilter *filter) {
   return slot->marks & MARK_TIMED && slot->time >= filter->since && slot->time <= filter->until;
 }
 
-/* The first from `from` on below a node, or its count. */
+/* The first match from `from` on below a node, or the node's count. */
 static uint32_t next_below(const Sequence *s, const Node *node, uint32_t from, const MessageFilter *filter) {
   uint32_t index = 0;
   VISITED();
@@ -132,7 +133,7 @@ uint32_t sequence_next(const Sequence *s, uint32_t from, const MessageFilter *fi
 bool sequence_is_ranked(const Sequence *s) { return s->ranked; }
 
 Rank sequence_rank(const Sequence *s, uint32_t index) {
-  const Leaf *leaf = find_leaf(s, &index);
+  const Leaf *leaf = sequence_leaf(s, &index);
   return rank_of(s, leaf->ids[index], leaf->marks[index]);
 }
 
@@ -179,17 +180,18 @@ SequenceWalk sequence_walk(const Sequence *s, uint32_t first, uint32_t end) {
   return (SequenceWalk){.sequence = s, .index = first, .end = end, .ids = NULL, .marks = NULL, .count = 0};
 }
 
-/* Finds each leaf from the root: a path per leaf, so less than a step per message. */
+/* Finds each leaf from the root: one path per leaf, less than one step per message. */
 bool sequence_walk_next(SequenceWalk *walk) {
   walk->index += walk->count;
   walk->count = 0;
   if (walk->index == walk->end) return false;
   uint32_t at = walk->index;
-  const Leaf *leaf = find_leaf(walk->sequence, &at);
+  const Leaf *leaf = sequence_leaf(walk->sequence, &at);
   walk->ids = leaf->ids + at;
   walk->marks = leaf->marks + at;
   walk->count = leaf->node.used - at;
   if (walk->count > walk->end - walk->index) walk->count = walk->end - walk->index;
+  assert(walk->count > 0);
   return true;
 }
 
@@ -214,7 +216,7 @@ static void check_leaf(const Sequence *s, const Leaf *leaf) {
   (void)s, (void)leaf;
 }
 
-/* `left` and `right`: the node lies on that edge of the tree. */
+/* `left`, `right`: the node is on that edge of the tree. */
 static void check_node(const Sequence *s, const Edge *edge, uint32_t height, bool left, bool right) {
   Node *node = edge->kid;
   assert(node->owners > 0 && node->height == height);
@@ -263,11 +265,11 @@ void sequence_check(const Sequence *s) {
   check_node(s, &s->root, root->height, true, true);
 }
 
-/* ---- all messages of several lists ---- */
+/* ---- the messages of several lists ---- */
 
 static Status collect(const Node *node, Map *seen, uint64_t *bits) {
   uint64_t key = (uint64_t)(uintptr_t)node;
-  if (node->owners > 1) {                      /* another list may have it, too */
+  if (node->owners > 1) {                      /* another list may have it too */
     if (map_find(seen, key) != NULL) return STATUS_OK;
     Status status = map_put(seen, key, 1);
     if (status != STATUS_OK) return status;

@@ -1,6 +1,6 @@
 /*
-** The list of a fork whose own messages got other numbers. Only leaves with such
-** ids, and the nodes above them, are built; all others are shared.
+** Sequence: adds a shift to the ids above a base. Builds only leaves with such ids and the
+** nodes above them; shares all others.
 */
 #include "core/sequence_node.h"
 
@@ -17,8 +17,8 @@ static MessageId last_id(const Node *node) {
   return ((const Leaf *)node)->ids[node->used - 1];
 }
 
-/* May there be an id above the base below this edge? Along ranked messages that
-   were not moved ids rise, so that the last is the greatest. */
+/* True if an id below this edge may exceed the base. Ids of ranked messages that were not
+   moved rise, so the last one is the greatest. */
 static bool may_have_new(const Renumbering *r, const Edge *edge) {
   return !r->from->ranked || edge->sum.moved > 0 || last_id(edge->kid) > r->base;
 }
@@ -30,14 +30,14 @@ static bool leaf_has_new(const Renumbering *r, const Leaf *leaf) {
   return false;
 }
 
-/* A node of its own with the same slots. */
+/* Copies a node, sharing its kids; NULL if memory runs out. */
 static Node *copy_node(const Renumbering *r, const Node *node) {
   Node *copy = node_new(r->from, node->height);
   if (copy != NULL) node_extend(copy, node, 0, node->used);
   return copy;
 }
 
-/* A share of the node or a renumbered copy of it; NULL for want of memory. */
+/* A share of the node or a renumbered copy of it; NULL if memory runs out. */
 static Node *renumber(const Renumbering *r, const Edge *edge) {
   Node *node = edge->kid, *copy = NULL;
   if (!may_have_new(r, edge)) return node_share(node);
@@ -54,7 +54,8 @@ static Node *renumber(const Renumbering *r, const Edge *edge) {
   for (uint32_t i = 0; i < node->used; i++) {
     Node *kid = renumber(r, &node_edges(node)[i]);
     if (kid == node_edges(node)[i].kid && copy == NULL) {
-      kid->owners--;         /* the node has its share, and is shared itself */
+      assert(kid->owners > 1);
+      kid->owners--;         /* the node keeps its own share */
       continue;
     }
     if (kid != NULL && copy == NULL) copy = copy_node(r, node);

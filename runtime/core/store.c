@@ -1,18 +1,22 @@
 /*
-** The store keeps messages, and what it knows of them beside, in pages that forks
-** share (pages.h); bytes and details lie in an arena (arena.h):
+** Messages, and further arrays by seq, are in pages that forks share (pages.h); bytes and
+** details in an arena (arena.h):
 **
 **     messages   seq -> Message -> raw bytes, Details
 **     times      seq -> timestamp, for messages that have one
 **     ranks      number -> Rank, for messages that were inserted
 **
-** Calls that wait are in the map `waiting`, but for those of messages up to
-** `indexed`: another store's, from which this one was forked.
+** Waiting calls are in the map `waiting`, except calls of messages up to `indexed`: those
+** are in the map of the store that this one was forked from.
 **
-** Invariants: a call of a message after `indexed` whose `answered` is false is
-** reachable from its stack's head in `waiting`; heads are never answered. Ids
-** fall along a stack. `answered`, `below` and `ended_wait` of a message are
-** read and written only by the store in whose map its calls are.
+** Invariants (asserted by store_check):
+**   1. A call of a message after `indexed` whose `answered` is false can be reached from
+**      the head of its stack in `waiting`.
+**   2. A head is never answered.
+**   3. Ids fall along a stack.
+**   4. `answered`, `below` and `ended_wait` of a message are read and written only by the
+**      store with its calls in `waiting`.
+**   5. Links, origins and ranks are in range.
 */
 #include "core/message_data.h"
 
@@ -21,10 +25,9 @@
 
 #include "base/map.h"
 #include "core/pages.h"
-#include "core/token_weights.h"
 
-/* The first step at an anchor lies in the middle, further ones so far before it or
-   behind it: two million insertions at one place, each beside the last. */
+/* The first step at an anchor is in the middle, further ones STEP before or after it:
+   enough for two million insertions at one place, each beside the last. */
 #define STEP_FIRST ((uint64_t)1 << 63)
 #define STEP ((uint64_t)1 << 42)
 
@@ -32,20 +35,20 @@ struct Store {
   Memory memory;
   HashKey key;
   uint32_t owners;
-  bool closed;               /* its conversation has ended */
+  bool closed;               /* see store_close */
   uint32_t count;
   uint32_t base;             /* see store_base */
   uint32_t indexed;          /* calls of later messages are in `waiting` */
   uint32_t span;             /* see store_span */
   uint32_t rank_count;
-  uint32_t guesses;          /* messages that are noted as such */
+  uint32_t guesses;          /* see store_guesses */
   uint32_t moved;            /* see store_moved */
   Pages messages, times, ranks;
-  Arena *arena;              /* NULL until something is added */
-  Arena *inherited;          /* its base to be: of the store that it was forked from; NULL: none, or handed over */
-  TokenWeights *weights;
+  Arena *arena;              /* NULL until the first addition */
+  Arena *inherited;          /* a share of the forked store's arena, until `arena` takes it as its base; or NULL */
+  StoreAttachment attachment;
   Map waiting;               /* hash of a call's id -> newest waiting call */
-  StoreMark forked;          /* where it was when it was forked last */
+  StoreMark forked;          /* the state at the last fork */
 };
 
 /* ---- bytes ---- */
@@ -53,16 +56,17 @@ struct Store {
 static Status need_arena(Store *store) {
   if (store->arena != NULL) return STATUS_OK;
   Status status = arena_new(&store->memory, store->inherited, &store->arena);
-  if (status == STATUS_OK) store->inherited = NULL;      /* the arena holds it now */
+  if (status == STATUS_OK) store->inherited = NULL;      /* the arena took it over */
   return status;
 }
 
-/* `size` bytes, aligned to 8; NULL when there is no memory. */
+/* Allocates `size` bytes, aligned to 8; NULL if memory runs out. */
 static void *cut(Store *store, size_t size) {
   return need_arena(store) == STATUS_OK ? arena_cut(store->arena, size) : NULL;
 }
 
 Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
+  assert(size <= capacity);
   (void)size;
   Status status = need_arena(store);
   return status == STATUS_OK ? arena_adopt(store->arena, bytes, capacity) : status;
@@ -84,6 +88,16 @@ Status store_new(const Memory *memory, HashKey key, Store **result) {
   return STATUS_OK;
 }
 
+static Status fork_attachment(const StoreAttachment *attachment, StoreAttachment *fork) {
+  void *data;
+  if (attachment->data == NULL) return STATUS_OK;
+  Status status = attachment->fork(attachment->data, &data);
+  if (status != STATUS_OK) return status;
+  *fork = *attachment;
+  fork->data = data;
+  return STATUS_OK;
+}
+
 Status store_fork(Store *store, Store **result) {
   Store *fork;
   assert(!store->closed);
@@ -92,7 +106,7 @@ Status store_fork(Store *store, Store **result) {
   status = pages_share(&store->messages, &fork->messages);
   if (status == STATUS_OK) status = pages_share(&store->times, &fork->times);
   if (status == STATUS_OK) status = pages_share(&store->ranks, &fork->ranks);
-  if (status == STATUS_OK) status = token_weights_fork_all(store->weights, &fork->weights);
+  if (status == STATUS_OK) status = fork_attachment(&store->attachment, &fork->attachment);
   if (status != STATUS_OK) {
     store_release(fork);
     return status;
@@ -115,6 +129,7 @@ Store *store_share(Store *store) {
 }
 
 void store_release(Store *store) {
+  assert(store == NULL || store->owners > 0);
   if (store == NULL || --store->owners > 0) return;
   Memory memory = store->memory;
   pages_free(&store->messages);
@@ -123,7 +138,7 @@ void store_release(Store *store) {
   arena_release(store->arena);
   arena_release(store->inherited);
   map_free(&store->waiting);
-  token_weights_free_all(store->weights);
+  if (store->attachment.data != NULL) store->attachment.free(store->attachment.data);
   memory_free(&memory, store, sizeof *store);
 }
 
@@ -158,6 +173,7 @@ bool store_has(const Store *store, MessageId id) {
 }
 
 int64_t store_time(const Store *store, MessageId id) {
+  assert(store_has(store, id));
   const int64_t *time = pages_at(&store->times, id - 1);
   assert(time != NULL);
   return *time;
@@ -166,10 +182,10 @@ int64_t store_time(const Store *store, MessageId id) {
 char *store_bytes(Store *store, MessageId id, size_t *size) {
   const Message *message = store_message(store, id);
   *size = message->raw_size;
-  return (char *)(uintptr_t)message->raw;      /* all bytes are arenas' own, and not const there */
+  return (char *)(uintptr_t)message->raw;      /* all bytes are in arenas, which own them */
 }
 
-/* The message, to be changed in this store only. */
+/* Gives the message for writing in this store only. */
 static Status own_message(Store *store, MessageId id, Message **message) {
   void *element;
   Status status = pages_own(&store->messages, id - 1, &element);
@@ -185,7 +201,7 @@ Status store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size) {
   if (copy == NULL) return STATUS_MEMORY;
   memcpy(copy, message->raw, message->raw_size);
   message->raw = copy;
-  arena_keep(store->arena);          /* the message is older than what may be taken back */
+  arena_keep(store->arena);          /* the message is older than any mark for a rewind */
   *bytes = copy;
   *size = message->raw_size;
   return STATUS_OK;
@@ -226,7 +242,7 @@ static uint8_t field_bits(const MessageShape *shape) {
   return (uint8_t)bits;
 }
 
-/* The details of a shape, or NULL where it needs none; STATUS_MEMORY. */
+/* Creates the details of a shape; NULL if it needs none. STATUS_MEMORY. */
 static Status make_details(Store *store, const MessageShape *shape, Details **result) {
   uint8_t bits = field_bits(shape);
   *result = NULL;
@@ -250,12 +266,13 @@ static Status make_details(Store *store, const MessageShape *shape, Details **re
   for (unsigned i = 0; i < FIELD_COUNT; i++) {
     if (shape->fields[i].at != 0) *field++ = shape->fields[i];
   }
+  assert((unsigned char *)field == details_timestamp(details));
   if (shape->has_timestamp) memcpy(details_timestamp(details), &shape->timestamp, sizeof shape->timestamp);
   *result = details;
   return STATUS_OK;
 }
 
-/* ---- calls that wait ---- */
+/* ---- waiting calls ---- */
 
 static uint64_t pack(CallLink link) { return (uint64_t)link.message << 32 | link.call; }
 static CallLink unpack(uint64_t packed) {
@@ -268,8 +285,8 @@ static Text key_of(const Store *store, CallLink link) {
   return message_call_key(store_message(store, link.message), link.call);
 }
 
-/* Sets or, for message 0, removes the top of a stack. May fail only where the
-   map has to grow; putting back what was removed never does. */
+/* Sets the top of a stack, or removes the stack for message 0. Fails only if the map must
+   grow; restoring a removed stack never does. STATUS_MEMORY. */
 static Status set_top(Store *store, uint64_t hash, CallLink top) {
   if (top.message != 0) return map_put(&store->waiting, hash, pack(top));
   map_remove(&store->waiting, hash);
@@ -294,12 +311,13 @@ static CallLink first_waiting(const Store *store, CallLink link) {
 static Status push_call(Store *store, CallLink link) {
   uint64_t hash = id_hash(store, key_of(store, link));
   CallLink top = top_of(store, hash);
+  assert(pack(top) < pack(link));
   call_at(store, link)->below = top.message;
   call_at(store, link)->below_call = top.call & 0x7fffffffu;
   return set_top(store, hash, link);
 }
 
-/* Did it wait until now? */
+/* Ends the wait of a call; false if it was not waiting. */
 static bool pop_call(Store *store, CallLink link) {
   if (link.message <= store->indexed) return false;
   CallData *call = call_at(store, link);
@@ -312,6 +330,7 @@ static bool pop_call(Store *store, CallLink link) {
 }
 
 static void wait_again(Store *store, CallLink link) {
+  assert(call_at(store, link)->answered);
   call_at(store, link)->answered = false;
   uint64_t hash = id_hash(store, key_of(store, link));
   if (pack(top_of(store, hash)) < pack(link)) {
@@ -333,6 +352,7 @@ CallLink store_waiting(const Store *store, Text id, MessageId before) {
 
 static void note_span(Store *store, Details *details, MessageId id, uint32_t result, MessageId caller) {
   uint32_t distance = store_rank(store, id).anchor - store_rank(store, caller).anchor;
+  assert(caller < id);
   if (distance > store->span) store->span = distance;
   for (uint32_t i = 0; i < result; i++) {
     if (details_results(details)[i].answers != caller) store->span = UINT32_MAX;
@@ -367,16 +387,16 @@ CallLink store_answers(const Store *store, MessageId id, uint32_t result) {
   return (CallLink){.message = data->answers, .call = data->call};
 }
 
-/* ---- adding and taking back ---- */
+/* ---- adding and rewinding ---- */
 
-/* The element of the next message, and of its time where it has one. */
+/* Reserves the elements of the next message and of its timestamp. */
 static Status reserve_message(Store *store, bool timed, void **message, void **time) {
   Status status = pages_own(&store->messages, store->count, message);
   return status == STATUS_OK && timed ? pages_own(&store->times, store->count, time) : status;
 }
 
-/* Calls of the newest message wait. Those behind one that failed were never
-   pushed, and results come later: the details say so. */
+/* Makes the calls of the newest message wait. After a failure the details list only the calls
+   that wait, and no results, so that store_rewind undoes the rest. */
 static Status push_calls(Store *store, Details *details) {
   uint32_t count = details == NULL ? 0 : details->call_count;
   for (uint32_t i = 0; i < count; i++) {
@@ -426,14 +446,14 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
 void store_weigh(Store *store, MessageId id, uint32_t tokens) {
   Message *message = NULL;
   assert(tokens <= MESSAGE_TOKENS_MAX && id > store->base);
-  Status status = own_message(store, id, &message);      /* just added: it is the store's own */
+  Status status = own_message(store, id, &message);      /* just added, so its page is not shared */
   assert(status == STATUS_OK);
   if (status == STATUS_OK) message->tokens = tokens & MESSAGE_TOKENS_MAX;
 }
 
 void store_note_guess(Store *store, MessageId id) {
   Details *details = store_message(store, id)->details;
-  assert(details != NULL);   /* only parts are guessed at */
+  assert(details != NULL);   /* only parts have guesses */
   store->guesses += !details->guessed;
   details->guessed = true;
 }
@@ -444,17 +464,18 @@ bool store_is_guess(const Store *store, MessageId id) {
 }
 
 uint32_t store_guesses(const Store *store) { return store->guesses; }
-TokenWeights **store_token_weights(Store *store) { return &store->weights; }
+StoreAttachment *store_attachment(Store *store) { return &store->attachment; }
 
 StoreMark store_mark(const Store *store) {
   return (StoreMark){.count = store->count, .span = store->span, .ranks = store->rank_count,
                      .bytes = store->arena == NULL ? (ArenaMark){0} : arena_mark(store->arena)};
 }
 
-static void take_back(Store *store, MessageId id) {
+static void remove_message(Store *store, MessageId id) {
   if (!store_has(store, id)) return;
   Details *details = store_message(store, id)->details;
   if (details == NULL) return;
+  assert(store->guesses >= details->guessed);
   store->guesses -= details->guessed;
   for (uint32_t i = details->result_count; i-- > 0;) {
     const ResultData *data = &details_results(details)[i];
@@ -466,8 +487,8 @@ static void take_back(Store *store, MessageId id) {
 void store_rewind(Store *store, StoreMark mark) {
   assert(mark.count <= store->count && mark.count >= store->base);
   if (store->closed) return;
-  for (; store->count > mark.count; store->count--) take_back(store, store->count);
-  token_weights_rewind_all(store->weights, store->count);
+  for (; store->count > mark.count; store->count--) remove_message(store, store->count);
+  if (store->attachment.data != NULL) store->attachment.rewind(store->attachment.data, store->count);
   store->span = mark.span;
   store->rank_count = mark.ranks;
   pages_cut(&store->messages, store->count);
@@ -484,7 +505,7 @@ MessageId store_origin(const Store *store, MessageId id) {
   return details == NULL || details->origin == 0 ? id : details->origin;
 }
 
-/* The details of a message that only this store has, made if it has none. */
+/* Gives the details of a message that only this store has; creates them if it has none. */
 static Status need_details(Store *store, MessageId id, Details **details) {
   Message *message;
   assert(id > store->base);
@@ -509,7 +530,7 @@ Status store_replace(Store *store, MessageId id, MessageId replaced) {
   return STATUS_OK;
 }
 
-/* NULL: it was appended. */
+/* The rank of an inserted message; NULL for an appended one. */
 static const Rank *find_rank(const Store *store, MessageId id) {
   if (!store_has(store, id)) return NULL;
   const Details *details = store_message(store, id)->details;
@@ -520,16 +541,17 @@ bool store_is_moved(const Store *store, MessageId id) {
   return store_origin(store, id) != id || find_rank(store, id) != NULL;
 }
 
-/* A replacement keeps the rank of its origin, also when that was removed: both have
-   the same number in their details. */
+/* A replacement has the rank of its origin even if that was removed, because both hold the
+   same rank number. */
 Rank store_rank(const Store *store, MessageId id) {
   const Rank *rank = find_rank(store, id);
   return rank == NULL ? (Rank){.anchor = store_origin(store, id), .step = 0} : *rank;
 }
 
-/* A step between two, next to the one that is an inserted message's: so that the
-   next one beside it finds room too. 0: there is none. */
+/* A step between two steps, STEP away from the one that belongs to an inserted message, so
+   that the next insertion beside it finds room too. 0: no step is left. */
 static uint64_t step_between(uint64_t low, uint64_t high) {
+  assert(low < high);
   uint64_t half = (high - low) / 2;
   if (low == 0 && high == UINT64_MAX) return STEP_FIRST;
   if (half == 0) return 0;
@@ -554,7 +576,7 @@ Status store_insert(Store *store, MessageId id, Rank before, Rank after) {
   return step == 0 ? STATUS_OK : store_place(store, id, (Rank){.anchor = before.anchor, .step = step});
 }
 
-/* ---- stores made of another's messages ---- */
+/* ---- messages of other stores ---- */
 
 static size_t details_size(const Details *details) {
   return sizeof *details + details->call_count * sizeof(CallData) + details->result_count * sizeof(ResultData) +
@@ -562,7 +584,7 @@ static size_t details_size(const Details *details) {
          (details->has_timestamp ? sizeof(int64_t) : 0);
 }
 
-/* Copies a message's bytes and details into this store's arena. No call waits. */
+/* Copies a message with its bytes and details into this store's arena. Its calls do not wait yet. */
 static Status copy_message(Store *store, const Message *message, Message *copy) {
   *copy = *message;
   char *raw = cut(store, message->raw_size);
@@ -578,7 +600,7 @@ static Status copy_message(Store *store, const Message *message, Message *copy) 
   return STATUS_OK;
 }
 
-/* The next message is a copy of another store's, without its place in the list. */
+/* Adds a copy of another store's message, with the rank of an appended one. */
 static Status add_copy(Store *store, const Store *from, MessageId id) {
   Message copy;
   void *message, *time = NULL;
@@ -596,7 +618,7 @@ static Status add_copy(Store *store, const Store *from, MessageId id) {
 
 static MessageId shifted(MessageId id, uint32_t base, uint32_t shift) { return id > base ? id + shift : id; }
 
-/* Takes the place of the newest message over from its original. */
+/* Copies origin and rank from the original of the newest message. */
 static Status take_place(Store *store, const Store *fork, MessageId id, uint32_t shift) {
   Details *details = store_message(store, store->count)->details;
   const Rank *rank = find_rank(fork, id);
@@ -660,7 +682,7 @@ static Status note_replacements(Compaction *compaction) {
   return STATUS_OK;
 }
 
-/* What a result's link becomes: nothing if its call is in no kept message. */
+/* The new link of a result; message 0 if no kept message has its call. */
 static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
   const Store *from = compaction->from;
   const Message *message = store_message(from, id);
@@ -700,8 +722,9 @@ Status store_compact(const Store *store, const uint64_t *keep, Store **compacted
   if (status != STATUS_OK) return status;
   map_init(&compaction.replacements, store->memory);
   status = keep_messages(&compaction);
-  if (status == STATUS_OK) status = token_weights_fork_all(store->weights, &compaction.to->weights);
+  if (status == STATUS_OK) status = fork_attachment(&store->attachment, &compaction.to->attachment);
   map_free(&compaction.replacements);
+  assert(status != STATUS_OK || compaction.to->count == store->count);
   compaction.to->base = store->base;
   compaction.to->moved = store->count;
   if (status == STATUS_OK) *compacted = compaction.to;
@@ -715,7 +738,7 @@ void store_succeed(Store *store, Store *from) {
   uint32_t base = store->base;
   assert(from->count == base && from->base <= base);
   store->base = from->base;
-  if (store->indexed < base) return;           /* compacted since: all of its calls are in its map */
+  if (store->indexed < base) return;           /* a compaction put all calls into its map */
   map_free(&store->waiting);
   store->waiting = from->waiting;
   map_init(&from->waiting, from->memory);
@@ -729,9 +752,60 @@ void store_succeed(Store *store, Store *from) {
     for (uint32_t i = 0; i < message_call_count(message); i++) {
       CallLink link = {.message = id, .call = i};
       if (call_at(store, link)->answered || push_call(store, link) == STATUS_OK) continue;
-      map_free(&store->waiting);               /* no call is found by the map any more */
+      map_free(&store->waiting);               /* now all calls are found by searching lists */
       store->indexed = store->count;
       return;
     }
   }
+}
+
+/* ---- invariants ---- */
+
+static bool is_reachable(const Store *store, CallLink call) {
+  CallLink link = top_of(store, id_hash(store, key_of(store, call)));
+  while (link.message != 0 && pack(link) != pack(call)) link = below(store, link);
+  return link.message != 0;
+}
+
+static void check_stacks(const Store *store) {
+  uint64_t hash, head;
+  for (size_t at = 0; map_next(&store->waiting, &at, &hash, &head);) {
+    CallLink link = unpack(head), next;
+    assert(link.message > store->indexed && !call_at(store, link)->answered);
+    assert(id_hash(store, key_of(store, link)) == hash);
+    for (; link.message != 0; link = next) {
+      next = below(store, link);
+      assert(pack(next) < pack(link));
+    }
+  }
+}
+
+static void check_message(const Store *store, MessageId id) {
+  const Message *message = store_message(store, id);
+  Details *details = message->details;
+  assert(message->tokens <= MESSAGE_TOKENS_MAX && store_origin(store, id) <= id);
+  if (details == NULL) return;
+  assert(details->rank <= store->rank_count);
+  for (uint32_t i = 0; i < details->result_count; i++) {
+    CallLink link = store_answers(store, id, i);
+    assert(link.message < id);
+    assert(link.message == 0 || link.call < message_call_count(store_message(store, link.message)));
+    (void)link;
+  }
+  for (uint32_t i = 0; i < details->call_count && id > store->indexed; i++) {
+    assert(details_calls(details)[i].answered || is_reachable(store, (CallLink){.message = id, .call = i}));
+  }
+}
+
+void store_check(const Store *store) {
+  uint32_t guesses = 0;
+  assert(store->owners > 0 && store->base <= store->count && store->indexed <= store->count);
+  for (MessageId id = 1; id <= store->count; id++) {
+    if (!store_has(store, id)) continue;
+    check_message(store, id);
+    guesses += store_is_guess(store, id);
+  }
+  assert(guesses == store->guesses);
+  (void)guesses, (void)is_reachable;
+  if (!store->closed) check_stacks(store);
 }

@@ -1,31 +1,31 @@
 /*
-** Store: every message that a conversation ever saw, by seq.
+** Store: every message that a conversation ever had, by seq.
 **
-** Append-only. A message's bytes are either copied in (store_add) or lie in a
-** block that the store adopted whole (a file that was read). Addresses of messages
-** stay until the store is forked and changed.
+** Append-only. The bytes of a message are either copied (store_add) or lie in a block
+** that the store adopted (a file). Addresses of messages are stable until the store is
+** forked and changed.
 **
-** Forks: a fork begins with all messages of its store and shares them; from then
-** on each goes its own way, and neither sees what the other adds:
+** Forks: a fork starts with all messages of its store and shares them; additions of
+** either are invisible to the other:
 **
 **     store   1 2 3 4 | 5 6          messages after the bar are its own,
-**     fork    1 2 3 4 | 5            though they have the same numbers
+**     fork    1 2 3 4 | 5            though they have the same seqs
 **
-** Removed messages: a compacted store keeps the seqs of the rest, so there may be
-** no message under a seq. store_has tells; store_message needs one that is there.
+** Removed messages: a compacted store keeps the seqs of the remaining messages, so a seq
+** may have no message. store_has tells; store_message requires one.
 **
-** Links: each result knows the call that it answers: the nearest preceding
-** call of its id that no result had answered (real logs reuse ids). Calls wait
+** Links: each result has a link to the call that it answers: the nearest preceding
+** call with its id that no earlier result answered (real logs reuse ids). Calls wait
 ** on one stack per id:
 **
 **     id "c1"  ->  [ seq 7, call 0 ]  ->  [ seq 2, call 0 ]
-**                    newest waiting          waits still
+**                    newest waiting          also waiting
 **
-** A message that replaces another takes over its place in links and marks:
-** both have the same `origin`, the seq of the first of them.
+** A replacement takes over the place of a message in links and marks: both have the
+** same `origin`, the seq of the first version.
 **
-** Ownership: reference counted by store_share and store_release. Sequences hold a
-** share of the store that their messages are looked up in.
+** Ownership: reference counted by store_share and store_release. A sequence holds a
+** share of the store of its messages.
 */
 #ifndef EBB_CORE_STORE_H
 #define EBB_CORE_STORE_H
@@ -36,11 +36,11 @@
 
 typedef struct Store Store;
 
-/* Where a message stands among all that may ever be in one list with it. No
+/* The order of a message among all messages that can share a list with it. No
    operation moves one message past another, so ranks rise along every list:
 **
 **     appended        its own seq, step 0
-**     a replacement   the rank of what it replaced
+**     a replacement   the rank of the message it replaced
 **     inserted        between its neighbours: the anchor of the one before, a
 **                     step between theirs
 */
@@ -51,69 +51,78 @@ typedef struct Rank {
 
 static inline bool rank_below(Rank a, Rank b) { return a.anchor != b.anchor ? a.anchor < b.anchor : a.step < b.step; }
 
-/* Where a result's call is; message 0: it answers none. */
+/* The call that a result answers; message 0: no call. */
 typedef struct CallLink {
-  MessageId message;   /* the one with the call, or that one's later replacement */
-  uint32_t call;       /* its index there */
+  MessageId message;   /* the message with the call, or its later replacement */
+  uint32_t call;       /* index of the call in that message */
 } CallLink;
 
-/* Ids are looked up by their hashes under `key`. */
+/* Creates an empty store with one owner; `key` hashes the ids of calls. STATUS_MEMORY. */
 Status     store_new(const Memory *memory, HashKey key, Store **store);
-/* An independent store with the same messages and token weights, in O(messages / 4096). STATUS_MEMORY. */
+/* Creates an independent store with the same messages and attachment. O(messages / 4096). STATUS_MEMORY. */
 Status     store_fork(Store *store, Store **fork);
 Store     *store_share(Store *store);
 void       store_release(Store *store);      /* NULL is allowed */
-/* store_release for a conversation that ends: lists that still hold the store,
-   which are those of its forks, need only what it had when it was forked last;
-   the rest is freed. Nothing may be added to it any more. NULL is allowed. */
+/* store_release for a conversation that ends. Other owners are lists of its forks, which
+   need only the messages from before the last fork; the others are freed. Nothing may be
+   added afterwards. NULL is allowed. */
 void       store_close(Store *store);
 
-/* Messages ever added: seqs go from 1 to this number. */
+/* Number of messages ever added: seqs are 1 to this number. */
 uint32_t   store_count(const Store *store);
-/* Messages that the store had when it was forked from another; 0 if it was not. */
+/* Number of messages at the fork from another store; 0 if it is not a fork. */
 uint32_t   store_base(const Store *store);
-/* Calls of messages up to this seq are not among those of store_waiting. */
+/* store_waiting ignores calls of messages up to this seq. */
 uint32_t   store_indexed(const Store *store);
-/* Messages up to this seq lie no longer where they were added: the store was compacted. */
+/* The compaction of the store moved messages up to this seq to new addresses; 0: never compacted. */
 uint32_t   store_moved(const Store *store);
 bool       store_has(const Store *store, MessageId id);           /* false for a removed message too */
 const HashKey *store_hash_key(const Store *store);     /* for other tables of the same texts */
 const Message *store_message(const Store *store, MessageId id);   /* needs store_has */
 
-/* The timestamp of a message that has one. The store keeps those of neighbours
-   side by side, as sums over a part of a leaf read them. */
+/* The timestamp of a message, which must have one. The store keeps timestamps in an array,
+   because sums over parts of leaves read those of neighbours. */
 int64_t    store_time(const Store *store, MessageId id);
 
-/* A message's bytes, to be overwritten without changing what its spans name: how
-   a text is redacted. store_bytes gives those that forks share, so they see the
-   change; store_own_bytes makes a copy that is this store's alone. STATUS_MEMORY. */
+/* Gives the bytes of a message for redacting: overwriting without moving its spans.
+   store_bytes gives the bytes that forks share, so they see the change; store_own_bytes
+   a copy for this store alone. STATUS_MEMORY. */
 char      *store_bytes(Store *store, MessageId id, size_t *size);
 Status     store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size);
 
-/* A share of the bytes of all messages so far and of what was adopted with them, for what
-   else points into those: they outlive the store and its compaction. NULL: it has none. */
+/* Shares the bytes of all messages so far, including adopted blocks, so that other spans
+   into them outlive the store and its compaction. NULL if the store has no bytes. */
 Arena     *store_share_bytes(Store *store);
 
-/* Takes a block of bytes that messages will point into. On success the store
-   frees it at its end; on failure it stays the caller's. */
+/* Takes over a block of bytes for messages to point into, on success. STATUS_MEMORY. */
 Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);
 
-/* Adds one message whose JSON is `raw`. `adopted`: raw lies in an adopted
-   block; else it is copied. Its calls wait, its results are not linked, it
-   weighs nothing yet. STATUS_LIMIT when ids run out or raw is 2 GiB or more. */
+/* Adds a message with the JSON `raw`. `adopted`: raw lies in an adopted block; else it is
+   copied. Its calls wait, its results have no links, its tokens are 0. STATUS_MEMORY;
+   STATUS_LIMIT when ids run out or raw has 2 GiB or more. */
 Status     store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id);
-void       store_weigh(Store *store, MessageId id, uint32_t tokens);     /* tokens <= MESSAGE_TOKENS_MAX */
-/* Notes that part of what store_weigh said had to be guessed. */
+/* Sets the tokens of the message just added. tokens <= MESSAGE_TOKENS_MAX */
+void       store_weigh(Store *store, MessageId id, uint32_t tokens);
+/* Marks the tokens of a message as partly a guess. */
 void       store_note_guess(Store *store, MessageId id);
 bool       store_is_guess(const Store *store, MessageId id);
-uint32_t   store_guesses(const Store *store);                            /* how many are noted */
-/* Where token_weights.h keeps its list; the store frees that at its end. */
-struct TokenWeights **store_token_weights(Store *store);
+uint32_t   store_guesses(const Store *store);          /* number of messages so marked */
 const Memory *store_memory(const Store *store);
 
-/* How a refused operation leaves no trace: everything that was added after the
-   mark goes, links and bytes included. Forks made since keep what they have.
-   The mark is not older than the store's own fork from another. Cannot fail. */
+/* Data of another module for the messages of a store, which it calls at three events. */
+typedef struct StoreAttachment {
+  void *data;                                           /* NULL: none; then the calls are not made */
+  Status (*fork)(const void *data, void **fork);        /* copies it for a fork. STATUS_MEMORY */
+  void (*rewind)(void *data, uint32_t count);           /* messages after the first `count` were removed */
+  void (*free)(void *data);                             /* the store ends */
+} StoreAttachment;
+
+/* The store's only attachment (core/token_weights.h), to be read or set. */
+StoreAttachment *store_attachment(Store *store);
+
+/* A state for store_rewind to restore, so that a refused operation leaves no trace: removes
+   all later messages with their links and bytes. Forks keep theirs. The mark must not be
+   older than the store's own fork from another store. Cannot fail. */
 typedef struct StoreMark {
   uint32_t count, span, ranks;
   ArenaMark bytes;
@@ -122,55 +131,59 @@ typedef struct StoreMark {
 StoreMark  store_mark(const Store *store);
 void       store_rewind(Store *store, StoreMark mark);
 
-/* Makes `id` stand for `replaced` in links and marks. Before its results are linked. */
+/* Makes `id` a replacement of `replaced`: takes over its origin and rank. Call it before
+   linking the results. STATUS_MEMORY. */
 Status     store_replace(Store *store, MessageId id, MessageId replaced);
 MessageId  store_origin(const Store *store, MessageId id);     /* id itself, mostly */
 
 Rank       store_rank(const Store *store, MessageId id);
-/* Is it somewhere else than where an appended message would be? */
+/* True if its rank is not that of an appended message. */
 bool       store_is_moved(const Store *store, MessageId id);
-/* Ranks the newest message, just added, between two neighbours; `before` has
-   anchor 0 where there is none, `behind` UINT32_MAX. Where no step is left
-   between them (after some forty insertions, each between the last two) its rank
-   stays that of an appended one, and no list that it enters is ranked. */
+/* Ranks the newest message between two neighbours; without a neighbour, `before` has anchor
+   0, `after` anchor UINT32_MAX. If no step is left between them (after some forty
+   insertions, each between the last two), it keeps the rank of an appended message, and
+   lists with it are not ranked. STATUS_MEMORY. */
 Status     store_insert(Store *store, MessageId id, Rank before, Rank after);
-/* Ranks the newest message, just added, at exactly `rank`: for a store that is read back. STATUS_MEMORY. */
+/* Gives the newest message exactly this rank, for reading saved state. STATUS_MEMORY. */
 Status     store_place(Store *store, MessageId id, Rank rank);
 
-/* The newest call of this id before message `before` that waits still, or message 0.
-   Only among the messages after store_indexed. */
+/* The newest waiting call with this id before message `before`, or message 0. Searches only
+   messages after store_indexed. */
 CallLink       store_waiting(const Store *store, Text id, MessageId before);
-/* Notes that `id`'s result answers `link` (message 0: nothing). The call waits no more. */
+/* Links a result of `id` to a call (message 0: no call), which stops waiting. */
 void       store_link(Store *store, MessageId id, uint32_t result, CallLink link);
 CallLink       store_answers(const Store *store, MessageId id, uint32_t result);
 
-/* Which of the message's calls does a result named `key` answer that is linked to
-   `link`, a version of this message? Its own place first: a replacement may have
-   its calls in another order. false if it has lost that call. */
+/* Finds the call of `caller` for a result with id `key` and the link `link`, which names a
+   version of `caller`. Tries the same index first, because a replacement may have its
+   calls in another order. false if `caller` lacks the call. */
 bool       store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call);
 
-/* ---- stores made of another's messages ---- */
+/* ---- messages of other stores ---- */
 
-/* Adds a message of a fork of this store, as it is there. Its links, origin and
-   rank may name messages of the fork after its base: those are taken already, in
-   order, and have here seqs greater by `shift`. STATUS_MEMORY, STATUS_LIMIT. */
+/* Adds a copy of a message of a fork of this store. Adds `shift` to the ids above the
+   fork's base in its links, origin and rank; those messages must have been taken before,
+   in order. STATUS_MEMORY, STATUS_LIMIT. */
 Status     store_take(Store *store, const Store *fork, MessageId id, uint32_t shift);
 
-/* Leaves out the next `count` seqs: their messages were removed. STATUS_LIMIT. */
+/* Leaves the next `count` seqs without messages. STATUS_LIMIT, STATUS_MEMORY. */
 Status     store_skip(Store *store, uint32_t count);
 
-/* A store with only the messages whose bit is set in `keep` (bit id % 64 of word
-   id / 64), under their seqs, in memory of its own. A result whose call is removed
-   answers a kept replacement of it, or nothing. STATUS_MEMORY. */
+/* Creates a store with copies of the messages that have a bit in `keep` (bit id % 64 of
+   word id / 64), under the same seqs. A result whose call is removed answers a kept
+   replacement of it, or no call. STATUS_MEMORY. */
 Status     store_compact(const Store *store, const uint64_t *keep, Store **compacted);
 
-/* `store` was forked from `from`, which nobody adds to any more, and takes its
-   place: calls that wait there wait here from now on. May do nothing for want of
-   memory; then results of such calls are searched for in the list. */
+/* Makes `store` the successor of `from`, from which it was forked and to which nothing is
+   added any more: moves the waiting calls. If memory runs out it moves none, and their
+   results are found by searching lists. */
 void       store_succeed(Store *store, Store *from);
 
-/* The greatest distance in anchors that a result ever had from its call;
-   UINT32_MAX once a message answered calls of two others. */
+/* The greatest difference between the anchors of a result and its call; UINT32_MAX once a
+   message answered calls of two others. */
 uint32_t   store_span(const Store *store);
+
+/* Asserts every invariant, for tests: O(messages). */
+void       store_check(const Store *store);
 
 #endif
