@@ -1,5 +1,5 @@
 /*
-** A draft's life, its list, and how it ends.
+** The windows, slots and list of a draft; its life, and how it ends.
 */
 #include "core/draft_data.h"
 
@@ -9,9 +9,287 @@
 #include "core/evict_oldest.h"
 
 const char *hold_reason(Hold hold) {
+  assert(hold <= HOLD_KEPT);
   static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
                                         "waits for its results", "is the last user message", "is kept by the policy"};
   return reasons[hold];
+}
+
+/* ---- windows ---- */
+
+static Status windows_start(Draft *draft) {
+  DraftWindows *windows = &draft->windows;
+  map_init(&windows->numbers, draft->memory);
+  Status status = window_items(&draft->memory, conversation_windows(draft->conversation), draft->store, draft->list,
+                               &windows->items);
+  for (uint32_t i = 0; i < windows->items.count && status == STATUS_OK; i++) {
+    status = map_put(&windows->numbers, windows->items.list[i].id, i);
+  }
+  return status;
+}
+
+static void draft_windows_free(Draft *draft) {
+  DraftWindows *windows = &draft->windows;
+  memory_free(&draft->memory, windows->tokens, windows->items.count * sizeof *windows->tokens);
+  if (windows->items.list != NULL) window_items_free(&windows->items);
+  map_free(&windows->numbers);
+}
+
+const WindowItem *draft_window_item(const Draft *draft, MessageId id) {
+  const uint64_t *number = map_find(&draft->windows.numbers, id);
+  return number == NULL ? NULL : &draft->windows.items.list[*number];
+}
+
+const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item) {
+  return item->older == WINDOW_NONE ? NULL : &draft->windows.items.list[item->older];
+}
+
+bool draft_is_obsolete(const Draft *draft, MessageId id) {
+  const WindowItem *item = draft_window_item(draft, id);
+  return item != NULL && item->obsolete;
+}
+
+static uint32_t window_tokens(const Draft *draft, MessageId id) {
+  const uint64_t *number = draft->windows.tokens == NULL ? NULL : map_find(&draft->windows.numbers, id);
+  return number == NULL ? 0 : draft->windows.tokens[*number];
+}
+
+/* True if the item is rendered. */
+static bool is_shown(const Draft *draft, const WindowItem *item) {
+  if (item->obsolete || item->window == WINDOW_NONE) return false;
+  return !(windows_at(conversation_windows(draft->conversation), item->window)->flags & WINDOW_HIDDEN);
+}
+
+Status draft_weigh_windows(Draft *draft, const uint32_t *tokens) {
+  DraftWindows *windows = &draft->windows;
+  uint32_t count = windows->items.count;
+  assert(ledger_count(draft->ledger) == 0);
+  if (count == 0) return STATUS_OK;
+  if (windows->tokens == NULL) {
+    windows->tokens = memory_new_array(&draft->memory, count, sizeof *windows->tokens);
+    if (windows->tokens == NULL) return STATUS_MEMORY;
+    memset(windows->tokens, 0, count * sizeof *windows->tokens);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const WindowItem *item = &windows->items.list[i];
+    assert(draft->tokens >= windows->tokens[i]);
+    draft->tokens -= windows->tokens[i];
+    windows->tokens[i] = is_shown(draft, item) ? tokens[item->window] : 0;
+    draft->tokens += windows->tokens[i];
+  }
+  draft->before = draft->tokens;
+  return STATUS_OK;
+}
+
+static bool is_pinned(const Draft *draft, const WindowItem *item) {
+  return is_shown(draft, item) &&
+         windows_at(conversation_windows(draft->conversation), item->window)->flags & WINDOW_PINNED;
+}
+
+/* Holds the items of pinned windows; and the visible item of a window if an older item has a
+   hold, because dropping the visible item drops the older ones. `list` may have lost items,
+   the others keep their order. */
+static void hold_windows(const Draft *draft, const Sequence *list, Slots *slots) {
+  const WindowItem *items = draft->windows.items.list;
+  uint32_t windows = sequence_sum(list).windows;
+  for (uint32_t i = windows; i-- > 0;) {
+    uint32_t slot = sequence_find(list, MEASURE_WINDOWS, i);
+    const WindowItem *item = draft_window_item(draft, slots->ids[slot]);
+    assert(item != NULL);
+    if (is_pinned(draft, item)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
+    bool has_hold = slots->flags[slot] & SLOT_HOLD;
+    if (!has_hold || !item->obsolete || items[item->newest].obsolete) continue;
+    uint32_t shown = sequence_index_of(list, items[item->newest].id, slot);
+    if (shown < slots->count) slots_hold_unit(slots, slots->units->of[shown], HOLD_PINNED);
+  }
+}
+
+/* ---- slots, and the holds of guards ---- */
+
+static void slots_free(const Memory *memory, Slots *slots) {
+  memory_free(memory, slots->ids, slots->count * sizeof *slots->ids);
+  memory_free(memory, slots->flags, slots->count);
+  memory_free(memory, slots->turns_after, slots->count * sizeof *slots->turns_after);
+  units_free(slots->units);
+  *slots = (Slots){0};
+}
+
+/* Sets the hold of a slot. The first one stays, except that HOLD_KEPT replaces HOLD_PENDING. */
+static void hold_slot(Slots *slots, uint32_t slot, Hold hold) {
+  assert(slot < slots->count && hold <= HOLD_KEPT);
+  Hold before = (Hold)(slots->flags[slot] & SLOT_HOLD);
+  if (before != HOLD_NONE && !(before == HOLD_PENDING && hold == HOLD_KEPT)) return;
+  slots->flags[slot] = (uint8_t)((slots->flags[slot] & ~SLOT_HOLD) | hold);
+}
+
+/* Sets the hold of every message of a unit. */
+void slots_hold_unit(Slots *slots, uint32_t unit, Hold hold) {
+  assert(unit < slots->units->count);
+  for (uint32_t slot = slots->units->units[unit].first; slot != UNIT_NONE; slot = slots->units->next[slot]) {
+    hold_slot(slots, slot, hold);
+  }
+}
+
+static void hold_pinned(const Conversation *conversation, Slots *slots) {
+  const Marks *marks = conversation_marks(conversation);
+  Text pinned = text_of(MARK_PINNED);
+  if (marks_size(marks, pinned) == 0) return;
+  for (uint32_t slot = 0; slot < slots->count; slot++) {
+    MessageId origin = store_origin(conversation_store(conversation), slots->ids[slot]);
+    if (marks_has(marks, pinned, origin)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
+  }
+}
+
+static void hold_guarded(const Conversation *conversation, const Sequence *list, Slots *slots) {
+  Sum sum = sequence_sum(list);
+  for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
+    uint32_t slot = sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
+    slots_hold_unit(slots, slots->units->of[slot], HOLD_SYSTEM);
+  }
+  hold_pinned(conversation, slots);
+  for (uint32_t unit = 0; unit < slots->units->count; unit++) {
+    if (slots->units->units[unit].pending) slots_hold_unit(slots, unit, HOLD_PENDING);
+  }
+  if (sum.turns > 0) {
+    uint32_t last = sequence_find(list, MEASURE_TURNS, sum.turns - 1);
+    slots_hold_unit(slots, slots->units->of[last], HOLD_LAST_USER);
+  }
+}
+
+Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
+  const Memory *memory = &draft->memory;
+  Slots slots = {.count = sequence_count(list)};
+  Status status = units_new(memory, draft->store, list, &slots.units);
+  if (status != STATUS_OK) return status;
+  if (slots.count > 0) {
+    slots.ids = memory_new_array(memory, slots.count, sizeof *slots.ids);
+    slots.flags = memory_new_array(memory, slots.count, sizeof *slots.flags);
+    if (slots.ids == NULL || slots.flags == NULL) {
+      slots_free(memory, &slots);
+      return STATUS_MEMORY;
+    }
+    memset(slots.flags, 0, slots.count);
+  }
+  SequenceWalk walk = sequence_walk(list, 0, slots.count);
+  while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
+  if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
+  if (draft->guarded) hold_windows(draft, list, &slots);
+  assert(slots.units->messages == slots.count);
+  *result = slots;
+  return STATUS_OK;
+}
+
+Status draft_reserve_ids(Draft *draft) {
+  uint32_t room = store_count(draft->store) + 2;
+  if (room <= draft->slot_of_room) return STATUS_OK;
+  if (draft->slot_of_room > 0) room += room / 2;
+  uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, room, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  memset(grown + draft->slot_of_room, 0, (room - draft->slot_of_room) * sizeof *grown);
+  draft->slot_of = grown;
+  draft->slot_of_room = room;
+  return STATUS_OK;
+}
+
+Status draft_number(Draft *draft) {
+  if (draft->numbered) return STATUS_OK;
+  Slots slots;
+  Status status = draft_reserve_ids(draft);
+  if (status == STATUS_OK) status = slots_make(draft, draft->list, &slots);
+  if (status != STATUS_OK) return status;
+  for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
+  draft->slots = slots;
+  draft->numbered = true;
+  return STATUS_OK;
+}
+
+/* ---- renumbering ---- */
+
+/* Copies holds to the new slots: a policy that adds a user message frees neither the former
+   last user message nor a call that was pending. */
+static void carry_holds(Draft *draft, Slots *slots) {
+  for (uint32_t slot = 0; slot < slots->count; slot++) {
+    uint32_t old = draft_slot_of(draft, slots->ids[slot]);
+    if (old == UNIT_NONE || draft_slot_hold(draft, old) == HOLD_NONE) continue;
+    /* A call that the policy inserted is free once it is answered. */
+    if (draft_slot_hold(draft, old) == HOLD_PENDING && slots->ids[slot] > draft->base) continue;
+    slots_hold_unit(slots, slots->units->of[slot], draft_slot_hold(draft, old));
+  }
+}
+
+/* Moves slot_of of every id, replaced messages too, from the old slot to the new one; ids of
+   dropped messages get none. Overwrites the ids of the old slots. */
+static void renumber_ids(Draft *draft, const uint32_t *places, uint32_t count) {
+  uint32_t index = 0, before = 0;      /* before: insertions before the slot */
+  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
+    bool gone = draft_slot_is_gone(draft, slot);
+    while (before < count && places[before] <= index) before++;
+    draft->slots.ids[slot] = gone ? 0 : index + before + 1;
+    index += !gone;
+  }
+  assert(index == draft->live);
+  for (uint32_t id = 0; id < draft->slot_of_room; id++) {
+    if (draft->slot_of[id] > 0) draft->slot_of[id] = draft->slots.ids[draft->slot_of[id] - 1];
+  }
+}
+
+void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count) {
+  assert(slots.count == sequence_count(list) && slots.count == draft->live + count && draft->settled);
+  carry_holds(draft, &slots);
+  renumber_ids(draft, places, count);
+  for (uint32_t i = 0; i < count; i++) draft->slot_of[slots.ids[places[i] + i]] = places[i] + i + 1;
+  slots_free(&draft->memory, &draft->slots);
+  draft_take_list(draft, list);
+  draft->slots = slots;
+  draft->live = slots.count;
+}
+
+/* ---- queries ---- */
+
+Status draft_turns_after(Draft *draft, const uint32_t **turns) {
+  Slots *slots = &draft->slots;
+  if (slots->turns_after == NULL && slots->count > 0) {
+    uint32_t *result = memory_new_array(&draft->memory, slots->count, sizeof *result), after = 0;
+    if (result == NULL) return STATUS_MEMORY;
+    for (uint32_t slot = slots->count; slot-- > 0;) {
+      result[slot] = after;
+      after += message_starts_turn(store_message(draft->store, slots->ids[slot]));
+    }
+    slots->turns_after = result;
+  }
+  *turns = slots->turns_after;
+  return STATUS_OK;
+}
+
+uint32_t draft_slot_count(const Draft *draft) { return draft->slots.count; }
+const Units *draft_units(const Draft *draft) { return draft->slots.units; }
+
+uint32_t draft_slot_of(const Draft *draft, MessageId id) {
+  return id < draft->slot_of_room && draft->slot_of[id] > 0 ? draft->slot_of[id] - 1 : UNIT_NONE;
+}
+
+MessageId draft_slot_message(const Draft *draft, uint32_t slot) {
+  assert(slot < draft->slots.count);
+  return draft->slots.ids[slot];
+}
+
+bool draft_slot_is_gone(const Draft *draft, uint32_t slot) {
+  assert(slot < draft->slots.count);
+  return draft->slots.flags[slot] & SLOT_GONE;
+}
+
+Hold draft_slot_hold(const Draft *draft, uint32_t slot) {
+  assert(slot < draft->slots.count);
+  return (Hold)(draft->slots.flags[slot] & SLOT_HOLD);
+}
+
+uint32_t draft_weight(const Draft *draft, MessageId id) {
+  bool window = message_is_window(store_message(draft->store, id));
+  return window ? window_tokens(draft, id) : token_weights_get(draft->weights, draft->store, id);
+}
+
+uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
+  return draft_weight(draft, draft->slots.ids[slot]);
 }
 
 /* ---- life ---- */
@@ -23,10 +301,10 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   *draft = (Draft){.memory = *memory, .conversation = conversation,
                    .store = store_share(conversation_store(conversation)), .guarded = guarded, .settled = true,
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
-                   .began = store_count(conversation_store(conversation))};
+                   .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   Status status = sequence_share(conversation_list(conversation), &draft->list);
-  if (status == STATUS_OK) status = draft_windows_start(draft);
+  if (status == STATUS_OK) status = windows_start(draft);
   if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
   if (status == STATUS_OK) {
     draft->weights = sequence_token_weights(draft->list);
@@ -58,7 +336,7 @@ Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
   return STATUS_OK;
 }
 
-/* What the draft stored goes again, unless others have stored since. */
+/* Removes the draft's additions from the store, unless others were added behind them. */
 static void rewind_store(Draft *draft) {
   if (!draft->done && draft->stored > 0 && store_count(draft->store) == draft->mark.count + draft->stored) {
     store_rewind(draft->store, draft->mark);
@@ -124,7 +402,7 @@ void draft_take_list(Draft *draft, Sequence *list) {
   draft->list = list;
 }
 
-/* Brings `list`, a share of the draft's, up to date with the slots. */
+/* Applies the slots' marks to `list`, a share of the draft's. */
 static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
   uint32_t index = 0;
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
@@ -137,6 +415,7 @@ static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
     }
     index++;
   }
+  assert(index == sequence_count(*list));
   return sequence_keep(list, keep);
 }
 
@@ -153,6 +432,7 @@ Status draft_settle(Draft *draft) {
     if (status == STATUS_OK) {
       draft_take_list(draft, list);
       draft->settled = true;
+      assert(sequence_count(list) == draft->live);
       for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
         if (draft->slots.flags[slot] & SLOT_GONE) draft->slots.flags[slot] |= SLOT_SETTLED;
         draft->slots.flags[slot] &= (uint8_t)~SLOT_CHANGED;
@@ -189,6 +469,26 @@ void draft_record(Draft *draft, Cause cause, LedgerRun entry) {
 
 /* ---- the end ---- */
 
+void draft_check(const Draft *draft) {
+  uint64_t tokens = draft->overhead;
+  uint32_t live = 0, listed = 0;
+  if (draft->done) return;
+  ledger_check(draft->ledger);
+  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
+    bool gone = draft_slot_is_gone(draft, slot), settled = draft->slots.flags[slot] & SLOT_SETTLED;
+    assert(gone || draft_slot_of(draft, draft->slots.ids[slot]) == slot);
+    assert(gone || !settled);
+    listed += !settled;
+    live += !gone;
+    tokens += gone ? 0 : slot_tokens(draft, slot);
+  }
+  if (!draft->numbered) listed = live = sequence_count(draft->list);
+  else units_check(draft->slots.units);
+  assert(live == draft->live && draft->untouched <= live && listed == sequence_count(draft->list));
+  assert(!draft->numbered || tokens == draft->tokens);
+  (void)tokens, (void)live, (void)listed;
+}
+
 Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch) {
   Conversation *conversation = draft->conversation;
   assert(!draft->done);
@@ -199,7 +499,7 @@ Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *
     status = conversation_commit_with(conversation, draft->list, kind, description, draft->ledger, policy_memory);
     if (status != STATUS_OK) return status;
     draft->list = NULL;
-    ledger_share(draft->ledger);      /* the history took the share that was the draft's */
+    ledger_share(draft->ledger);      /* the history took over the draft's share */
   } else if (policy_memory != NULL) {
     Status status = conversation_remember(conversation, *policy_memory);
     if (status != STATUS_OK) return status;

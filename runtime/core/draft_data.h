@@ -1,16 +1,18 @@
 /*
-** What a draft is made of: for the files draft*.c only.
+** The fields of a draft, for draft.c, draft_edit.c and draft_insert.c only.
 **
-** Slots are numbered when somebody first asks for them; until then the draft is
-** its list, and dropping the oldest needs no more (core/evict_oldest.h).
+** Slots are numbered on first use; until then the draft is only its list, which
+** suffices for dropping the oldest units (core/evict_oldest.h).
 **
-** Drops and replacements only mark their slots; the list is brought up to date
-** when somebody looks at it (draft_settle). So a policy that drops ten thousand
-** units one by one costs ten thousand marks and one edit of the tree.
+** Drops and replacements only mark their slots; draft_settle applies the marks to the
+** list before a read. So a policy that drops ten thousand units one by one costs ten
+** thousand marks and one edit of the tree.
 **
-** Invariants: `live` and `tokens` are those of the messages that are there. A
-** slot that is SLOT_SETTLED is gone from `list` too; one that is SLOT_CHANGED is
-** there with its old message.
+** Invariants (asserted by draft_check):
+**   1. `live` and `tokens` are those of the slots without SLOT_GONE, and the overhead.
+**   2. `list` has every slot without SLOT_SETTLED, which only dropped slots have.
+**   3. `list` has the old message of a slot with SLOT_CHANGED.
+**   4. The slots' units are sound (units_check); `slot_of` leads to each present slot.
 */
 #ifndef EBB_CORE_DRAFT_DATA_H
 #define EBB_CORE_DRAFT_DATA_H
@@ -25,77 +27,68 @@ typedef struct Slots {
   MessageId *ids;
   uint8_t *flags;
   Units *units;
-  uint32_t *turns_after;     /* per slot; NULL until somebody asks */
+  uint32_t *turns_after;     /* per slot; NULL until its first use */
 } Slots;
 
-/* The items of windows among the messages that the draft began with. None comes
-   later: a draft inserts no items, and replaces none. */
+/* The window items among the draft's first messages. Their number never grows: a draft
+   neither inserts nor replaces items. */
 typedef struct DraftWindows {
   WindowItems items;
   Map numbers;               /* id -> item */
-  uint32_t *tokens;          /* per item, what it is rendered to; NULL: nobody has said so */
+  uint32_t *tokens;          /* per item, tokens of its rendering; NULL: all 0 */
 } DraftWindows;
 
 struct Draft {
   Memory memory;
   Conversation *conversation;
-  Store *store;              /* its; shared, so that the draft may end after the conversation */
+  Store *store;              /* a share of the conversation's store, in case the draft ends later */
   bool guarded, numbered, settled, done;
-  uint64_t version;          /* of the conversation when the draft began */
-  uint32_t began;            /* messages that the store had when the draft began */
-  StoreMark mark;            /* before the first that the draft added */
+  uint64_t version;          /* of the conversation at the start */
+  uint32_t base;             /* messages of the store at the start */
+  StoreMark mark;            /* the store before the draft's first addition */
   uint32_t stored;           /* messages that the draft added to the store */
   Sequence *list;
-  const TokenWeights *weights;        /* by which its messages weigh; NULL: by their own tokens */
+  const TokenWeights *weights;   /* token weights of its messages; NULL: their own tokens */
   uint64_t overhead;
   Trust trust;
   DraftWindows windows;
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;
-  uint32_t live, untouched;
-  uint64_t tokens, before;
+  uint32_t live;             /* messages of the current list */
+  uint32_t untouched;        /* first messages that were neither dropped nor replaced */
+  uint64_t tokens, before;   /* of the request, now and at the start */
   Ledger *ledger;
   char *by;
   size_t by_size;
 };
 
-/* ---- draft_slots.c ---- */
+/* ---- draft.c ---- */
 
-/* Slots for a list, with what the guards hold. */
+/* Slots for a list, with the holds of the guards. STATUS_MEMORY. */
 Status   slots_make(const Draft *draft, const Sequence *list, Slots *result);
-void     slots_free(const Memory *memory, Slots *slots);
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
-/* Room in slot_of for every id that the store has, and one more. */
+/* Makes room in slot_of for every id of the store, and one more. STATUS_MEMORY. */
 Status   draft_reserve_ids(Draft *draft);
-/* Takes over a list and its slots, which have `count` messages more, at places of
-   the list before (draft_insert.c). */
+/* Installs a list with `count` insertions and its slots; places[] are positions in the
+   old list. Takes both over. */
 void     draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count);
 
-/* ---- draft_windows.c ---- */
-
-Status   draft_windows_start(Draft *draft);
-void     draft_windows_free(Draft *draft);
-/* The item of a message, or NULL. */
+/* The window item that a message is, or NULL. */
 const WindowItem *draft_window_item(const Draft *draft, MessageId id);
 /* The next older item of the same window, or NULL. */
 const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item);
-uint32_t draft_window_tokens(const Draft *draft, MessageId id);
-/* Holds what windows are pinned by; and the item that is shown, where an older one of
-   its window is held: who drops that drops this too. */
-void     draft_windows_hold(const Draft *draft, const Sequence *list, Slots *slots);
 
-/* ---- draft.c ---- */
-
-/* False once the conversation has another store, by a join or a compaction: what the
-   draft would add could never come to it. */
+/* False once the conversation has another store, by a merge or a compaction: messages that
+   the draft adds could no longer reach it. */
 bool     draft_may_store(const Draft *draft);
 
+/* Applies drops and replacements to the list. STATUS_MEMORY, STATUS_LIMIT. */
 Status   draft_settle(Draft *draft);
-void     draft_take_list(Draft *draft, Sequence *list);      /* in the place of the old one */
+void     draft_take_list(Draft *draft, Sequence *list);      /* replaces the list */
 Status   draft_cause(Draft *draft, Text reason, Cause *cause);
-/* One message's entry, for which room is reserved. */
+/* Adds an entry for one message or a run; the caller has reserved room. */
 void     draft_record(Draft *draft, Cause cause, LedgerRun entry);
 
 #endif

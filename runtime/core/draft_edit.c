@@ -1,8 +1,9 @@
 /*
-** The edits of a draft: dropping, replacing, keeping. Inserting has a file of its own.
+** The edits of a draft: dropping, replacing, keeping; insertions are in draft_insert.c.
 */
 #include "core/draft_data.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/evict_oldest.h"
@@ -15,17 +16,18 @@ static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed
   if (status != STATUS_OK) return status;
   uint32_t tokens = slot_tokens(draft, slot);
   draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
+  assert(draft->live > 0 && draft->tokens >= tokens);
   draft->slots.flags[slot] |= SLOT_GONE;
   draft->settled = false;
   draft->live--;
-  draft->untouched -= draft->slots.ids[slot] <= draft->began;
+  draft->untouched -= draft->slots.ids[slot] <= draft->base;
   draft->tokens -= tokens;
   *freed += tokens;
   return STATUS_OK;
 }
 
-/* With what would come to light behind it: the obsolete items of its window. Those that were
-   dropped before an insert have no slot any more. */
+/* Drops a slot and, for a visible window item, the obsolete items of its window, one of
+   which would become visible. Items that were dropped before an insertion have no slot. */
 static Status drop_slot(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
   Status status = drop_one(draft, slot, cause, freed);
   const WindowItem *item = draft_window_item(draft, draft->slots.ids[slot]);
@@ -46,15 +48,17 @@ static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *free
   return status;
 }
 
-/* Puts back what was dropped since the mark. */
+/* Restores the messages that were dropped after the mark. */
 static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
+  assert(mark.entries <= ledger_count(draft->ledger));
   for (uint32_t entry = ledger_count(draft->ledger); entry-- > mark.entries;) {
     uint32_t place;
     LedgerRun run = ledger_run_of(draft->ledger, entry, &place);
     uint32_t slot = draft_slot_of(draft, run.first + place);
+    assert(slot != UNIT_NONE && draft_slot_is_gone(draft, slot));
     draft->slots.flags[slot] &= (uint8_t)~SLOT_GONE;
     draft->live++;
-    draft->untouched += draft->slots.ids[slot] <= draft->began;
+    draft->untouched += draft->slots.ids[slot] <= draft->base;
     draft->tokens += slot_tokens(draft, slot);
   }
   ledger_rewind(draft->ledger, mark);
@@ -76,7 +80,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
   status = draft_cause(draft, reason, &cause);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
-    /* With guards the message's whole unit, without them the message alone. */
+    /* With guards the whole unit goes, without them the message alone. */
     status = draft->guarded ? drop_unit(draft, draft->slots.units->of[slot], cause, freed)
                             : drop_slot(draft, slot, cause, freed);
   }
@@ -84,7 +88,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
   return status;
 }
 
-static bool unit_is_there(const Draft *draft, uint32_t unit) {
+static bool unit_is_present(const Draft *draft, uint32_t unit) {
   const Units *units = draft->slots.units;
   for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE; slot = units->next[slot]) {
     if (!draft_slot_is_gone(draft, slot)) return true;
@@ -92,14 +96,14 @@ static bool unit_is_there(const Draft *draft, uint32_t unit) {
   return false;
 }
 
-/* The first of the newest `keep` units that are there. */
+/* The first of the newest `keep` present units. */
 static uint32_t first_kept_unit(const Draft *draft, uint32_t keep) {
   uint32_t unit = draft->slots.units->count;
-  while (unit > 0 && keep > 0) keep -= unit_is_there(draft, --unit);
+  while (unit > 0 && keep > 0) keep -= unit_is_present(draft, --unit);
   return unit;
 }
 
-/* Obsolete items of windows go before all others: they are worth nothing. */
+/* Drops obsolete window items first: they are never rendered. */
 static Status drop_obsolete(Draft *draft, uint32_t end, Cause cause, uint64_t *freed) {
   const WindowItems *items = &draft->windows.items;
   Status status = STATUS_OK;
@@ -128,9 +132,10 @@ static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause,
 
 /* ---- the oldest, by searching ---- */
 
-/* Entries for the messages [first, end) of the list: a run where seqs rise by one,
-   else its two halves. They rise where nothing was moved. */
+/* Records the messages [first, end) of the list: as one run if their seqs rise by one each,
+   else half by half. Seqs rise unless messages were moved. */
 static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t end) {
+  assert(first < end && end <= sequence_count(draft->list));
   MessageId low = sequence_at(draft->list, first), high = sequence_at(draft->list, end - 1);
   Sum before = sequence_prefix(draft->list, first), after = sequence_prefix(draft->list, end);
   bool run = high - low == end - 1 - first && after.moved == before.moved;
@@ -147,7 +152,7 @@ static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t e
   return STATUS_OK;
 }
 
-/* The next position from `from` on whose bit is `value`, or the count. */
+/* Next position, from `from` on, whose bit is `value`; or the count. */
 static uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t count, bool value) {
   while (from < count) {
     uint64_t word = (value ? bits[from / 64] : ~bits[from / 64]) >> (from % 64);
@@ -171,7 +176,8 @@ static Status record_gone(Draft *draft, Cause cause, const uint64_t *gone) {
   return STATUS_OK;
 }
 
-/* Takes the messages that are gone out of the list, and notes them; or leaves no trace. */
+/* Removes the messages with a bit in `gone` from the list and records them; leaves no trace on
+   failure. Inverts `gone`. */
 static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words, uint64_t *freed) {
   LedgerMark mark = ledger_mark(draft->ledger);
   Sequence *list;
@@ -187,8 +193,9 @@ static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words,
   }
   Sum before = sequence_sum(draft->list), now = sequence_sum(list);
   *freed = sum_measure(&before, MEASURE_TOKENS) - sum_measure(&now, MEASURE_TOKENS);
+  assert(*freed <= draft->tokens && sequence_count(list) <= draft->live);
   draft->tokens -= *freed;
-  draft->untouched -= draft->live - sequence_count(list);      /* nothing was replaced or inserted before */
+  draft->untouched -= draft->live - sequence_count(list);      /* no edit other than drops came before */
   draft->live = sequence_count(list);
   draft_take_list(draft, list);
   return STATUS_OK;
@@ -226,7 +233,7 @@ static bool same_key(const Message *a, const Message *b, uint32_t i) {
          text_equal(message_text(a, message_call(a, i).name), message_text(b, message_call(b, i).name));
 }
 
-/* Same role, calls and results: what a replacement in a draft may not change. */
+/* True if role, calls and results are equal, which a replacement in a draft may not change. */
 static bool same_frame(const Message *a, const Message *b) {
   if (message_role(a) != message_role(b) || message_call_count(a) != message_call_count(b)) return false;
   if (message_result_count(a) != message_result_count(b)) return false;
@@ -240,15 +247,14 @@ static bool same_frame(const Message *a, const Message *b) {
   return true;
 }
 
-/* Adds a replacement to the store, or leaves no trace. Of the same frame it takes
-   over the links, so that its place (which the list need not have yet) does not
-   matter. */
+/* Adds a replacement to the store, or leaves no trace. A replacement with the same frame
+   inherits the links, so its position does not matter; the list may not have it yet. */
 static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced,
                                 MessageId *new_id) {
   Store *store = draft->store;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   StoreMark mark = store_mark(store);
-  if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
+  if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
   Status status = draft_reserve_ids(draft);
   if (status != STATUS_OK) return status;
   status = conversation_store_one(draft->conversation, draft->list, 0, raw, false, shape, replaced, new_id);
@@ -277,7 +283,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
-  draft->untouched -= before <= draft->began;
+  draft->untouched -= before <= draft->base;
   draft->slots.ids[slot] = *new_id;
   draft->slots.flags[slot] |= SLOT_CHANGED;
   draft->slot_of[*new_id] = slot + 1;
@@ -292,7 +298,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
 
 /* ---- keeping ---- */
 
-/* What a guard or an earlier keep holds has its reason already. */
+/* Records the unit's messages without a hold; the others have a recorded reason. */
 static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
   const Units *units = draft->slots.units;
   LedgerMark mark = ledger_mark(draft->ledger);
@@ -323,4 +329,43 @@ Status draft_keep(Draft *draft, MessageId id, Text reason) {
     slots_hold_unit(&draft->slots, draft->slots.units->of[there], HOLD_KEPT);
   }
   return STATUS_OK;
+}
+
+/* ---- fates ----
+**
+** The ledger lists every edit, and a message may have had several:
+**
+**     replaced  seq 5 by 90            seq 5 counts once, as dropped
+**     dropped   seq 90
+**     inserted  seq 91                 seq 91 counts for nothing
+**     dropped   seq 91
+*/
+
+static bool is_first(const Draft *draft, MessageId id) { return store_origin(draft->store, id) <= draft->base; }
+
+/* Counts a run of drops. Looks up ids that the draft added one by one: they are few. */
+static void count_dropped(const Draft *draft, const LedgerRun *run, Fates *fates) {
+  uint32_t old = run->first > draft->base ? 0 : draft->base - run->first + 1;
+  if (old > run->count) old = run->count;
+  fates->dropped += old;
+  for (uint32_t i = old; i < run->count; i++) {
+    if (is_first(draft, run->first + i)) {
+      fates->dropped++;
+      fates->replaced--;               /* counted there when it was replaced */
+    } else {
+      fates->inserted--;
+    }
+  }
+}
+
+Fates draft_fates(const Draft *draft) {
+  Fates fates = {.kept = draft->untouched};
+  for (uint32_t i = 0; i < ledger_run_count(draft->ledger); i++) {
+    LedgerRun run = ledger_run(draft->ledger, i);
+    if (run.action == ACTION_INSERTED) fates.inserted += run.count;
+    else if (run.action == ACTION_REPLACED) fates.replaced += run.first <= draft->base;
+    else count_dropped(draft, &run, &fates);
+  }
+  assert(fates.inserted + fates.kept + fates.replaced == draft->live);
+  return fates;
 }

@@ -1,9 +1,9 @@
 /*
-** Inserting into a draft: one message, or many at places of their own in one go,
-** for each renumbering of the slots costs O(slots).
+** Inserts into a draft: one message, or many at once at different places, because each
+** renumbering of the slots costs O(slots). All or none.
 **
-** Places are those of the list as it was before, ascending; several messages at
-** one place stand in the order given. All or none.
+** Places are positions of the list before the insertion, ascending; messages at the same
+** place keep their order.
 **
 **     list     0 1 2 3 4         places 1 1 4, messages a b c
 **     becomes  0 a b 1 2 3 c 4
@@ -12,8 +12,8 @@
 
 #include <assert.h>
 
-/* The end of what is there of the unit that begins at `slot`, or 0 if it begins
-   elsewhere. */
+/* The slot after the last present message of the unit whose first present message is at
+   `slot`; 0 if that unit starts at another slot. */
 static uint32_t reach_of(const Draft *draft, uint32_t slot) {
   const Units *units = draft->slots.units;
   uint32_t first = units->units[units->of[slot]].first, reach = 0;
@@ -24,9 +24,9 @@ static uint32_t reach_of(const Draft *draft, uint32_t slot) {
   return reach;
 }
 
-/* Would a message at one of the places stand between those of a unit? */
+/* True if a message at one of the places would stand between messages of a unit. */
 static bool tears_unit(const Draft *draft, const uint32_t *places, uint32_t count) {
-  uint32_t reach = 0;        /* the end of the units that began before */
+  uint32_t reach = 0;        /* the end of earlier units */
   for (uint32_t slot = 0, live = 0, next = 0; slot < draft->slots.count; slot++) {
     if (draft_slot_is_gone(draft, slot)) continue;
     for (; next < count && places[next] == live; next++) {
@@ -39,7 +39,7 @@ static bool tears_unit(const Draft *draft, const uint32_t *places, uint32_t coun
   return false;
 }
 
-/* Stores, places and records one after the other; takes nothing back. */
+/* Stores, inserts and records the messages one after the other; undoes nothing on failure. */
 static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Sequence **list, uint64_t *tokens) {
   for (uint32_t i = 0; i < insertion->count; i++) {
     bool more;
@@ -47,6 +47,7 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     MessageShape shape;
     MessageId *id = &insertion->ids[i];
     uint32_t at = insertion->places[i] + i;
+    assert(i == 0 || insertion->places[i - 1] <= insertion->places[i]);
     MessageSource *source = insertion->source;
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
@@ -92,14 +93,14 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
     store_rewind(store, mark);
     return status;
   }
-  if (draft->stored == 0) draft->mark = mark;      /* not before: another draft may end meanwhile */
+  if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
   draft->stored += insertion->count;
   draft->tokens += tokens;
   draft_renumber(draft, list, slots, insertion->places, insertion->count);
   return STATUS_OK;
 }
 
-/* ---- one ---- */
+/* ---- one message ---- */
 
 typedef struct One {
   Text raw;
@@ -121,4 +122,19 @@ Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShap
   if (position > draft->live) return STATUS_RANGE;
   return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .ids = new_id},
                           reason);
+}
+
+/* ---- measuring ---- */
+
+/* Adds the message to the store, counts it, and rewinds: a custom counter needs a message of the store. */
+Status draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t *tokens) {
+  Store *store = draft->store;
+  StoreMark mark = store_mark(store);
+  MessageId id;
+  if (!draft_may_store(draft)) return STATUS_ARGUMENT;
+  uint32_t end = sequence_count(draft->list);
+  Status status = conversation_store_one(draft->conversation, draft->list, end, raw, false, shape, 0, &id);
+  if (status == STATUS_OK) *tokens = draft_weight(draft, id);
+  store_rewind(store, mark);
+  return status;
 }
