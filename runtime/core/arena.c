@@ -1,7 +1,9 @@
 #include "core/arena.h"
 
 #include <assert.h>
+#include <stdint.h>
 
+/* Capacities of blocks: doubled from the least to the greatest. */
 #define BLOCK_MIN 1024
 #define BLOCK_MAX (256 * 1024)
 
@@ -16,8 +18,8 @@ struct Arena {
   uint32_t owners;
   Arena *base;
   ArenaBlock *blocks;
-  size_t position;           /* bytes cut and adopted, never smaller than those of the marks below */
-  ArenaMark shared, kept;    /* where it was at the last arena_share, arena_keep */
+  size_t position;           /* bytes allocated and adopted; >= those of both marks below */
+  ArenaMark shared, kept;    /* the states at the last arena_share and arena_keep */
 };
 
 Status arena_new(const Memory *memory, Arena *base, Arena **result) {
@@ -41,8 +43,9 @@ static void drop_block(Arena *arena) {
   memory_free(&arena->memory, block, sizeof *block);
 }
 
-/* Follows the bases in a loop: there may be as many as forks were made of forks. */
+/* Releases the bases in a loop: each fork of a fork adds one. */
 void arena_release(Arena *arena) {
+  assert(arena == NULL || arena->owners > 0);
   while (arena != NULL && --arena->owners == 0) {
     Arena *base = arena->base;
     Memory memory = arena->memory;
@@ -55,6 +58,7 @@ void arena_release(Arena *arena) {
 static Status add_block(Arena *arena, char *bytes, size_t used, size_t capacity) {
   ArenaBlock *block = memory_new(&arena->memory, sizeof *block);
   if (block == NULL) return STATUS_MEMORY;
+  assert(used <= capacity);
   *block = (ArenaBlock){.older = arena->blocks, .bytes = bytes, .used = used, .capacity = capacity};
   arena->blocks = block;
   return STATUS_OK;
@@ -78,10 +82,11 @@ void *arena_cut(Arena *arena, size_t size) {
     if (add_empty_block(arena, size) != STATUS_OK) return NULL;
     block = arena->blocks;
   }
-  void *piece = block->bytes + block->used;
+  void *bytes = block->bytes + block->used;
   block->used += size;
   arena->position += size;
-  return piece;
+  assert(block->used <= block->capacity && (uintptr_t)bytes % 8 == 0);
+  return bytes;
 }
 
 Status arena_adopt(Arena *arena, char *bytes, size_t capacity) {
@@ -101,7 +106,11 @@ void arena_rewind(Arena *arena, ArenaMark mark) {
   if (mark.position < arena->kept.position) mark = arena->kept;
   if (arena->owners > 1 && mark.position < arena->shared.position) mark = arena->shared;
   assert(mark.position <= arena->position);
-  while (arena->blocks != mark.block) drop_block(arena);
+  while (arena->blocks != mark.block) {
+    assert(arena->blocks != NULL);
+    drop_block(arena);
+  }
   if (arena->blocks != NULL) arena->blocks->used = mark.used;
   arena->position = mark.position;
+  assert(arena->position >= arena->kept.position);
 }

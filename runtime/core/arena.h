@@ -1,13 +1,13 @@
 /*
-** Arena: bytes that live as long as their last owner, cut from growing blocks.
+** Arena: bytes that live as long as their last owner, allocated from growing blocks.
 **
 **     arena   blocks -> [ used | free ] -> [ a file, adopted whole ] -> [ used ]
 **                  newest                                              oldest
 **       |
-**      base   the arena of the store that this one's store was forked from
+**      base   the arena of the store that this arena's store was forked from
 **
-** A fork keeps its base alive and cuts from blocks of its own. What was cut before
-** an arena was shared stays where it is; only what came later can be taken back.
+** A fork keeps its base alive and allocates from blocks of its own. Bytes from before
+** a share stay where they are; arena_rewind frees only later ones.
 */
 #ifndef EBB_CORE_ARENA_H
 #define EBB_CORE_ARENA_H
@@ -17,30 +17,30 @@
 
 typedef struct Arena Arena;
 
-/* An empty arena with one owner. Takes over the caller's share of `base`, which may
-   be NULL, on success. STATUS_MEMORY. */
+/* Creates an empty arena with one owner. On success takes over the caller's share of
+   `base` (NULL allowed). STATUS_MEMORY. */
 Status arena_new(const Memory *memory, Arena *base, Arena **arena);
-/* A second owner, for what was cut so far. */
+/* Adds an owner of all bytes allocated so far. */
 Arena *arena_share(Arena *arena);
 void   arena_release(Arena *arena);    /* NULL is allowed */
 
-/* `size` bytes, aligned to 8; NULL when there is no memory. */
+/* Allocates `size` bytes, aligned to 8; NULL if memory runs out. */
 void  *arena_cut(Arena *arena, size_t size);
-/* Takes over a block of `capacity` bytes on success. STATUS_MEMORY. */
+/* Takes over a block of `capacity` bytes on success, so that it lives as long as the arena. STATUS_MEMORY. */
 Status arena_adopt(Arena *arena, char *bytes, size_t capacity);
 
-/* What was cut so far stays to the arena's end, whatever is rewound. */
+/* Protects all bytes allocated so far from arena_rewind. */
 void   arena_keep(Arena *arena);
 
-/* A place to go back to. */
+/* A state for arena_rewind to restore. */
 typedef struct ArenaMark {
   struct ArenaBlock *block;
-  size_t used, position;     /* of the block; of all that was ever cut */
+  size_t used, position;     /* bytes used in the block; bytes allocated in all */
 } ArenaMark;
 
 ArenaMark arena_mark(const Arena *arena);
-/* Frees what was cut after the mark, after the last arena_keep and, while there are
-   other owners, after the last arena_share. */
+/* Frees bytes allocated after the mark, except those from before the last arena_keep
+   and, while there are other owners, those from before the last arena_share. */
 void   arena_rewind(Arena *arena, ArenaMark mark);
 
 #endif

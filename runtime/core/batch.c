@@ -6,10 +6,9 @@
 #define FANOUT_BITS 4u
 #define FANOUT (1u << FANOUT_BITS)
 
-/* Of height 0: batches; else nodes one lower. */
 typedef struct BatchNode {
   uint32_t owners, used;
-  void *slots[FANOUT];
+  void *slots[FANOUT];       /* at height 0 batches, above it nodes one level lower */
 } BatchNode;
 
 /* ---- batches ---- */
@@ -26,11 +25,13 @@ Status policy_memory_new(const Memory *memory, Text text, PolicyMemory **result)
 }
 
 void policy_memory_release(const Memory *memory, PolicyMemory *policy_memory) {
+  assert(policy_memory == NULL || policy_memory->owners > 0);
   if (policy_memory == NULL || --policy_memory->owners > 0) return;
   memory_free(memory, policy_memory, sizeof *policy_memory + policy_memory->size);
 }
 
 static void batch_release(const Memory *memory, Batch *batch) {
+  assert(batch->owners > 0);
   if (--batch->owners > 0) return;
   sequence_release(batch->list);
   ledger_release(batch->ledger);
@@ -39,7 +40,7 @@ static void batch_release(const Memory *memory, Batch *batch) {
   memory_free(memory, batch, sizeof *batch);
 }
 
-/* With no list and no ledger yet. */
+/* Creates a batch without list and ledger, which the caller sets. */
 static Status batch_new(const Memory *memory, const Batch *fields, Text description, Batch **result) {
   Batch *batch = memory_new(memory, sizeof *batch);
   if (batch == NULL) return STATUS_MEMORY;
@@ -78,6 +79,7 @@ static BatchNode *node_new(const Memory *memory) {
 }
 
 static void node_release(const Memory *memory, BatchNode *node, uint32_t height) {
+  assert(node == NULL || (node->owners > 0 && node->used <= FANOUT));
   if (node == NULL || --node->owners > 0) return;
   for (uint32_t i = 0; i < node->used; i++) {
     if (height > 0) node_release(memory, node->slots[i], height - 1);
@@ -98,19 +100,20 @@ static BatchNode *node_copy(const Memory *memory, const BatchNode *node, uint32_
   return copy;
 }
 
-/* Puts a copy in the place of a node that has another owner. */
+/* Replaces a node that has another owner by a copy. */
 static Status node_own(const Memory *memory, BatchNode **node, uint32_t height) {
   if ((*node)->owners == 1) return STATUS_OK;
   BatchNode *copy = node_copy(memory, *node, height);
   if (copy == NULL) return STATUS_MEMORY;
   (*node)->owners--;
   *node = copy;
+  assert(copy->owners == 1);
   return STATUS_OK;
 }
 
 static uint32_t slot_at(uint32_t index, uint32_t height) { return index >> (height * FANOUT_BITS) & (FANOUT - 1); }
 
-/* How many batches a tree of this height holds. */
+/* The most batches that a tree of this height holds. */
 static uint64_t room(uint32_t height) { return (uint64_t)1 << ((height + 1) * FANOUT_BITS); }
 
 /* ---- the list ---- */
@@ -133,9 +136,10 @@ const Batch *batches_at(const Batches *batches, uint32_t index) {
   return node->slots[slot_at(index, 0)];
 }
 
-/* The leaf in which `index` stands or will stand next, to be changed. What it
-   makes on the way is the list's, whether or not it gets to its end. */
+/* Gives the leaf that holds, or will hold, `index` for writing. New nodes on the way
+   belong to the list even if it fails. STATUS_MEMORY. */
 static Status own_leaf(Batches *batches, uint32_t index, BatchNode **leaf) {
+  assert(index <= batches->count && index < room(batches->height));
   const Memory *memory = &batches->memory;
   BatchNode **place = &batches->root;
   for (uint32_t height = batches->height;; height--) {
@@ -144,6 +148,7 @@ static Status own_leaf(Batches *batches, uint32_t index, BatchNode **leaf) {
     if (height == 0) break;
     BatchNode *node = *place;
     uint32_t slot = slot_at(index, height);
+    assert(slot <= node->used);
     if (slot == node->used) {
       node->slots[slot] = node_new(memory);
       if (node->slots[slot] == NULL) return STATUS_MEMORY;
@@ -155,7 +160,7 @@ static Status own_leaf(Batches *batches, uint32_t index, BatchNode **leaf) {
   return STATUS_OK;
 }
 
-/* Room for one more: a root, or one above a full one. */
+/* Makes room for one more batch: adds a first root, or one above a full root. */
 static Status grow(Batches *batches) {
   if (batches->root != NULL && batches->count < room(batches->height)) return STATUS_OK;
   BatchNode *root = node_new(&batches->memory);
@@ -181,6 +186,7 @@ Status batches_push(Batches *batches, const Batch *fields, Text description) {
   }
   batch->list = fields->list;
   batch->ledger = fields->ledger;
+  assert(leaf->used == slot_at(batches->count, 0));
   leaf->slots[leaf->used++] = batch;
   batches->count++;
   return STATUS_OK;
@@ -200,5 +206,6 @@ Status batches_own(Batches *batches, uint32_t index, Batch **owned) {
     *place = copy;
   }
   *owned = *place;
+  assert((*owned)->owners == 1);
   return STATUS_OK;
 }

@@ -1,11 +1,11 @@
 /*
-** Batches: what a history is made of, in a list that forks share.
+** Batches: the states of a history, in a list that forks share.
 **
 ** The list is a tree of nodes with owners, as a sequence is: a share costs O(1),
-** and an edit copies the path to what it changes if that has another owner.
+** and an edit first copies every node on its path that has another owner.
 **
 **     a history   ---> [ node ][ node ] ---> batches 0 .. 31, 32 .. 63
-**     its fork    ---> [ node ][ own  ] ---> .. and of its own, 32 .. 63 with a 64th
+**     its fork    ---> [ node ][ own  ] ---> the same 0 .. 31; its own 32 .. 64
 **
 ** Private to history.c.
 */
@@ -14,8 +14,8 @@
 
 #include "core/history.h"
 
-/* What policies remember: a text that never changes, owned by the batch that set it and by
-   all that have it from there. */
+/* The memory of policies at a batch: an immutable text, owned by the batch that set it and by
+   all batches that inherited it. */
 typedef struct PolicyMemory {
   uint32_t owners;
   size_t size;
@@ -30,8 +30,9 @@ typedef struct Batch {
   Sequence *list;            /* NULL: pruned */
   Ledger *ledger;
   PolicyMemory *policy_memory;   /* NULL: none */
-  uint32_t parent, parent_length, born;
-  uint32_t count;            /* when it was pruned */
+  uint32_t parent, parent_length;
+  uint32_t born;             /* messages when it was created */
+  uint32_t count;            /* messages when it was pruned */
   BatchKind kind;
   int64_t timestamp;
   char *description;
@@ -48,10 +49,10 @@ Batches batches_share(const Batches *batches);
 void    batches_free(Batches *batches);
 
 const Batch *batches_at(const Batches *batches, uint32_t index);      /* index < count */
-/* Adds a batch with these fields, a share of the policy memory and a copy of the
-   description; its list and ledger are taken over on success. STATUS_MEMORY. */
+/* Appends a batch with these fields, a share of the policy memory and a copy of the
+   description; takes over list and ledger on success. STATUS_MEMORY. */
 Status  batches_push(Batches *batches, const Batch *fields, Text description);
-/* The batch, to be changed: nobody else owns it from now on. STATUS_MEMORY. */
+/* Gives the batch for writing: copies it first if it has another owner. index < count. STATUS_MEMORY. */
 Status  batches_own(Batches *batches, uint32_t index, Batch **batch);
 
 #endif

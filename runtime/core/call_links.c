@@ -1,5 +1,7 @@
 #include "core/call_links.h"
 
+#include <assert.h>
+
 CallLinks call_links_of(const Store *store, const Sequence *list) {
   return (CallLinks){.store = store, .list = list, .count = sequence_count(list),
                      .span = sequence_is_ranked(list) ? store_span(store) : UINT32_MAX};
@@ -13,6 +15,7 @@ bool call_links_answers(const CallLinks *links, MessageId id, uint32_t result, M
 }
 
 uint32_t call_links_caller(const CallLinks *links, uint32_t position) {
+  assert(links->count == sequence_count(links->list) && position < links->count);
   MessageId id = sequence_at(links->list, position);
   uint32_t results = message_result_count(store_message(links->store, id)), call;
   for (uint32_t i = 0; i < results; i++) {
@@ -29,6 +32,7 @@ static uint32_t anchor_at(const CallLinks *links, uint32_t position) {
 }
 
 uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_t from) {
+  assert(caller <= from && from < links->count);
   MessageId id = sequence_at(links->list, caller);
   uint32_t anchor = anchor_at(links, caller), call;
   for (uint32_t at = from + 1; at < links->count && anchor_at(links, at) - anchor <= links->span; at++) {
@@ -54,6 +58,7 @@ bool call_links_is_answered(const CallLinks *links, uint32_t caller, uint32_t ca
 }
 
 bool call_links_is_open(const CallLinks *links, uint32_t position) {
+  assert(position < links->count);
   uint32_t calls = message_call_count(store_message(links->store, sequence_at(links->list, position)));
   for (uint32_t call = 0; call < calls; call++) {
     if (!call_links_is_answered(links, position, call)) return true;

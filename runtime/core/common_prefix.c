@@ -1,5 +1,7 @@
 #include "core/common_prefix.h"
 
+#include <assert.h>
+
 #include "core/sequence_diff.h"
 
 static uint32_t lesser(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -13,12 +15,13 @@ Status common_prefix_count(const Memory *memory, const Store *store, const Seque
   uint32_t end = lesser(sequence_count(a), sequence_count(b)), same = end;
   SequenceDiff diff = {.memory = *memory};
   Status status = sequence_diff(a, b, &diff);
-  /* The lists are in order, so up to the first that one of them lacks both are the same. */
+  /* Messages keep their order, so both lists are the same up to the first message that one of them lacks. */
   if (diff.removed_count > 0) same = lesser(same, diff.removed[0].index);
   if (diff.added_count > 0) same = lesser(same, diff.added[0].index);
   sequence_diff_free(&diff);
   if (status != STATUS_OK) return status;
   while (same < end && are_equal(store, sequence_at(a, same), sequence_at(b, same))) same++;
+  assert(same <= sequence_count(a) && same <= sequence_count(b));
   *messages = same;
   return STATUS_OK;
 }

@@ -1,15 +1,15 @@
 /*
-** Prefix: how far two lists begin alike, which is what a provider's prompt cache
-** can serve of the second after the first.
+** Common prefix: the number of equal messages at the start of two lists. A provider's
+** prompt cache that holds the first list can serve so much of the second.
 */
 #ifndef EBB_CORE_COMMON_PREFIX_H
 #define EBB_CORE_COMMON_PREFIX_H
 
 #include "core/sequence.h"
 
-/* Messages from the beginning that are equal in both, byte by byte. Skips what
-   both lists share: O(log n) for each difference, and O(n) only along messages
-   that are equal but not the same. STATUS_MEMORY. */
+/* Counts the messages at the start that are equal in both lists, byte by byte. Skips
+   nodes that both lists share: O(log n) for each difference; O(n) for equal messages
+   with different ids. STATUS_MEMORY. */
 Status common_prefix_count(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
                            uint32_t *messages);
 

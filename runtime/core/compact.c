@@ -1,13 +1,14 @@
 /*
-** Compaction: memory comes back when batches are let go of.
+** Compaction: frees the messages that only pruned batches showed.
 **
 **     batches   0 1 2 3 [4]     keep 1:   [4]
 **     lists     all of 1..9     of batch 4:  1 7 8 9
 **     store     1 2 3 4 5 6 7 8 9   ->    1 . . . . . 7 8 9
 **
-** The store is built anew with what some list shows; nothing changes until that is
-** done. Forks keep what they share.
+** A new store gets the messages that some list shows, and replaces the old one at the
+** end: a failure changes nothing. Forks keep their shares of the old store.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -16,16 +17,16 @@
 typedef struct Compaction {
   Memory memory;
   const Store *from;
-  Store *store;              /* the new one; NULL: every message is shown */
-  History *history;          /* whose lists say what is kept */
+  Store *store;              /* the new store; NULL: every message is visible */
+  History *history;          /* its lists decide which messages stay */
   size_t words;
-  uint64_t *shown;           /* a bit per seq: some list has it */
-  uint64_t *origins;         /* a bit per seq: origin of a message that some list has */
+  uint64_t *visible;         /* a bit per seq: some list has the message */
+  uint64_t *origins;         /* a bit per seq: the origin of a message that some list has */
   uint32_t removed;
 } Compaction;
 
 static void compaction_free(Compaction *compaction) {
-  memory_free(&compaction->memory, compaction->shown, compaction->words * sizeof *compaction->shown);
+  memory_free(&compaction->memory, compaction->visible, compaction->words * sizeof *compaction->visible);
   memory_free(&compaction->memory, compaction->origins, compaction->words * sizeof *compaction->origins);
 }
 
@@ -35,21 +36,21 @@ static Status collect(Compaction *compaction) {
   map_init(&seen, compaction->memory);
   for (uint32_t i = 0; i < history_count(compaction->history) && status == STATUS_OK; i++) {
     const Sequence *list = history_list(compaction->history, i);
-    if (list != NULL) status = sequence_collect(list, &seen, compaction->shown);
+    if (list != NULL) status = sequence_collect(list, &seen, compaction->visible);
   }
   map_free(&seen);
   return status;
 }
 
-static bool is_shown(const Compaction *compaction, MessageId id) {
-  return compaction->shown[id / 64] >> (id % 64) & 1;
+static bool is_visible(const Compaction *compaction, MessageId id) {
+  return compaction->visible[id / 64] >> (id % 64) & 1;
 }
 
 static void note_origins(Compaction *compaction) {
   const Store *store = compaction->from;
   for (MessageId id = 1; id <= store_count(store); id++) {
     if (!store_has(store, id)) continue;
-    if (!is_shown(compaction, id)) {
+    if (!is_visible(compaction, id)) {
       compaction->removed++;
       continue;
     }
@@ -58,12 +59,12 @@ static void note_origins(Compaction *compaction) {
   }
 }
 
-static Status find_shown(Compaction *compaction) {
-  size_t size = compaction->words * sizeof *compaction->shown;
-  compaction->shown = memory_new(&compaction->memory, size);
+static Status mark_visible(Compaction *compaction) {
+  size_t size = compaction->words * sizeof *compaction->visible;
+  compaction->visible = memory_new(&compaction->memory, size);
   compaction->origins = memory_new(&compaction->memory, size);
-  if (compaction->shown == NULL || compaction->origins == NULL) return STATUS_MEMORY;
-  memset(compaction->shown, 0, size);
+  if (compaction->visible == NULL || compaction->origins == NULL) return STATUS_MEMORY;
+  memset(compaction->visible, 0, size);
   memset(compaction->origins, 0, size);
   Status status = collect(compaction);
   if (status == STATUS_OK) note_origins(compaction);
@@ -74,7 +75,7 @@ static TokenWeights *weights_in(Store *store, const TokenWeights *weights) {
   return weights == NULL ? NULL : token_weights_find(store, token_weights_counter(weights));
 }
 
-/* Makes every list one of the new store. */
+/* Replaces every list by one of the new store. */
 static Status move_lists(Compaction *compaction) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < history_count(compaction->history) && status == STATUS_OK; i++) {
@@ -91,7 +92,7 @@ static Status move_lists(Compaction *compaction) {
 }
 
 static Status rebuild(Compaction *compaction, Marks **marks) {
-  Status status = store_compact(compaction->from, compaction->shown, &compaction->store);
+  Status status = store_compact(compaction->from, compaction->visible, &compaction->store);
   if (status == STATUS_OK) status = move_lists(compaction);
   return status == STATUS_OK ? marks_retain(marks, compaction->origins) : status;
 }
@@ -99,16 +100,18 @@ static Status rebuild(Compaction *compaction, Marks **marks) {
 Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed) {
   Compaction compaction = {.memory = *store_memory(store), .from = store, .history = history,
                            .words = (size_t)store_count(store) / 64 + 1};
-  Status status = find_shown(&compaction);
+  Status status = mark_visible(&compaction);
   if (status == STATUS_OK && compaction.removed > 0) status = rebuild(&compaction, marks);
   if (status != STATUS_OK) store_release(compaction.store);
   *compacted = status == STATUS_OK ? compaction.store : NULL;
   *removed = compaction.removed;
+  assert(*compacted == NULL || store_count(*compacted) == store_count(store));
   compaction_free(&compaction);
   return status;
 }
 
 void conversation_take_store(Conversation *conversation, Store *store) {
+  assert(store != NULL && store != conversation->store);
   conversation->weights = weights_in(store, conversation->weights);
   store_close(conversation->store);
   conversation->store = store;

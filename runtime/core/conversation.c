@@ -48,7 +48,7 @@ static Status copy_tools(const ToolDescription *from, const Memory *memory, Tool
   return STATUS_OK;
 }
 
-/* The weights of the store for the conversation's counter; it has one. */
+/* The store's weights for the active counter, which it has; NULL: messages' own tokens. */
 static TokenWeights *active_weights(const Conversation *conversation) {
   bool own = counter_equal(&conversation->counter, &conversation->first);
   return own ? NULL : token_weights_find(conversation->store, &conversation->counter);
@@ -71,6 +71,7 @@ Status conversation_fork(Conversation *conversation, Conversation **result) {
     fork->weights = active_weights(fork);
     status = conversation_reweigh(fork, history_current(fork->history));
   }
+  assert(status != STATUS_OK || store_count(fork->store) == store_count(conversation->store));
   if (status == STATUS_OK) *result = fork;
   else conversation_free(fork);
   return status;
@@ -111,6 +112,7 @@ const Sequence *conversation_list(const Conversation *conversation) {
 }
 
 void conversation_touch(Conversation *conversation) {
+  assert(conversation_list(conversation) != NULL);
   conversation->version++;
   units_free(conversation->units);
   conversation->units = NULL;
@@ -186,7 +188,7 @@ void conversation_take_calibration(Conversation *conversation, Calibration calib
 
 /* ---- removing for good ---- */
 
-/* Remembers which messages the join has to redact in the conversation that the branch left. */
+/* Records a message that the merge has to redact in the conversation. */
 static Status note_redacted(Conversation *branch, MessageId id) {
   void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, branch->redacted_count,
                             sizeof *branch->redacted);
@@ -204,20 +206,21 @@ Status conversation_redact(Conversation *conversation, MessageId id, char **byte
   Status status = note_redacted(conversation, id);
   if (status != STATUS_OK) return status;
   status = store_own_bytes(conversation->store, id, bytes, size);
+  assert(conversation->redacted_count > 0);
   if (status != STATUS_OK) conversation->redacted_count--;
   return status;
 }
 
 /* ---- links ---- */
 
-/* Where a message is about to stand: its results look for their calls from there. */
+/* The future place of a new message. Its results search for their calls from here to the front. */
 typedef struct Seat {
   const Sequence *list;
   uint32_t position;
-  MessageId id, replaced;    /* replaced: stands there still; 0: none */
+  MessageId id, replaced;    /* replaced: the message still at the position; 0: none */
 } Seat;
 
-/* Does a result of the seat's message answer it already? Two may have one id. */
+/* True if one of the first `results` results of the seat's message answers the call: ids may repeat. */
 static bool is_taken(const CallLinks *links, const Seat *seat, uint32_t results, CallLink link) {
   uint32_t call;
   for (uint32_t i = 0; i < results; i++) {
@@ -226,9 +229,9 @@ static bool is_taken(const CallLinks *links, const Seat *seat, uint32_t results,
   return false;
 }
 
-/* The nearest call of `key` before the seat that neither a visible result answers
-   nor one of the first `results` of the message itself: by walking back. For
-   lists that do not show the whole store in its order. */
+/* Walks back from the seat to the nearest call of `key` that neither a visible result nor
+   one of the first `results` results of the message itself answers. For lists that do
+   not show the whole store in order. */
 static CallLink find_call(const Conversation *conversation, const Seat *seat, Text key, uint32_t results) {
   CallLinks links = call_links_of(conversation->store, seat->list);
   links.except = seat->replaced;
@@ -244,8 +247,8 @@ static CallLink find_call(const Conversation *conversation, const Seat *seat, Te
   return (CallLink){0, 0};
 }
 
-/* Is the seat behind a list of every message that was stored before, by seq?
-   Then the newest call that waits is the nearest one. */
+/* True if the seat follows a list of all earlier messages of the store in order of seq.
+   Then the newest waiting call is the nearest one. */
 static bool shows_all(const Seat *seat) {
   return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1 &&
          sequence_is_ranked(seat->list) && sequence_sum(seat->list).moved == 0;
@@ -259,11 +262,12 @@ static void link_results(Conversation *conversation, const Seat *seat) {
     CallLink link = all ? store_waiting(conversation->store, key, seat->id) : (CallLink){0, 0};
     bool missed = link.message == 0 && (!all || store_indexed(conversation->store) > 0);
     if (missed) link = find_call(conversation, seat, key, i);
+    assert(link.message < seat->id);
     store_link(conversation->store, seat->id, i, link);
   }
 }
 
-/* A replacement answers what the replaced message answered, id by id. */
+/* Copies the links of the replaced message if both have the same results; false if not. */
 static bool inherit_links(Conversation *conversation, MessageId id, MessageId replaced) {
   const Message *message = conversation_message(conversation, id);
   const Message *before = conversation_message(conversation, replaced);
@@ -280,16 +284,17 @@ static bool inherit_links(Conversation *conversation, MessageId id, MessageId re
 
 /* ---- adding ---- */
 
-/* Gives a new message its rank where it is not appended. */
+/* Ranks a new message that is not appended. */
 static Status rank_seat(Conversation *conversation, const Seat *seat) {
   const Sequence *list = seat->list;
+  assert(seat->position <= sequence_count(list) && seat->id == store_count(conversation->store));
   if (seat->replaced != 0) return store_replace(conversation->store, seat->id, seat->replaced);
   if (seat->position == sequence_count(list) || !sequence_is_ranked(list)) return STATUS_OK;
   Rank before = seat->position == 0 ? (Rank){0, 0} : sequence_rank(list, seat->position - 1);
   return store_insert(conversation->store, seat->id, before, sequence_rank(list, seat->position));
 }
 
-/* What the message weighs by the first counter. */
+/* Counts a message with the first counter and stores the result in it. */
 static Status weigh_first(Conversation *conversation, MessageId id) {
   Cost cost;
   Status status = token_weights_count(conversation->store, &conversation->first, id, &cost);
@@ -299,7 +304,7 @@ static Status weigh_first(Conversation *conversation, MessageId id) {
   return STATUS_OK;
 }
 
-/* Once per counter in use: the first, the conversation's, and that of the list. */
+/* Counts a message with every counter in use: the first, the active one, and that of the list. */
 static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
   Status status = weigh_first(conversation, id);
   if (status != STATUS_OK) return status;
@@ -342,6 +347,7 @@ Status conversation_put(Conversation *conversation, Sequence **list, uint32_t po
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status != STATUS_OK || !more) return status;
     uint32_t at = position + *added;
+    assert(at <= sequence_count(*list));
     status = conversation_store_one(conversation, *list, at, raw, source->adopted, &shape, 0, &id);
     if (status != STATUS_OK) return status;
     bool end = at == sequence_count(*list);
@@ -394,7 +400,7 @@ Status conversation_describe_tools(Conversation *conversation) {
   Sequence *list, **current;
   Status status = sequence_share(conversation_list(conversation), &list);
   if (status != STATUS_OK) return status;
-  status = conversation_put_tools(conversation, &list);      /* asks the host, who may fork meanwhile */
+  status = conversation_put_tools(conversation, &list);      /* may call the host, which may fork */
   if (status == STATUS_OK) status = history_grow(conversation->history, &current);
   if (status == STATUS_OK) {
     Sequence *before = *current;
@@ -426,6 +432,7 @@ Status conversation_commit_with(Conversation *conversation, Sequence *list, Batc
                     .parent_length = sequence_count(conversation_list(conversation)), .kind = kind,
                     .description = description, .ledger = ledger, .timestamp = conversation_now(conversation)};
   Status status = STATUS_OK;
+  assert(sequence_store(list) == conversation->store);
   if (sequence_token_weights(list) != conversation->weights) {
     status = sequence_move(list, conversation->store, conversation->weights, &batch.list);
   }
@@ -434,4 +441,18 @@ Status conversation_commit_with(Conversation *conversation, Sequence *list, Batc
   if (status == STATUS_OK) conversation_touch(conversation);
   if (batch.list != list) sequence_release(status == STATUS_OK ? list : batch.list);
   return status;
+}
+
+/* ---- invariants ---- */
+
+void conversation_check(const Conversation *conversation) {
+  const Sequence *list = conversation_list(conversation);
+  store_check(conversation->store);
+  history_check(conversation->history);
+  windows_check(conversation->windows);
+  assert(sequence_store(list) == conversation->store && sequence_token_weights(list) == conversation->weights);
+  if (conversation->units == NULL) return;
+  units_check(conversation->units);
+  assert(conversation->units->messages == sequence_count(list));
+  (void)list;
 }

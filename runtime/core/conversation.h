@@ -1,10 +1,10 @@
 /*
-** Conversation: store + history + marks + windows + counter. Everything above talks to it;
-** operation.h edits it, draft.h trims it.
+** Conversation: store + history + marks + windows + counter, the interface for all layers
+** above. operation.h edits it, draft.h trims it.
 **
-** Forks: a fork begins with all that its conversation has, shares it, and goes its
-** own way; neither sees what the other does. A branch is a fork that may come back
-** (merge_branch.h). All calls on a conversation and its forks come from one thread at a time.
+** Forks: a fork starts with everything its conversation has and shares it. Later edits of
+** either are invisible to the other. A branch is a fork that can be merged back
+** (merge_branch.h). Only one thread at a time may use a conversation and its forks.
 */
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
@@ -33,144 +33,146 @@ const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);
 History *conversation_history(const Conversation *conversation);
 const Marks *conversation_marks(const Conversation *conversation);
-/* Marks a message by its origin, or takes the mark away. STATUS_MEMORY. */
+/* Adds or removes the mark of a message, named by its origin. STATUS_MEMORY. */
 Status   conversation_mark(Conversation *conversation, Text name, MessageId origin);
 Status   conversation_unmark(Conversation *conversation, Text name, MessageId origin);
-/* NULL: it never had one. */
+/* NULL if it never had a window. */
 const Windows *conversation_windows(const Conversation *conversation);
-/* Puts a window (core/window.h). Its messages stay as they are, but what their items show
-   may change, so drafts of the conversation no longer commit. STATUS_MEMORY, STATUS_LIMIT. */
+/* Adds or replaces a window (windows_put). The messages stay as they are, but their items
+   may render differently, so open drafts can no longer commit. STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_put_window(Conversation *conversation, const Window *fields);
 const Counter *conversation_counter(const Conversation *conversation);
-int64_t  conversation_now(const Conversation *conversation);      /* ms, by the host's clock */
+int64_t  conversation_now(const Conversation *conversation);      /* ms, from the host's clock */
 const Message *conversation_message(const Conversation *conversation, MessageId id);
 
 /* The visible messages; borrowed until the next edit. */
 const Sequence *conversation_list(const Conversation *conversation);
-/* Their units, made on first use and kept until the next edit; borrowed. */
+/* Their units, computed on first use and cached until the next edit; borrowed. STATUS_MEMORY. */
 Status   conversation_units(Conversation *conversation, const Units **units);
-/* Grows with every edit. */
+/* A number that every edit increases. */
 uint64_t conversation_version(const Conversation *conversation);
 
-/* Tokens of a request with these messages: they, and `overhead`, which is what
-   the request carries besides (the reply's priming, tool schemas). */
+/* Tokens of a request with the visible messages: theirs, and `overhead` for everything
+   else in the request (the reply's priming, tool schemas). */
 uint64_t conversation_tokens(const Conversation *conversation);
 uint64_t conversation_overhead(const Conversation *conversation);
 void     conversation_add_overhead(Conversation *conversation, Cost cost);
-/* The overhead and the calibration of another, which has the same counter. */
+/* Copies overhead and calibration of another conversation with the same counter. */
 void     conversation_charge_as(Conversation *conversation, const Conversation *other);
-/* How far these can be trusted, for a list of the conversation. O(1), but O(n)
-   where there are messages whose cost was guessed in part. */
+/* How exact the token count of a list is. O(1); O(n) if the store has messages whose
+   cost is partly a guess. */
 Trust    conversation_trust(const Conversation *conversation, const Sequence *list);
-/* The same by another counter, and an overhead that was guessed in part or not. */
+/* The same for another counter; `guessed`: part of the overhead is a guess. */
 Trust    conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
                                bool guessed);
 
 /* ---- other counters ---- */
 
-/* The weights of a counter, with every message of the store counted; NULL is that of the first.
-   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+/* Token weights under a counter, with every message of the store counted; NULL for the first
+   counter, whose weights the messages hold. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_token_weights(Conversation *conversation, const Counter *counter, TokenWeights **weights);
-/* What the messages of a list would weigh by another counter, without overhead.
-   Each message of the store is counted once per counter; then O(n) additions.
+/* Counts the messages of a list with another counter, without overhead. Each message of
+   the store is counted once per counter; then O(n) additions.
    STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
                                uint64_t *tokens);
-/* From now on that counter is the conversation's; `overhead` is what the request
-   carries besides by it, less the reply's priming. The current list is weighed
-   anew in O(n), other batches when they are looked at; forks stay as they are. */
+/* Makes the counter the active one. `overhead`: tokens of the rest of the request under it,
+   without the reply's priming. Recounts the current list in O(n), other batches on
+   first use; forks stay as they are. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead);
-/* Makes a batch's list one of the conversation's store and weighed by its counter, as
-   the current one is: before it is made current, or read by weight. */
+/* Recounts a batch with the active counter, and moves its list to the conversation's store.
+   Call it before the batch becomes current and before its weights are read.
+   STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_reweigh(Conversation *conversation, uint32_t batch);
 
 /* ---- calibration ---- */
 
-/* What providers reported for a request, over what was counted for it; never
-   below 1. Weights stay as they are: it applies to totals of requests, and the
-   other way round to budgets. reported 0: nothing was reported. */
+/* Ratio of the tokens that a provider reported for a request to the tokens counted for
+   it, never below 1. It scales totals of requests, and its inverse budgets; weights of
+   messages stay. reported 0: no report yet. */
 typedef struct Calibration {
   uint64_t reported, counted;
 } Calibration;
 
 #define CALIBRATION_REPORT_MAX ((uint64_t)1 << 29)   /* tokens in one request */
-#define CALIBRATION_RATIO_MAX  10                    /* more is no error of an estimate */
+#define CALIBRATION_RATIO_MAX  10                    /* larger ratios are rejected as implausible */
 
-/* Learns what a request with the present messages cost. STATUS_ARGUMENT if the
-   counter is no estimator; STATUS_RANGE for 0 and for reports beyond the limits. */
+/* Takes the provider's report for a request with the visible messages. STATUS_ARGUMENT if the
+   counter is not an estimator; STATUS_RANGE for 0 and for reports beyond the limits. */
 Status   conversation_calibrate(Conversation *conversation, uint64_t reported);
 Calibration conversation_calibration(const Conversation *conversation);
 uint64_t calibration_apply(Calibration calibration, uint64_t tokens);    /* rounded up */
-/* The most tokens that calibration_apply makes no more than `budget`. */
+/* The most tokens for which calibration_apply returns at most `budget`. */
 uint64_t calibration_undo(Calibration calibration, uint64_t budget);
 
-/* The tool description: a system message that is there at creation and after a
-   clear. It is added to the list whenever no visible system message starts with
-   `heading` (or with the seed's own heading). Copied. */
+/* Sets the tool description: a system message that creation and each clear add to the
+   list unless a visible system message starts with `heading` (or with the heading of
+   older files). Copied. Call it once. STATUS_MEMORY. */
 Status   conversation_set_tools(Conversation *conversation, Text heading, Text raw, const MessageShape *shape);
 
-/* Appends it to the current list now, if that has none. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+/* Appends the tool description to the current list unless that has one. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_describe_tools(Conversation *conversation);
 
-/* Where new messages come from: `next` gives them one by one; *more = false at
-   the end. What it gives is valid until it is called again. Any status but OK
-   stops the operation, which then leaves no trace. */
+/* A source of new messages: `next` returns them one by one, valid until its next call,
+   and sets *more = false at the end. Any status but OK stops the operation, which then
+   leaves no trace. */
 typedef struct MessageSource {
   Status (*next)(void *user, bool *more, Text *raw, MessageShape *shape);
   void *user;
-  bool adopted;              /* the bytes lie in a block that the store adopted */
+  bool adopted;              /* the bytes lie in a block that the store adopted (store_adopt) */
 } MessageSource;
 
 /* ---- removing for good ---- */
 
-/* The bytes of a message, to be overwritten so that spans stay (format/forget.h): in
-   a branch a copy, whose changes reach the conversation with the join; else those
-   that all forks share. STATUS_MEMORY. */
+/* Gives the bytes of a message for overwriting in place (format/redact.h): in a branch a
+   copy, whose changes reach the conversation with the merge; else the bytes that all
+   forks share. STATUS_MEMORY. */
 Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);
 
-/* Lets go of all batches but the newest `keep`, the current one and those with a
-   checkpoint, then of every message that no batch shows any more, and gives their
-   memory back. Seqs stay. *pruned and *removed get how many went. O(all messages
-   and batches). STATUS_MEMORY: nothing has changed. */
+/* Prunes all batches but the newest `keep`, the current one and those with a checkpoint,
+   then frees every message that no remaining batch shows. Seqs stay. *pruned and
+   *removed get the numbers of batches and messages. O(all messages and batches).
+   STATUS_MEMORY: nothing has changed. */
 Status   conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed);
 
-/* ---- for what reads a conversation back, or joins two ---- */
+/* ---- for reading saved state, and for merging a branch ---- */
 
-/* Takes over marks in the place of its own. Cannot fail. */
+/* Replace marks, history or windows (NULL: none), and take the new ones over. Cannot fail. */
 void     conversation_take_marks(Conversation *conversation, Marks *marks);
-/* The same for its history. */
 void     conversation_take_history(Conversation *conversation, History *history);
-/* The same for its windows; NULL: none. */
 void     conversation_take_windows(Conversation *conversation, Windows *windows);
 void     conversation_take_calibration(Conversation *conversation, Calibration calibration);
-/* A message as it was stored once: its cost is counted, and nothing else looked for. `origin` is
-   its own id, or an older message's that it stands for; `rank` NULL: where an appended one is. */
+/* Restores a message from saved state: counts its tokens, does not resolve links. `origin`: its
+   own id, or that of the older message that it replaces; `rank` NULL: that of an appended message. */
 Status   conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
                                   const Rank *rank, MessageId *id);
 
 /* ---- for operation.c and draft.c ---- */
 
-/* Adds the messages of a source to the store and, at `position` on, to *list;
-   counts, links. *added gets how many. Takes nothing back on failure: the
-   caller rewinds the store and drops the list. */
+/* Adds the messages of a source to the store and, from `position` on, to *list; counts
+   and links them. *added gets their number. Undoes nothing on failure: the caller
+   rewinds the store and releases the list. */
 Status   conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
                           uint32_t *added);
-/* Adds one message to the store in the place of `replaced` (0: none), weighed
-   and linked as if it stood at `position` of `list`. */
+/* Adds one message to the store, as a replacement of `replaced` (0: none); counts and
+   links it for `position` of `list`. Undoes nothing on failure. */
 Status   conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
                                 bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id);
-/* Appends the tool description to *list if it has none. */
+/* Appends the tool description to *list unless that has one. */
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
-/* Makes *list the current batch, as a child of the one that was, weighed by the conversation's counter;
-   takes list and ledger over on success. What policies remember stays as it was. */
+/* Makes `list` the current batch, a child of the present one, counted with the active counter.
+   Takes over list and ledger on success. The batch inherits the memory of policies. */
 Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                              Ledger *ledger);
-/* The same, with what policies remember from there on; NULL: as it was. */
+/* The same with a new memory of policies; NULL: inherited. */
 Status   conversation_commit_with(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                                   Ledger *ledger, const Text *policy_memory);
-/* What policies remember at the current batch, in the place of what they did (history_remember); an
-   edit if that is something else. STATUS_MEMORY, STATUS_LIMIT. */
+/* Replaces the memory of policies at the current batch (history_remember); counts as an edit if
+   the text differs. STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_remember(Conversation *conversation, Text policy_memory);
-void     conversation_touch(Conversation *conversation);    /* the list has changed */
+void     conversation_touch(Conversation *conversation);    /* after each change of the list: next version */
+
+/* Asserts every invariant of its parts, for tests: O(all messages of all batches). */
+void     conversation_check(const Conversation *conversation);
 
 #endif

@@ -1,5 +1,5 @@
 /*
-** What a conversation is made of: for conversation.c and recount.c only.
+** The fields of a conversation, for conversation.c, recount.c, compact.c and merge_branch.c only.
 */
 #ifndef EBB_CORE_CONVERSATION_DATA_H
 #define EBB_CORE_CONVERSATION_DATA_H
@@ -9,16 +9,16 @@
 typedef struct ToolDescription {
   char *bytes;               /* heading, then the message's JSON; NULL: none */
   size_t heading_size, size;
-  MessageShape shape;        /* of a message without lists */
+  MessageShape shape;        /* has no parts, calls or results */
 } ToolDescription;
 
-/* Where a conversation stood when a branch left it. */
+/* The state of a conversation when a branch left it. */
 typedef struct BranchBase {
-  uint32_t batch, length;    /* the current batch, and its messages */
-  uint32_t batches, stored;  /* counts: of batches, of messages in the store */
+  uint32_t batch, length;    /* the current batch, and how many messages it had */
+  uint32_t batches, stored;  /* numbers of batches, and of messages in the store */
   uint64_t window_edits, memory_edits;
   HistoryCounts history;
-  Marks *marks;              /* as they were */
+  Marks *marks;              /* a share of the marks at that time */
   Calibration calibration;
   Counter counter;
 } BranchBase;
@@ -33,25 +33,25 @@ struct Conversation {
   Store *store;
   History *history;
   Marks *marks;
-  Windows *windows;          /* NULL until there is one */
+  Windows *windows;          /* NULL until the first window */
   ToolDescription tools;
   uint64_t overhead;
   bool overhead_guessed;
-  bool compacted;            /* messages were removed since it was made */
-  bool isolated;             /* a branch or a fork of one: changes nothing that others share */
-  BranchBase *base;          /* of a branch; NULL: not one */
-  MessageId *redacted;       /* in a branch: messages to be redacted where it left, too */
+  bool compacted;            /* messages were removed since its creation */
+  bool isolated;             /* a branch or a fork of one: never changes shared bytes */
+  BranchBase *base;          /* NULL unless it is a branch */
+  MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */
   uint32_t redacted_count, redacted_room;
   uint64_t version;
-  Units *units;              /* of the list at `units_version`; NULL: not made */
+  Units *units;              /* of the current list; NULL: not computed */
 };
 
-/* Makes the lists of a history, all of them of `store`, those of a new store that has
-   only the messages that they show, with the marks of these; *compacted NULL, and
-   nothing has changed: they show all. On failure the lists may be of either store;
-   *marks is as it was. STATUS_MEMORY. */
+/* Moves the lists of a history from `store` to a new store with only the messages that some
+   list shows, and keeps only the marks of these. *compacted gets the new store; NULL, and
+   nothing has changed, if the lists show every message. On failure the lists may belong to
+   either store; *marks is unchanged. STATUS_MEMORY. */
 Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed);
-/* Takes over a store with the same weights in the place of its own. Cannot fail. */
+/* Replaces the store by another one with the same token weights, and takes it over. Cannot fail. */
 void   conversation_take_store(Conversation *conversation, Store *store);
 
 #endif

@@ -1,15 +1,18 @@
 #include "core/cost.h"
 
+#include <assert.h>
+
 const char *trust_name(Trust trust) {
+  assert(trust <= TRUST_GIVEN);
   static const char *const names[] = {"exact", "derived", "estimated", "calibrated", "given"};
   return names[trust];
 }
 
 /* ---- counters ---- */
 
-/* Framing with the role, names, the reply; and what a function's schema costs
-   before its text, for gpt-4o and later ("How to count tokens with tiktoken",
-   part 7; 10 for those of cl100k_base). */
+/* OpenAI's framing: message and role, name, reply; and the fixed cost of a function's
+   schema for gpt-4o and later ("How to count tokens with tiktoken", part 7; 10 for
+   models with cl100k_base). */
 static Counter framed(void) {
   Counter counter = {.per_message = 3 + 1, .per_name = 1, .per_request = 3, .per_function = 7};
   image_rule_parse("tiles_512", &counter.image);
@@ -64,6 +67,7 @@ void tally_text(Tally *tally, Text text) {
 
 Status tally_end(const Tally *tally, Cost *cost) {
   if (tally->status != STATUS_OK) return tally->status;
+  assert(tally->counter != NULL);
   uint64_t tokens = tally->tokens + estimate_tokens(&tally->estimate);
   if (tokens > UINT32_MAX) return STATUS_LIMIT;
   *cost = (Cost){.tokens = (uint32_t)tokens, .guessed = tally->guessed};
@@ -97,7 +101,7 @@ static void add_part(Tally *tally, const Message *message, Part part) {
   case PART_ASSET:
   case PART_OTHER: break;
   }
-  tally->guessed = true;          /* what providers make of these is not in their bytes */
+  tally->guessed = true;          /* providers' costs of these do not depend on the bytes alone */
   add_span(tally, message, part.text.at != 0 ? part.text : part.value);
 }
 
@@ -106,7 +110,7 @@ static void add_field(Tally *tally, const Message *message, MessageField field) 
   if (message_field(message, field, &text)) tally_text(tally, text);
 }
 
-/* Reasoning counts, for it stands in the message that is sent. */
+/* Counts reasoning too: it is part of the message in the request. */
 static void add_message(Tally *tally, const Message *message) {
   Text name;
   tally->tokens += tally->counter->per_message;
@@ -125,7 +129,7 @@ static void add_message(Tally *tally, const Message *message) {
 
 Status cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost) {
   *cost = (Cost){0};
-  if (message_is_window(message)) return STATUS_OK;      /* budgets add what it is rendered to */
+  if (message_is_window(message)) return STATUS_OK;      /* budgets add the tokens of its rendering */
   if (counter->custom != NULL) return counter->custom(counter->user, id, &cost->tokens);
   Tally tally = tally_start(counter);
   add_message(&tally, message);

@@ -4,9 +4,9 @@
 **     text + call names and arguments + reasoning + images + framing
 **
 ** The framing is OpenAI's published rule ("How to count tokens with tiktoken"):
-** 3 per message and its role, which is one token in every vocabulary of theirs;
-** 1 and the text per name; 3 once, for the reply that the request primes (the
-** conversation adds those). That other providers frame alike is an estimate.
+** 3 per message and 1 for its role, which is one token in all their vocabularies;
+** 1 and the text per name; 3 once per request for priming the reply (added by the
+** conversation). For other providers this framing is an estimate.
 */
 #ifndef EBB_CORE_COST_H
 #define EBB_CORE_COST_H
@@ -16,51 +16,51 @@
 #include "tokens/image_cost.h"
 #include "tokens/tokenizer.h"
 
-/* How far a count can be trusted. */
+/* How exact a count is. */
 typedef enum Trust {
   TRUST_EXACT,       /* text, by the vocabulary itself */
   TRUST_DERIVED,     /* published rules for framing, tools and images, on exact text */
   TRUST_ESTIMATED,
-  TRUST_CALIBRATED,  /* estimated, times what usage was reported to be above it */
-  TRUST_GIVEN        /* by the caller's own rule */
+  TRUST_CALIBRATED,  /* estimated, scaled by the usage that providers reported */
+  TRUST_GIVEN        /* the caller's own rule */
 } Trust;
 
 const char *trust_name(Trust trust);       /* "exact", "derived", ...; static */
 
-/* The caller's own rule; any status but OK stops the operation. */
+/* The caller's own rule: counts a message. Any status but OK stops the operation. */
 typedef Status CountMessage(void *user, MessageId id, uint32_t *tokens);
 
 typedef struct Counter {
-  CountMessage *custom;       /* used for all if not NULL; no framing is added */
+  CountMessage *custom;      /* counts every message if not NULL; no framing is added */
   void *user;
   Tokenizer *tokenizer;      /* borrowed; NULL: the estimator counts */
   Estimator estimator;
   uint32_t per_message, per_name, per_request;
-  uint32_t per_function;     /* of a tool's schema (format/tool_cost.h) */
+  uint32_t per_function;     /* for a tool's schema (format/request_cost.h) */
   ImageRule image;
-  bool image_assumed;        /* the model is not known to read images: what they cost is a guess */
+  bool image_assumed;        /* the model may not read images: their cost is a guess */
 } Counter;
 
-/* An estimator with OpenAI's framing and images as gpt-4o sees them; no framing
-   for utf16_2_5, which is a whole rule of its own. */
+/* A counter by an estimator, with OpenAI's framing and gpt-4o's image rule; utf16_2_5 is
+   a complete rule and gets no framing. */
 Counter counter_of(Estimator estimator);
-/* A vocabulary with the same. The tokenizer outlives the counter. */
+/* A counter by a vocabulary, with the same framing. The tokenizer must outlive the counter. */
 Counter counter_of_tokenizer(Tokenizer *tokenizer);
-/* Do they count everything alike? */
+/* True if both counters give equal results for every message. */
 bool    counter_equal(const Counter *a, const Counter *b);
-/* Of what it counts, if nothing had to be guessed: derived, estimated or given. */
+/* The trust in its counts if nothing is guessed: derived, estimated or given. */
 Trust   counter_trust(const Counter *counter);
 
 typedef struct Cost {
   uint32_t tokens;
-  bool guessed;              /* part of it by an assumption: an image of unknown size, a part of unknown kind */
+  bool guessed;              /* part of it is an assumption: an image of unknown size, a part of unknown kind */
 } Cost;
 
-/* STATUS_LIMIT if the cost passes 2^32 - 1; STATUS_MEMORY; else what `custom` returned. */
+/* Counts a message. STATUS_LIMIT if the cost exceeds 2^32 - 1; STATUS_MEMORY; else the status of `custom`. */
 Status  cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost);
 
-/* Costs put together from pieces, for what is no message. A tally that failed
-   goes on failing; tally_end tells. */
+/* Adds up the cost of texts outside messages. After a failure a tally ignores further
+   texts; tally_end returns the status. */
 typedef struct Tally {
   const Counter *counter;
   Estimate estimate;

@@ -1,11 +1,12 @@
 #include "core/evict_oldest.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/call_links.h"
 
-/* Beyond this distance of results from their calls, and with more pinned messages
-   than this, walking would cost more than it saves. */
+/* With results farther from their calls, or with more pinned messages, the search would
+   cost more than it saves. */
 #define SPAN_MAX 256
 #define PINNED_MAX 4096
 
@@ -18,7 +19,7 @@ typedef struct Search {
   uint32_t last_user;        /* position of the last message that starts a turn */
   uint64_t need, freed;
   uint64_t *gone;            /* a bit per position */
-  uint64_t *guarded;            /* the same, for pinned units; NULL: there are none */
+  uint64_t *guarded;         /* a bit per position of a pinned unit; NULL: no pins */
 } Search;
 
 static const Message *message_at(const Search *search, uint32_t position) {
@@ -41,6 +42,7 @@ static bool is_guarded(const Search *search, uint32_t position) {
 static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
 
 static void drop(Search *search, uint32_t position) {
+  assert(position < search->count && !has_bit(search->gone, position));
   set_bit(search->gone, position);
   search->freed += weight_at(search, position);
 }
@@ -60,9 +62,9 @@ bool evict_oldest_can_search(const Conversation *conversation, const Sequence *l
   return search.links.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
 }
 
-/* ---- units about a place ---- */
+/* ---- units ---- */
 
-/* Calls `act` for every message of the unit that begins at `position`. */
+/* Calls `act` for every message of the unit that starts at `position`. */
 static void for_unit(Search *search, uint32_t position, void (*act)(Search *search, uint32_t position)) {
   act(search, position);
   if (message_call_count(message_at(search, position)) == 0) return;
@@ -70,7 +72,7 @@ static void for_unit(Search *search, uint32_t position, void (*act)(Search *sear
   for (uint32_t at = position; (at = call_links_next_result(links, position, at)) < search->count;) act(search, at);
 }
 
-/* Does a unit begin here that may go? */
+/* True if a unit starts here and has no hold. */
 static bool may_go(const Search *search, uint32_t position) {
   if (position == search->last_user || has_bit(search->gone, position) || is_guarded(search, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
@@ -78,7 +80,7 @@ static bool may_go(const Search *search, uint32_t position) {
   return position < search->last_user || !call_links_is_open(&search->links, position);
 }
 
-/* ---- what is pinned ---- */
+/* ---- pins ---- */
 
 static void hold(Search *search, uint32_t position) { set_bit(search->guarded, position); }
 
@@ -112,7 +114,7 @@ static uint64_t tokens_before(const Search *search, uint32_t end) {
   return sum_measure(&sum, MEASURE_TOKENS) - sum.tokens[ROLE_SYSTEM];
 }
 
-/* The first position before which there are `need` such tokens, or the count. */
+/* The first position with `need` such tokens before it, or the count. */
 static uint32_t find_need(const Search *search) {
   uint32_t low = 0, high = search->count;
   while (low < high) {
@@ -123,7 +125,7 @@ static uint32_t find_need(const Search *search) {
   return low;
 }
 
-/* Where the newest `keep` units begin. */
+/* The position where the newest `keep` units start. */
 static uint32_t find_kept(const Search *search, uint32_t keep) {
   uint32_t position = search->count;
   while (position > 0 && keep > 0) keep -= call_links_caller(&search->links, --position) == search->count;
@@ -135,9 +137,10 @@ static void set_range(uint64_t *bits, uint32_t end) {
   if (end % 64 > 0) bits[end / 64] |= ((uint64_t)1 << (end % 64)) - 1;
 }
 
-/* Takes back what was dropped before `end` but is held. */
+/* Takes the guarded messages before `end` out of `gone`. */
 static void spare_guarded(Search *search, uint32_t end) {
   for (uint32_t word = 0; search->guarded != NULL && word <= end / 64; word++) {
+    assert(word < words_of(search));
     for (uint64_t spared = search->guarded[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
       search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
     }
@@ -145,7 +148,7 @@ static void spare_guarded(Search *search, uint32_t end) {
   }
 }
 
-/* Drops every unit that begins before `end`: all of them are wanted. */
+/* Drops every unit without a hold that starts before `end`. */
 static void drop_before(Search *search, uint32_t end) {
   if (end == 0) return;
   Sum sum = sequence_prefix(search->list, end);
@@ -165,8 +168,8 @@ static void drop_before(Search *search, uint32_t end) {
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* A place before which no unit begins that is not needed: all results that stand
-   behind it come before the first position at which enough would have gone. */
+/* A position such that every unit that starts before it is needed: it is more than the
+   longest distance of a result from its call before the position where the tokens suffice. */
 static uint32_t find_sure(const Search *search) {
   uint32_t place = find_need(search), anchor = place == 0 ? 0 : anchor_at(search, place - 1);
   if (anchor <= search->links.span) return 0;
@@ -190,6 +193,7 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
   for (; at < kept && search.freed < need; at++) {
     if (may_go(&search, at)) for_unit(&search, at, drop);
   }
+  assert(search.freed >= need || at >= kept);
   search_end(&search);
   return STATUS_OK;
 }

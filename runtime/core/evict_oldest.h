@@ -1,32 +1,31 @@
 /*
-** Oldest: which messages go when the oldest units go first, by searching.
+** Evict oldest: chooses the messages to drop, oldest units first, by a search in the tree.
 **
-** In most conversations results stand close behind their calls. There the tree
-** says at once where the cut must be, give or take the longest distance of a
-** result from its call; only what lies about that place is walked:
+** In most conversations results closely follow their calls. Then the sums of the tree
+** give the place of the cut up to the longest distance of a result from its call, and
+** only the units around that place are visited:
 **
 **     0 . . . . . . . . . . . . | . . . . cut . . . | . . . . . . . n
-**     all but held ones go       unit by unit         stays
+**     all without a hold go      unit by unit         stays
 **
-** Everything else (no user message, thousands of pins) takes the long way: units
-** and slots, in draft.c. Both ways choose the same messages.
+** Other lists (no user message, thousands of pins) are cut by units and slots, in
+** draft_edit.c. Both ways choose the same messages.
 */
 #ifndef EBB_CORE_EVICT_OLDEST_H
 #define EBB_CORE_EVICT_OLDEST_H
 
 #include "core/conversation.h"
 
-/* May the list be searched so? */
+/* True if the search works for the list. O(log n). */
 bool evict_oldest_can_search(const Conversation *conversation, const Sequence *list);
 
-/* Sets in `gone` (cleared; a bit per position) the messages of the oldest units
-   that nothing guards, until they free `need` tokens; never those of the newest
-   `keep` units. No more than needed, less only if there are no more. May answer
-   STATUS_MEMORY. */
+/* Sets in `gone` (zeros; a bit per position) the messages of the oldest units without a
+   guard, until they free `need` tokens; never those of the newest `keep` units. Chooses
+   no more units than needed, and fewer only if none are left. STATUS_MEMORY. */
 Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
                            uint64_t *gone);
 
-/* Tokens of the messages that are guarded. STATUS_MEMORY. */
+/* Adds up the tokens of the guarded messages. STATUS_MEMORY. */
 Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens);
 
 #endif

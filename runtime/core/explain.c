@@ -1,5 +1,7 @@
 #include "core/explain.h"
 
+#include <assert.h>
+
 static Status add(Explanation *explanation, Event event) {
   Event *grown =
     memory_grow(&explanation->memory, explanation->events, &explanation->room, explanation->count, sizeof *grown);
@@ -10,7 +12,7 @@ static Status add(Explanation *explanation, Event event) {
   return STATUS_OK;
 }
 
-/* A policy may have kept it on purpose: told where nothing else happened. */
+/* Adds an event if a policy kept the message on purpose. */
 static Status read_keeps(const Ledger *ledger, uint32_t batch, Explanation *explanation) {
   for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
     LedgerKeep keep = ledger_keep_at(ledger, i);
@@ -22,7 +24,7 @@ static Status read_keeps(const Ledger *ledger, uint32_t batch, Explanation *expl
   return STATUS_OK;
 }
 
-/* What the batch's ledger tells of the message, under all the ids that it had. */
+/* Adds the events of the batch's ledger, for the message and its replacements. */
 static Status read_ledger(const History *history, uint32_t batch, Explanation *explanation) {
   const Ledger *ledger = history_ledger(history, batch);
   uint32_t events_before = explanation->count;
@@ -43,7 +45,7 @@ static bool find(const Sequence *list, MessageId id, uint32_t *index) {
   return *index < sequence_count(list);
 }
 
-/* What an operation without a ledger did, seen by what was there before and after. */
+/* Adds the event of an operation without a ledger, found by comparing the lists. */
 static Status compare(const Conversation *conversation, BatchInfo info, const Sequence *before, const Sequence *after,
                       Explanation *explanation) {
   const Store *store = conversation_store(conversation);
@@ -53,7 +55,7 @@ static Status compare(const Conversation *conversation, BatchInfo info, const Se
   if (had == has) return STATUS_OK;
   Event event = {.action = has ? ACTION_INSERTED : ACTION_DROPPED, .batch = info.index, .id = id,
                  .by = text_of(batch_kind_name(info.kind)), .reason = info.description};
-  if (had && was < sequence_count(after)) {      /* a replacement stands in its place */
+  if (had && was < sequence_count(after)) {      /* maybe a replacement at the same position */
     MessageId there = sequence_at(after, was);
     if (store_origin(store, there) == store_origin(store, id)) {
       event.action = ACTION_REPLACED;
@@ -79,16 +81,17 @@ static Status read_batch(const Conversation *conversation, uint32_t batch, Expla
   return status;
 }
 
-/* The batches from the first to the current one. */
-static uint32_t way_to(const History *history, uint32_t *way) {
+/* Writes the batches from the first to the current one; returns their number. */
+static uint32_t find_path(const History *history, uint32_t *path) {
   uint32_t count = 0;
   for (uint32_t batch = history_current(history); batch != BATCH_NONE; batch = history_batch(history, batch).parent) {
-    way[count++] = batch;
+    path[count++] = batch;
   }
+  assert(count > 0 && count <= history_count(history));
   for (uint32_t i = 0; i < count / 2; i++) {
-    uint32_t other = way[i];
-    way[i] = way[count - 1 - i];
-    way[count - 1 - i] = other;
+    uint32_t other = path[i];
+    path[i] = path[count - 1 - i];
+    path[count - 1 - i] = other;
   }
   return count;
 }
@@ -97,14 +100,14 @@ Status explain_message(const Conversation *conversation, MessageId id, Explanati
   const History *history = conversation_history(conversation);
   size_t room = history_count(history);
   if (id == 0 || id > store_count(conversation_store(conversation))) return STATUS_RANGE;
-  uint32_t *way = memory_new_array(&explanation->memory, room, sizeof *way), index;
-  if (way == NULL) return STATUS_MEMORY;
+  uint32_t *path = memory_new_array(&explanation->memory, room, sizeof *path), index;
+  if (path == NULL) return STATUS_MEMORY;
   explanation->id = id;
-  uint32_t count = way_to(history, way);
+  uint32_t count = find_path(history, path);
   Status status = STATUS_OK;
-  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) status = read_batch(conversation, way[i], explanation);
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) status = read_batch(conversation, path[i], explanation);
   explanation->visible = find(conversation_list(conversation), explanation->id, &index);
-  memory_free(&explanation->memory, way, room * sizeof *way);
+  memory_free(&explanation->memory, path, room * sizeof *path);
   return status;
 }
 

@@ -1,9 +1,9 @@
 /*
-** Explain: what became of one message on the way to the current batch.
+** Explain: the edits of one message on the path to the current batch.
 **
-** The way is the row of batches from the first to the current one. Where a batch
-** has a ledger, that says by whom and why; else the operation itself is the
-** cause. A message that was replaced is followed on as its replacement:
+** The path is the chain of batches from the first to the current one. The ledger of a
+** batch tells who made the edit and why; without one, the operation itself is the cause.
+** After a replacement the trace continues with the new message:
 **
 **     batch 1  trim      seq 5 replaced by seq 90     shrink_tools: old result
 **     batch 3  truncate  seq 90 dropped               truncate: keepLast 10
@@ -16,22 +16,22 @@
 typedef struct Event {
   Action action;
   uint32_t batch;
-  MessageId id;              /* that it happened to: the message, or what replaced it */
+  MessageId id;              /* the message of the edit: the original or its replacement */
   MessageId replacement;     /* 0: none */
-  Text by, reason;           /* borrowed until the batch goes */
+  Text by, reason;           /* borrowed until the batch is freed */
 } Event;
 
 typedef struct Explanation {
   Memory memory;
-  Event *events;             /* in the order in which they happened */
+  Event *events;             /* oldest first */
   uint32_t count, room;
-  MessageId id;              /* as what it went last */
-  bool visible;              /* that one is, now */
+  MessageId id;              /* the message or its latest replacement */
+  bool visible;              /* true if `id` is in the current list */
 } Explanation;
 
-/* Fills `explanation`, which needs only its memory. STATUS_RANGE if there never
-   was such a message; STATUS_MEMORY. What it then holds is the caller's to free,
-   in any case. Looks through the ledgers on the way, and through each batch. */
+/* Fills `explanation`, of which the caller has set `memory`. The caller frees it, also after
+   a failure. O(ledgers of the path + changes of its batches). STATUS_RANGE if no message
+   ever had the id; STATUS_MEMORY. */
 Status explain_message(const Conversation *conversation, MessageId id, Explanation *explanation);
 void   explanation_free(Explanation *explanation);
 

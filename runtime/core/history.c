@@ -11,10 +11,10 @@ typedef struct String {
 typedef struct Checkpoint {
   String name;
   uint32_t batch, length;
-  uint64_t naming;           /* its number among all namings, from 1 */
+  uint64_t naming;           /* number of its naming, from 1 */
 } Checkpoint;
 
-/* Forks share them until one names a state: a trim forks, and must not cost what all names do. */
+/* Forks share checkpoints until one names a state, so that the fork for a trim does not copy them. */
 typedef struct Checkpoints {
   uint32_t owners, count, room;
   Checkpoint *list;          /* the newest last */
@@ -56,13 +56,14 @@ static Status string_copy(const Memory *memory, Text text, String *copy) {
 
 static Text string_text(String string) { return text_plain(string.bytes, string.size); }
 
-/* ---- checkpoints that are shared ---- */
+/* ---- checkpoints ---- */
 
 uint32_t history_checkpoint_count(const History *history) {
   return history->checkpoints == NULL ? 0 : history->checkpoints->count;
 }
 
 static void checkpoints_release(const Memory *memory, Checkpoints *checkpoints) {
+  assert(checkpoints == NULL || checkpoints->owners > 0);
   if (checkpoints == NULL || --checkpoints->owners > 0) return;
   for (uint32_t i = 0; i < checkpoints->count; i++) {
     memory_free(memory, checkpoints->list[i].name.bytes, checkpoints->list[i].name.size);
@@ -82,7 +83,7 @@ static Status checkpoints_push(const Memory *memory, Checkpoints *checkpoints, C
   return status;
 }
 
-/* Makes them the history's alone, to be changed. */
+/* Copies shared checkpoints, so that the history can change them. */
 static Status checkpoints_own(History *history) {
   const Checkpoints *shared = history->checkpoints;
   if (shared != NULL && shared->owners == 1) return STATUS_OK;
@@ -97,6 +98,7 @@ static Status checkpoints_own(History *history) {
     checkpoints_release(&history->memory, own);
     return status;
   }
+  assert(own->count == history_checkpoint_count(history));
   checkpoints_release(&history->memory, history->checkpoints);
   history->checkpoints = own;
   return STATUS_OK;
@@ -179,6 +181,7 @@ Status history_replace(History *history, uint32_t batch, Sequence *list) {
   assert(sequence_count(list) >= at(history, batch)->born);
   Status status = batches_own(&history->batches, batch, &own);
   if (status != STATUS_OK) return status;
+  assert(own->list != list);
   sequence_release(own->list);
   own->list = list;
   return STATUS_OK;
@@ -209,7 +212,7 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
   return info;
 }
 
-/* ---- what policies remember ---- */
+/* ---- memory of policies ---- */
 
 static Text policy_memory_text(const PolicyMemory *policy_memory) {
   return policy_memory == NULL ? text_plain("", 0) : text_plain(policy_memory->bytes, policy_memory->size);
@@ -221,7 +224,7 @@ Text history_policy_memory(const History *history, uint32_t batch) {
 
 uint64_t history_memory_edits(const History *history) { return history->memory_edits; }
 
-/* A share of `inherited` if it says the same, else a copy of the text; NULL for an empty one. */
+/* A share of `inherited` if its text is equal, else a copy of the text; NULL for an empty text. */
 static Status policy_memory_of(const History *history, Text text, PolicyMemory *inherited, PolicyMemory **result) {
   if (text_equal(text, policy_memory_text(inherited))) {
     if (inherited != NULL) inherited->owners++;
@@ -247,6 +250,7 @@ Status history_remember(History *history, uint32_t batch, Text text) {
 
 Status history_add(History *history, const NewBatch *added) {
   if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
+  assert(added->parent == BATCH_NONE ? history->batches.count == 0 : added->parent < history->batches.count);
   Batch batch = {.list = added->list, .ledger = added->ledger, .kind = added->kind, .timestamp = added->timestamp,
                  .parent = added->parent, .parent_length = added->parent_length, .born = sequence_count(added->list)};
   PolicyMemory *inherited = added->parent == BATCH_NONE ? NULL : at(history, added->parent)->policy_memory;
@@ -256,11 +260,12 @@ Status history_add(History *history, const NewBatch *added) {
   status = batches_push(&history->batches, &batch, added->description);
   policy_memory_release(&history->memory, batch.policy_memory);
   if (status == STATUS_OK) history->current = history->batches.count - 1;
+  assert(status != STATUS_OK || at(history, history->current)->list == added->list);
   return status;
 }
 
 Status history_add_pruned(History *history, const NewBatch *added, uint32_t born, uint32_t count) {
-  assert(added->list == NULL && added->ledger == NULL);
+  assert(added->list == NULL && added->ledger == NULL && born <= count);
   if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
   Batch batch = {.kind = added->kind, .timestamp = added->timestamp, .parent = added->parent,
                  .parent_length = added->parent_length, .born = born, .count = count};
@@ -295,6 +300,7 @@ static bool has_checkpoint(const History *history, uint32_t batch) {
 }
 
 static void prune_batch(const Memory *memory, Batch *batch) {
+  assert(batch->owners == 1 && sequence_count(batch->list) >= batch->born);
   batch->count = sequence_count(batch->list);
   sequence_release(batch->list);
   ledger_release(batch->ledger);
@@ -312,7 +318,7 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
   uint32_t count = history->batches.count, end = count > keep ? count - keep : 0;
   Batch *batch;
   *pruned = 0;
-  for (uint32_t i = 0; i < end; i++) {      /* first all that may fail, which nobody can see */
+  for (uint32_t i = 0; i < end; i++) {      /* copies first: they may fail, and change nothing visible */
     if (may_be_pruned(history, i) && batches_own(&history->batches, i, &batch) != STATUS_OK) return STATUS_MEMORY;
   }
   for (uint32_t i = 0; i < end; i++) {
@@ -334,7 +340,7 @@ static Checkpoint *find_checkpoint(const History *history, Text name) {
   return NULL;
 }
 
-/* Names a state; a name that is used already moves. */
+/* Names a state; a name in use moves. */
 static Status name_state(History *history, Text name, uint32_t batch, uint32_t length) {
   if (find_checkpoint(history, name) == NULL) return push_checkpoint(history, name, batch, length);
   Status status = checkpoints_own(history);
@@ -342,6 +348,7 @@ static Status name_state(History *history, Text name, uint32_t batch, uint32_t l
   Checkpoint *checkpoint = find_checkpoint(history, name);
   Checkpoint moved = {.name = checkpoint->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
   Checkpoint *newest = &history->checkpoints->list[history->checkpoints->count - 1];
+  assert(checkpoint <= newest);
   memmove(checkpoint, checkpoint + 1, (size_t)(newest - checkpoint) * sizeof *checkpoint);
   *newest = moved;
   return STATUS_OK;
@@ -353,7 +360,7 @@ Status history_name(History *history, Text name) {
 
 HistoryCounts history_counts(const History *history) { return history->counts; }
 
-/* An older batch that only the other history has grown has no such state here. */
+/* True if both histories have the checkpoint's state. Only the other one may have grown an old batch to it. */
 static bool is_shared(const History *history, const Checkpoint *checkpoint, const SharedStates *shared) {
   if (checkpoint->batch >= shared->batches || checkpoint->batch >= history->batches.count) return false;
   if (checkpoint->length > history_batch(history, checkpoint->batch).count) return false;
@@ -382,6 +389,7 @@ bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *
 }
 
 Text history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length) {
+  assert(index < history_checkpoint_count(history));
   const Checkpoint *checkpoint = &history->checkpoints->list[index];
   *batch = checkpoint->batch;
   *length = checkpoint->length;
@@ -389,5 +397,40 @@ Text history_checkpoint(const History *history, uint32_t index, uint32_t *batch,
 }
 
 Status history_add_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
+  assert(batch < history->batches.count);
   return push_checkpoint(history, name, batch, length);
+}
+
+/* ---- invariants ---- */
+
+static void check_batch(const History *history, uint32_t index) {
+  const Batch *batch = at(history, index);
+  assert(batch->owners > 0 && (index == 0 ? batch->parent == BATCH_NONE : batch->parent < index));
+  if (batch->parent != BATCH_NONE) {
+    BatchInfo parent = history_batch(history, batch->parent);
+    assert(batch->parent_length >= parent.born && batch->parent_length <= parent.count);
+    (void)parent;
+  }
+  if (batch->list == NULL) {
+    assert(batch->ledger == NULL && batch->policy_memory == NULL && batch->born <= batch->count);
+    return;
+  }
+  assert(batch->born <= sequence_count(batch->list));
+  sequence_check(batch->list);
+  if (batch->ledger != NULL) ledger_check(batch->ledger);
+}
+
+void history_check(const History *history) {
+  uint64_t naming = 0;
+  assert(history->current < history->batches.count && at(history, history->current)->list != NULL);
+  for (uint32_t i = 0; i < history->batches.count; i++) check_batch(history, i);
+  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
+    const Checkpoint *checkpoint = &history->checkpoints->list[i];
+    BatchInfo batch = history_batch(history, checkpoint->batch);
+    assert(!batch.pruned && checkpoint->length >= batch.born && checkpoint->length <= batch.count);
+    assert(checkpoint->naming > naming && checkpoint->naming <= history->counts.namings);
+    naming = checkpoint->naming;
+    (void)batch;
+  }
+  (void)naming;
 }

@@ -23,7 +23,7 @@ struct Ledger {
   Memory memory;
   HashKey key;
   uint32_t owners;
-  Counter counter;           /* of the weights, if `weighed`; else they are messages' own tokens */
+  Counter counter;           /* the counter of its figures if `weighed`, else messages' own tokens */
   bool weighed;
   Run *runs;
   uint32_t run_count, run_room, entries;
@@ -37,6 +37,7 @@ struct Ledger {
 };
 
 const char *action_name(Action action) {
+  assert(action <= ACTION_KEPT);
   static const char *const names[] = {"dropped", "replaced", "inserted", "kept"};
   return names[action];
 }
@@ -65,6 +66,7 @@ Ledger *ledger_share(Ledger *ledger) {
 }
 
 void ledger_release(Ledger *ledger) {
+  assert(ledger == NULL || ledger->owners > 0);
   if (ledger == NULL || --ledger->owners > 0) return;
   Memory memory = ledger->memory;
   for (uint32_t i = 0; i < ledger->text_count; i++) {
@@ -78,7 +80,7 @@ void ledger_release(Ledger *ledger) {
   memory_free(&memory, ledger, sizeof *ledger);
 }
 
-/* ---- texts, each kept once ---- */
+/* ---- texts, each stored once ---- */
 
 Text ledger_text(const Ledger *ledger, uint32_t number) {
   assert(number < ledger->text_count);
@@ -126,8 +128,8 @@ Status ledger_reserve(Ledger *ledger) {
   return STATUS_OK;
 }
 
-/* Only drops make long runs; what else happens is told one by one. So is what
-   became of a window item: what that weighed is written nowhere else. */
+/* True if the entry extends the run. Only drops form long runs; a window item gets its own
+   run, because its tokens are recorded only there. */
 static bool continues(const LedgerRun *run, const LedgerRun *entry) {
   if (run->role == ROLE_NONE || entry->role == ROLE_NONE) return false;
   return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->cause.by == entry->cause.by &&
@@ -136,6 +138,8 @@ static bool continues(const LedgerRun *run, const LedgerRun *entry) {
 
 void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
   assert(ledger->run_count < ledger->run_room);
+  assert(entry.count == 1 || (entry.count > 1 && entry.action == ACTION_DROPPED));
+  assert(cause.by < ledger->text_count && cause.reason < ledger->text_count);
   entry.cause = cause;
   LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
   if (newest != NULL && continues(newest, &entry)) {
@@ -149,20 +153,21 @@ void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
 
 LedgerMark ledger_mark(const Ledger *ledger) {
   LedgerMark mark = {.runs = ledger->run_count, .entries = ledger->entries, .keeps = ledger->keep_count};
-  if (mark.runs > 0) mark.newest = ledger->runs[mark.runs - 1].run;     /* later entries may make it longer */
+  if (mark.runs > 0) mark.newest = ledger->runs[mark.runs - 1].run;     /* later entries may extend it */
   return mark;
 }
 
 void ledger_rewind(Ledger *ledger, LedgerMark mark) {
-  assert(mark.runs <= ledger->run_count && mark.entries <= ledger->entries);
+  assert(mark.runs <= ledger->run_count && mark.entries <= ledger->entries && mark.keeps <= ledger->keep_count);
   ledger->run_count = mark.runs;
   ledger->entries = mark.entries;
   ledger->keep_count = mark.keeps;
   if (mark.runs > 0) ledger->runs[mark.runs - 1].run = mark.newest;
 }
 
-/* ---- for a join ---- */
+/* ---- for merging a branch ---- */
 
+/* True if it names a message above `base`. */
 static bool names_newer(const Ledger *ledger, MessageId base) {
   for (uint32_t i = 0; i < ledger->run_count; i++) {
     const LedgerRun *run = &ledger->runs[i].run;
@@ -189,7 +194,7 @@ static Status add_run(Ledger *to, LedgerRun run) {
   return status;
 }
 
-/* A run of dropped messages that crosses the base becomes two. */
+/* Adds a run with new seqs; splits one that crosses the base. */
 static Status add_renumbered(Ledger *to, LedgerRun run, Store *fork, uint32_t shift) {
   MessageId base = store_base(fork);
   if (run.first <= base && run.first + run.count - 1 > base) {
@@ -244,7 +249,12 @@ Status ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **ren
 }
 
 uint32_t ledger_run_count(const Ledger *ledger) { return ledger->run_count; }
-LedgerRun ledger_run(const Ledger *ledger, uint32_t index) { return ledger->runs[index].run; }
+
+LedgerRun ledger_run(const Ledger *ledger, uint32_t index) {
+  assert(index < ledger->run_count);
+  return ledger->runs[index].run;
+}
+
 uint32_t ledger_count(const Ledger *ledger) { return ledger->entries; }
 
 LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
@@ -256,12 +266,14 @@ LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
     else high = middle;
   }
   *place = entry - ledger->runs[low].start;
+  assert(*place < ledger->runs[low].run.count);
   return ledger->runs[low].run;
 }
 
-/* ---- what is kept ---- */
+/* ---- keeps ---- */
 
 Status ledger_keep(Ledger *ledger, Cause cause, MessageId id) {
+  assert(cause.by < ledger->text_count && cause.reason < ledger->text_count && id != 0);
   void *grown =
       memory_grow(&ledger->memory, ledger->keeps, &ledger->keep_room, ledger->keep_count, sizeof *ledger->keeps);
   if (grown == NULL) return STATUS_MEMORY;
@@ -271,7 +283,11 @@ Status ledger_keep(Ledger *ledger, Cause cause, MessageId id) {
 }
 
 uint32_t ledger_keep_count(const Ledger *ledger) { return ledger->keep_count; }
-LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index) { return ledger->keeps[index]; }
+
+LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index) {
+  assert(index < ledger->keep_count);
+  return ledger->keeps[index];
+}
 
 /* ---- notes ---- */
 
@@ -294,4 +310,19 @@ void ledger_note_at(const Ledger *ledger, uint32_t index, Text *by, Text *note) 
   assert(index < ledger->note_count);
   *by = ledger_text(ledger, ledger->notes[index].by);
   *note = ledger_text(ledger, ledger->notes[index].text);
+}
+
+/* ---- invariants ---- */
+
+void ledger_check(const Ledger *ledger) {
+  uint32_t entries = 0;
+  for (uint32_t i = 0; i < ledger->run_count; i++) {
+    const LedgerRun *run = &ledger->runs[i].run;
+    assert(ledger->runs[i].start == entries && run->count > 0 && run->first > 0);
+    assert(run->count == 1 || run->action == ACTION_DROPPED);
+    assert((run->action == ACTION_REPLACED) == (run->replacement != 0) && run->action != ACTION_KEPT);
+    assert(run->cause.by < ledger->text_count && run->cause.reason < ledger->text_count);
+    entries += run->count;
+  }
+  assert(entries == ledger->entries);
 }

@@ -28,6 +28,7 @@ Status marks_new(const Memory *memory, Marks **result) {
 }
 
 static void drop_newest_set(Marks *marks) {
+  assert(marks->count > 0);
   MarkSet *set = &marks->sets[--marks->count];
   memory_free(&marks->memory, set->name, set->size + 1);
   map_free(&set->members);
@@ -39,6 +40,7 @@ Marks *marks_share(Marks *marks) {
 }
 
 void marks_release(Marks *marks) {
+  assert(marks == NULL || marks->owners > 0);
   if (marks == NULL || --marks->owners > 0) return;
   Memory memory = marks->memory;
   while (marks->count > 0) drop_newest_set(marks);
@@ -67,6 +69,7 @@ static Status add_set(Marks *marks, Text name, MarkSet **added) {
     memcpy(copy + at, run.bytes, run.size);
     at += run.size;
   }
+  assert(at == size);
   copy[size] = '\0';
   *added = &marks->sets[marks->count++];
   **added = (MarkSet){.name = copy, .size = size};
@@ -75,7 +78,7 @@ static Status add_set(Marks *marks, Text name, MarkSet **added) {
 }
 
 Status marks_add(Marks *marks, Text name, MessageId origin) {
-  assert(marks->owners == 1);
+  assert(marks->owners == 1 && origin != 0);
   MarkSet *set = find(marks, name);
   marks->edits++;
   if (set != NULL) return map_put(&set->members, origin, 1);
@@ -115,6 +118,7 @@ bool marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin) {
 uint32_t marks_name_count(const Marks *marks) { return marks->count; }
 
 Text marks_name(const Marks *marks, uint32_t index) {
+  assert(index < marks->count);
   return text_plain(marks->sets[index].name, marks->sets[index].size);
 }
 
@@ -122,7 +126,7 @@ uint64_t marks_edits(const Marks *marks) { return marks->edits; }
 
 /* ---- copies ---- */
 
-/* Of the messages whose bit is set in `keep`; NULL: of all. */
+/* Copies the marks of the origins with a bit in `keep`; NULL: all. */
 static Status copy_marks(const Marks *marks, const uint64_t *keep, Marks **copy) {
   Marks *result;
   Status status = marks_new(&marks->memory, &result);
@@ -149,10 +153,11 @@ Status marks_own(Marks **marks) {
   if (status != STATUS_OK) return status;
   marks_release(*marks);
   *marks = copy;
+  assert(copy->owners == 1);
   return STATUS_OK;
 }
 
-/* Adds what `theirs` has under their name number `i` and `base` has not. */
+/* Adds the origins that `theirs` has under name number `i`, and `base` has not. */
 static Status merge_added(Marks *into, const Marks *base, const Marks *theirs, uint32_t i, MessageId last,
                           uint32_t shift) {
   Text name = marks_name(theirs, i);
@@ -167,6 +172,7 @@ static Status merge_added(Marks *into, const Marks *base, const Marks *theirs, u
   return STATUS_OK;
 }
 
+/* Removes the origins that `base` has under name number `i`, and `theirs` has not. */
 static void merge_removed(Marks *into, const Marks *base, const Marks *theirs, uint32_t i) {
   Text name = marks_name(base, i);
   size_t at = 0;

@@ -24,8 +24,9 @@ Status conversation_begin_branch(Conversation *fork, const Conversation *convers
   return STATUS_OK;
 }
 
-/* ---- what has changed since ---- */
+/* ---- changes after the start of the branch ---- */
 
+/* True if the history changed by more than appending to the base's batch. */
 static bool moved_on(const History *history, const BranchBase *base) {
   return history_count(history) != base->batches || history_current(history) != base->batch ||
          history_counts(history).prunings != base->history.prunings ||
@@ -53,7 +54,7 @@ MergeConflict conversation_merge_conflict(const Conversation *conversation, cons
   const BranchBase *base = branch->base;
   if (put_windows(branch, base) && put_windows(conversation, base)) return MERGE_CONFLICT_WINDOWS;
   HistoryCounts ours = history_counts(conversation->history), theirs = history_counts(branch->history);
-  /* One may have let go of the state that the other named. */
+  /* One may have pruned a state that the other named. */
   if (theirs.prunings != base->history.prunings && ours.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
   if (ours.prunings != base->history.prunings && theirs.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
   if (!branch_changed_lists(branch)) return MERGE_CONFLICT_NONE;
@@ -63,12 +64,12 @@ MergeConflict conversation_merge_conflict(const Conversation *conversation, cons
 
 /* ---- a merge ---- */
 
-/* What the conversation will have; NULL where it keeps what it has. */
+/* The future parts of the conversation; NULL: it keeps its own. */
 typedef struct Merge {
   Conversation *conversation, *branch;
   const BranchBase *base;
-  uint32_t shift;            /* of seqs after base->stored, from the branch to the conversation */
-  SharedStates shared;       /* those of the branch that the joined history has under their numbers */
+  uint32_t shift;            /* added to the branch's seqs after base->stored */
+  SharedStates shared;       /* states of the branch that keep their numbers */
   History *history;
   Marks *marks;
   Windows *windows;
@@ -96,8 +97,8 @@ static Status merge_windows(Merge *merge) {
   return STATUS_OK;
 }
 
-/* Names of both; where both named a state alike, the branch's counts. Needs
-   merge->history, if lists are joined. */
+/* Copies the names of both; for an equal name the branch's state wins. Needs merge->history
+   if lists are merged. */
 static Status merge_names(Merge *merge) {
   const History *ours = merge->conversation->history, *theirs = merge->branch->history;
   uint64_t since = merge->base->history.namings;
@@ -109,7 +110,7 @@ static Status merge_names(Merge *merge) {
   return status;
 }
 
-/* The last step: cannot fail. */
+/* Installs the parts in the conversation; the last step. Cannot fail. */
 static void install(Merge *merge) {
   Conversation *conversation = merge->conversation, *branch = merge->branch;
   Calibration calibration = branch->calibration;
@@ -124,12 +125,12 @@ static void install(Merge *merge) {
   merge->history = NULL;
 }
 
-/* Is this message, which the branch redacted, in both? */
+/* True if both have the message, which the branch redacted. */
 static bool is_redacted_in_both(const Merge *merge, MessageId id) {
   return id <= merge->base->stored && store_has(merge->conversation->store, id) && store_has(merge->branch->store, id);
 }
 
-/* All of redacting that may fail: in a branch it is done to copies, and remembered. */
+/* Does the part of redacting that may fail: copies the bytes if the conversation is a branch. */
 static Status prepare_redactions(const Merge *merge) {
   Conversation *conversation = merge->conversation;
   for (uint32_t i = 0; conversation->isolated && i < merge->branch->redacted_count; i++) {
@@ -138,12 +139,12 @@ static Status prepare_redactions(const Merge *merge) {
     MessageId id = merge->branch->redacted[i];
     if (!is_redacted_in_both(merge, id)) continue;
     Status status = conversation_redact(conversation, id, &bytes, &size);
-    if (status != STATUS_OK) return status;      /* copies that say the same are not seen */
+    if (status != STATUS_OK) return status;      /* equal copies are invisible */
   }
   return STATUS_OK;
 }
 
-/* Redacts in the conversation what the branch redacted, which has copies of the same size. */
+/* Redacts in the conversation the messages that the branch redacted in its copies. */
 static void redact(const Merge *merge) {
   for (uint32_t i = 0; i < merge->branch->redacted_count; i++) {
     size_t size;
@@ -156,7 +157,7 @@ static void redact(const Merge *merge) {
   }
 }
 
-/* ---- beside the lists ---- */
+/* ---- without lists ---- */
 
 static Status merge_beside(Merge *merge) {
   Status status = merge_marks(merge);
@@ -169,10 +170,10 @@ static Status merge_beside(Merge *merge) {
   return STATUS_OK;
 }
 
-/* ---- the conversation becomes the branch ---- */
+/* ---- without new messages: the conversation takes over the branch ---- */
 
-/* A compacted branch has copies of all bytes; what was redacted in the conversation or in
-   its forks since is not to come back with them. */
+/* Copies redactions of the conversation and its forks to a compacted branch, which has its
+   own bytes. */
 static void follow_redactions(const Merge *merge) {
   const Store *ours = merge->conversation->store;
   for (MessageId id = 1; merge->branch->compacted && id <= merge->base->stored; id++) {
@@ -213,9 +214,9 @@ static Status become(Merge *merge) {
   return STATUS_OK;
 }
 
-/* ---- the branch's messages come behind the conversation's ---- */
+/* ---- with new messages: the branch's messages follow the conversation's ---- */
 
-/* The conversation's weights in which a list of the branch weighs. */
+/* The conversation's token weights for those of a list of the branch. */
 static Status weights_here(const Merge *merge, const TokenWeights *theirs, TokenWeights **ours) {
   Store *store = merge->conversation->store;
   *ours = NULL;
@@ -242,7 +243,7 @@ static Status renumber(const Merge *merge, const Sequence *list, Sequence **renu
   return sequence_renumber(list, merge->conversation->store, weights, merge->base->stored, merge->shift, renumbered);
 }
 
-/* What was appended to the conversation since, beneath a list. */
+/* Appends the conversation's new messages to a list. */
 static Status add_tail(const Merge *merge, Sequence **list) {
   const Sequence *ours = history_list(merge->conversation->history, merge->base->batch);
   Status status = STATUS_OK;
@@ -252,7 +253,7 @@ static Status add_tail(const Merge *merge, Sequence **list) {
   return status;
 }
 
-/* Puts a batch of the branch, renumbered, in the place that it has in merge->history. */
+/* Renumbers a batch of the branch in merge->history. */
 static Status put_renumbered(Merge *merge, uint32_t batch) {
   const Sequence *theirs = history_list(merge->branch->history, batch);
   Ledger *ledger = history_ledger(merge->branch->history, batch), *renumbered = NULL;
@@ -272,7 +273,7 @@ static Status put_renumbered(Merge *merge, uint32_t batch) {
   return status;
 }
 
-/* Our state of the base's batch goes into the branch's history. */
+/* Puts the conversation's list of the base's batch into the branch's history. */
 static Status put_base(Merge *merge) {
   const Sequence *ours = history_list(merge->conversation->history, merge->base->batch);
   Sequence *list = NULL;
@@ -283,16 +284,16 @@ static Status put_base(Merge *merge) {
   return status;
 }
 
-/* Has the branch appended to a batch that both have, or made it current? The base's
-   batch is ours: the branch did not append to it. */
+/* True if the branch appended to a batch of both, or made it current. False for the base's
+   batch, to which the branch did not append. */
 static bool is_changed(const Merge *merge, uint32_t batch) {
   const History *ours = merge->conversation->history, *theirs = merge->branch->history;
   if (batch == merge->base->batch) return false;
   return batch == history_current(theirs) || history_batch(theirs, batch).count != history_batch(ours, batch).count;
 }
 
-/* The branch's history, with the conversation's messages. Batches that both have are
-   looked at only if the branch made one of them current. */
+/* Builds the branch's history with the conversation's new messages. Batches of both need a
+   look only if the branch made one of them current. */
 static Status merge_all(Merge *merge) {
   Status status = history_fork(merge->branch->history, &merge->history);
   if (status == STATUS_OK) status = put_base(merge);
@@ -305,7 +306,7 @@ static Status merge_all(Merge *merge) {
   return status;
 }
 
-/* The conversation's history, and one batch that is the branch's list with our tail. */
+/* Builds the conversation's history with one batch more: the branch's list and the new messages. */
 static Status merge_as_one(Merge *merge) {
   const History *theirs = merge->branch->history;
   uint32_t current = history_current(theirs);
@@ -314,7 +315,7 @@ static Status merge_as_one(Merge *merge) {
   NewBatch batch = {.parent = merge->base->batch,
                     .parent_length = base_count(merge->conversation->history, merge->base),
                     .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = conversation_now(merge->conversation),
-                    .description = is_new ? info.description : text_of("beside what was appended meanwhile")};
+                    .description = is_new ? info.description : text_of("merged with messages appended meanwhile")};
   Ledger *ledger = is_new ? history_ledger(theirs, current) : NULL;
   Text policy_memory = history_policy_memory(theirs, current);
   batch.policy_memory = &policy_memory;
@@ -331,7 +332,7 @@ static Status merge_as_one(Merge *merge) {
   return status;
 }
 
-/* Messages that the branch let go of, with what only they were for, go here too. */
+/* Removes the messages that the branch removed by a compaction. */
 static Status compact(Merge *merge) {
   uint32_t removed;
   if (!merge->branch->compacted) return STATUS_OK;
@@ -366,10 +367,11 @@ static Status merge_behind(Merge *merge) {
   Status status = prepare_redactions(merge);
   if (status != STATUS_OK) return status;
   StoreMark mark = store_mark(store);
+  assert(store_count(store) >= merge->base->stored);
   merge->shift = store_count(store) - merge->base->stored;
   status = merge_lists(merge);
   if (status != STATUS_OK) {
-    history_free(merge->history);      /* its lists name what is rewound */
+    history_free(merge->history);      /* its lists have messages that are rewound */
     merge->history = NULL;
     store_rewind(store, mark);
     return status;
@@ -378,18 +380,18 @@ static Status merge_behind(Merge *merge) {
   install(merge);
   if (merge->store == NULL) return STATUS_OK;
   conversation_take_store(merge->conversation, merge->store);
-  redact(merge);              /* its copies, too */
+  redact(merge);              /* also in the copies of the new store */
   return STATUS_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- merging ---- */
 
-/* A counter that was chosen here since the branch began holds, unless the branch chose one. */
+/* Recounts the branch if the conversation's counter changed, unless the branch changed its own. */
 static Status follow_counter(const Conversation *conversation, Conversation *branch) {
   if (recounted(branch) || counter_equal(&branch->counter, &conversation->counter)) return STATUS_OK;
   Status status = conversation_recount(branch, &conversation->counter, (Cost){0});
   if (status != STATUS_OK) return status;
-  branch->calibration = branch->base->calibration;      /* what it learnt was about other counts */
+  branch->calibration = branch->base->calibration;      /* its reports were about other counts */
   branch->overhead = conversation->overhead;
   branch->overhead_guessed = conversation->overhead_guessed;
   branch->base->counter = branch->counter;
@@ -399,7 +401,7 @@ static Status follow_counter(const Conversation *conversation, Conversation *bra
 Status conversation_merge_branch(Conversation *conversation, Conversation *branch, bool *changed) {
   Merge merge = {.conversation = conversation, .branch = branch, .base = branch->base,
                  .shared = {.batches = UINT32_MAX, .batch = UINT32_MAX}};
-  assert(branch->base != NULL);
+  assert(branch->base != NULL && branch->isolated && branch != conversation);
   if (conversation_merge_conflict(conversation, branch) != MERGE_CONFLICT_NONE) return STATUS_ARGUMENT;
   Status status = follow_counter(conversation, branch);
   if (status != STATUS_OK) return status;
@@ -407,6 +409,7 @@ Status conversation_merge_branch(Conversation *conversation, Conversation *branc
   bool still = store_count(conversation->store) == merge.base->stored && !moved_on(conversation->history, merge.base);
   *changed = lists || put_windows(branch, merge.base);
   status = !lists ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
+  assert(status != STATUS_OK || (merge.marks == NULL && merge.windows == NULL && merge.history == NULL));
   if (status != STATUS_OK) merge_free(&merge);
   else if (*changed) conversation_touch(conversation);
   return status;

@@ -1,43 +1,43 @@
 /*
-** Join: what was done on a branch comes back to the conversation that it left.
+** Merge branch: brings the edits of a branch into the conversation that it left.
 **
-**     conversation   batch 0   1 2 3 . . .  4 5     the branch left behind 3; 4 and 5 came since
+**     conversation   batch 0   1 2 3 . . .  4 5     the branch left after 3; 4 and 5 are newer
 **     branch         batch 0   1 2 3
-**                      batch 1   1 3 4'             what was done there; 4' is its own message
-**     joined         batch 0   1 2 3 4 5
+**                      batch 1   1 3 4'             an edit of the branch; 4' is its own message
+**     merged         batch 0   1 2 3 4 5
 **                      batch 1   1 3 6 4 5          <- current; 4' became 6
 **
-** A branch keeps what it adds to itself. If the conversation has got no messages
-** since, it becomes what the branch is. Else the branch's messages are taken into
-** its store with new seqs, the branch's batches come behind its own, and what was
-** appended meanwhile stands beneath the branch's current list. Where both have
-** appended to one batch, what the branch made of it becomes a single new batch.
+** Additions of a branch stay in the branch until the merge. If the conversation has no
+** new messages, it takes over the branch's state. Else its store takes the branch's
+** messages with new seqs, the branch's batches follow its own, and its new messages are
+** appended to the branch's current list. If both appended to the same batch, all edits
+** of the branch become a single new batch.
 **
-** Marks, checkpoints, calibration and redactions stand beside the lists and are
-** merged whatever the conversation did since.
+** Marks, checkpoints, calibration and redactions are not part of lists; they are merged
+** whatever the conversation did.
 */
 #ifndef EBB_CORE_MERGE_BRANCH_H
 #define EBB_CORE_MERGE_BRANCH_H
 
 #include "core/conversation.h"
 
-/* Makes a fork, to which nothing happened yet, a branch: notes where it leaves, and
-   isolates it, so that nothing it does is seen elsewhere. STATUS_MEMORY. */
+/* Makes an unedited fork a branch: stores the state of the conversation, and isolates the
+   fork, so that its redactions are invisible outside. STATUS_MEMORY. */
 Status conversation_begin_branch(Conversation *fork, const Conversation *conversation);
 
-/* Why a branch cannot come back. */
+/* The reason why a branch cannot be merged. */
 typedef enum MergeConflict {
   MERGE_CONFLICT_NONE,
-  MERGE_CONFLICT_LISTS,        /* both changed lists, the conversation otherwise than by appending */
-  MERGE_CONFLICT_WINDOWS       /* both changed windows */
+  MERGE_CONFLICT_LISTS,      /* both changed lists, and the conversation did more than append */
+  MERGE_CONFLICT_WINDOWS     /* both changed windows */
 } MergeConflict;
 
 MergeConflict conversation_merge_conflict(const Conversation *conversation, const Conversation *branch);
 
-/* Brings back batches, checkpoints, marks, windows, the counter and redactions of a
-   branch, of which nothing but conversation_free is allowed afterwards. *changed
-   tells whether lists or windows did. STATUS_ARGUMENT for a conflict; STATUS_MEMORY,
-   STATUS_LIMIT, STATUS_HOST (the caller's own counter): nothing has changed. */
+/* Merges batches, checkpoints, marks, windows, the counter and redactions of a branch;
+   afterwards only conversation_free may follow for the branch. *changed tells if lists or
+   windows changed. STATUS_ARGUMENT for a conflict; STATUS_MEMORY, STATUS_LIMIT,
+   STATUS_HOST (a custom counter). On failure nothing has changed. */
 Status conversation_merge_branch(Conversation *conversation, Conversation *branch, bool *changed);
 
 #endif

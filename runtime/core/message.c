@@ -30,6 +30,7 @@ bool role_parse(Text text, Role *role) {
 const char *part_kind_name(PartKind kind) {
   static const char *const names[] = {"text",     "image",       "file",      "audio", "asset",
                                       "tool_use", "tool_result", "reasoning", "other"};
+  assert(kind <= PART_OTHER);
   return names[kind];
 }
 
@@ -51,6 +52,7 @@ Text message_role_text(const Message *message) {
 ContentKind message_content_kind(const Message *message) { return (ContentKind)message->content_kind; }
 
 Text message_text(const Message *message, Span span) {
+  assert((uint64_t)span.at + span.size <= message->raw_size);
   return (Text){.bytes = message->raw + span.at, .size = span.size, .escaped = span.escaped};
 }
 
@@ -61,6 +63,7 @@ Text message_content(const Message *message) {
 
 bool message_field(const Message *message, MessageField field, Text *value) {
   Details *details = message->details;
+  assert(field < FIELD_COUNT);
   if (details == NULL || !(details->fields & (1u << field))) return false;
   const Span *span = details_fields(details);
   for (unsigned before = 0; before < (unsigned)field; before++) span += (details->fields >> before) & 1u;

@@ -1,15 +1,15 @@
 /*
 ** Message: one entry of a conversation, immutable.
 **
-** A message keeps the JSON it came as. What readers found in it is kept as
-** spans of those bytes, so that nothing is copied and nothing can disagree:
+** A message keeps its original JSON. Its contents are spans of those bytes: nothing is
+** copied, and nothing can disagree with the JSON:
 **
 **     {"role":"tool","tool_call_id":"c1","content":"42 \u00b0C"}
 **                                   ^^           ^^^^^^^^^^^^
 **                                   result 0     content (escaped)
 **
-** A `MessageShape` is what a reader (format/) found; the store turns it into a
-** Message (store.h) and links its results to the calls that they answer.
+** A `MessageShape` is the result of a reader (format/); the store turns it into a Message
+** (store.h) and links its results to the calls that they answer.
 */
 #ifndef EBB_CORE_MESSAGE_H
 #define EBB_CORE_MESSAGE_H
@@ -19,23 +19,23 @@
 
 #include "base/text.h"
 
-/* The seq of a message: 1, 2, 3 ... in its store. 0 is none. */
+/* The seq of a message: 1, 2, 3 ... in its store; 0: no message. */
 typedef uint32_t MessageId;
 
 typedef enum Role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_NONE } Role;
-#define ROLE_COUNT 4     /* ROLE_NONE, of an item that names a window, is none */
-/* Sets of roles are bits, 1 << Role; ROLE_NONE has one too. */
+#define ROLE_COUNT 4     /* without ROLE_NONE, which window items have */
+/* Sets of roles are bits, 1 << Role, including ROLE_NONE. */
 #define ROLES_ALL ((1u << (ROLE_COUNT + 1)) - 1)
 
 /* "system", "user", "assistant", "tool", "window"; static. */
 const char *role_name(Role role);
 
-/* Reads a role by any of its spellings (`developer` is system, `function` is
-   tool); false if it is none. */
+/* Parses a role by any of its spellings (`developer` is system, `function` is tool);
+   false for other texts. */
 bool role_parse(Text text, Role *role);
 
-/* CONTENT_WINDOW: no message of anybody's, but an item that names a window
-   (core/window.h); the content is the window's id. */
+/* CONTENT_WINDOW: a window item, a placeholder that renders a window (core/window.h); it
+   has no role, and its content is the window's id. */
 typedef enum ContentKind { CONTENT_NONE, CONTENT_STRING, CONTENT_PARTS, CONTENT_WINDOW } ContentKind;
 
 typedef enum PartKind {
@@ -47,8 +47,7 @@ typedef enum PartKind {
    "reasoning", "other"; static. */
 const char *part_kind_name(PartKind kind);
 
-/* A piece of a message's bytes. No value can start at the message's first
-   byte, so `at` 0 says that there is none. */
+/* A range of a message's bytes. No value starts at the first byte, so `at` 0 means absent. */
 typedef struct Span {
   uint32_t at;
   uint32_t size : 31;
@@ -72,16 +71,16 @@ typedef struct Call {
   Span arguments;      /* the string's inside, or the input object as JSON */
 } Call;
 
-/* What a message answers: its call's id as it stands there; for the legacy
-   function role, the function's name. */
+/* A tool result: the id of the call that it answers; for the legacy function role, the
+   function's name. */
 typedef struct Result {
   Span id;
 } Result;
 
-/* Fields that most messages do not have. */
+/* Fields that most messages lack. */
 typedef enum MessageField {
   FIELD_ID, FIELD_NAME, FIELD_METADATA, FIELD_REASONING, FIELD_REFUSAL,
-  FIELD_SPELLING     /* of a role that was mapped */
+  FIELD_SPELLING     /* the original spelling of a mapped role */
 } MessageField;
 #define FIELD_COUNT 6
 
@@ -100,40 +99,40 @@ typedef struct MessageShape {
 
 typedef struct Message Message;
 
-/* More is refused as STATUS_LIMIT: a quarter of a billion, in one message. */
+/* The most tokens of one message, a quarter of a billion; more is STATUS_LIMIT. */
 #define MESSAGE_TOKENS_MAX ((1u << 28) - 1)
 
 Role        message_role(const Message *message);
-Text        message_raw(const Message *message);          /* its JSON, as it came */
-uint32_t    message_tokens(const Message *message);       /* as counted when it entered */
-Text        message_role_text(const Message *message);    /* as it is spelled there */
+Text        message_raw(const Message *message);          /* its original JSON */
+uint32_t    message_tokens(const Message *message);       /* counted with the conversation's first counter */
+Text        message_role_text(const Message *message);    /* the role in its original spelling */
 ContentKind message_content_kind(const Message *message);
-Text        message_content(const Message *message);      /* size 0 if none */
-bool        message_is_window(const Message *message);    /* an item whose content is a window's id */
-bool        message_field(const Message *message, MessageField field, Text *value);
-bool        message_timestamp(const Message *message, int64_t *milliseconds);
+Text        message_content(const Message *message);      /* size 0 if absent */
+bool        message_is_window(const Message *message);    /* true for a window item */
+bool        message_field(const Message *message, MessageField field, Text *value);     /* false if absent */
+bool        message_timestamp(const Message *message, int64_t *milliseconds);           /* false if absent */
 
-/* The bytes that a span of this message's names. */
+/* The bytes of a span of this message. */
 Text        message_text(const Message *message, Span span);
 
 uint32_t    message_part_count(const Message *message);
 Part        message_part(const Message *message, uint32_t index);     /* index < count */
 uint32_t    message_call_count(const Message *message);
-Call        message_call(const Message *message, uint32_t index);
-/* What results name a call by: its id, or the name of a legacy function call. */
+Call        message_call(const Message *message, uint32_t index);     /* index < count */
+/* The key by which results name a call: its id, or the name of a legacy function call. */
 Text        message_call_key(const Message *message, uint32_t index);
 uint32_t    message_result_count(const Message *message);
-Result      message_result(const Message *message, uint32_t index);
+Result      message_result(const Message *message, uint32_t index);   /* index < count */
 
-/* Does it begin a turn: a user message that is not only tool results? */
+/* True for a user message that is more than tool results: it starts a turn. */
 bool        message_starts_turn(const Message *message);
 
-/* All that a reader of the conversation would read, one piece after the other:
-   string content, text parts, tool arguments. Start with *at = 0. */
+/* Gives the readable texts one by one: string content, text parts, tool arguments; false
+   at the end. Start with *at = 0. */
 bool        message_next_text(const Message *message, uint32_t *at, Text *text);
 
-/* Does any of those texts contain the plain `needle`? STATUS_MEMORY possible:
-   escaped texts are decoded into `scratch`, which is reset first. */
+/* Sets *contains if one of those texts contains the plain `needle`. Escaped texts are
+   decoded into `scratch`. STATUS_MEMORY. */
 Status      message_contains(const Message *message, Text needle, Buffer *scratch, bool *contains);
 
 #endif

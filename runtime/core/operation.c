@@ -1,14 +1,15 @@
 #include "core/operation.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Descriptions of batches are short and say what was asked. */
+/* Bytes of a batch's description, which names the operation and its numbers. */
 #define DESCRIPTION_SIZE 160
 
 /* ---- adding ---- */
 
-/* An edit on a private share of the list; either committed or without a trace. */
+/* An edit on a private share of the list: edit_end commits it or leaves no trace. */
 typedef struct Edit {
   Conversation *conversation;
   StoreMark mark;
@@ -30,10 +31,10 @@ static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *de
   return status;
 }
 
-/* Messages on their way to the end of the current list. The first, mostly the
-   only one, waits until it is known that none follows, and then goes into the
-   list in place; a second makes a private share, so that all go in or none. The
-   current list is taken only then: a source may be a host that forks meanwhile. */
+/* New messages for the end of the current list. The first one waits until the source ends;
+   if no other follows, it goes directly into the list. A second one starts a private
+   share, so that all are added or none. The current list is read late, because a source
+   may be a host that forks. */
 typedef struct Append {
   Conversation *conversation;
   Sequence *share;
@@ -69,8 +70,9 @@ static Status append_all(Append *append, MessageSource *source) {
   }
 }
 
-/* The last step, on success of which nothing can fail any more. */
+/* Installs the messages in the current list; the last step that may fail. */
 static Status append_end(Append *append) {
+  assert(append->added > 0 && (append->added == 1) == (append->share == NULL));
   Sequence **current;
   Status status = history_grow(conversation_history(append->conversation), &current);
   if (status != STATUS_OK) return status;
@@ -128,14 +130,14 @@ Status operation_replace(Conversation *conversation, uint32_t index, MessageSour
   return edit_end(&edit, status, BATCH_REPLACE, description);
 }
 
-/* ---- keeping some ---- */
+/* ---- keeping ---- */
 
 static size_t words_of(uint32_t count) { return ((size_t)count + 63) / 64; }
 
 static bool has_bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 static void set_bit(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
 
-/* Keeps every unit of which a message is kept. */
+/* Sets the bits of whole units: of each unit with a bit in `keep`. */
 static Status widen(Conversation *conversation, uint64_t *keep) {
   const Units *units;
   Status status = conversation_units(conversation, &units);
@@ -160,7 +162,7 @@ static Status commit_kept(Conversation *conversation, uint64_t *keep, bool whole
   return edit_end(&edit, status, kind, description);
 }
 
-/* A cleared bit per visible message, and a block even for none. */
+/* Zeros, one bit per visible message; never an empty block. NULL if memory runs out. */
 static uint64_t *new_bits(Conversation *conversation, uint32_t count) {
   size_t words = words_of(count) + 1;
   uint64_t *bits = memory_new_array(conversation_memory(conversation), words, sizeof *bits);
@@ -176,7 +178,7 @@ static void free_bits(Conversation *conversation, uint64_t *bits, uint32_t count
 
 static uint32_t at_most(uint32_t n, uint32_t limit) { return n < limit ? n : limit; }
 
-/* What is left of `count` things: [*start, *end). */
+/* Cuts `count` items; [*start, *end) stay. */
 static void cut(const Truncate *truncate, uint32_t count, uint32_t *start, uint32_t *end) {
   uint32_t from = 0, to = count;
   if (truncate->has_keep_first) to = at_most(truncate->keep_first, to);
@@ -188,6 +190,7 @@ static void cut(const Truncate *truncate, uint32_t count, uint32_t *start, uint3
     to = from + at_most(truncate->end, length);
     from += at_most(truncate->start, to - from);
   }
+  assert(from <= to && to <= count);
   *start = from;
   *end = to;
 }
@@ -215,7 +218,7 @@ static void describe_truncate(const Truncate *truncate, char out[DESCRIPTION_SIZ
   }
 }
 
-/* Without roles and units the result is one slice. */
+/* Truncates without roles and units: the result is one slice. */
 static Status truncate_all(Conversation *conversation, const Truncate *truncate, const char *description) {
   Edit edit;
   uint32_t start, end;
@@ -284,7 +287,7 @@ bool text_list_has(TextList list, Text text) {
   return false;
 }
 
-/* A field against what it must be among, and what it must not be among. */
+/* True if the field is among `include` and not among `exclude`; an empty list is no condition. */
 static bool field_passes(const Message *message, MessageField field, TextList include, TextList exclude) {
   Text value;
   bool has = message_field(message, field, &value);
@@ -305,8 +308,8 @@ static bool calls_excluded(const Filter *filter, Text name) {
   return filter->exclude_calls || text_list_has(filter->exclude_calls_of, name);
 }
 
-/* Does it call, or answer a call of, a tool that is excluded? An orphan result
-   has no tool to go by and counts only if all calls are excluded. */
+/* True if the message calls an excluded tool or answers such a call. An orphan result has no
+   tool; it is excluded only with all calls. */
 static bool has_excluded_call(Conversation *conversation, const Filter *filter, MessageId id) {
   if (!filter->exclude_calls && filter->exclude_calls_of.count == 0) return false;
   const Message *message = conversation_message(conversation, id);
@@ -339,7 +342,7 @@ static Status passes(Conversation *conversation, const Filter *filter, uint32_t 
   return filter->where == NULL ? STATUS_OK : filter->where(filter->user, position, id, keep);
 }
 
-/* Has it a condition besides roles, which the list itself can answer? */
+/* True if it has a condition besides roles, which the list itself can check. */
 static bool asks_messages(const Filter *filter) {
   return filter->contains.count > 0 || filter->excludes.count > 0 || filter->include_names.count > 0 ||
          filter->exclude_names.count > 0 || filter->include_ids.count > 0 || filter->exclude_ids.count > 0 ||

@@ -23,10 +23,12 @@ Status pages_share(const Pages *pages, Pages *copy) {
 }
 
 static void page_release(const Pages *pages, Page *page) {
+  assert(page == NULL || page->owners > 0);
   if (page != NULL && --page->owners == 0) memory_free(&pages->memory, page, page_size(pages));
 }
 
 static void block_release(const Pages *pages, PageBlock *block) {
+  assert(block == NULL || block->owners > 0);
   if (block == NULL || --block->owners > 0) return;
   for (uint32_t i = 0; i < BLOCK_PAGES; i++) page_release(pages, block->pages[i]);
   memory_free(&pages->memory, block, sizeof *block);
@@ -39,7 +41,7 @@ void pages_free(Pages *pages) {
   pages->room = 0;
 }
 
-/* Makes room for an entry of the root. */
+/* Makes room for entry number `entry` of the root. */
 static Status grow_root(Pages *pages, uint32_t entry) {
   if (entry < pages->room) return STATUS_OK;
   uint32_t room = pages->room * 2 > entry + 1 ? pages->room * 2 : entry + 1;
@@ -51,7 +53,7 @@ static Status grow_root(Pages *pages, uint32_t entry) {
   return STATUS_OK;
 }
 
-/* Puts a block of its own in the place of one that is shared or missing. */
+/* Replaces a shared or missing block by one with a single owner. */
 static Status own_block(Pages *pages, PageBlock **place) {
   PageBlock *shared = *place;
   if (shared != NULL && shared->owners == 1) return STATUS_OK;
@@ -94,13 +96,14 @@ Status pages_own(Pages *pages, uint32_t index, void **element) {
   if (status == STATUS_OK) status = own_block(pages, &pages->root[entry]);
   if (status == STATUS_OK) status = own_page(pages, &pages->root[entry]->pages[slot]);
   if (status == STATUS_OK) *element = pages_at(pages, index);
+  assert(status != STATUS_OK || *element != NULL);
   return status;
 }
 
-/* A shared block stays whole: its other owners need the pages, and this array
-   reads none at `count` or behind it. */
+/* Leaves a shared block as it is: its other owners need the pages, and this array does not
+   read elements from `count` on. */
 void pages_cut(Pages *pages, uint32_t count) {
-  uint32_t first = (count + PAGE_ELEMENTS - 1) >> PAGE_BITS;      /* the first page that goes */
+  uint32_t first = (count + PAGE_ELEMENTS - 1) >> PAGE_BITS;      /* the first page to free */
   for (uint32_t entry = first >> BLOCK_BITS; entry < pages->room; entry++) {
     PageBlock *block = pages->root[entry];
     uint32_t from = entry == first >> BLOCK_BITS ? first & (BLOCK_PAGES - 1) : 0;

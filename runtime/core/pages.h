@@ -1,6 +1,5 @@
 /*
-** Pages: an array that grows at its end and whose copies share what they have in
-** common.
+** Pages: an array that grows at its end. Its copies share all equal pages.
 **
 **     array  [ root ]              copy  [ root ]
 **              |   \                      /   |
@@ -8,12 +7,12 @@
 **                        |                      |
 **                     [ page ]               [ page ]     32 elements each
 **
-** A copy costs its root, one pointer per 4096 elements. Blocks and pages are
-** counted; one with two owners is copied before it changes. A page that was
-** never written does not exist, and its elements read as NULL.
+** A copy costs a new root: one pointer per 4096 elements. Blocks and pages have owner
+** counts; one with two owners is copied before a write. Pages that were never written
+** do not exist; their elements read as NULL.
 **
-** Invariant: a page with one owner below a block with one owner is changed in
-** place, so addresses of elements stay while nobody copies the array.
+** Invariant: a page with one owner in a block with one owner is written in place, so
+** addresses of elements are stable until the array is copied.
 */
 #ifndef EBB_CORE_PAGES_H
 #define EBB_CORE_PAGES_H
@@ -39,7 +38,7 @@ typedef struct Pages {
   Memory memory;
   size_t element;                      /* bytes of one, a multiple of 4 */
   PageBlock **root;                    /* entries may be NULL */
-  uint32_t room;                       /* of the root */
+  uint32_t room;                       /* entries of the root */
 } Pages;
 
 void   pages_init(Pages *pages, Memory memory, size_t element);
@@ -47,12 +46,12 @@ void   pages_init(Pages *pages, Memory memory, size_t element);
 Status pages_share(const Pages *pages, Pages *copy);
 void   pages_free(Pages *pages);
 
-/* The element at `index`, to be written: its page belongs to this array alone
-   from now on; a new page is zero. STATUS_MEMORY. Cannot fail where it succeeded
-   before, unless the array was copied since. */
+/* Gives the element at `index` for writing; its page then belongs to this array alone. A new
+   page is all zero. STATUS_MEMORY; cannot fail after a success for the same page, until
+   the array is copied. */
 Status pages_own(Pages *pages, uint32_t index, void **element);
 
-/* Frees the pages that lie wholly at `count` or behind it. */
+/* Frees the pages whose elements all have an index >= count. */
 void   pages_cut(Pages *pages, uint32_t count);
 
 /* The element at `index`, or NULL if its page was never written. */

@@ -1,11 +1,13 @@
 /*
-** Conversations counted by another counter, how far their counts can be trusted,
-** and what providers report about them.
+** Counting a conversation with other counters, the trust in its counts, and calibration
+** by providers' reports.
 **
-** Invariant: the current list, and every list that was looked at since, weighs by
-** the conversation's weights and is of its store; lists of other batches may weigh by
-** an older one, and be of the store of the conversation that this one was forked from.
+** Invariant: the current list has the conversation's token weights and store. Lists of
+** other batches may have older weights, and the store of the conversation that this one
+** was forked from, until conversation_reweigh.
 */
+#include <assert.h>
+
 #include "core/conversation_data.h"
 
 /* ---- other counters ---- */
@@ -40,6 +42,7 @@ Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
   if (status != STATUS_OK) return status;
   status = history_put(conversation->history, batch, moved);
   if (status != STATUS_OK) sequence_release(moved);
+  assert(status != STATUS_OK || sequence_store(history_list(conversation->history, batch)) == conversation->store);
   return status;
 }
 
@@ -64,7 +67,7 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 
 /* ---- trust ---- */
 
-/* By a counter that has weighed all of them. */
+/* True if the cost of a message is partly a guess. The counter has counted all messages. */
 static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
   Store *store = conversation->store;
   bool own = counter_equal(counter, &conversation->first);
@@ -95,7 +98,7 @@ Trust conversation_trust(const Conversation *conversation, const Sequence *list)
 
 Calibration conversation_calibration(const Conversation *conversation) { return conversation->calibration; }
 
-/* The greatest ratio ever reported counts, and never one below 1. */
+/* Keeps the greatest ratio of all reports, at least 1. */
 Status conversation_calibrate(Conversation *conversation, uint64_t reported) {
   uint64_t counted = conversation_tokens(conversation);
   if (counter_trust(&conversation->counter) != TRUST_ESTIMATED) return STATUS_ARGUMENT;
@@ -110,12 +113,14 @@ Status conversation_calibrate(Conversation *conversation, uint64_t reported) {
 }
 
 uint64_t calibration_apply(Calibration calibration, uint64_t tokens) {
+  assert(calibration.reported >= calibration.counted);
   if (calibration.reported == 0) return tokens;
   return (tokens * calibration.reported + calibration.counted - 1) / calibration.counted;
 }
 
 uint64_t calibration_undo(Calibration calibration, uint64_t budget) {
   uint64_t reported = calibration.reported, counted = calibration.counted;
+  assert(reported >= counted);
   if (reported == 0) return budget;
   return budget / reported * counted + budget % reported * counted / reported;      /* without overflow */
 }

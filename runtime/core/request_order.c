@@ -1,49 +1,50 @@
 #include "core/request_order.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/unit.h"
 
-typedef struct Sender {
+typedef struct Arranger {
   RequestOrder *order;
   const WindowItems *items;
   const Units *units;
-  uint32_t reach;            /* the last position of the units that have begun */
-  uint32_t next, waiting;    /* items passed; the first of them that has not come yet */
+  uint32_t reach;            /* the last position of all units so far */
+  uint32_t next, waiting;    /* items so far; the first of them that waits for the end of a unit */
   bool obsolete;
-} Sender;
+} Arranger;
 
-static void put(Sender *sender, MessageId id) { sender->order->ids[sender->order->count++] = id; }
+static void put(Arranger *arranger, MessageId id) { arranger->order->ids[arranger->order->count++] = id; }
 
-static void put_waiting(Sender *sender) {
-  for (; sender->waiting < sender->next; sender->waiting++) {
-    const WindowItem *item = &sender->items->list[sender->waiting];
-    if (!item->obsolete || sender->obsolete) put(sender, item->id);
+static void put_waiting(Arranger *arranger) {
+  for (; arranger->waiting < arranger->next; arranger->waiting++) {
+    const WindowItem *item = &arranger->items->list[arranger->waiting];
+    if (!item->obsolete || arranger->obsolete) put(arranger, item->id);
   }
 }
 
-/* Does a unit of several messages begin here? Then nothing comes between them. */
-static void reach_for(Sender *sender, uint32_t position) {
-  const Units *units = sender->units;
+/* Extends `reach` if a unit of several messages starts here. */
+static void reach_for(Arranger *arranger, uint32_t position) {
+  const Units *units = arranger->units;
   if (units->units[units->of[position]].first != position) return;
   for (uint32_t at = units->next[position]; at != UNIT_NONE; at = units->next[at]) {
-    if (at > sender->reach) sender->reach = at;
+    if (at > arranger->reach) arranger->reach = at;
   }
 }
 
-static void pass(Sender *sender, uint32_t position, MessageId id, uint8_t marks) {
-  reach_for(sender, position);
-  if (marks & MARK_WINDOW) sender->next++;
-  else put(sender, id);
-  if (position >= sender->reach) put_waiting(sender);
+static void pass(Arranger *arranger, uint32_t position, MessageId id, uint8_t marks) {
+  reach_for(arranger, position);
+  if (marks & MARK_WINDOW) arranger->next++;
+  else put(arranger, id);
+  if (position >= arranger->reach) put_waiting(arranger);
 }
 
-static void send(Sender *sender, const Sequence *list) {
+static void arrange(Arranger *arranger, const Sequence *list) {
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) pass(sender, walk.index + i, walk.ids[i], walk.marks[i]);
+    for (uint32_t i = 0; i < walk.count; i++) pass(arranger, walk.index + i, walk.ids[i], walk.marks[i]);
   }
-  put_waiting(sender);
+  put_waiting(arranger);
 }
 
 static void copy(const Sequence *list, RequestOrder *order) {
@@ -64,9 +65,10 @@ Status request_order_of_items(const Memory *memory, const WindowItems *items, co
     return STATUS_OK;
   }
   Status status = units_new(memory, store, list, &units);
-  Sender sender = {.order = order, .items = items, .units = units, .obsolete = obsolete};
-  if (status == STATUS_OK) send(&sender, list);
+  Arranger arranger = {.order = order, .items = items, .units = units, .obsolete = obsolete};
+  if (status == STATUS_OK) arrange(&arranger, list);
   units_free(units);
+  assert(status != STATUS_OK || (order->count <= order->room && (!obsolete || order->count == order->room)));
   if (status != STATUS_OK) request_order_free(order);
   return status;
 }

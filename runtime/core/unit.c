@@ -1,11 +1,11 @@
 /*
-** Two passes: the first notes where each message with calls stands, the second
-** joins each result's position with its call's. Joined positions form trees
-** whose root is the unit's first position; `of` holds the parents meanwhile.
+** Two passes: the first records the position of each message with calls, the second
+** joins the position of each result with that of its call. Joined positions form trees
+** with the unit's first position as root; during the passes `of` holds the parents.
 **
-** Messages without calls and results, which the leaves tell, are never looked at.
-** Calls and results stand close together in real logs, so arrays by seq are read
-** in order where a map would miss the cache at every look.
+** Messages without calls and results are skipped by the marks of the leaves. Calls and
+** results are close together in real logs, so an array by seq is read nearly in order,
+** where each look-up in a map would miss the cache.
 */
 #include "core/unit.h"
 
@@ -18,8 +18,8 @@ typedef struct Builder {
   const Store *store;
   const Sequence *sequence;
   Units *units;
-  uint32_t *places;    /* per seq: position + 1 of the message with calls whose origin it is, or 0 */
-  Map answered;        /* position and call -> 1: it has a visible result */
+  uint32_t *places;    /* per seq: position + 1 of the message with calls that has this origin, or 0 */
+  Map answered;        /* position and call -> 1 if the call has a visible result */
 } Builder;
 
 static uint32_t root_of(uint32_t *parent, uint32_t position) {
@@ -54,8 +54,8 @@ static bool note_callers(Builder *builder) {
   return any;
 }
 
-/* `next` says meanwhile, per position, that its only call is answered: most
-   messages with calls have one. */
+/* Records that a call is answered. During the passes next[position] = 1 records it for messages
+   with one call, the usual case. */
 static Status note_answer(Builder *builder, uint32_t position, uint32_t call, uint32_t calls) {
   if (calls > 1) return map_put(&builder->answered, key_of(position, call), 1);
   builder->units->next[position] = 1;
@@ -98,10 +98,11 @@ static bool has_open_call(const Builder *builder, const Message *message, uint32
   return false;
 }
 
-/* A root is numbered before the others of its tree, for it stands first. */
+/* Numbers the unit of a message. A root comes before the others of its tree. */
 static void number_message(Builder *builder, uint32_t position, MessageId id, uint8_t marks) {
   Units *units = builder->units;
   uint32_t root = units->of[position];
+  assert(root <= position && (root < position || units->count < units->room));
   uint32_t number = root == position ? units->count++ : units->of[root];
   units->of[position] = number;
   if (root == position) units->units[number] = (Unit){0};
@@ -116,7 +117,7 @@ static void number_units(Builder *builder) {
   }
 }
 
-/* From the end to the front, so that `first` is each chain's head all the while. */
+/* Chains the messages of each unit, from the end to the front: `first` is always the head of a chain. */
 static void chain_units(Units *units) {
   for (uint32_t i = 0; i < units->count; i++) units->units[i].first = UNIT_NONE;
   for (uint32_t position = units->messages; position-- > 0;) {
@@ -126,7 +127,7 @@ static void chain_units(Units *units) {
   }
 }
 
-/* Makes every position point at its root, and answers how many roots there are. */
+/* Points every position at its root; returns the number of roots. */
 static uint32_t flatten(Units *units) {
   uint32_t roots = 0;
   for (uint32_t i = 0; i < units->messages; i++) {
@@ -168,6 +169,7 @@ static Status build(Builder *builder) {
   units->units = memory_new_array(&units->memory, units->room, sizeof *units->units);
   if (units->units == NULL) return STATUS_MEMORY;
   number_units(builder);
+  assert(units->count == units->room);
   chain_units(units);
   find_pending(builder);
   return STATUS_OK;
@@ -196,4 +198,20 @@ void units_free(Units *units) {
   memory_free(&memory, units->of, units->messages * sizeof *units->of);
   memory_free(&memory, units->next, units->messages * sizeof *units->next);
   memory_free(&memory, units, sizeof *units);
+}
+
+void units_check(const Units *units) {
+  uint32_t messages = 0, previous = 0;
+  for (uint32_t i = 0; i < units->count; i++) {
+    const Unit *unit = &units->units[i];
+    assert(i == 0 || unit->first > previous);
+    assert(!unit->pending || unit->open);
+    previous = unit->first;
+    for (uint32_t at = unit->first; at != UNIT_NONE; at = units->next[at]) {
+      assert(at < units->messages && units->of[at] == i && units->next[at] > at);
+      messages++;
+    }
+  }
+  assert(messages == units->messages);
+  (void)messages, (void)previous;
 }

@@ -1,15 +1,17 @@
 /*
-** The table of windows: records with owners, in order of their creation, and a
-** map from ids to the newest index of that hash; further ones of one hash, which
-** are rarer than anything, follow in `below`.
+** The table of windows: records with owners, in order of their creation, and a map from
+** the hash of an id to the newest entry; older entries with the same hash, which hardly
+** ever exist, follow by `below`.
 **
 **     map      hash("todo") -> 2
 **     entries  [ log ][ x ][ todo ]      entry.below: an older entry of the same hash
 **
-** Items of a list are found from its end: the first of a name is the newest.
+** The items of a list are numbered from the front and linked from the end: the first one
+** of each name is the newest.
 */
 #include "core/window.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -29,7 +31,7 @@ struct Windows {
   Map by_hash;
 };
 
-/* ---- records: one block with the texts behind ---- */
+/* ---- records: one block, with the texts after the struct ---- */
 
 static size_t record_size(const Window *window) {
   size_t size = sizeof *window;
@@ -38,6 +40,7 @@ static size_t record_size(const Window *window) {
 }
 
 static void record_release(const Memory *memory, Window *window) {
+  assert(window->owners > 0);
   if (--window->owners == 0) memory_free(memory, window, record_size(window));
 }
 
@@ -77,6 +80,7 @@ Windows *windows_share(Windows *windows) {
 }
 
 void windows_free(Windows *windows) {
+  assert(windows == NULL || windows->owners > 0);
   if (windows == NULL || --windows->owners > 0) return;
   Memory memory = windows->memory;
   for (uint32_t i = 0; i < windows->count; i++) record_release(&memory, windows->entries[i].window);
@@ -87,8 +91,9 @@ void windows_free(Windows *windows) {
 
 Memory windows_memory(const Windows *windows) { return windows->memory; }
 
-/* Puts a record behind the last, and takes over the caller's share. */
+/* Adds a record, and takes over the caller's share on success. */
 static Status add(Windows *windows, Window *window) {
+  assert(windows->owners == 1);
   if (windows->count == WINDOW_COUNT_MAX) return STATUS_LIMIT;
   Entry *grown = memory_grow(&windows->memory, windows->entries, &windows->room, windows->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
@@ -115,7 +120,7 @@ static Status copy(const Windows *windows, Windows **result) {
 
 static MessageId shifted(MessageId time, MessageId base, uint32_t shift) { return time > base ? time + shift : time; }
 
-/* Puts a record with later times in the place of one that has some above `base`. */
+/* Replaces a record with times above `base` by one with later times. */
 static Status renumber_record(const Memory *memory, Window **place, MessageId base, uint32_t shift) {
   Window *old = *place, *result, fields = *old;
   if (old->created <= base && old->updated <= base) return STATUS_OK;
@@ -140,22 +145,35 @@ Status windows_renumber(const Windows *windows, MessageId base, uint32_t shift, 
   return status;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 uint32_t windows_count(const Windows *windows) { return windows == NULL ? 0 : windows->count; }
 
 uint64_t windows_edits(const Windows *windows) { return windows == NULL ? 0 : windows->edits; }
 
-const Window *windows_at(const Windows *windows, uint32_t index) { return windows->entries[index].window; }
+const Window *windows_at(const Windows *windows, uint32_t index) {
+  assert(index < windows->count);
+  return windows->entries[index].window;
+}
 
 uint32_t windows_find(const Windows *windows, Text id) {
   if (windows == NULL) return WINDOW_NONE;
   const uint64_t *top = map_find(&windows->by_hash, hash_text(id, &windows->key));
   uint32_t index = top == NULL ? WINDOW_NONE : (uint32_t)*top;
   while (index != WINDOW_NONE && !text_equal(windows->entries[index].window->texts[WINDOW_ID], id)) {
+    assert(windows->entries[index].below == WINDOW_NONE || windows->entries[index].below < index);
     index = windows->entries[index].below;
   }
   return index;
+}
+
+void windows_check(const Windows *windows) {
+  for (uint32_t i = 0; i < windows_count(windows); i++) {
+    const Window *window = windows_at(windows, i);
+    assert(window->owners > 0 && windows_find(windows, window->texts[WINDOW_ID]) == i);
+    assert(window->created <= window->updated);
+    (void)window;
+  }
 }
 
 bool windows_is_sole(const Windows *windows, uint32_t index) {
@@ -197,7 +215,7 @@ typedef struct Finder {
   const Store *store;
   const Windows *windows;
   WindowItems *items;
-  Map newest;                /* hash of a name -> item; a name that meets another's hash tries the next number */
+  Map newest;                /* hash of a name -> item; a name with a taken hash uses the next number */
   HashKey key;
 } Finder;
 
@@ -205,8 +223,8 @@ static Text name_of(const Finder *finder, uint32_t item) {
   return message_content(store_message(finder->store, finder->items->list[item].id));
 }
 
-/* What the list has of the item's name behind it, in whose place the item comes. */
-static Status meet(Finder *finder, uint32_t item) {
+/* Links an item with the next later item of its name, and enters it in the place of that one. */
+static Status link_item(Finder *finder, uint32_t item) {
   WindowItem *here = &finder->items->list[item];
   Text name = name_of(finder, item);
   uint64_t hash = hash_text(name, &finder->key);
@@ -227,7 +245,7 @@ static Status meet(Finder *finder, uint32_t item) {
   return map_put(&finder->newest, hash, item);
 }
 
-/* Where the items stand. Leaves are found by their sums, one path each, and only those with items. */
+/* Finds the positions of the items: by sums, one path for each leaf with items. */
 static void collect(const Sequence *list, WindowItems *items) {
   uint32_t end = sequence_count(list), count = 0;
   while (count < items->count) {
@@ -235,6 +253,7 @@ static void collect(const Sequence *list, WindowItems *items) {
     sequence_walk_next(&walk);
     for (uint32_t i = 0; i < walk.count; i++) {
       if (!(walk.marks[i] & MARK_WINDOW)) continue;
+      assert(count < items->count);
       items->list[count++] = (WindowItem){.id = walk.ids[i], .position = walk.index + i};
     }
   }
@@ -252,7 +271,7 @@ Status window_items(const Memory *memory, const Windows *windows, const Store *s
   map_init(&finder.newest, *memory);
   collect(list, items);
   Status status = STATUS_OK;
-  for (uint32_t i = count; i-- > 0 && status == STATUS_OK;) status = meet(&finder, i);
+  for (uint32_t i = count; i-- > 0 && status == STATUS_OK;) status = link_item(&finder, i);
   map_free(&finder.newest);
   if (status != STATUS_OK) window_items_free(items);
   return status;
