@@ -117,13 +117,6 @@ local function listing() return require "ebb.windows.listing" end
 local function render() return require "ebb.windows.render" end
 local function settle() return require "ebb.windows.inline_windows" end
 
----@param given table
----@param names string[]
----@param owner string
-local function check_names(given, names, owner)
-  require("ebb.support.options").names(given, names, owner)
-end
-
 local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
@@ -133,16 +126,14 @@ local core_tokens = Conversation.tokens
 --- By another encoding or model each message is counted once, on first use.
 local function tokens(list, options)
   if options == nil then return core_tokens(list) end
-  check_names(options, { "encoding", "model" }, "tokens")
-  return core.counter.count(list, (models.counter(options)))
+  return core.counter.count(list, (models.counter(options, "tokens")))
 end
 
 --- The windows that are shown count as what they read now.
 function Conversation.tokens(chat, options)
   if core.window.count(chat) == 0 then return tokens(chat, options) end
   if options == nil then return render().tokens(chat) end
-  check_names(options, { "encoding", "model" }, "tokens")
-  return render().tokens(chat, (models.counter(options)))
+  return render().tokens(chat, (models.counter(options, "tokens")))
 end
 
 Batch.tokens = tokens
@@ -154,8 +145,7 @@ end
 
 --- From now on the conversation is counted by another encoding or for another model.
 function Conversation.recount(chat, options)
-  check_names(options or {}, { "encoding", "model" }, "recount")
-  local counter, model = models.counter(options or {})
+  local counter, model = models.counter(options, "recount")
   core.counter.recount(chat, counter)
   if model then models.assign(chat, model) end
   return core_tokens(chat)

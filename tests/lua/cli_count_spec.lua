@@ -25,7 +25,8 @@ describe("the command", function()
     command.file("relative/ebb/models.json", '{"wrong":{"encoding":"bytes4","window":100}}')
     command.file("home/.config/ebb/models.json", '{"mine":{"encoding":"bytes4","window":100}}')
     local binary = plain:sub(1, 1) == "/" and plain or "$OLDPWD/" .. plain
-    command.EBB = ("cd %s && XDG_CONFIG_HOME=relative HOME=%s "):format(command.folder, command.path_of "home") .. binary
+    local environment = ("XDG_CONFIG_HOME=relative HOME=%s "):format(command.path_of "home")
+    command.EBB = ("cd %s && "):format(command.folder) .. environment .. binary
     local out = does "models"
     contains("mine", out)
     assert.is_nil(out:find("wrong", 1, true))

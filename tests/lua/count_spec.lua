@@ -365,7 +365,7 @@ describe("ebb.models", function()
       { "dialect", { encoding = "cjk", window = 5, dialect = "x" } },
       { "prices.output", { encoding = "cjk", window = 5, prices = { input = 1 } } },
       { "prices.input", { encoding = "cjk", window = 5, prices = { input = -1, output = 1 } } },
-      { "wndow", { encoding = "cjk", wndow = 5 } }, { "it is", 5 },
+      { "wndow", { encoding = "cjk", wndow = 5 } }, { "model other: expected a table", 5 },
     }
     for _, case in ipairs(cases) do
       local problem = refusal(function() ebb.models.other = case[2] end)

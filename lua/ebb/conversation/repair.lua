@@ -2,37 +2,26 @@
 --- conversation itself stays as it is.
 
 local core = require "ebb.support.core"
-local options = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
-local tables = require "ebb.support.tables"
+local schema = require "ebb.support.schema"
 
 local repair = {}
 
-local NAMES = { "dialect", "calls", "codes" }
-local WAYS = { "drop", "synthesize" }
-
-local function check_options(given)
-  if type(given) ~= "table" then refuse("argument", "repaired takes a table", 'chat:repaired { calls = "drop" }') end
-  options.names(given, NAMES, "repaired")
-  if given.calls ~= nil and not tables.contains(WAYS, given.calls) then
-    refuse("argument", ("repaired: calls is 'drop' or 'synthesize', not %s"):format(tostring(given.calls)))
-  end
-  if given.codes ~= nil and type(given.codes) ~= "table" then
-    refuse("argument", "repaired: codes is a list of names of violations")
-  end
-end
+local OPTIONS = {
+  dialect = { type = "string" },
+  calls = { type = "choice", choices = { "drop", "synthesize" } },
+  codes = { type = "list", items = { type = "string" }, expected = "a list of names of violations" },
+}
 
 ---@param chat ebb.Conversation
----@param given? ebb.Repair
+---@param options? ebb.Repair
 ---@param fork? fun(chat: ebb.Conversation): ebb.Conversation     without items of windows; default: there are none
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
-function repair.run(chat, given, fork)
-  given = given or {}
-  check_options(given)
-  local _, dialect = chat:check(given.dialect)   -- the copy may no longer show it
+function repair.run(chat, options, fork)
+  local values = schema.options(OPTIONS, options, "repaired", 'chat:repaired { calls = "drop" }')
+  local _, dialect = chat:check(values.dialect)   -- the copy may no longer show it
   local copy = (fork or chat.fork)(chat)
-  local ledger = core.repair(copy, { dialect = dialect, calls = given.calls, codes = given.codes })
+  local ledger = core.repair(copy, { dialect = dialect, calls = values.calls, codes = values.codes })
   return copy, { dialect = dialect, ledger = ledger, mended = ledger and #ledger or 0, left = copy:check(dialect) }
 end
 

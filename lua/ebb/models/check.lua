@@ -1,55 +1,40 @@
---- What a model's entry must be, whoever wrote it: a script or a file.
+--- Checks a model's entry, whether a script or a file wrote it.
 
-local options = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 
 local check = {}
 
-local FIELDS = { "encoding", "window", "output", "dialect", "image", "prices" }
-local PRICES = { "input", "cached_input", "output" }
-local DIALECTS = { openai = true, responses = true, anthropic = true, gemini = true }
-
-local function expect(good, name, field, what, value)
-  local shown = type(value) == "table" and "a table" or tostring(value)
-  if not good then refuse("argument", ("model %s: %s is %s, not %s"):format(name, field, what, shown)) end
+local function price(required)
+  return { type = "number", min = 0, required = required, expected = "a price per million tokens" }
 end
 
-local function is_count(value, least)
-  return math.type(value) == "integer" and value >= least
-end
+local MODEL = {
+  type = "object", expected = "a table {encoding, window, output}",
+  fields = {
+    encoding = { type = "string", required = true },
+    window = { type = "integer", min = 1, unit = "tokens", required = true },
+    output = { type = "integer", min = 0, unit = "tokens" },
+    dialect = { type = "choice", choices = { "openai", "responses", "anthropic", "gemini" }, default = "openai" },
+    image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule" },
+    prices = { type = "object", expected = "a table {input, output}", fields = {
+      input = price(true), output = price(true), cached_input = price(false),
+    } },
+  },
+  check = function(model)
+    if model.output and model.output >= model.window then
+      return ("output: expected less than the window, got %d"):format(model.output)
+    end
+  end,
+}
 
-local function is_price(value)
-  return type(value) == "number" and value >= 0 and value < math.huge
-end
-
-local function check_prices(name, prices)
-  expect(type(prices) == "table", name, "prices", "a table {input, output}", prices)
-  options.names(prices, PRICES, ("model %s: prices"):format(name))
-  for _, field in ipairs(PRICES) do
-    local needed = field ~= "cached_input"
-    local value = prices[field]
-    local fine = is_price(value) or (value == nil and not needed)
-    expect(fine, name, "prices." .. field, "a price per million tokens", value)
-  end
-end
-
---- Refuses what is no model; fills in what may be left out.
+--- The entry itself, with fields that were left out; raises what is wrong.
 ---@param name string
 ---@param model any
 ---@return ebb.Model
 function check.model(name, model)
-  expect(type(model) == "table", name, "it", "a table {encoding, window, output}", model)
-  options.names(model, FIELDS, ("model %s"):format(name))
-  expect(type(model.encoding) == "string", name, "encoding", "a name", model.encoding)
-  expect(is_count(model.window, 1), name, "window", "a number of tokens, 1 or more", model.window)
-  if model.output == nil then model.output = model.window // 4 end
-  local fits = is_count(model.output, 0) and model.output < model.window
-  expect(fits, name, "output", "less than the window", model.output)
-  if model.dialect == nil then model.dialect = "openai" end
-  expect(DIALECTS[model.dialect], name, "dialect", "openai, responses, anthropic or gemini", model.dialect)
-  local image = type(model.image)
-  expect(image == "nil" or image == "string" or image == "table", name, "image", "a rule", model.image)
-  if model.prices ~= nil then check_prices(name, model.prices) end
+  local values = schema.check(MODEL, model, "model " .. name)
+  model.dialect = values.dialect
+  model.output = values.output or values.window // 4
   return model
 end
 

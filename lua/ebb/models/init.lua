@@ -155,6 +155,8 @@ function models.is_estimator(encoding)
   return ESTIMATORS[encoding] ~= nil
 end
 
+local COUNTER = { encoding = { type = "string" }, model = { type = "string" } }
+
 --- An exact encoding asked for by name must not become an estimate in silence.
 local function refuse_encoding(encoding)
   local names = tables.keys(ESTIMATORS)
@@ -195,15 +197,18 @@ local function counting(encoding, model)
 end
 
 --- The same for tokens{...}, recount{...} and trim{...}, which take encoding and model.
----@param given table
+---@param options any
+---@param owner string         the function
 ---@return table core_options
 ---@return ebb.Model? model
-function models.counter(given)
-  local model = given.model ~= nil and models.find(given.model) or nil
-  if not model and given.encoding == nil then
-    refuse("argument", "an encoding or a model is needed", '{ encoding = "o200k_base" }')
+function models.counter(options, owner)
+  local example = ('chat:%s { encoding = "o200k_base" }'):format(owner)
+  local values = require("ebb.support.schema").options(COUNTER, options, owner, example)
+  local model = values.model and models.find(values.model) or nil
+  if not model and not values.encoding then
+    refuse("argument", owner .. ": an encoding or a model is needed", example)
   end
-  return counting(given.encoding, model), model
+  return counting(values.encoding, model), model
 end
 
 --- Translates the options of a conversation into those of the core, which knows no models.

@@ -28,8 +28,7 @@
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
-local options = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local script_path = require "ebb.sandbox.script_path"
 
@@ -54,27 +53,22 @@ local MIB = 1024 * 1024
 local DEFAULT = { fuel = 200 * 1000 * 1000, deadline = 2000, memory = 64 * MIB }
 local PER_MESSAGE = { fuel = 2000, deadline = 0.02, memory = 64 }
 
-local function check_limit(limits, name, low)
-  local value = limits[name]
-  local valid = value == nil or math.type(value) == "integer" or name == "deadline" and math.type(value) == "float"
-  if not valid or value and (value < 0 or value > 1e15) then
-    refuse("argument", ("limits: %s is %s, 0 or more, not %s"):format(name,
-      name == "deadline" and "a number of milliseconds" or "a whole number", tostring(value)))
-  end
-  if value and value < low then refuse("argument", ("limits: %s is %d or more"):format(name, low)) end
-end
+--- A schema, also for options that hold limits.
+---@type ebb.Schema
+loader.LIMITS = {
+  type = "object", expected = "a table of limits", hint = "limits = { deadline = 500 }", noun = "limit",
+  fields = {
+    fuel = { type = "integer", min = 0, max = 10 ^ 15 // 1 | 0 },
+    deadline = { type = "number", min = 0, max = 1e15, unit = "milliseconds" },
+    memory = { type = "integer", min = MIB, max = 10 ^ 15 // 1 | 0, unit = "bytes" },
+  },
+}
 
---- Refuses what are no limits.
+--- Limits as they were checked; raises what is wrong.
 ---@param limits? ebb.Limits
 ---@return ebb.Limits?
 function loader.check_limits(limits)
-  if limits == nil then return nil end
-  if type(limits) ~= "table" then refuse("argument", "limits is a table", "limits = { deadline = 500 }") end
-  options.names(limits, { "fuel", "deadline", "memory" }, "limits")
-  check_limit(limits, "fuel", 0)
-  check_limit(limits, "deadline", 0)
-  check_limit(limits, "memory", MIB)
-  return limits
+  return limits and schema.check(loader.LIMITS, limits, "limits") or nil
 end
 
 local function set_limits(box, limits, messages)

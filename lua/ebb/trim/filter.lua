@@ -13,10 +13,10 @@
 -- All answers are collected before the first edit, so a filter always looks at
 -- the list as it was; one that fails changes nothing. One filter, one batch.
 
+local schema = require "ebb.support.schema"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local script_file = require "ebb.sandbox.script_file"
@@ -45,7 +45,7 @@ local function check_table(given, where)
       refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
     end
   end
-  options.declare(given.options, where)
+  schema.declare(given.options, where)
   return given
 end
 
@@ -283,7 +283,7 @@ end
 ---@param limits? ebb.Limits
 ---@return integer batch
 local function run_one(chat, found, given, limits)
-  local values = options.check(found.options, given, "filter " .. found.name)
+  local values = schema.options(found.options, given, "filter " .. found.name)
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, found.name)

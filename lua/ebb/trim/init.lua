@@ -9,41 +9,26 @@
 --
 -- Whatever fails, the draft is discarded and the conversation is as it was.
 
+local schema = require "ebb.support.schema"
+local trim_options = require "ebb.trim.options"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local memory = require "ebb.trim.memory"
 local models = require "ebb.models"
-local options = require "ebb.support.options"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local running = require "ebb.trim.run"
-local loader = require "ebb.sandbox.loader"
 
 local trim = {}
 
-local NAMES = { "budget", "policy", "reserve", "guards", "dry_run", "model", "encoding", "limits", "trusted" }
-
----@class ebb.TrimRun: ebb.Run   With what the caller asked for
----@field given integer        the budget as the caller gave it
----@field reserve integer      of these
----@field asked integer        the rest
+---@class ebb.TrimRun: ebb.Run   With what the caller request for
+---@field requested integer    tokens: the budget as the caller wrote it
+---@field reserve integer      of these, to be left free
+---@field available integer    the rest
 ---@field measure { weight: function, total: function }
 
 ---- Arguments ----
-
-local function tokens(value, name)
-  local integer = type(value) == "number" and math.tointeger(value)
-  if not integer then refuse("argument", ("%s is a whole number of tokens, not %s"):format(name, tostring(value))) end
-  if integer < 0 then refuse("argument", ("%s is 0 or more, not %d"):format(name, integer)) end
-  return integer
-end
-
-local function flag(value, name, default)
-  if value == nil then return default end
-  if type(value) ~= "boolean" then refuse("argument", ("%s is true or false, not %s"):format(name, tostring(value))) end
-  return value
-end
 
 --- The window less the output reserve of the model that was named, or the conversation's.
 local function default_budget(chat, named)
@@ -54,28 +39,20 @@ local function default_budget(chat, named)
   return model.window - model.output
 end
 
-local function read_options(chat, given)
+local function read_options(chat, options)
   if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
-  given = given or {}
-  if type(given) ~= "table" then refuse("argument", "trim takes a table", "chat:trim { budget = 8000 }") end
-  options.names(given, NAMES, "trim")
-  local is_name = type(given.model) == "string"
-  if given.model ~= nil and not is_name and type(given.model) ~= "function" then
-    local hint = "model = function(request) return text end"
-    refuse("argument", "model is a model's name, or a function that answers a request", hint)
-  end
+  local values = schema.options(trim_options.fields, options, "trim", "chat:trim { budget = 8000 }")
+  local name = type(values.model) == "string" and values.model or nil
   local counter, model
-  if given.encoding ~= nil or is_name then
-    counter, model = models.counter { encoding = given.encoding, model = is_name and given.model or nil }
+  if values.encoding or name then
+    counter, model = models.counter({ encoding = values.encoding, model = name }, "trim")
   end
-  local budget = given.budget == nil and default_budget(chat, model) or tokens(given.budget, "budget")
-  local reserve = given.reserve == nil and 0 or tokens(given.reserve, "reserve")
+  local requested = values.budget or default_budget(chat, model)
   return {
-    given = budget, reserve = reserve, budget = math.max(0, budget - reserve),
-    guards = flag(given.guards, "guards", true),
-    dry_run = flag(given.dry_run, "dry_run", false),
-    policy = given.policy, model = not is_name and given.model or nil, counter = counter,
-    loading = { trusted = flag(given.trusted, "trusted", false), limits = loader.check_limits(given.limits) },
+    requested = requested, reserve = values.reserve, available = math.max(0, requested - values.reserve),
+    guards = values.guards, dry_run = values.dry_run, policy = values.policy,
+    model = not name and values.model or nil, counter = counter,
+    loading = { trusted = values.trusted, limits = values.limits },
   }
 end
 
@@ -91,8 +68,8 @@ end
 
 --- Policies work with weights, budgets and reports are calibrated totals: a draft is
 --- within `weight(budget)` if and only if its total is within the budget.
-local function measure_of(chat, asked)
-  if asked.counter then
+local function measure_of(chat, request)
+  if request.counter then
     local function same(n) return n end
     return { weight = same, total = same }   -- what was learnt is about the chat's own counter
   end
@@ -128,7 +105,7 @@ local function cannot_fit(run, info)
   local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
   local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
-  return text:format(plural(messages, "message"), total - framing, framing, run.given, total + run.reserve)
+  return text:format(plural(messages, "message"), total - framing, framing, run.requested, total + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
@@ -143,7 +120,8 @@ local function over_budget(run, left, steps)
   left = run.measure.total(left)
   local refusals = refusals_of(run.draft)
   local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
-  return text:format(policies.label(steps), left, left - run.asked, run.asked, refusals and "; " .. refusals or "")
+  local label = policies.label(steps)
+  return text:format(label, left, left - run.available, run.available, refusals and "; " .. refusals or "")
 end
 
 ---- One trim ----
@@ -166,7 +144,8 @@ local function report_of(chat, run)
   local info = core.draft.info(draft)
   local _, trust = draft:tokens()
   return {
-    before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.asked, trust = trust,
+    before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.available,
+    trust = trust,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
     refusals = refusals_of(draft),
@@ -187,13 +166,13 @@ local function commit(run, remembered, report, steps)
   return nil, core.is_error(batch) and batch or core.error("memory", tostring(batch))
 end
 
-local function trim_draft(chat, run, steps, asked)
+local function trim_draft(chat, run, steps, request)
   local ok, problem = shape(run, steps)
   if not ok then return nil, problem end
   local remembered, why = memory.text(run.memories)
   if not remembered then return nil, core.error("policy", why) end
   local report = report_of(chat, run)
-  if asked.dry_run then return report end
+  if request.dry_run then return report end
   return commit(run, remembered, report, steps)
 end
 
@@ -211,44 +190,46 @@ local function texts_of(chat)
 end
 
 --- The draft of a trim, with the policies that shall edit it.
-local function start(chat, asked, texts)
-  local draft = chat:draft { guards = asked.guards, by = asked.counter }
+local function start(chat, request, texts)
+  local draft = chat:draft { guards = request.guards, by = request.counter }
   if texts then require("ebb.windows.render").weigh(draft, texts) end
-  local measure = measure_of(chat, asked)
+  local measure = measure_of(chat, request)
   return running.open {
-    draft = draft, loading = asked.loading, given = asked.given, reserve = asked.reserve, asked = asked.budget,
-    budget = measure.weight(asked.budget), measure = measure, memories = memory.recall(chat), model = asked.model,
+    draft = draft, loading = request.loading, requested = request.requested, reserve = request.reserve,
+    available = request.available,
+    budget = measure.weight(request.available), measure = measure, memories = memory.recall(chat),
+    model = request.model,
   }
 end
 
 ---@param chat ebb.Conversation
----@param given? ebb.Trim
+---@param options? ebb.Trim
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem
-function trim.run(chat, given)
-  local asked = read_options(chat, given)
-  local steps, fault = resolve(asked.policy, asked.loading)
+function trim.run(chat, options)
+  local request = read_options(chat, options)
+  local steps, fault = resolve(request.policy, request.loading)
   if not steps then return nil, fault end
-  local run = start(chat, asked, texts_of(chat))
+  local run = start(chat, request, texts_of(chat))
   local draft = run.draft
 
-  local raised, report, problem = finish(chat, run, steps, asked)
-  if not report or asked.dry_run then core.draft.discard(draft) end
+  local raised, report, problem = finish(chat, run, steps, request)
+  if not report or request.dry_run then core.draft.discard(draft) end
   if raised then error(raised, 0) end
   return report, problem
 end
 
 --- Runs policies until it fits, lets `use` look at the draft, and changes nothing.
 ---@param chat ebb.Conversation
----@param given ebb.Trim
+---@param options ebb.Trim
 ---@param texts? table<string, string>    of the windows, as they were rendered
 ---@param use fun(draft: ebb.Draft)
 ---@return boolean? ok
 ---@return ebb.Error? problem
-function trim.look(chat, given, texts, use)
-  local asked = read_options(chat, given)
-  local run = start(chat, asked, texts)
-  local ok, done, problem = pcall(shape, run, (resolve(asked.policy, asked.loading)))
+function trim.look(chat, options, texts, use)
+  local request = read_options(chat, options)
+  local run = start(chat, request, texts)
+  local ok, done, problem = pcall(shape, run, (resolve(request.policy, request.loading)))
   local used, raised = true, nil
   if ok and done then used, raised = pcall(use, run.draft) end
   core.draft.discard(run.draft)

@@ -15,9 +15,9 @@
 
 local built_in = require "ebb.policies"
 local hints = require "ebb.support.hints"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
+local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
@@ -47,7 +47,7 @@ local function check_policy(policy, where)
       refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
     end
   end
-  options.declare(policy.options, where)
+  schema.declare(policy.options, where)
   return policy
 end
 
@@ -90,6 +90,11 @@ local function from_name(name, loading)
     hint and ("did you mean '%s'?"):format(hint) or hints.policies)
 end
 
+--- What chat:trim takes as its policy.
+---@type ebb.Schema
+policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type = "table" } },
+  expected = "a policy (a name, a file, a text, a function or a table)" }
+
 --- One policy, without options.
 ---@param spec any
 ---@param loading? ebb.Loading   how files and texts are run
@@ -99,21 +104,21 @@ function policies.find(spec, loading)
   if type(spec) == "function" then return { name = "function", trim = spec } end
   if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source, loading) end
   if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
-  return refuse("argument", "a policy is a name, a file, a text, a function or a table, not " .. type(spec))
+  return schema.check(policies.SPEC, spec, "policy")
 end
 
-local function step(spec, given, loading)
+local function step(spec, options, loading)
   local policy = policies.find(spec, loading)
-  return { policy = policy, options = options.check(policy.options, given, "policy " .. policy.name) }
+  return { policy = policy, options = schema.options(policy.options, options, "policy " .. policy.name) }
 end
 
---- { spec, option = value, ... } taken apart.
+--- Takes { spec, option = value, ... } apart.
 local function split(spec)
-  local given = {}
+  local options = {}
   for key, value in pairs(spec) do
-    if type(key) ~= "number" then given[key] = value end
+    if type(key) ~= "number" then options[key] = value end
   end
-  return spec[1], given
+  return spec[1], options
 end
 
 local function add_steps(steps, spec, loading)
@@ -121,28 +126,28 @@ local function add_steps(steps, spec, loading)
     steps[#steps + 1] = step(spec, nil, loading)
     return
   end
-  local first, given = split(spec)
+  local first, options = split(spec)
   if first == nil then
     refuse("argument", "a policy table has trim = function, or begins with a policy", '{ "keep_recent", keep = 3 }')
   end
-  if next(given) == nil then
+  if next(options) == nil then
     for _, each in ipairs(spec) do
       add_steps(steps, each, loading)
     end
   elseif #spec > 1 then
     refuse("argument", "options stand in a list of several policies", '{ { "a", option = 1 }, "b" }')
   else
-    steps[#steps + 1] = step(first, given, loading)
+    steps[#steps + 1] = step(first, options, loading)
   end
 end
 
 ---@param spec any             nil: the default policy
----@param given? table         options for a single policy, beside those in the spec
+---@param options? table       of a single policy, beside those in the spec
 ---@param loading? ebb.Loading
 ---@return ebb.PolicyStep[]
-function policies.resolve(spec, given, loading)
+function policies.resolve(spec, options, loading)
   if spec == nil then spec = policies.default end
-  if given ~= nil then return { step(spec, given, loading) } end
+  if options ~= nil then return { step(spec, options, loading) } end
   local steps = {}
   add_steps(steps, spec, loading)
   return steps
@@ -179,7 +184,7 @@ function policies.parse(text, loading)
   local name, rest = nil, nil
   if not script_file.is_source(text) then name, rest = text:match "^(.-):([%w_%-]+=.*)$" end
   local policy = policies.find(name or text, loading)
-  local spec = rest and options.parse(policy.options, rest, "policy " .. policy.name) or {}
+  local spec = rest and schema.parse(policy.options, rest, "policy " .. policy.name) or {}
   spec[1] = policy
   return spec
 end

@@ -16,14 +16,17 @@
 
 local core = require "ebb.support.core"
 local models = require "ebb.models"
-local options = require "ebb.support.options"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
-local loader = require "ebb.sandbox.loader"
+local schema = require "ebb.support.schema"
+local trim_options = require "ebb.trim.options"
 
 local replay = {}
 
-local NAMES = { "policies", "budget", "reserve", "guards", "limits", "trusted" }
+local OPTIONS = trim_options.with({ "budget", "reserve", "guards", "limits", "trusted" }, {
+  policies = { type = "list", items = policies.SPEC, hint = '{ policies = { "keep_recent", "mine.lua" } }' },
+})
+local EXAMPLE = "ebb.replay(chat, { budget = 8000 })"
 
 local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at again
 
@@ -51,15 +54,15 @@ local function loaded(steps)
   return specs
 end
 
-local function start(recording, steps, asked)
+local function start(recording, steps, settings)
   local chat = core.like(recording)
   models.assign(chat, models.of(recording))
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
-    trim = { budget = asked.budget, reserve = asked.reserve, guards = asked.guards, policy = loaded(steps),
-      limits = asked.loading.limits, trusted = asked.loading.trusted },
+    trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = loaded(steps),
+      limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
-      policy = policies.label(steps), budget = math.max(0, asked.budget - (asked.reserve or 0)),
+      policy = policies.label(steps), budget = math.max(0, settings.budget - settings.reserve),
       requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
       messages_replaced = 0, messages_inserted = 0,
     },
@@ -154,8 +157,8 @@ local function finish(run, model)
   return result
 end
 
-local function play(recording, steps, asked)
-  local run = start(recording, steps, asked)
+local function play(recording, steps, settings)
+  local run = start(recording, steps, settings)
   for _, message in ipairs(recording) do
     if message.role == "assistant" and #run.chat > 0 then
       local ok, problem = request(run)
@@ -168,38 +171,31 @@ end
 
 ---- The face ----
 
-local function read_options(recording, given)
-  if core.type(recording) ~= "Conversation" then
-    refuse("argument", "replay needs a conversation", "ebb.replay(chat, { budget = 8000 })")
-  end
-  given = given or {}
-  if type(given) ~= "table" then refuse("argument", "replay takes a table", "ebb.replay(chat, { budget = 8000 })") end
-  options.names(given, NAMES, "replay")
+local function read_options(recording, options)
+  if core.type(recording) ~= "Conversation" then refuse("argument", "replay needs a conversation", EXAMPLE) end
+  local values = schema.options(OPTIONS, options, "replay", EXAMPLE)
   local model = models.of(recording)
-  local budget = given.budget or model and model.window - model.output
-  if not budget then
-    refuse("argument", "replay needs a budget: the conversation has no model", "ebb.replay(chat, { budget = 8000 })")
+  values.budget = values.budget or model and model.window - model.output
+  if not values.budget then
+    refuse("argument", "replay needs a budget: the conversation has no model", EXAMPLE)
   end
-  if given.policies ~= nil and type(given.policies) ~= "table" then
-    refuse("argument", "policies is a list; each is played by itself", '{ policies = { "keep_recent", "mine.lua" } }')
-  end
-  local loading = { limits = loader.check_limits(given.limits), trusted = given.trusted }
-  return { budget = budget, reserve = given.reserve, guards = given.guards, loading = loading }
+  values.loading = { limits = values.limits, trusted = values.trusted }
+  return values
 end
 
 ---@param recording ebb.Conversation
----@param given? ebb.Replay
+---@param options? ebb.Replay
 ---@return ebb.ReplayResult[]? results    one per policy
 ---@return ebb.Error? problem
-function replay.run(recording, given)
-  local asked = read_options(recording, given)
-  local specs = given and given.policies or { policies.default }
+function replay.run(recording, options)
+  local settings = read_options(recording, options)
+  local specs = settings.policies or { policies.default }
   local lives, results = {}, {}
   for i, spec in ipairs(specs) do
-    lives[i] = policies.resolve(spec, nil, asked.loading)
+    lives[i] = policies.resolve(spec, nil, settings.loading)
   end
   for i, steps in ipairs(lives) do
-    local result, problem = play(recording, steps, asked)
+    local result, problem = play(recording, steps, settings)
     if not result then return nil, problem end
     results[i] = result
   end

@@ -11,8 +11,8 @@
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local transcript = require "ebb.conversation.transcript"
 
 local summary = {}
@@ -165,12 +165,12 @@ end
 ---@param draft ebb.Draft
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message
----@param given? table
+---@param options? table
 ---@param model? fun(request: ebb.ModelRequest): any, string?
 ---@return integer? freed
 ---@return ebb.Error? problem  code: "model" if there was no answer that could be used, or "guarded"
-function summary.run(draft, first, last, given, model)
-  local values = options.check(OPTIONS, given, "summarize")
+function summary.run(draft, first, last, options, model)
+  local values = schema.options(OPTIONS, options, "summarize")
   local plan = plan_of(draft, position_of(draft, first, "first"), position_of(draft, last, "last"), values.heading)
   if #plan.units == 0 then return nil, core.error("guarded", "nothing to summarize: all of it is guarded") end
   if #plan.lines == 0 then return nil, core.error("guarded", "nothing to summarize: it is a summary already") end

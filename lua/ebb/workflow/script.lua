@@ -3,13 +3,14 @@
 --     { type = "script", run = function(chat) chat:mark(1, "pinned") end }
 --     { type = "script", file = "my/step.lua" }      a file that returns such a function
 
+local schema = require "ebb.support.schema"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
-local options = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.sandbox.script_file"
 
-local NAMES = { "type", "id", "name", "run", "file" }
+local ANY = { type = "any" }
+local FIELDS = { type = ANY, id = ANY, name = ANY, run = { type = "function" }, file = { type = "string" } }
 
 local function from_file(path)
   local value, problem = script_file.load(path)
@@ -23,9 +24,9 @@ end
 ---@param node table
 ---@return fun(chat: ebb.Conversation): any, ebb.Error?
 return function(node)
-  options.names(node, NAMES, "a script node")
-  local run = node.file and from_file(node.file) or node.run
-  if type(run) ~= "function" then
+  local options = schema.options(FIELDS, node, "a script node")
+  local run = options.file and from_file(options.file) or options.run
+  if not run then
     refuse("argument", "a script node needs run = function(chat), or file = a path")
   end
   return function(chat)

@@ -1,0 +1,495 @@
+--- Schemas: what values must be, declared as tables and checked in one place.
+--
+--     local TRIM = {
+--       budget = { type = "integer", min = 0, unit = "tokens" },
+--       roles = { type = "list", items = { type = "choice", choices = { "user", "assistant" } } },
+--       prices = { type = "object", fields = { input = { type = "number", required = true } } },
+--     }
+--     local values = schema.options(TRIM, options, "trim")     raises {code, message, hint}
+--
+--     trim: roles[2]: expected one of user, assistant, got 'usr'      hint: did you mean 'user'?
+--     trim has no option 'bugdet'                                     hint: did you mean 'budget'?
+--
+-- Results are new tables: fields with defaults are filled in, whole floats become
+-- integers. `read` returns problems instead of raising: for files, which know lines,
+-- and for models, which are told all that is wrong at once.
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
+
+local schema = {}
+
+---@class ebb.Schema             What one value must be
+---@field type? "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"|"object"|"function"|"any"
+---@field any_of? ebb.Schema[]   in place of type: the first that the value fits
+---@field read? fun(value: any): any, string?   in place of type: the result, or nil and what is expected
+---@field check? fun(result: any): string?, string?, string?   called last: nil, or message, hint, code
+---@field expected? string       replaces the words for what is expected
+---@field default? any           of an absent field; each result has a copy
+---@field required? boolean      a field that must be present
+---@field as? string             the field's name in the result
+---@field min? number            of numbers
+---@field max? number            of numbers; of lists and strings: the largest length
+---@field unit? string           of numbers: "tokens"
+---@field utf8? boolean          of strings
+---@field filled? boolean        of strings: not empty
+---@field choices? any[]
+---@field items? ebb.Schema      of a list
+---@field fields? table<string, ebb.Schema>     of an object
+---@field camel? boolean         of an object: fields are declared in camelCase, and snake_case is read too
+---@field ignored? table<string, boolean>       of an object: keys that are skipped
+---@field noun? string           of an object: what its keys are called; default: "field"
+---@field hint? string           of a wrong type
+---@field help? string
+
+---@class ebb.SchemaProblem
+---@field kind "type"|"unknown"|"missing"|"value"
+---@field path (string|integer)[]   from the outermost value; places of lists count from 1
+---@field message string            without the place
+---@field hint? string
+---@field code string               of the refusal
+---@field expected? string          of "type" and "missing"
+---@field value? any                the wrong value
+
+---@class ebb.SchemaContext
+---@field problems ebb.SchemaProblem[]
+---@field path (string|integer)[]
+---@field most integer              problems that are collected
+---@field null boolean              JSON's null counts as absent
+---@field options boolean           of a call: a string stands for a list without `items`, tables are copied
+
+local SHOWN_MAX = 40   -- bytes of a string in a message
+
+---- Words ----
+
+local function is_list(value)
+  if type(value) ~= "table" or getmetatable(value) == "json.raw" then return false end
+  return getmetatable(value) == "json.array" or rawlen(value) > 0 or next(value) == nil
+end
+
+local function is_object(value)
+  local meta = type(value) == "table" and getmetatable(value)
+  return type(value) == "table" and meta ~= "json.raw" and meta ~= "json.array" and rawlen(value) == 0
+end
+
+--- A value as messages show it: 'text', 5, true, null, a list, a table, a Message.
+---@param value any
+---@return string
+function schema.shown(value)
+  local kind = type(value)
+  if value == core.json.null then return "null" end
+  if kind == "number" then return core.tostring(value) end
+  if kind == "string" and #value > SHOWN_MAX then return ("'%s...'"):format(core.utf8(value:sub(1, SHOWN_MAX))) end
+  if kind == "string" then return ("'%s'"):format(value) end
+  if kind == "table" and getmetatable(value) == "json.raw" then return schema.shown(core.json.encode(value)) end
+  if kind == "table" then return next(value) ~= nil and is_list(value) and "a list" or "a table" end
+  if kind == "userdata" then return "a " .. (core.type(value) or kind) end
+  return kind == "boolean" and tostring(value) or kind == "nil" and "nothing" or "a " .. kind
+end
+
+--- "messages[3].role"
+---@param path (string|integer)[]
+---@param base? integer      number of a list's first place: 1, or 0 for JSON
+---@return string
+function schema.place(path, base)
+  local steps = {}
+  for i, step in ipairs(path) do
+    steps[i] = math.type(step) and ("[%d]"):format(step - 1 + (base or 1)) or (i > 1 and "." or "") .. tostring(step)
+  end
+  return table.concat(steps)
+end
+
+local function number_words(noun)
+  return function(declaration)
+    local min, max, unit = declaration.min, declaration.max, declaration.unit
+    local words = noun .. (unit and " of " .. unit or "")
+    if min and max then return ("%s from %s to %s"):format(words, core.tostring(min), core.tostring(max)) end
+    if min then return ("%s, %s or more"):format(words, core.tostring(min)) end
+    return max and ("%s, at most %s"):format(words, core.tostring(max)) or words
+  end
+end
+
+local function choice_names(declaration)
+  local names = {}
+  for i, choice in ipairs(declaration.choices) do
+    names[i] = tostring(choice)
+  end
+  return names
+end
+
+---- Types: `read` returns the result, or nil if the value does not fit ----
+
+local TYPES = {}
+
+local function in_range(declaration, value)
+  return value >= (declaration.min or -math.huge) and value <= (declaration.max or math.huge)
+end
+
+TYPES.integer = {
+  expected = number_words "a whole number",
+  read = function(declaration, value)
+    local integer = type(value) == "number" and math.tointeger(value) or nil
+    return integer and in_range(declaration, integer) and integer or nil
+  end,
+  from_text = core.tonumber,
+}
+
+TYPES.number = {
+  expected = number_words "a number",
+  read = function(declaration, value)
+    local finite = type(value) == "number" and value == value and math.abs(value) ~= math.huge
+    return finite and in_range(declaration, value) and value or nil
+  end,
+  from_text = function(text) return math.tointeger(core.tonumber(text)) or core.tonumber(text) end,
+}
+
+TYPES.string = {
+  expected = function(declaration)
+    if declaration.max then return ("a string of at most %d bytes"):format(declaration.max) end
+    return declaration.filled and "a string that is not empty" or declaration.utf8 and "a string in UTF-8" or "a string"
+  end,
+  read = function(declaration, value)
+    local fits = type(value) == "string" and #value <= (declaration.max or math.huge)
+      and not (declaration.filled and value == "") and not (declaration.utf8 and not utf8.len(value))
+    return fits and value or nil
+  end,
+  from_text = function(text) return text end,
+}
+
+local FLAGS = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false, ["0"] = false }
+
+TYPES.boolean = {
+  expected = function() return "true or false" end,
+  read = function(_, value)
+    if type(value) == "boolean" then return value end
+  end,
+  from_text = function(text) return FLAGS[text:lower()] end,
+}
+
+TYPES.choice = {
+  expected = function(declaration) return "one of " .. table.concat(choice_names(declaration), ", ") end,
+  read = function(declaration, value)
+    if tables.contains(declaration.choices, value) then return value end
+  end,
+  hint = function(declaration, value)
+    local nearest = suggest.nearest(tostring(value), choice_names(declaration))
+    return nearest and ("did you mean '%s'?"):format(nearest)
+  end,
+  from_text = function(text, declaration)   -- in the type of the choice, so that "3" finds 3
+    for _, choice in ipairs(declaration.choices) do
+      if tostring(choice) == text then return choice end
+    end
+    return text
+  end,
+}
+
+local read   -- forward
+
+--- Reads a part of a value.
+local function read_part(declaration, value, step, context)
+  table.insert(context.path, step)
+  local result = read(declaration, value, context)
+  table.remove(context.path)
+  return result
+end
+
+TYPES.list = {
+  expected = function(declaration)
+    return declaration.max and ("a list of at most %d"):format(declaration.max) or "a list"
+  end,
+  read = function(declaration, value, context)
+    if context.options and not declaration.items and type(value) == "string" then value = { value } end
+    if not is_list(value) or rawlen(value) > (declaration.max or math.huge) then return nil end
+    local list = {}
+    for i = 1, rawlen(value) do
+      if #context.problems >= context.most then return nil end
+      local item = rawget(value, i)
+      if declaration.items then item = read_part(declaration.items, item, i, context) end
+      list[i] = item
+    end
+    return getmetatable(value) == "json.array" and core.json.array(list) or list
+  end,
+  from_text = function(text)
+    if text:find "^%s*%[" then return (core.json.decode(text)) end
+    local items = {}
+    for item in text:gmatch "[^,]+" do
+      items[#items + 1] = item
+    end
+    return items
+  end,
+}
+
+TYPES.table = {
+  expected = function() return "a table" end,
+  read = function(_, value, context)
+    if type(value) ~= "table" or getmetatable(value) == "json.raw" then return nil end
+    return context.options and tables.copy(value) or value
+  end,
+  from_text = function(text) return (core.json.decode(text)) end,
+}
+
+TYPES["function"] = {
+  expected = function() return "a function" end,
+  read = function(_, value) return type(value) == "function" and value or nil end,
+}
+
+TYPES.any = { expected = function() return "a value" end, read = function(_, value) return value end }
+
+---- Problems ----
+
+local function expected_of(declaration)
+  if declaration.expected then return declaration.expected end
+  if not declaration.any_of then return TYPES[declaration.type].expected(declaration) end
+  local words = {}
+  for i, each in ipairs(declaration.any_of) do
+    words[i] = expected_of(each)
+  end
+  return table.concat(words, " or ")
+end
+
+local function add_problem(context, problem, step)
+  problem.path = table.move(context.path, 1, #context.path, 1, {})
+  problem.path[#problem.path + 1] = step
+  problem.code = problem.code or "argument"
+  table.insert(context.problems, problem)
+end
+
+local function add_wrong_type(declaration, value, context, expected)
+  expected = declaration.expected or expected or expected_of(declaration)
+  local hint = declaration.type == "choice" and TYPES.choice.hint(declaration, value) or declaration.hint
+  local message = ("expected %s, got %s"):format(expected, schema.shown(value))
+  add_problem(context, { kind = "type", message = message, hint = hint, expected = expected, value = value })
+end
+
+---- Objects ----
+
+--- The declared field that a key names; nil if there is none.
+local function field_of(declaration, key)
+  if declaration.fields[key] then return key end
+  local camel = declaration.camel and type(key) == "string" and key:gsub("_(%l)", string.upper)
+  return camel and declaration.fields[camel] and camel or nil
+end
+
+--- The keys of the value by declared field; reports the others.
+local function keys_of(declaration, value, context)
+  local keys, unknown = {}, {}
+  for key in pairs(value) do
+    local name = field_of(declaration, key)
+    if name then
+      keys[name] = key
+    elseif not (declaration.ignored and declaration.ignored[key]) then
+      unknown[#unknown + 1] = key
+    end
+  end
+  table.sort(unknown, function(a, b) return tostring(a) < tostring(b) end)
+  for _, key in ipairs(unknown) do
+    add_problem(context, {
+      kind = "unknown", value = key, code = "unknown_name",
+      message = ("unknown %s %s"):format(declaration.noun or "field", schema.shown(key)),
+      hint = suggest.hint(key, tables.keys(declaration.fields)),
+    }, nil)
+  end
+  return keys
+end
+
+TYPES.object = {
+  expected = function() return "a table" end,
+  read = function(declaration, value, context)
+    if not is_object(value) then return nil end
+    local result, keys = {}, keys_of(declaration, value, context)
+    for _, name in ipairs(tables.keys(declaration.fields)) do
+      if #context.problems >= context.most then return nil end
+      local field, item = declaration.fields[name], value[keys[name] or name]
+      if context.null and item == core.json.null then item = nil end
+      if item ~= nil then
+        result[field.as or name] = read_part(field, item, keys[name] or name, context)
+      elseif field.default ~= nil then
+        result[field.as or name] = tables.copy(field.default)   -- a policy may write into its options
+      elseif field.required then
+        add_problem(context, { kind = "missing", message = "is missing", expected = expected_of(field) }, name)
+      end
+    end
+    return result
+  end,
+}
+
+---- Reading ----
+
+--- The first alternative that fits; else the problems of the one that came furthest.
+local function read_any(declaration, value, context)
+  local deepest, depth = nil, #context.path
+  for _, each in ipairs(declaration.any_of) do
+    local inner = setmetatable({ problems = {} }, { __index = context })
+    local result = read(each, value, inner)
+    if #inner.problems == 0 then return result end
+    if #inner.problems[1].path > depth then deepest, depth = inner.problems, #inner.problems[1].path end
+  end
+  table.move(deepest or {}, 1, deepest and #deepest or 0, #context.problems + 1, context.problems)
+  return nil
+end
+
+function read(declaration, value, context)
+  local before = #context.problems
+  local result, expected
+  if declaration.read then result, expected = declaration.read(value)
+  elseif declaration.any_of then result = read_any(declaration, value, context)
+  else result = TYPES[declaration.type].read(declaration, value, context) end
+  if #context.problems > before then return nil end
+  if result == nil then
+    add_wrong_type(declaration, value, context, expected)
+  elseif declaration.check then
+    local message, hint, code = declaration.check(result)
+    if message then add_problem(context, { kind = "value", message = message, hint = hint, code = code }) end
+  end
+  return result
+end
+
+--- The value as declared, or nil and what is wrong, at least one problem.
+---@param declaration ebb.Schema
+---@param value any
+---@param settings? { most?: integer, null?: boolean, options?: boolean }   see ebb.SchemaContext; most: 1
+---@return any result
+---@return ebb.SchemaProblem[]? problems
+function schema.read(declaration, value, settings)
+  settings = settings or {}
+  local context = {
+    problems = {}, path = {}, most = settings.most or 1,
+    null = settings.null or false, options = settings.options or false,
+  }
+  local result = read(declaration, value, context)
+  if #context.problems > 0 then return nil, context.problems end
+  return result
+end
+
+--- "trim: roles[2]: expected ..."; of a missing field "trim: budget is missing".
+---@param problem ebb.SchemaProblem
+---@param owner string
+---@param base? integer         number of a list's first place: 1, or 0 for JSON
+---@return string
+function schema.message(problem, owner, base)
+  local place = schema.place(problem.path, base)
+  local where = place == "" and owner or ("%s: %s"):format(owner, place)
+  return (problem.kind == "missing" and "%s %s" or "%s: %s"):format(where, problem.message)
+end
+
+--- The value as declared; raises what is wrong.
+---@param declaration ebb.Schema
+---@param value any
+---@param owner string          first words of the message
+---@param settings? { null?: boolean, options?: boolean, base?: integer, code?: string }   code: of all refusals
+---@return any result
+function schema.check(declaration, value, owner, settings)
+  local result, problems = schema.read(declaration, value, settings)
+  if not problems then return result end
+  local problem, base, code = problems[1], settings and settings.base, settings and settings.code
+  return refuse(code or problem.code, schema.message(problem, owner, base), problem.hint)
+end
+
+---- Options ----
+
+--- The options of a call: declared values and defaults. Raises what is wrong.
+---@param fields? table<string, ebb.Schema>
+---@param options any           nil: none
+---@param owner string          the function, or "policy keep_recent"
+---@param example? string       hint where options are not a table: how they are written
+---@return table values
+function schema.options(fields, options, owner, example)
+  fields = fields or {}
+  if options == nil then options = {} end
+  if type(options) ~= "table" or getmetatable(options) == "json.raw" then
+    return refuse("argument", ("%s: expected a table of options, got %s"):format(owner, schema.shown(options)), example)
+  end
+  local declaration = { type = "object", fields = fields, expected = "a table of options" }
+  local values, problems = schema.read(declaration, options, { options = true })
+  if not problems then return values end
+  local problem = problems[1]
+  local message = schema.message(problem, owner)
+  if problem.kind == "unknown" and #problem.path == 0 then
+    message = ("%s has no option %s"):format(owner, schema.shown(problem.value))
+  elseif problem.kind == "type" and #problem.path == 0 then
+    problem.hint = example
+  end
+  return refuse(problem.code, message, problem.hint)
+end
+
+--- Types that authors of policies, filters and processors may declare.
+local PUBLIC = { "integer", "number", "string", "boolean", "choice", "list", "table" }
+
+local DECLARATION = {
+  type = "object", expected = "{ type = ..., default = ... }",
+  fields = {
+    type = { type = "choice", choices = PUBLIC, required = true }, default = { type = "any" }, help = { type = "any" },
+    min = { type = "number" }, max = { type = "number" }, choices = { type = "list" },
+  },
+  check = function(declaration)
+    local is_number = declaration.type == "integer" or declaration.type == "number"
+    if (declaration.min or declaration.max) and not is_number then return "only numbers have min and max" end
+    if declaration.type == "choice" and not declaration.choices then return "a choice needs choices = { ... }" end
+    if declaration.default == nil then return nil end
+    local _, problems = schema.read(declaration, declaration.default, { options = true })
+    if problems then return "default: " .. problems[1].message, problems[1].hint end
+  end,
+}
+
+--- Checks declarations that an author wrote; raises {code = "shape"}.
+---@param fields? table<string, ebb.OptionDeclaration>
+---@param owner string
+function schema.declare(fields, owner)
+  if fields == nil then return end
+  if type(fields) ~= "table" then refuse("shape", owner .. ": options: expected a table of declarations") end
+  for _, name in ipairs(tables.keys(fields)) do
+    schema.check(DECLARATION, fields[name], ("%s: options.%s"):format(owner, name), { code = "shape" })
+  end
+end
+
+---- Text of the command line ----
+
+--- The value that a text stands for; nil if it stands for none. `read` has the last word.
+---@param declaration ebb.Schema
+---@param text string
+---@return any value
+function schema.from_text(declaration, text)
+  return TYPES[declaration.type].from_text(text, declaration)
+end
+
+--- "key=value,key=value" as a table of texts. A piece without = belongs to the
+--- value before it, so that a list may have commas.
+local function split(text, owner)
+  local texts, last = {}, nil
+  for piece in (text .. ","):gmatch "(.-)," do
+    local key, value = piece:match "^%s*([%a_][%w_%-]*)%s*=(.*)$"
+    if key then
+      last = (key:gsub("%-", "_"))
+      texts[last] = value
+    elseif last then
+      texts[last] = texts[last] .. "," .. piece
+    elseif piece ~= "" then
+      refuse("argument", ("%s: expected key=value, got '%s'"):format(owner, piece))
+    end
+  end
+  return texts
+end
+
+--- Options as they stand on the command line: "keep=3,mode=last". Raises what is wrong.
+---@param fields? table<string, ebb.OptionDeclaration>
+---@param text string
+---@param owner string
+---@return table options        without defaults, for a call
+function schema.parse(fields, text, owner)
+  local options = split(text, owner)
+  for name, word in pairs(options) do
+    local field = fields and fields[name]
+    local value = word
+    if field then value = schema.from_text(field, word) end
+    if value == nil then
+      refuse("argument", ("%s: %s: expected %s, got '%s'"):format(owner, name, expected_of(field), word))
+    end
+    options[name] = value
+  end
+  schema.options(fields, options, owner)
+  return options
+end
+
+return schema
