@@ -72,11 +72,11 @@ describe("under a locale with a decimal comma", function()
         print((chat:json():match "price=[^ ]*item>"))
       ]], [[price=\"1.5\">0.25</item>]] },
     { "a number of the command line has a point only", [[
-        local options = require "ebb.support.options"
+        local schema = require "ebb.support.schema"
         local declared = { share = { type = "number" } }
-        assert(options.parse(declared, "share=0.5", "p").share == 1 / 2)
-        print(pcall(options.parse, declared, "share=0,5", "p"))
-      ]], "false\tp, option 'share': expected a number, got '0,5'" },
+        assert(schema.parse(declared, "share=0.5", "p").share == 1 / 2)
+        print(pcall(schema.parse, declared, "share=0,5", "p"))
+      ]], "false\tp: share: expected a number, got '0,5'" },
   }
   for _, case in ipairs(cases) do
     it(case[1], function() assert.equal(case[3] .. "\n", run(case[2])) end)

@@ -511,13 +511,13 @@ describe("chat:input", function()
   end)
 
   for _, case in ipairs {
-    { 3, nil, "takes a text" }, { "x", 3, "takes a text and a table" },
+    { 3, nil, "input: text: expected a string, got 3" }, { "x", 3, "input: expected a table of options, got 3" },
     { "x", { attachements = {} }, "no option 'attachements'" },
-    { "x", { attachments = { {} } }, "neither path nor data" },
+    { "x", { attachments = { {} } }, "attachments[1]: path, data or id is needed" },
     { "x", { attachments = { { path = "a", data = "data:" } } }, "two attachments" },
-    { "x", { attachments = { { path = "a", kind = "picture" } } }, "no such kind" },
-    { "x", { attachments = { { path = "a", size = 3 } } }, "no option 'size'" },
-    { "x", { attachments = { { path = 3 } } }, "is a text" },
+    { "x", { attachments = { { path = "a", kind = "picture" } } }, "attachments[1].kind: expected one of text, image" },
+    { "x", { attachments = { { path = "a", size = 3 } } }, "attachments[1]: unknown field 'size'" },
+    { "x", { attachments = { { path = 3 } } }, "attachments[1].path: expected a string that is not empty, got 3" },
   } do
     it("refuses: " .. case[3], function()
       local chat = ebb.conversation()

@@ -271,7 +271,7 @@ describe("a window", function()
     end
     assert.equal(1, #chat)
     local problem = helper.refusal(chat.windows.get, chat.windows)
-    assert.equal("windows:get: id: a string is expected, not nil", problem.message)
+    assert.equal("windows:get: id: expected a string, got nil", problem.message)
     assert.equal("closed", helper.refusal(chat.windows:get("w"):close().update, chat.windows:get "w", {}).code)
   end)
 end)

@@ -2,9 +2,9 @@
 
 local failure = require "ebb.cli.failure"
 local filters = require "ebb.trim.filter"
-local option_texts = require "ebb.support.options"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
+local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 
 local filter = {}
@@ -26,7 +26,7 @@ local function find(word, loading)
   local path, rest = nil, nil
   if not script_file.is_source(word) then path, rest = word:match "^(.-):([%w_%-]+=.*)$" end
   local found = filters.find(path or word, loading)
-  return { filter = found, options = option_texts.parse(found.options, rest or "", "filter " .. found.name) }
+  return { filter = found, options = schema.parse(found.options, rest or "", "filter " .. found.name) }
 end
 
 --- No Lua file begins as every conversation does.

@@ -10,10 +10,8 @@
 local calendar = require "ebb.macros.calendar"
 local random = require "ebb.macros.random"
 local messages = require "ebb.macros.messages"
-local refuse = require "ebb.support.refuse"
 local registry = require "ebb.macros.registry"
-local suggest = require "ebb.support.suggest"
-local tables = require "ebb.support.tables"
+local schema = require "ebb.support.schema"
 
 ---@class ebb.MacroFields           all may be missing
 ---@field values table<string, string|number|fun(): string?>   see VALUES
@@ -40,109 +38,67 @@ environment.VALUES = {
   "model", "model_id", "model_name", "profile_id", "profile_name", "provider", "agent_version", "input",
 }
 
-local FIELDS = {
-  "values", "variables", "now", "zone", "seed", "session_id", "history", "virtual_time", "registry", "error_text",
-}
-local SCOPES = { "local", "global" }
-local VIRTUAL = { "virtual_base", "real_base", "scale" }
 local ZONE_MAX = 24 * 60       -- no place on earth is further than 14 hours from UTC
 local SCALE_MAX = 1000000      -- a second of ours is at most eleven days of the story's
 
-local function known(given, names, owner)
-  for name in pairs(given) do
-    if not tables.contains(names, name) then
-      refuse("unknown_name", ("%s: unknown name '%s'"):format(owner, tostring(name)), suggest.hint(name, names))
-    end
-  end
+--- A value is a constant, or a function that is called when a macro asks for it.
+local VALUE = { any_of = { { type = "string" }, { type = "number" }, { type = "function" } } }
+
+local VALUES = { type = "object", expected = "a table of values", noun = "name", fields = {} }
+for _, name in ipairs(environment.VALUES) do
+  VALUES.fields[name] = VALUE
 end
 
-local function expect(ok, what)
-  if not ok then refuse("argument", "macro environment: " .. what) end
-end
+local VARIABLES = { type = "object", expected = "a table {local, global}", noun = "scope", fields = {
+  ["local"] = { type = "table" }, global = { type = "table" },
+} }
 
-local function check_integer(value, name, limit)
-  local integer = type(value) == "number" and math.tointeger(value)
-  expect(integer and math.abs(integer) <= limit, ("%s is a whole number within +-%d"):format(name, limit))
-  return integer
-end
+local MS = { type = "integer", min = -calendar.MS_MAX, max = calendar.MS_MAX, unit = "milliseconds" }
 
---- Values are texts, numbers, or functions that give one when it is asked for.
+--- Milliseconds since 1970, or a date.
+local INSTANT = {
+  required = true,
+  read = function(value)
+    local ms = type(value) == "string" and calendar.parse(value) or schema.read(MS, value)
+    return ms, "milliseconds since 1970, or ISO 8601 such as 2025-11-07T22:30:05Z"
+  end,
+}
+
+local VIRTUAL_TIME = { type = "object", expected = "a table {virtual_base, real_base, scale}", fields = {
+  virtual_base = INSTANT, real_base = INSTANT,
+  scale = { type = "number", min = -SCALE_MAX, max = SCALE_MAX, default = 1 },
+} }
+
+local ENVIRONMENT = { type = "object", expected = "a table of fields", noun = "name", fields = {
+  values = VALUES, variables = VARIABLES, now = MS,
+  zone = { type = "integer", min = -ZONE_MAX, max = ZONE_MAX, unit = "minutes", default = 0 },
+  seed = { type = "integer" }, session_id = { type = "string" }, history = { type = "function" },
+  virtual_time = VIRTUAL_TIME, error_text = { type = "choice", choices = messages.languages },
+  registry = { read = function(value)
+    return registry.is(value) and value or nil, "a registry that macros.registry() made"
+  end },
+} }
+
+--- The values themselves; raises what is wrong.
 ---@param values? table
 function environment.check_values(values)
-  values = values or {}
-  expect(type(values) == "table", "values is a table")
-  known(values, environment.VALUES, "macro values")
-  for name, value in pairs(values) do
-    local kind = type(value)
-    expect(kind == "string" or kind == "number" or kind == "function",
-      ("value '%s' is a text, a number or a function, not a %s"):format(name, kind))
-  end
-  return values
-end
-
-local function check_variables(variables)
-  variables = variables or {}
-  expect(type(variables) == "table", "variables is a table {local, global}")
-  known(variables, SCOPES, "macro variables")
-  for _, scope in ipairs(SCOPES) do
-    expect(variables[scope] == nil or type(variables[scope]) == "table", "variables." .. scope .. " is a table")
-  end
-  return { ["local"] = variables["local"] or {}, global = variables.global or {} }
-end
-
-local function instant(value, name)
-  if type(value) == "string" then
-    local ms = calendar.parse(value)
-    expect(ms, ("%s: expected ISO 8601, such as 2025-11-07T22:30:05Z, got '%s'"):format(name, value))
-    return ms
-  end
-  return check_integer(value, name, calendar.MS_MAX)
-end
-
-local function check_virtual_time(given)
-  if given == nil then return nil end
-  expect(type(given) == "table", "virtual_time is a table {virtual_base, real_base, scale}")
-  known(given, VIRTUAL, "virtual_time")
-  local scale = given.scale or 1
-  expect(type(scale) == "number" and scale == scale and math.abs(scale) <= SCALE_MAX,
-    ("virtual_time.scale is a number within +-%d"):format(SCALE_MAX))
-  return {
-    virtual_base = instant(given.virtual_base, "virtual_time.virtual_base"),
-    real_base = instant(given.real_base, "virtual_time.real_base"),
-    scale = scale,
-  }
-end
-
-local function check_function(value, name)
-  expect(value == nil or type(value) == "function", name .. " is a function")
-  return value
+  schema.check(VALUES, values or {}, "macro values")
+  return values or {}
 end
 
 --- An environment of checked fields; raises {code, message, hint}.
 ---@param fields? ebb.MacroFields
 ---@return ebb.MacroEnvironment
 function environment.new(fields)
-  fields = fields or {}
-  expect(type(fields) == "table", "expected a table of fields")
-  known(fields, FIELDS, "macro environment")
-  expect(fields.session_id == nil or type(fields.session_id) == "string", "session_id is a text")
-  expect(fields.registry == nil or registry.is(fields.registry), "registry is one that macros.registry() made")
-  expect(fields.error_text == nil or tables.contains(messages.languages, fields.error_text),
-    "error_text is 'en' or 'zh'")
-  local now = fields.now and check_integer(fields.now, "now", calendar.MS_MAX)
-  local seed = fields.seed and check_integer(fields.seed, "seed", math.maxinteger)
-    or random.seed(("%s %d"):format(fields.session_id or "", now or 0))
+  local checked = schema.check(ENVIRONMENT, fields or {}, "macro environment")
+  local seed = checked.seed or random.seed(("%s %d"):format(checked.session_id or "", checked.now or 0))
+  local variables = checked.variables or {}
   return setmetatable({
-    values = environment.check_values(fields.values),
-    variables = check_variables(fields.variables),
-    now = now,
-    zone = check_integer(fields.zone or 0, "zone", ZONE_MAX),
-    session_id = fields.session_id,
-    history = check_function(fields.history, "history"),
-    virtual_time = check_virtual_time(fields.virtual_time),
-    registry = fields.registry or registry.built_in(),
-    error_text = fields.error_text,
-    seed = seed,
+    values = fields and fields.values or {},
+    variables = { ["local"] = variables["local"] or {}, global = variables.global or {} },
+    now = checked.now, zone = checked.zone, session_id = checked.session_id, history = checked.history,
+    virtual_time = checked.virtual_time, registry = checked.registry or registry.built_in(),
+    error_text = checked.error_text, seed = seed,
     state = { draws = seed, held = { ["local"] = {}, global = {} } },
   }, Environment)
 end

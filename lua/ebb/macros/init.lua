@@ -12,21 +12,23 @@ local check = require "ebb.macros.check"
 local environments = require "ebb.macros.environment"
 local evaluate = require "ebb.macros.evaluate"
 local messages = require "ebb.macros.messages"
-local options_check = require "ebb.support.options"
 local refuse = require "ebb.support.refuse"
 local registries = require "ebb.macros.registry"
-local tables = require "ebb.support.tables"
+local schema = require "ebb.support.schema"
 
 local macros = {
   limits = evaluate.LIMITS,
   values = environments.VALUES,
 }
 
-local EXPAND_OPTIONS = { "values", "transform" }
-local CHECK_OPTIONS = { "registry", "language" }
+local EXPAND_OPTIONS = { values = { type = "table", shared = true }, transform = { type = "function" } }
+local VALIDATE_OPTIONS = {
+  registry = { type = "table", shared = true },
+  language = { type = "choice", choices = messages.languages, default = "en" },
+}
 
 local function expect_text(text, owner)
-  if type(text) ~= "string" then refuse("argument", ("%s: expected a text, got a %s"):format(owner, type(text))) end
+  schema.check({ type = "string" }, text, owner)
 end
 
 --- Expands the macros of a trusted text.
@@ -44,9 +46,7 @@ function macros.expand(text, environment, options)
   if not environments.is(environment) then
     refuse("argument", "macros.expand: expected an environment", "macros.environment { values = ..., now = ... }")
   end
-  options = options or {}
-  options_check.names(options, EXPAND_OPTIONS, "macros.expand")
-  return evaluate.expand(text, environment, options)
+  return evaluate.expand(text, environment, schema.options(EXPAND_OPTIONS, options, "macros.expand"))
 end
 
 --- What macros read and change; raises {code, message, hint} where a field is wrong.
@@ -85,13 +85,8 @@ end
 ---@return { valid: boolean, error: string?, suggestions: string[]? }
 function macros.validate(content, options)
   expect_text(content, "macros.validate")
-  options = options or {}
-  options_check.names(options, CHECK_OPTIONS, "macros.validate")
-  local language = options.language or "en"
-  if not tables.contains(messages.languages, language) then
-    refuse("argument", "macros.validate: language is 'en' or 'zh'")
-  end
-  return check.content(content, options.registry or registries.built_in(), language)
+  local values = schema.options(VALIDATE_OPTIONS, options, "macros.validate")
+  return check.content(content, values.registry or registries.built_in(), values.language)
 end
 
 --- A text that expands to what it was, wherever it stands outside of macros.

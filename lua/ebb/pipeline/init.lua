@@ -14,7 +14,6 @@ local core = require "ebb.support.core"
 local engine = require "ebb.pipeline.engine"
 local expansion = require "ebb.pipeline.expansion"
 local files = require "ebb.pipeline.files"
-local options = require "ebb.support.options"
 local plugins = require "ebb.pipeline.plugins"
 local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
@@ -23,6 +22,7 @@ local final_warnings = require "ebb.pipeline.final_warnings"
 local repair = require "ebb.conversation.repair"
 local request = require "ebb.pipeline.request"
 local loader = require "ebb.sandbox.loader"
+local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
 local composition = require "ebb.pipeline.composition"
 local request_model = require "ebb.pipeline.request_model"
@@ -31,14 +31,25 @@ local tables = require "ebb.support.tables"
 local pipeline = {}
 local MEMORY = "not enough memory"
 
-local NAMES = {
-  "agent", "model_config", "user_profile", "model", "encoding", "counter", "set", "processors", "on_error", "limits",
-  "trusted", "asset_root", "reads", "session", "host", "now", "zone", "seed", "role_map", "max_message", "max_file",
+local ANY, TEXT, INTEGER, TABLE =
+  { type = "any" }, { type = "string" }, { type = "integer" }, { type = "table", shared = true }
+local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a file" }
+
+--- The options of ebb.pipeline.
+---@type table<string, ebb.Schema>
+pipeline.OPTIONS = {
+  agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT,
+  counter = { type = "function" }, set = { type = "list", items = TEXT }, processors = { type = "list", items = ANY },
+  on_error = { type = "choice", choices = { "stop", "skip" }, default = "stop" },
+  limits = loader.LIMITS, trusted = { type = "boolean", default = false }, asset_root = TEXT,
+  reads = { type = "list", items = TEXT, expected = "a list of names of services" },
+  session = TABLE, host = TABLE, now = INTEGER, zone = INTEGER, seed = INTEGER,
+  role_map = ANY, max_message = ANY, max_file = ANY,
 }
 
 ---@class ebb.Pipeline
 ---@field registry ebb.Registry
----@field given table
+---@field options table          checked
 ---@field agent table
 ---@field model_file? table
 ---@field user? table
@@ -50,54 +61,38 @@ pipeline.methods = Pipeline
 
 ---- Making one ----
 
-local function check_given(given)
-  options.names(given, NAMES, "pipeline")
-  for i, service in ipairs(type(given.reads) == "table" and given.reads or {}) do
-    if type(service) ~= "string" then refuse("argument", ("reads[%d] is the name of a service"):format(i)) end
-  end
-  if given.reads ~= nil and type(given.reads) ~= "table" then refuse("argument", "reads is a list of services") end
-  local on_error = given.on_error or "stop"
-  if on_error ~= "stop" and on_error ~= "skip" then
-    refuse("argument", ("on_error is 'stop' or 'skip', not '%s'"):format(tostring(on_error)))
-  end
-end
-
 --- How files of others are run.
 ---@return ebb.Loading
-local function loading_of(given)
-  if given.trusted ~= nil and type(given.trusted) ~= "boolean" then refuse("argument", "trusted is true or false") end
-  if given.trusted and given.limits and next(given.limits) then
-    refuse("argument", "what is trusted has no limits", "leave out trusted, or limits")
+local function loading_of(options)
+  if options.trusted and options.limits and next(options.limits) then
+    refuse("argument", "pipeline: limits: trusted code has none", "leave out trusted, or limits")
   end
-  return { trusted = given.trusted or false, limits = loader.check_limits(given.limits) }
+  return { trusted = options.trusted, limits = options.limits }
 end
 
 --- A folder that the caller names stands for the agent's.
 local function place_assets(agent, root)
   if root == nil then return agent end
-  if type(root) ~= "string" then refuse("argument", "asset_root is the name of a folder") end
   agent.asset_root, agent.asset_base = root, nil
   return agent
 end
 
----@param given? ebb.PipelineOptions
+---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
-function pipeline.new(given)
-  given = given or {}
-  if type(given) ~= "table" then refuse("argument", 'pipeline takes a table: ebb.pipeline { agent = "agent.json" }') end
-  check_given(given)
-  local made = setmetatable({ given = given, registry = registry.new(processors.built_in()), singles = {},
-    loading = loading_of(given) }, Pipeline)
-  for _, each in ipairs(given.processors or {}) do
+function pipeline.new(options)
+  options = schema.options(pipeline.OPTIONS, options, "pipeline", 'ebb.pipeline { agent = "agent.json" }')
+  local made = setmetatable({ options = options, registry = registry.new(processors.built_in()), singles = {},
+    loading = loading_of(options) }, Pipeline)
+  for _, each in ipairs(options.processors or {}) do
     for _, processor in ipairs(plugins.load(each, made.loading)) do
       made.registry:register(processor)
     end
   end
-  made.agent = place_assets(files.read("agent", given.agent or {}, made.loading), given.asset_root)
-  if given.model_config then made.model_file = files.read("model", given.model_config, made.loading) end
-  if given.user_profile then made.user = files.read("user", given.user_profile, made.loading) end
+  made.agent = place_assets(files.read("agent", options.agent or {}, made.loading), options.asset_root)
+  if options.model_config then made.model_file = files.read("model", options.model_config, made.loading) end
+  if options.user_profile then made.user = files.read("user", options.user_profile, made.loading) end
   made:settings()   -- mistakes are told now
-  for _, word in ipairs(given.set or {}) do
+  for _, word in ipairs(options.set or {}) do
     made:set(word)
   end
   return made
@@ -148,7 +143,7 @@ local function seed_from(text)
 end
 
 local function session_of(self, chat)
-  local session = tables.copy(self.given.session or {})
+  local session = tables.copy(self.options.session or {})
   local first = chat:all()[1]
   session.id = session.id or core.sha256(first and first.json or ""):sub(1, 16)
   return session
@@ -176,11 +171,11 @@ local function fields_of(self, chat, preview)
   local session = session_of(self, chat)
   local newest = chat[#chat]
   local made = {
-    chat = chat, preview = preview or false, session = session, timestamp = self.given.now or core.now(),
-    agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.given.zone,
+    chat = chat, preview = preview or false, session = session, timestamp = self.options.now or core.now(),
+    agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.options.zone,
     capabilities = request_model.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),
-    seed = self.given.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
+    seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   made.run = { macros = expansion.new(made) }
   made.session = tables.read_only(session, "session")
@@ -196,13 +191,13 @@ local READS = { asset = true, retrieve = true }
 
 local function only_reads(self, service, asked)
   return READS[service] or service == "cache" and asked.set == nil
-    or tables.contains(self.given.reads or {}, service)
+    or tables.contains(self.options.reads or {}, service)
 end
 
 --- Answers of the host; in a task, whoever steps it may answer too. A preview asks for
 --- nothing that may have effects, and notes what it would have asked.
 local function ask_of(self, run, in_task)
-  local host = self.given.host or {}
+  local host = self.options.host or {}
   return function(service, asked)
     if run.preview and (host[service] or in_task) and not only_reads(self, service, asked) then
       run.unasked[#run.unasked + 1] = { service = service, request = asked }
@@ -241,7 +236,7 @@ local function prepare(self, chat, asked)
   local run = made.run
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
-  run.on_error, run.trace = self.given.on_error or "stop", asked.trace
+  run.on_error, run.trace = self.options.on_error or "stop", asked.trace
   run.preview, run.unasked, run.fresh = asked.preview, {}, {}
   run.ask = ask_of(self, run, asked.in_task)
   run.request = request.open(chat, request_model.members(self), request_model.parse_options(self, chat))

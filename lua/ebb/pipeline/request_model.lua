@@ -13,7 +13,7 @@ local ABILITIES = { "vision", "audio", "video", "document" }
 ---@param self ebb.Pipeline
 ---@return string?
 local function asked_name(self)
-  return self.given.model or self.model_file and self.model_file.model or self.agent.model
+  return self.options.model or self.model_file and self.model_file.model or self.agent.model
 end
 
 local function known(name)
@@ -68,7 +68,7 @@ end
 ---@param chat ebb.Conversation
 ---@return table core_options
 function request_model.parse_options(self, chat)
-  local given, name = self.given, asked_name(self) or chat:model()
+  local given, name = self.options, asked_name(self) or chat:model()
   local found
   if given.counter then
     found = { counter = given.counter }

@@ -36,6 +36,7 @@ local schema = {}
 ---@field utf8? boolean          of strings
 ---@field filled? boolean        of strings: not empty
 ---@field choices? any[]
+---@field shared? boolean        of tables among options: the result is the value itself, no copy
 ---@field items? ebb.Schema      of a list
 ---@field fields? table<string, ebb.Schema>     of an object
 ---@field camel? boolean         of an object: fields are declared in camelCase, and snake_case is read too
@@ -80,13 +81,13 @@ end
 function schema.shown(value)
   local kind = type(value)
   if value == core.json.null then return "null" end
-  if kind == "number" then return core.tostring(value) end
+  if kind == "number" then return value ~= value and "nan" or core.tostring(value) end
   if kind == "string" and #value > SHOWN_MAX then return ("'%s...'"):format(core.utf8(value:sub(1, SHOWN_MAX))) end
   if kind == "string" then return ("'%s'"):format(value) end
   if kind == "table" and getmetatable(value) == "json.raw" then return schema.shown(core.json.encode(value)) end
   if kind == "table" then return next(value) ~= nil and is_list(value) and "a list" or "a table" end
   if kind == "userdata" then return "a " .. (core.type(value) or kind) end
-  return kind == "boolean" and tostring(value) or kind == "nil" and "nothing" or "a " .. kind
+  return (kind == "boolean" or kind == "nil") and tostring(value) or "a " .. kind
 end
 
 --- "messages[3].role"
@@ -147,7 +148,8 @@ TYPES.number = {
 
 TYPES.string = {
   expected = function(declaration)
-    if declaration.max then return ("a string of at most %d bytes"):format(declaration.max) end
+    local filled = declaration.filled and "1 to " or "at most "
+    if declaration.max then return ("a string of %s%d bytes"):format(filled, declaration.max) end
     return declaration.filled and "a string that is not empty" or declaration.utf8 and "a string in UTF-8" or "a string"
   end,
   read = function(declaration, value)
@@ -223,9 +225,9 @@ TYPES.list = {
 
 TYPES.table = {
   expected = function() return "a table" end,
-  read = function(_, value, context)
+  read = function(declaration, value, context)
     if type(value) ~= "table" or getmetatable(value) == "json.raw" then return nil end
-    return context.options and tables.copy(value) or value
+    return context.options and not declaration.shared and tables.copy(value) or value
   end,
   from_text = function(text) return (core.json.decode(text)) end,
 }
@@ -241,6 +243,7 @@ TYPES.any = { expected = function() return "a value" end, read = function(_, val
 
 local function expected_of(declaration)
   if declaration.expected then return declaration.expected end
+  if declaration.read then return (select(2, declaration.read(nil))) end
   if not declaration.any_of then return TYPES[declaration.type].expected(declaration) end
   local words = {}
   for i, each in ipairs(declaration.any_of) do
@@ -274,11 +277,14 @@ end
 
 --- The keys of the value by declared field; reports the others.
 local function keys_of(declaration, value, context)
-  local keys, unknown = {}, {}
+  local keys, unknown, results = {}, {}, {}
   for key in pairs(value) do
     local name = field_of(declaration, key)
-    if name then
-      keys[name] = key
+    local result = name and (declaration.fields[name].as or name)
+    if name and results[result] then
+      add_problem(context, { kind = "value", message = "there are two", value = key }, name)
+    elseif name then
+      keys[name], results[result] = key, true
     elseif not (declaration.ignored and declaration.ignored[key]) then
       unknown[#unknown + 1] = key
     end
@@ -317,16 +323,21 @@ TYPES.object = {
 
 ---- Reading ----
 
+--- How far an alternative came: the depth of its problem, and whether the type was right there.
+local function reach_of(problem)
+  return 2 * #problem.path + (problem.kind == "type" and 0 or 1)
+end
+
 --- The first alternative that fits; else the problems of the one that came furthest.
 local function read_any(declaration, value, context)
-  local deepest, depth = nil, #context.path
+  local furthest, reach = {}, 2 * #context.path
   for _, each in ipairs(declaration.any_of) do
     local inner = setmetatable({ problems = {} }, { __index = context })
     local result = read(each, value, inner)
     if #inner.problems == 0 then return result end
-    if #inner.problems[1].path > depth then deepest, depth = inner.problems, #inner.problems[1].path end
+    if reach_of(inner.problems[1]) > reach then furthest, reach = inner.problems, reach_of(inner.problems[1]) end
   end
-  table.move(deepest or {}, 1, deepest and #deepest or 0, #context.problems + 1, context.problems)
+  table.move(furthest, 1, #furthest, #context.problems + 1, context.problems)
   return nil
 end
 

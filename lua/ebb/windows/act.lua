@@ -22,9 +22,9 @@
 local calls = require "ebb.windows.calls"
 local core = require "ebb.support.core"
 local events = require "ebb.windows.events"
-local option_check = require "ebb.support.options"
 local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local model_text = require "ebb.windows.model_text"
 
@@ -264,40 +264,26 @@ end
 
 ---- The face ----
 
-local FIELDS = { "name", "window", "action", "params", "id" }
+local TEXT = { type = "string" }
 
-local function check_call(call, i)
-  local where = ("call %d"):format(i)
-  if type(call) ~= "table" then refuse("argument", ("%s is a table, not a %s"):format(where, type(call))) end
-  option_check.names(call, FIELDS, where)
-  local has_action = type(call.window) == "string" and type(call.action) == "string"
-  if (type(call.name) == "string") == has_action then
-    refuse("argument", where .. ": expected name, or window and action",
-      '{ window = "todo", action = "add", params = {} }')
-  end
-  return { name = call.name, window = call.window, action = call.action, params = call.params, id = call.id }
+local CALL = {
+  type = "object", expected = "a call", hint = '{ window = "todo", action = "add", params = {} }',
+  fields = { name = TEXT, window = TEXT, action = TEXT, params = { type = "any" }, id = { type = "any" } },
+  check = function(call)
+    if (call.name == nil) == (call.window ~= nil and call.action ~= nil) then return nil end
+    return "expected name, or window and action", '{ window = "todo", action = "add", params = {} }'
+  end,
+}
+
+--- The text of a model, one call, or a list of them.
+local function calls_of(value)
+  if type(value) == "string" then return calls.parse(value) end
+  if type(value) == "table" and rawlen(value) == 0 and next(value) ~= nil then value = { value } end
+  return schema.check({ type = "list", items = CALL, expected = "the text of a model or a list of calls" }, value,
+    "windows:act"), 0
 end
 
-local function calls_of(given)
-  if type(given) == "string" then return calls.parse(given) end
-  if type(given) ~= "table" then
-    refuse("argument", "windows:act: the text of a model or a list of calls is expected, not a " .. type(given))
-  end
-  local list = {}
-  for i = 1, rawlen(given) do
-    list[i] = check_call(rawget(given, i), i)
-  end
-  if next(given) ~= nil and #list == 0 then list[1] = check_call(given, 1) end
-  return list, 0
-end
-
-local function instructions_of(options)
-  option_check.names(options, { "instructions" }, "windows:act")
-  if options.instructions == nil then return act.INSTRUCTIONS end
-  local count = math.tointeger(options.instructions)
-  if not count or count < 1 then refuse("argument", "instructions is a whole number, 1 or more") end
-  return count
-end
+local OPTIONS = { instructions = { type = "integer", min = 1, default = act.INSTRUCTIONS } }
 
 local function texts_of(results)
   local lines = {}
@@ -323,12 +309,12 @@ end
 ---@return ebb.ActionResult[] results
 ---@return integer quoted
 function act.run(chat, given, options)
-  local instructions = instructions_of(options or {})
+  local values = schema.options(OPTIONS, options, "windows:act", "chat.windows:act(text, { instructions = 100000 })")
   local state = core.state(chat)
   if state.acting then refuse("busy", "an action of this conversation runs: act is not called within it") end
   local list, quoted = calls_of(given)
   state.acting = true
-  local ok, results = pcall(run_all, chat, list, instructions)
+  local ok, results = pcall(run_all, chat, list, values.instructions)
   state.acting = nil
   if not ok then error(results, 0) end   -- memory, or a limit of the sandbox
   return results, quoted

@@ -9,15 +9,13 @@
 -- where they end.
 
 local events = require "ebb.windows.events"
-local option_check = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
 local model_text = require "ebb.windows.model_text"
+local schema = require "ebb.support.schema"
 
 local activity = {}
 
 activity.LINE_MAX = 160      -- bytes of one line
 local LINES_MAX = 1000
-local OPTIONS = { "id", "lines", "item" }
 
 local function in_brackets(text)
   return text and text ~= "" and (" (%s)"):format(model_text.line(text, activity.LINE_MAX)) or ""
@@ -59,29 +57,25 @@ local function listener(chat, id, max)
   end
 end
 
-local function check(options)
-  option_check.names(options, OPTIONS, "windows:log")
-  local lines = options.lines == nil and 20 or math.tointeger(options.lines)
-  if not lines or lines < 1 or lines > LINES_MAX then
-    refuse("argument", ("lines: 1 to %d are expected, not %s"):format(LINES_MAX, tostring(options.lines)))
-  end
-  return lines
-end
+local OPTIONS = {
+  id = { type = "string", default = "activity" },
+  lines = { type = "integer", min = 1, max = LINES_MAX, default = 20 },
+  item = { type = "boolean" },
+}
 
 --- Opens the log's window, or goes on with the one that is open, and writes to it from now on.
 ---@param chat ebb.Conversation
 ---@param options? { id?: string, lines?: integer, item?: boolean }
 ---@return ebb.Window
 function activity.open(chat, options)
-  options = options or {}
-  local lines = check(options)
-  local id = options.id == nil and "activity" or options.id
-  local write = listener(chat, id, lines)
+  local values = schema.options(OPTIONS, options, "windows:log", "chat.windows:log { lines = 20 }")
+  local id = values.id
+  local write = listener(chat, id, values.lines)
   events.prepare(chat)                     -- nothing may fail once the window is open
-  local window = type(id) == "string" and chat.windows:get(id)
+  local window = chat.windows:get(id)
   if not window or window.closed then
     window = chat.windows:open {
-      id = id, closable = false, important = false, render = "compact", item = options.item,
+      id = id, closable = false, important = false, render = "compact", item = values.item,
     }
   end
   events.listen(chat, "log", write)

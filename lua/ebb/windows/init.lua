@@ -9,9 +9,9 @@ local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local events = require "ebb.windows.events"
 local hints = require "ebb.support.hints"
-local option_check = require "ebb.support.options"
 local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local views = require "ebb.windows.view"
 
 local windows = {}
@@ -21,26 +21,38 @@ windows.ACTIONS_MAX = 256    -- of one window
 
 ---- What a caller gives, as the core keeps it ----
 
-local OPTIONS = {
-  "id", "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden", "item",
-}
-local UPDATES = {
-  "description", "content", "actions", "closable", "pinned", "important", "render", "refresh", "hidden",
-}
-local ACTION_FIELDS = { "id", "label", "params", "run" }
-local FLAGS = { "closable", "pinned", "important", "hidden" }
+local FLAG, TEXT = { type = "boolean" }, { type = "string" }
 
-local function expect(value, wanted, name)
-  if type(value) == wanted then return value end
-  return refuse("argument", ("%s: a %s is expected, not %s"):format(name, wanted, type(value)))
-end
+local ACTION = {
+  type = "object", expected = "an action", fields = {
+    id = { type = "string", filled = true, required = true }, label = TEXT, params = TEXT, run = { type = "function" },
+  },
+}
 
-local function check_id(id)
-  expect(id, "string", "id")
-  if id == "" or #id > windows.ID_MAX then
-    refuse("argument", ("id: 1 to %d bytes are expected, not %d"):format(windows.ID_MAX, #id))
-  end
-  return id
+local ACTIONS = {
+  type = "list", items = ACTION,
+  check = function(actions)
+    if #actions > windows.ACTIONS_MAX then return ("more than %d"):format(windows.ACTIONS_MAX), nil, "limit" end
+  end,
+}
+
+local CHOICES = {
+  render = { type = "choice", choices = { "full", "compact" } },
+  refresh = { type = "choice", choices = { "in_place", "append" } },
+}
+
+local UPDATE = {
+  description = TEXT, actions = ACTIONS, closable = FLAG, pinned = FLAG, important = FLAG, hidden = FLAG,
+  content = {
+    any_of = { TEXT, { type = "table", shared = true }, { type = "function" } },
+    expected = "text, elements or a function",
+  },
+  render = CHOICES.render, refresh = CHOICES.refresh,
+}
+
+local OPTIONS = { id = { type = "string", filled = true, max = windows.ID_MAX, required = true }, item = FLAG }
+for name, field in pairs(UPDATE) do
+  OPTIONS[name] = field
 end
 
 local function put_content(fields, content)
@@ -51,38 +63,24 @@ local function put_content(fields, content)
     fields.kind, fields.content = content == "" and "empty" or "text", content
   elseif kind == "table" then
     fields.kind, fields.content = "elements", elements.encode(elements.copy(content))
-  elseif kind == "function" then
-    fields.kind, fields.content, fields.functions.content = "source", nil, content
   else
-    refuse("argument", "content: text, elements or a function is expected, not " .. kind)
+    fields.kind, fields.content, fields.functions.content = "source", nil, content
   end
 end
 
-local function check_params(params, id)
-  if params == nil then return end
-  local ok, problem = pcall(parameters.parse, expect(params, "string", "params of action " .. id))
-  if ok then return end
-  if not core.is_error(problem) then error(problem, 0) end
-  refuse(problem.code, ("action '%s': %s"):format(id, problem.message), problem.hint)
-end
-
 local function check_action(action, seen)
-  option_check.names(expect(action, "table", "action"), ACTION_FIELDS, "action")
-  local id = expect(action.id, "string", "action id")
-  if id == "" or seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
+  local id = action.id
+  if seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
   if id:lower() == "close" then refuse("argument", "action id 'close' is built in", "closable = true lists it") end
-  if action.label ~= nil then expect(action.label, "string", "label of action " .. id) end
-  check_params(action.params, id)
-  if action.run ~= nil then expect(action.run, "function", "run of action " .. id) end
+  local ok, problem = pcall(parameters.parse, action.params)
+  if not ok and not core.is_error(problem) then error(problem, 0) end
+  if not ok then refuse(problem.code, ("action '%s': %s"):format(id, problem.message), problem.hint) end
   seen[id] = true
   return { id = id, label = action.label, params = action.params }
 end
 
 local function put_actions(fields, actions)
   local list, runs, seen = core.json.array {}, {}, {}
-  if #expect(actions, "table", "actions") > windows.ACTIONS_MAX then
-    refuse("limit", ("actions: more than %d"):format(windows.ACTIONS_MAX))
-  end
   for i, action in ipairs(actions) do
     list[i] = check_action(action, seen)
     runs[list[i].id] = action.run
@@ -92,25 +90,15 @@ local function put_actions(fields, actions)
   fields.functions.actions = runs
 end
 
-local function put_choice(fields, given, name, field, choices)
-  local value = given[name]
-  if value == nil then return end
-  if value ~= choices[1] and value ~= choices[2] then
-    refuse("argument", ("%s is '%s' or '%s', not %s"):format(name, choices[1], choices[2], tostring(value)))
+--- Puts checked options over the fields of a state.
+local function merge(fields, options)
+  if options.content ~= nil then put_content(fields, options.content) end
+  if options.actions ~= nil then put_actions(fields, options.actions) end
+  for _, name in ipairs { "description", "closable", "pinned", "important", "hidden" } do
+    if options[name] ~= nil then fields[name] = options[name] end
   end
-  fields[field] = value == choices[2]
-end
-
---- Puts what is given over the fields as they are.
-local function merge(fields, given)
-  if given.description ~= nil then fields.description = expect(given.description, "string", "description") end
-  if given.content ~= nil then put_content(fields, given.content) end
-  if given.actions ~= nil then put_actions(fields, given.actions) end
-  for _, flag in ipairs(FLAGS) do
-    if given[flag] ~= nil then fields[flag] = expect(given[flag], "boolean", flag) end
-  end
-  put_choice(fields, given, "render", "compact", { "full", "compact" })
-  put_choice(fields, given, "refresh", "append", { "in_place", "append" })
+  if options.render then fields.compact = options.render == "compact" end
+  if options.refresh then fields.append = options.refresh == "append" end
   return fields
 end
 
@@ -198,8 +186,7 @@ function Window.update(window, fields)
     refuse("closed", ("window '%s' is closed"):format(id), hints.window_closed)
   end
   if fields ~= nil then
-    option_check.names(expect(fields, "table", "update"), UPDATES, "update")
-    merge(state, fields)
+    merge(state, schema.options(UPDATE, fields, "window:update"))
   end
   if state.append then
     with_item(chat, id, function(copy) put(copy, state) end)
@@ -223,7 +210,7 @@ end
 
 function Window.close(window, summary)
   local chat, id = rawget(window, "chat"), rawget(window, "name")
-  if summary ~= nil then expect(summary, "string", "summary") end
+  if summary ~= nil then schema.check(TEXT, summary, "window:close: summary") end
   local state = state_of(chat, id)
   if state.closed then return window end
   state.closed, state.summary = true, summary
@@ -237,7 +224,7 @@ function Window.hide(window) return set(window, "hidden", true) end
 function Window.show(window) return set(window, "hidden", false) end
 
 function Window.pin(window, flag)
-  if flag ~= nil then expect(flag, "boolean", "pin") end
+  if flag ~= nil then schema.check(FLAG, flag, "window:pin") end
   return set(window, "pinned", flag ~= false)
 end
 
@@ -260,17 +247,16 @@ core.methods.Window = Window
 ---- Of a conversation ----
 
 --- Opens a window, and appends an item that shows it.
-function windows.open(chat, given)
-  option_check.names(expect(given, "table", "windows:open"), OPTIONS, "windows:open")
-  local id = check_id(given.id)
-  if given.item ~= nil then expect(given.item, "boolean", "item") end
+function windows.open(chat, options)
+  local values = schema.options(OPTIONS, options, "windows:open", 'chat.windows:open { id = "todo" }')
+  local id = values.id
   local before = core.window.get(chat, id)
   if before and not before.closed then
     refuse("exists", ("there is a window '%s'"):format(id), hints.window_exists)
   end
-  local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, given)
+  local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, values)
   local window = handle(chat, id)   -- nothing may fail once it is open
-  if given.item == false then
+  if values.item == false then
     put(chat, state)
   else
     with_item(chat, id, function(copy) put(copy, state) end)
@@ -280,7 +266,7 @@ function windows.open(chat, given)
 end
 
 function windows.get(chat, id)
-  if not core.window.get(chat, expect(id, "string", "windows:get: id")) then return nil end
+  if not core.window.get(chat, schema.check(TEXT, id, "windows:get: id")) then return nil end
   return handle(chat, id)
 end
 
@@ -296,7 +282,7 @@ end
 
 --- What is kept as JSON is what `open` would keep of it, byte for byte.
 local function check_state(state)
-  check_id(state.id)
+  schema.check(OPTIONS.id, state.id, "id")
   if state.kind == "elements" then
     local content = elements.copy((elements.decode(state.content)))
     if elements.encode(content) ~= state.content then refuse("shape", "content: expected elements") end
@@ -305,7 +291,7 @@ local function check_state(state)
   local actions, problem = core.json.decode(state.actions)
   if problem then refuse("shape", "actions: " .. problem.message) end
   local fields = {}
-  put_actions(fields, actions)
+  put_actions(fields, schema.check(ACTIONS, actions, "actions"))
   if fields.actions ~= state.actions then refuse("shape", "actions: expected a list of actions") end
 end
 

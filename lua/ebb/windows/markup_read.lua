@@ -18,8 +18,7 @@
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local lpeg = require "ebb.support.lpeg"
-local option_check = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
 local C, Cc, Cmt, Cp, Cs, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
@@ -377,10 +376,9 @@ end
 ---@return ebb.WindowView? view
 ---@return ebb.Error? problem   "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function markup_read.read(text, options)
-  if type(text) ~= "string" then refuse("argument", "read_window: a string is expected, not a " .. type(text)) end
-  options = options or {}
-  option_check.names(options, { "indented" }, "read_window")
-  local reader = { text = text, at = 1, stack = { { kind = "root" } }, nodes = 0, indented = options.indented == true }
+  schema.check({ type = "string" }, text, "read_window")
+  local values = schema.options({ indented = { type = "boolean" } }, options, "read_window")
+  local reader = { text = text, at = 1, stack = { { kind = "root" } }, nodes = 0, indented = values.indented == true }
   local ok, result = pcall(read_all, reader)
   if ok then return result end
   if core.is_error(result) or type(result) ~= "table" then error(result, 0) end   -- memory

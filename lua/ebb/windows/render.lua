@@ -10,8 +10,7 @@
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
-local option_check = require "ebb.support.options"
-local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local views = require "ebb.windows.view"
 
 local render = {}
@@ -92,13 +91,11 @@ end
 
 ---- chat.windows:render ----
 
-local NAMES = { "max_tokens", "include_system", "include_obsolete" }
-
-local function flag(value, name, default)
-  if value == nil then return default end
-  if type(value) ~= "boolean" then refuse("argument", ("%s is true or false, not %s"):format(name, tostring(value))) end
-  return value
-end
+local OPTIONS = {
+  max_tokens = { type = "integer", min = 0, unit = "tokens" },
+  include_system = { type = "boolean", default = true },
+  include_obsolete = { type = "boolean", default = false },
+}
 
 local function system_tokens(chat)
   return chat:where({ role = "system" }):tokens()
@@ -114,15 +111,12 @@ end
 ---@return table[]? messages
 ---@return ebb.Error? problem
 function render.run(chat, options, shrink, messages)
-  options, messages = options or {}, messages or core.window.messages
-  option_check.names(options, NAMES, "windows:render")
-  local system = flag(options.include_system, "include_system", true)
-  local obsolete = flag(options.include_obsolete, "include_obsolete", false)
+  messages = messages or core.window.messages
+  local values = schema.options(OPTIONS, options, "windows:render", "chat.windows:render { max_tokens = 4000 }")
+  local system, obsolete, max = values.include_system, values.include_obsolete, values.max_tokens
   local texts, positions, names, items = render.texts(chat, obsolete)
   tell(positions, names)
-  if options.max_tokens == nil then return messages(chat, texts or {}, system, obsolete, items) end
-  local max = math.tointeger(options.max_tokens)
-  if not max or max < 0 then refuse("argument", "max_tokens is a whole number, 0 or more") end
+  if not max then return messages(chat, texts or {}, system, obsolete, items) end
   local list
   local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are not sent
   local report, problem = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
