@@ -163,13 +163,19 @@ local List = {}
 --- once, on first use; nothing else changes.
 ---@param options? { encoding?: string, model?: string }
 ---@return integer tokens
----@return string trust        "derived" (exact text, published rules), "estimated", "calibrated" or "given"
 function List:tokens(options) end
+---@alias ebb.Trust "exact"|"derived"|"estimated"|"calibrated"|"given"
+--- How far these tokens can be trusted: "derived" (exact text, published rules), "estimated", "calibrated"
+--- (estimated, times what was reported) or "given" (a counter of your own). Takes the options of `tokens`.
+---@param options? { encoding?: string, model?: string }
+---@return ebb.Trust trust
+function List:trust(options) end
 ---@param conditions ebb.Where
 ---@return ebb.Selection
 function List:where(conditions) end
----@param role ebb.Role|ebb.Role[]
----@param n integer
+--- The last n messages of a role; without a role, of all.
+---@param role ebb.Role|ebb.Role[]|integer  `recent(n)` is enough for all roles
+---@param n? integer
 ---@return ebb.Selection
 function List:recent(role, n) end
 --- The i-th to j-th message of a role.
@@ -262,6 +268,8 @@ function Ledger:notes() end
 function Ledger:keeps() end
 
 ---@class ebb.Conversation: ebb.List
+---@field limit? integer       tokens; set by the options, or the model's window
+---@field shape? "array"|"jsonl"|"body"   of what was loaded
 ---@field windows ebb.Windows
 local Conversation = {}
 --- Extends the current batch; several: all or none.
@@ -319,6 +327,7 @@ function Conversation:filter(filter, options, loading) end
 function Conversation:rollback(batch, length) end
 --- Names the present state.
 ---@param name string
+---@return integer batch       the current one, whose state it names
 function Conversation:checkpoint(name) end
 ---@return ebb.BatchInfo[]
 function Conversation:batches() end
@@ -345,20 +354,23 @@ function Conversation:prune(options) end
 --- shares it; within a task of libebb, once the task commits. Its seq, role, ids and
 --- tool names stay, and it weighs what it weighed.
 ---@param message integer|ebb.Message
+---@return integer batch       the current one: forgetting makes none
 function Conversation:forget(message) end
 ---@return ebb.Stats
 function Conversation:stats() end
 --- Every message that is stored, by seq: all there ever were, but those pruned.
 ---@return ebb.Selection
 function Conversation:all() end
+--- Marks a message. A mark belongs to the message, in whatever batch it stands, and outlives replacements.
 ---@param message integer|ebb.Message  a position or a message
 ---@param name string
+---@return integer batch       the current one: marks make none
 function Conversation:mark(message, name) end
+--- Takes a mark away; without such a mark nothing happens.
 ---@param message integer|ebb.Message
 ---@param name string
+---@return integer batch       the current one
 function Conversation:unmark(message, name) end
----@return integer? limit
-function Conversation:limit() end
 ---@return boolean
 function Conversation:over_limit() end
 --- Runs operations in their JSON form, as text or tables: one or a list.
@@ -412,7 +424,6 @@ function Conversation:repaired(options) end
 --- From now on it is counted by this encoding, or for this model; forks stay as they are.
 ---@param options { encoding?: string, model?: string }
 ---@return integer tokens
----@return string trust
 function Conversation:recount(options) end
 --- What counts: the name of a vocabulary ("o200k_base") or of an estimator; nil for a counter of your own.
 ---@return string?
@@ -611,12 +622,9 @@ function Windows:listing() end
 --- (lenient = true): {code, message, line, byte, lenient}.
 ---@return table[]
 function Conversation:warnings() end
---- The model that a loaded request body names.
+--- The name of the model in use: the one that options or `recount` name, else that of the loaded body.
 ---@return string?
 function Conversation:model() end
---- "array", "jsonl" or "body"; nil if nothing was loaded.
----@return string?
-function Conversation:shape() end
 
 ---@class ebb.Walk
 ---@field from? "oldest"|"newest"
@@ -740,6 +748,7 @@ function Draft:note(text) end
 ---@field filter fun(message: ebb.Message, options: table): any
 
 ---@class ebb.ConversationOptions
+---@field messages? ebb.MessageTable[]   what it begins with (ebb.conversation only)
 ---@field model? string
 ---@field encoding? string     a vocabulary that is installed ("o200k_base", "cl100k_base"), or an estimator: "bytes4", "cjk" (default), "utf16_2_5"
 ---@field counter? fun(message: ebb.Message): integer

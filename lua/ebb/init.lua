@@ -29,19 +29,33 @@ local ebb = {
   version = core.version,
 }
 
---- An empty conversation.
+--- The options of a conversation without its messages, which load and parse do not take.
+local function without_messages(options)
+  if type(options) ~= "table" or options.messages == nil then return options end
+  if type(options.messages) ~= "table" then
+    refuse("argument", "conversation: messages is a list of messages, not a " .. type(options.messages))
+  end
+  local rest = {}
+  for name, value in pairs(options) do rest[name] = value end
+  rest.messages = nil
+  return rest, options.messages
+end
+
+--- A new conversation, with the messages of `options.messages` in it.
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation
 function ebb.conversation(options)
-  local core_options, model = models.resolve(options)
+  local rest, messages = without_messages(options)
+  local core_options, model = models.resolve(rest)
   local chat = core.conversation(core_options)
-  models.assign(chat, model)
+  models.assign(chat, model, rest and rest.model)
+  if messages and (messages.role or next(messages) ~= nil) then chat:append(messages) end
   return chat
 end
 
 local function with_model(options, chat, model, problem)
   if not chat then return nil, problem end
-  models.assign(chat, model)
+  models.assign(chat, model, options and options.model)
   models.adopt(chat, options)
   return chat
 end
@@ -121,25 +135,46 @@ local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
 
-local core_tokens = Conversation.tokens
+local core_tokens, core_trust = Conversation.tokens, Conversation.trust
 
---- By another encoding or model each message is counted once, on first use.
+--- Tokens and trust by the counter of options; by another one each message is counted once, on
+--- first use. The windows that a conversation shows count as what they read now.
+local function measure(list, options, method)
+  local counter = models.counter(options, method)
+  local shows_windows = core.type(list) == "Conversation" and core.window.count(list) > 0
+  if shows_windows then return render().tokens(list, counter) end
+  return core.counter.count(list, counter)
+end
+
 local function tokens(list, options)
   if options == nil then return core_tokens(list) end
-  return core.counter.count(list, (models.counter(options, "tokens")))
+  return (measure(list, options, "tokens"))
 end
 
---- The windows that are shown count as what they read now.
+local function trust(list, options)
+  if options == nil then return core_trust(list) end
+  return (select(2, measure(list, options, "trust")))
+end
+
 function Conversation.tokens(chat, options)
-  if core.window.count(chat) == 0 then return tokens(chat, options) end
-  if options == nil then return render().tokens(chat) end
-  return render().tokens(chat, (models.counter(options, "tokens")))
+  if options == nil and core.window.count(chat) > 0 then return (render().tokens(chat)) end
+  return tokens(chat, options)
 end
 
-Batch.tokens = tokens
+function Conversation.trust(chat, options)
+  if options == nil and core.window.count(chat) > 0 then return (select(2, render().tokens(chat))) end
+  return trust(chat, options)
+end
+
+Batch.tokens, Batch.trust = tokens, trust
+
+--- The name of the model in use: the caller's choice, or the loaded body's.
+function Conversation.model(chat)
+  return models.name(chat)
+end
 
 function Conversation.over_limit(chat)
-  local limit = chat:limit()
+  local limit = chat.limit
   return limit ~= nil and chat:tokens() > limit
 end
 
@@ -147,7 +182,7 @@ end
 function Conversation.recount(chat, options)
   local counter, model = models.counter(options, "recount")
   core.counter.recount(chat, counter)
-  if model then models.assign(chat, model) end
+  if model then models.assign(chat, model, options.model) end
   return core_tokens(chat)
 end
 
@@ -159,7 +194,7 @@ end
 --- What Lua keeps beside a conversation goes with its forks.
 function Conversation.fork(chat)
   local fork = core_fork(chat)
-  models.assign(fork, models.of(chat))
+  models.inherit(fork, chat)
   return fork
 end
 

@@ -434,6 +434,8 @@ void  bind_open_draft(lua_State *L);       /* and pushes the table core.draft */
 void  bind_open_walk(lua_State *L);
 /* Pushes the table of what the library keeps beside a conversation. */
 void  bind_push_state(lua_State *L, int conversation);
+/* Pushes the number of the current batch, which edits answer; returns 1. */
+int   bind_push_batch(lua_State *L, const ConversationHandle *handle);
 int   bind_push_windows(lua_State *L);     /* pushes the Windows of the conversation at 1, always the same; returns 1 */
 void  bind_open_window(lua_State *L);      /* pushes the table core.window */
 int   bind_active(lua_State *L);           /* list:active() */

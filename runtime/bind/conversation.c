@@ -211,9 +211,9 @@ static int l_prune(lua_State *L) {
   return 1;
 }
 
-/* conversation:forget(message) */
+/* conversation:forget(message) -> the current batch */
 static int l_forget(lua_State *L) {
-  bind_enter(L, 1);
+  ConversationHandle *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
   MessageId id = bind_message_argument(L, &view, 2);
   size_t size;
@@ -221,7 +221,7 @@ static int l_forget(lua_State *L) {
   Status status = conversation_redact(view.conversation, id, &bytes, &size);
   if (status != STATUS_OK) return bind_raise_status(L, status, "forget");
   redact_message(bytes, size);
-  return 0;
+  return bind_push_batch(L, handle);
 }
 
 /* conversation:fork() -> Conversation */
@@ -254,31 +254,23 @@ static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
   return store_origin(conversation_store(view.conversation), id);
 }
 
-/* conversation:mark(message, name) */
+/* conversation:mark(message, name) -> the current batch */
 static int l_mark(lua_State *L) {
   ConversationHandle *handle;
   MessageId origin = mark_arguments(L, &handle);
   Status status = conversation_mark(handle->conversation, bind_name(L, 3, "mark"), origin);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "mark");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "mark");
 }
 
-/* conversation:unmark(message, name) */
+/* conversation:unmark(message, name) -> the current batch */
 static int l_unmark(lua_State *L) {
   ConversationHandle *handle;
   MessageId origin = mark_arguments(L, &handle);
   Status status = conversation_unmark(handle->conversation, bind_text(L, 3), origin);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "unmark");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "unmark");
 }
 
 /* ---- limit ---- */
-
-/* conversation:limit() -> tokens | nil */
-static int l_limit(lua_State *L) {
-  ConversationHandle *handle = bind_check_conversation(L, 1);
-  if (handle->has_limit) lua_pushinteger(L, (lua_Integer)handle->limit);
-  else lua_pushnil(L);
-  return 1;
-}
 
 uint64_t bind_request_tokens(const Conversation *conversation) {
   return calibration_apply(conversation_calibration(conversation), conversation_tokens(conversation));
@@ -328,40 +320,44 @@ static int l_state(lua_State *L) {
   return 1;
 }
 
-/* conversation:shape() -> "array" | "jsonl" | "body" | nil */
-static int l_shape(lua_State *L) {
-  ConversationHandle *handle = bind_check_conversation(L, 1);
-  if (handle->document.loaded) lua_pushstring(L, document_shape_name(handle->document.shape));
-  else lua_pushnil(L);
-  return 1;
-}
-
-/* conversation:model() -> the model that a loaded body names | nil */
-static int l_model(lua_State *L) {
+/* body_model(conversation) -> the model that a loaded body names | nil */
+static int l_body_model(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   if (handle->document.model.size > 0) bind_push_text(L, handle->document.model);
   else lua_pushnil(L);
   return 1;
 }
 
+static const char *const FIELDS[] = {"limit", "shape", "windows", NULL};
+
+/* What is set when a conversation is made, and its windows. */
+static int push_field(lua_State *L, int field) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  if (field == 2) return bind_push_windows(L);
+  if (field == 0 && handle->has_limit) lua_pushinteger(L, (lua_Integer)handle->limit);
+  else if (field == 1 && handle->document.loaded) lua_pushstring(L, document_shape_name(handle->document.shape));
+  else lua_pushnil(L);
+  return 1;
+}
+
 static int l_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) return bind_view_get(L);
-  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "windows") == 0) return bind_push_windows(L);
-  return bind_index_method(L, &BIND_CONVERSATION);
+  int field = bind_find_field(L, FIELDS);
+  return field >= 0 ? push_field(L, field) : bind_index_method(L, &BIND_CONVERSATION);
 }
 
 void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
     {"conversation", l_new, "options"}, {"transaction", bind_transaction, "conversation run"},
-    {"state", l_state, "conversation"}, {NULL, NULL, NULL}};
+    {"state", l_state, "conversation"}, {"body_model", l_body_model, "conversation"}, {NULL, NULL, NULL}};
   static const BindMethod methods[] = {
     {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
     {"prune", l_prune, "options"},    {"forget", l_forget, "message"},
-    {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"}, {"limit", l_limit, ""},
-    {"over_limit", l_over_limit, ""}, {"shape", l_shape, ""},
-    {"model", l_model, ""},           {NULL, NULL, NULL},
+    {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"},
+    {"over_limit", l_over_limit, ""}, {NULL, NULL, NULL},
   };
   bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length, l_free);
+  bind_open_fields(L, &BIND_CONVERSATION, FIELDS);
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_open_list(L, &BIND_CONVERSATION);
   bind_functions(L, "ebb", functions);

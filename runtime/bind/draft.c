@@ -531,12 +531,16 @@ static int l_length(lua_State *L) {
   return 1;
 }
 
-/* draft:tokens() -> tokens of the request now, trust; no need to look at the list */
+/* draft:tokens() -> tokens of the request now; no need to look at the list */
 static int l_tokens(lua_State *L) {
-  Draft *draft = check(L);
-  lua_pushinteger(L, (lua_Integer)draft_tokens(draft));
-  lua_pushstring(L, trust_name(draft_trust(draft)));
-  return 2;
+  lua_pushinteger(L, (lua_Integer)draft_tokens(check(L)));
+  return 1;
+}
+
+/* draft:trust() -> how far these tokens can be trusted */
+static int l_trust(lua_State *L) {
+  lua_pushstring(L, trust_name(draft_trust(check(L))));
+  return 1;
 }
 
 void bind_open_draft(lua_State *L) {
@@ -544,7 +548,8 @@ void bind_open_draft(lua_State *L) {
   static const BindMethod methods[] = {
     {"drop", l_drop, "what reason"},   {"keep", l_keep, "what reason"},   {"drop_oldest", l_drop_oldest, "options"},
     {"replace", l_replace, "message fields reason"}, {"insert", l_insert, "position message reason"},
-    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {"cost", l_cost, "message"},
+    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {"trust", l_trust, ""},
+    {"cost", l_cost, "message"},
     {NULL, NULL, NULL},
   };
   static const BindMethod functions[] = {

@@ -4,7 +4,7 @@
 */
 #include "bind/bind.h"
 
-static int push_batch(lua_State *L, const ConversationHandle *handle) {
+int bind_push_batch(lua_State *L, const ConversationHandle *handle) {
   lua_pushinteger(L, history_current(conversation_history(handle->conversation)));
   return 1;
 }
@@ -29,7 +29,7 @@ static int l_append(lua_State *L) {
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "append: no messages");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "append");
   bind_check_limit(L, 1);
-  return push_batch(L, handle);
+  return bind_push_batch(L, handle);
 }
 
 /* conversation:insert(position, messages) -> batch */
@@ -44,7 +44,7 @@ static int l_insert(lua_State *L) {
   Status status = operation_insert(handle->conversation, position, &source);
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert: no messages");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "insert");
-  return push_batch(L, handle);
+  return bind_push_batch(L, handle);
 }
 
 /* conversation:replace(index, message) -> batch */
@@ -55,7 +55,7 @@ static int l_replace(lua_State *L) {
   Status status = operation_replace(handle->conversation, index, &source);
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "replace: no message");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "replace");
-  return push_batch(L, handle);
+  return bind_push_batch(L, handle);
 }
 
 /* range = {first, last}, from 1, both included */
@@ -106,7 +106,7 @@ static int l_truncate(lua_State *L) {
     return bind_raise(L, "argument", "give keep_first, keep_last, remove_first, remove_last, range or role",
                       "truncate: nothing is asked");
   }
-  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "truncate");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "truncate");
 }
 
 /* conversation:clear(options) -> batch */
@@ -120,7 +120,7 @@ static int l_clear(lua_State *L) {
     keep_system = bind_flag_field(L, 2, "keep_system_message", true);
   }
   Status status = operation_clear(handle->conversation, keep_system);
-  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_edit(L, 1, status, "clear");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_edit(L, 1, status, "clear");
 }
 
 /* ---- filter ---- */
@@ -233,7 +233,7 @@ static int l_filter(lua_State *L) {
   luaL_checkstack(L, 16, NULL);
   Status status = operation_filter(handle->conversation, &filter);
   if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "filter: no condition is given");
-  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_edit(L, 1, status, "filter");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_edit(L, 1, status, "filter");
 }
 
 /* ---- rollback ---- */
@@ -249,16 +249,16 @@ static int l_rollback(lua_State *L) {
     has_length = true;
   }
   Status status = operation_rollback(handle->conversation, batch, has_length, length);
-  return status == STATUS_OK ? push_batch(L, handle) : bind_raise_status(L, status, "rollback");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "rollback");
 }
 
-/* conversation:checkpoint(name) */
+/* conversation:checkpoint(name) -> the current batch, whose state it names */
 static int l_checkpoint(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   Text name = bind_name(L, 2, "checkpoint");
   if (name.size == 0) return bind_raise(L, "argument", NULL, "checkpoint: a name is expected");
   Status status = history_name(conversation_history(handle->conversation), name);
-  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "checkpoint");
+  return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "checkpoint");
 }
 
 void bind_open_edit(lua_State *L) {

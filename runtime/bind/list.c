@@ -6,13 +6,19 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
-/* list:tokens() -> tokens of the request, trust */
+/* list:tokens() -> tokens of the request */
 static int l_tokens(lua_State *L) {
   View view = bind_view(L, 1);
   Calibration calibration = conversation_calibration(view.conversation);
   lua_pushinteger(L, (lua_Integer)calibration_apply(calibration, bind_view_tokens(&view)));
+  return 1;
+}
+
+/* list:trust() -> how far its tokens can be trusted: "derived", "estimated", "calibrated", "given" */
+static int l_trust(lua_State *L) {
+  View view = bind_view(L, 1);
   lua_pushstring(L, trust_name(conversation_trust(view.conversation, view.list)));
-  return 2;
+  return 1;
 }
 
 /* Messages of these roles; ROLE_NONE: items of windows. */
@@ -86,12 +92,13 @@ static int select_recent(lua_State *L, const View *view, unsigned roles, uint32_
   return 1;
 }
 
-/* list:recent(role, n) -> Selection */
+/* list:recent(role, n) or recent(n) -> Selection */
 static int l_recent(lua_State *L) {
   View view = bind_view(L, 1);
-  unsigned roles = bind_roles(L, 2);
+  bool all = lua_type(L, 2) == LUA_TNUMBER && lua_isnoneornil(L, 3);
+  unsigned roles = all ? ROLES_ALL : bind_roles(L, 2);
   uint32_t total = count_roles(&view, roles);
-  lua_Integer n = bind_integer(L, 3, "n", 0, UINT32_MAX);
+  lua_Integer n = bind_integer(L, all ? 2 : 3, "n", 0, UINT32_MAX);
   return select_recent(L, &view, roles, n < total ? (uint32_t)n : total);
 }
 
@@ -325,9 +332,9 @@ const char BIND_FIND = 0;
 
 void bind_open_list(lua_State *L, const BindType *type) {
   static const BindMethod methods[] = {
-    {"tokens", l_tokens, ""},        {"count", l_count, "role"},       {"recent", l_recent, "role n"},
-    {"range", l_range, "role i j"},  {"where", l_where, "conditions"}, {"marked", l_marked, "name"},
-    {"active", bind_active, ""},     {NULL, NULL, NULL},
+    {"tokens", l_tokens, ""},        {"trust", l_trust, ""},           {"count", l_count, "role"},
+    {"recent", l_recent, "role n"},  {"range", l_range, "role i j"},   {"where", l_where, "conditions"},
+    {"marked", l_marked, "name"},    {"active", bind_active, ""},      {NULL, NULL, NULL},
   };
   bind_methods(L, type, methods);
 }

@@ -173,7 +173,8 @@ call("transaction", function(world)
   end) or true
 end)
 call("limit", function(world)
-  return { world.chat:limit(), world.chat:over_limit(), world.chat:model(), world.chat:shape() }
+  local chat = world.chat
+  return { chat.limit, chat:over_limit(), chat:model(), chat.shape, chat:trust(), chat:batch(0):trust() }
 end)
 call("fork", function(world) return world.chat:fork() end)
 call("fork of many batches", function(world) return world.chat:fork() end, many_batches)

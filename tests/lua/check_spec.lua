@@ -207,7 +207,7 @@ local worked = {}
 
 local function trim(chat, spec, random)
   local model = spec[1] == "summarize" and summary or nil
-  local report = chat:trim { budget = random(0, (chat:tokens())), policy = { spec, "keep_recent" }, model = model }
+  local report = chat:trim { budget = random(0, chat:tokens()), policy = { spec, "keep_recent" }, model = model }
   worked[spec[1]] = worked[spec[1]] or 0
   for _, run in ipairs(report and report.ledger:runs() or {}) do
     if run.by == spec[1] then worked[spec[1]] = worked[spec[1]] + 1 end

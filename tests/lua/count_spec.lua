@@ -142,7 +142,7 @@ describe("a request counts", function()
       request.model = model
       local chat = assert(ebb.parse(ebb.json.encode(request)))
 
-      assert.same({ tokens, trust or "derived" }, { chat:tokens() })
+      assert.same({ tokens, trust or "derived" }, { chat:tokens(), chat:trust() })
     end)
   end
 end)
@@ -154,13 +154,13 @@ describe("an exact encoding", function()
     if not needs_vocabularies() then return end
     local chat = ebb.conversation { encoding = "o200k_base" }
     chat:append { role = "user", content = "Hello world" }
-    assert.same({ 9, "derived" }, { chat:tokens() })
+    assert.same({ 9, "derived" }, { chat:tokens(), chat:trust() })
     assert.equal("o200k_base", chat:encoding())
 
     chat:append { role = "user", content = { { type = "image_url", image_url = { url = "https://x.org/a.png" } } } }
-    assert.same({ 9 + 4 + 765, "estimated" }, { chat:tokens() })
+    assert.same({ 9 + 4 + 765, "estimated" }, { chat:tokens(), chat:trust() })
     chat:truncate { keep_first = 1 }
-    assert.same({ 9, "derived" }, { chat:tokens() })
+    assert.same({ 9, "derived" }, { chat:tokens(), chat:trust() })
   end)
 
   it("guesses what an image costs a model that is not known to read any", function()
@@ -171,15 +171,15 @@ describe("an exact encoding", function()
     seeing:append(body.messages)
     blind:append(body.messages)
 
-    assert.equal("derived", select(2, seeing:tokens()))
-    assert.equal("estimated", select(2, blind:tokens()))
+    assert.equal("derived", seeing:trust())
+    assert.equal("estimated", blind:trust())
   end)
 
   it("may be asked for beside another one, and for one trim", function()
     if not needs_vocabularies() then return end
     local chat = assert(ebb.load "scripts/samples/support.json", { encoding = "cjk" })
     chat:recount { encoding = "cjk" }
-    local before = { chat:tokens() }
+    local before = { chat:tokens(), chat:trust() }
     local exact = chat:tokens { encoding = "o200k_base" }
 
     local report = assert(chat:trim { budget = 4000, encoding = "o200k_base" })
@@ -189,7 +189,7 @@ describe("an exact encoding", function()
     assert.is_true(report.after <= 4000)
     assert.equal("cjk", chat:encoding())
     chat:rollback(0)
-    assert.same(before, { chat:tokens() })
+    assert.same(before, { chat:tokens(), chat:trust() })
   end)
 
   it("refuses a vocabulary that is not there, or is none", function()
@@ -215,7 +215,7 @@ end
 local function tokens_if(chat, options)
   local other = ebb.conversation(options)
   for _, message in ipairs(chat) do other:append { role = message.role, content = message.content } end
-  return (other:tokens())
+  return other:tokens()
 end
 
 describe("another encoding", function()
@@ -223,7 +223,7 @@ describe("another encoding", function()
     local chat = chat_of_estimates()
     local before = chat:tokens()
 
-    local tokens, trust = chat:tokens { encoding = "cjk" }
+    local tokens, trust = chat:tokens { encoding = "cjk" }, chat:trust { encoding = "cjk" }
 
     assert.equal(tokens_if(chat, { encoding = "cjk" }), tokens)
     assert.equal("estimated", trust)
@@ -245,7 +245,7 @@ describe("another encoding", function()
     local sum = 3
     for _, message in ipairs(chat) do sum = sum + message.tokens end
     assert.equal(sum, chat:tokens())
-    assert.same({ "bytes4", before }, { fork:encoding(), (fork:tokens()) })
+    assert.same({ "bytes4", before }, { fork:encoding(), fork:tokens() })
     chat:truncate { keep_last = 2 }
     chat:rollback(0)
     assert.equal(tokens_if(chat, { encoding = "cjk" }), chat:tokens())
@@ -275,17 +275,17 @@ describe("another encoding", function()
     local report, _, code = helper.outcome(chat:trim { budget = 10, encoding = "cjk" })
 
     assert.same({ nil, "cannot_fit" }, { report, code })
-    assert.same({ before, "bytes4" }, { (chat:tokens()), chat:encoding() })
+    assert.same({ before, "bytes4" }, { chat:tokens(), chat:encoding() })
   end)
 
   it("may be asked for where the caller's own counter counts", function()
     local chat = helper.conversation "u5 a6"
-    assert.same({ 11, "given" }, { chat:tokens() })
+    assert.same({ 11, "given" }, { chat:tokens(), chat:trust() })
     assert.is_nil(chat:encoding())
     assert.equal(3 + 4 + 1 + 4 + 1, chat:tokens { encoding = "bytes4" })
     chat:recount { encoding = "bytes4" }
     chat:append { role = "user", content = "12345678" }
-    assert.same({ 13 + 4 + 2, "estimated" }, { chat:tokens() })
+    assert.same({ 13 + 4 + 2, "estimated" }, { chat:tokens(), chat:trust() })
   end)
 end)
 
@@ -298,7 +298,7 @@ describe("reported usage", function()
 
     assert.equal(2, chat:report_usage { prompt_tokens = 2 * plain })
 
-    assert.same({ 2 * plain, "calibrated" }, { chat:tokens() })
+    assert.same({ 2 * plain, "calibrated" }, { chat:tokens(), chat:trust() })
     assert.equal(2, chat:fork():calibration())
     local report = assert(chat:trim { budget = 200 })
     assert.same({ 2 * plain, "calibrated", 200 }, { report.before, report.trust, report.budget })
@@ -330,7 +330,7 @@ describe("reported usage", function()
     end
     assert.equal("out_of_range", code_of(chat, 100000))
     assert.equal("argument", code_of(helper.conversation "u5", 10))
-    assert.same({ 1, "estimated" }, { chat:calibration(), select(2, chat:tokens()) })
+    assert.same({ 1, "estimated" }, { chat:calibration(), chat:trust() })
   end)
 
   it("counts for the limit", function()
@@ -355,7 +355,7 @@ describe("ebb.models", function()
   it("takes models of the user's, checked", function()
     ebb.models["my-model"] = { encoding = "bytes4", window = 1000, image = "area" }
     local chat = ebb.conversation { model = "my-model-2024-01-01" }
-    assert.same({ "bytes4", 1000 }, { chat:encoding(), chat:limit() })
+    assert.same({ "bytes4", 1000 }, { chat:encoding(), chat.limit })
     assert.equal(250, ebb.models["my-model"].output)
     assert.equal(750, assert(chat:trim {}).budget)
     local cases = {

@@ -8,13 +8,37 @@ describe("at a glance", function()
     local chat = ebb.conversation { model = "gpt-4o" }
     assert.equal(0, chat:append { role = "user", content = "Hello" })
     chat:append { { role = "assistant", content = "Hi" }, { role = "user", content = "Bye" } }
-    local tokens, trust = chat:tokens()
+    local tokens, trust = chat:tokens(), chat:trust()
     assert.same({ 3, "user", "Hello" }, { #chat, chat[1].role, chat[1].content })
     assert.equal("integer", math.type(tokens))
     assert.is_true(trust == "derived" or trust == "estimated", trust)   -- whether its vocabulary is installed
     assert.is_nil(chat[4])
     assert.is_nil(chat[0])
-    assert.equal(128000, chat:limit())
+    assert.equal(128000, chat.limit)
+  end)
+
+  it("a conversation begins with messages, and names its model", function()
+    local messages = helper.messages "s1 u2 a3"
+    local chat = ebb.conversation { messages = messages, model = "gpt-4o" }
+    assert.same({ "s1 u2 a3", "gpt-4o", 1, 0 },
+      { texts(chat), chat:model(), chat:stats().total_batches, chat:stats().current_batch_index })
+    assert.equal("gpt-4o", chat:fork():fork():model())
+    chat:recount { model = "gpt-4" }
+    assert.equal("gpt-4", chat:model())
+    assert.is_nil(ebb.conversation { messages = {} }:model())
+    local body = '{"model":"mine","messages":[]}'
+    assert.equal("mine", ebb.parse(body):model())
+    assert.equal("gpt-4o", ebb.parse(body, { model = "gpt-4o" }):model())
+    assert.equal("argument", refusal(ebb.conversation, { messages = "hello" }).code)
+    assert.equal("role", refusal(ebb.conversation, { messages = { { role = "boss", content = "x" } } }).code)
+    assert.equal("unknown_name", refusal(ebb.parse, "[]", { messages = messages }).code)
+  end)
+
+  it("edits answer the current batch, those that make none too", function()
+    local chat = conversation "u1 a2 u3"
+    assert.equal(1, chat:truncate { keep_last = 2 })
+    assert.same({ 1, 1, 1, 1 }, { chat:mark(1, "m"), chat:unmark(1, "m"), chat:checkpoint "c", chat:forget(1) })
+    assert.equal(2, chat:stats().total_batches)
   end)
 
   local words = "s1 u2 a3 c4(x) r5(x) u6 a7 u8! a9 a10"
@@ -23,6 +47,10 @@ describe("at a glance", function()
     local chat = conversation(words)
     assert.equal("u2 u6 u8!", texts(chat:recent("user", 3)))
     assert.equal("u8! a9 a10", texts(chat:recent({ "user", "assistant" }, 3)))
+    assert.equal("u8! a9 a10", texts(chat:recent(3)))
+    assert.same({ "", words }, { texts(chat:recent(0)), texts(chat:recent(99)) })
+    assert.equal("a9", texts(chat:batch(0, 9):recent(1)))
+    assert.equal("out_of_range", refusal(chat.recent, chat, -1).code)
     assert.equal("c4(x) a7 a9 a10", texts(chat:range("assistant", 2, 5)))
     assert.same({ 1, 3, 10 }, { chat:count "tool", chat:count "user", chat:count() })
     assert.equal("u8!", texts(chat:where { role = "user", marked = "pinned" }:last(3)))
@@ -117,7 +145,7 @@ describe("at a glance", function()
     assert(chat:save(path))
     local loaded = assert(ebb.load(path))
     os.remove(path)
-    assert.same({ "u1 a2", "array", 0 }, { texts(loaded), loaded:shape(), #loaded:warnings() })
+    assert.same({ "u1 a2", "array", 0 }, { texts(loaded), loaded.shape, #loaded:warnings() })
     local none, why, code = helper.outcome(ebb.load "no/such/file.json")
     assert.is_nil(none)
     assert.equal("absent", code)
@@ -141,7 +169,7 @@ describe("round trips", function()
   for _, case in ipairs(cases) do
     it(case[1] .. " keeps its bytes: " .. case[2]:gsub("%c", " "), function()
       local chat = assert(ebb.parse(case[2]))
-      assert.same({ case[1], case[2] }, { chat:shape(), chat:json() })
+      assert.same({ case[1], case[2] }, { chat.shape, chat:json() })
     end)
   end
 
@@ -203,7 +231,7 @@ describe("models", function()
   it("each say what is needed", function()
     for name, model in pairs(ebb.models) do
       assert(model.window > model.output and model.encoding and model.dialect, name)
-      assert.equal(model.window, ebb.conversation { model = name }:limit())
+      assert.equal(model.window, ebb.conversation { model = name }.limit)
     end
   end)
 end)

@@ -415,7 +415,7 @@ describe("random histories", function()
     for i = 1, HISTORIES do
       math.randomseed(SEED + i)
       local chat, turns = random_chat(12), math.random(0, 4)
-      local budget = math.random(0, math.max(1, (chat:tokens())))
+      local budget = math.random(0, math.max(1, chat:tokens()))
       local ok, problem = pcall(check_most, chat:fork(), budget, "keep_recent", oldest_first)
       if ok then ok, problem = pcall(check_most, chat, budget, { "keep_turns", turns = turns }, by_turns(turns)) end
       if not ok then

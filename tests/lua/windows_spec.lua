@@ -47,7 +47,7 @@ describe("the seed's conversation", function()
       .. "[✓] [0003] Assistant: Here it is.\n[✓] [0004] Window: todo_12345\n[X] [0005] Window: temp_67890\n"
       .. "[✓] [0006] User: " .. ("é"):rep(50) .. "...\n", chat.windows:listing())
     local stats = chat.windows:stats()
-    assert.same({ total = 6, active = 5, obsolete = 1, windows = 2, estimated_tokens = (chat:tokens()) }, stats)
+    assert.same({ total = 6, active = 5, obsolete = 1, windows = 2, estimated_tokens = chat:tokens() }, stats)
   end)
 
   it("reads the newest state wherever the window is named, and nothing of a closed one", function()
@@ -393,7 +393,7 @@ describe("a trim", function()
         local report, why, code = helper.outcome(chat:trim { budget = budget, policy = policy })
         if report then
           assert.is_true(chat:tokens() <= budget, name)
-          assert.equal(report.after, (chat:tokens()))
+          assert.equal(report.after, chat:tokens())
         else
           assert.truthy(code == "cannot_fit" or code == "over_budget", tostring(why))
         end

@@ -61,7 +61,7 @@ end
 
 local function count_conversation(args, path)
   local chat = options.load(path, args)
-  local tokens, trust = chat:tokens()
+  local tokens, trust = chat:tokens(), chat:trust()
   options.tell_stand_in(chat, args)
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),

@@ -87,10 +87,10 @@ local function data_of(chat)
   for i, warning in ipairs(chat:warnings()) do
     warnings[i] = warning
   end
-  local tokens, trust = chat:tokens()
+  local tokens, trust = chat:tokens(), chat:trust()
   local found = structure(chat)
   return {
-    shape = chat:shape(), messages = messages, warnings = warnings,
+    shape = chat.shape, messages = messages, warnings = warnings,
     tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead,
     roles = by_role(chat), windows = windows_of(chat),
     units = found.units, openUnits = found.open, turns = found.turns,

@@ -23,7 +23,7 @@ end
 --- The encoding that counts, and how far that can be trusted.
 local function counted_by(name)
   local chat = ebb.conversation { model = name }
-  local _, trust = chat:tokens()
+  local trust = chat:trust()
   return chat:encoding(), trust
 end
 

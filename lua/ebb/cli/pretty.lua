@@ -69,7 +69,7 @@ end
 --- Handles of the core that say no more of themselves than where they lie.
 local HANDLES = {
   Conversation = function(chat)
-    return ("Conversation of %d messages, %d tokens (%s)"):format(#chat, chat:tokens())
+    return ("Conversation of %d messages, %d tokens (%s)"):format(#chat, chat:tokens(), chat:trust())
   end,
   Batch = function(batch) return ("Batch of %d messages"):format(#batch) end,
   Ledger = function(ledger) return ("Ledger of %d entries"):format(#ledger) end,

@@ -116,7 +116,7 @@ function api.read(text, parse, message_limit)
   local core_options, model = models.resolve(given)
   local chat, problem = parse(core_options)
   if not chat then error(problem, 0) end
-  models.assign(chat, model)
+  models.assign(chat, model, given.model)
   models.adopt(chat, given)
   return chat
 end

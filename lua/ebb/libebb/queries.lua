@@ -135,7 +135,7 @@ local LISTS = {
     return refuse("argument", "query where: matches: " .. tostring(found))   -- the pattern is none
   end),
   recent = list_query({ { "role", text_or_texts }, { "n", count, 1 } }, function(list, query)
-    need(query, "role")
+    if not query.role then return list:recent(query.n) end
     return list:recent(query.role, query.n)
   end),
   range = list_query({ { "role", text_or_texts }, { "start", count }, { "end", count } }, function(list, query)
@@ -252,8 +252,7 @@ end
 local function tokens(chat, query)
   local list = source(chat, query)
   local by = (query.encoding or query.model) and { encoding = query.encoding, model = query.model } or nil
-  local total, trust = list:tokens(by)
-  return { tokens = total, trust = trust }
+  return { tokens = list:tokens(by), trust = list:trust(by) }
 end
 
 --- A query whose answer is one value.
@@ -279,12 +278,12 @@ local OTHERS = {
   windows = value_query({}, window_stats),
   listing = value_query({}, function(chat) return chat.windows:listing() end),
   limit = value_query({}, function(chat)
-    return { limit = chat:limit() or json.null, tokens = (chat:tokens()), over = chat:over_limit() }
+    return { limit = chat.limit or json.null, tokens = chat:tokens(), over = chat:over_limit() }
   end),
   calibration = value_query({}, function(chat) return chat:calibration() end),
   encoding = value_query({}, function(chat) return chat:encoding() end),
   model = value_query({}, function(chat) return chat:model() end),
-  shape = value_query({}, function(chat) return chat:shape() end),
+  shape = value_query({}, function(chat) return chat.shape end),
   warnings = { declared = {}, run = function(api, chat) emit.list(api.write, chat:warnings(), json.encode) end },
   units = { declared = {}, run = function(api, chat) walk(api, chat, "units", encode_unit) end },
   turns = { declared = {}, run = function(api, chat) walk(api, chat, "turns", encode_turn) end },

@@ -236,8 +236,9 @@ end
 ---@param chat ebb.Conversation
 ---@param options? ebb.ConversationOptions
 function models.adopt(chat, options)
-  local asked = options and (options.model or options.encoding or options.counter)
-  local model = not asked and chat:model() and known(chat:model())
+  local chosen = options and (options.model or options.encoding or options.counter)
+  local name = not chosen and core.body_model(chat)
+  local model = name and known(name)
   if model then core.counter.recount(chat, counting(nil, model)) end
 end
 
@@ -250,19 +251,35 @@ function models.missing(chat)
   if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
 end
 
---- Notes which model `chat` is for.
+--- Makes a model the one in use.
 ---@param chat ebb.Conversation
 ---@param model? ebb.Model
-function models.assign(chat, model)
-  core.state(chat).model = model
+---@param name? string
+function models.assign(chat, model, name)
+  local state = core.state(chat)
+  state.model, state.model_name = model, name
+end
+
+--- Gives a fork or a copy the model of the original.
+---@param copy ebb.Conversation
+---@param original ebb.Conversation
+function models.inherit(copy, original)
+  models.assign(copy, models.of(original), models.name(original))
 end
 
 --- The model that the caller named, or else the request body that was loaded.
 ---@param chat ebb.Conversation
 ---@return ebb.Model?
 function models.of(chat)
-  local named = chat:model()
+  local named = core.body_model(chat)
   return core.state(chat).model or named and known(named)
+end
+
+--- The name of the model in use: as the caller gave it, or as the loaded body names it.
+---@param chat ebb.Conversation
+---@return string?
+function models.name(chat)
+  return core.state(chat).model_name or core.body_model(chat)
 end
 
 return models

@@ -50,7 +50,7 @@ end
 ---@param fields table<string, any>    by name, such as model
 ---@return ebb.Envelope
 function envelope.of(chat, fields)
-  local text = chat:shape() == "body" and emptied(chat) or '{"messages": []}\n'
+  local text = chat.shape == "body" and emptied(chat) or '{"messages": []}\n'
   local written = {}
   for key, value in pairs(fields) do
     written[key] = json.encode(value)

@@ -281,7 +281,7 @@ local function conclude(run, made)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(made, report)
-  local tokens, trust = chat:tokens()
+  local tokens, trust = chat:tokens(), chat:trust()
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, made),
     messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,

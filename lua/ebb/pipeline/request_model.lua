@@ -2,6 +2,7 @@
 --
 --     name   the caller's  >  the model file's  >  the agent's  >  the body's own
 
+local core = require "ebb.support.core"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 
@@ -39,7 +40,7 @@ end
 ---@param chat ebb.Conversation
 ---@return table
 function request_model.capabilities(self, chat)
-  local name = asked_name(self) or chat:model()
+  local name = asked_name(self) or core.body_model(chat)
   local model = known(name) or models.of(chat)
   local file = self.model_file or {}
   local found = abilities_of(model, file.capabilities)
@@ -68,7 +69,7 @@ end
 ---@param chat ebb.Conversation
 ---@return table core_options
 function request_model.parse_options(self, chat)
-  local given, name = self.options, asked_name(self) or chat:model()
+  local given, name = self.options, asked_name(self) or core.body_model(chat)
   local found
   if given.counter then
     found = { counter = given.counter }

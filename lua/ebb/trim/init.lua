@@ -142,10 +142,9 @@ end
 local function report_of(chat, run)
   local draft = run.draft
   local info = core.draft.info(draft)
-  local _, trust = draft:tokens()
   return {
     before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.available,
-    trust = trust,
+    trust = draft:trust(),
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
     refusals = refusals_of(draft),

@@ -56,7 +56,7 @@ end
 
 local function start(recording, steps, settings)
   local chat = core.like(recording)
-  models.assign(chat, models.of(recording))
+  models.inherit(chat, recording)
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = loaded(steps),

@@ -54,7 +54,7 @@ function listing.stats(chat)
   end
   return {
     total = #chat, active = #chat - obsolete, obsolete = obsolete, windows = core.window.count(chat),
-    estimated_tokens = (chat:tokens()),
+    estimated_tokens = chat:tokens(),
   }
 end
 

@@ -84,7 +84,7 @@ function render.tokens(chat, counter)
   local texts = (render.texts(chat))
   local draft = chat:draft { guards = false, by = counter }
   render.weigh(draft, texts)
-  local tokens, trust = draft:tokens()
+  local tokens, trust = draft:tokens(), draft:trust()
   core.draft.discard(draft)
   return counter and tokens or core.counter.calibrated(chat, tokens), trust
 end
