@@ -8,14 +8,17 @@ local function price(required)
   return { type = "number", min = 0, required = required, expected = "a price per million tokens" }
 end
 
-local MODEL = {
+check.MODEL = {
   type = "object", expected = "a table {encoding, window, output}",
   fields = {
-    encoding = { type = "string", required = true },
-    window = { type = "integer", min = 1, unit = "tokens", required = true },
-    output = { type = "integer", min = 0, unit = "tokens" },
-    dialect = { type = "choice", choices = { "openai", "responses", "anthropic", "gemini" }, default = "openai" },
-    image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule" },
+    encoding = { type = "string", required = true, help = "a vocabulary, or an estimator: cjk, bytes4, utf16_2_5" },
+    window = { type = "integer", min = 1, unit = "tokens", required = true, help = "of request and answer together" },
+    output = { type = "integer", min = 0, unit = "tokens",
+      help = "part of the window that a trim leaves for the answer; default: a quarter" },
+    dialect = { type = "choice", choices = { "openai", "responses", "anthropic", "gemini" }, default = "openai",
+      help = "the provider's form of requests" },
+    image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule",
+      help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },
     prices = { type = "object", expected = "a table {input, output}", fields = {
       input = price(true), output = price(true), cached_input = price(false),
     } },
@@ -32,7 +35,7 @@ local MODEL = {
 ---@param model any
 ---@return ebb.Model
 function check.model(name, model)
-  local values = schema.check(MODEL, model, "model " .. name)
+  local values = schema.check(check.MODEL, model, "model " .. name)
   model.dialect = values.dialect
   model.output = values.output or values.window // 4
   return model

@@ -58,9 +58,12 @@ local PER_MESSAGE = { fuel = 2000, deadline = 0.02, memory = 64 }
 loader.LIMITS = {
   type = "object", expected = "a table of limits", hint = "limits = { deadline = 500 }", noun = "limit",
   fields = {
-    fuel = { type = "integer", min = 0, max = 10 ^ 15 // 1 | 0 },
-    deadline = { type = "number", min = 0, max = 1e15, unit = "milliseconds" },
-    memory = { type = "integer", min = MIB, max = 10 ^ 15 // 1 | 0, unit = "bytes" },
+    fuel = { type = "integer", min = 0, max = 10 ^ 15 // 1 | 0,
+      help = "Lua instructions; 0: no limit; default: 200 million, and 2000 per message" },
+    deadline = { type = "number", min = 0, max = 1e15, unit = "milliseconds",
+      help = "0: no limit; default: 2000, and 0.02 per message" },
+    memory = { type = "integer", min = MIB, max = 10 ^ 15 // 1 | 0, unit = "bytes",
+      help = "default: 64 MiB, and 64 bytes per message" },
   },
 }
 

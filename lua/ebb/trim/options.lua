@@ -5,19 +5,22 @@ local policies = require "ebb.trim.policies"
 
 ---@type table<string, ebb.Schema>
 local options = {
-  budget = { type = "integer", min = 0, unit = "tokens" },
-  reserve = { type = "integer", min = 0, unit = "tokens", default = 0 },
+  budget = { type = "integer", min = 0, unit = "tokens",
+    help = "of the whole request; default: the model's window less its output" },
+  reserve = { type = "integer", min = 0, unit = "tokens", default = 0, help = "part of the budget that stays free" },
   policy = policies.SPEC,
-  guards = { type = "boolean", default = true },
-  dry_run = { type = "boolean", default = false },
+  guards = { type = "boolean", default = true, help = "false lets policies drop guarded messages" },
+  dry_run = { type = "boolean", default = false, help = "only report" },
   model = {
     any_of = { { type = "string" }, { type = "function" } },
     expected = "a model's name, or a function that answers a request",
     hint = "model = function(request) return text end",
+    help = "a name: count as for this model; a function: answers the requests for summaries",
   },
-  encoding = { type = "string" },
+  encoding = { type = "string", help = "count by this encoding, in this trim only" },
   limits = loader.LIMITS,
-  trusted = { type = "boolean", default = false },
+  trusted = { type = "boolean", default = false,
+    help = "run files and texts outside of the sandbox, without limits" },
 }
 
 --- Some of the options, beside others.

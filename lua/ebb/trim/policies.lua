@@ -93,7 +93,8 @@ end
 --- What chat:trim takes as its policy.
 ---@type ebb.Schema
 policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type = "table" } },
-  expected = "a policy (a name, a file, a text, a function or a table)" }
+  expected = "a policy (a name, a file, a text, a function or a table)",
+  help = "one, or a list that runs in order until the request fits; default: keep_recent" }
 
 --- One policy, without options.
 ---@param spec any

@@ -6,13 +6,12 @@
 
 local operations = require "ebb.conversation.operations"
 
----@param node table
----@return fun(chat: ebb.Conversation): any
-return function(node)
-  local config = {}
-  for key, value in pairs(node) do
-    if key ~= "type" and key ~= "id" and key ~= "name" then config[key] = value end
-  end
-  operations.read(config)   -- refuses mistakes now, before any node runs
-  return function(chat) return operations.apply(chat, config) end
-end
+---@type ebb.NodeType
+return {
+  summary = "an operation; `type` may be left out",
+  example = '{ operation = "truncate", truncate = { keepLast = 20 } }',
+  prepare = function(operation)
+    operations.read(operation)   -- refuses mistakes now, before any node runs
+    return function(chat) return operations.apply(chat, operation) end
+  end,
+}

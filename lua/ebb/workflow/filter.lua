@@ -8,18 +8,22 @@ local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
 
-local ANY = { type = "any" }
-local FIELDS = trim_options.with({ "limits", "trusted" }, {
-  type = ANY, id = ANY, name = ANY, filter = ANY, options = { type = "table" },
-})
-
----@param node table
----@return fun(chat: ebb.Conversation): any
-return function(node)
-  local values = schema.options(FIELDS, node, "a filter node")
-  if node.filter == nil then refuse("argument", "a filter node needs filter = conditions, a function or a file") end
-  local loading = { limits = values.limits, trusted = values.trusted }
-  local found = filter.find(node.filter, loading)
-  if found then schema.options(found.options, node.options, "filter " .. found.name) end
-  return function(chat) return chat:filter(found or node.filter, node.options, loading) end
-end
+---@type ebb.NodeType
+return {
+  summary = "filters messages, as chat:filter does",
+  example = '{ type = "filter", filter = "drop_tool_noise.lua", options = { words = 20 } }',
+  fields = trim_options.with({ "limits", "trusted" }, {
+    filter = { type = "any", expected = "conditions, a function, a filter or a file",
+      help = "required: conditions such as { roles = { \"user\" } }, a function, or the name of a file" },
+    options = { type = "table", help = "the filter's own options" },
+  }),
+  prepare = function(options)
+    if options.filter == nil then
+      refuse("argument", "a filter node needs filter = conditions, a function or a file")
+    end
+    local loading = { limits = options.limits, trusted = options.trusted }
+    local found = filter.find(options.filter, loading)
+    if found then schema.options(found.options, options.options, "filter " .. found.name) end
+    return function(chat) return chat:filter(found or options.filter, options.options, loading) end
+  end,
+}

@@ -13,12 +13,27 @@
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local nodes = {}
 
+---@class ebb.NodeType
+---@field summary string
+---@field example string
+---@field fields? table<string, ebb.Schema>    its options; nil: `prepare` checks them
+---@field prepare fun(options: table): fun(chat: ebb.Conversation): any, ebb.Error?
+
 local TYPES = { "context_processor", "filter", "script", "trim" }
+
+--- Fields that every node may have.
+nodes.common = {
+  type = { type = "string", help = "the type of the node" },
+  id = { type = "any", help = "ignored: for the program that wrote the workflow" },
+  name = { type = "any", help = "ignored, too" },
+}
 
 --- For hints.
 nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "mine.lua" } }'
@@ -27,11 +42,14 @@ nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "m
 ---@field type string
 ---@field run fun(chat: ebb.Conversation): any, ebb.Error?   nil and the error when it failed
 
-local function is_known(node_type)
+--- The types of nodes by name.
+---@return table<string, ebb.NodeType>
+function nodes.types()
+  local types = {}
   for _, name in ipairs(TYPES) do
-    if name == node_type then return true end
+    types[name] = require("ebb.workflow." .. name)
   end
-  return false
+  return types
 end
 
 --- A node without a type is the seeds' configuration of a context processor.
@@ -42,7 +60,7 @@ local function type_of(node, where)
     return refuse("argument", where .. " has no type",
       ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
   end
-  if not is_known(node.type) then
+  if not tables.contains(TYPES, node.type) then
     local near = suggest.nearest(tostring(node.type), TYPES)
     local hint = near and ("did you mean '%s'?"):format(near) or "nodes are tables such as " .. nodes.form
     return refuse("unknown_name", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
@@ -50,9 +68,19 @@ local function type_of(node, where)
   return node.type
 end
 
---- An error of a check, with the node that it is about.
+--- Checks a node's own fields; the function that runs it.
+local function prepare(node_type, node)
+  local declared, options = require("ebb.workflow." .. node_type), {}
+  for key, value in pairs(node) do
+    if not nodes.common[key] then options[key] = value end
+  end
+  if declared.fields then options = schema.options(declared.fields, options, ("a %s node"):format(node_type)) end
+  return declared.prepare(options)
+end
+
+--- Checks a node; errors name it.
 local function checked(where, node_type, node)
-  local ok, run = pcall(require("ebb.workflow." .. node_type), node)
+  local ok, run = pcall(prepare, node_type, node)
   if ok then return { type = node_type, run = run } end
   if not core.is_error(run) then error(run, 0) end
   return refuse(run.code, ("%s (%s): %s"):format(where, node_type, run.message), run.hint)

@@ -23,6 +23,13 @@ function markdown.code(text)
   return fence .. space .. text .. space .. fence
 end
 
+--- A phrase as a sentence: with a capital and a full stop.
+---@param text string
+---@return string
+function markdown.sentence(text)
+  return (text:gsub("^%l", string.upper):gsub("[^.!?]$", "%0."))
+end
+
 --- A fenced block.
 ---@param language string
 ---@param text string

@@ -7,6 +7,7 @@ local lua_api = require "reference.lua_api"
 local manual = require "reference.manual"
 local markdown = require "reference.markdown"
 local registries = require "reference.registries"
+local schemas = require "reference.schemas"
 
 local pages = {}
 
@@ -37,6 +38,7 @@ local function list(root, help)
     { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
     { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
     { "macros.md", "what `{{...}}` may say", registries.macros() },
+    { "nodes.md", "the steps of a workflow", schemas.nodes() },
     { "c-api.md", "ebb.h: functions, types, constants",
       header.page("C API: ebb.h", read_file(root .. "runtime/include/ebb.h")) },
     { "c-api-lua.md", "ebb_lua.h: functions on Lua's stack",

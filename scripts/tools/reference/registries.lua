@@ -57,7 +57,7 @@ Built-in trim policies. In Lua: `chat:trim { budget = 4000, policy = { "keep_rec
   for _, name in ipairs(names) do
     local policy = ebb.policies[name]
     parts[#parts + 1] = ("## %s\n"):format(name)
-    parts[#parts + 1] = policy.summary
+    parts[#parts + 1] = markdown.sentence(policy.summary)
     parts[#parts + 1] = markdown.table(OPTION_TITLES, option_rows(policy.options))
     parts[#parts + 1] = policy.help or ""
     parts[#parts + 1] = policy.example and markdown.block("sh", policy.example) or ""
