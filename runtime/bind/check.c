@@ -65,7 +65,7 @@ static void push_violation(lua_State *L, const Violation *violation, Buffer *tex
   bind_set_integer(L, "seq", violation->id);
   bind_set_text(L, "text", text_plain(text->bytes, text->size));
   bind_set_text(L, "hint", text_of(check_hint(violation->code)));
-  lua_pushboolean(L, check_can_mend(violation->code));
+  lua_pushboolean(L, check_can_repair(violation->code));
   lua_setfield(L, -2, "mendable");
 }
 

@@ -1,7 +1,6 @@
 /*
-** A few calls are compared one by one. Many, which only made-up messages have,
-** are found by the hash of their id, and two ids of one hash are taken for one, as
-** the store does.
+** Up to FEW calls are compared one by one. Above that a hash table is used, which only
+** synthetic input reaches; ids of equal hash count as equal there, as in the store.
 */
 #include "format/calls.h"
 
@@ -81,7 +80,7 @@ Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
   uint64_t *found = map_find(&calls->places, hash_text(id, &calls->key));
   if (found == NULL) return ANSWER_ORPHAN;
   uint32_t first = (uint32_t)(*found >> 32);
-  if (calls->list[first].answered) return ANSWER_AGAIN;      /* the last of its chain */
+  if (calls->list[first].answered) return ANSWER_AGAIN;      /* then all of its chain are */
   calls->list[first].answered = true;
   if (calls->list[first].next != NONE) *found = pack(calls->list[first].next, (uint32_t)*found);
   *call = first;

@@ -1,6 +1,6 @@
 /*
-** Calls: those of one assistant message while its results are read, and which
-** of them each result answers: the first of its id that is open still.
+** Calls: matches the calls of an assistant message with their results. A result answers
+** the first call of its id that is still open.
 */
 #ifndef EBB_FORMAT_CALLS_H
 #define EBB_FORMAT_CALLS_H
@@ -10,17 +10,17 @@
 #include "base/text.h"
 
 typedef struct OpenCall {
-  Text id;                   /* borrowed; for a legacy function call its name; size 0: it has none */
-  bool answered, again;      /* again: an earlier one of these has the same id */
-  uint32_t next;             /* the next one of this hash of id, or UINT32_MAX */
+  Text id;                   /* borrowed; the name of a legacy function call; size 0: none */
+  bool answered, again;      /* again: an earlier call has the same id */
+  uint32_t next;             /* the next call whose id has the same hash, or UINT32_MAX */
 } OpenCall;
 
 typedef struct Calls {
   Memory memory;
   OpenCall *list;
   uint32_t count, room;
-  HashKey key;               /* also for the other tables of whoever has these calls */
-  Map places;                /* hash of an id -> first and last of its chain; only where there are many */
+  HashKey key;               /* also for other tables of the owner */
+  Map places;                /* hash of an id -> first and last call of its chain; used above FEW calls */
 } Calls;
 
 typedef enum Answer { ANSWER_FITS, ANSWER_AGAIN, ANSWER_ORPHAN } Answer;
@@ -28,9 +28,9 @@ typedef enum Answer { ANSWER_FITS, ANSWER_AGAIN, ANSWER_ORPHAN } Answer;
 void   calls_init(Calls *calls, Memory memory);
 void   calls_free(Calls *calls);
 void   calls_reset(Calls *calls);
-Status calls_open(Calls *calls, Text id);     /* STATUS_MEMORY */
+Status calls_open(Calls *calls, Text id);     /* adds an open call; STATUS_MEMORY */
 
-/* Is there a call for a result of this id? *call gets which, if it fits. */
+/* Answers a call by a result of this id; *call: its index, for ANSWER_FITS. */
 Answer calls_answer(Calls *calls, Text id, uint32_t *call);
 
 #endif

@@ -20,7 +20,7 @@ bool dialect_parse(Text name, Dialect *dialect) {
   return false;
 }
 
-/* By CheckCode. In `says`, % stands for the subject. */
+/* By CheckCode. % in `says` is replaced by the subject. */
 static const struct {
   const char *name, *says, *hint;
   bool mends;
@@ -49,7 +49,7 @@ static const struct {
 
 const char *check_code_name(CheckCode code) { return CODES[code].name; }
 const char *check_hint(CheckCode code) { return CODES[code].hint; }
-bool check_can_mend(CheckCode code) { return CODES[code].mends; }
+bool check_can_repair(CheckCode code) { return CODES[code].mends; }
 
 bool check_code_parse(Text name, CheckCode *code) {
   for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
@@ -75,7 +75,7 @@ Status check_describe(const Violation *violation, Buffer *out) {
 
 typedef enum Sign { SIGN_NONE, SIGN_OPENAI, SIGN_ANTHROPIC } Sign;
 
-/* server_tool_use, web_search_tool_result, mcp_tool_use ... */
+/* True for server_tool_use, web_search_tool_result, mcp_tool_use ... */
 static bool is_server_tool(const Message *message, Part part) {
   Text type = part_type(message, part);
   const char *end = type.bytes + type.size;
@@ -131,7 +131,7 @@ void check_report_free(CheckReport *report) {
   report->count = report->room = 0;
 }
 
-/* Numbers of messages become positions, where items of windows stand between them. */
+/* Replaces indexes among the messages by positions in the list, which has items of windows too. */
 static void find_places(CheckReport *report, const Sequence *list) {
   for (uint32_t i = 0; i < report->count; i++) {
     report->list[i].index = sequence_index_of(list, report->list[i].id, report->list[i].index);

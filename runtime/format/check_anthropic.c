@@ -1,11 +1,10 @@
 /*
-** Anthropic's rules are about neighbours: users and assistants take turns, and
-** the calls of an assistant message are answered at the very beginning of the
-** user message behind it.
+** Anthropic requires that user and assistant messages alternate, and that the calls of an
+** assistant message are answered at the beginning of the next user message:
 **
 **     user  |  assistant  text, use a, use b  |  user  result b, result a, text
 **
-** System messages are no part of this row: they belong into a field of their own.
+** System messages are skipped: they belong into a field of their own.
 */
 #include "format/check_rules.h"
 
@@ -13,17 +12,17 @@
 
 typedef struct Walk {
   Checker *checker;
-  uint32_t before;           /* the message before this one, system messages left out; or NOWHERE */
+  uint32_t before;           /* index of the previous message that is not a system message, or NOWHERE */
 } Walk;
 
-/* The position behind `index` of what is no system message, or the count. */
+/* Index of the next message that is not a system message, or the count. */
 static uint32_t next_of(const Checker *checker, uint32_t index) {
   do index++;
   while (index < checker->count && message_role(checker_message(checker, index)) == ROLE_SYSTEM);
   return index;
 }
 
-/* Results are written in user messages, those of tools are yet to be. */
+/* The role as which a message counts: tool messages count as the user's, where results belong. */
 static Role side_of(const Message *message) {
   return message_role(message) == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
 }
@@ -81,7 +80,7 @@ static Status check_content(Checker *checker, uint32_t index) {
   return status;
 }
 
-/* The last thing that an assistant says is what the model goes on from. */
+/* Checks the last message: if it is an assistant's, the model continues its text. */
 static Status check_end(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   uint32_t count = message_part_count(message);
@@ -108,7 +107,7 @@ Status anthropic_open_calls(Calls *calls, const Message *message) {
   return status;
 }
 
-/* Lets the results of a user message answer the open calls. */
+/* Answers the open calls by the results of a user message. */
 static void answer_calls(Calls *calls, const Message *message) {
   uint32_t call;
   for (uint32_t i = 0; i < message_result_count(message); i++) {

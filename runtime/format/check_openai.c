@@ -1,12 +1,12 @@
 /*
-** OpenAI's rule is one of place: the results of an assistant message's calls
-** follow it directly, each once, and stand nowhere else. So the list is a row of
-** runs, each a message and the tool messages behind it:
+** OpenAI requires results directly after their calls: those of an assistant message
+** follow it, each once, and occur nowhere else. The list is read as runs, each a message
+** and the tool messages behind it:
 **
 **     [ user ] [ assistant calls a, b | tool b | tool a ] [ assistant ] [ user | tool c ]
 **
-** A run is read twice: first which of its calls are answered, to be told at the
-** caller, then which of its results answer nothing.
+** A run is read twice: first for calls without a result, which are reported at the
+** message that calls, then for results without a call.
 */
 #include "format/check_rules.h"
 
@@ -22,7 +22,7 @@ static Status check_parts(Checker *checker, uint32_t index) {
   return status;
 }
 
-/* The id by which results name a call; a legacy function call goes by its name. */
+/* The id by which results refer to a call; the name of a legacy function call. */
 static Text call_id(const Message *message, uint32_t call) {
   Call found = message_call(message, call);
   if (found.id.at != 0) return message_text(message, found.id);
@@ -38,7 +38,7 @@ Status openai_open_calls(Calls *calls, const Message *message) {
   return status;
 }
 
-/* Of the calls that are open now, those that the run [index + 1, end) leaves open. */
+/* Reports the open calls that the results [index + 1, end) do not answer. */
 static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
   uint32_t call;
   Text id;

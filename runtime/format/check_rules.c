@@ -1,11 +1,11 @@
 /*
-** What the rule sets of all dialects share: how a message is written, and violations.
+** Shared by the rules of all dialects: forms of messages, and violations.
 */
 #include "format/check_rules.h"
 
 #include "json/json_fields.h"
 
-/* ---- how a message is written ---- */
+/* ---- forms of messages ---- */
 
 static bool within(Text outer, Text inner) {
   return inner.bytes >= outer.bytes && inner.bytes < outer.bytes + outer.size;
@@ -28,7 +28,7 @@ bool message_is_legacy_call(const Message *message) {
 }
 
 bool tool_answers(const Message *message, Text *id) {
-  uint32_t count = message_result_count(message);      /* its own comes behind those of its parts */
+  uint32_t count = message_result_count(message);      /* the message's own result is behind those of its parts */
   if (count == 0 || result_is_part(message, count - 1)) return false;
   *id = message_text(message, message_result(message, count - 1).id);
   return true;
@@ -41,8 +41,8 @@ Text part_type(const Message *message, Part part) {
   return json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
 }
 
-/* Types of each dialect. Those that the reader does not know either are not
-   judged: providers add new ones all the time. */
+/* Types of parts by dialect. Types that the reader does not know are never reported:
+   providers keep adding new ones. */
 static const char *const OWN_TYPES[DIALECT_COUNT][8] = {
   {"text", "refusal", "image_url", "input_audio", "file"},
   {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"},
@@ -74,7 +74,7 @@ bool text_is_blank(Text text) {
 bool text_ends_in_space(Text text) {
   char scratch[4], last = 'x';
   Text run;
-  while (text_run(&text, scratch, &run)) last = run.bytes[run.size - 1];      /* no run is empty */
+  while (text_run(&text, scratch, &run)) last = run.bytes[run.size - 1];      /* runs are never empty */
   return is_space(last);
 }
 

@@ -1,6 +1,6 @@
 /*
-** What the rule sets of check.c share. A new dialect is a file with one function
-** that walks a Checker's messages, and a row in check.c's table.
+** Shared by the rules of all dialects. A new dialect is a file with one function that
+** walks a Checker's messages, and a row in check.c's table.
 */
 #ifndef EBB_FORMAT_CHECK_RULES_H
 #define EBB_FORMAT_CHECK_RULES_H
@@ -10,9 +10,9 @@
 
 typedef struct Checker {
   const Store *store;
-  const MessageId *ids;      /* of the list */
+  const MessageId *ids;      /* of the messages of the list */
   uint32_t count;
-  Calls calls;               /* of the assistant message at hand */
+  Calls calls;               /* of the current assistant message */
   CheckReport *report;
 } Checker;
 
@@ -25,32 +25,32 @@ Status check_openai(Checker *checker);
 Status check_anthropic(Checker *checker);
 
 const Message *checker_message(const Checker *checker, uint32_t index);
-/* STATUS_MEMORY. Violations come in the order of the list. */
+/* Adds a violation; call it in the order of the list. STATUS_MEMORY. */
 Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject);
 
-/* ---- how a message is written: also for repair.c ---- */
+/* ---- forms of messages, also for repairs ---- */
 
 #define NO_TEXT ((Text){.bytes = "", .size = 0})
 
-/* Does the call (the result) stand in a content part, and not beside the content? */
+/* True if the call (the result) is a content part, not a member beside the content. */
 bool   call_is_part(const Message *message, uint32_t call);
 bool   result_is_part(const Message *message, uint32_t result);
-/* Is its call a function_call, which has no id? */
+/* True if its call is a function_call, which has no id. */
 bool   message_is_legacy_call(const Message *message);
 /* Opens the calls of a message's tool_calls or function_call, in their order. */
 Status openai_open_calls(Calls *calls, const Message *message);
 /* Opens the calls of a message's tool_use parts, in their order. */
 Status anthropic_open_calls(Calls *calls, const Message *message);
-/* What a tool message answers: its tool_call_id, or its name; false: it says nothing. */
+/* The id that a tool message answers: its tool_call_id, or its name; false if it has neither. */
 bool   tool_answers(const Message *message, Text *id);
 /* The type of a part as it is written, "string" for a bare string, else empty. */
 Text   part_type(const Message *message, Part part);
-/* What is wrong with a part of the message's own list, if anything is. */
+/* True if a part of the message's own list has a type of another dialect; *code: the violation. */
 bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
-/* Nothing but white space? */
+/* True if it has only white space. */
 bool   text_is_blank(Text text);
 bool   text_ends_in_space(Text text);
-/* 1 to 64 letters, digits, _ and -. */
+/* True for 1 to 64 letters, digits, _ and -. */
 bool   id_is_valid(Text id);
 
 #endif

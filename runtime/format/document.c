@@ -30,21 +30,21 @@ typedef struct Loader {
   DocumentWarnings *warnings;
   Map ids;                   /* hash of a message's id -> its seq */
   Map kinds;                 /* hash of an unknown part's type -> 1 */
-  const char *bytes, *end;   /* of the file, or of its mended copy */
-  DocumentComing coming;     /* wait NULL: all is there. Else the cursor ends where the bytes do that are */
+  const char *bytes, *end;   /* of the file, or of its salvaged copy */
+  DocumentComing coming;     /* wait not NULL: bytes are still being read, and the cursor ends where they do */
   bool lenient;
-  Salvage mend;                 /* of a lenient reading; else empty */
+  Salvage salvage;                 /* of a lenient reading, else empty */
   const char *file_end;      /* of a lenient reading */
-  SourceWalk walk;            /* over the file itself; what was warned about last */
-  const char *value;         /* start of the line's value (JSONL) or of the file: paths count from here */
+  SourceWalk walk;            /* over the file itself, at the last warning */
+  const char *value;         /* start of the line's value (JSONL) or of the file; paths start here */
   Json json;
-  const char *last_end;      /* behind the message read last; NULL before the first */
-  bool started;              /* the cursor stands before a message */
+  const char *last_end;      /* behind the last message read; NULL before the first */
+  bool started;              /* the cursor is before a message */
 } Loader;
 
-/* In the file itself. */
+/* The position in the file itself. */
 static const char *origin_of(const Loader *loader, const char *at) {
-  return loader->walk.start + salvage_origin(&loader->mend, (size_t)(at - loader->bytes));
+  return loader->walk.start + salvage_origin(&loader->salvage, (size_t)(at - loader->bytes));
 }
 
 static bool warn(Loader *loader, DocumentOddity what, Text kind, const char *at) {
@@ -57,7 +57,7 @@ static const HashKey *hash_key_of(const Loader *loader) {
   return store_hash_key(conversation_store(loader->conversation));
 }
 
-/* Ids must be unique in a file; in a lenient reading they may only be odd. */
+/* Checks that the id is unique in the file; a lenient reading only warns. */
 static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   Span span = shape->fields[FIELD_ID];
   if (span.at == 0) return true;
@@ -86,7 +86,7 @@ static bool warn_of_part(Loader *loader, Text part) {
   return warn(loader, ODD_PART, kind, part.bytes);
 }
 
-/* Each type of part that nobody knows is warned about once. */
+/* Warns once about each unknown type of part. */
 static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
     Span part = shape->parts[i].value;
@@ -118,7 +118,7 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
   return read_one(loader, raw, shape);
 }
 
-/* Moves the cursor's end to where the bytes end that have come in meanwhile. */
+/* Waits for more bytes and moves the cursor's end behind them. */
 static Status wait_for_more(Loader *loader) {
   size_t have = (size_t)(loader->json.end - loader->bytes), size = (size_t)(loader->end - loader->bytes);
   Status status = loader->coming.wait(loader->coming.user, &have, &size);
@@ -135,7 +135,7 @@ static Status wait_for_all(Loader *loader) {
   return status;
 }
 
-/* Skips blanks, also those that are still coming in; *newline: one was among them. */
+/* Skips white space, waiting for more bytes; *newline: it has a newline. */
 static Status skip_blank_lines(Loader *loader, bool *newline) {
   *newline = json_skip_blank(&loader->json);
   while (loader->json.at == loader->json.end && loader->coming.wait != NULL) {
@@ -146,7 +146,7 @@ static Status skip_blank_lines(Loader *loader, bool *newline) {
   return STATUS_OK;
 }
 
-/* Reads the message at the cursor; again, if it failed where the bytes ended that were there. */
+/* Reads the message at the cursor; again, with more bytes, if it failed at their end. */
 static Status read_line(Loader *loader, Text *raw, MessageShape *shape) {
   Json before = loader->json;
   Status status = read_one(loader, raw, shape);
@@ -185,7 +185,7 @@ static Status append_all(Loader *loader, Status (*next)(void *, bool *, Text *, 
   return status;
 }
 
-/* The cursor stands before '['. What is behind the last message is `after`. */
+/* The cursor is before '['. All text behind the last message is `after`. */
 static Status load_array(Loader *loader) {
   if (!json_enter(&loader->json)) return loader->json.status;
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));
@@ -278,16 +278,17 @@ static bool within_file_cap(Loader *loader, const DocumentLimits *limits) {
 
 static Status load_any(Loader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
-  Text told;
+  Text evidence;
   json_skip_mark(json);
   loader->value = json->at;
-  FileFormat first = detect_format(*json, &told);
+  FileFormat first = detect_format(*json, &evidence);
   if (first == FORMAT_LINES) return load_lines(loader);
   if (wait_for_all(loader) != STATUS_OK) return json->status;
   if (first == FORMAT_GEMINI) {
-    json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
+    json_fail(json, STATUS_SHAPE, evidence.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
   } else if (first == FORMAT_RESPONSES) {
-    json_fail(json, STATUS_SHAPE, told.bytes - 1, "messages (input is of the Responses API's form, which is not read)");
+    json_fail(json, STATUS_SHAPE, evidence.bytes - 1,
+              "messages (input is of the Responses API's form, which is not read)");
   } else if (within_file_cap(loader, limits)) {
     Status status = first == FORMAT_BODY ? load_body(loader) : load_array(loader);
     if (status != STATUS_OK) return status;
@@ -301,30 +302,30 @@ static Status load_any(Loader *loader, const DocumentLimits *limits) {
 bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted) {
   size_t message = limits->message_bytes_max;
   Json json;
-  Text told;
+  Text evidence;
   JsonValue value;
   json_open(&json, bytes, size);
   json.tolerant = limits->lenient;
   json_skip_mark(&json);
   json_skip_blank(&json);
-  FileFormat first = detect_format(json, &told);
+  FileFormat first = detect_format(json, &evidence);
   *cap = first == FORMAT_LINES ? SIZE_MAX : limits->file_bytes_max;
   *wanted = size;
   if (first != FORMAT_LINES) return true;
-  if (json.at == json.end || *json.at != '{') {   /* white space; or not JSON, which need not be read to be refused */
+  if (json.at == json.end || *json.at != '{') {   /* white space, or invalid: refused without reading more */
     if (json.at < json.end && !limits->lenient) *cap = size;
     return true;
   }
   size_t before = (size_t)(json.at - json.start);
   if (json_value(&json, &value)) return true;
-  if ((size_t)(json.end - json.error) > READER_BEHIND_CAP) {   /* not because the bytes end here */
+  if ((size_t)(json.end - json.error) > READER_BEHIND_CAP) {   /* not at the end of these bytes */
     if (!limits->lenient) *cap = size;
     return true;
   }
-  /* One value is longer than all these bytes. A message within its cap would end soon. */
+  /* The first value is longer than these bytes. A message within its cap would end soon. */
   size_t behind = before + READER_BEHIND_CAP + 1;
   size_t enough = message > SIZE_MAX - behind ? SIZE_MAX : message + behind;
-  if (size >= enough) *cap = told.bytes == NULL ? limits->file_bytes_max : size;
+  if (size >= enough) *cap = evidence.bytes == NULL ? limits->file_bytes_max : size;
   *wanted = enough;
   return size >= enough;
 }
@@ -337,7 +338,7 @@ DocumentError document_over_cap(void) {
 
 static void describe_error(const Loader *loader, Status status, DocumentError *error) {
   const Json *json = &loader->json;
-  const char *end = loader->coming.wait != NULL ? json->end : loader->end;      /* what has come */
+  const char *end = loader->coming.wait != NULL ? json->end : loader->end;      /* of the bytes read so far */
   const char *at = json->status == STATUS_OK ? json->at : json->error;
   const char *origin = origin_of(loader, at);
   *error = (DocumentError){.status = status};
@@ -345,29 +346,29 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
   error->place =
       source_position(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at < loader->value) return;
-  const char *value = origin_of(loader, loader->value);   /* in the file: a mended copy counts other elements */
-  if (loader->mend.changed) end = loader->file_end;
+  const char *value = origin_of(loader, loader->value);   /* in the file: indexes in a salvaged copy differ */
+  if (loader->salvage.changed) end = loader->file_end;
   source_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
 }
 
-/* Replaces the file's bytes by a mended copy, if they need it, which the store owns. */
-static Status mend(Loader *loader, size_t size) {
+/* Replaces the file's bytes by a salvaged copy, owned by the store, if they need it. */
+static Status salvage(Loader *loader, size_t size) {
   Store *store = conversation_store(loader->conversation);
   const Memory *memory = conversation_memory(loader->conversation);
   loader->file_end = loader->end;
-  Status status = salvage_scan(&loader->mend, &loader->reader, loader->bytes, size, loader->warnings);
-  if (status != STATUS_OK || !loader->mend.changed) return status;
-  size_t room = loader->mend.size > 0 ? loader->mend.size : 1;
+  Status status = salvage_scan(&loader->salvage, &loader->reader, loader->bytes, size, loader->warnings);
+  if (status != STATUS_OK || !loader->salvage.changed) return status;
+  size_t room = loader->salvage.size > 0 ? loader->salvage.size : 1;
   char *copy = memory_new(memory, room);
   if (copy == NULL) return STATUS_MEMORY;
-  salvage_copy(&loader->mend, copy);
-  status = store_adopt(store, copy, loader->mend.size, room);
+  salvage_copy(&loader->salvage, copy);
+  status = store_adopt(store, copy, loader->salvage.size, room);
   if (status != STATUS_OK) {
     memory_free(memory, copy, room);
     return status;
   }
   loader->bytes = loader->value = copy;
-  loader->end = copy + loader->mend.size;
+  loader->end = copy + loader->salvage.size;
   return STATUS_OK;
 }
 
@@ -378,19 +379,19 @@ static void loader_init(Loader *loader, const DocumentLimits *limits) {
   loader->reader.aliases = limits->aliases;
   loader->reader.alias_count = limits->alias_count;
   loader->lenient = limits->lenient;
-  loader->mend.memory = *memory;
+  loader->salvage.memory = *memory;
   map_init(&loader->ids, *memory);
   map_init(&loader->kinds, *memory);
 }
 
 static void loader_free(Loader *loader) {
   reader_free(&loader->reader);
-  salvage_free(&loader->mend);
+  salvage_free(&loader->salvage);
   map_free(&loader->ids);
   map_free(&loader->kinds);
 }
 
-/* The first bytes are there; a lenient reading waits for all of them. */
+/* Waits for the first bytes, or in a lenient reading for all. */
 static Status start_bytes(Loader *loader, const DocumentLimits *limits) {
   if (limits->coming.wait == NULL) return STATUS_OK;
   loader->coming = limits->coming;
@@ -412,11 +413,11 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
                          .first = store_count(conversation_store(conversation)) + 1};
   loader_init(&loader, limits);
   Status status = start_bytes(&loader, limits);
-  if (status == STATUS_OK && limits->lenient) status = mend(&loader, (size_t)(loader.end - loader.bytes));
+  if (status == STATUS_OK && limits->lenient) status = salvage(&loader, (size_t)(loader.end - loader.bytes));
   if (loader.coming.wait == NULL) json_open(&loader.json, loader.bytes, (size_t)(loader.end - loader.bytes));
   if (status == STATUS_OK) status = load_any(&loader, limits);
   else json_fail(&loader.json, status, loader.bytes, "memory");
-  if (status == STATUS_OK && loader.mend.changed) memory_free(memory, bytes, capacity);   /* the store has the copy */
+  if (status == STATUS_OK && loader.salvage.changed) memory_free(memory, bytes, capacity);
   else if (status == STATUS_OK && bytes != NULL)
     status = store_adopt(conversation_store(conversation), bytes, size, capacity);
   const char *rest = loader.last_end == NULL ? loader.bytes : loader.last_end;
@@ -429,20 +430,21 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
 
 /* ---- bytes of its own ---- */
 
-#define ENVELOPE_COPY_MAX ((size_t)1 << 20)      /* a copy of more would cost what a file of white space does */
+/* Larger envelopes share the store's bytes: a file may be nearly all white space. */
+#define ENVELOPE_COPY_MAX ((size_t)1 << 20)
 
-/* The text before the first message, then the gap, the text behind the last one, what
-   warnings name. */
+/* Copies of the text before the first message, the gap, the text behind the last message
+   and the texts of warnings. */
 struct Envelope {
   Memory memory;
   uint32_t owners;
-  Arena *shared;             /* long texts stay where they are: in the bytes of a store. NULL: all are in `bytes` */
+  Arena *shared;             /* long texts stay in the bytes of a store; NULL: all are in `bytes` */
   size_t size;
   char bytes[];
 };
 
-/* What stood at `text` in the document stands in the envelope too. */
-static const char *moved(const Document *document, const Envelope *envelope, const char *text) {
+/* The copy in the envelope of a text of the document. */
+static const char *copy_of(const Document *document, const Envelope *envelope, const char *text) {
   size_t before = document->before.size, into = (size_t)(text - document->before.bytes);
   if (text >= document->before.bytes && into < before) return envelope->bytes + into;
   assert(text >= document->after.bytes && text < document->after.bytes + document->after.size);
@@ -462,23 +464,23 @@ static size_t size_of_texts(const Document *document, const DocumentWarnings *wa
 }
 
 Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Store *store,
-                     Envelope **made) {
+                     Envelope **result) {
   size_t size = size_of_texts(document, warnings);
   bool shares = store != NULL && size > ENVELOPE_COPY_MAX;
   if (shares) size = 0;
   Envelope *envelope = memory_new(memory, sizeof *envelope + size);
   if (envelope == NULL) return STATUS_MEMORY;
   *envelope = (Envelope){.memory = *memory, .owners = 1, .size = size};
-  *made = envelope;
+  *result = envelope;
   if (shares) {
     envelope->shared = store_share_bytes(store);
     return STATUS_OK;
   }
   for (unsigned part = 0; part < REQUEST_PARTS; part++) {
     JsonValue *value = &document->parts[part];
-    if (value->bytes != NULL) value->bytes = moved(document, envelope, value->bytes);
+    if (value->bytes != NULL) value->bytes = copy_of(document, envelope, value->bytes);
   }
-  if (document->model.size > 0) document->model.bytes = moved(document, envelope, document->model.bytes);
+  if (document->model.size > 0) document->model.bytes = copy_of(document, envelope, document->model.bytes);
   char *at = put_text(envelope->bytes, &document->before);
   at = put_text(at, &document->gap);
   at = put_text(at, &document->after);

@@ -1,25 +1,24 @@
 /*
-** Document: a file of messages, and how to write it back.
+** Document: reads a file of messages and writes it back.
 **
-** Three shapes are read, told apart by what stands there, not by a name:
+** There are three shapes, detected from the contents, not the file's name:
 **
 **     array    [ {message}, {message} ]
 **     jsonl    {message} newline {message} newline
 **     body     {"model": .., "messages": [ {message}, .. ], "tools": .. }
 **
-** A document remembers what stands before the first message and behind the last
-** one, and each message lies where it was read; so what nobody edited is written
-** back byte for byte, the space between messages included:
+** A document keeps the text before the first message and behind the last one, and messages
+** stay where they were read. So everything that was not edited is written back byte for
+** byte, white space between messages included:
 **
 **     before | message 1 | gap | message 2 | gap | message 3 | after
 **
-** A gap belongs to the message behind it, or to what replaced that: it is
-** written if the message is, and not first. New messages get the first gap of
-** the file.
+** A gap belongs to the message behind it, or to its replacement: it is written before
+** that message unless it is the first one. New messages get the first gap of the file.
 **
-** Ownership: the file's bytes are the store's; a Document only points into them
-** and may be copied. A store that is compacted lets go of them: document_keep gives
-** the document an envelope, bytes of its own for all but the gaps.
+** Ownership: the file's bytes belong to the store; a Document only points into them and
+** may be copied. Compacting the store frees them: document_keep gives the document an
+** envelope before, with its own copy of all texts but the gaps.
 */
 #ifndef EBB_FORMAT_DOCUMENT_H
 #define EBB_FORMAT_DOCUMENT_H
@@ -31,7 +30,7 @@
 #include "format/reader.h"
 #include "format/request_cost.h"
 
-#define FILE_BYTES_MAX ((size_t)256 << 20)     /* of an array or a body, by default; JSONL has no cap */
+#define FILE_BYTES_MAX ((size_t)256 << 20)     /* default cap of arrays and bodies; JSONL has none */
 
 typedef enum DocumentShape { DOCUMENT_ARRAY, DOCUMENT_JSONL, DOCUMENT_BODY } DocumentShape;
 
@@ -39,87 +38,86 @@ const char *document_shape_name(DocumentShape shape);     /* "array", "jsonl", "
 
 typedef struct Document {
   DocumentShape shape;
-  bool loaded;               /* from a file; else it was made empty */
+  bool loaded;               /* read from a file; false for document_new */
   Text before, after, gap;   /* plain */
-  MessageId first;           /* of the messages that were read: first, first + 1, ... */
+  MessageId first;           /* the messages read have the ids first, first + 1, ... */
   uint32_t count;
-  Text block;                /* where they were read; gaps are looked up there while the store has it */
-  JsonValue parts[REQUEST_PARTS];   /* of a body: what the model reads besides its messages; bytes NULL: absent */
-  Text model;                /* of a body: its model; size 0: none. As in JSON, inside the quotes */
+  Text block;                /* the bytes they were read from; gaps are found there as long as the store has them */
+  JsonValue parts[REQUEST_PARTS];   /* of a body: what the model reads besides messages; bytes NULL: absent */
+  Text model;                /* of a body: its model, as in JSON without the quotes; size 0: none */
 } Document;
 
-/* What writes an array (or JSONL) for a conversation that was not loaded. */
+/* A document for writing a conversation that was not read from a file. */
 Document document_new(DocumentShape shape);
 
-/* A file whose bytes are still coming in. */
+/* A file that is read while it is parsed. */
 typedef struct DocumentComing {
-  /* Waits until more than *have bytes are there, or all: *have gets how many,
-     *size how many there will be, which may turn out to be less. The first time
-     there are as many as document_cap needed. STATUS_IO. */
+  /* Waits until more than *have bytes are read, or all. *have: bytes read so far; *size:
+     bytes in the end, which may become fewer. The first bytes that document_cap needs
+     are there from the start. STATUS_IO. */
   Status (*wait)(void *user, size_t *have, size_t *size);
   void *user;
 } DocumentComing;
 
-/* How a file is read. */
+/* Options for reading a file. */
 typedef struct DocumentLimits {
   size_t message_bytes_max, file_bytes_max;
-  bool lenient;              /* what can be mended or left out is no error but a warning: see mend.h */
+  bool lenient;              /* errors that can be mended or skipped become warnings: see salvage.h */
   const RoleAlias *aliases;
   uint32_t alias_count;
-  DocumentComing coming;     /* wait NULL: all bytes are there */
+  DocumentComing coming;     /* wait NULL: all bytes are read */
 } DocumentLimits;
 
 typedef struct DocumentError {
   Status status;
   SourcePosition place;
-  char path[120];            /* within the file, or within the line of JSONL; may be empty */
+  char path[120];            /* JSON path in the file, or in the line of JSONL; may be empty */
   const char *expected;      /* static */
 } DocumentError;
 
-/* What the first bytes of a file of more than these tell of how many may follow:
-   *cap. False: not enough to tell; *wanted is how many would be. A cap of no more
-   than `size` means that these bytes alone will be refused, with a better word. */
+/* Determines from the first bytes of a file how many bytes it may have: *cap. False if
+   more bytes are needed: *wanted. A cap of at most `size` means that these bytes alone
+   will be refused, with a more precise error. */
 bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted);
 
-/* That the file is larger than the cap of arrays and bodies. */
+/* The error for a file over the cap of arrays and bodies. */
 DocumentError document_over_cap(void);
 
-/* What the parts of a body cost. STATUS_MEMORY, STATUS_LIMIT. */
+/* The cost of a body's parts besides its messages. STATUS_MEMORY, STATUS_LIMIT. */
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost);
 
-/* Appends the messages of a file to a conversation that is empty and nobody
-   else's. On success the store owns `bytes` (of `capacity`; may be NULL if size
-   is 0); a lenient reading that mends them frees them and has a copy. On failure
-   they are the caller's still, and the conversation good for nothing but
-   conversation_free, before the bytes are freed. */
+/* Appends the messages of a file to an empty conversation without other owners. On
+   success the store owns `bytes` (of `capacity`; may be NULL if size is 0); a lenient
+   reading that salvages them replaces them by a copy. On failure `bytes` belong to the
+   caller, who must free the conversation first: it is unusable then. */
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error);
 
-/* What stands around the messages, in a block that handles share. */
+/* The texts around the messages, in a block with shared ownership. */
 typedef struct Envelope Envelope;
 
-/* Gives a document and its warnings an envelope that keeps their texts: a copy, or, of
-   more than 1 MiB, a share of the bytes of `store`, which took the file over (NULL:
-   none did). STATUS_MEMORY, and nothing has changed. */
+/* Moves the texts of a document and its warnings into an envelope: a copy, or, above
+   1 MiB, a share of the bytes of `store`, which owns the file's (NULL: no store does).
+   STATUS_MEMORY: nothing has changed. */
 Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Store *store,
                      Envelope **envelope);
-/* NULL is allowed in both. */
+/* NULL is allowed for both. */
 Envelope *envelope_share(Envelope *envelope);
 void   envelope_release(Envelope *envelope);
 
-/* What stands in the place of items that name windows. */
+/* The messages that replace items of windows. */
 typedef struct WindowTexts {
-  /* Its JSON as a message, valid until the writing is over; or none: size 0, and it is left out. */
+  /* The item as a JSON message, valid until writing ends; size 0: skip the item. */
   Text (*text)(void *user, MessageId id);
   void *user;
 } WindowTexts;
 
-/* Writes a list of the conversation's messages. Neighbours that lay together
-   are written with one call; items of windows are left out. STATUS_LIMIT, before
-   the first call, if a message would stand more than 256 levels deep. */
+/* Writes a list of the conversation's messages. Adjacent bytes are written with one call
+   of the sink; items of windows are skipped. STATUS_LIMIT, before the first call, if a
+   message would be nested more than 256 levels deep. */
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
 
-/* The same with texts in the place of items, in the order of core/request_order.h. STATUS_MEMORY. */
+/* The same with messages for items of windows, in the order of core/request_order.h. STATUS_MEMORY. */
 Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
                               const WindowTexts *windows, Sink sink);
 

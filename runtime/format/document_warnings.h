@@ -1,6 +1,6 @@
 /*
-** Warnings of a file that is read: what was kept although it is odd, and what a
-** lenient reading mended or left out.
+** Warnings about a file: oddities that were kept, and what a lenient reading mended or
+** skipped.
 */
 #ifndef EBB_FORMAT_DOCUMENT_WARNINGS_H
 #define EBB_FORMAT_DOCUMENT_WARNINGS_H
@@ -8,21 +8,21 @@
 #include "base/text.h"
 #include "json/source_position.h"
 
-/* All but the first are errors unless the reading is lenient. */
+/* Except for the first, these are errors unless the reading is lenient. */
 typedef enum DocumentOddity {
-  ODD_PART,                  /* a content part of a kind that nobody knows: kept */
-  ODD_RECORD,                /* no message: left out */
-  ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: now U+FFFD */
-  ODD_KEY,                   /* a key that comes again: the last one is kept */
-  ODD_ID                     /* an id that another message has: kept */
+  ODD_PART,                  /* a content part of unknown type: kept */
+  ODD_RECORD,                /* not a message: skipped */
+  ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: replaced by U+FFFD */
+  ODD_KEY,                   /* a duplicate key: the last one is kept */
+  ODD_ID                     /* a duplicate id: kept */
 } DocumentOddity;
 
 typedef struct DocumentWarning {
   DocumentOddity what;
   SourcePosition place;
-  Text kind;                 /* of a part; or the key, or the id */
-  Status status;             /* of a record: what was wrong, */
-  const char *expected;      /* and what should have stood there; static */
+  Text kind;                 /* the type of the part, the key, or the id */
+  Status status;             /* of a record: its error */
+  const char *expected;      /* of a record: what was expected; static */
 } DocumentWarning;
 
 typedef struct DocumentWarnings {
@@ -31,7 +31,7 @@ typedef struct DocumentWarnings {
   uint32_t count, room;
 } DocumentWarnings;
 
-/* STATUS_MEMORY */
+/* Adds a warning. STATUS_MEMORY. */
 Status document_warn(DocumentWarnings *warnings, DocumentWarning warning);
 
 #endif

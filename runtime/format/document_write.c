@@ -4,14 +4,14 @@
 #include "core/request_order.h"
 #include "format/document.h"
 
-/* Bytes that lie together are gathered and written once. */
+/* Writes adjacent bytes with one call of the sink. */
 typedef struct Writer {
   const Document *document;
   const Conversation *conversation;
-  const WindowTexts *windows;      /* NULL: items are left out */
+  const WindowTexts *windows;      /* NULL: items are skipped */
   Sink sink;
-  const char *from, *to;     /* gathered */
-  MessageId before;          /* written last; 0: none */
+  const char *from, *to;     /* bytes to write */
+  MessageId before;          /* the last message written; 0: none */
 } Writer;
 
 static Status flush(Writer *writer) {
@@ -42,8 +42,8 @@ static bool lies_in(Text block, Text text) {
          (uintptr_t)text.bytes - (uintptr_t)block.bytes <= block.size - text.size;
 }
 
-/* What stood before a message, or the one whose place it takes, in the file; or
-   what stands between others. A message that a store has copied since is one of these. */
+/* The text before a message, or before its origin, in the file; the first gap of the file
+   for other messages, and for those whose bytes the store has copied since. */
 static Text gap_of(const Writer *writer, MessageId id) {
   const Document *document = writer->document;
   const Store *store = conversation_store(writer->conversation);
@@ -72,9 +72,9 @@ static Status put_message(Writer *writer, MessageId id) {
   return status == STATUS_OK ? put(writer, raw.bytes, raw.size) : status;
 }
 
-/* Would no message stand too deep? Those that lay in the file stood there already. */
+/* True if no message would be nested too deeply. Those from the file are not. */
 static bool all_fit(const Document *document, const Conversation *conversation, const Sequence *list) {
-  if (document->shape == DOCUMENT_JSONL) return true;   /* readers have seen to that */
+  if (document->shape == DOCUMENT_JSONL) return true;   /* readers have checked it */
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {

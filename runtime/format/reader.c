@@ -1,6 +1,6 @@
 /*
-** A message: its members in any order, each at most once. What only shows when
-** all are read (a call's role, a missing content) is settled at the end.
+** Reads a message: its members in any order, each at most once. Rules that concern several
+** members (the role of calls, a missing content) are checked at the end.
 */
 #include "format/reader_parts.h"
 
@@ -20,7 +20,7 @@ void reader_free(Reader *reader) {
 
 /* ---- the message ---- */
 
-/* Keys of ours; each may stand once. */
+/* Known keys; each may occur once. */
 enum {
   SEEN_ROLE = 1, SEEN_CONTENT = 2, SEEN_ID = 4, SEEN_NAME = 8, SEEN_TIMESTAMP = 16, SEEN_METADATA = 32,
   SEEN_TOOL_CALLS = 64, SEEN_FUNCTION_CALL = 128, SEEN_TOOL_CALL_ID = 256, SEEN_REASONING = 512,
@@ -46,7 +46,7 @@ typedef struct Progress {
   unsigned seen;
   bool has_audio;
   Span tool_call_id;
-  Span window;               /* a string of this name, which other messages may have too */
+  Span window;               /* the value of "window" if it is a string; messages with a role may have that too */
 } Progress;
 
 static unsigned key_of(Text key) {
@@ -92,7 +92,7 @@ static bool read_role(Progress *progress) {
   return true;
 }
 
-/* Whole milliseconds; a text (other systems write dates) stays an unknown field. */
+/* Reads whole milliseconds. A string (other systems write dates) is an unknown field. */
 static bool read_timestamp(Progress *progress) {
   Json *json = progress->context.json;
   JsonValue value;
@@ -122,7 +122,7 @@ static bool read_audio(Progress *progress) {
   return true;
 }
 
-/* Of a message with a role it is an unknown field. */
+/* Reads the name of a window. It is an unknown field of a message with a role. */
 static bool read_window(Progress *progress) {
   JsonValue value;
   if (!json_value(progress->context.json, &value)) return false;
@@ -165,8 +165,8 @@ static bool read_members(Progress *progress) {
   return json->status == STATUS_OK;
 }
 
-/* Looks no further than the cap and a little more, so that a message far over it
-   costs no more than one at the cap, its parts included. What goes wrong behind the cap is the cap's. */
+/* Reads the members up to a little behind the cap, so that a message far over it costs no
+   more than one at the cap. Errors behind the cap become STATUS_LIMIT. */
 static bool read_within_cap(Progress *progress, const char *start) {
   Json *json = progress->context.json;
   const char *end = json->end;
@@ -183,15 +183,15 @@ static bool read_within_cap(Progress *progress, const char *start) {
   return read;
 }
 
-/* Does the role stand there as the legacy "function"? */
+/* True if the role is spelled as the legacy "function". */
 static bool is_function(const Progress *progress) {
   Span role = progress->shape->role_text;
   Text spelling = {.bytes = progress->context.start + role.at, .size = role.size, .escaped = role.escaped};
   return text_is(spelling, "function");
 }
 
-/* Calls are an assistant's; results are a tool's or stand in a user's parts. A
-   legacy function message answers by its name. */
+/* Keeps calls only of assistants, and results only of tools and of users' parts. A legacy
+   function message answers by its name. */
 static bool settle_links(Progress *progress) {
   Reader *reader = progress->context.reader;
   MessageShape *shape = progress->shape;
@@ -204,7 +204,7 @@ static bool settle_links(Progress *progress) {
   return key.at == 0 || reader_add_result(&progress->context, (Result){.id = key});
 }
 
-/* Without a role, but with a window's name: {"type":"window","window":"todo"}. */
+/* Completes an item of a window, which has no role: {"type":"window","window":"todo"}. */
 static bool settle_window(Progress *progress, const char *start) {
   MessageShape *shape = progress->shape;
   if (progress->seen & SEEN_ROLE || progress->window.at == 0) return true;

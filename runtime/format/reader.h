@@ -1,8 +1,8 @@
 /*
-** Reader: one message of the openai form (and its neighbours' part forms), from
-** JSON to a MessageShape. The spans of the shape name bytes of the message
-** where they lie; only the lists of parts, calls and results are the reader's
-** own, valid until it reads again.
+** Reader: reads a message in OpenAI's form, with parts in Anthropic's and others' forms,
+** from JSON into a MessageShape. The spans of the shape refer to the message's bytes;
+** the lists of parts, calls and results belong to the reader and are valid until it
+** reads again.
 */
 #ifndef EBB_FORMAT_READER_H
 #define EBB_FORMAT_READER_H
@@ -10,13 +10,12 @@
 #include "core/message.h"
 #include "json/json.h"
 
-#define MESSAGE_BYTES_MAX ((size_t)16 << 20)   /* by default */
+#define MESSAGE_BYTES_MAX ((size_t)16 << 20)   /* the default */
 
-/* No byte this far behind the cap is looked at: more than any word, escape or
-   character has bytes. */
+/* Bytes behind the cap that are read at most: more than any word, escape or character has. */
 #define READER_BEHIND_CAP ((size_t)16)
 
-/* A role that is read as another; its spelling stays. */
+/* Reads a role of this spelling as another role; the message keeps the spelling. */
 typedef struct RoleAlias {
   Text spelling;
   Role role;
@@ -25,7 +24,7 @@ typedef struct RoleAlias {
 typedef struct Reader {
   Memory memory;
   size_t message_bytes_max;
-  const RoleAlias *aliases;  /* the caller's; they come before the roles that everybody knows */
+  const RoleAlias *aliases;  /* the caller's; they take precedence over standard roles */
   uint32_t alias_count;
   Part *parts;     uint32_t part_count, part_room;
   Call *calls;     uint32_t call_count, call_room;
@@ -35,13 +34,13 @@ typedef struct Reader {
 void reader_init(Reader *reader, Memory memory);
 void reader_free(Reader *reader);
 
-/* The keys of ours, each of which may stand once in a message, are numbered from
-   0. False if it is none; *name is static. */
+/* The number of a known key, from 0, and its static name; false for other keys. A message
+   may have each known key once. */
 #define READER_KEYS 13
 bool reader_key(Text key, uint32_t *number, Text *name);
 
-/* Reads the value that comes next. False on an error, which the cursor then
-   holds: SYNTAX, ENCODING, LIMIT, SHAPE, ROLE, DUPLICATE, MEMORY. */
+/* Reads the next value as a message. False on failure; the cursor has the error: SYNTAX,
+   ENCODING, LIMIT, SHAPE, ROLE, DUPLICATE, MEMORY. */
 bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape);
 
 #endif

@@ -1,5 +1,5 @@
 /*
-** An assistant's calls: the list under tool_calls, and the one call of the legacy
+** Reads an assistant's calls: the list under tool_calls, and the one call of the legacy
 ** form under function_call.
 */
 #include "format/reader_parts.h"
@@ -13,7 +13,7 @@ bool reader_add_call(const Context *context, Call call) {
   return true;
 }
 
-/* A string's inside, or any other value whole: how arguments come. */
+/* Reads arguments: the contents of a string, or any other value as a whole. */
 static bool read_arguments(Context *context, Span *span) {
   JsonValue value;
   if (!json_value(context->json, &value)) return false;
@@ -21,7 +21,7 @@ static bool read_arguments(Context *context, Span *span) {
   return true;
 }
 
-/* {"name": .., "arguments": ..}, or a custom tool's {"name": .., "input": ..}. */
+/* Reads {"name": .., "arguments": ..}, or a custom tool's {"name": .., "input": ..}. */
 static bool read_function(Context *context, Call *call) {
   Text key;
   JsonKind kind;

@@ -1,7 +1,7 @@
 /*
-** A message's content. A part's type may stand behind all else, so its fields are
-** noted first and read for what they mean once the part has ended. Calls and
-** results in parts go to the lists of their own too, in the order of the parts.
+** Reads a message's content. The type of a part may be its last member, so fields are
+** collected first and interpreted at the end of the part. Calls and results in parts are
+** added to the reader's lists too, in the order of the parts.
 */
 #include "format/reader_parts.h"
 
@@ -16,7 +16,7 @@ static bool add_part(const Context *context, Part part) {
 
 /* ---- a part's fields ---- */
 
-/* What a part has, whatever its type turns out to be: `type` may come last. */
+/* The members of a part that any type uses. */
 typedef struct PartFields {
   /* bytes NULL: absent */
   JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result, image, detail;
@@ -79,7 +79,7 @@ static bool read_fields(Json *json, PartFields *fields) {
   return true;
 }
 
-/* The seed's form nests what others keep flat: {"type": "tool_use", "tool_use": {..}}. */
+/* Reads a nested form, {"type": "tool_use", "tool_use": {..}}, as the flat one. */
 static bool unnest(Context *context, const JsonValue *nested, PartFields *fields) {
   if (nested->bytes == NULL) return true;
   if (nested->kind != JSON_OBJECT) return json_fail(context->json, STATUS_SHAPE, nested->bytes, "an object");
@@ -105,9 +105,9 @@ static bool add_use(Context *context, const JsonValue *part, PartFields *fields)
   return reader_add_call(context, call);
 }
 
-/* An image stands as a string (Responses, AI SDK), or in an object: {"url", "detail"}
-   (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"} (Anthropic).
-   One that stands nowhere is none the less an image. */
+/* Finds the source of an image: a string (Responses, AI SDK), or in an object: {"url",
+   "detail"} (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"}
+   (Anthropic). A part without a source is an image too. */
 static bool find_image(Context *context, PartFields *fields, Part *part) {
   const JsonValue *image = &fields->image;
   part->text = string_span(context, image);
@@ -132,7 +132,7 @@ static bool find_image(Context *context, PartFields *fields, Part *part) {
 
 static bool read_part(Context *context, Json *json, bool nested);
 
-/* The parts of a tool result's own list come behind it, marked nested. */
+/* Adds the parts of a tool result's own list behind it, as nested. */
 static bool add_nested(Context *context, const JsonValue *content) {
   if (content->bytes == NULL || content->kind != JSON_ARRAY) return true;
   Json inner;
@@ -156,7 +156,7 @@ static bool add_tool_result(Context *context, Part part, const JsonValue *value,
          add_nested(context, &fields->content);
 }
 
-/* An object with a type, or a bare string. */
+/* Reads a part: an object with a type, or a bare string. */
 static bool read_part(Context *context, Json *json, bool nested) {
   JsonKind kind;
   if (!json_peek(json, &kind)) return false;

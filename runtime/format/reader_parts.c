@@ -1,5 +1,5 @@
 /*
-** What the files of the reader share: lists that grow, and strings.
+** Shared by the files of the reader: growing lists, and strings.
 */
 #include "format/reader_parts.h"
 

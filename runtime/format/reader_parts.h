@@ -1,9 +1,9 @@
 /*
-** What the files of the reader share: reader.c reads a message and its plain
-** members, reader_calls.c its calls, reader_content.c its content.
+** Shared by the files of the reader: reader.c reads a message and its plain members,
+** reader_calls.c its calls, reader_content.c its content.
 **
-** All of these read what comes next at the cursor of the context; false: the
-** cursor then holds the error.
+** All functions read the next value at the context's cursor; false on failure, and the
+** cursor has the error.
 */
 #ifndef EBB_FORMAT_READER_PARTS_H
 #define EBB_FORMAT_READER_PARTS_H
@@ -15,12 +15,12 @@
 typedef struct Context {
   Reader *reader;
   Json *json;
-  const char *start;         /* of the message: spans count from here */
+  const char *start;         /* of the message; spans are relative to it */
 } Context;
 
 /* ---- words and spans ---- */
 
-/* A word to compare with, its size at hand: most words differ in that already. */
+/* A word with its size, in which most words differ already. */
 #define WORD(letters) {.bytes = letters, .size = sizeof letters - 1}
 
 static inline bool is_word(Text text, Text word) {
@@ -42,19 +42,19 @@ static inline Span whole(const Context *context, const JsonValue *value) {
 
 /* ---- reading ---- */
 
-/* The list with room for one more; NULL after it failed the cursor. */
+/* Makes room in a list for one more element. NULL on failure; the cursor has the error. */
 void *reader_grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size);
 bool reader_add_call(const Context *context, Call call);
 bool reader_add_result(const Context *context, Result result);
 
-/* A string, or null for none, which leaves *span. */
+/* Reads a string; null leaves *span unchanged. */
 bool reader_string(Context *context, Span *span, const char *expected);
 
-/* A list of calls, or null; the one call of the legacy form, or null. */
+/* Reads a list of calls, or null; the one call of the legacy form, or null. */
 bool reader_tool_calls(Context *context);
 bool reader_function_call(Context *context);
 
-/* A message's content: a string, parts, or null. */
+/* Reads a message's content: a string, parts, or null. */
 bool reader_content(Context *context, MessageShape *shape);
 
 #endif

@@ -13,19 +13,19 @@ typedef struct Eraser {
   Json json;
 } Eraser;
 
-/* The cursor's bytes are const; these are the same ones. */
+/* The cursor's position in the writable bytes. */
 static char *writable(const Eraser *eraser, const char *at) { return eraser->raw + (at - eraser->json.start); }
 
 static void fill(char *at, size_t size, const char *words) {
   size_t length = strlen(words);
   memset(at, ' ', size);
   if (length <= size) memcpy(at, words, length);
-  else if (size > 0) at[0] = '-';      /* white space alone is no text to some providers */
+  else if (size > 0) at[0] = '-';      /* some providers refuse texts of white space only */
 }
 
 static void erase_number(char *at, size_t size) {
   for (size_t i = 0; i < size; i++) {
-    if (at[i] >= '0' && at[i] <= '9') at[i] = '1';      /* a 0 in front would be no number */
+    if (at[i] >= '0' && at[i] <= '9') at[i] = '1';      /* a leading 0 would be invalid */
   }
 }
 
@@ -44,12 +44,12 @@ static void erase_value(Eraser *eraser, const char *words);
 
 static void erase_member(Eraser *eraser, Text key) {
   JsonValue value;
-  const char *words = text_is(key, "arguments") ? "{}" : TOMBSTONE;      /* arguments are JSON themselves */
+  const char *words = text_is(key, "arguments") ? "{}" : TOMBSTONE;      /* arguments must stay JSON */
   if (is_kept(key)) json_value(&eraser->json, &value);
   else erase_value(eraser, words);
 }
 
-/* As deep as JSON may be nested: JSON_DEPTH_MAX. */
+/* Recurses at most JSON_DEPTH_MAX levels. */
 static void erase_value(Eraser *eraser, const char *words) {
   JsonKind kind;
   JsonValue value;

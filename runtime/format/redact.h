@@ -1,9 +1,9 @@
 /*
-** Forget: overwrites what a message says, for good.
+** Redact: overwrites the contents of a message in place.
 **
-** The bytes stay as many as they were, so that everything that points into them
-** stays true; only what stands there is gone. Whatever gives a message its place
-** in the conversation is kept: role, type, ids, the names of tools, timestamps.
+** The number of bytes stays the same, so that pointers into them stay valid. Members that
+** give a message its place in the conversation are kept: role, type, ids, names of tools,
+** timestamps.
 **
 **     {"role":"user","content":"my key is sk-123456"}
 **     {"role":"user","content":"[forgotten]        "}
@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* `raw`: a valid message, which stays one. */
+/* Overwrites `raw`, a valid message, which stays one. */
 void redact_message(char *raw, size_t size);
 
 #endif

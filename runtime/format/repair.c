@@ -13,16 +13,16 @@ typedef struct Repairer {
   Sequence *list;
   Ledger *ledger;
   Reader reader;
-  int64_t shift;             /* what a position has moved by so far */
+  int64_t shift;             /* of positions, by the steps so far */
 } Repairer;
 
 static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanStep *step, uint32_t position,
-                               MessageId replaced, MessageId *made) {
+                               MessageId replaced, MessageId *result) {
   Json json;
   Text raw;
   MessageShape shape;
   RoleAlias alias = {0};
-  if (replaced != 0) {       /* a role that was mapped when it was read stays mapped */
+  if (replaced != 0) {       /* keeps the role if an alias decided it */
     const Message *message = store_message(plan->store, replaced);
     alias = (RoleAlias){.spelling = message_role_text(message), .role = message_role(message)};
     repairer->reader.aliases = &alias;
@@ -31,30 +31,31 @@ static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanS
   repairer->reader.message_bytes_max = SIZE_MAX;
   json_open(&json, plan->bytes.bytes + step->at, step->size);
   if (!reader_message(&repairer->reader, &json, &raw, &shape)) return json.status;
-  return conversation_store_one(repairer->conversation, repairer->list, position, raw, false, &shape, replaced, made);
+  return conversation_store_one(repairer->conversation, repairer->list, position, raw, false, &shape, replaced, result);
 }
 
 static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
   uint32_t position = (uint32_t)(step->index + repairer->shift);
-  MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], made = 0;
+  MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], result = 0;
   Cause cause;
   Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
   if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
   if (status == STATUS_OK && step->kind != PLAN_DROP) {
-    status = store_message_of(repairer, plan, step, position, old, &made);
+    status = store_message_of(repairer, plan, step, position, old, &result);
   }
   if (status != STATUS_OK) return status;
   if (step->kind == PLAN_DROP) status = sequence_remove(&repairer->list, position, position + 1);
-  else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, made);
-  else status = sequence_insert(&repairer->list, position, made);
+  else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, result);
+  else status = sequence_insert(&repairer->list, position, result);
   if (status != STATUS_OK) return status;
   repairer->shift += (step->kind == PLAN_INSERT) - (step->kind == PLAN_DROP);
   static const Action actions[] = {ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED};
   int64_t before = old == 0 ? 0 : sequence_weight(repairer->list, old);
-  int64_t after = made == 0 ? 0 : sequence_weight(repairer->list, made);
-  MessageId first = old == 0 ? made : old;
+  int64_t after = result == 0 ? 0 : sequence_weight(repairer->list, result);
+  MessageId first = old == 0 ? result : old;
   ledger_add(repairer->ledger, cause,
-             (LedgerRun){.action = actions[step->kind], .first = first, .count = 1, .replacement = old == 0 ? 0 : made,
+             (LedgerRun){.action = actions[step->kind], .first = first, .count = 1,
+                         .replacement = old == 0 ? 0 : result,
                          .role = message_role(store_message(plan->store, first)), .freed = before - after});
   return STATUS_OK;
 }
@@ -92,7 +93,7 @@ static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledg
 
 /* ---- the whole ---- */
 
-/* Every id of the list, so that no new one is among them. */
+/* Adds all ids of the list, which new ids must differ from. */
 static Status take_ids(Plan *plan) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < plan->count; i++) {
@@ -136,14 +137,14 @@ static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **l
   return status;
 }
 
-static Status has_work(Conversation *conversation, const RepairOptions *options, bool *found) {
+static Status has_work(Conversation *conversation, const RepairOptions *options, bool *has_violations) {
   CheckReport report = {.memory = *conversation_memory(conversation)};
   Status status =
     check_list(options->dialect, conversation_store(conversation), conversation_list(conversation), &report);
-  *found = false;
+  *has_violations = false;
   for (uint32_t i = 0; i < report.count; i++) {
     CheckCode code = report.list[i].code;
-    *found |= check_can_mend(code) && (options->codes >> code & 1);
+    *has_violations |= check_can_repair(code) && (options->codes >> code & 1);
   }
   check_report_free(&report);
   return status;

@@ -1,18 +1,17 @@
 /*
-** Repair: a list mended so that check.h finds nothing in it.
+** Repair: edits a list so that check.h finds no violations in it.
 **
-** Mended is a copy that is about to be sent, never what is kept: the caller
-** forks the conversation, and repairs and writes the fork. What was done becomes
-** one batch of it, its ledger saying why:
+** Repair a copy that is about to be sent, not the original: fork the conversation, then
+** repair and write the fork. The edits become one batch whose ledger has the reasons:
 **
 **     orphan, duplicate result     dropped
 **     unanswered call              dropped, and its message with it if it says nothing else;
 **                                  or answered by an error result ("synthesize")
-**     id that another call has     a new one, made of the old and the message's seq
-**     same role twice (anthropic)  the later message becomes part of the earlier
-**     no user first                a user message that says so is put before
+**     duplicate id of a call       replaced by a new one, from the old and the message's seq
+**     same role twice (anthropic)  the later message is merged into the earlier
+**     no user first                a user message that says so is inserted
 **
-** What would need a conversion (check_can_mend) stays. All other messages keep
+** Violations that need a conversion stay (check_can_repair). All other messages keep
 ** their bytes.
 */
 #ifndef EBB_FORMAT_REPAIR_H
@@ -23,14 +22,13 @@
 
 typedef struct RepairOptions {
   Dialect dialect;
-  unsigned codes;            /* bit per CheckCode to mend; CHECK_ALL */
-  bool synthesize;           /* else unanswered calls are dropped */
+  unsigned codes;            /* bit per CheckCode to repair; CHECK_ALL */
+  bool synthesize;           /* answer unanswered calls; else they are dropped */
 } RepairOptions;
 
-/* Edits the conversation. *ledger gets a share of what was done, the caller's to
-   release, or NULL if there was nothing to mend and no batch was made. STATUS_ARGUMENT if
-   the list has items of windows: what is sent has messages in their place.
-   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+/* Repairs the conversation. *ledger: a share of the batch's ledger, which the caller
+   releases; NULL if nothing was edited. STATUS_ARGUMENT if the list has items of windows,
+   which must be replaced by messages first. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger);
 
 #endif

@@ -1,6 +1,6 @@
 /*
-** Messages are taken to pieces, and those of one role that stand next to each
-** other make a turn. What is left out leaves holes, so turns are formed twice:
+** Splits messages into blocks, and joins adjacent messages of one role into turns. Since
+** removals make more messages adjacent, turns are formed twice:
 **
 **     messages   user "hi" | user ""  | assistant use a | user result b | assistant "so"
 **     cleaned    hi        | (gone)   | use a           | result b      | so
@@ -8,9 +8,9 @@
 **     resolved                          (unanswered)      (orphan)
 **     turns      hi                                                     | so
 **
-** Then each turn is written into its first message, and the others go. Messages of
-** tools are fixed: turns that nobody touches. Those of the system are no part of
-** any turn, and stay where they are.
+** Then each turn is written into its first message, and its others are dropped. Tool
+** messages are fixed: turns that stay as they are. System messages are part of no turn
+** and stay where they are.
 */
 #include "format/repair_anthropic_turns.h"
 
@@ -44,21 +44,21 @@ static void answer_turn(TurnRepair *repair, const Turn *turn) {
       continue;
     }
     bool again = answer == ANSWER_AGAIN;
-    if (!plan_mends(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
-    block->gone = true;
-    piece_because(&repair->pieces[piece], again ? "duplicate result" : "orphan result");
+    if (!plan_repairs(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
+    block->removed = true;
+    piece_reason(&repair->pieces[piece], again ? "duplicate result" : "orphan result");
   }
 }
 
 static void settle_calls(TurnRepair *repair) {
   const Calls *calls = &repair->plan->calls;
-  if (!plan_mends(repair->plan, CHECK_UNANSWERED_CALL)) return;
+  if (!plan_repairs(repair->plan, CHECK_UNANSWERED_CALL)) return;
   for (uint32_t i = 0; i < calls->count; i++) {
     if (calls->list[i].answered) continue;
     Block *block = &repair->blocks[repair->call_blocks[i]];
     block->synthesized = repair->plan->options->synthesize;
-    block->gone = !block->synthesized;
-    if (block->gone) piece_because(&repair->pieces[block->piece], "unanswered call");
+    block->removed = !block->synthesized;
+    if (block->removed) piece_reason(&repair->pieces[block->piece], "unanswered call");
   }
 }
 
@@ -79,11 +79,11 @@ static Status resolve(TurnRepair *repair) {
   return status;
 }
 
-/* Reasoning that led to nothing that is left says nothing to anyone. */
+/* Removes reasoning whose results were all removed. */
 static void drop_bare_reasoning(TurnRepair *repair, const Turn *turn) {
   bool changed = false;
   for (uint32_t i = turn->first; i < turn->end; i++) {
-    changed |= repair->pieces[i].reason != NULL && !repair->pieces[i].gone;
+    changed |= repair->pieces[i].reason != NULL && !repair->pieces[i].removed;
   }
   if (!changed) return;
   EACH_BLOCK(repair, turn, piece, after) {
@@ -91,8 +91,8 @@ static void drop_bare_reasoning(TurnRepair *repair, const Turn *turn) {
   }
   for (uint32_t i = turn->first; i < turn->end; i++) {
     for (uint32_t block = repair->pieces[i].first; block < repair->pieces[i].end; block++) {
-      repair->blocks[block].gone = true;
-      piece_because(&repair->pieces[i], "reasoning without words");
+      repair->blocks[block].removed = true;
+      piece_reason(&repair->pieces[i], "reasoning without words");
     }
   }
 }
@@ -103,7 +103,7 @@ static void drop_empty(TurnRepair *repair) {
   }
   for (uint32_t i = 0; i < repair->piece_count; i++) {
     Piece *piece = &repair->pieces[i];
-    if (!piece->fixed && piece_is_empty(repair, piece)) piece->gone = true;
+    if (!piece->fixed && piece_is_empty(repair, piece)) piece->removed = true;
   }
 }
 
@@ -112,13 +112,13 @@ static void drop_empty(TurnRepair *repair) {
 static Status name_call(TurnRepair *repair, Piece *piece, Block *block, bool again) {
   Plan *plan = repair->plan;
   bool valid = id_is_valid(block->id);
-  bool renames = valid ? again && plan_mends(plan, CHECK_DUPLICATE_CALL) : plan_mends(plan, CHECK_CALL_ID);
+  bool renames = valid ? again && plan_repairs(plan, CHECK_DUPLICATE_CALL) : plan_repairs(plan, CHECK_CALL_ID);
   if (!renames) return STATUS_OK;
-  piece_because(piece, "id of a call");
+  piece_reason(piece, "id of a call");
   return plan_new_id(plan, piece->index, block->id, &repair->names, &block->name_at, &block->name_size);
 }
 
-/* The turn's calls are opened once more: of those that are left, which is again? */
+/* Opens the remaining calls of the turn once more, to find those with duplicate ids. */
 static Status name_calls(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t t = 0; t < repair->turn_count && status == STATUS_OK; t++) {
@@ -134,13 +134,13 @@ static Status name_calls(TurnRepair *repair) {
       }
       bool renamed =
         block->kind == PART_TOOL_RESULT && block->call != NO_BLOCK && repair->blocks[block->call].name_size > 0;
-      if (renamed) piece_because(&repair->pieces[piece], "id of a call");
+      if (renamed) piece_reason(&repair->pieces[piece], "id of a call");
     }
   }
   return status;
 }
 
-/* ---- why a turn has to be written ---- */
+/* ---- reasons to write a turn ---- */
 
 static bool has_late_results(const TurnRepair *repair, const Turn *turn) {
   bool others = false;
@@ -156,14 +156,14 @@ static void note_changes(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
   Piece *head = turn_head(repair, turn);
   for (uint32_t i = turn->first + 1; i < turn->end; i++) {
-    if (!repair->pieces[i].gone && !piece_is_outside(&repair->pieces[i])) piece_because(head, "role twice in a row");
+    if (!repair->pieces[i].removed && !piece_is_outside(&repair->pieces[i])) piece_reason(head, "role twice in a row");
   }
   bool late = head->role == ROLE_USER && has_late_results(repair, turn);
-  if (late && plan_mends(repair->plan, CHECK_RESULTS_LATE)) piece_because(head, "results first");
-  if (head->role == ROLE_USER && t > 0 && turn_is_waiting(repair, t - 1)) piece_because(head, "unanswered call");
+  if (late && plan_repairs(repair->plan, CHECK_RESULTS_LATE)) piece_reason(head, "results first");
+  if (head->role == ROLE_USER && t > 0 && turn_is_waiting(repair, t - 1)) piece_reason(head, "unanswered call");
 }
 
-/* The text on which the model goes on, its end cut; the cut text lives in `names`. */
+/* Cuts white space off the text that the model continues; the result is in `names`. */
 static Status cut_end(TurnRepair *repair) {
   uint32_t t = repair->turn_count - 1;
   Block *last = NULL;
@@ -174,18 +174,18 @@ static Status cut_end(TurnRepair *repair) {
     last = &repair->blocks[after - 1];
     piece = &repair->pieces[at];
   }
-  bool cuts = last != NULL && last->kind == PART_TEXT && plan_mends(repair->plan, CHECK_TRAILING_SPACE) &&
+  bool cuts = last != NULL && last->kind == PART_TEXT && plan_repairs(repair->plan, CHECK_TRAILING_SPACE) &&
               text_ends_in_space(last->text) && !text_is_blank(last->text);
   if (!cuts) return STATUS_OK;
-  Buffer *scratch = &repair->names;            /* nothing is added to it after this */
+  Buffer *scratch = &repair->names;            /* `names` does not grow any more */
   size_t start = scratch->size;
   Status status = text_decode(last->text, scratch);
   if (status != STATUS_OK) return status;
   while (text_ends_in_space(text_plain(scratch->bytes + start, scratch->size - start))) scratch->size--;
   last->text = text_plain(scratch->bytes + start, scratch->size - start);
   last->cut = true;
-  piece_because(turn_head(repair, &repair->turns[t]), "trailing space");
-  piece_because(piece, "trailing space");
+  piece_reason(turn_head(repair, &repair->turns[t]), "trailing space");
+  piece_reason(piece, "trailing space");
   return STATUS_OK;
 }
 
@@ -203,17 +203,17 @@ static Status plan_turn(TurnRepair *repair, uint32_t t) {
     const Piece *piece = &repair->pieces[i];
     if (piece_is_outside(piece)) continue;
     status = plan_step(repair->plan, PLAN_DROP, piece->index, 0,
-                       piece->gone ? piece->reason : "joined to the message before");
+                       piece->removed ? piece->reason : "joined to the message before");
   }
   return status;
 }
 
-/* The first turn must be a user's. */
+/* Inserts a user message if the first turn is not a user's. */
 static Status begin_with_user(TurnRepair *repair, uint32_t t, bool *begun) {
   const Piece *head = turn_head(repair, &repair->turns[t]);
   if (*begun) return STATUS_OK;
   *begun = true;
-  bool lacks = head->role == ROLE_ASSISTANT && plan_mends(repair->plan, CHECK_USER_FIRST);
+  bool lacks = head->role == ROLE_ASSISTANT && plan_repairs(repair->plan, CHECK_USER_FIRST);
   return lacks ? turn_repair_insert_user(repair, NO_BLOCK, head->index, "no user first") : STATUS_OK;
 }
 
@@ -223,7 +223,7 @@ static Status plan_steps(TurnRepair *repair) {
   uint32_t piece = 0;
   for (uint32_t t = 0; status == STATUS_OK; t++) {
     uint32_t first = t < repair->turn_count ? repair->turns[t].first : repair->piece_count;
-    for (; piece < first && status == STATUS_OK; piece++) {      /* gone, between turns */
+    for (; piece < first && status == STATUS_OK; piece++) {      /* removed, between turns */
       if (piece_is_outside(&repair->pieces[piece])) continue;
       status = plan_step(repair->plan, PLAN_DROP, repair->pieces[piece].index, 0, repair->pieces[piece].reason);
     }
@@ -238,7 +238,7 @@ static Status plan_steps(TurnRepair *repair) {
   return status;
 }
 
-static Status mend(TurnRepair *repair) {
+static Status plan_turns(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < repair->plan->count && status == STATUS_OK; i++) {
     status = turn_repair_take_message(repair, i, &repair->pieces[repair->piece_count++]);
@@ -263,7 +263,7 @@ Status plan_anthropic(Plan *plan) {
   buffer_init(&repair.names, *memory);
   repair.pieces = memory_new_array(memory, plan->count, sizeof *repair.pieces);
   repair.turns = memory_new_array(memory, plan->count, sizeof *repair.turns);
-  Status status = repair.pieces == NULL || repair.turns == NULL ? STATUS_MEMORY : mend(&repair);
+  Status status = repair.pieces == NULL || repair.turns == NULL ? STATUS_MEMORY : plan_turns(&repair);
   memory_free(memory, repair.pieces, plan->count * sizeof *repair.pieces);
   memory_free(memory, repair.turns, plan->count * sizeof *repair.turns);
   memory_free(memory, repair.blocks, repair.block_room * sizeof *repair.blocks);

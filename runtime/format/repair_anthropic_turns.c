@@ -1,5 +1,5 @@
 /*
-** Takes messages to pieces and forms turns of them: see repair_anthropic.c.
+** Splits messages into blocks and forms turns: see repair_anthropic.c.
 */
 #include "format/repair_anthropic_turns.h"
 
@@ -15,27 +15,27 @@ static Status add_block(TurnRepair *repair, Block block) {
   return STATUS_OK;
 }
 
-/* Why a part cannot stay whatever stands around it; NULL: it can. */
-static const char *why_gone(const Plan *plan, const Message *message, Part part) {
+/* The reason to remove a part, apart from its context; NULL: none. */
+static const char *reason_to_remove(const Plan *plan, const Message *message, Part part) {
   CheckCode code;
   Text type;
   Role role = message_role(message);
   bool misplaced =
     (part.kind == PART_TOOL_USE && role != ROLE_ASSISTANT) || (part.kind == PART_TOOL_RESULT && role != ROLE_USER);
   if (part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type)) {
-    return code == CHECK_FOREIGN_REASONING && plan_mends(plan, code) ? "foreign reasoning" : NULL;
+    return code == CHECK_FOREIGN_REASONING && plan_repairs(plan, code) ? "foreign reasoning" : NULL;
   }
-  if (misplaced) return plan_mends(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
+  if (misplaced) return plan_repairs(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
   bool blank = part.kind == PART_TEXT && text_is_blank(message_text(message, part.text));
-  return blank && plan_mends(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
+  return blank && plan_repairs(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
 }
 
-/* Calls and results are matched with their parts in the order in which both stand. */
+/* Matches calls and results with their parts, which are in the same order. */
 static Status take_part(TurnRepair *repair, Piece *piece, const Message *message, Part part, uint32_t *call,
                         uint32_t *result) {
   Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
-  const char *why = why_gone(repair->plan, message, part);
+  const char *reason = reason_to_remove(repair->plan, message, part);
   if (part.kind == PART_TOOL_USE) {
     while (*call < message_call_count(message) && !call_is_part(message, *call)) ++*call;
     if (*call < message_call_count(message)) {
@@ -45,8 +45,8 @@ static Status take_part(TurnRepair *repair, Piece *piece, const Message *message
   } else if (part.kind == PART_TOOL_RESULT && *result < message_result_count(message)) {
     block.id = message_text(message, message_result(message, (*result)++).id);
   }
-  block.gone = why != NULL;
-  if (why != NULL) piece_because(piece, why);
+  block.removed = reason != NULL;
+  if (reason != NULL) piece_reason(piece, reason);
   return add_block(repair, block);
 }
 
@@ -59,7 +59,7 @@ static bool has_foreign_calls(const Message *message) {
 
 bool piece_is_empty(const TurnRepair *repair, const Piece *piece) {
   for (uint32_t i = piece->first; i < piece->end; i++) {
-    if (!repair->blocks[i].gone) return false;
+    if (!repair->blocks[i].removed) return false;
   }
   return true;
 }
@@ -72,7 +72,7 @@ Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece
   piece->fixed = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
   if (!piece->fixed && message_content_kind(message) == CONTENT_STRING) {
     Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call = NO_BLOCK};
-    block.gone = text_is_blank(block.text) && plan_mends(repair->plan, CHECK_EMPTY_TEXT);
+    block.removed = text_is_blank(block.text) && plan_repairs(repair->plan, CHECK_EMPTY_TEXT);
     status = add_block(repair, block);
   }
   for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK && !piece->fixed; i++) {
@@ -81,9 +81,9 @@ Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece
   }
   piece->end = repair->block_count;
   if (status != STATUS_OK || piece->fixed || !piece_is_empty(repair, piece)) return status;
-  piece->fixed = has_foreign_calls(message) || !plan_mends(repair->plan, CHECK_EMPTY_TEXT);
-  piece->gone = !piece->fixed;
-  piece_because(piece, "empty text");
+  piece->fixed = has_foreign_calls(message) || !plan_repairs(repair->plan, CHECK_EMPTY_TEXT);
+  piece->removed = !piece->fixed;
+  piece_reason(piece, "empty text");
   return status;
 }
 
@@ -93,10 +93,10 @@ void turn_repair_form_turns(TurnRepair *repair) {
   repair->turn_count = 0;
   for (uint32_t i = 0; i < repair->piece_count; i++) {
     Piece *piece = &repair->pieces[i];
-    if (piece->gone || piece_is_outside(piece)) continue;
+    if (piece->removed || piece_is_outside(piece)) continue;
     Turn *last = repair->turn_count == 0 ? NULL : &repair->turns[repair->turn_count - 1];
     bool joins = last != NULL && !piece->fixed && turn_is_own(repair, repair->turn_count - 1, piece->role) &&
-                 plan_mends(repair->plan, CHECK_ALTERNATION);
+                 plan_repairs(repair->plan, CHECK_ALTERNATION);
     if (joins) last->end = i + 1;
     else repair->turns[repair->turn_count++] = (Turn){.first = i, .end = i + 1};
   }
@@ -104,10 +104,10 @@ void turn_repair_form_turns(TurnRepair *repair) {
 
 bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block) {
   for (; *piece < turn->end; ++*piece) {
-    const Piece *here = &repair->pieces[*piece];
-    if (*block < here->first) *block = here->first;
-    for (; !here->gone && *block < here->end; ++*block) {
-      if (repair->blocks[*block].gone) continue;
+    const Piece *piece_of_block = &repair->pieces[*piece];
+    if (*block < piece_of_block->first) *block = piece_of_block->first;
+    for (; !piece_of_block->removed && *block < piece_of_block->end; ++*block) {
+      if (repair->blocks[*block].removed) continue;
       ++*block;
       return true;
     }

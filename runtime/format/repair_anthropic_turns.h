@@ -1,6 +1,7 @@
 /*
-** What the files of the repair for anthropic share: repair_anthropic.c plans,
-** repair_anthropic_turns.c takes messages apart and forms turns, repair_anthropic_write.c writes them.
+** Shared by the files of the repair for anthropic: repair_anthropic.c plans,
+** repair_anthropic_turns.c splits messages and forms turns, repair_anthropic_write.c
+** writes them.
 */
 #ifndef EBB_FORMAT_REPAIR_ANTHROPIC_TURNS_H
 #define EBB_FORMAT_REPAIR_ANTHROPIC_TURNS_H
@@ -13,23 +14,23 @@ typedef struct Block {
   Text raw;                  /* the part as JSON; size 0: the message's string content */
   Text text, id;             /* of a text; of a call or result */
   PartKind kind;
-  bool gone, synthesized;    /* synthesized: a call for which a result is to be written */
-  bool cut;                  /* `text` is less than what stands in `raw` */
+  bool removed, synthesized;    /* synthesized: a call that needs a synthesized result */
+  bool cut;                  /* `text` is shorter than that in `raw` */
   uint32_t piece;
   uint32_t call;             /* of a result: the block that it answers, or NO_BLOCK */
-  size_t name_at, name_size; /* of a call's new id in `names`; 0: it keeps its own */
+  size_t name_at, name_size; /* of a call's new id in `names`; size 0: it keeps its id */
 } Block;
 
 typedef struct Piece {
   uint32_t first, end;       /* blocks */
   uint32_t index;
   Role role;
-  bool fixed, gone;
-  const char *reason;        /* the first for which it is changed; NULL: it is not */
+  bool fixed, removed;
+  const char *reason;        /* the first reason to change it; NULL: none */
 } Piece;
 
 typedef struct Turn {
-  uint32_t first, end;       /* pieces, gone ones among them */
+  uint32_t first, end;       /* pieces, including removed ones */
 } Turn;
 
 typedef struct TurnRepair {
@@ -43,13 +44,13 @@ typedef struct TurnRepair {
 
 /* ---- pieces ---- */
 
-static inline void piece_because(Piece *piece, const char *reason) {
+static inline void piece_reason(Piece *piece, const char *reason) {
   if (piece->reason == NULL) piece->reason = reason;
 }
 
 static inline bool piece_is_outside(const Piece *piece) { return piece->role == ROLE_SYSTEM; }
 
-/* Has it no block that stays? */
+/* True if all of its blocks are removed. */
 bool piece_is_empty(const TurnRepair *repair, const Piece *piece);
 
 /* Adds the piece of the message at `index`, with its blocks. */
@@ -57,22 +58,22 @@ Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece
 
 /* ---- turns ---- */
 
-/* From the pieces that are there now. */
+/* Forms turns of the pieces that are not removed. */
 void turn_repair_form_turns(TurnRepair *repair);
 
 static inline Piece *turn_head(const TurnRepair *repair, const Turn *turn) { return &repair->pieces[turn->first]; }
 
-/* Is there such a turn, of that role, and may it be touched? */
+/* True if the turn exists, has that role and is not fixed. */
 static inline bool turn_is_own(const TurnRepair *repair, uint32_t turn, Role role) {
   return turn < repair->turn_count && !turn_head(repair, &repair->turns[turn])->fixed &&
          turn_head(repair, &repair->turns[turn])->role == role;
 }
 
-/* Has it a call for which a result is to be written? */
+/* True if it has a call that needs a synthesized result. */
 bool turn_is_waiting(const TurnRepair *repair, uint32_t turn);
 
-/* Walks the blocks of a turn that are there: start with *piece = turn->first and
-   *block = 0. */
+/* Moves *block behind the next block of a turn that is not removed; false at the end.
+   Start with *piece = turn->first and *block = 0. */
 bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block);
 
 #define EACH_BLOCK(repair, turn, piece, block) \
@@ -80,16 +81,16 @@ bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece
 
 /* ---- writing ---- */
 
-/* A call's new id. */
+/* The new id of a call. */
 static inline Text block_name(const TurnRepair *repair, const Block *call) {
   return text_plain(repair->names.bytes + call->name_at, call->name_size);
 }
 
-/* Plans that the turn's first message is written anew, with all that is in the turn. */
+/* Plans to rewrite the turn's first message with all blocks of the turn. */
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t turn);
 
-/* Plans a user message of its own before that at `index`, for what nobody else can
-   say: results for the calls of the turn `before`, or, for NO_BLOCK, a beginning. */
+/* Plans to insert a user message before that at `index`: with results for the calls of the
+   turn `before`, or, for NO_BLOCK, with a note about the missing beginning. */
 Status turn_repair_insert_user(TurnRepair *repair, uint32_t before, uint32_t index, const char *reason);
 
 #endif

@@ -1,6 +1,6 @@
 /*
-** Writes turns for anthropic: what is left of a turn's blocks, results first, becomes
-** the content of its first message. A block that stays as it is keeps its bytes.
+** Writes turns for anthropic: the remaining blocks of a turn, results first, become the
+** content of its first message. Unchanged blocks keep their bytes.
 */
 #include "format/repair_anthropic_turns.h"
 
@@ -19,7 +19,7 @@ static Status put_block(TurnRepair *repair, const Block *block, Buffer *out) {
 
 static Status comma(Buffer *out, size_t start) { return out->size > start + 1 ? buffer_add_byte(out, ',') : STATUS_OK; }
 
-/* Results for the calls of the turn before that got none. */
+/* Writes results for the unanswered calls of the turn before. */
 static Status put_synthesized(TurnRepair *repair, uint32_t before, Buffer *out, size_t start) {
   if (!turn_is_own(repair, before, ROLE_ASSISTANT)) return STATUS_OK;
   EACH_BLOCK(repair, &repair->turns[before], piece, after) {
@@ -36,7 +36,7 @@ static Status put_synthesized(TurnRepair *repair, uint32_t before, Buffer *out, 
   return STATUS_OK;
 }
 
-/* The blocks of a turn, its results or its others. */
+/* Writes the blocks of a turn: its results or its others, or all. */
 static Status put_blocks(TurnRepair *repair, const Turn *turn, bool results, bool all, Buffer *out, size_t start) {
   EACH_BLOCK(repair, turn, piece, after) {
     const Block *block = &repair->blocks[after - 1];
@@ -50,7 +50,7 @@ static Status put_blocks(TurnRepair *repair, const Turn *turn, bool results, boo
 
 static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
   const Turn *turn = &repair->turns[t];
-  bool sorts = turn_is_own(repair, t, ROLE_USER) && plan_mends(repair->plan, CHECK_RESULTS_LATE);
+  bool sorts = turn_is_own(repair, t, ROLE_USER) && plan_repairs(repair->plan, CHECK_RESULTS_LATE);
   size_t start = out->size;
   Status status = buffer_add_byte(out, '[');
   bool answers = t > 0 && turn_is_own(repair, t, ROLE_USER);

@@ -1,6 +1,6 @@
 /*
-** Run by run, as check_openai.c reads them. The calls of a run's head are read
-** together with the results behind it:
+** Repairs run by run, as check_openai.c reads them. The calls of a run's head are matched
+** with the results behind it:
 **
 **     head   calls a, a, b      tool a   tool a   tool c
 **     call   0  1  2   result   0        1        none: dropped
@@ -13,8 +13,8 @@
 #include "format/repair_plan.h"
 
 typedef struct CallFate {
-  bool dropped, answered;    /* answered: by a message to be inserted */
-  size_t name_at, name_size; /* of its new id in `names`; 0: it keeps its own */
+  bool dropped, answered;    /* answered: by a message that will be inserted */
+  size_t name_at, name_size; /* of its new id in `names`; size 0: it keeps its id */
 } CallFate;
 
 typedef struct Run {
@@ -23,7 +23,7 @@ typedef struct Run {
   CallFate *fates;           /* by call of plan->calls */
   uint32_t room;
   Buffer names;
-  const char *reason;        /* the first for which the head is rewritten; NULL: it is not */
+  const char *reason;        /* the first reason to rewrite the head; NULL: none */
 } Run;
 
 static void because(Run *run, const char *reason) {
@@ -34,26 +34,26 @@ static Text new_id(const Run *run, const CallFate *fate) {
   return text_plain(run->names.bytes + fate->name_at, fate->name_size);
 }
 
-/* ---- what becomes of the calls ---- */
+/* ---- fates of the calls ---- */
 
 static Status decide_call(Run *run, uint32_t call) {
   Plan *plan = run->plan;
   OpenCall *open = &plan->calls.list[call];
   CallFate *fate = &run->fates[call];
   *fate = (CallFate){0};
-  if (!open->answered && plan_mends(plan, CHECK_UNANSWERED_CALL)) {
+  if (!open->answered && plan_repairs(plan, CHECK_UNANSWERED_CALL)) {
     fate->answered = plan->options->synthesize;
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
   }
   bool renames =
-    open->id.size == 0 ? plan_mends(plan, CHECK_CALL_ID) : open->again && plan_mends(plan, CHECK_DUPLICATE_CALL);
+    open->id.size == 0 ? plan_repairs(plan, CHECK_CALL_ID) : open->again && plan_repairs(plan, CHECK_DUPLICATE_CALL);
   if (fate->dropped || !renames) return STATUS_OK;
   because(run, "id of a call");
   return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
 }
 
-/* Those that are dropped leave their ids to others: `again` is about who stays. */
+/* Finds duplicate ids among the calls that stay; dropped calls do not count. */
 static Status decide_calls(Run *run) {
   Plan *plan = run->plan;
   Calls *calls = &plan->calls;
@@ -80,7 +80,7 @@ static Status put_call(Run *run, const JsonValue *value, const CallFate *fate, B
   return plan_put_renamed(run->plan, raw, "id", NULL, new_id(run, fate), out);
 }
 
-/* The list under tool_calls without those that go; nothing is added if none stays. */
+/* Writes the list under tool_calls without dropped calls; adds nothing if none stays. */
 static Status put_tool_calls(Run *run, Text list, uint32_t *call, Buffer *out) {
   Json json;
   JsonValue value;
@@ -97,8 +97,8 @@ static Status put_tool_calls(Run *run, Text list, uint32_t *call, Buffer *out) {
   return status;
 }
 
-/* The content's parts without foreign reasoning, or "" if none stays; nothing is
-   added if none goes. */
+/* Writes the content's parts without foreign reasoning, or "" if no part stays; adds
+   nothing if there is no foreign reasoning. */
 static Status put_content(Run *run, const Message *message, Buffer *out, bool *says) {
   size_t before = out->size;
   uint32_t gone = 0, kept = 0;
@@ -109,7 +109,7 @@ static Status put_content(Run *run, const Message *message, Buffer *out, bool *s
     Text type, raw = message_text(message, part.value);
     if (part.nested) continue;
     bool foreign = part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
-    if (foreign && code == CHECK_FOREIGN_REASONING && plan_mends(run->plan, code)) {
+    if (foreign && code == CHECK_FOREIGN_REASONING && plan_repairs(run->plan, code)) {
       gone++;
       continue;
     }
@@ -136,7 +136,7 @@ static void note_edit(HeadEdits *edits, const char *key, size_t at) {
   edits->list[edits->count++] = (MemberEdit){.key = text_of(key)};
 }
 
-/* The members that change; those whose value is empty go. */
+/* Collects edits of members; an empty value removes one. */
 static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) {
   const Message *message = plan_message(run->plan, run->index);
   Text raw = message_raw(message), key;
@@ -145,7 +145,7 @@ static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) 
   uint32_t call = 0;
   size_t at;
   Status status = STATUS_OK;
-  bool calls = message_role(message) == ROLE_ASSISTANT;      /* what stands there of others are no calls */
+  bool calls = message_role(message) == ROLE_ASSISTANT;      /* other roles have no calls there */
   *says = message_content_kind(message) == CONTENT_STRING && !text_is_blank(message_content(message));
   json_open(&json, raw.bytes, raw.size);
   json_enter(&json);
@@ -177,7 +177,7 @@ static bool keeps_calls(const Run *run) {
   return false;
 }
 
-/* An assistant that neither says nor calls anything goes whole. */
+/* Drops an assistant message that has neither content nor calls left. */
 static Status write_head(Run *run) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, run->index);
@@ -211,10 +211,10 @@ static Status write_result(Run *run, uint32_t index) {
   Answer answer = tool_answers(message, &id) ? calls_answer(&plan->calls, id, &call) : ANSWER_ORPHAN;
   if (answer != ANSWER_FITS) {
     bool again = answer == ANSWER_AGAIN;
-    if (!plan_mends(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
+    if (!plan_repairs(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
     return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
   }
-  Run parts = {.plan = plan, .index = index};      /* its content, looked at like a head's */
+  Run parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */
   bool says, renamed = run->fates[call].name_size > 0;
   Buffer content, *raw = &plan->bytes;
   buffer_init(&content, plan->memory);
@@ -226,7 +226,7 @@ static Status write_result(Run *run, uint32_t index) {
   }
   if (status == STATUS_OK && renamed) {
     Text from = message_raw(message);
-    if (rewrites) {          /* once more, on what was just written */
+    if (rewrites) {          /* edits the result once more */
       buffer_reset(&content);
       status = buffer_add(&content, raw->bytes + at, raw->size - at);
       raw->size = at;

@@ -1,5 +1,5 @@
 /*
-** What the repairs of all dialects share: steps of a plan, new ids, members written anew.
+** Shared by the repairs of all dialects: steps of a plan, new ids, edits of members.
 */
 #include "format/repair_plan.h"
 

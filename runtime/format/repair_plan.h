@@ -1,6 +1,6 @@
 /*
-** What repairs by dialect share: they read the list and plan edits, in the order
-** of the list; repair.c then carries the plan out.
+** Shared by the repairs of all dialects, which read the list and plan edits in its order;
+** repair.c then carries the plan out.
 */
 #ifndef EBB_FORMAT_REPAIR_PLAN_H
 #define EBB_FORMAT_REPAIR_PLAN_H
@@ -16,7 +16,7 @@ typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_INSERT } PlanKind;
 
 typedef struct PlanStep {
   PlanKind kind;
-  uint32_t index;            /* in the list as it was; an insert stands before it */
+  uint32_t index;            /* in the original list; inserts go before it */
   size_t at, size;           /* of the new message in `bytes` */
   const char *reason;        /* static */
 } PlanStep;
@@ -31,30 +31,30 @@ typedef struct Plan {
   uint32_t step_count, step_room;
   Buffer bytes, scratch;
   Calls calls;
-  Map taken;                 /* hashes of all ids of the list, so that new ones are new */
+  Map taken;                 /* hashes of all ids of the list and of new ones */
 } Plan;
 
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
 
-static inline bool plan_mends(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
+static inline bool plan_repairs(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
 static inline const Message *plan_message(const Plan *plan, uint32_t index) {
   return store_message(plan->store, plan->ids[index]);
 }
 
-/* Steps come by rising index. The new message is what was added to `bytes` since
-   it had `at`. STATUS_MEMORY, as all below. */
+/* Adds a step; indexes must not decrease. The new message is `bytes` from `at` on.
+   STATUS_MEMORY, as all below. */
 Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason);
 
-/* A new id for a call of the message at `index`, as plain bytes: letters, digits,
-   _ and -, and no other call has it. `*at` and `*size` say where in `names`. */
+/* Adds a new id for a call of the message at `index` to `names`, at *at, of *size bytes:
+   letters, digits, _ and -. No other call has it. */
 Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size);
 
-/* Adds `before`, the text as the inside of a JSON string, `after`. */
+/* Adds `before`, the text as the contents of a JSON string, and `after`. */
 Status plan_put(Buffer *out, const char *before, Text text, const char *after);
 
-/* Adds the object `raw` with its string member `key` (or, in the nested form, that
-   of its member `nested`; NULL: there is none) set to the plain `value`. */
+/* Adds the object `raw` with its string member `key` set to the plain `value`; in the
+   nested form, the `key` of its object member `nested` (NULL: there is no such form). */
 Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out);
 
 #endif

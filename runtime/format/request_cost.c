@@ -4,10 +4,10 @@
 
 #include "base/names.h"
 
-/* The recipe's constants; what a function starts with is the counter's. */
+/* The recipe's constants; the cost of a function's start depends on the counter. */
 enum { PER_PROPERTIES = 3, PER_PROPERTY = 3, PER_ENUM = -3, PER_ENUM_ITEM = 3, PER_END = 12 };
 
-enum { DEPTH_MAX = 16 };     /* of schemas in schemas; deeper ones count as text */
+enum { DEPTH_MAX = 16 };     /* of nested schemas; deeper ones count as text */
 
 typedef struct Recipe {
   Tally tally;
@@ -34,7 +34,7 @@ static void line_add(Recipe *recipe, Text text) {
   fail(recipe, status);
 }
 
-/* A description; the dot at its end does not count. */
+/* Adds a description; the dot at its end does not count. */
 static void line_add_description(Recipe *recipe, const JsonValue *value) {
   line_add(recipe, value->bytes != NULL && value->kind == JSON_STRING ? json_text(value) : text_of(""));
   if (recipe->line.size > 0 && recipe->line.bytes[recipe->line.size - 1] == '.') recipe->line.size--;
@@ -66,7 +66,8 @@ static void add_enum(Recipe *recipe, const JsonValue *list) {
   }
 }
 
-/* A property's own schema: its type and description go to its line, the rest here. */
+/* Adds the members of a property's schema other than type and description, which are in
+   its line. */
 static void add_keyword(Recipe *recipe, Text key, const JsonValue *value, unsigned depth) {
   if (text_is(key, "enum")) add_enum(recipe, value);
   else if (text_is(key, "properties") && value->kind == JSON_OBJECT && depth < DEPTH_MAX) {
@@ -159,8 +160,8 @@ static void read_function(const JsonValue *tool, Function *function) {
   }
 }
 
-/* {"type": "function", "function": {..}} as in Chat Completions, or the function
-   itself, as in `functions`, Responses and Anthropic's. Others are text. */
+/* Adds a tool: {"type": "function", "function": {..}} (Chat Completions), or the function
+   itself (`functions`, Responses, Anthropic). Other tools count as text. */
 static void add_tool(Recipe *recipe, const JsonValue *tool) {
   Function function = {0};
   read_function(tool, &function);

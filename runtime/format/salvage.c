@@ -9,18 +9,18 @@
 
 /* ---- texts ---- */
 
-/* A piece of a file: plain, or one thing for which U+FFFD stands. */
+/* A piece of a file: valid bytes, or invalid ones that U+FFFD replaces. */
 typedef struct Piece {
   size_t size;
-  Text instead;              /* bytes NULL: nothing, it is valid */
+  Text instead;              /* the replacement; bytes NULL: the piece is valid */
 } Piece;
 
-/* The number of the \u escape at `at`, or -1 if none stands there. */
+/* The UTF-16 unit of the \u escape at `at`, or -1 if there is none. */
 static int32_t unit_at(const char *at, const char *end) {
   return end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex_read(at + 2, end, 4) : -1;
 }
 
-/* The backslash at `at` and what it escapes, so that a second one is never taken for a first. */
+/* The escape at `at`, whole, so that its second backslash never starts another one. */
 static Piece escape_at(const char *at, const char *end) {
   int32_t unit = unit_at(at, end);
   if (unit < 0) return (Piece){.size = end - at >= 2 && (signed char)at[1] >= 0 ? 2 : 1};
@@ -56,11 +56,11 @@ typedef struct Salvager {
   Reader *reader;
   DocumentWarnings *warnings;
   SourceWalk walk;
-  const char *done;          /* all before it is in a segment, or left out */
+  const char *done;          /* bytes before it are in a segment or cut */
   const char *end;
-  Status status;             /* MEMORY ends it */
-  const char *kept;          /* behind the element kept last; NULL: none yet */
-  const char *skipped;       /* start of the elements left out since; NULL: none */
+  Status status;             /* STATUS_MEMORY ends the scan */
+  const char *last_kept;          /* behind the last element kept; NULL: none yet */
+  const char *skipped;       /* start of the elements skipped since; NULL: none */
   const char *skipped_end;
 } Salvager;
 
@@ -89,7 +89,7 @@ static void add_segment(Salvager *salvager, size_t size, size_t size_in_copy, bo
   mend->changed = mend->changed || dirty;
 }
 
-/* Keeps all up to `to`, texts mended; one warning for all of them. */
+/* Keeps all bytes up to `to`, with replacements; one warning for all of them. */
 static void settle(Salvager *salvager, const char *to) {
   size_t size = 0;
   const char *bad = NULL;
@@ -115,7 +115,7 @@ static void cut(Salvager *salvager, const char *from, const char *to) {
 
 typedef enum Verdict { KEEP, SKIP, STOP } Verdict;
 
-/* The last places of the keys of ours in a value; does one of them come again? */
+/* Finds the last occurrence of each known key; true if one occurs twice. */
 static bool find_keys(const JsonValue *object, const char *last[READER_KEYS]) {
   Json json;
   Text key, name;
@@ -134,8 +134,8 @@ static bool find_keys(const JsonValue *object, const char *last[READER_KEYS]) {
   return again;
 }
 
-/* Goes over all members but the last of each key. With `out` the rest of the
-   object is added there; else those members are cut, with a warning each. */
+/* Removes all but the last member of each known key: with `out`, adds the rest of the
+   object there; else cuts those members, with a warning each. */
 static void without_repeats(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS],
                             Buffer *out) {
   Json json;
@@ -165,14 +165,14 @@ static void without_repeats(Salvager *salvager, const JsonValue *object, const c
   if (out != NULL && buffer_add(out, from, (size_t)(end - from)) != STATUS_OK) salvager->status = STATUS_MEMORY;
 }
 
-/* What stays takes those left out before it along, up to its start. */
+/* Keeps an element: cuts the skipped ones before it, up to its start. */
 static void keep(Salvager *salvager, const char *start) {
   if (salvager->skipped != NULL) cut(salvager, salvager->skipped, start);
   salvager->skipped = NULL;
   settle(salvager, start);
 }
 
-/* A message some of whose keys come again: is it one without them? Then they are cut. */
+/* Cuts duplicate keys of a message, if it can be read without them. */
 static bool mend_keys(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS], Json *why) {
   Buffer copy;
   Text raw;
@@ -190,7 +190,7 @@ static bool mend_keys(Salvager *salvager, const JsonValue *object, const char *c
   return true;
 }
 
-/* A value that is whole and at which the reader failed. */
+/* Decides about a complete value that the reader refused. */
 static Verdict judge(Salvager *salvager, const JsonValue *value, Json *why) {
   const char *last[READER_KEYS] = {NULL};
   if (why->status != STATUS_MEMORY && find_keys(value, last) && mend_keys(salvager, value, last, why)) return KEEP;
@@ -204,7 +204,7 @@ static void note_skipped(Salvager *salvager, const Json *why) {
 
 /* ---- lines ---- */
 
-/* Is nothing left in the line? Then the cursor goes to its end. */
+/* True if the rest of the line is white space; the cursor moves to its end then. */
 static bool ends_line(Json *json) {
   Json blank = *json;
   bool newline = json_skip_blank(&blank);
@@ -214,7 +214,7 @@ static bool ends_line(Json *json) {
   return true;
 }
 
-/* Why the line at the cursor is no JSON; the cursor goes to its end. */
+/* The error of a line that is not JSON; the cursor moves to its end. */
 static Json fault_of_line(Json *json) {
   Json line = *json;
   JsonValue value;
@@ -228,7 +228,7 @@ static Json fault_of_line(Json *json) {
   return line;
 }
 
-/* One record, mostly a line. False: no further. */
+/* Salvages one record, usually a line. False: stop here. */
 static bool mend_line(Salvager *salvager, Json *json) {
   const char *start = json->at;
   Json why = *json;
@@ -249,7 +249,7 @@ static bool mend_line(Salvager *salvager, Json *json) {
     json->at = whole.at;
   } else {
     Json fault = fault_of_line(json);
-    if (!read && fault.error == why.error) fault.expected = why.expected; /* the reader knows what should be there */
+    if (!read && fault.error == why.error) fault.expected = why.expected; /* the reader's is more precise */
     why = fault;
   }
   if (verdict == KEEP) settle(salvager, json->at);
@@ -268,7 +268,7 @@ static void mend_lines(Salvager *salvager, Json *json) {
 
 /* ---- arrays and bodies ---- */
 
-/* One element. False: no further. */
+/* Salvages one element. False: stop here. */
 static bool mend_element(Salvager *salvager, Json *json) {
   json_skip_blank(json);
   const char *start = json->at;
@@ -280,14 +280,14 @@ static bool mend_element(Salvager *salvager, Json *json) {
     *json = why;
     keep(salvager, start);
     settle(salvager, json->at);
-    salvager->kept = json->at;
+    salvager->last_kept = json->at;
     return true;
   }
   bool whole = why.status != STATUS_LIMIT && json_value(json, &value);
   Verdict verdict = whole ? judge(salvager, &value, &why) : STOP;
   if (verdict == KEEP) {
     settle(salvager, json->at);
-    salvager->kept = json->at;
+    salvager->last_kept = json->at;
   } else if (verdict == SKIP) {
     note_skipped(salvager, &why);
     if (salvager->skipped == NULL) salvager->skipped = start;
@@ -298,7 +298,7 @@ static bool mend_element(Salvager *salvager, Json *json) {
   return verdict != STOP;
 }
 
-/* The cursor stands before '['. */
+/* Salvages the array at the cursor. False if it is broken. */
 static bool mend_array(Salvager *salvager, Json *json) {
   json_enter(json);
   while (json_next_element(json)) {
@@ -306,7 +306,7 @@ static bool mend_array(Salvager *salvager, Json *json) {
   }
   if (json->status != STATUS_OK) keep(salvager, json->at);
   else if (salvager->skipped != NULL)
-    cut(salvager, salvager->kept != NULL ? salvager->kept : salvager->skipped, salvager->skipped_end);
+    cut(salvager, salvager->last_kept != NULL ? salvager->last_kept : salvager->skipped, salvager->skipped_end);
   return json->status == STATUS_OK;
 }
 
@@ -324,17 +324,17 @@ static void mend_body(Salvager *salvager, Json *json) {
 Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings) {
   Salvager salvager = {.mend = mend, .reader = reader, .warnings = warnings, .done = bytes, .end = bytes + size};
   Json json;
-  Text told;
+  Text evidence;
   *mend = (Salvage){.memory = reader->memory, .bytes = bytes};
   salvager.walk = (SourceWalk){.start = bytes, .at = bytes, .place = {.line = 1, .byte = 1}};
   json_open(&json, bytes, size);
   json.tolerant = true;
   json_skip_mark(&json);
-  switch (detect_format(json, &told)) {
+  switch (detect_format(json, &evidence)) {
   case FORMAT_LINES: mend_lines(&salvager, &json); break;
   case FORMAT_ARRAY: mend_array(&salvager, &json); break;
   case FORMAT_BODY: mend_body(&salvager, &json); break;
-  default: break;   /* refused anyway */
+  default: break;   /* will be refused */
   }
   settle(&salvager, salvager.end);
   return salvager.status;

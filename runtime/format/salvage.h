@@ -1,18 +1,18 @@
 /*
-** Salvage: what a lenient reading makes of a file before it is read.
+** Salvage: repairs a file before a lenient reading.
 **
-**     invalid UTF-8, a lone surrogate    U+FFFD in its place
-**     a key of ours that comes again     only the last one stays
-**     an element that is no message      left out
-**     a line that is no message          left out
+**     invalid UTF-8, a lone surrogate    replaced by U+FFFD
+**     a duplicate of a known key         only the last one is kept
+**     an element that is not a message   skipped
+**     a line that is not a message       skipped
 **
-** Nothing else is touched: unknown roles, caps, and JSON that breaks off in an
-** array or a body, where there is no safe place to go on, are errors still.
+** All else stays an error: unknown roles, caps, and JSON that breaks off in an array or a
+** body, where there is no safe place to continue.
 **
-** A file is first looked through; only if something is to be mended a copy is
-** made. Of the file the copy keeps segments, some of them with other texts:
+** The file is scanned first, and copied only if something must change. The copy keeps
+** segments of the file, some of them with replacements:
 **
-**     file      | as it was | left out | with U+FFFD | as it was |
+**     file      | unchanged | cut      | with U+FFFD | unchanged |
 **     segments  | 0, clean  |          | 1, dirty    | 2, clean  |
 */
 #ifndef EBB_FORMAT_SALVAGE_H
@@ -31,20 +31,20 @@ typedef struct Salvage {
   Memory memory;
   const char *bytes;         /* of the file; the caller's */
   size_t size;               /* of the copy */
-  bool changed;              /* else no copy is needed */
+  bool changed;              /* false: no copy is needed */
   SalvageSegment *segments;
   uint32_t count, room;
 } Salvage;
 
-/* Looks through the file and warns of all that is to be mended. STATUS_MEMORY;
-   salvage_free either way. */
+/* Scans the file and warns about everything that the copy changes. STATUS_MEMORY. Call
+   salvage_free in any case. */
 Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings);
 void   salvage_free(Salvage *mend);
 
 /* Writes the copy: `size` bytes. */
 void   salvage_copy(const Salvage *mend, char *out);
 
-/* Where in the file a byte of the copy was. */
+/* The offset in the file of a byte of the copy. */
 size_t salvage_origin(const Salvage *mend, size_t offset);
 
 #endif

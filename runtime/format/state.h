@@ -1,10 +1,10 @@
 /*
-** State: all that a conversation is, as one JSON object, and back.
+** State: a whole conversation as one JSON object.
 **
 **     {"ebb": 1,
-**      "options": {..},                         how the conversation was made; the caller's
-**      "messages": [{..}, ..],                  all that are stored, by seq, byte for byte
-**      "removed": [seq, count, ..],             seqs without a message; not there: none
+**      "options": {..},                         of the caller
+**      "messages": [{..}, ..],                  all stored ones, by seq, byte for byte
+**      "removed": [seq, count, ..],             seqs without a message; absent: none
 **      "origins": [[seq, origin], ..],          of replacements
 **      "moved": [[seq, anchor, high, low], ..]  ranks of inserted ones, the step in two halves
 **      "answers": [[seq, message, call, ..], ..]  which call each result answers
@@ -17,11 +17,10 @@
 **      "windows": [{..}, ..],                   state_windows.c; absent if it never had one
 **      "calibration": [reported, counted]}
 **
-** A batch is a delta over the state of its parent from which it came: runs of
-** positions that it keeps, then runs of seqs put at ascending positions; so that
-** reading shares what was shared. What policies remember stands where it differs from
-** what the parent says; {}: nothing any more. What the machine has (time, addresses, order
-** of tables) is nowhere in it: equal states, equal bytes.
+** A batch is a delta over a state of its parent: runs of positions that it keeps, and runs
+** of seqs put at ascending positions; so reading restores shared structure. "memory" is
+** absent if it equals the parent's; {} is an empty one. Nothing depends on the machine
+** (time, addresses, order of tables): equal states have equal bytes.
 */
 #ifndef EBB_FORMAT_STATE_H
 #define EBB_FORMAT_STATE_H
@@ -33,24 +32,22 @@
 #define STATE_VERSION 1
 
 typedef struct StateError {
-  Status status;             /* SYNTAX, ENCODING, LIMIT, SHAPE (damaged), MEMORY; RANGE: of a newer version */
-  size_t offset;             /* where, in bytes */
+  Status status;             /* SYNTAX, ENCODING, LIMIT, SHAPE (damaged), MEMORY; RANGE: a newer version */
+  size_t offset;             /* in the bytes */
   const char *expected;      /* static */
 } StateError;
 
-/* Writes the state. Options are the caller's, as JSON; size 0: {}. Takes memory of a bit per message
-   for speed, and goes on without it. Answers the sink's status. */
+/* Writes the state. `options` is a JSON object of the caller; size 0: {}. Uses a bit of
+   memory per message for speed, and works without. Returns the sink's status. */
 Status state_write(const Conversation *conversation, Text options, Sink sink);
 
-/* Finds the caller's options, and checks that it is a state of this version. They
-   point into the bytes. */
+/* Finds the caller's options, which point into the bytes, and checks the version. */
 Status state_peek(const char *bytes, size_t size, Text *options, StateError *error);
 
-/* Makes a conversation that nobody has seen what was written; its counter and
-   tools stay. The bytes are copied. On failure it is good for nothing but
-   conversation_free. */
+/* Restores a state into a new conversation, which keeps its counter and tools. The bytes
+   are copied. On failure the conversation can only be freed. */
 Status state_read(Conversation *conversation, const char *bytes, size_t size, StateError *error);
-/* The same for messages with roles of the caller's own. */
+/* The same with aliases for roles. */
 Status state_read_roles(Conversation *conversation, const RoleAlias *aliases, uint32_t alias_count, const char *bytes,
                         size_t size, StateError *error);
 

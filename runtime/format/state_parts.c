@@ -1,5 +1,5 @@
 /*
-** What the files of saved states share: names of members, refusals, steps of a cursor.
+** Shared by the files of states: names of members, errors, steps of a cursor.
 */
 #include "format/state_parts.h"
 

@@ -1,10 +1,10 @@
 /*
-** What the files of saved states share: the names of all members, and for the files
-** that read them the loader, whose steps say what they expected when they fail.
+** Shared by the files of states: the names of all members, and the loader, whose steps
+** record what they expected when they fail.
 **
-**     state_write.c             all of it
-**     state_windows.c           windows, out and in
-**     state_read.c              fields, marks, calibration; all of it together
+**     state_write.c             writes a state
+**     state_windows.c           writes and reads windows
+**     state_read.c              reads a state: fields, marks, calibration, and by the next files
 **     state_read_messages.c     messages, with the lists of their origins, ranks and links
 **     state_read_history.c      batches, each from its parent's state; checkpoints
 **     state_read_ledger.c       ledgers: what a batch did, and why
@@ -112,9 +112,9 @@ void state_write_windows(const Windows *windows, JsonOut *out);
 bool state_read_windows(StateLoader *l);
 
 bool state_read_messages(StateLoader *l);
-/* Needs the messages; makes l->history. */
+/* Reads batches and checkpoints into l->history; call it after state_read_messages. */
 bool state_read_history(StateLoader *l);
-/* *ledger is the caller's to release, also after a failure. */
+/* Reads a ledger; the caller releases *ledger, also after a failure. */
 bool state_read_ledger(StateLoader *l, const JsonValue *value, Ledger **ledger);
 
 #endif

@@ -1,6 +1,6 @@
 /*
-** Reads a state. Nothing is trusted: every number is held against what it refers
-** to, so that a damaged state is refused and never half read.
+** Reads a state. Nothing is trusted: every number is checked against the thing that it
+** refers to, so that a damaged state is refused and never half read.
 **
 **     fields -> messages with their lists -> marks
 **            -> batches, each from its parent's state -> checkpoints

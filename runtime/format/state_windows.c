@@ -104,7 +104,7 @@ static bool read_window(StateLoader *l, Json *json) {
   json_open_value(&kind, &values[WINDOW_KIND]);
   if (!state_value_name(l, &kind, KINDS, COUNT_OF(KINDS), &content) || !read_texts(l, values, &window) ||
       !read_flags(l, &values[WINDOW_IS], &window.flags) ||
-      !read_number(l, &values[WINDOW_VERSION], 1, INT32_MAX, &window.version) ||      /* with room to count on */
+      !read_number(l, &values[WINDOW_VERSION], 1, INT32_MAX, &window.version) ||      /* so that it can grow */
       !read_number(l, &values[WINDOW_CREATED], 0, last, &window.created) ||
       !read_number(l, &values[WINDOW_UPDATED], window.created, last, &window.updated)) {
     return false;

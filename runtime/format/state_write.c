@@ -52,7 +52,7 @@ static void write_messages(Writer *w) {
   close_bracket(w, ']');
 }
 
-/* Runs of seqs whose messages were removed; nothing if there are none. */
+/* Writes the runs of seqs whose messages were removed; no field if there are none. */
 static void write_removed(Writer *w) {
   MessageId count = store_count(w->store), first = 1;
   bool any = false;
@@ -90,7 +90,7 @@ static void write_moved(Writer *w) {
     if (!store_has(w->store, id) || !store_is_moved(w->store, id)) continue;
     if (origin != id && store_has(w->store, origin)) continue;      /* it has the rank of its origin */
     Rank rank = store_rank(w->store, id);
-    if (rank.step == 0) continue;              /* an appended one's: its replacement stands for it */
+    if (rank.step == 0) continue;              /* of an appended message, whose replacement has its rank */
     open_bracket(w, '[');
     number(w, id);
     number(w, rank.anchor);

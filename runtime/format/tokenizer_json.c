@@ -9,8 +9,8 @@
 /* ---- the byte-level alphabet ---- */
 
 /*
-** Every byte has a printable character: those that print in Latin-1 stand for
-** themselves, the other 68 for U+0100 and up, in order.
+** Every byte is written as a printable character: those that print in Latin-1 as
+** themselves, the other 68 as U+0100 and up, in order.
 */
 static bool prints(unsigned byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -25,7 +25,7 @@ static int byte_of(uint32_t point) {
   return -1;
 }
 
-/* Adds the bytes that a text in the alphabet stands for; false: it is in none. */
+/* Decodes a text in the alphabet; false if it has other characters. */
 static bool add_bytes(Buffer *out, Text text, Status *status) {
   const char *at = text.bytes, *end = at + text.size;
   *status = buffer_reserve(out, text.size);
@@ -41,7 +41,7 @@ static bool add_bytes(Buffer *out, Text text, Status *status) {
   return true;
 }
 
-/* The text of a JSON string, decoded; valid until the next one. */
+/* Decodes the contents of a JSON string; valid until the next call. */
 static bool plain_text(Reading *r, Text text, Text *plain) {
   *plain = text;
   if (!text.escaped) return true;
@@ -72,7 +72,7 @@ static bool read_id(Reading *r, const JsonValue *value, uint32_t *id) {
   return true;
 }
 
-/* Members of "vocab" but those that are added tokens. */
+/* Reads the members of "vocab" except for added tokens. */
 static bool read_vocab(Reading *r, const JsonValue *value, const Map *added) {
   Json json;
   JsonValue number;
@@ -173,7 +173,7 @@ static bool read_merge_pair(Reading *r, const JsonValue *value) {
   if (count != 2 || halves[0].kind != JSON_STRING || halves[1].kind != JSON_STRING) {
     return reading_refuse(r, value->bytes, "a merge of two tokens", NULL);
   }
-  /* Both must be plain at once, and there is one scratch: the halves' escapes are undone side by side. */
+  /* Both halves must be plain at once, so they are decoded side by side into the scratch. */
   buffer_reset(&r->scratch);
   Status status = text_decode(json_text(&halves[0]), &r->scratch);
   size_t middle = r->scratch.size;
@@ -199,7 +199,7 @@ static bool read_merges(Reading *r, const JsonValue *value) {
 
 /* ---- the model ---- */
 
-/* Options that would change what comes out, and must be absent, null, false, "" or 0. */
+/* Checks options that would change the tokens: they must be absent, null, false, "" or 0. */
 static bool check_model(Reading *r, const JsonFields *f) {
   static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"};
   for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
@@ -216,7 +216,7 @@ static bool read_model(Reading *r, const JsonValue *value, const Map *added) {
   JsonFields f;
   if (!reading_fields(r, value, "a model", &f)) return false;
   const JsonValue *vocab = json_field_of(&f, "vocab", JSON_OBJECT), *merges = json_field_of(&f, "merges", JSON_ARRAY);
-  /* Early files do not say their type. */
+  /* Early files have no type. */
   bool other = json_field(&f, "type") != NULL && !json_field_is(&f, "type", "BPE");
   if (other) return reading_refuse_field(r, &f, "a model of the type BPE", "type");
   if (vocab == NULL || merges == NULL) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
@@ -226,7 +226,7 @@ static bool read_model(Reading *r, const JsonValue *value, const Map *added) {
 
 /* ---- all of it ---- */
 
-/* Now that `bytes` stays where it is. Tokens and merges were added in this order. */
+/* Sets the bytes of tokens and merges, which were added in this order, once the buffer is complete. */
 static void set_bytes(TokenizerJson *read) {
   const char *at = read->bytes.bytes;
   for (uint32_t i = 0; i < read->count; at += read->tokens[i++].size) read->tokens[i].bytes = at;

@@ -1,10 +1,9 @@
 /*
-** tokenizer.json: a vocabulary as Hugging Face's tokenizers write it.
+** tokenizer.json: reads vocabularies of Hugging Face's tokenizers.
 **
-** Read are byte-level BPE models with listed merges. What else such a file may
-** ask for and would change the count of a text is refused by its name: other
-** models, normalizers, ways to cut. Added tokens are decoded and never found:
-** text that spells one is plain text.
+** Supports byte-level BPE models with listed merges. Everything else that would change
+** the count of a text is refused by its name: other models, normalizers, pre-tokenizers.
+** Added tokens can be decoded, but are never recognized in texts.
 */
 #ifndef EBB_FORMAT_TOKENIZER_JSON_H
 #define EBB_FORMAT_TOKENIZER_JSON_H
@@ -29,12 +28,12 @@ typedef struct TokenizerJsonError {
   Status status;
   size_t offset;             /* in the file */
   const char *expected;      /* static text */
-  char name[64];             /* what was refused; "" if it has none */
+  char name[64];             /* of the refused member or type; "" if it has none */
 } TokenizerJsonError;
 
-/* `composed`: texts are taken to be in Unicode's form NFC, so that a normalizer
-   of that name has nothing to do. STATUS_MEMORY, or what *error says. Ended by
-   tokenizer_json_free, also after a failure. */
+/* Reads a file. `composed`: all texts are assumed to be in Unicode's form NFC, so that a
+   normalizer of that name has no effect. On failure see *error. Call tokenizer_json_free
+   in any case. */
 Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,
                            TokenizerJsonError *error);
 void   tokenizer_json_free(TokenizerJson *read);

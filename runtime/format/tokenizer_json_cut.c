@@ -1,5 +1,5 @@
 /*
-** How a tokenizer.json cuts and normalizes: its "normalizer" and "pre_tokenizer".
+** Reads the "normalizer" and the "pre_tokenizer" of a tokenizer.json.
 */
 #include "format/tokenizer_json_parts.h"
 
@@ -48,7 +48,7 @@ static bool add_stage(Reading *r, const char *where, const char *regex, size_t s
 
 static bool is_behavior(const JsonFields *f, const char *name) { return json_field_is(f, "behavior", name); }
 
-/* Whatever stands in `pattern`: {"Regex": ...}; a {"String": ...} is quoted. */
+/* Adds a Split, whose pattern must be {"Regex": ...}. */
 static bool add_split(Reading *r, const JsonFields *f) {
   JsonFields pattern;
   const JsonValue *value = json_field_of(f, "pattern", JSON_OBJECT);
@@ -63,7 +63,7 @@ static bool add_split(Reading *r, const JsonFields *f) {
   if (status != STATUS_OK) return reading_fail(r, status);
   bool inverted = json_field_of(f, "invert", JSON_TRUE) != NULL;
   PretokenPattern known;
-  /* The known ones match all of a text, so that removing what lies between matches removes nothing. */
+  /* Known patterns match a whole text, so that removing the text between matches removes nothing. */
   bool all = tokenizer_json_known(scratch->bytes, &known);
   if (!(is_behavior(f, "Isolated") && (!inverted || all)) && !(is_behavior(f, "Removed") && inverted && all)) {
     if (is_behavior(f, "Isolated")) return reading_refuse(r, f->start, "no invert", "Split");
@@ -105,7 +105,7 @@ static bool add_cutter(Reading *r, const JsonValue *value, bool nested) {
   return true;
 }
 
-/* One stage that is known needs no expressions. */
+/* Uses the fast code for a single stage with a known pattern. */
 static bool settle_pattern(Reading *r, const char *where) {
   Buffer *regex = &r->read->regex;
   if (!r->byte_level) return reading_refuse(r, where, "a pre-tokenizer of the type ByteLevel", NULL);

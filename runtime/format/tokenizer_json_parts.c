@@ -1,5 +1,5 @@
 /*
-** What the files that read a tokenizer.json share: refusals, and objects.
+** Shared by the files that read a tokenizer.json: errors, and objects.
 */
 #include "format/tokenizer_json_parts.h"
 
@@ -37,8 +37,7 @@ bool reading_refuse_field(Reading *r, const JsonFields *fields, const char *expe
 /*
 ** ---- objects ----
 **
-** The whole file was validated before any of it is looked at, so that all walks
-** of its values end where these do, without an error.
+** The whole file is validated before, so that walks over its values never fail.
 */
 
 bool reading_fields(Reading *r, const JsonValue *object, const char *expected, JsonFields *fields) {

@@ -96,7 +96,7 @@ void source_path(const char *bytes, size_t size, size_t offset, bool tolerant, c
     if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
       if (!json_value(&json, &value) || json.at > target) break;
     } else if (json_enter(&json)) {
-      steps[depth++] = (Step){.object = kind == JSON_OBJECT, .index = UINT64_MAX};   /* becomes 0 at the first element */
+      steps[depth++] = (Step){.object = kind == JSON_OBJECT, .index = UINT64_MAX};      /* 0 at the first element */
     }
   } while (json.status == STATUS_OK && next_step(&json, target, steps, &depth));
   out[0] = '\0';
