@@ -143,7 +143,7 @@ local function measure(list, options, method)
   local counter = models.counter(options, method)
   local shows_windows = core.type(list) == "Conversation" and core.window.count(list) > 0
   if shows_windows then return render().tokens(list, counter) end
-  return core.counter.count(list, counter)
+  return core.counter.tokens(list, counter)
 end
 
 local function tokens(list, options)

@@ -1,6 +1,54 @@
+#include <assert.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+
+/* ---- raising ---- */
+
+/* Pushes "name: " of the bound function that runs, or "". Those of ebb.json are called "json.decode". */
+static const char *push_running(lua_State *L) {
+  const char *owner;
+  const BindMethod *method = bind_running(L, &owner);
+  if (method == NULL) return lua_pushliteral(L, "");
+  const char *shown = strncmp(owner, "ebb.", 4) == 0 ? owner + 4 : "";
+  return lua_pushfstring(L, "%s%s: ", shown, method->name);
+}
+
+int bind_raise_argument(lua_State *L, const char *code, const char *hint, const char *format, ...) {
+  va_list list;
+  push_running(L);
+  va_start(list, format);
+  lua_pushvfstring(L, format, list);
+  va_end(list);
+  lua_concat(L, 2);
+  bind_push_error(L, code, lua_tostring(L, -1), hint);
+  return lua_error(L);
+}
+
+/* Pushes the name of the running function's parameter at a stack index; NULL, and nothing pushed: it has none there. */
+static const char *push_parameter(lua_State *L, int index) {
+  const char *owner;
+  const BindMethod *method = bind_running(L, &owner);
+  if (method == NULL || index < 1) return NULL;
+  if (owner[strlen(owner) - 1] == ':') index--;
+  const char *at = method->parameters;
+  for (int i = 1; i < index && *at != '\0'; i++) {
+    at += strcspn(at, " ");
+    at += strspn(at, " ");
+  }
+  if (index < 1 || *at == '\0') return NULL;
+  return lua_pushlstring(L, at, strcspn(at, " "));
+}
+
+int bind_raise_type(lua_State *L, int index, const char *name, const char *expected) {
+  const char *type = lua_isnone(L, index) ? "nil" : luaL_typename(L, index);
+  if (name == NULL) name = push_parameter(L, index);
+  return bind_raise_argument(L, "argument", NULL, "%s%s%s is expected, not %s", name != NULL ? name : "",
+                             name != NULL ? ": " : "", expected, type);
+}
+
+/* ---- memory ---- */
 
 static void *lua_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   lua_State *L = user;
@@ -17,42 +65,53 @@ Memory bind_memory(lua_State *L) {
   return (Memory){.allocate = lua_allocate, .user = main_thread};
 }
 
-static int l_free_buffer(lua_State *L) {
-  Buffer *buffer = lua_touserdata(L, 1);
+static void end_buffer(void *block) {
+  Buffer *buffer = block;
   if (buffer->memory.allocate != NULL) buffer_free(buffer);
-  return 0;
 }
 
 Buffer *bind_buffer(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_BUFFER) == LUA_TNIL) {
-    bind_type(L, &BIND_BUFFER, NULL, NULL, l_free_buffer);
-  }
-  lua_pop(L, 1);
-  Buffer *buffer = bind_new(L, &BIND_BUFFER, sizeof *buffer, 0);
+  Buffer *buffer = bind_own(L, sizeof *buffer, end_buffer);
   buffer_init(buffer, bind_memory(L));
   return buffer;
 }
 
+/* ---- values ---- */
+
+void *bind_check(lua_State *L, int index, const BindType *type) {
+  void *block = bind_test(L, index, type);
+  if (block == NULL) {
+    const char *value = lua_isnone(L, index) ? "nil" : luaL_typename(L, index);
+    bind_raise_argument(L, "argument", "call methods with a colon: object:method()", "a %s is expected, not %s",
+                        type->name, value);
+  }
+  return block;
+}
+
+void bind_expect(lua_State *L, int index, const char *name, int type) {
+  if (lua_type(L, index) == type) return;
+  const char *expected = type == LUA_TSTRING ? "a string" : type == LUA_TTABLE ? "a table" : "a function";
+  assert(type == LUA_TSTRING || type == LUA_TTABLE || type == LUA_TFUNCTION);
+  bind_raise_type(L, index, name, expected);
+}
+
+void bind_expect_any(lua_State *L, int index) {
+  if (lua_isnone(L, index)) bind_raise_type(L, index, NULL, "a value");
+}
+
+static const char *string_at(lua_State *L, int index, const char *name, size_t *size) {
+  const char *bytes = lua_tolstring(L, index, size);
+  if (bytes == NULL) bind_raise_type(L, index, name, "a string");
+  return bytes;
+}
+
 Text bind_text(lua_State *L, int index) {
   size_t size;
-  const char *bytes = luaL_checklstring(L, index, &size);
+  const char *bytes = string_at(L, index, NULL, &size);
   return text_plain(bytes, size);
 }
 
-void bind_push_mended(lua_State *L, Text text) {
-  const char *at = text.bytes, *end = text.bytes + text.size;
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  for (;;) {
-    size_t valid = utf8_check(at, (size_t)(end - at));
-    luaL_addlstring(&b, at, valid);
-    at += valid;
-    if (at == end) break;
-    luaL_addstring(&b, UTF8_REPLACEMENT);
-    at += utf8_bad(at, end);
-  }
-  luaL_pushresult(&b);
-}
+const char *bind_string(lua_State *L, int index, const char *name) { return string_at(L, index, name, NULL); }
 
 Text bind_mended(lua_State *L, int index) {
   Text text = bind_text(L, index);
@@ -74,41 +133,88 @@ Text bind_name(lua_State *L, int index, const char *what) {
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high) {
   int is_integer;
   lua_Integer value = lua_tointegerx(L, index, &is_integer);
-  if (!is_integer || lua_type(L, index) != LUA_TNUMBER) {
-    bind_raise(L, "argument", NULL, "%s: a whole number is expected, not %s", name, luaL_tolstring(L, index, NULL));
+  if (lua_type(L, index) != LUA_TNUMBER) bind_raise_type(L, index, name, "a whole number");
+  if (!is_integer) {
+    const char *shown = luaL_tolstring(L, index, NULL);
+    bind_raise_argument(L, "argument", NULL, "%s: a whole number is expected, not %s", name, shown);
   }
   if (value < low || value > high) {
     const char *hint = low > high ? "the list is empty" : lua_pushfstring(L, "it may be %I to %I", low, high);
-    bind_raise(L, "out_of_range", hint, "%s: %I is out of range", name, value);
+    bind_raise_argument(L, "out_of_range", hint, "%s: %I is out of range", name, value);
   }
   return value;
 }
 
+/* Pushes "it may be a, b or c". */
+static const char *push_choices(lua_State *L, const char *const *names) {
+  lua_pushfstring(L, "it may be %s", names[0]);
+  for (int i = 1; names[i] != NULL; i++) {
+    lua_pushfstring(L, "%s%s", names[i + 1] == NULL ? " or " : ", ", names[i]);
+    lua_concat(L, 2);
+  }
+  return lua_tostring(L, -1);
+}
+
+int bind_choice(lua_State *L, int index, const char *name, int otherwise, const char *const *names) {
+  if (otherwise >= 0 && lua_isnoneornil(L, index)) return otherwise;
+  const char *word = string_at(L, index, name, NULL);
+  for (int i = 0; names[i] != NULL; i++) {
+    if (strcmp(names[i], word) == 0) return i;
+  }
+  const char *hint = bind_push_suggestion(L, word, names, NULL);
+  if (hint == NULL) hint = push_choices(L, names);
+  return bind_raise_argument(L, "unknown_name", hint, "%s: unknown value '%s'", name, word);
+}
+
+Role bind_role(lua_State *L, int index) {
+  static const char *const names[] = {"system", "user", "assistant", "tool", "developer", "function", NULL};
+  Role role;
+  if (lua_type(L, index) != LUA_TSTRING) bind_raise_type(L, index, index > 0 ? NULL : "role", "a role");
+  if (!role_parse(bind_text(L, index), &role)) {
+    const char *word = lua_tostring(L, index);
+    bind_raise_argument(L, "role", bind_push_suggestion(L, word, names, "roles are system, user, assistant and tool"),
+                        "unknown role '%s'", word);
+  }
+  return role;
+}
+
+unsigned bind_roles(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  if (!lua_istable(L, index)) return 1u << bind_role(L, index);
+  unsigned roles = 0;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, i);
+    roles |= 1u << bind_role(L, -1);
+    lua_pop(L, 1);
+  }
+  return roles;
+}
+
+/* ---- fields ---- */
+
 void bind_check_names(lua_State *L, int index, const char *what, const char *const *names) {
   index = lua_absindex(L, index);
-  if (!lua_istable(L, index)) {
-    bind_raise(L, "argument", NULL, "%s: a table is expected, not %s", what, luaL_typename(L, index));
-  }
+  bind_expect(L, index, what, LUA_TTABLE);
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     lua_pop(L, 1);
     const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    bool known = false;
-    for (const char *const *name = names; key != NULL && *name != NULL && !known; name++)
-      known = strcmp(key, *name) == 0;
-    if (known) continue;
-    if (key == NULL) bind_raise(L, "argument", NULL, "%s: options are named, such as {%s = ...}", what, names[0]);
-    const char *meant = bind_suggest(key, names);
-    const char *hint = meant == NULL ? NULL : lua_pushfstring(L, "did you mean '%s'?", meant);
-    bind_raise(L, "unknown_name", hint, "%s: unknown option '%s'", what, key);
+    const char *const *name = names;
+    while (key != NULL && *name != NULL && strcmp(key, *name) != 0) name++;
+    if (key != NULL && *name != NULL) continue;
+    const char *before = what != NULL ? what : "", *colon = what != NULL ? ": " : "";
+    if (key == NULL) {
+      bind_raise_argument(L, "argument", NULL, "%s%soptions are named, such as {%s = ...}", before, colon, names[0]);
+    }
+    bind_raise_argument(L, "unknown_name", bind_push_suggestion(L, key, names, NULL), "%s%sunknown option '%s'",
+                        before, colon, key);
   }
 }
 
 int bind_get_field(lua_State *L, int index, const char *name) {
   index = lua_absindex(L, index);
-  if (!lua_istable(L, index)) {
-    bind_raise(L, "argument", NULL, "a table of options is expected, not %s", luaL_typename(L, index));
-  }
+  if (!lua_istable(L, index)) bind_raise_type(L, index, NULL, "a table of options");
   lua_pushstring(L, name);
   return lua_rawget(L, index);
 }
@@ -128,40 +234,10 @@ bool bind_count_field(lua_State *L, int index, const char *name, uint32_t *value
 
 bool bind_flag_field(lua_State *L, int index, const char *name, bool absent) {
   if (!bind_field(L, index, name)) return absent;
-  if (!lua_isboolean(L, -1)) {
-    bind_raise(L, "argument", NULL, "%s: true or false is expected, not %s", name, luaL_typename(L, -1));
-  }
+  if (!lua_isboolean(L, -1)) bind_raise_type(L, -1, name, "true or false");
   bool value = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return value;
-}
-
-Role bind_role(lua_State *L, int index) {
-  static const char *const names[] = {"system", "user", "assistant", "tool", "developer", "function", NULL};
-  Role role;
-  if (lua_type(L, index) != LUA_TSTRING) {
-    bind_raise(L, "argument", NULL, "a role is expected, not %s", luaL_typename(L, index));
-  }
-  if (!role_parse(bind_text(L, index), &role)) {
-    const char *meant = bind_suggest(lua_tostring(L, index), names);
-    const char *hint =
-        meant == NULL ? "roles are system, user, assistant and tool" : lua_pushfstring(L, "did you mean '%s'?", meant);
-    bind_raise(L, "role", hint, "unknown role '%s'", lua_tostring(L, index));
-  }
-  return role;
-}
-
-unsigned bind_roles(lua_State *L, int index) {
-  index = lua_absindex(L, index);
-  if (!lua_istable(L, index)) return 1u << bind_role(L, index);
-  unsigned roles = 0;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, index, i);
-    roles |= 1u << bind_role(L, -1);
-    lua_pop(L, 1);
-  }
-  return roles;
 }
 
 TextList bind_text_list(lua_State *L, int index, const char *name) {
@@ -171,9 +247,7 @@ TextList bind_text_list(lua_State *L, int index, const char *name) {
     return (TextList){0};
   }
   bool one = lua_type(L, -1) == LUA_TSTRING;
-  if (!one && !lua_istable(L, -1)) {
-    bind_raise(L, "argument", NULL, "%s: a list of strings is expected, not %s", name, luaL_typename(L, -1));
-  }
+  if (!one && !lua_istable(L, -1)) bind_raise_type(L, -1, name, "a list of strings");
   lua_Integer count = one ? 1 : (lua_Integer)lua_rawlen(L, -1);
   Text *texts = lua_newuserdatauv(L, (size_t)count * sizeof *texts + 1, 1);
   lua_pushvalue(L, -2);
@@ -182,13 +256,28 @@ TextList bind_text_list(lua_State *L, int index, const char *name) {
     if (one) lua_pushvalue(L, -2);
     else lua_rawgeti(L, -2, i + 1);
     if (lua_type(L, -1) != LUA_TSTRING) {
-      bind_raise(L, "argument", NULL, "%s[%I]: a string is expected, not %s", name, i + 1, luaL_typename(L, -1));
+      bind_raise_type(L, -1, lua_pushfstring(L, "%s[%I]", name, i + 1), "a string");
     }
     texts[i] = bind_text(L, -1);
     lua_pop(L, 1);
   }
   lua_remove(L, -2);
   return (TextList){.texts = texts, .count = (uint32_t)count};
+}
+
+/* ---- pushing ---- */
+
+void bind_push_text(lua_State *L, Text text) {
+  if (!text.escaped) {
+    lua_pushlstring(L, text.bytes, text.size);
+    return;
+  }
+  luaL_Buffer buffer;
+  char scratch[4];
+  Text run;
+  luaL_buffinit(L, &buffer);
+  while (text_run(&text, scratch, &run)) luaL_addlstring(&buffer, run.bytes, run.size);
+  luaL_pushresult(&buffer);
 }
 
 void bind_set_integer(lua_State *L, const char *name, lua_Integer value) {

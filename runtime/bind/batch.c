@@ -25,7 +25,7 @@ static const Sequence *push_state(lua_State *L, int index, bool has_length, uint
   if (!has_length) length = named ? named_length : info.count;
   if (length < info.born || length > info.count) {
     const char *hint = lua_pushfstring(L, "it had %d to %d messages", (int)info.born, (int)info.count);
-    bind_raise(L, "out_of_range", hint, "batch %d never had %d messages", (int)batch, (int)length);
+    bind_raise_argument(L, "out_of_range", hint, "batch %d never had %d messages", (int)batch, (int)length);
   }
   BatchHandle *made = bind_new(L, &BIND_BATCH, sizeof *made, 1);
   lua_pushvalue(L, 1);
@@ -68,22 +68,16 @@ typedef struct DiffHandle {
   size_t replaced_size;
 } DiffHandle;
 
-static const BindType DIFF = {"Diff"};
-
-static int l_free_diff(lua_State *L) {
-  DiffHandle *handle = lua_touserdata(L, 1);
-  if (handle->memory.allocate == NULL) return 0;
+static void end_diff(void *block) {
+  DiffHandle *handle = block;
+  if (handle->memory.allocate == NULL) return;
   memory_free(&handle->memory, handle->replaced, handle->replaced_size);
   map_free(&handle->origins);
   sequence_diff_free(&handle->diff);
-  handle->replaced = NULL;
-  return 0;
 }
 
 static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *before, const Sequence *after) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &DIFF) == LUA_TNIL) bind_type(L, &DIFF, NULL, NULL, l_free_diff);
-  lua_pop(L, 1);
-  DiffHandle *handle = bind_new(L, &DIFF, sizeof *handle, 0);
+  DiffHandle *handle = bind_own(L, sizeof *handle, end_diff);
   Memory memory = bind_memory(L);
   handle->memory = handle->diff.memory = memory;
   map_init(&handle->origins, memory);
@@ -169,7 +163,11 @@ static int l_index(lua_State *L) {
 
 void bind_open_batch(lua_State *L) {
   static const BindMethod methods[] = {
-    {"batch", l_batch, "batch length"}, {"all", l_all, ""}, {"diff", l_diff, "a b"}, {NULL, NULL, NULL}};
+    {"batch", l_batch, "batch length", CHARGE_STEP},
+    {"all", l_all, "", CHARGE_LIST},
+    {"diff", l_diff, "a b", CHARGE_LIST},
+    BIND_END,
+  };
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_type(L, &BIND_BATCH, l_index, bind_view_length, l_free);
   bind_open_list(L, &BIND_BATCH);

@@ -15,115 +15,23 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "os/file.h"
 #include "base/utf8.h"
+#include "bind/argument.h"
 #include "core/draft.h"
 #include "core/operation.h"
 #include "core/request_order.h"
 #include "format/document.h"
 #include "json/json_edit.h"
 #include "json/json_out.h"
+#include "os/file.h"
 #include "sandbox/sandbox.h"
 #include "tokens/tokenizer.h"
 
 #define EBB_VERSION "0.1.0"
 
-/* ---- types (type.c) ---- */
-
-typedef struct BindType {
-  const char *name;          /* as users see it: "Conversation" */
-} BindType;
-
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_SELECTION, BIND_UNIT, BIND_TURN,
-  BIND_LEDGER, BIND_BUFFER, BIND_TOKENIZER, BIND_SANDBOX, BIND_WINDOWS;
+  BIND_LEDGER, BIND_TOKENIZER, BIND_SANDBOX, BIND_WINDOWS;
 
-/* A function and the names of its parameters, separated by spaces: what users
-   read in ebb.d.lua is held against these. */
-typedef struct BindMethod {
-  const char *name;
-  lua_CFunction function;
-  const char *parameters;
-} BindMethod;
-
-/* Makes a metatable with a table of methods; `index` (NULL: methods only) is
-   asked first and answers 0 values for "look among the methods". Leaves
-   nothing on the stack. */
-void  bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc);
-/* Adds methods; parameters are noted under "Type:method". */
-/* The same for plain functions, into the table on top; noted under "owner.name". */
-void  bind_functions(lua_State *L, const char *owner, const BindMethod *functions);
-void  bind_push_parameters(lua_State *L);
-void  bind_methods(lua_State *L, const BindType *type, const BindMethod *methods);
-/* Pushes the table of methods. */
-void  bind_push_methods(lua_State *L, const BindType *type);
-void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values);     /* zeroed */
-void *bind_test(lua_State *L, int index, const BindType *type);      /* NULL if it is none */
-void *bind_check(lua_State *L, int index, const BindType *type);     /* raises */
-/* The type of a value, or NULL. */
-const BindType *bind_type_of(lua_State *L, int index);
-/* The end of every index function: the method under the key at 2, or an error
-   with a hint. */
-int   bind_index_method(lua_State *L, const BindType *type);
-
-/* Fields of a type by name, NULL at the end: opened once; then the key at 2 of
-   an index function gives its number, or -1. Leaves two values on the stack. */
-void  bind_open_fields(lua_State *L, const BindType *type, const char *const *names);
-int   bind_find_field(lua_State *L, const char *const *names);
-
-/* ---- what calls cost in a sandbox (charge.c) ---- */
-
-/* Pushes the method, in a sandbox behind its charge; raises there if it has none. */
-void  bind_push_charged(lua_State *L, const char *owner, const char *separator, const BindMethod *method);
-/* "step", "path", "list", "text" or "never"; NULL for a function without a charge. */
-const char *bind_charge_name(const char *name);
-
-/* ---- errors (error.c) ---- */
-
-/* Pushes {code, message, hint}; hint may be NULL. */
-void  bind_push_error(lua_State *L, const char *code, const char *message, const char *hint);
-int   bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...);
-/* Raises what a status says, with `what` failed; STATUS_OK is not allowed. */
-int   bind_raise_status(lua_State *L, Status status, const char *what);
-/* Pushes nil and an error object: what the world refuses, and no mistake of the program. Returns 2. */
-int   bind_refuse(lua_State *L, const char *code, const char *message);
-/* Among the names (NULL at the end), the one that was probably meant, or NULL. */
-const char *bind_suggest(const char *name, const char *const *names);
-bool  bind_is_error(lua_State *L, int index);      /* needs no memory */
-void  bind_mark_error(lua_State *L);         /* the table on top becomes an error object */
-void  bind_open_errors(lua_State *L);        /* core.error, core.is_error into the table on top */
-
-/* ---- arguments (argument.c) ---- */
-
-Memory bind_memory(lua_State *L);
-/* A growing block that the collector frees; pushed. */
-Buffer *bind_buffer(lua_State *L);
-Text  bind_text(lua_State *L, int index);    /* the string at index */
-/* The same, with U+FFFD for what is no UTF-8: the string at index is then another one. */
-Text  bind_mended(lua_State *L, int index);
-void  bind_push_mended(lua_State *L, Text text);
-/* The same for a name, which is refused ("encoding") if it is no UTF-8. */
-Text  bind_name(lua_State *L, int index, const char *what);
-/* An integer within [low, high]; `name` is how errors call it. */
-lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
-/* Refuses keys of the table at `index` that are none of `names`. */
-void  bind_check_names(lua_State *L, int index, const char *what, const char *const *names);
-/* Fields of options and lists are read without metamethods: those could close or
-   edit what the call is about. */
-int   bind_get_field(lua_State *L, int index, const char *name);        /* pushes it; its type */
-/* Pushes field `name` of the table at `index`; false, and nothing pushed, for nil. */
-bool  bind_field(lua_State *L, int index, const char *name);
-/* Options: optional integer and boolean fields. */
-bool  bind_count_field(lua_State *L, int index, const char *name, uint32_t *value);
-bool  bind_flag_field(lua_State *L, int index, const char *name, bool absent);
-/* A role, or a list of roles, as bits. */
-unsigned bind_roles(lua_State *L, int index);
-Role  bind_role(lua_State *L, int index);
-/* The list of strings (or one string) in field `name`. The texts live in a
-   userdata left on the stack; the strings are held by the table. */
-TextList bind_text_list(lua_State *L, int index, const char *name);
-/* A field of the table on top. */
-void  bind_set_integer(lua_State *L, const char *name, lua_Integer value);
-void  bind_set_text(lua_State *L, const char *name, Text text);
 void  bind_push_digest(lua_State *L, const uint8_t digest[32]);         /* as hexadecimal digits (encoding.c) */
 
 /* ---- numbers (number.c) ---- */
@@ -362,7 +270,6 @@ void  bind_set_message(lua_State *L, int index, MessageId id);   /* gives a push
 MessageId bind_check_message(lua_State *L, int index);
 PartKind bind_part_kind(lua_State *L, int index);           /* by name; raises */
 void  bind_push_call(lua_State *L, const Message *message, uint32_t call);
-void  bind_push_text(lua_State *L, Text text);             /* decoded */
 
 typedef struct Selected {
   MessageId id;
@@ -420,7 +327,7 @@ typedef struct Conditions {
   TextList names, ids;
 } Conditions;
 
-Conditions bind_conditions(lua_State *L, int index, const char *what, const char *const *names);
+Conditions bind_conditions(lua_State *L, int index, const char *const *names);
 bool  bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id);
 
 /* string.find is kept in the registry under this address. */

@@ -11,24 +11,22 @@ static Dialect dialect_at(lua_State *L, int index, const View *view) {
   static const char *const names[] = {"openai", "anthropic", NULL};
   Dialect dialect;
   if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
-  const char *name = luaL_checkstring(L, index);
+  const char *name = bind_string(L, index, NULL);
   if (dialect_parse(bind_text(L, index), &dialect)) return dialect;
-  const char *meant = bind_suggest(name, names);
-  const char *hint =
-    meant == NULL ? "there are rules for openai and anthropic" : lua_pushfstring(L, "did you mean '%s'?", meant);
-  bind_raise(L, "unknown_name", hint, "no rules for the dialect '%s'", name);
+  const char *hint = bind_push_suggestion(L, name, names, "there are rules for openai and anthropic");
+  bind_raise_argument(L, "unknown_name", hint, "no rules for the dialect '%s'", name);
   return dialect;
 }
 
 /* The list of codes in field `codes` as bits; all, if there is none. */
 static unsigned codes_field(lua_State *L, int options) {
   if (!bind_field(L, options, "codes")) return CHECK_ALL;
-  luaL_checktype(L, -1, LUA_TTABLE);
+  bind_expect(L, -1, "codes", LUA_TTABLE);
   unsigned codes = 0;
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
     CheckCode code = CHECK_ORPHAN_RESULT;
     if (lua_type(L, -1) != LUA_TSTRING || !check_code_parse(bind_text(L, -1), &code)) {
-      bind_raise(L, "unknown_name", NULL, "codes[%I]: no such violation", i);
+      bind_raise_argument(L, "unknown_name", NULL, "codes[%I]: no such violation", i);
     }
     codes |= 1u << code;
     lua_pop(L, 1);
@@ -39,18 +37,14 @@ static unsigned codes_field(lua_State *L, int options) {
 
 /* ---- checking ---- */
 
-/* A report under way; the collector frees it whatever is raised. */
-static const BindType REPORT = {"CheckReport"};
-
-static int l_free(lua_State *L) {
-  check_report_free(lua_touserdata(L, 1));
-  return 0;
+static void end_report(void *block) {
+  CheckReport *report = block;
+  if (report->memory.allocate != NULL) check_report_free(report);
 }
 
+/* Pushes an empty report. */
 static CheckReport *push_report(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &REPORT) == LUA_TNIL) bind_type(L, &REPORT, NULL, NULL, l_free);
-  lua_pop(L, 1);
-  CheckReport *report = bind_new(L, &REPORT, sizeof *report, 0);
+  CheckReport *report = bind_own(L, sizeof *report, end_report);
   report->memory = bind_memory(L);
   return report;
 }
@@ -96,19 +90,7 @@ static int l_dialect(lua_State *L) {
 
 /* ---- repairing: for the library ---- */
 
-/* A share of a ledger until Lua has one of its own. */
-typedef struct Share {
-  Ledger *ledger;
-} Share;
-
-static const BindType SHARE = {"LedgerShare"};
-
-static int l_free_share(lua_State *L) {
-  Share *share = lua_touserdata(L, 1);
-  ledger_release(share->ledger);
-  share->ledger = NULL;
-  return 0;
-}
+static void end_ledger(void *block) { ledger_release(*(Ledger **)block); }
 
 /* repair(conversation, {dialect, calls = "drop" | "synthesize", codes}) -> Ledger | nil.
    Edits the conversation: it is a fork that will be written. */
@@ -116,26 +98,31 @@ static int l_repair(lua_State *L) {
   static const char *const names[] = {"dialect", "calls", "codes", NULL};
   static const char *const ways[] = {"drop", "synthesize", NULL};
   lua_settop(L, 2);
-  bind_check_names(L, 2, "repair", names);
+  bind_check_names(L, 2, NULL, names);
   bind_get_field(L, 2, "dialect");                  /* 3 */
   bind_get_field(L, 2, "calls");                    /* 4 */
-  RepairOptions options = {.codes = codes_field(L, 2), .synthesize = luaL_checkoption(L, 4, "drop", ways) == 1};
+  RepairOptions options = {.codes = codes_field(L, 2), .synthesize = bind_choice(L, 4, "calls", 0, ways) == 1};
   ConversationHandle *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
   options.dialect = dialect_at(L, 3, &view);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SHARE) == LUA_TNIL) bind_type(L, &SHARE, NULL, NULL, l_free_share);
-  lua_pop(L, 1);
-  Share *share = bind_new(L, &SHARE, sizeof *share, 0);
-  Status status = repair_conversation(handle->conversation, &options, &share->ledger);
+  Ledger **ledger = bind_own(L, sizeof *ledger, end_ledger);
+  Status status = repair_conversation(handle->conversation, &options, ledger);
   if (status != STATUS_OK) return bind_raise_edit(L, 1, status, "repair");
-  if (share->ledger == NULL) lua_pushnil(L);
-  else bind_push_ledger(L, 1, share->ledger);
+  if (*ledger == NULL) lua_pushnil(L);
+  else bind_push_ledger(L, 1, *ledger);
   return 1;
 }
 
 void bind_open_check(lua_State *L) {
-  static const BindMethod methods[] = {{"check", l_check, "dialect"}, {"dialect", l_dialect, ""}, {NULL, NULL, NULL}};
-  static const BindMethod functions[] = {{"repair", l_repair, "conversation options"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"check", l_check, "dialect", CHARGE_LIST},
+    {"dialect", l_dialect, "", CHARGE_STEP},
+    BIND_END,
+  };
+  static const BindMethod functions[] = {
+    {"repair", l_repair, "conversation options", CHARGE_LIST},
+    BIND_END,
+  };
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_methods(L, &BIND_BATCH, methods);
   bind_methods(L, &BIND_DRAFT, methods);

@@ -152,14 +152,16 @@ uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index
   *has_length = false;
   if (lua_type(L, index) == LUA_TSTRING) {
     if (!history_find(history, bind_text(L, index), &batch, length)) {
-      bind_raise(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'",
+      bind_raise_argument(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'",
                  lua_tostring(L, index));
     }
     *has_length = true;
     return batch;
   }
   batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
-  if (history_batch(history, batch).pruned) bind_raise(L, "out_of_range", NULL, "batch %d was pruned", (int)batch);
+  if (history_batch(history, batch).pruned) {
+    bind_raise_argument(L, "out_of_range", NULL, "batch %d was pruned", (int)batch);
+  }
   return batch;
 }
 
@@ -201,7 +203,7 @@ static int l_prune(lua_State *L) {
   uint32_t keep = 1;
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
-    bind_check_names(L, 2, "prune", names);
+    bind_check_names(L, 2, NULL, names);
     bind_count_field(L, 2, "keep", &keep);
   }
   uint32_t pruned, removed;
@@ -246,10 +248,11 @@ static bool is_provisional(lua_State *L, const Conversation *conversation, Messa
 static MessageId mark_arguments(lua_State *L, ConversationHandle **handle) {
   *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
-  luaL_checktype(L, 3, LUA_TSTRING);
+  bind_expect(L, 3, NULL, LUA_TSTRING);
   MessageId id = bind_message_argument(L, &view, 2);
   if (is_provisional(L, view.conversation, id)) {
-    bind_raise(L, "out_of_range", "mark it once the draft is committed", "the message is not in the conversation yet");
+    bind_raise_argument(L, "out_of_range", "mark it once the draft is committed",
+                        "the message is not in the conversation yet");
   }
   return store_origin(conversation_store(view.conversation), id);
 }
@@ -348,13 +351,22 @@ static int l_index(lua_State *L) {
 
 void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
-    {"conversation", l_new, "options"}, {"transaction", bind_transaction, "conversation run"},
-    {"state", l_state, "conversation"}, {"body_model", l_body_model, "conversation"}, {NULL, NULL, NULL}};
+    {"conversation", l_new, "options", CHARGE_STEP},
+    {"transaction", bind_transaction, "conversation run", CHARGE_LIST},
+    {"state", l_state, "conversation", CHARGE_STEP},
+    {"body_model", l_body_model, "conversation", CHARGE_STEP},
+    BIND_END,
+  };
   static const BindMethod methods[] = {
-    {"batches", l_batches, ""},       {"stats", l_stats, ""},           {"fork", l_fork, ""},
-    {"prune", l_prune, "options"},    {"forget", l_forget, "message"},
-    {"mark", l_mark, "message name"}, {"unmark", l_unmark, "message name"},
-    {"over_limit", l_over_limit, ""}, {NULL, NULL, NULL},
+    {"batches", l_batches, "", CHARGE_LIST},
+    {"stats", l_stats, "", CHARGE_STEP},
+    {"fork", l_fork, "", CHARGE_PATH},
+    {"prune", l_prune, "options", CHARGE_LIST},
+    {"forget", l_forget, "message", CHARGE_LIST},
+    {"mark", l_mark, "message name", CHARGE_PATH},
+    {"unmark", l_unmark, "message name", CHARGE_PATH},
+    {"over_limit", l_over_limit, "", CHARGE_STEP},
+    BIND_END,
   };
   bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length, l_free);
   bind_open_fields(L, &BIND_CONVERSATION, FIELDS);

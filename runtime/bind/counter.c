@@ -10,26 +10,21 @@
 
 /* ---- options ---- */
 
-static const char *hint_of(lua_State *L, const char *meant, const char *otherwise) {
-  return meant == NULL ? otherwise : lua_pushfstring(L, "did you mean '%s'?", meant);
-}
-
 static Estimator read_estimator(lua_State *L, const char *name) {
   static const char *const names[] = {"bytes4", "cjk", "utf16_2_5", NULL};
   Estimator estimator = ESTIMATE_CJK;
   if (!estimator_parse(name, &estimator)) {
-    const char *meant = bind_suggest(name, names);
-    const char *hint = hint_of(L, meant, "estimators are bytes4, cjk and utf16_2_5");
-    bind_raise(L, "unknown_name", hint, "unknown encoding '%s'", name);
+    const char *hint = bind_push_suggestion(L, name, names, "estimators are bytes4, cjk and utf16_2_5");
+    bind_raise_argument(L, "unknown_name", hint, "unknown encoding '%s'", name);
   }
   return estimator;
 }
 
 static void read_rule(lua_State *L, const char *name, ImageRule *rule) {
   if (image_rule_parse(name, rule)) return;
-  const char *meant = bind_suggest(name, IMAGE_RULE_NAMES);
-  const char *hint = hint_of(L, meant, "rules are tiles_512, patches_32, area, tiles_258 ...");
-  bind_raise(L, "unknown_name", hint, "unknown image rule '%s'", name);
+  const char *hint =
+    bind_push_suggestion(L, name, IMAGE_RULE_NAMES, "rules are tiles_512, patches_32, area, tiles_258 ...");
+  bind_raise_argument(L, "unknown_name", hint, "unknown image rule '%s'", name);
 }
 
 /* A factor such as 1.62, in hundredths. */
@@ -37,7 +32,7 @@ static void read_multiplier(lua_State *L, int table, uint32_t *hundredths) {
   if (!bind_field(L, table, "multiplier")) return;
   lua_Number factor = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
   if (!(factor >= 0.01 && factor <= 1000)) {
-    bind_raise(L, "argument", NULL, "image: multiplier is a number from 0.01 to 1000");
+    bind_raise_argument(L, "argument", NULL, "image: multiplier is a number from 0.01 to 1000");
   }
   *hundredths = (uint32_t)(factor * 100 + 0.5);
   lua_pop(L, 1);
@@ -55,7 +50,7 @@ static void read_image(lua_State *L, Counter *counter) {
     int table = lua_gettop(L);
     bind_check_names(L, table, "image", names);
     if (bind_get_field(L, table, "rule") != LUA_TSTRING) {
-      bind_raise(L, "argument", NULL, "image: {rule = name, ...} is expected");
+      bind_raise_argument(L, "argument", NULL, "image: {rule = name, ...} is expected");
     }
     read_rule(L, lua_tostring(L, -1), rule);
     bind_count_field(L, table, "base", &rule->base);
@@ -76,7 +71,7 @@ Counter bind_counter(lua_State *L, int conversation, int options) {
     lua_rawsetp(L, -2, handle);      /* forks share that table */
     lua_pop(L, 1);
   } else if (bind_field(L, options, "encoding")) {
-    counter = counter_of(read_estimator(L, luaL_checkstring(L, -1)));
+    counter = counter_of(read_estimator(L, bind_string(L, -1, "encoding")));
     lua_pop(L, 1);
   }
   if (bind_field(L, options, "image")) read_image(L, &counter);
@@ -94,7 +89,7 @@ static int l_ask_counter(lua_State *L) {
   int is_integer;
   lua_Integer count = lua_tointegerx(L, -1, &is_integer);
   if (!is_integer || count < 0 || count > UINT32_MAX) {
-    return bind_raise(L, "argument", NULL, "the counter must answer a whole number of tokens, 0 or more");
+    return bind_raise_argument(L, "argument", NULL, "the counter must answer a whole number of tokens, 0 or more");
   }
   lua_pushinteger(L, count);
   return 1;
@@ -127,7 +122,7 @@ Cost bind_overhead(lua_State *L, const ConversationHandle *handle, const Counter
 static int l_count(lua_State *L) {
   View view = bind_view(L, 1);
   lua_settop(L, 2);
-  bind_check_names(L, 2, "tokens", COUNTER_NAMES);
+  bind_check_names(L, 2, NULL, COUNTER_NAMES);
   int owner = view.owner;
   if (view.batch != NULL || view.draft != NULL) {
     lua_getiuservalue(L, 1, 1);
@@ -148,7 +143,7 @@ static int l_count(lua_State *L) {
 static int l_recount(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   lua_settop(L, 2);
-  bind_check_names(L, 2, "recount", COUNTER_NAMES);
+  bind_check_names(L, 2, NULL, COUNTER_NAMES);
   Counter counter = bind_counter(L, 1, 2);
   Cost cost = bind_overhead(L, handle, &counter);
   Status status = conversation_recount(handle->conversation, &counter, cost);
@@ -209,7 +204,7 @@ static int l_report_usage(lua_State *L) {
   static const char *const names[] = {"prompt_tokens", NULL};
   ConversationHandle *handle = bind_enter(L, 1);
   lua_settop(L, 2);
-  bind_check_names(L, 2, "report_usage", names);
+  bind_check_names(L, 2, NULL, names);
   bind_get_field(L, 2, "prompt_tokens");
   uint64_t reported = (uint64_t)bind_integer(L, -1, "prompt_tokens", 1, (lua_Integer)CALIBRATION_REPORT_MAX);
   Status status = conversation_calibrate(handle->conversation, reported);
@@ -243,18 +238,18 @@ static int l_plain(lua_State *L) { return convert(L, calibration_undo); }
 
 void bind_open_counter(lua_State *L) {
   static const BindMethod methods[] = {
-    {"encoding", l_encoding, ""},
-    {"report_usage", l_report_usage, "usage"},
-    {"calibration", l_calibration, ""},
-    {NULL, NULL, NULL},
+    {"encoding", l_encoding, "", CHARGE_STEP},
+    {"report_usage", l_report_usage, "usage", CHARGE_STEP},
+    {"calibration", l_calibration, "", CHARGE_STEP},
+    BIND_END,
   };
   static const BindMethod functions[] = {
-    {"count", l_count, "list options"},
-    {"recount", l_recount, "conversation options"},
-    {"text", l_text, "conversation text lenient"},
-    {"calibrated", l_calibrated, "conversation tokens"},
-    {"plain", l_plain, "conversation budget"},
-    {NULL, NULL, NULL},
+    {"tokens", l_count, "list options", CHARGE_LIST},
+    {"recount", l_recount, "conversation options", CHARGE_LIST},
+    {"text", l_text, "conversation text lenient", CHARGE_TEXT},
+    {"calibrated", l_calibrated, "conversation tokens", CHARGE_STEP},
+    {"plain", l_plain, "conversation budget", CHARGE_STEP},
+    BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
   lua_newtable(L);

@@ -69,7 +69,7 @@ static int l_draft(lua_State *L) {
   bool guards = true;
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
-    bind_check_names(L, 2, "draft", names);
+    bind_check_names(L, 2, NULL, names);
     guards = bind_flag_field(L, 2, "guards", true);
   }
   DraftHandle *handle = bind_new(L, &BIND_DRAFT, sizeof *handle, 3);
@@ -181,7 +181,7 @@ static int l_drop_oldest(lua_State *L) {
   uint64_t freed;
   Text reason = text_of("oldest");
   lua_settop(L, 2);
-  bind_check_names(L, 2, "drop_oldest", names);
+  bind_check_names(L, 2, NULL, names);
   bind_get_field(L, 2, "to");
   lua_Integer to = bind_integer(L, -1, "to", 0, INT64_MAX);
   bind_count_field(L, 2, "keep", &keep);
@@ -199,8 +199,8 @@ static int l_drop_oldest(lua_State *L) {
 static int raise_fixed(lua_State *L, View *view, MessageId id, const char *field) {
   bind_view_list(L, view);
   lua_Integer index = (lua_Integer)sequence_index_of(view->list, id, 0) + 1;
-  return bind_raise(L, "argument", "drop the message and insert another",
-                    "replace, message %I: a draft never changes %s", index, field);
+  return bind_raise_argument(L, "argument", "drop the message and insert another",
+                    "message %I: a draft never changes %s", index, field);
 }
 
 static bool is_among(const char *name, const char *const *names) {
@@ -232,8 +232,8 @@ static void check_edit(lua_State *L, View *view, MessageId id) {
   } else if (kind == LUA_TNIL) {
     const char *meant = bind_suggest(field, known);
     if (meant != NULL) {
-      bind_raise(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant),
-                 "replace: the message has no field '%s'", field);
+      bind_raise_argument(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant),
+                 "the message has no field '%s'", field);
     }
   }
   lua_pop(L, 2);
@@ -250,10 +250,10 @@ static bool removes(lua_State *L) {
 static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit edits[], uint32_t room, Buffer *out) {
   uint32_t count = 0;
   size_t starts[32];
-  luaL_checktype(L, 3, LUA_TTABLE);
+  bind_expect(L, 3, NULL, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)
-      bind_raise(L, "argument", NULL, "replace: fields are named, such as {content = ...}");
+      bind_raise_argument(L, "argument", NULL, "fields are named, such as {content = ...}");
     check_edit(L, view, id);
     if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
     starts[count] = out->size;
@@ -331,7 +331,7 @@ static int l_insert(lua_State *L) {
   MessageId made;
   Status status = source.next(source.user, &more, &raw, &shape);
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
-  if (!more) return bind_raise(L, "argument", NULL, "insert: no message");
+  if (!more) return bind_raise_argument(L, "argument", NULL, "no message");
   Text reason = reason_at(L, 4, "inserted");
   hold_bytes(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
@@ -354,7 +354,7 @@ static int l_cost(lua_State *L) {
   uint32_t tokens;
   Status status = source.next(source.user, &more, &raw, &shape);
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "cost");
-  if (!more) return bind_raise(L, "argument", NULL, "cost: no message");
+  if (!more) return bind_raise_argument(L, "argument", NULL, "no message");
   status = draft_measure(draft, raw, &shape, &tokens);
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "cost");
   lua_pushinteger(L, tokens);
@@ -407,7 +407,7 @@ static int l_insert_all(lua_State *L) {
   lua_settop(L, 4);
   int conversation = enter(L);
   Draft *draft = check(L);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
   uint32_t count = (uint32_t)lua_rawlen(L, 2);
   uint32_t *places = lua_newuserdatauv(L, count * sizeof *places + 1, 0);
   MessageId *made = lua_newuserdatauv(L, count * sizeof *made + 1, 0);
@@ -422,7 +422,7 @@ static int l_insert_all(lua_State *L) {
   Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
-  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert_all: fewer messages than positions");
+  if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "fewer messages than positions");
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   lua_pushboolean(L, 1);
   return 1;
@@ -449,7 +449,7 @@ static int l_recall(lua_State *L) {
 /* remembered(value) -> its JSON, as commit takes it; raises if it has none, or is too big */
 static int l_remembered(lua_State *L) {
   Buffer *out = bind_buffer(L);
-  luaL_checkany(L, 1);
+  bind_expect_any(L, 1);
   bind_encode_within(L, 1, POLICY_MEMORY_DEPTH, POLICY_MEMORY_MAX, out);
   lua_pushlstring(L, out->bytes, out->size);
   return 1;
@@ -463,12 +463,12 @@ static int l_commit(lua_State *L) {
   uint32_t batch;
   check_own(L);
   lua_settop(L, 2);
-  bind_check_names(L, 2, "commit", names);
+  bind_check_names(L, 2, NULL, names);
   bind_get_field(L, 2, "operation");
   bind_get_field(L, 2, "description");
   bind_get_field(L, 2, "memory");
-  if (!batch_kind_parse(luaL_checkstring(L, 3), &kind))
-    return bind_raise(L, "argument", NULL, "commit: unknown operation");
+  if (!batch_kind_parse(bind_string(L, 3, NULL), &kind))
+    return bind_raise_argument(L, "argument", NULL, "unknown operation");
   Text description = bind_mended(L, 4), memory = lua_isnil(L, 5) ? (Text){0} : bind_text(L, 5);
   enter(L);
   Status status = draft_commit(check(L), kind, description, lua_isnil(L, 5) ? NULL : &memory, &batch);
@@ -517,10 +517,10 @@ static int l_index(lua_State *L) {
 static int l_newindex(lua_State *L) {
   bind_check(L, 1, &BIND_DRAFT);
   if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "memory") != 0) {
-    return bind_raise(L, "unknown_name", "draft.memory is the one field that may be set",
+    return bind_raise_argument(L, "unknown_name", "draft.memory is the one field that may be set",
                       "a Draft has no such field to set");
   }
-  luaL_checktype(L, 3, LUA_TTABLE);
+  bind_expect(L, 3, NULL, LUA_TTABLE);
   lua_settop(L, 3);
   lua_setiuservalue(L, 1, MEMORY);
   return 0;
@@ -544,20 +544,33 @@ static int l_trust(lua_State *L) {
 }
 
 void bind_open_draft(lua_State *L) {
-  static const BindMethod of_conversation[] = {{"draft", l_draft, "options"}, {NULL, NULL, NULL}};
+  static const BindMethod of_conversation[] = {
+    {"draft", l_draft, "options", CHARGE_PATH},
+    BIND_END,
+  };
   static const BindMethod methods[] = {
-    {"drop", l_drop, "what reason"},   {"keep", l_keep, "what reason"},   {"drop_oldest", l_drop_oldest, "options"},
-    {"replace", l_replace, "message fields reason"}, {"insert", l_insert, "position message reason"},
-    {"note", l_note, "text"},          {"tokens", l_tokens, ""},          {"trust", l_trust, ""},
-    {"cost", l_cost, "message"},
-    {NULL, NULL, NULL},
+    {"drop", l_drop, "what reason", CHARGE_PATH},
+    {"keep", l_keep, "what reason", CHARGE_PATH},
+    {"drop_oldest", l_drop_oldest, "options", CHARGE_LIST},
+    {"replace", l_replace, "message fields reason", CHARGE_PATH},
+    {"insert", l_insert, "position message reason", CHARGE_PATH},
+    {"note", l_note, "text", CHARGE_STEP},
+    {"tokens", l_tokens, "", CHARGE_STEP},
+    {"trust", l_trust, "", CHARGE_STEP},
+    {"cost", l_cost, "message", CHARGE_STEP},
+    BIND_END,
   };
   static const BindMethod functions[] = {
-    {"info", l_info, "draft"},       {"by", l_by, "draft name"},     {"commit", l_commit, "draft options"},
-    {"discard", l_discard, "draft"}, {"ledger", l_ledger, "draft"},  {"refusals", l_refusals, "draft"},
-    {"insert_all", l_insert_all, "draft positions messages reason"}, {"recall", l_recall, "conversation"},
-    {"remembered", l_remembered, "value"},
-    {NULL, NULL, NULL},
+    {"info", l_info, "draft", CHARGE_STEP},
+    {"by", l_by, "draft name", CHARGE_STEP},
+    {"commit", l_commit, "draft options", CHARGE_LIST},
+    {"discard", l_discard, "draft", CHARGE_PATH},
+    {"ledger", l_ledger, "draft", CHARGE_LIST},
+    {"refusals", l_refusals, "draft", CHARGE_STEP},
+    {"insert_all", l_insert_all, "draft positions messages reason", CHARGE_LIST},
+    {"recall", l_recall, "conversation", CHARGE_PATH},
+    {"remembered", l_remembered, "value", CHARGE_LIST},
+    BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);
   bind_type(L, &BIND_DRAFT, l_index, l_length, bind_free_draft);

@@ -17,7 +17,7 @@ static uint32_t check_index(lua_State *L, int index) {
   }
   MessageId id = bind_message_argument(L, &view, index);
   uint32_t found = sequence_index_of(view.list, id, 0);
-  if (found == sequence_count(view.list)) bind_raise(L, "out_of_range", NULL, "the message is not visible");
+  if (found == sequence_count(view.list)) bind_raise_argument(L, "out_of_range", NULL, "the message is not visible");
   return found;
 }
 
@@ -26,7 +26,7 @@ static int l_append(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   MessageSource source = bind_source(L, 2);
   Status status = operation_append(handle->conversation, &source);
-  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "append: no messages");
+  if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no messages");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "append");
   bind_check_limit(L, 1);
   return bind_push_batch(L, handle);
@@ -37,12 +37,12 @@ static int l_insert(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   uint32_t count = sequence_count(conversation_list(handle->conversation));
   if (lua_isinteger(L, 2) && lua_tointeger(L, 2) == -1) {
-    bind_raise(L, "out_of_range", "use append", "insert: there is no position -1");
+    bind_raise_argument(L, "out_of_range", "use append", "there is no position -1");
   }
   uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)count + 1) - 1;
   MessageSource source = bind_source(L, 3);
   Status status = operation_insert(handle->conversation, position, &source);
-  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "insert: no messages");
+  if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no messages");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "insert");
   return bind_push_batch(L, handle);
 }
@@ -53,7 +53,7 @@ static int l_replace(lua_State *L) {
   uint32_t index = check_index(L, 2);
   MessageSource source = bind_source(L, 3);
   Status status = operation_replace(handle->conversation, index, &source);
-  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "replace: no message");
+  if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no message");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "replace");
   return bind_push_batch(L, handle);
 }
@@ -61,12 +61,12 @@ static int l_replace(lua_State *L) {
 /* range = {first, last}, from 1, both included */
 static void read_range(lua_State *L, Truncate *truncate) {
   if (!bind_field(L, 2, "range")) return;
-  luaL_checktype(L, -1, LUA_TTABLE);
+  bind_expect(L, -1, "range", LUA_TTABLE);
   lua_rawgeti(L, -1, 1);
   lua_rawgeti(L, -2, 2);
   lua_Integer first = bind_integer(L, -2, "range[1]", 1, UINT32_MAX),
               last = bind_integer(L, -1, "range[2]", 0, UINT32_MAX);
-  if (first > last + 1) bind_raise(L, "out_of_range", NULL, "range: %I is past %I", first, last);
+  if (first > last + 1) bind_raise_argument(L, "out_of_range", NULL, "range: %I is past %I", first, last);
   truncate->has_range = true;
   truncate->start = (uint32_t)(first - 1);
   truncate->end = (uint32_t)last;
@@ -81,8 +81,8 @@ static void read_scope(lua_State *L, Truncate *truncate) {
     lua_pop(L, 1);
   }
   if (!bind_field(L, 2, "scope")) return;
-  truncate->within = luaL_checkoption(L, -1, NULL, scopes) == 1;
-  if (!truncate->has_role) bind_raise(L, "argument", "name a role", "truncate: a scope needs a role");
+  truncate->within = bind_choice(L, -1, "scope", -1, scopes) == 1;
+  if (!truncate->has_role) bind_raise_argument(L, "argument", "name a role", "a scope needs a role");
   lua_pop(L, 1);
 }
 
@@ -93,7 +93,7 @@ static int l_truncate(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   Truncate truncate = {0};
   lua_settop(L, 2);
-  bind_check_names(L, 2, "truncate", names);
+  bind_check_names(L, 2, NULL, names);
   truncate.has_keep_first = bind_count_field(L, 2, "keep_first", &truncate.keep_first);
   truncate.has_keep_last = bind_count_field(L, 2, "keep_last", &truncate.keep_last);
   truncate.has_remove_first = bind_count_field(L, 2, "remove_first", &truncate.remove_first);
@@ -103,8 +103,8 @@ static int l_truncate(lua_State *L) {
   read_scope(L, &truncate);
   Status status = operation_truncate(handle->conversation, &truncate);
   if (status == STATUS_ARGUMENT) {
-    return bind_raise(L, "argument", "give keep_first, keep_last, remove_first, remove_last, range or role",
-                      "truncate: nothing is asked");
+    return bind_raise_argument(L, "argument", "give keep_first, keep_last, remove_first, remove_last, range or role",
+                      "nothing is asked");
   }
   return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "truncate");
 }
@@ -116,7 +116,7 @@ static int l_clear(lua_State *L) {
   bool keep_system = true;
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
-    bind_check_names(L, 2, "clear", names);
+    bind_check_names(L, 2, NULL, names);
     keep_system = bind_flag_field(L, 2, "keep_system_message", true);
   }
   Status status = operation_clear(handle->conversation, keep_system);
@@ -202,18 +202,18 @@ static bool read_where(lua_State *L, Where *where) {
   int type = bind_get_field(L, 2, "where");
   where->has_function = type == LUA_TFUNCTION;
   if (type != LUA_TNIL && !where->has_function) {
-    bind_raise(L, "argument", NULL, "where: a function is expected, not %s", luaL_typename(L, -1));
+    bind_raise_type(L, -1, "where", "a function");
   }
   where->has_pattern = bind_get_field(L, 2, "pattern") != LUA_TNIL;
   if (where->has_pattern && luaL_getmetafield(L, -1, "__index") == LUA_TNIL) {
-    bind_raise(L, "argument", NULL, "pattern: an LPeg pattern is expected, not %s", luaL_typename(L, -1));
+    bind_raise_type(L, -1, "pattern", "an LPeg pattern");
   }
   lua_newtable(L);
   for (int i = 0; handed_on[i] != NULL; i++) {
     bind_get_field(L, 2, handed_on[i]);
     lua_setfield(L, -2, handed_on[i]);
   }
-  where->conditions = bind_conditions(L, -1, "filter", handed_on);
+  where->conditions = bind_conditions(L, -1, handed_on);
   return where->has_function || where->has_pattern || where->conditions.has_marked || where->conditions.has_since ||
          where->conditions.has_before;
 }
@@ -224,7 +224,7 @@ static int l_filter(lua_State *L) {
   Filter filter = {0};
   Where where = {.L = L, .view = bind_view(L, 1)};
   lua_settop(L, 2);
-  bind_check_names(L, 2, "filter", FILTER_NAMES);
+  bind_check_names(L, 2, NULL, FILTER_NAMES);
   read_conditions(L, &filter);
   if (read_where(L, &where)) {
     filter.where = where_passes;
@@ -232,7 +232,7 @@ static int l_filter(lua_State *L) {
   }
   luaL_checkstack(L, 16, NULL);
   Status status = operation_filter(handle->conversation, &filter);
-  if (status == STATUS_ARGUMENT) return bind_raise(L, "argument", NULL, "filter: no condition is given");
+  if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no condition is given");
   return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_edit(L, 1, status, "filter");
 }
 
@@ -256,18 +256,22 @@ static int l_rollback(lua_State *L) {
 static int l_checkpoint(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   Text name = bind_name(L, 2, "checkpoint");
-  if (name.size == 0) return bind_raise(L, "argument", NULL, "checkpoint: a name is expected");
+  if (name.size == 0) return bind_raise_argument(L, "argument", NULL, "a name is expected");
   Status status = history_name(conversation_history(handle->conversation), name);
   return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_status(L, status, "checkpoint");
 }
 
 void bind_open_edit(lua_State *L) {
   static const BindMethod methods[] = {
-    {"append", l_append, "messages"},     {"insert", l_insert, "position messages"},
-    {"replace", l_replace, "index message"}, {"truncate", l_truncate, "options"},
-    {"clear", l_clear, "options"},        {"filter", l_filter, "conditions"},
-    {"rollback", l_rollback, "batch length"}, {"checkpoint", l_checkpoint, "name"},
-    {NULL, NULL, NULL},
+    {"append", l_append, "messages", CHARGE_LIST},
+    {"insert", l_insert, "position messages", CHARGE_LIST},
+    {"replace", l_replace, "index message", CHARGE_LIST},
+    {"truncate", l_truncate, "options", CHARGE_PATH},
+    {"clear", l_clear, "options", CHARGE_PATH},
+    {"filter", l_filter, "conditions", CHARGE_LIST},
+    {"rollback", l_rollback, "batch length", CHARGE_PATH},
+    {"checkpoint", l_checkpoint, "name", CHARGE_PATH},
+    BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
 }

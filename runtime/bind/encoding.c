@@ -89,9 +89,15 @@ static int l_data_uri(lua_State *L) {
 
 void bind_open_encoding(lua_State *L) {
   static const BindMethod functions[] = {
-    {"data_uri", l_data_uri, "uri cap"}, {"sha256", l_sha256, "bytes"}, {NULL, NULL, NULL}};
+    {"data_uri", l_data_uri, "uri cap", CHARGE_TEXT},
+    {"sha256", l_sha256, "bytes", CHARGE_TEXT},
+    BIND_END,
+  };
   static const BindMethod base64[] = {
-    {"encode", l_encode, "bytes"}, {"decode", l_decode, "text cap"}, {NULL, NULL, NULL}};
+    {"encode", l_encode, "bytes", CHARGE_TEXT},
+    {"decode", l_decode, "text cap", CHARGE_TEXT},
+    BIND_END,
+  };
   bind_functions(L, "core", functions);
   lua_newtable(L);
   bind_functions(L, "core.base64", base64);

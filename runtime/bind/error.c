@@ -2,9 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/error.h"
 
 static const char ERROR_METATABLE;
+
+void bind_push_mended(lua_State *L, Text text) {
+  const char *at = text.bytes, *end = text.bytes + text.size;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (;;) {
+    size_t valid = utf8_check(at, (size_t)(end - at));
+    luaL_addlstring(&b, at, valid);
+    at += valid;
+    if (at == end) break;
+    luaL_addstring(&b, UTF8_REPLACEMENT);
+    at += utf8_bad(at, end);
+  }
+  luaL_pushresult(&b);
+}
 
 /* Of the table on top. What errors quote may be anything; what they say is UTF-8. */
 static void set_words(lua_State *L, const char *field, const char *words) {
@@ -106,6 +122,11 @@ const char *bind_suggest(const char *name, const char *const *names) {
   return meant;
 }
 
+const char *bind_push_suggestion(lua_State *L, const char *name, const char *const *names, const char *otherwise) {
+  const char *meant = bind_suggest(name, names);
+  return meant == NULL ? otherwise : lua_pushfstring(L, "did you mean '%s'?", meant);
+}
+
 /* ---- for Lua ---- */
 
 /* error:tostring() -> "message (hint)" */
@@ -118,9 +139,16 @@ static int l_tostring(lua_State *L) {
   return 1;
 }
 
+static const char *text_argument(lua_State *L, int index) {
+  const char *text = lua_tostring(L, index);
+  if (text == NULL) bind_raise(L, "argument", NULL, "error: argument %d: a string is expected, not %s", index,
+                               luaL_typename(L, index));
+  return text;
+}
+
 /* error(code, message, hint) -> error object */
 static int l_error(lua_State *L) {
-  bind_push_error(L, luaL_checkstring(L, 1), luaL_checkstring(L, 2), luaL_optstring(L, 3, NULL));
+  bind_push_error(L, text_argument(L, 1), text_argument(L, 2), lua_isnoneornil(L, 3) ? NULL : text_argument(L, 3));
   return 1;
 }
 
@@ -139,8 +167,11 @@ void bind_mark_error(lua_State *L) {
 
 /* utf8(text) -> the text, with U+FFFD for what is no UTF-8 */
 static int l_utf8(lua_State *L) {
+  text_argument(L, 1);
+  size_t size;
+  const char *bytes = lua_tolstring(L, 1, &size);
   lua_settop(L, 1);
-  bind_mended(L, 1);
+  if (utf8_check(bytes, size) < size) bind_push_mended(L, text_plain(bytes, size));
   return 1;
 }
 

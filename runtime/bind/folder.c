@@ -9,21 +9,15 @@
 
 #include "bind/bind.h"
 
-static const BindType FOLDER = {"Folder"};
-
-static int l_close(lua_State *L) {
-  DIR **folder = lua_touserdata(L, 1);
+static void end_folder(void *block) {
+  DIR **folder = block;
   if (*folder != NULL) closedir(*folder);
-  *folder = NULL;
-  return 0;
 }
 
 /* list_folder(path) -> names without those that begin with '.', in no order | nil, error */
 static int l_list(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &FOLDER) == LUA_TNIL) bind_type(L, &FOLDER, NULL, NULL, l_close);
-  lua_pop(L, 1);
-  DIR **folder = bind_new(L, &FOLDER, sizeof *folder, 0);
+  const char *path = bind_string(L, 1, NULL);
+  DIR **folder = bind_own(L, sizeof *folder, end_folder);
   *folder = opendir(path);
   if (*folder == NULL) {
     const char *why = strerror(errno);
@@ -61,6 +55,9 @@ static int l_make(lua_State *L) {
 
 void bind_open_folder(lua_State *L) {
   static const BindMethod functions[] = {
-    {"list_folder", l_list, "path"}, {"make_folder", l_make, "path"}, {NULL, NULL, NULL}};
+    {"list_folder", l_list, "path", CHARGE_NEVER},
+    {"make_folder", l_make, "path", CHARGE_NEVER},
+    BIND_END,
+  };
   bind_functions(L, "ebb", functions);
 }

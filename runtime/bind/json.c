@@ -56,19 +56,6 @@ typedef struct Decoder {
   int raw_keys;              /* table of keys whose values stay raw; 0: none */
 } Decoder;
 
-void bind_push_text(lua_State *L, Text text) {
-  if (!text.escaped) {
-    lua_pushlstring(L, text.bytes, text.size);
-    return;
-  }
-  luaL_Buffer buffer;
-  char scratch[4];
-  Text run;
-  luaL_buffinit(L, &buffer);
-  while (text_run(&text, scratch, &run)) luaL_addlstring(&buffer, run.bytes, run.size);
-  luaL_pushresult(&buffer);
-}
-
 /* Does a double give back the digits it was read from? */
 static bool survives(const JsonValue *value) {
   int digits = 0;
@@ -168,12 +155,12 @@ void bind_push_json(lua_State *L, const char *bytes, size_t size) {
 }
 
 /* Reads the option raw at `index`; nil and none are no options. */
-static void read_decode_options(lua_State *L, int index, Decoder *decoder, const char *function) {
+static void read_decode_options(lua_State *L, int index, Decoder *decoder) {
   static const char *const names[] = {"raw", NULL};
   if (lua_isnoneornil(L, index)) return;
-  bind_check_names(L, index, function, names);
+  bind_check_names(L, index, NULL, names);
   if (!bind_field(L, index, "raw")) return;
-  luaL_checktype(L, -1, LUA_TTABLE);
+  bind_expect(L, -1, "raw", LUA_TTABLE);
   decoder->raw_keys = lua_gettop(L);
 }
 
@@ -190,7 +177,7 @@ static int l_decode(lua_State *L) {
   Text text = bind_text(L, 1);
   Decoder decoder = {.L = L};
   lua_settop(L, 2);
-  read_decode_options(L, 2, &decoder, "json.decode");
+  read_decode_options(L, 2, &decoder);
   json_open(&decoder.json, text.bytes, text.size);
   if (push_value(&decoder) && json_end(&decoder.json)) return 1;
   return refuse_syntax(L, text, &decoder.json);
@@ -203,7 +190,7 @@ static int l_decode_at(lua_State *L) {
   Decoder decoder = {.L = L};
   lua_settop(L, 3);
   size_t start = (size_t)bind_integer(L, 2, "position", 1, (lua_Integer)text.size + 1) - 1;
-  read_decode_options(L, 3, &decoder, "json.decode_at");
+  read_decode_options(L, 3, &decoder);
   json_open(&decoder.json, text.bytes + start, text.size - start);
   if (!push_value(&decoder)) return refuse_syntax(L, text, &decoder.json);
   lua_pushinteger(L, decoder.json.at - text.bytes + 1);
@@ -221,7 +208,7 @@ typedef struct Encoder {
 
 static void put(Encoder *encoder, const char *bytes, size_t size) {
   if (encoder->most > 0 && encoder->out->size + size > encoder->most) {
-    bind_raise(encoder->L, "limit", NULL, "json.encode: more than %I bytes", (lua_Integer)encoder->most);
+    bind_raise_argument(encoder->L, "limit", NULL, "more than %I bytes", (lua_Integer)encoder->most);
   }
   Status status = buffer_add(encoder->out, bytes, size);
   if (status != STATUS_OK) bind_raise_status(encoder->L, status, "json.encode");
@@ -237,7 +224,7 @@ static void put_string(Encoder *encoder, int index) {
   Text text = bind_text(encoder->L, index);
   size_t valid = utf8_check(text.bytes, text.size);
   if (valid < text.size) {
-    bind_raise(encoder->L, "encoding", NULL, "json.encode: a string is not UTF-8 at byte %I", (lua_Integer)valid + 1);
+    bind_raise_argument(encoder->L, "encoding", NULL, "a string is not UTF-8 at byte %I", (lua_Integer)valid + 1);
   }
   put(encoder, "\"", 1);
   Status status = text_escape(text, encoder->out);
@@ -252,7 +239,7 @@ static void put_number(Encoder *encoder, int index) {
     size = (size_t)snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(encoder->L, index));
   } else {
     double number = lua_tonumber(encoder->L, index);
-    if (!isfinite(number)) bind_raise(encoder->L, "argument", NULL, "json.encode: JSON has no %f", number);
+    if (!isfinite(number)) bind_raise_argument(encoder->L, "argument", NULL, "JSON has no %f", number);
     size = bind_write_float(number, true, text);
   }
   put(encoder, text, size);
@@ -292,8 +279,8 @@ static Text *push_keys(lua_State *L, int index, size_t *count) {
   Text *texts = lua_newuserdatauv(L, keys * sizeof *texts + 1, 0);
   for (lua_pushnil(L); lua_next(L, index) != 0 && at < keys; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) {
-      bind_raise(L, "argument", NULL, "json.encode: a table is a list (1 to n) or has string keys, but this has %s",
-                 luaL_tolstring(L, -2, NULL));
+      const char *key = lua_type(L, -2) == LUA_TNUMBER ? luaL_tolstring(L, -2, NULL) : luaL_typename(L, -2);
+      bind_raise_argument(L, "argument", NULL, "a table is a list (1 to n) or has string keys, but this has %s", key);
     }
     texts[at++] = bind_text(L, -2);
   }
@@ -337,7 +324,7 @@ static void check_depth(Encoder *encoder, Text raw) {
   json_open(&json, raw.bytes, raw.size);
   json.depth = (uint32_t)encoder->depth;
   if (json_value(&json, &value)) return;
-  bind_raise(encoder->L, "limit", NULL, "json.encode: more than %d levels", JSON_DEPTH_MAX);
+  bind_raise(encoder->L, "limit", NULL, "more than %d levels", JSON_DEPTH_MAX);
 }
 
 static void put_table(Encoder *encoder, int index) {
@@ -351,14 +338,14 @@ static void put_table(Encoder *encoder, int index) {
     return;
   }
   if (encoder->depth >= JSON_DEPTH_MAX) {
-    bind_raise(L, "limit", "does a table hold itself?", "json.encode: more than %d levels", JSON_DEPTH_MAX);
+    bind_raise_argument(L, "limit", "does a table hold itself?", "more than %d levels", JSON_DEPTH_MAX);
   }
   luaL_checkstack(L, 8, "JSON is nested too deeply");
   if (lua_rawlen(L, index) > 0 || is_marked(L, index, &ARRAY_METATABLE)) {
     lua_Integer keys = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
     if (keys != (lua_Integer)lua_rawlen(L, index)) {
-      bind_raise(L, "argument", NULL, "json.encode: a table is a list (1 to n) or has string keys, not both");
+      bind_raise_argument(L, "argument", NULL, "a table is a list (1 to n) or has string keys, not both");
     }
     put_list(encoder, index);
   } else {
@@ -384,7 +371,7 @@ static void put_value(Encoder *encoder, int index) {
     break;
   default: break;
   }
-  bind_raise(L, "argument", NULL, "json.encode: a %s has no JSON form", luaL_typename(L, index));
+  bind_raise_argument(L, "argument", NULL, "a %s has no JSON form", luaL_typename(L, index));
 }
 
 void bind_encode(lua_State *L, int index, Buffer *out) {
@@ -461,10 +448,10 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
 static int l_encode(lua_State *L) {
   static const char *const names[] = {"indent", NULL};
   uint32_t indent = 0;
-  luaL_checkany(L, 1);
+  bind_expect_any(L, 1);
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
-    bind_check_names(L, 2, "json.encode", names);
+    bind_check_names(L, 2, NULL, names);
     bind_count_field(L, 2, "indent", &indent);
   }
   Buffer *out = bind_buffer(L);
@@ -476,7 +463,7 @@ static int l_encode(lua_State *L) {
 
 /* array(list) -> list */
 static int l_array(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
+  bind_expect(L, 1, NULL, LUA_TTABLE);
   lua_settop(L, 1);
   mark(L, &ARRAY_METATABLE);
   return 1;
@@ -489,7 +476,7 @@ static int l_raw(lua_State *L) {
   JsonValue value;
   json_open(&json, text.bytes, text.size);
   if (!json_value(&json, &value) || !json_end(&json)) {
-    return bind_raise(L, status_code(json.status), NULL, "json.raw: expected %s at byte %I", json.expected,
+    return bind_raise(L, status_code(json.status), NULL, "expected %s at byte %I", json.expected,
                       (lua_Integer)(json.error - text.bytes) + 1);
   }
   push_raw(L, value.bytes, value.size);
@@ -513,10 +500,12 @@ static void push_mark(lua_State *L, const char *name) {
 
 void bind_open_json(lua_State *L) {
   static const BindMethod functions[] = {
-    {"decode", l_decode, "text options"}, {"decode_at", l_decode_at, "text position options"},
-    {"encode", l_encode, "value options"},
-    {"array", l_array, "list"},           {"raw", l_raw, "text"},
-    {NULL, NULL, NULL},
+    {"decode", l_decode, "text options", CHARGE_TEXT},
+    {"decode_at", l_decode_at, "text position options", CHARGE_TEXT},
+    {"encode", l_encode, "value options", CHARGE_TEXT},
+    {"array", l_array, "list", CHARGE_STEP},
+    {"raw", l_raw, "text", CHARGE_STEP},
+    BIND_END,
   };
   push_mark(L, "json.array");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ARRAY_METATABLE);

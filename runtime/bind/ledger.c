@@ -4,6 +4,8 @@
 #include "bind/bind.h"
 #include "core/explain.h"
 
+const BindType BIND_LEDGER = {"Ledger", NULL};
+
 typedef struct LedgerHandle {
   Ledger *ledger;
 } LedgerHandle;
@@ -190,12 +192,7 @@ static int l_of_batch(lua_State *L) {
 }
 
 /* An explanation under way; the collector frees it whatever is raised. */
-static const BindType EXPLANATION = {"Explanation"};
-
-static int l_free_explanation(lua_State *L) {
-  explanation_free(lua_touserdata(L, 1));
-  return 0;
-}
+static void end_explanation(void *block) { explanation_free(block); }
 
 static MessageId explained(lua_State *L, const Conversation *conversation) {
   if (bind_test(L, 2, &BIND_MESSAGE) != NULL) return bind_check_message(L, 2);
@@ -237,11 +234,7 @@ static int l_explain(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   lua_settop(L, 2);
   MessageId id = explained(L, handle->conversation);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &EXPLANATION) == LUA_TNIL) {
-    bind_type(L, &EXPLANATION, NULL, NULL, l_free_explanation);
-  }
-  lua_pop(L, 1);
-  Explanation *explanation = bind_new(L, &EXPLANATION, sizeof *explanation, 0);
+  Explanation *explanation = bind_own(L, sizeof *explanation, end_explanation);
   explanation->memory = bind_memory(L);
   Status status = explain_message(handle->conversation, id, explanation);
   if (status != STATUS_OK) return bind_raise_status(L, status, "explain");
@@ -261,9 +254,17 @@ static int l_explain(lua_State *L) {
 
 void bind_open_ledger(lua_State *L) {
   static const BindMethod methods[] = {
-    {"runs", l_runs, ""}, {"notes", l_notes, ""}, {"keeps", l_keeps, ""}, {"json", l_json, ""}, {NULL, NULL, NULL}};
+    {"runs", l_runs, "", CHARGE_LIST},
+    {"notes", l_notes, "", CHARGE_LIST},
+    {"keeps", l_keeps, "", CHARGE_STEP},
+    {"json", l_json, "", CHARGE_LIST},
+    BIND_END,
+  };
   static const BindMethod of_conversation[] = {
-    {"ledger", l_of_batch, "batch"}, {"explain", l_explain, "message"}, {NULL, NULL, NULL}};
+    {"ledger", l_of_batch, "batch", CHARGE_LIST},
+    {"explain", l_explain, "message", CHARGE_LIST},
+    BIND_END,
+  };
   bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);
   bind_methods(L, &BIND_LEDGER, methods);
   bind_methods(L, &BIND_CONVERSATION, of_conversation);

@@ -133,10 +133,12 @@ static int call_guarded(lua_State *L, Limited *call) {
 
 int bind_limited_call(lua_State *L) {
   lua_settop(L, 4);
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  bind_expect(L, 1, NULL, LUA_TFUNCTION);
+  lua_Integer limit = bind_integer(L, 2, "limit", INT64_MIN, INT64_MAX);
+  size_t memory = (size_t)bind_integer(L, 4, "memory", 0, PTRDIFF_MAX);
   Limited *call = lua_newuserdatauv(L, sizeof *call, 0);
   *call = (Limited){.L = L, .hook = lua_gethook(L), .mask = lua_gethookmask(L), .count = lua_gethookcount(L),
-                 .left = luaL_checkinteger(L, 2), .memory = (size_t)bind_integer(L, 4, "memory", 0, PTRDIFF_MAX)};
+                    .left = limit, .memory = memory};
   int status = sandbox_of(L) == NULL ? call_counted(L, call) : call_guarded(L, call);
   lua_pushboolean(L, status == LUA_OK);
   lua_insert(L, -2);

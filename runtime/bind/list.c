@@ -108,7 +108,7 @@ static int l_range(lua_State *L) {
   unsigned roles = bind_roles(L, 2);
   uint32_t total = count_roles(&view, roles);
   lua_Integer i = bind_integer(L, 3, "i", 1, UINT32_MAX), j = bind_integer(L, 4, "j", 0, UINT32_MAX);
-  if (i > j + 1) bind_raise(L, "out_of_range", NULL, "range: i = %I is past j = %I", i, j);
+  if (i > j + 1) bind_raise_argument(L, "out_of_range", NULL, "i = %I is past j = %I", i, j);
   if (j > total) j = total;
   if (i > j) i = j + 1;
   return select_roles(L, &view, roles, (uint32_t)(i - 1), (uint32_t)j);
@@ -202,7 +202,7 @@ static bool read_time(lua_State *L, int index, const char *name, int64_t *time) 
 static bool read_text(lua_State *L, int index, const char *name, Text *text) {
   if (!bind_field(L, index, name)) return false;
   if (lua_type(L, -1) != LUA_TSTRING)
-    bind_raise(L, "argument", NULL, "%s: a string is expected, not %s", name, luaL_typename(L, -1));
+    bind_raise_type(L, -1, name, "a string");
   *text = bind_text(L, -1);      /* held by the table */
   lua_pop(L, 1);
   return true;
@@ -215,7 +215,7 @@ static void read_windows(lua_State *L, int index, Conditions *conditions) {
       conditions->has_window = true;
       conditions->window = bind_text(L, -1);
     } else if (!lua_isboolean(L, -1) || !lua_toboolean(L, -1)) {
-      bind_raise(L, "argument", NULL, "window: an id or true is expected, not %s", luaL_tolstring(L, -1, NULL));
+      bind_raise_type(L, -1, "window", "an id or true");
     }
     conditions->windows = true;
     lua_pop(L, 1);
@@ -229,10 +229,10 @@ static void read_windows(lua_State *L, int index, Conditions *conditions) {
   if (conditions->windows) conditions->roles &= 1u << ROLE_NONE;
 }
 
-Conditions bind_conditions(lua_State *L, int index, const char *what, const char *const *names) {
+Conditions bind_conditions(lua_State *L, int index, const char *const *names) {
   Conditions conditions = {.table = lua_absindex(L, index), .roles = ROLES_ALL};
   Text pattern;
-  bind_check_names(L, index, what, names);
+  bind_check_names(L, index, NULL, names);
   index = conditions.table;
   if (bind_field(L, index, "role")) {
     conditions.roles = bind_roles(L, -1);
@@ -316,14 +316,14 @@ static int select_where(lua_State *L, const View *view, const Conditions *condit
 static int l_where(lua_State *L) {
   View view = bind_view(L, 1);
   lua_settop(L, 2);
-  Conditions conditions = bind_conditions(L, 2, "where", WHERE_NAMES);
+  Conditions conditions = bind_conditions(L, 2, WHERE_NAMES);
   return select_where(L, &view, &conditions);
 }
 
 /* list:marked(name) -> Selection */
 static int l_marked(lua_State *L) {
   View view = bind_view(L, 1);
-  luaL_checktype(L, 2, LUA_TSTRING);
+  bind_expect(L, 2, NULL, LUA_TSTRING);
   Conditions conditions = {.roles = ROLES_ALL, .has_marked = true, .marked = bind_text(L, 2)};
   return select_where(L, &view, &conditions);
 }
@@ -332,9 +332,15 @@ const char BIND_FIND = 0;
 
 void bind_open_list(lua_State *L, const BindType *type) {
   static const BindMethod methods[] = {
-    {"tokens", l_tokens, ""},        {"trust", l_trust, ""},           {"count", l_count, "role"},
-    {"recent", l_recent, "role n"},  {"range", l_range, "role i j"},   {"where", l_where, "conditions"},
-    {"marked", l_marked, "name"},    {"active", bind_active, ""},      {NULL, NULL, NULL},
+    {"tokens", l_tokens, "", CHARGE_STEP},
+    {"trust", l_trust, "", CHARGE_STEP},
+    {"count", l_count, "role", CHARGE_STEP},
+    {"recent", l_recent, "role n", CHARGE_LIST},
+    {"range", l_range, "role i j", CHARGE_LIST},
+    {"where", l_where, "conditions", CHARGE_LIST},
+    {"marked", l_marked, "name", CHARGE_LIST},
+    {"active", bind_active, "", CHARGE_PATH},
+    BIND_END,
   };
   bind_methods(L, type, methods);
 }

@@ -17,8 +17,6 @@ typedef struct Loaded {
   FileAhead *ahead;          /* NULL: all bytes are there */
 } Loaded;
 
-static const BindType LOADED = {"Loaded"};
-
 static void end_reading(Loaded *loaded) {
   if (loaded->ahead == NULL) return;
   file_ahead_end(loaded->ahead);
@@ -27,18 +25,15 @@ static void end_reading(Loaded *loaded) {
   file_close(&loaded->reader);
 }
 
-static int l_free_loaded(lua_State *L) {
-  Loaded *loaded = lua_touserdata(L, 1);
+static void end_loaded(void *block) {
+  Loaded *loaded = block;
   end_reading(loaded);
   memory_free(&loaded->memory, loaded->bytes, loaded->capacity);
   loaded->bytes = NULL;
-  return 0;
 }
 
 static Loaded *push_loaded(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LOADED) == LUA_TNIL) bind_type(L, &LOADED, NULL, NULL, l_free_loaded);
-  lua_pop(L, 1);
-  Loaded *loaded = bind_new(L, &LOADED, sizeof *loaded, 0);
+  Loaded *loaded = bind_own(L, sizeof *loaded, end_loaded);
   loaded->memory = bind_conversation_memory(L);
   return loaded;
 }
@@ -68,20 +63,20 @@ static int refuse_document(lua_State *L, const char *name, const DocumentError *
 /* role_map = { spelling = role }; the list lies in a block left on the stack. */
 static void read_aliases(lua_State *L, int options, DocumentLimits *limits) {
   if (lua_isnoneornil(L, options) || !bind_field(L, options, "role_map")) return;
-  if (!lua_istable(L, -1)) bind_raise(L, "argument", NULL, "role_map: a table of {old = \"new\"} is expected");
+  if (!lua_istable(L, -1)) bind_raise_argument(L, "argument", NULL, "role_map: a table of {old = \"new\"} is expected");
   int map = lua_gettop(L);
   uint32_t count = 0;
   for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) count++;
   RoleAlias *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
   for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
-      bind_raise(L, "argument", NULL, "role_map: names of roles are expected on both sides");
+      bind_raise_argument(L, "argument", NULL, "role_map: names of roles are expected on both sides");
     }
     RoleAlias *alias = &list[limits->alias_count++];
     alias->spelling = bind_text(L, -2);
     if (!role_parse(bind_text(L, -1), &alias->role)) {
-      bind_raise(L, "unknown_name", "roles are system, user, assistant and tool", "role_map: unknown role '%s'",
-                 lua_tostring(L, -1));
+      bind_raise_argument(L, "unknown_name", "roles are system, user, assistant and tool",
+                          "role_map: unknown role '%s'", lua_tostring(L, -1));
     }
   }
   limits->aliases = list;
@@ -98,7 +93,7 @@ static DocumentLimits read_limits(lua_State *L, int options) {
 /* What is loaded stands at `loaded`, the options at 2. Pushes the conversation,
    or nil, error. */
 static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
-  Loaded *from = lua_touserdata(L, loaded);
+  Loaded *from = bind_test_owned(L, loaded, end_loaded);
   ConversationHandle *handle = bind_new_conversation(L);
   int made = lua_gettop(L);
   bind_configure(L, made, 2);
@@ -171,7 +166,7 @@ static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded
 
 /* load(path, options) -> Conversation | nil, error */
 static int l_load(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
   bool over_cap;
   lua_settop(L, 2);
@@ -337,13 +332,13 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
   static const char *const names[] = {"dialect", "shape", NULL};
   static const char *const shapes[] = {"array", "jsonl", NULL};
   if (lua_isnil(L, 3)) return handle->document;
-  bind_check_names(L, 3, "save", names);
-  if (bind_field(L, 3, "dialect") && strcmp(luaL_checkstring(L, -1), "openai") != 0) {
-    bind_raise(L, "unknown_name", "this version writes openai", "save: dialect '%s' cannot be written",
+  bind_check_names(L, 3, NULL, names);
+  if (bind_field(L, 3, "dialect") && strcmp(bind_string(L, -1, "dialect"), "openai") != 0) {
+    bind_raise_argument(L, "unknown_name", "this version writes openai", "dialect '%s' cannot be written",
                lua_tostring(L, -1));
   }
   if (!bind_field(L, 3, "shape")) return handle->document;
-  DocumentShape shape = luaL_checkoption(L, -1, NULL, shapes) == 1 ? DOCUMENT_JSONL : DOCUMENT_ARRAY;
+  DocumentShape shape = bind_choice(L, -1, "shape", -1, shapes) == 1 ? DOCUMENT_JSONL : DOCUMENT_ARRAY;
   bool same = handle->document.loaded && handle->document.shape == shape;
   return same ? handle->document : document_new(shape);
 }
@@ -351,7 +346,7 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
 /* conversation:save(path, options, texts) -> true | nil, error */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
-  const char *path = luaL_checkstring(L, 2);
+  const char *path = bind_string(L, 2, NULL);
   lua_settop(L, 4);
   Document document = document_of(L, view.handle);
   Memory memory = bind_memory(L);
@@ -373,7 +368,7 @@ static int l_save(lua_State *L) {
 
 /* read_file(path, cap) -> text | nil, error */
 static int l_read_file(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
   lua_settop(L, 2);
   Loaded *loaded = push_loaded(L);
@@ -385,7 +380,7 @@ static int l_read_file(lua_State *L) {
 
 /* write_file(path, text) -> true | nil, error */
 static int l_write_file(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   Text text = bind_text(L, 2);
   Memory memory = bind_memory(L);
   FileWriter writer;
@@ -399,14 +394,18 @@ static int l_write_file(lua_State *L) {
 }
 
 void bind_open_load(lua_State *L) {
-  static const BindMethod methods[] = {{"json", l_json, "texts"},
-                                       {"save", l_save, "path options texts"},
-                                       {"warnings", l_warnings, ""},
-                                       {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"json", l_json, "texts", CHARGE_LIST},
+    {"save", l_save, "path options texts", CHARGE_NEVER},
+    {"warnings", l_warnings, "", CHARGE_LIST},
+    BIND_END,
+  };
   static const BindMethod functions[] = {
-    {"load", l_load, "path options"},        {"parse", l_parse, "text options"},
-    {"read_file", l_read_file, "path cap"},  {"write_file", l_write_file, "path text"},
-    {NULL, NULL, NULL},
+    {"load", l_load, "path options", CHARGE_NEVER},
+    {"parse", l_parse, "text options", CHARGE_TEXT},
+    {"read_file", l_read_file, "path cap", CHARGE_NEVER},
+    {"write_file", l_write_file, "path text", CHARGE_NEVER},
+    BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_functions(L, "ebb", functions);

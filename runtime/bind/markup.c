@@ -59,7 +59,7 @@ static bool is_plain(Text text) {
 
 /* escape(text, attribute) -> text; each byte that is no UTF-8 becomes U+FFFD */
 int bind_escape_markup(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TSTRING);
+  bind_expect(L, 1, NULL, LUA_TSTRING);
   Text text = bind_text(L, 1);
   bool attribute = lua_toboolean(L, 2);
   guard_charge_bytes(L, text.size * 8);

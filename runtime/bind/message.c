@@ -5,6 +5,8 @@
 
 #include "bind/bind.h"
 
+const BindType BIND_MESSAGE = {"Message", NULL};
+
 typedef struct MessageHandle {
   MessageId id;
   uint32_t hint;             /* where it stood when the handle was made */
@@ -40,7 +42,7 @@ MessageId bind_message_argument(lua_State *L, View *view, int index) {
   if (handle == NULL) {
     bind_view_list(L, view);
     if (!lua_isnumber(L, index)) {
-      bind_raise(L, "argument", NULL, "a message or its position is expected, not %s", luaL_typename(L, index));
+      bind_raise_type(L, index, NULL, "a message or its position");
     }
     lua_Integer i = bind_integer(L, index, "position", 1, sequence_count(view->list));
     return sequence_at(view->list, (uint32_t)(i - 1));
@@ -49,7 +51,7 @@ MessageId bind_message_argument(lua_State *L, View *view, int index) {
   View other = bind_look(L, -1);
   bool same = is_same_message(&other, view, handle->id);
   lua_pop(L, 1);
-  if (!same) bind_raise(L, "argument", NULL, "the message belongs to another conversation, or was pruned");
+  if (!same) bind_raise_argument(L, "argument", NULL, "the message belongs to another conversation, or was pruned");
   return handle->id;
 }
 
@@ -307,7 +309,7 @@ static Access access_of(lua_State *L) {
     bind_raise(L, "closed", NULL, "the message is gone with its draft");
   }
   if (!store_has(conversation_store(access.view.conversation), access.handle->id)) {
-    bind_raise(L, "out_of_range", NULL, "message %d was pruned", (int)access.handle->id);
+    bind_raise_argument(L, "out_of_range", NULL, "message %d was pruned", (int)access.handle->id);
   }
   access.message = conversation_message(access.view.conversation, access.handle->id);
   return access;
@@ -348,11 +350,12 @@ static void drop_parts(lua_State *L, const Message *message, PartKind kind) {
 }
 
 PartKind bind_part_kind(lua_State *L, int index) {
-  const char *name = luaL_checkstring(L, index);
+  const char *name = bind_string(L, index, NULL);
   for (int i = PART_TEXT; i <= PART_OTHER; i++) {
     if (strcmp(name, part_kind_name((PartKind)i)) == 0) return (PartKind)i;
   }
-  bind_raise(L, "unknown_name", "kinds are text, image, file, audio, asset, tool_use, tool_result, reasoning and other",
+  bind_raise_argument(L, "unknown_name",
+                      "kinds are text, image, file, audio, asset, tool_use, tool_result, reasoning and other",
              "unknown part kind '%s'", name);
   return PART_OTHER;
 }
@@ -399,7 +402,11 @@ static int l_tostring(lua_State *L) {
 }
 
 void bind_open_message(lua_State *L) {
-  static const BindMethod methods[] = {{"without", l_without, "kind"}, {"totable", l_totable, ""}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"without", l_without, "kind", CHARGE_PATH},
+    {"totable", l_totable, "", CHARGE_PATH},
+    BIND_END,
+  };
   bind_type(L, &BIND_MESSAGE, l_index, NULL, NULL);
   bind_methods(L, &BIND_MESSAGE, methods);
   bind_open_fields(L, &BIND_MESSAGE, FIELD_NAMES);

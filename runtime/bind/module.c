@@ -23,7 +23,7 @@ static int l_now(lua_State *L) {
 
 /* charge(name) -> "step", "path", "list", "text", "never" | nil */
 static int l_charge(lua_State *L) {
-  lua_pushstring(L, bind_charge_name(luaL_checkstring(L, 1)));
+  lua_pushstring(L, bind_charge_name(L, bind_string(L, 1, NULL)));
   return 1;
 }
 

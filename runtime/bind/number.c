@@ -38,7 +38,7 @@ size_t bind_write_float(double number, bool exact, char text[BIND_NUMBER]) {
    value its type */
 static int l_tostring(lua_State *L) {
   char text[BIND_NUMBER];
-  luaL_checkany(L, 1);
+  bind_expect_any(L, 1);
   if (lua_type(L, 1) == LUA_TNUMBER && !lua_isinteger(L, 1)) {
     size_t size = bind_write_float(lua_tonumber(L, 1), false, text);
     lua_pushlstring(L, text, size);
@@ -52,10 +52,9 @@ static int l_tostring(lua_State *L) {
 
 /* tonumber(text) -> number | nil, as Lua's own */
 static int l_tonumber(lua_State *L) {
-  size_t size;
-  const char *text = luaL_checklstring(L, 1, &size);
+  Text text = bind_text(L, 1);
   Locale before = locale_plain();
-  bool is_number = lua_stringtonumber(L, text) == size + 1;      /* never raises */
+  bool is_number = lua_stringtonumber(L, text.bytes) == text.size + 1;      /* never raises */
   locale_set(before);
   if (!is_number) lua_pushnil(L);
   return 1;
@@ -63,6 +62,9 @@ static int l_tonumber(lua_State *L) {
 
 void bind_open_number(lua_State *L) {
   static const BindMethod functions[] = {
-    {"tostring", l_tostring, "value"}, {"tonumber", l_tonumber, "text"}, {NULL, NULL, NULL}};
+    {"tostring", l_tostring, "value", CHARGE_TEXT},
+    {"tonumber", l_tonumber, "text", CHARGE_TEXT},
+    BIND_END,
+  };
   bind_functions(L, "core", functions);
 }

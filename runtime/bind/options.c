@@ -13,7 +13,7 @@ static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limi
 static bool keep_function(lua_State *L, int conversation, int options, const char *name) {
   if (!bind_field(L, options, name)) return false;
   if (!lua_isfunction(L, -1))
-    bind_raise(L, "argument", NULL, "%s: a function is expected, not %s", name, luaL_typename(L, -1));
+    bind_raise_type(L, -1, name, "a function");
   lua_getiuservalue(L, conversation, BIND_FUNCTIONS);
   lua_insert(L, -2);
   lua_setfield(L, -2, name);
@@ -25,7 +25,7 @@ static bool keep_function(lua_State *L, int conversation, int options, const cha
 static void describe_tool(lua_State *L, lua_Integer i, luaL_Buffer *text) {
   if (!lua_istable(L, -1) || bind_get_field(L, -1, "name") != LUA_TSTRING ||
       bind_get_field(L, -2, "description") != LUA_TSTRING) {
-    bind_raise(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
+    bind_raise_argument(L, "argument", NULL, "tools[%I]: {name = string, description = string} is expected", i);
   }
   lua_pushfstring(L, "\n- %s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
   lua_replace(L, -4);
@@ -41,7 +41,7 @@ static void push_tool_message(lua_State *L, int options, const char *heading) {
   lua_setfield(L, -2, "role");
   bind_get_field(L, options, "tools");
   int tools = lua_gettop(L);
-  luaL_checktype(L, tools, LUA_TTABLE);
+  bind_expect(L, tools, "tools", LUA_TTABLE);
   lua_Integer count = (lua_Integer)lua_rawlen(L, tools);
   luaL_buffinit(L, &text);
   luaL_addstring(&text, heading);
@@ -57,7 +57,7 @@ static void push_tool_message(lua_State *L, int options, const char *heading) {
 static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
   if (!bind_field(L, options, "tools")) return;
   const char *heading = "Available tools:";
-  if (bind_field(L, options, "tools_heading")) heading = luaL_checkstring(L, -1);
+  if (bind_field(L, options, "tools_heading")) heading = bind_string(L, -1, "tools_heading");
   push_tool_message(L, options, heading);
   MessageSource source = bind_source(L, lua_gettop(L));
   bool more;
@@ -97,7 +97,7 @@ void bind_configure(lua_State *L, int conversation, int options) {
     lua_newtable(L);
     options = lua_gettop(L);
   }
-  bind_check_names(L, options, "conversation", OPTION_NAMES);
+  bind_check_names(L, options, NULL, OPTION_NAMES);
   handle->callbacks->has_counter = keep_function(L, conversation, options, "counter");
   handle->callbacks->has_clock = keep_function(L, conversation, options, "clock");
   keep_function(L, conversation, options, "on_limit");

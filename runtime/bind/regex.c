@@ -5,22 +5,16 @@
 #include "regex/rule_set.h"
 #include "bind/bind.h"
 
-static const BindType ENGINE = {"RegexEngine"}, REGEX = {"Regex"}, SET = {"RegexSet"};
+static const BindType REGEX = {"Regex", NULL}, SET = {"RegexSet", NULL};
 
 typedef struct Handle {
   union {
-    RegexEngine *engine;
     Regex *regex;
     RuleSet *set;
   };
 } Handle;
 
-static int l_free_engine(lua_State *L) {
-  Handle *handle = lua_touserdata(L, 1);
-  regex_engine_free(handle->engine);
-  handle->engine = NULL;
-  return 0;
-}
+static void end_engine(void *block) { regex_engine_free(*(RegexEngine **)block); }
 
 static int l_free_regex(lua_State *L) {
   Handle *handle = lua_touserdata(L, 1);
@@ -40,16 +34,16 @@ static int l_free_set(lua_State *L) {
 static RegexEngine *engine_of(lua_State *L) {
   static const char PLACE;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &PLACE) == LUA_TNIL) {
-    Handle *handle = bind_new(L, &ENGINE, sizeof *handle, 0);
+    RegexEngine **engine = bind_own(L, sizeof *engine, end_engine);
     Memory memory = bind_memory(L);
-    Status status = regex_engine_new(&memory, &handle->engine);
+    Status status = regex_engine_new(&memory, engine);
     if (status != STATUS_OK) bind_raise_status(L, status, "regex");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &PLACE);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &PLACE);
   }
-  Handle *found = lua_touserdata(L, -1);
+  RegexEngine **engine = bind_test_owned(L, -1, end_engine);
   lua_pop(L, 2);             /* what was there before, and it */
-  return found->engine;
+  return *engine;
 }
 
 /* nil, "byte 3: missing closing parenthesis", "syntax" */
@@ -68,11 +62,10 @@ static int refuse(lua_State *L, Status status, const RegexError *error) {
 static unsigned check_flags(lua_State *L, int index) {
   unsigned flags = 0;
   char bad = '\0';
-  size_t size;
-  const char *letters = luaL_optlstring(L, index, "", &size);
-  if (!regex_flags(letters, size, &flags, &bad)) {
-    bind_raise(L, "argument", "flags are letters of \"gimsuy\", each once", "flag '%c' is unknown or stands twice",
-               bad);
+  Text letters = lua_isnoneornil(L, index) ? text_of("") : bind_text(L, index);
+  if (!regex_flags(letters.bytes, letters.size, &flags, &bad)) {
+    bind_raise_argument(L, "argument", "flags are letters of \"gimsuy\", each once",
+                        "flag '%c' is unknown or stands twice", bad);
   }
   return flags;
 }
@@ -128,7 +121,7 @@ static int l_add(lua_State *L) {
   static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
                                       "depth_last", NULL};
   RuleSet *set = check_set(L);
-  bind_check_names(L, 2, "add", names);
+  bind_check_names(L, 2, NULL, names);
   RegexRule rule = {.depth_last = UINT32_MAX, .kinds = UINT32_MAX};
   rule.pattern = text_field(L, "pattern");
   rule.replacement = text_field(L, "replacement");
@@ -208,14 +201,22 @@ static int l_index_regex(lua_State *L) { return bind_index_method(L, &REGEX); }
 static int l_index_set(lua_State *L) { return bind_index_method(L, &SET); }
 
 void bind_open_regex(lua_State *L) {
-  static const BindMethod of_regex[] = {{"matches", l_matches, "text"}, {NULL, NULL, NULL}};
+  static const BindMethod of_regex[] = {
+    {"matches", l_matches, "text", CHARGE_NEVER},
+    BIND_END,
+  };
   static const BindMethod of_set[] = {
-    {"add", l_add, "rule"},     {"apply", l_apply, "text kind depth"}, {"begin", l_begin, ""},
-    {"count", l_count, "rule"}, {NULL, NULL, NULL},
+    {"add", l_add, "rule", CHARGE_NEVER},
+    {"apply", l_apply, "text kind depth", CHARGE_NEVER},
+    {"begin", l_begin, "", CHARGE_NEVER},
+    {"count", l_count, "rule", CHARGE_NEVER},
+    BIND_END,
   };
   static const BindMethod functions[] = {
-    {"compile", l_compile, "pattern flags"}, {"set", l_set, ""}, {NULL, NULL, NULL}};
-  bind_type(L, &ENGINE, NULL, NULL, l_free_engine);
+    {"compile", l_compile, "pattern flags", CHARGE_NEVER},
+    {"set", l_set, "", CHARGE_NEVER},
+    BIND_END,
+  };
   bind_type(L, &REGEX, l_index_regex, NULL, l_free_regex);
   bind_type(L, &SET, l_index_set, l_size, l_free_set);
   bind_methods(L, &REGEX, of_regex);

@@ -26,27 +26,18 @@ static int l_like(lua_State *L) {
   return 1;
 }
 
-static const BindType STATE = {"State"};
-
-static int l_free(lua_State *L) {
-  BatchHandle *state = lua_touserdata(L, 1);
-  sequence_release(state->list);
-  state->list = NULL;
-  return 0;
-}
+static void end_state(void *block) { sequence_release(*(Sequence **)block); }
 
 /* Pushes the state whose batch and length stand at `index`. */
 static const Sequence *push_state(lua_State *L, Conversation *conversation, int index) {
   const History *history = conversation_history(conversation);
   uint32_t batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
   uint32_t length = (uint32_t)bind_integer(L, index + 1, "length", 0, UINT32_MAX);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &STATE) == LUA_TNIL) bind_type(L, &STATE, NULL, NULL, l_free);
-  lua_pop(L, 1);
-  BatchHandle *state = bind_new(L, &STATE, sizeof *state, 0);
+  Sequence **state = bind_own(L, sizeof *state, end_state);
   Status status = conversation_reweigh(conversation, batch);
-  if (status == STATUS_OK) status = history_state(history, batch, length, &state->list);
+  if (status == STATUS_OK) status = history_state(history, batch, length, state);
   if (status != STATUS_OK) bind_raise_status(L, status, "state");
-  return state->list;
+  return *state;
 }
 
 /* common(conversation, batch, length, other, other_length) -> messages, tokens: of
@@ -67,7 +58,9 @@ static int l_common(lua_State *L) {
 
 void bind_open_replay(lua_State *L) {
   static const BindMethod functions[] = {
-    {"like", l_like, "conversation"},
-    {"common", l_common, "conversation batch length other other_length"}, {NULL, NULL, NULL}};
+    {"like", l_like, "conversation", CHARGE_LIST},
+    {"common", l_common, "conversation batch length other other_length", CHARGE_LIST},
+    BIND_END,
+  };
   bind_functions(L, "core", functions);
 }

@@ -8,7 +8,7 @@
 #include "os/contained_dir.h"
 #include "bind/bind.h"
 
-static const BindType ROOT = {"Root"};
+static const BindType ROOT = {"Root", NULL};
 
 static int l_gc(lua_State *L) {
   contained_dir_close(lua_touserdata(L, 1));
@@ -18,7 +18,9 @@ static int l_gc(lua_State *L) {
 /* root(path) -> root | nil, error */
 static int l_root(lua_State *L) {
   Text path = bind_text(L, 1);
-  if (strlen(path.bytes) != path.size) return bind_raise(L, "argument", NULL, "root: a path may not hold a NUL byte");
+  if (strlen(path.bytes) != path.size) {
+    return bind_raise_argument(L, "argument", NULL, "a path may not hold a NUL byte");
+  }
   ContainedDir *dir = bind_new(L, &ROOT, sizeof *dir, 0);
   dir->folder = -1;      /* before anything that may raise */
   Status status = contained_dir_open(dir, path.bytes);
@@ -32,7 +34,7 @@ static int l_read(lua_State *L) {
   ContainedDir *dir = bind_check(L, 1, &ROOT);
   Text path = bind_text(L, 2);
   size_t cap = (size_t)bind_integer(L, 3, "cap", 0, INT64_MAX);
-  if (dir->folder < 0) return bind_raise(L, "argument", NULL, "root: it is closed");
+  if (dir->folder < 0) return bind_raise_argument(L, "argument", NULL, "it is closed");
   Buffer *bytes = bind_buffer(L);
   const char *why = "";
   Status status = contained_dir_read(dir, path, cap, bytes, &why);
@@ -52,8 +54,15 @@ static int l_close(lua_State *L) {
 static int l_index(lua_State *L) { return bind_index_method(L, &ROOT); }
 
 void bind_open_root(lua_State *L) {
-  static const BindMethod methods[] = {{"read", l_read, "path cap"}, {"close", l_close, ""}, {NULL, NULL, NULL}};
-  static const BindMethod functions[] = {{"root", l_root, "path"}, {NULL, NULL, NULL}};
+  static const BindMethod methods[] = {
+    {"read", l_read, "path cap", CHARGE_NEVER},
+    {"close", l_close, "", CHARGE_NEVER},
+    BIND_END,
+  };
+  static const BindMethod functions[] = {
+    {"root", l_root, "path", CHARGE_NEVER},
+    BIND_END,
+  };
   bind_type(L, &ROOT, l_index, NULL, l_gc);
   bind_methods(L, &ROOT, methods);
   bind_functions(L, "core", functions);

@@ -21,6 +21,8 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
+const BindType BIND_SANDBOX = {"Sandbox", NULL};
+
 /* Their addresses are keys of the sandbox's registry: the library's entries, its globals and modules. */
 static const char ENTRIES, GLOBALS, MODULES;
 static const char HINT;      /* key of the program's registry */
@@ -29,7 +31,7 @@ static const char HINT;      /* key of the program's registry */
 
 /* require(name) of the library: modules come as bytecode, from the host only. */
 static int l_require(lua_State *L) {
-  luaL_checkstring(L, 1);
+  bind_expect(L, 1, "module", LUA_TSTRING);
   lua_settop(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
   lua_pushvalue(L, 1);
@@ -38,9 +40,8 @@ static int l_require(lua_State *L) {
   lua_pushliteral(L, "library");
   lua_pushvalue(L, 1);
   lua_call(L, 2, 1);
-  size_t size;
-  const char *bytes = luaL_checklstring(L, -1, &size);
-  if (luaL_loadbufferx(L, bytes, size, lua_tostring(L, 1), "b") != LUA_OK) return lua_error(L);
+  Text code = bind_text(L, -1);
+  if (luaL_loadbufferx(L, code.bytes, code.size, lua_tostring(L, 1), "b") != LUA_OK) return lua_error(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
   lua_setupvalue(L, -2, 1);
   lua_pushvalue(L, 1);
@@ -164,7 +165,7 @@ static const char *push_hint(lua_State *L) {
 
 /* set_hint(text) */
 static int l_set_hint(lua_State *L) {
-  luaL_checkstring(L, 1);
+  bind_expect(L, 1, NULL, LUA_TSTRING);
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &HINT);
   return 0;
@@ -197,7 +198,7 @@ static int finish(lua_State *L, const SandboxHandle *sandbox, int first) {
   lua_settop(L, first + 2);
   const char *code = lua_tostring(L, first + 2);
   if (code != NULL && strcmp(code, "memory") == 0) return raise_memory(L, sandbox);
-  if (code != NULL) return bind_raise(L, code, NULL, "%s", luaL_checkstring(L, first + 1));
+  if (code != NULL) return bind_raise(L, code, NULL, "%s", bind_string(L, first + 1, "message"));
   lua_pop(L, 1);
   return lua_error(L);
 }
@@ -249,7 +250,7 @@ static int l_free(lua_State *L) {
 /* new(host) -> Sandbox */
 static int l_new(lua_State *L) {
   SandboxCall call;
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  bind_expect(L, 1, NULL, LUA_TFUNCTION);
   lua_settop(L, 1);
   SandboxHandle *sandbox = bind_new(L, &BIND_SANDBOX, sizeof *sandbox, 1);
   lua_insert(L, 1);
@@ -295,9 +296,12 @@ static int l_box_of(lua_State *L) {
 
 void bind_open_sandbox(lua_State *L) {
   static const BindMethod functions[] = {
-    {"new", l_new, "host"}, {"limit", l_limit, "box fuel microseconds memory"},
-    {"set_hint", l_set_hint, "text"},
-    {"enter", l_enter, "box entry ..."}, {"box_of", l_box_of, "proxy"}, {NULL, NULL, NULL},
+    {"new", l_new, "host", CHARGE_NEVER},
+    {"limit", l_limit, "box fuel microseconds memory", CHARGE_NEVER},
+    {"set_hint", l_set_hint, "text", CHARGE_NEVER},
+    {"enter", l_enter, "box entry ...", CHARGE_NEVER},
+    {"box_of", l_box_of, "proxy", CHARGE_NEVER},
+    BIND_END,
   };
   bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);
   lua_newtable(L);

@@ -10,6 +10,10 @@
 */
 #include "bind/bind.h"
 
+static uint64_t messages_of(lua_State *L, int index) { return ((const Selection *)lua_touserdata(L, index))->count; }
+
+const BindType BIND_SELECTION = {"Selection", messages_of};
+
 /* With `size` bytes behind it. */
 static Selection *push_new(lua_State *L, int owner, size_t size) {
   owner = lua_absindex(L, owner);
@@ -141,8 +145,13 @@ static int l_index(lua_State *L) {
 
 void bind_open_selection(lua_State *L) {
   static const BindMethod methods[] = {
-    {"first", l_first, "n"},     {"last", l_last, "n"},           {"slice", l_slice, "i j"}, {"count", l_count, ""},
-    {"tokens", l_tokens, ""},    {"positions", l_positions, ""},  {NULL, NULL, NULL},
+    {"first", l_first, "n", CHARGE_STEP},
+    {"last", l_last, "n", CHARGE_STEP},
+    {"slice", l_slice, "i j", CHARGE_LIST},
+    {"count", l_count, "", CHARGE_STEP},
+    {"tokens", l_tokens, "", CHARGE_LIST},
+    {"positions", l_positions, "", CHARGE_LIST},
+    BIND_END,
   };
   bind_type(L, &BIND_SELECTION, l_index, l_count, l_free);
   bind_methods(L, &BIND_SELECTION, methods);

@@ -8,12 +8,9 @@
 
 #include "bind/bind.h"
 
-static const BindType SOURCE = {"Source"};
-
-static int l_free(lua_State *L) {
-  LuaSource *source = lua_touserdata(L, 1);
+static void end_source(void *block) {
+  LuaSource *source = block;
   if (source->reader.memory.allocate != NULL) reader_free(&source->reader);
-  return 0;
 }
 
 static Status next(void *user, bool *more, Text *raw, MessageShape *shape) {
@@ -42,8 +39,7 @@ static void put_message(lua_State *L, int index, Buffer *out) {
   } else if (lua_istable(L, index)) {
     bind_encode_message(L, index, out);
   } else {
-    bind_raise(L, "argument", NULL, "a message, a table with role and content, is expected, not %s",
-               luaL_typename(L, index));
+    bind_raise_type(L, index, NULL, "a message, a table with role and content,");
   }
 }
 
@@ -79,8 +75,6 @@ static bool is_list(lua_State *L, int index) {
 
 MessageSource bind_source(lua_State *L, int index) {
   index = lua_absindex(L, index);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SOURCE) == LUA_TNIL) bind_type(L, &SOURCE, NULL, NULL, l_free);
-  lua_pop(L, 1);
   Buffer *out = bind_buffer(L);
   if (is_raw_list(L, index)) {
     bind_encode(L, index, out);
@@ -90,7 +84,7 @@ MessageSource bind_source(lua_State *L, int index) {
     else put_message(L, index, out);
     put(L, out, "]");
   }
-  LuaSource *source = bind_new(L, &SOURCE, sizeof *source, 0);
+  LuaSource *source = bind_own(L, sizeof *source, end_source);
   reader_init(&source->reader, bind_memory(L));
   json_open(&source->json, out->bytes, out->size);
   json_enter(&source->json);

@@ -8,22 +8,13 @@
 
 /* ---- a vocabulary that the collector lets go of ---- */
 
-static const BindType HELD = {"Vocabulary"};
+static void end_vocab(void *block) { vocab_release(*(Vocab **)block); }
 
-static int l_free_held(lua_State *L) {
-  Vocab **held = lua_touserdata(L, 1);
-  vocab_release(*held);
-  *held = NULL;
-  return 0;
-}
-
-Vocab **bind_hold_vocab(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &HELD) == LUA_TNIL) bind_type(L, &HELD, NULL, NULL, l_free_held);
-  lua_pop(L, 1);
-  return bind_new(L, &HELD, sizeof(Vocab *), 0);
-}
+Vocab **bind_hold_vocab(lua_State *L) { return bind_own(L, sizeof(Vocab *), end_vocab); }
 
 /* ---- tokenizers ---- */
+
+const BindType BIND_TOKENIZER = {"Tokenizer", NULL};
 
 static int l_free(lua_State *L) {
   TokenizerHandle *handle = lua_touserdata(L, 1);
@@ -38,7 +29,7 @@ static Tokenizer *check(lua_State *L) {
 
 /* tokenizer(path) -> Tokenizer | nil, error */
 static int l_tokenizer(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   lua_settop(L, 1);
   Vocab **held = bind_hold_vocab(L);
   TokenizerHandle *handle = bind_new(L, &BIND_TOKENIZER, sizeof *handle, 0);
@@ -51,7 +42,7 @@ static int l_tokenizer(lua_State *L) {
 
 static Text check_text(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) {
-    bind_raise(L, "argument", NULL, "a text is expected, not %s", luaL_typename(L, index));
+    bind_raise_type(L, index, NULL, "a text");
   }
   return bind_text(L, index);
 }
@@ -109,7 +100,7 @@ static Status read_ids(lua_State *L, size_t count, Buffer *ids) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
     lua_Integer id = lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || lua_type(L, -1) != LUA_TNUMBER) {
-      bind_raise(L, "argument", NULL, "decode: ids[%I]: an id is expected, not %s", (lua_Integer)i + 1,
+      bind_raise_argument(L, "argument", NULL, "ids[%I]: an id is expected, not %s", (lua_Integer)i + 1,
                  luaL_typename(L, -1));
     }
     uint32_t narrow = id < 0 || id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
@@ -124,7 +115,7 @@ static Status read_ids(lua_State *L, size_t count, Buffer *ids) {
 static int l_decode(lua_State *L) {
   Tokenizer *tokenizer = check(L);
   if (!lua_istable(L, 2)) {
-    return bind_raise(L, "argument", NULL, "decode: a list of ids is expected, not %s", luaL_typename(L, 2));
+    return bind_raise_type(L, 2, NULL, "a list of ids");
   }
   size_t count = lua_rawlen(L, 2), bad = 0;
   Buffer *ids = bind_buffer(L), *bytes = bind_buffer(L);
@@ -135,7 +126,7 @@ static int l_decode(lua_State *L) {
   if (status == STATUS_RANGE) {
     lua_rawgeti(L, 2, (lua_Integer)bad + 1);
     const Vocab *vocab = tokenizer_vocab(tokenizer);
-    return bind_raise(L, "out_of_range", NULL, "decode: ids[%I]: %s has no token %I", (lua_Integer)bad + 1,
+    return bind_raise_argument(L, "out_of_range", NULL, "ids[%I]: %s has no token %I", (lua_Integer)bad + 1,
                       vocab_name(vocab), lua_tointeger(L, -1));
   }
   if (status != STATUS_OK) return bind_raise_status(L, status, "decode");
@@ -155,11 +146,16 @@ static int l_index(lua_State *L) {
 
 void bind_open_tokenizer(lua_State *L) {
   static const BindMethod methods[] = {
-    {"count", l_count, "text"},   {"count_up_to", l_count_up_to, "text limit"},
-    {"encode", l_encode, "text"}, {"decode", l_decode, "ids"},
-    {NULL, NULL, NULL},
+    {"count", l_count, "text", CHARGE_TEXT},
+    {"count_up_to", l_count_up_to, "text limit", CHARGE_TEXT},
+    {"encode", l_encode, "text", CHARGE_TEXT},
+    {"decode", l_decode, "ids", CHARGE_TEXT},
+    BIND_END,
   };
-  static const BindMethod functions[] = {{"tokenizer", l_tokenizer, "path"}, {NULL, NULL, NULL}};
+  static const BindMethod functions[] = {
+    {"tokenizer", l_tokenizer, "path", CHARGE_NEVER},
+    BIND_END,
+  };
   bind_type(L, &BIND_TOKENIZER, l_index, NULL, l_free);
   bind_methods(L, &BIND_TOKENIZER, methods);
   bind_functions(L, "ebb", functions);

@@ -24,7 +24,7 @@ static void join(lua_State *L, ConversationHandle *handle, ConversationHandle *b
    becomes the branch if run returns; if it raises, no trace of it is left. */
 int bind_transaction(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
+  bind_expect(L, 2, NULL, LUA_TFUNCTION);
   lua_settop(L, 2);
   ConversationHandle *branch = bind_push_fork(L);
   Status status = conversation_begin_branch(branch->conversation, handle->conversation);

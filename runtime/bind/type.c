@@ -1,29 +1,76 @@
+/*
+** Types of userdata, tables of bound functions, and what these cost in a sandbox.
+**
+**     registry[&type]     = metatable; metatable[&type] = methods, metatable[&TYPE] = the type
+**     registry[&FUNCTIONS] = { "Draft:", BindMethod[], "core.draft.", BindMethod[] ... }
+**
+** Outside of a sandbox nothing is charged and nothing stands between a caller and a
+** function. The allocator charges for what is made; prices are for what is only read.
+*/
+#include <assert.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/error.h"
+#include "bind/type.h"
 #include "sandbox/guard.h"
 #include "sandbox/sandbox.h"
 
-const BindType BIND_CONVERSATION = {"Conversation"}, BIND_BATCH = {"Batch"}, BIND_DRAFT = {"Draft"},
-               BIND_MESSAGE = {"Message"}, BIND_SELECTION = {"Selection"}, BIND_UNIT = {"Unit"}, BIND_TURN = {"Turn"},
-               BIND_LEDGER = {"Ledger"}, BIND_BUFFER = {"Buffer"}, BIND_TOKENIZER = {"Tokenizer"},
-               BIND_SANDBOX = {"Sandbox"}, BIND_WINDOWS = {"Windows"};
+#define STEP_UNITS    20
+#define PATH_UNITS    200
+#define MESSAGE_UNITS 10     /* of a list, each */
 
-/* Parameters of C functions: registry[&PARAMETERS]["Type:name"] = {"a", "b"}. For prompts
-   and tests; a sandbox is spared their 20 KB. */
-static const char PARAMETERS;
+/* Their addresses are keys: of a metatable, its type and the names of the type's fields;
+   of the registry, the tables of functions, the names of parameters and the type of
+   owned blocks. */
+static const char TYPE, FIELDS, FUNCTIONS, PARAMETERS, OWNED;
 
-static void push_parameters(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &PARAMETERS) == LUA_TTABLE) return;
-  lua_pop(L, 1);
-  lua_newtable(L);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &PARAMETERS);
+/* ---- prices ---- */
+
+static const char *const CHARGE_NAMES[] = {NULL, "step", "path", "list", "text", "never"};
+
+/* The messages that the arguments stand for; of a value of no bound type as many as it has elements. */
+static uint64_t messages_of(lua_State *L) {
+  int top = lua_gettop(L);
+  uint64_t count = 0;
+  for (int i = 1; i <= top && i <= 3; i++) {
+    const BindType *type = bind_type_of(L, i);
+    if (type != NULL && type->messages != NULL) count += type->messages(L, i);
+    else if (lua_type(L, i) == LUA_TUSERDATA || lua_type(L, i) == LUA_TTABLE) count += lua_rawlen(L, i) / 8;
+  }
+  return count;
 }
 
-static void note_parameters(lua_State *L, const char *owner, const char *separator, const BindMethod *method) {
+static uint64_t bytes_of(lua_State *L) {
+  int top = lua_gettop(L);
+  uint64_t bytes = 0;
+  for (int i = 1; i <= top; i++) {
+    if (lua_type(L, i) == LUA_TSTRING || lua_type(L, i) == LUA_TTABLE) bytes += lua_rawlen(L, i);
+  }
+  return bytes;
+}
+
+/* A bound function in a sandbox. Upvalues: its BindMethod, its owner. */
+static int call_charged(lua_State *L) {
+  const BindMethod *method = lua_touserdata(L, lua_upvalueindex(1));
+  switch (method->charge) {
+    case CHARGE_STEP: guard_charge(L, STEP_UNITS); break;
+    case CHARGE_PATH: guard_charge(L, PATH_UNITS); break;
+    case CHARGE_LIST: guard_charge(L, PATH_UNITS + MESSAGE_UNITS * messages_of(L)); break;
+    case CHARGE_TEXT: guard_charge(L, STEP_UNITS + bytes_of(L)); break;
+    case CHARGE_NEVER:
+      return bind_raise(L, "sandbox", NULL, "%s%s is not available to sandboxed scripts",
+                        lua_tostring(L, lua_upvalueindex(2)), method->name);
+  }
+  return method->function(L);
+}
+
+/* ---- tables of functions ---- */
+
+/* Notes the names of a function's parameters under its whole name, for prompts and
+   tests; a sandbox is spared their 20 KB. */
+static void note_parameters(lua_State *L, const char *owner, const BindMethod *method) {
   if (sandbox_of(L) != NULL) return;
-  push_parameters(L);
+  bind_push_parameters(L);
   lua_newtable(L);
   lua_Integer n = 0;
   for (const char *at = method->parameters; *at != '\0';) {
@@ -33,26 +80,107 @@ static void note_parameters(lua_State *L, const char *owner, const char *separat
     at += size;
     while (*at == ' ') at++;
   }
-  lua_pushfstring(L, "%s%s%s", owner, separator, method->name);
+  lua_pushfstring(L, "%s%s", owner, method->name);
   lua_insert(L, -2);
   lua_rawset(L, -3);
   lua_pop(L, 1);
 }
 
-void bind_functions(lua_State *L, const char *owner, const BindMethod *functions) {
-  for (; functions->name != NULL; functions++) {
-    bind_push_charged(L, owner, ".", functions);
-    lua_setfield(L, -2, functions->name);
-    note_parameters(L, owner, ".", functions);
+/* Pushes the table in the registry under the key; a new one if there is none. */
+static void push_registered(lua_State *L, const void *key) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
+void bind_push_parameters(lua_State *L) { push_registered(L, &PARAMETERS); }
+
+/* Adds functions to the table on top; `owner` is what stands before their names, with its separator. */
+static void add_functions(lua_State *L, const char *owner, const BindMethod *functions) {
+  bool charged = sandbox_of(L) != NULL;
+  push_registered(L, &FUNCTIONS);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  lua_pushstring(L, owner);
+  lua_rawseti(L, -2, count + 1);
+  lua_pushlightuserdata(L, (void *)functions);
+  lua_rawseti(L, -2, count + 2);
+  lua_pop(L, 1);
+  for (const BindMethod *method = functions; method->name != NULL; method++) {
+    assert(method->charge >= CHARGE_STEP && method->charge <= CHARGE_NEVER);
+    if (charged) {
+      lua_pushlightuserdata(L, (void *)method);
+      lua_pushstring(L, owner);
+      lua_pushcclosure(L, call_charged, 2);
+    } else {
+      lua_pushcfunction(L, method->function);
+    }
+    lua_setfield(L, -2, method->name);
+    note_parameters(L, owner, method);
   }
 }
 
-void bind_push_parameters(lua_State *L) { push_parameters(L); }
+void bind_functions(lua_State *L, const char *owner, const BindMethod *functions) {
+  lua_pushfstring(L, "%s.", owner);
+  lua_pushvalue(L, -2);
+  add_functions(L, lua_tostring(L, -2), functions);
+  lua_pop(L, 2);
+}
+
+/* The bound function that `is_it` accepts, or NULL; *owner belongs to the registry. */
+static const BindMethod *find_function(lua_State *L, bool (*is_it)(const BindMethod *, const char *, const void *),
+                                       const void *key, const char **owner) {
+  const BindMethod *result = NULL;
+  int top = lua_gettop(L);
+  bool any = lua_rawgetp(L, LUA_REGISTRYINDEX, &FUNCTIONS) == LUA_TTABLE;
+  for (lua_Integer i = 1; any && result == NULL && lua_rawgeti(L, top + 1, i) == LUA_TSTRING; i += 2) {
+    *owner = lua_tostring(L, -1);
+    lua_rawgeti(L, top + 1, i + 1);
+    const BindMethod *method = lua_touserdata(L, -1);
+    while (method->name != NULL && !is_it(method, *owner, key)) method++;
+    if (method->name != NULL) result = method;
+    lua_settop(L, top + 1);
+  }
+  lua_settop(L, top);
+  return result;
+}
+
+static bool has_function(const BindMethod *method, const char *owner, const void *key) {
+  (void)owner;
+  return method->function == *(const lua_CFunction *)key;
+}
+
+static bool has_name(const BindMethod *method, const char *owner, const void *key) {
+  size_t size = strlen(owner);
+  return strncmp(key, owner, size) == 0 && strcmp((const char *)key + size, method->name) == 0;
+}
+
+const char *bind_charge_name(lua_State *L, const char *name) {
+  const char *owner;
+  const BindMethod *method = find_function(L, has_name, name, &owner);
+  return method != NULL ? CHARGE_NAMES[method->charge] : NULL;
+}
+
+const BindMethod *bind_running(lua_State *L, const char **owner) {
+  lua_Debug frame;
+  if (!lua_checkstack(L, 4) || !lua_getstack(L, 0, &frame)) return NULL;
+  lua_getinfo(L, "f", &frame);
+  lua_CFunction function = lua_tocfunction(L, -1);
+  lua_pop(L, 1);
+  if (function != call_charged) return function == NULL ? NULL : find_function(L, has_function, &function, owner);
+  *owner = lua_tostring(L, lua_upvalueindex(2));
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* ---- types ---- */
 
 void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc) {
   lua_newtable(L);
   lua_newtable(L);
-  lua_rawsetp(L, -2, type);                 /* metatable[type] = methods */
+  lua_rawsetp(L, -2, type);
+  lua_pushlightuserdata(L, (void *)type);
+  lua_rawsetp(L, -2, &TYPE);
   if (index != NULL) {
     lua_pushcfunction(L, index);
     lua_setfield(L, -2, "__index");
@@ -79,52 +207,81 @@ void bind_push_methods(lua_State *L, const BindType *type) {
 }
 
 void bind_methods(lua_State *L, const BindType *type, const BindMethod *methods) {
+  const char *owner = lua_pushfstring(L, "%s:", type->name);
   bind_push_methods(L, type);
-  for (; methods->name != NULL; methods++) {
-    bind_push_charged(L, type->name, ":", methods);
-    lua_setfield(L, -2, methods->name);
-    note_parameters(L, type->name, ":", methods);
-  }
-  lua_pop(L, 1);
+  add_functions(L, owner, methods);
+  lua_pop(L, 2);
 }
 
 void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values) {
-  void *made = guard_userdata(L, size, user_values);
-  memset(made, 0, size);
+  void *block = guard_userdata(L, size, user_values);
+  memset(block, 0, size);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
   lua_setmetatable(L, -2);
-  return made;
+  return block;
 }
 
 void *bind_test(lua_State *L, int index, const BindType *type) {
-  void *found = lua_touserdata(L, index);
-  if (found == NULL || lua_islightuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
+  void *block = lua_touserdata(L, index);
+  if (block == NULL || lua_islightuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
   bool same = lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
-  return same ? found : NULL;
+  return same ? block : NULL;
 }
 
 const BindType *bind_type_of(lua_State *L, int index) {
-  static const BindType *const types[] = {&BIND_CONVERSATION, &BIND_BATCH, &BIND_DRAFT, &BIND_MESSAGE,
-                                          &BIND_SELECTION,    &BIND_UNIT,  &BIND_TURN,  &BIND_LEDGER,
-                                          &BIND_TOKENIZER,    &BIND_WINDOWS};
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    if (bind_test(L, index, types[i]) != NULL) return types[i];
-  }
-  return NULL;
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
+  const BindType *type = lua_rawgetp(L, -1, &TYPE) == LUA_TLIGHTUSERDATA ? lua_touserdata(L, -1) : NULL;
+  lua_pop(L, 2);
+  return type;
 }
 
-void *bind_check(lua_State *L, int index, const BindType *type) {
-  void *found = bind_test(L, index, type);
-  if (found == NULL) {
-    bind_raise(L, "argument", "call methods with a colon: object:method()", "a %s is expected, not %s", type->name,
-               luaL_typename(L, index));
-  }
-  return found;
+/* ---- blocks that the collector ends ---- */
+
+typedef struct Owned {
+  void (*end)(void *block);
+  _Alignas(max_align_t) unsigned char block[];
+} Owned;
+
+static int l_end_owned(lua_State *L) {
+  Owned *owned = lua_touserdata(L, 1);
+  owned->end(owned->block);
+  return 0;
 }
 
-static const char FIELDS = 0;                /* its address is the key of a type's field names */
+static void push_owned_metatable(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &OWNED) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushcfunction(L, l_end_owned);
+  lua_setfield(L, -2, "__gc");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &OWNED);
+}
+
+void *bind_own(lua_State *L, size_t size, void (*end)(void *block)) {
+  push_owned_metatable(L);
+  Owned *owned = guard_userdata(L, sizeof *owned + size, 0);
+  memset(owned->block, 0, size);
+  owned->end = end;
+  lua_insert(L, -2);
+  lua_setmetatable(L, -2);
+  return owned->block;
+}
+
+void *bind_test_owned(lua_State *L, int index, void (*end)(void *block)) {
+  Owned *owned = lua_touserdata(L, index);
+  if (owned == NULL || lua_islightuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &OWNED);
+  bool same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same && owned->end == end ? owned->block : NULL;
+}
+
+/* ---- fields ---- */
 
 static void raise_unknown(lua_State *L, const BindType *type, const char *name) {
   const char *names[128];
@@ -143,9 +300,8 @@ static void raise_unknown(lua_State *L, const BindType *type, const char *name) 
     if (lua_type(L, -1) == LUA_TSTRING) names[count++] = lua_tostring(L, -1);
   }
   names[count] = NULL;
-  const char *meant = bind_suggest(name, names);
-  const char *hint = meant == NULL ? NULL : lua_pushfstring(L, "did you mean '%s'?", meant);
-  bind_raise(L, "unknown_name", hint, "a %s has no field '%s'", type->name, name);
+  bind_raise(L, "unknown_name", bind_push_suggestion(L, name, names, NULL), "a %s has no field '%s'", type->name,
+             name);
 }
 
 int bind_index_method(lua_State *L, const BindType *type) {

@@ -3,6 +3,8 @@
 */
 #include "bind/bind.h"
 
+const BindType BIND_UNIT = {"Unit", NULL}, BIND_TURN = {"Turn", NULL};
+
 typedef struct UnitHandle {
   MessageId first;
 } UnitHandle;
@@ -29,7 +31,7 @@ static UnitAccess access_of(lua_State *L, int index) {
   access.view = bind_look(L, -1);
   access.units = bind_view_units(L, &access.view);
   uint32_t slot = bind_view_slot(L, &access.view, handle->first, 0);
-  if (slot == UNIT_NONE) bind_raise(L, "out_of_range", NULL, "the unit is no longer in the list");
+  if (slot == UNIT_NONE) bind_raise_argument(L, "out_of_range", NULL, "the unit is no longer in the list");
   access.number = access.units->of[slot];
   access.unit = access.units->units[access.number];
   return access;

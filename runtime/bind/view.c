@@ -6,6 +6,14 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
+/* Messages of the conversation behind a conversation, batch or draft. */
+static uint64_t messages_of(lua_State *L, int index) {
+  return sequence_count(conversation_list(bind_look(L, index).conversation));
+}
+
+const BindType BIND_CONVERSATION = {"Conversation", messages_of}, BIND_BATCH = {"Batch", messages_of},
+               BIND_DRAFT = {"Draft", messages_of};
+
 bool bind_is_view(lua_State *L, int index) {
   return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
          bind_test(L, index, &BIND_DRAFT) != NULL;

@@ -116,7 +116,7 @@ static bool read_pattern(lua_State *L, Making *m) {
   if (!bind_field(L, 2, "pattern")) return false;
   Text pattern = bind_text(L, -1);
   if (strlen(pattern.bytes) != pattern.size || pattern.size == 0) {
-    bind_raise(L, "argument", NULL, "pattern: an expression without NUL is expected");
+    bind_raise_argument(L, "argument", NULL, "pattern: an expression without NUL is expected");
   }
   if (pretoken_pattern_parse(pattern.bytes, &m->source.pattern) && m->source.pattern != PRETOKEN_REGEX) return true;
   m->source.pattern = PRETOKEN_REGEX;
@@ -130,25 +130,26 @@ static bool read_pattern(lua_State *L, Making *m) {
 }
 
 static const char *string_field(lua_State *L, const char *name) {
-  if (!bind_field(L, 2, name)) bind_raise(L, "argument", NULL, "%s: a string is expected", name);
-  return luaL_checkstring(L, -1);
+  if (!bind_field(L, 2, name)) bind_raise_argument(L, "argument", NULL, "%s: a string is expected", name);
+  return bind_string(L, -1, name);
 }
 
 /* build(text, options{file, name, pattern, json, composed}) -> image | nil, error */
 static int l_build(lua_State *L) {
   static const char *const names[] = {"file", "name", "pattern", "json", "composed", NULL};
   Making m = {.text = bind_text(L, 1)};
-  bind_check_names(L, 2, "build", names);
+  bind_check_names(L, 2, NULL, names);
   lua_settop(L, 2);
   m.file = string_field(L, "file");
   m.source.name = string_field(L, "name");
   if (!vocab_name_fits(m.source.name)) {
-    bind_raise(L, "argument", "a name is up to 63 letters, digits, '.', '_' or '-'", "'%s' is no name", m.source.name);
+    bind_raise_argument(L, "argument", "a name is up to 63 letters, digits, '.', '_' or '-'", "'%s' is not a name",
+                        m.source.name);
   }
   bool json = bind_flag_field(L, 2, "json", false), composed = bind_flag_field(L, 2, "composed", false);
   bool has_pattern = read_pattern(L, &m);
   if (!json && !has_pattern)
-    return bind_raise(L, "argument", "cl100k, o200k, gpt2 or an expression", "a pattern is needed");
+    return bind_raise_argument(L, "argument", "cl100k, o200k, gpt2 or an expression", "a pattern is needed");
   m.image = bind_buffer(L);
   Memory memory = bind_memory(L);
   Status status = json ? build_json(&m, &memory, composed, has_pattern) : build_text(&m, &memory);
@@ -194,7 +195,7 @@ static void push_description(lua_State *L, const Vocab *vocab) {
 
 /* describe(path) -> {name, tokens, size, pattern, regexes, bytes, source} | nil, error */
 static int l_describe(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   lua_settop(L, 1);
   Vocab **held = bind_hold_vocab(L);
   Memory memory = bind_memory(L);
@@ -206,7 +207,7 @@ static int l_describe(lua_State *L) {
 
 /* verify(path) -> true | nil, error */
 static int l_verify(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = bind_string(L, 1, NULL);
   lua_settop(L, 1);
   Vocab **held = bind_hold_vocab(L);
   Memory memory = bind_memory(L);
@@ -240,8 +241,11 @@ static int l_home(lua_State *L) {
 
 void bind_open_vocab(lua_State *L) {
   static const BindMethod functions[] = {
-    {"build", l_build, "text options"}, {"describe", l_describe, "path"}, {"verify", l_verify, "path"},
-    {"home", l_home, ""}, {NULL, NULL, NULL},
+    {"build", l_build, "text options", CHARGE_NEVER},
+    {"describe", l_describe, "path", CHARGE_NEVER},
+    {"verify", l_verify, "path", CHARGE_NEVER},
+    {"home", l_home, "", CHARGE_NEVER},
+    BIND_END,
   };
   lua_newtable(L);
   bind_functions(L, "core.vocab", functions);

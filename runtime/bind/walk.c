@@ -107,15 +107,15 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   static const char *const ends[] = {"oldest", "newest", NULL};
   bind_check(L, 1, &BIND_DRAFT);
   lua_settop(L, 2);
-  if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  if (!lua_isnil(L, 2)) bind_expect(L, 2, NULL, LUA_TTABLE);
   copy_options(L);
   View view = bind_look(L, 1);
   bind_view_units(L, &view);                 /* numbers the slots */
-  Conditions conditions = bind_conditions(L, 2, "walk", WALK_NAMES);
+  Conditions conditions = bind_conditions(L, 2, WALK_NAMES);
   uint32_t skip = 0;
   bind_count_field(L, 2, "skip_last", &skip);
   bind_get_field(L, 2, "from");
-  bool newest = luaL_checkoption(L, -1, "oldest", ends) == 1;
+  bool newest = bind_choice(L, -1, "from", 0, ends) == 1;
   bool droppable = bind_flag_field(L, 2, "droppable", false);
   lua_settop(L, 2);
   Walk *walk = guard_userdata(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
@@ -237,8 +237,11 @@ static int l_last(lua_State *L) {
 
 void bind_open_walk(lua_State *L) {
   static const BindMethod methods[] = {
-    {"messages", l_messages, "walk"}, {"units", l_units, "walk"}, {"turns", l_turns, "walk"}, {"last", l_last, "walk"},
-    {NULL, NULL, NULL},
+    {"messages", l_messages, "walk", CHARGE_LIST},
+    {"units", l_units, "walk", CHARGE_LIST},
+    {"turns", l_turns, "walk", CHARGE_LIST},
+    {"last", l_last, "walk", CHARGE_STEP},
+    BIND_END,
   };
   bind_methods(L, &BIND_DRAFT, methods);
 }

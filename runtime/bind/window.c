@@ -13,6 +13,8 @@
 #include "bind/bind.h"
 #include "sandbox/guard.h"
 
+const BindType BIND_WINDOWS = {"Windows", NULL};
+
 /* ---- functions ---- */
 
 /* Pushes the table of tables. */
@@ -30,7 +32,7 @@ static void push_sources(lua_State *L, int conversation) {
 /* Notes the table at `index` under a new number; 0 for nil. */
 static uint64_t note_source(lua_State *L, int index, Callbacks *callbacks) {
   if (lua_isnil(L, index)) return 0;
-  luaL_checktype(L, index, LUA_TTABLE);
+  bind_expect(L, index, NULL, LUA_TTABLE);
   push_sources(L, 1);
   lua_pushvalue(L, index);
   lua_rawseti(L, -2, ++callbacks->sources);
@@ -67,7 +69,7 @@ static void read_window(lua_State *L, Window *window) {
   for (int i = 0; i < WINDOW_TEXTS; i++) {
     window->texts[i] = text_plain("", 0);
     if (!bind_field(L, 2, TEXTS[i])) continue;
-    luaL_checktype(L, -1, LUA_TSTRING);
+    bind_expect(L, -1, TEXTS[i], LUA_TSTRING);
     Text text = window->texts[i] = bind_text(L, -1);
     size_t valid = utf8_check(text.bytes, text.size);
     if (valid < text.size) {
@@ -80,7 +82,7 @@ static void read_window(lua_State *L, Window *window) {
     if (bind_flag_field(L, 2, FLAGS[i].name, false)) window->flags |= FLAGS[i].flag;
   }
   bind_get_field(L, 2, "kind");
-  window->content = (WindowContent)luaL_checkoption(L, -1, "empty", KINDS);
+  window->content = (WindowContent)bind_choice(L, -1, "kind", 0, KINDS);
   lua_pop(L, 1);
 }
 
@@ -89,7 +91,7 @@ static void read_window(lua_State *L, Window *window) {
 static int l_put(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   lua_settop(L, 2);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
   const Windows *windows = conversation_windows(handle->conversation);
   Window window = {.version = 1};
   read_window(L, &window);
@@ -110,7 +112,7 @@ static int l_put(lua_State *L) {
 static int l_get(lua_State *L) {
   const ConversationHandle *handle = bind_check_conversation(L, 1);
   const Windows *windows = conversation_windows(handle->conversation);
-  luaL_checktype(L, 2, LUA_TSTRING);
+  bind_expect(L, 2, NULL, LUA_TSTRING);
   uint32_t index = windows_find(windows, bind_text(L, 2));
   if (index == WINDOW_NONE) return 0;
   const Window *window = windows_at(windows, index);
@@ -147,27 +149,21 @@ static int l_ids(lua_State *L) {
 
 /* ---- items ---- */
 
-static const BindType ITEMS = {"WindowItems"};
-
 /* The items of a list, and the list as it was when they were looked for. */
 typedef struct ListItems {
   Sequence *list;
   WindowItems items;
 } ListItems;
 
-static int l_free_items(lua_State *L) {
-  ListItems *found = lua_touserdata(L, 1);
+static void end_items(void *block) {
+  ListItems *found = block;
   if (found->items.list != NULL) window_items_free(&found->items);
   sequence_release(found->list);
-  found->list = NULL;
-  return 0;
 }
 
 /* The items of a view's list, in a block left on the stack. */
 static const WindowItems *push_items(lua_State *L, const View *view) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ITEMS) == LUA_TNIL) bind_type(L, &ITEMS, NULL, NULL, l_free_items);
-  lua_pop(L, 1);
-  ListItems *found = bind_new(L, &ITEMS, sizeof *found, 0);
+  ListItems *found = bind_own(L, sizeof *found, end_items);
   guard_charge(L, (uint64_t)sequence_sum(view->list).windows * 8);
   Status status = window_items(conversation_memory(view->conversation), conversation_windows(view->conversation),
                                conversation_store(view->conversation), view->list, &found->items);
@@ -226,7 +222,7 @@ static int l_shown(lua_State *L) {
   lua_Integer shown = 0, missing = 0;
   lua_settop(L, 1);
   const WindowItems *items = push_items(L, &view);
-  ListItems *found = lua_touserdata(L, 2);
+  ListItems *found = bind_test_owned(L, 2, end_items);
   Status status = sequence_share(view.list, &found->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   lua_newtable(L);
@@ -300,19 +296,14 @@ static int l_windows_index(lua_State *L) {
 
 /* ---- lists as they are sent ---- */
 
-static const BindType SENT = {"Sent"};
-
-static int l_free_sent(lua_State *L) {
-  RequestOrder *sent = lua_touserdata(L, 1);
-  if (sent->ids != NULL) request_order_free(sent);
-  return 0;
+static void end_order(void *block) {
+  RequestOrder *order = block;
+  if (order->ids != NULL) request_order_free(order);
 }
 
 const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &SENT) == LUA_TNIL) bind_type(L, &SENT, NULL, NULL, l_free_sent);
-  lua_pop(L, 1);
-  RequestOrder *sent = bind_new(L, &SENT, sizeof *sent, 0);
-  const ListItems *items = found != 0 ? bind_test(L, found, &ITEMS) : NULL;
+  RequestOrder *sent = bind_own(L, sizeof *sent, end_order);
+  const ListItems *items = found != 0 ? bind_test_owned(L, found, end_items) : NULL;
   const Memory *memory = conversation_memory(view->conversation);
   const Store *store = conversation_store(view->conversation);
   Status status = items != NULL && items->list != NULL
@@ -368,7 +359,7 @@ static bool push_item(lua_State *L, int texts, const Message *message) {
    list it is then, whatever has happened to it since */
 static int l_messages(lua_State *L) {
   lua_settop(L, 5);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
   bool system = lua_toboolean(L, 3), obsolete = lua_toboolean(L, 4);
   View view = bind_view(L, 1);
   const RequestOrder *sent = bind_push_sent(L, &view, obsolete, 5);
@@ -392,7 +383,7 @@ static int l_messages(lua_State *L) {
 /* weigh(draft, tokens by window) */
 static int l_weigh(lua_State *L) {
   DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
   View view = bind_look(L, 1);
   const Windows *windows = conversation_windows(view.conversation);
   uint32_t count = windows_count(windows);
@@ -410,19 +401,19 @@ static int l_weigh(lua_State *L) {
 void bind_open_window(lua_State *L) {
   static const char *const fields[] = {"seq", NULL};
   static const BindMethod functions[] = {
-    {"call", bind_limited_call, "f limit argument memory"},
-    {"escape", bind_escape_markup, "text attribute"},
-    {"put", l_put, "conversation fields"},
-    {"get", l_get, "conversation id"},
-    {"ids", l_ids, "conversation"},
-    {"items", l_items, "list"},
-    {"shown", l_shown, "list all"},
-    {"owner", l_owner, "windows"},
-    {"count", l_count, "list"},
-    {"weigh", l_weigh, "draft tokens"},
-    {"sent", l_sent, "list"},
-    {"messages", l_messages, "list texts include_system include_obsolete items"},
-    {NULL, NULL, NULL},
+    {"call", bind_limited_call, "f limit argument memory", CHARGE_STEP},
+    {"escape", bind_escape_markup, "text attribute", CHARGE_STEP},
+    {"put", l_put, "conversation fields", CHARGE_PATH},
+    {"get", l_get, "conversation id", CHARGE_STEP},
+    {"ids", l_ids, "conversation", CHARGE_PATH},
+    {"items", l_items, "list", CHARGE_LIST},
+    {"shown", l_shown, "list all", CHARGE_LIST},
+    {"owner", l_owner, "windows", CHARGE_STEP},
+    {"count", l_count, "list", CHARGE_STEP},
+    {"weigh", l_weigh, "draft tokens", CHARGE_LIST},
+    {"sent", l_sent, "list", CHARGE_LIST},
+    {"messages", l_messages, "list texts include_system include_obsolete items", CHARGE_LIST},
+    BIND_END,
   };
   bind_type(L, &BIND_WINDOWS, l_windows_index, NULL, NULL);
   bind_open_fields(L, &BIND_WINDOWS, fields);

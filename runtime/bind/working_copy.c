@@ -253,7 +253,7 @@ static bool add_message(lua_State *L, const OwnNames *own, const Store *store, B
    of JSON between the two texts, and how many of them are not the stored bytes */
 static int l_text(lua_State *L) {
   const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
   Text before = bind_text(L, 3), after = bind_text(L, 4);
   lua_settop(L, 4);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 2), edited = 0;
@@ -275,7 +275,10 @@ static int l_text(lua_State *L) {
 
 void bind_open_working(lua_State *L) {
   static const BindMethod functions[] = {
-    {"copies", l_copies, "conversation"}, {"text", l_text, "conversation copies before after"}, {NULL, NULL, NULL}};
+    {"copies", l_copies, "conversation", CHARGE_NEVER},
+    {"text", l_text, "conversation copies before after", CHARGE_NEVER},
+    BIND_END,
+  };
   lua_newtable(L);
   bind_functions(L, "core.working", functions);
 }

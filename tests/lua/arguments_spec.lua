@@ -386,6 +386,98 @@ describe("wrong arguments (SEED=" .. seed .. ")", function()
   end)
 end)
 
+---- Wrong types, one argument at a time ----
+
+describe("a bound function that is called with a wrong type", function()
+  --- Every function of core.parameters that can be reached from here: name, function, names of parameters.
+  local function bound_functions()
+    local regex, set = core.regex.compile "x", core.regex.set()
+    local hidden = { Regex = regex, RegexSet = set, Root = core.root "." }
+    local list = {}
+    for name, parameters in pairs(core.parameters) do
+      local type_name, method = name:match "^(%u%a+):(.+)$"
+      local run, object
+      if type_name then
+        object = hidden[type_name] or current[OWNERS[type_name][1]]
+        run = (core.methods[type_name] or object)[method]
+      else
+        run = core
+        for word in name:gsub("^ebb%.", ""):gsub("^core%.", ""):gmatch "[^.]+" do run = run[word] end
+      end
+      assert(type(run) == "function", name)
+      local is_c = debug.getinfo(run, "S").what == "C"   -- the library puts functions of its own over some
+      local short = method or name:match "^ebb%.(json%..+)" or name:match "[^.]+$"
+      if is_c then
+        list[#list + 1] = { name = name, short = short, run = run, object = object, parameters = parameters }
+      end
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    return list
+  end
+
+  local WRONG = { false, true, 1.5, -7, "no such word", {}, { no_such_option = 1 }, { 1 }, { from = 5, role = {} },
+    function() end, io.stdout, coroutine.create(print) }
+
+  --- Calls that would wait, end the process's streams or the world's own objects are left out.
+  local HARMFUL = { ["core.draft.discard"] = true, ["ebb.transaction"] = true, ["core.window.call"] = true,
+    ["core.sandbox.new"] = true, ["core.sandbox.enter"] = true, ["core.sandbox.set_hint"] = true,
+    ["ebb.write_file"] = true, ["ebb.make_folder"] = true, ["Conversation:save"] = true }
+
+  it("raises an error object that names it", function()
+    local plain, nameless, refusals = {}, {}, 0
+    current = new_world()
+    local calls = bound_functions()
+    for _, call in ipairs(calls) do
+      for i = 0, HARMFUL[call.name] and 0 or #call.parameters do
+        for _, wrong in ipairs(WRONG) do
+          current = new_world()
+          local arguments, n = { call.object }, (call.object and 1 or 0) + #call.parameters
+          for j, name in ipairs(call.parameters) do
+            arguments[n - #call.parameters + j] = argument(name)
+          end
+          if i == 0 then n = 0 else arguments[n - #call.parameters + i] = wrong end
+          local ok, problem = pcall(call.run, table.unpack(arguments, 1, n))
+          if not ok and core.is_error(problem) then
+            refusals = refusals + 1
+            local about = problem.code == "argument" or problem.code == "unknown_name"
+            if about and not problem.message:find("^" .. call.short:gsub("%p", "%%%0") .. ": ") then
+              nameless[call.name] = problem.message
+            end
+          elseif not ok and problem ~= "raised by a callback" then
+            plain[call.name] = tostring(problem)
+          end
+        end
+      end
+    end
+    assert.same({}, plain)
+    assert.same({}, nameless)
+    assert.is_true(#calls > 100 and refusals > 1000, refusals .. " refusals of " .. #calls .. " functions")
+  end)
+
+  local rows = {
+    { "units", "from", "unknown_name", function(w) w.draft:units { from = "newset" } end, "did you mean 'newest'?" },
+    { "units", "walk", "argument", function(w) w.draft:units "oldest" end },
+    { "note", "text", "argument", function(w) w.draft:note {} end },
+    { "mark", "name", "argument", function(w) w.chat:mark(1) end },
+    { "checkpoint", "name", "argument", function(w) w.chat:checkpoint() end },
+    { "rollback", "batch", "argument", function(w) w.chat:rollback "begin" w.chat:rollback {} end },
+    { "truncate", "scope", "unknown_name", function(w) w.chat:truncate { role = "user", scope = "al" } end,
+      "it may be only or within" },
+  }
+  for _, row in ipairs(rows) do
+    it(("names the argument: %s, %s"):format(row[1], row[2]), function()
+      local world = new_world()
+      current = nil   -- callbacks do not meddle
+      local ok, problem = pcall(row[4], world)
+      assert.is_false(ok)
+      assert.is_true(core.is_error(problem), tostring(problem))
+      assert.equal(row[3], problem.code)
+      assert.equal(row[1] .. ": " .. row[2] .. ": ", problem.message:sub(1, #row[1] + #row[2] + 4))
+      assert.equal(row[5], problem.hint)
+    end)
+  end
+end)
+
 ---- What such calls once broke ----
 
 describe("a conversation", function()

@@ -333,7 +333,7 @@ describe("an edit", function()
     assert.truthy(draft:replace(draft[1], { cache_control = { type = "ephemeral" } }))
     assert.truthy(draft:replace(draft[1], { cache_controls = 1 }))     -- like none that messages have
     for _, nobody in ipairs { false, "x", {} } do
-      assert.equal("a message or its position is expected, not " .. type(nobody),
+      assert.equal("keep: what: a message or its position is expected, not " .. type(nobody),
         refusal(draft.keep, draft, nobody).message)
     end
   end)
@@ -607,7 +607,7 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
     { "it misspells a field", "return function(draft)\n  local r = draft[3].rol\nend", "policy",
       "FILE:2: a Message has no field 'rol' (did you mean 'role'?)" },
     { "it changes a role", "return function(draft)\n\n  draft:replace(draft[3], { role = 'user' })\nend", "policy",
-      "FILE:3: replace, message 3: a draft never changes role" },
+      "FILE:3: replace: message 3: a draft never changes role" },
     { "it leaves too much", "return function(draft)\n  draft:drop(draft[3])\nend", "over_budget",
       "left 70 tokens, 30 more than the budget of 40" },
     { "it drops a pinned message", "return function(draft)\n  draft:drop(draft[3])\n  draft:drop(draft[2])\nend",
@@ -622,7 +622,7 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
     { "it has a wrong message", "return function(draft)\n  draft:insert(1, { role = 'robot', content = 'u1' })\nend",
       "policy",
       "FILE:2: insert: message 1" },
-    { "it drops what is not there", "return function(draft)\n  draft:drop(99)\nend", "policy", "FILE:2: position" },
+    { "it drops what is not there", "return function(draft)\n  draft:drop(99)\nend", "policy", "FILE:2: drop: position" },
   }
   for _, row in ipairs(rows) do
     it(row[1], function()

@@ -60,10 +60,10 @@ local function complaint(memories, problem)
     if not ok and core.is_error(why) then
       local place, reason = place_of(value, why)
       return ("policy %s: draft.memory%s cannot be kept: %s"):format(name, place,
-        (reason.message:gsub("^json%.encode: ", "")))
+        (reason.message:gsub("^remembered: ", "")))
     end
   end
-  return ("draft.memory of all policies cannot be kept: %s"):format((problem.message:gsub("^json%.encode: ", "")))
+  return ("draft.memory of all policies cannot be kept: %s"):format((problem.message:gsub("^remembered: ", "")))
 end
 
 --- What is remembered, as core.draft.commit takes it; nil and why if it cannot be kept.
