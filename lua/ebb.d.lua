@@ -314,12 +314,12 @@ function Conversation:clear(options) end
 ---@field since? integer
 ---@field before? integer
 ---@field whole_units? boolean
---- Conditions as a table, or a filter: a function, a table with filter =, or the name of a file.
----@param filter ebb.Filter|function|string
----@param options? table
+--- Keeps the messages that conditions or a filter let through; a filter may also replace them.
+--- A filter stands first, in a table with what belongs to the call, as a policy does in `trim`:
+--- `chat:filter { "no_tools.lua", options = { words = 20 }, limits = { deadline = 500 } }`; alone it needs no table.
+---@param filter ebb.Filter|function|string|ebb.FilterFile|{ [1]: any, options?: table, limits?: ebb.Limits, trusted?: boolean }
 ---@return integer batch
----@param loading? ebb.Loading   how a file or text is run
-function Conversation:filter(filter, options, loading) end
+function Conversation:filter(filter) end
 --- Makes a batch current, in its latest state, or in the state when it had `length` messages.
 ---@param batch integer|string     number, or a checkpoint's name
 ---@param length? integer
@@ -441,7 +441,9 @@ function Conversation:report_usage(usage) end
 function Conversation:calibration() end
 ---@class ebb.Trim
 ---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
----@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of these
+---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of
+---these; it may stand first instead: chat:trim { "keep_recent", budget = 8000 }
+---@field options? table       of a single policy
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded
 ---@field dry_run? boolean
@@ -469,7 +471,8 @@ function Conversation:calibration() end
 ---@field refused integer      edits that the draft refused
 ---@field refusals? string     how many these were, and why the first was
 ---@field ledger ebb.Ledger
----@param options? ebb.Trim
+--- Lets policies edit a draft until it fits the budget, and makes that one batch; whatever fails, nothing changes.
+---@param options? ebb.Trim|string|function   a policy alone needs no table: chat:trim "keep_recent"
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem code: "cannot_fit", "over_budget" or "policy"
 function Conversation:trim(options) end

@@ -187,8 +187,9 @@ function Conversation.recount(chat, options)
 end
 
 --- Conditions go to the core; functions and files are run here.
-function Conversation.filter(chat, filter, options, loading)
-  return require("ebb.trim.filter").run(chat, filter, options, loading, core_filter)
+function Conversation.filter(chat, filter, ...)
+  if select("#", ...) > 0 then refuse("argument", "filter takes one argument", 'chat:filter { "a.lua", options = {} }') end
+  return require("ebb.trim.filter").run(chat, filter, core_filter)
 end
 
 --- What Lua keeps beside a conversation goes with its forks.

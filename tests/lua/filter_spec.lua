@@ -105,7 +105,7 @@ describe("errors", function()
   local function fails(filter, options)
     local chat = conversation "u1 c2(x) r3(x) u5"
     local before = helper.snapshot(chat)
-    local problem = refusal(chat.filter, chat, filter, options)
+    local problem = refusal(chat.filter, chat, options and { filter, options = options } or filter)
     assert.equal(before, helper.snapshot(chat))
     return problem
   end
@@ -148,9 +148,9 @@ describe("files", function()
   it("return a function or a table", function()
     local chat = conversation "u1 u2 u3"
     chat:filter(helper.lua_file "return function(message) return message.tokens ~= 1 end")
-    chat:filter(helper.lua_file [[
+    chat:filter { helper.lua_file [[
       return { options = { n = { type = "integer", default = 3 } },
-        filter = function(message, options) return message.tokens ~= options.n end }]], { n = 2 })
+        filter = function(message, options) return message.tokens ~= options.n end }]], options = { n = 2 } }
     helper.clean()
     assert.equal("u3", texts(chat))
   end)
@@ -162,5 +162,50 @@ describe("files", function()
     log.to(before)
     helper.clean()
     assert.same({ "1\tseen" }, lines)
+  end)
+end)
+
+describe("chat:filter and chat:trim", function()
+  it("are called in one shape: the filter or policy first", function()
+    finally(helper.clean)
+    local file = helper.lua_file [[return { options = { least = { type = "integer", default = 3 } },
+      filter = function(message, options) return message.tokens >= options.least end }]]
+    local chat = conversation "u1 a2 u3 a4"
+    chat:filter(file)
+    assert.equal("u3 a4", texts(chat))
+    chat:filter { file, options = { least = 4 }, limits = { deadline = 1000 } }
+    assert.equal("a4", texts(chat))
+    chat:rollback(0)
+    chat:filter { { roles = { "user" } } }
+    assert.equal("u1 u3", texts(chat))
+    chat:rollback(0)
+    local budget = chat:tokens() - 1
+    for _, options in ipairs {
+      { "keep_recent", budget = budget }, { { "keep_recent", keep = 2 }, budget = budget },
+      { "keep_recent", options = { keep = 2 }, budget = budget }, { policy = "keep_recent", budget = budget },
+    } do
+      local fork = chat:fork()
+      assert(fork:trim(options))
+      assert.equal("a2 u3 a4", texts(fork))
+    end
+  end)
+
+  it("say what is wrong with it", function()
+    local chat = conversation "u1 a2 u3"
+    for _, case in ipairs {
+      { "trim", { "keep_recent", "keep_turns", budget = 5 }, "a list of policies is one element" },
+      { "trim", { "keep_recent", policy = "keep_turns", budget = 5 }, "stands first" },
+      { "trim", { "keep_recent", options = { kep = 2 }, budget = 5 }, "did you mean 'keep'?" },
+      { "trim", { "keep_recent", bugdet = 5 }, "did you mean 'budget'?" },
+      { "filter", { "a.lua", "b.lua" } },
+      { "filter", { { roles = { "user" } }, options = { x = 1 } } },
+      { "filter", { "a.lua", option = {} }, "did you mean 'options'?" },
+    } do
+      local problem = refusal(chat[case[1]], chat, case[2])
+      assert.truthy(problem.code == "argument" or problem.code == "unknown_name", problem.code)
+      if case[3] then assert.truthy(problem.hint:find(case[3], 1, true), problem.hint) end
+    end
+    assert.equal("argument", refusal(chat.filter, chat, "a.lua", { words = 20 }).code)
+    assert.equal("u1 a2 u3", texts(chat))
   end)
 end)

@@ -210,7 +210,7 @@ describe("filter_messages", function()
   for _, row in ipairs(rows) do
     it(row[1], function()
       local chat, ids = chat_of_names(), {}
-      chat:filter("scripts/filters/filter_messages.lua", row[2])
+      chat:filter { "scripts/filters/filter_messages.lua", options = row[2] }
       for i, message in ipairs(chat) do
         ids[i] = message.id
       end
@@ -220,7 +220,7 @@ describe("filter_messages", function()
 
   it("takes one call out of a message that makes two", function()
     local chat = chat_of_names()
-    chat:filter("scripts/filters/filter_messages.lua", { exclude_tool_calls = "a" })
+    chat:filter { "scripts/filters/filter_messages.lua", options = { exclude_tool_calls = "a" } }
     assert.equal(1, #chat[4].calls)
     assert.equal("b", chat[4].calls[1].id)
     assert.same({}, chat:check "openai")

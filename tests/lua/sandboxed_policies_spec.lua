@@ -341,7 +341,10 @@ describe("a policy in its sandbox", function()
 end)
 
 describe("a filter in its sandbox", function()
-  local function filter(chat, source, options, loading) return chat:filter({ source = source }, options, loading) end
+  local function filter(chat, source, options, loading)
+    loading = loading or {}
+    return chat:filter { { source = source }, options = options, limits = loading.limits, trusted = loading.trusted }
+  end
 
   it("does what a trusted one does", function()
     local source = [[local seen = 0

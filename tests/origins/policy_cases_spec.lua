@@ -137,7 +137,7 @@ describe("LangChain's filter_messages", function()
         options[snake(name)] = value == true and "all" or value
       end
 
-      chat:filter("scripts/filters/filter_messages.lua", options)
+      chat:filter { "scripts/filters/filter_messages.lua", options = options }
 
       assert_messages(case.expected, chat)
     end)

@@ -49,7 +49,8 @@ function filter.run(args)
   local chat = options.load(args.file, args)
   local rules = outgoing.rules(chat, args)
   for _, each in ipairs(found) do
-    failure.typed(chat.filter, chat, each.filter, each.options, loading)
+    local request = { each.filter, options = each.options, limits = loading.limits, trusted = loading.trusted }
+    failure.typed(chat.filter, chat, request)
   end
   outgoing.save(chat, args, rules)
 end

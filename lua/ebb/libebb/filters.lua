@@ -49,7 +49,7 @@ end
 --- One batch, or nothing at all.
 function filters.filterer(told, _, chat, name, text)
   local found, options = find(name), json_arguments.object(text, "options")
-  return told(function() chat:filter(found, options) end)
+  return told(function() chat:filter { found, options = options } end)
 end
 
 return filters

@@ -13,6 +13,7 @@
 -- All answers are collected before the first edit, so a filter always looks at
 -- the list as it was; one that fails changes nothing. One filter, one batch.
 
+local call = require "ebb.trim.call"
 local schema = require "ebb.support.schema"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
@@ -21,6 +22,7 @@ local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
+local trim_options = require "ebb.trim.options"
 
 local filter = {}
 
@@ -295,19 +297,28 @@ local function run_one(chat, found, given, limits)
   error(result, 0)
 end
 
+local CALL = trim_options.with({ "limits", "trusted" }, {
+  filter = { type = "any", shared = true }, options = { type = "table" },
+})
+
+--- Is this the call itself, with the filter first, and not a filter or conditions?
+local function is_call(argument)
+  return type(argument) == "table" and argument[1] ~= nil
+end
+
 --- chat:filter on top of the core's, which knows conditions only.
 ---@param chat ebb.Conversation
----@param given any
----@param values? table       options
----@param loading? ebb.Loading
----@param filter_conditions fun(chat: ebb.Conversation, conditions: ebb.Filter): integer
+---@param argument any          a filter, conditions, or { filter, options =, limits =, trusted = }
+---@param filter_conditions fun(chat: ebb.Conversation, conditions: table): integer
 ---@return integer batch
-function filter.run(chat, given, values, loading, filter_conditions)
-  loader.check_limits(loading and loading.limits)
-  local found = filter.find(given, loading)
-  if found then return run_one(chat, found, values, loading and loading.limits) end
-  if values ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
-  return filter_conditions(chat, given)
+function filter.run(chat, argument, filter_conditions)
+  if not is_call(argument) then argument = { argument } end
+  if argument[1] == nil then return filter_conditions(chat, nil) end
+  local values = schema.options(CALL, call.read(argument, "filter", "filter"), "filter")
+  local found = filter.find(values.filter, values)
+  if found then return run_one(chat, found, values.options, values.limits) end
+  if values.options ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
+  return filter_conditions(chat, values.filter)
 end
 
 return filter

@@ -9,6 +9,7 @@
 --
 -- Whatever fails, the draft is discarded and the conversation is as it was.
 
+local call = require "ebb.trim.call"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
 local traceback = require "ebb.support.traceback"
@@ -41,6 +42,7 @@ end
 
 local function read_options(chat, options)
   if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
+  options = call.read(options, "policy", "trim")
   local values = schema.options(trim_options.fields, options, "trim", "chat:trim { budget = 8000 }")
   local name = type(values.model) == "string" and values.model or nil
   local counter, model
@@ -50,15 +52,15 @@ local function read_options(chat, options)
   local requested = values.budget or default_budget(chat, model)
   return {
     requested = requested, reserve = values.reserve, available = math.max(0, requested - values.reserve),
-    guards = values.guards, dry_run = values.dry_run, policy = values.policy,
+    guards = values.guards, dry_run = values.dry_run, policy = values.policy, options = values.options,
     model = not name and values.model or nil, counter = counter,
     loading = { trusted = values.trusted, limits = values.limits },
   }
 end
 
 --- The policies; nil and an error where a file is at fault, which is not the caller's mistake.
-local function resolve(spec, loading)
-  local ok, steps = pcall(policies.resolve, spec, nil, loading)
+local function resolve(request)
+  local ok, steps = pcall(policies.resolve, request.policy, request.options, request.loading)
   if ok then return steps end
   local is_file = core.is_error(steps) and steps.code ~= "argument" and steps.code ~= "unknown_name"
   if not is_file then error(steps, 0) end
@@ -207,7 +209,7 @@ end
 ---@return ebb.Error? problem
 function trim.run(chat, options)
   local request = read_options(chat, options)
-  local steps, fault = resolve(request.policy, request.loading)
+  local steps, fault = resolve(request)
   if not steps then return nil, fault end
   local run = start(chat, request, texts_of(chat))
   local draft = run.draft
@@ -228,7 +230,7 @@ end
 function trim.look(chat, options, texts, use)
   local request = read_options(chat, options)
   local run = start(chat, request, texts)
-  local ok, done, problem = pcall(shape, run, (resolve(request.policy, request.loading)))
+  local ok, done, problem = pcall(shape, run, (resolve(request)))
   local used, raised = true, nil
   if ok and done then used, raised = pcall(use, run.draft) end
   core.draft.discard(run.draft)

@@ -9,6 +9,7 @@ local options = {
     help = "of the whole request; default: the model's window less its output" },
   reserve = { type = "integer", min = 0, unit = "tokens", default = 0, help = "part of the budget that stays free" },
   policy = policies.SPEC,
+  options = { type = "table", help = "of a single policy" },
   guards = { type = "boolean", default = true, help = "false lets policies drop guarded messages" },
   dry_run = { type = "boolean", default = false, help = "only report" },
   model = {

@@ -24,6 +24,9 @@ return {
     local loading = { limits = options.limits, trusted = options.trusted }
     local found = filter.find(options.filter, loading)
     if found then schema.options(found.options, options.options, "filter " .. found.name) end
-    return function(chat) return chat:filter(found or options.filter, options.options, loading) end
+    local request = {
+      found or options.filter, options = options.options, limits = options.limits, trusted = options.trusted,
+    }
+    return function(chat) return chat:filter(request) end
   end,
 }
