@@ -284,36 +284,39 @@ function Conversation:insert(position, messages) end
 ---@param message ebb.MessageTable
 ---@return integer batch
 function Conversation:replace(index, message) end
+--- Cuts the list; each field works on the result of those before it: keep_first, keep_last, remove_first,
+--- remove_last, range.
 ---@class ebb.Truncate
----@field keep_first? integer
----@field keep_last? integer
----@field remove_first? integer
----@field remove_last? integer
----@field range? integer[]     {first, last}, inclusive
----@field role? ebb.Role
----@field scope? "only"|"within"
----@field whole_units? boolean
+---@field keep_first? integer  keeps the first n messages
+---@field keep_last? integer   keeps the last n messages
+---@field remove_first? integer   removes the first n messages
+---@field remove_last? integer removes the last n messages
+---@field range? integer[]     {first, last}, inclusive: keeps these
+---@field role? ebb.Role       counts messages of this role only; alone it keeps all of them
+---@field scope? "only"|"within"   messages of other roles: "only" (default) removes them, "within" keeps them
+---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
 ---@param options ebb.Truncate
 ---@return integer batch
 function Conversation:truncate(options) end
----@param options? { keep_system_message?: boolean }
+--- Removes all messages but the system messages, or with keep_system_message = false these too.
+---@param options? { keep_system_message?: boolean }   default true
 ---@return integer batch
 function Conversation:clear(options) end
 ---@class ebb.Filter
----@field roles? ebb.Role[]
----@field content_contains? string[]
----@field content_excludes? string[]
----@field include_names? string[]
----@field exclude_names? string[]
----@field include_ids? string[]
----@field exclude_ids? string[]
----@field exclude_tool_calls? boolean|string[]
+---@field roles? ebb.Role[]    keeps messages of these roles; an empty list is no condition
+---@field content_contains? string[]   keeps messages whose text contains one of these
+---@field content_excludes? string[]   removes messages whose text contains one of these
+---@field include_names? string[]      keeps messages with one of these names
+---@field exclude_names? string[]      removes messages with one of these names
+---@field include_ids? string[]        keeps messages with one of these ids
+---@field exclude_ids? string[]        removes messages with one of these ids
+---@field exclude_tool_calls? boolean|string[]   true: removes calls and results; a list: those of these tools
 ---@field where? fun(message: ebb.Message): any
 ---@field pattern? any         an LPeg pattern that must match somewhere in the text
 ---@field marked? string
 ---@field since? integer
 ---@field before? integer
----@field whole_units? boolean
+---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
 --- Keeps the messages that conditions or a filter let through; a filter may also replace them.
 --- A filter stands first, in a table with what belongs to the call, as a policy does in `trim`:
 --- `chat:filter { "no_tools.lua", options = { words = 20 }, limits = { deadline = 500 } }`; alone it needs no table.

@@ -351,4 +351,41 @@ function operations.results(chat)
   return results_of[chat] or {}
 end
 
+---- For the reference ----
+
+operations.FORMS = FORMS
+
+---@type table<string, { summary: string, example: string }>
+operations.WORDS = {
+  append = {
+    summary = "adds messages at the end; starts no batch",
+    example = '{"operation": "append", "messages": [{"role": "user", "content": "Hello"}]}',
+  },
+  insert = {
+    summary = "puts messages before the one at a position",
+    example = '{"operation": "insert", "position": 0, "messages": [{"role": "system", "content": "Be brief."}]}',
+  },
+  replace = {
+    summary = "puts another message in the place of one",
+    example = '{"operation": "replace", "index": 2, "message": {"role": "user", "content": "Hello again"}}',
+  },
+  truncate = {
+    summary = "keeps or removes messages by their place; each cut works on the result of the one before it, in the "
+      .. "order keepFirst, keepLast, removeFirst, removeLast, range",
+    example = '{"operation": "truncate", "truncate": {"role": "user", "keepLast": 5}}',
+  },
+  clear = {
+    summary = "removes all messages but the system messages",
+    example = '{"operation": "clear", "keepSystemMessage": false}',
+  },
+  filter = {
+    summary = "keeps the messages that meet all conditions",
+    example = '{"operation": "filter", "roles": ["user", "assistant"], "excludeToolCalls": true}',
+  },
+  rollback = {
+    summary = "makes an earlier batch current, or the state that a checkpoint names",
+    example = '{"operation": "rollback", "targetBatchIndex": 0}',
+  },
+}
+
 return operations

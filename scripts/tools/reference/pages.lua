@@ -6,6 +6,7 @@ local header = require "reference.header"
 local lua_api = require "reference.lua_api"
 local manual = require "reference.manual"
 local markdown = require "reference.markdown"
+local operations = require "reference.operations"
 local registries = require "reference.registries"
 local schemas = require "reference.schemas"
 
@@ -38,6 +39,7 @@ local function list(root, help)
     { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
     { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
     { "macros.md", "what `{{...}}` may say", registries.macros() },
+    { "operations.md", "the seven edits in JSON", operations.text(annotations) },
     { "nodes.md", "the steps of a workflow", schemas.nodes() },
     { "c-api.md", "ebb.h: functions, types, constants",
       header.page("C API: ebb.h", read_file(root .. "runtime/include/ebb.h")) },

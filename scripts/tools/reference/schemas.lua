@@ -74,7 +74,7 @@ runs them in order. All nodes are checked before the first one runs; each leaves
     parts[#parts + 1] = markdown.sentence(declared.summary)
     parts[#parts + 1] = markdown.block("lua", declared.example)
     parts[#parts + 1] = declared.fields and schemas.table(declared.fields)
-      or "Its fields are those of the operation."
+      or "Its fields are those of the [operation](operations.md)."
   end
   return markdown.page("Workflow nodes", parts)
 end
