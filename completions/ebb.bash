@@ -11,22 +11,22 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --policy --policy-path --deadline --fuel --memory --trusted --model-command --model-timeout --reserve --unguarded --replay --dry-run --explain --ledger --repair --dialect -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --repair --dialect -o --output --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --repair --dialect -o --output --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --state --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input -o --output --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --input -o --output -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             pipeline)
@@ -36,7 +36,7 @@ _ebb() {
                 ;;
             count)
                 cmd="count"
-                opts="$opts --text --by -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             check)
@@ -74,9 +74,24 @@ _ebb() {
                 opts="$opts --processor --plugin --deadline --fuel --memory --trusted -o --output --json -h --help"
                 break
                 ;;
+            macros)
+                cmd="macros"
+                opts="$opts -o --output --json -h --help"
+                break
+                ;;
+            rules)
+                cmd="rules"
+                opts="$opts --text -o --output --json -h --help"
+                break
+                ;;
             models)
                 cmd="models"
                 opts="$opts -o --output --json -h --help"
+                break
+                ;;
+            completion)
+                cmd="completion"
+                opts="$opts -o --output -h --help"
                 break
                 ;;
             help)
@@ -89,11 +104,15 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect diff repl vocab policies processors models help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect diff repl vocab policies processors macros rules models completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
                 --budget|--limit)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --reserve)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -102,6 +121,30 @@ _ebb() {
                     return 0
                     ;;
                 --policy-path)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --repair)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model-timeout)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -114,34 +157,6 @@ _ebb() {
                     return 0
                     ;;
                 --memory)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --model-command)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --model-timeout)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --reserve)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --ledger)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --repair)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                --dialect)
-                    COMPREPLY=($(compgen -f -- "$cur"))
-                    return 0
-                    ;;
-                -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -600,7 +615,38 @@ _ebb() {
             esac
 
             ;;
+        'macros')
+            case "$prev" in
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'rules')
+            case "$prev" in
+                --text)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
         'models')
+            case "$prev" in
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'completion')
             case "$prev" in
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))

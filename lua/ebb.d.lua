@@ -829,8 +829,10 @@ function ebb.tokenizer(encoding) end
 ---@field budget? integer      tokens of each request; default: the model's window less its output
 ---@field reserve? integer
 ---@field guards? boolean
+---@field model? fun(request: ebb.ModelRequest): (string|table)?, string?   as in chat:trim
 ---@field limits? ebb.Limits   as in chat:trim
 ---@field trusted? boolean
+---@field progress? fun(policy: string, position: integer)   called before each message
 ---@class ebb.ReplayResult
 ---@field policy string
 ---@field budget integer       less the reserve

@@ -155,6 +155,33 @@ describe("trim --replay", function()
     contains("first refusal: cannot fit", err)
   end)
 
+  it("plays policies that ; joins in a row, as trim runs them", function()
+    local words = "scripts/samples/support.json --budget 3000 --policy 'clear_tool_uses;keep_recent:keep=3'"
+    local report = json.decode((does("trim --replay --json " .. words)))
+    assert.equal(1, #report.policies)
+    assert.equal(0, report.policies[1].refusals)
+    local alone = json.decode((does(
+      "trim --replay --json scripts/samples/support.json --budget 3000 --policy keep_recent:keep=3")))
+    assert.not_equal(alone.policies[1].tokensSent, report.policies[1].tokensSent)
+    local _, err = does("trim --explain --dry-run " .. words)
+    contains("clear_tool_uses", err)
+    contains("keep_recent", err)
+  end)
+
+  it("puts policies with refused requests last, and marks them", function()
+    local out = does("trim --replay scripts/samples/support.json --budget 3000 --policy clear_tool_uses "
+      .. "--policy keep_recent")
+    assert.matches("\n[^\n]-%d  keep_recent\n[^\n]-%d%*[^\n]-%d  clear_tool_uses\n", out)
+    contains("* without the refused requests", out)
+    assert.falsy(does("trim --replay scripts/samples/support.json --budget 4000"):find("*", 1, true))
+  end)
+
+  it("asks the model of --model-command", function()
+    local out = does("trim --replay scripts/samples/support.json --budget 4000 --policy summarize "
+      .. "--model-command 'echo what was said'")
+    assert.matches("%d+ +[%d.]+ %% .-summarize\n", out)
+  end)
+
   it("fails as trim does", function()
     contains("--dry-run", fails(command.USAGE, "trim --replay --budget 9 --dry-run " .. command.path_of "small.json"))
     local small, raises = command.path_of "small.json", command.path_of "raises.lua"

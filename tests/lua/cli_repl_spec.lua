@@ -91,12 +91,12 @@ end)
 ---- Completion, asked inside the command ----
 
 local COMPLETE = [[
-local completion = require "ebb.cli.completion"
+local lua_completion = require "ebb.cli.lua_completion"
 local ebb = require "ebb"
 _G.ebb, _G.chat = ebb, ebb.conversation()
 chat:append { role = "user", content = "x" }
 _G.trap = setmetatable({ inner = { key = 1 } }, { __index = function() error "called" end })
-local more, names = completion.of(arg[1])
+local more, names = lua_completion.of(arg[1])
 print(more .. "|" .. table.concat(names, " "))
 ]]
 
@@ -137,9 +137,9 @@ describe("completion", function()
   end
 
   it("has the fields that ebb.d.lua lists", function()
-    local completion = require "ebb.cli.completion"
+    local lua_completion = require "ebb.cli.lua_completion"
     local lists = helper.read "lua/ebb.d.lua"
-    for kind, names in pairs(completion.fields) do
+    for kind, names in pairs(lua_completion.fields) do
       local declared = {}
       local body = lists:match("%-%-%-@class ebb%." .. kind .. "[^%w][^\n]*\n(.-)\n[^-]") or ""
       for name in body:gmatch "%-%-%-@field ([%w_]+)" do declared[#declared + 1] = name end

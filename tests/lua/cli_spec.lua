@@ -1,6 +1,7 @@
 --- What the commands do, as their users meet them.
 
 local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
 local read, path_of, file = command.read, command.path_of, command.file
 local fails, does, contains = command.fails, command.does, command.contains
 local EBB, SMALL, CANNOT_FIT = command.EBB, command.SMALL, command.CANNOT_FIT
@@ -11,7 +12,7 @@ describe("the command", function()
   after_each(command.remove_folder)
 
   describe("help", function()
-    for _, name in ipairs { "trim", "filter", "apply", "run", "count", "inspect", "policies", "help" } do
+    for _, name in ipairs(require("ebb.cli.commands").names) do
       it("explains " .. name, function()
         local by_option = does(name .. " --help")
         local by_command = does("help " .. name)
@@ -289,7 +290,99 @@ describe("the command", function()
     end)
   end)
 
+  describe("completion", function()
+    for shell, word in pairs { bash = "complete -F _ebb", zsh = "#compdef ebb", fish = "complete -c ebb" } do
+      it("writes a script for " .. shell, function()
+        local out = does("completion " .. shell)
+        contains(word, out)
+        contains("dry", out)
+      end)
+    end
+  end)
+
+  describe("macros", function()
+    it("lists them, and explains one by its name or an alias", function()
+      contains("{{roll::dice}}", (does "macros"))
+      contains("changes with every request", (does "macros roll"))
+      assert.equal("roll", helper.ebb.json.decode((does "macros roll --json")).name)
+      contains("did you mean 'roll'?", fails(command.USAGE, "macros rol"))
+    end)
+  end)
+
+  describe("rules", function()
+    local RULES = [=[[{"name":"quotes","regex":"\"(.*?)\"","replacement":"<$1>","testInput":"say \"Hi\""}]=]
+
+    it("shows what each rule of a file makes of its test input, or of a text", function()
+      local path = file("rules.json", RULES .. "]")
+      assert.matches("quotes +1  say <Hi>\n", (does("rules test " .. path)))
+      assert.matches("quotes +0  none\n", (does("rules test " .. path .. " --text none")))
+      contains("Out of character", (does("rules test scripts/agents/companion.json --text x")))
+    end)
+
+    it("fails where a rule is bad, and where there is none", function()
+      local run = command.ebb("rules test " .. file("rules.json", RULES .. ',{"regex":"(","testInput":"x"}]'))
+      assert.equal(command.REFUSED, run.status)
+      contains("missing closing parenthesis", run.out)
+      contains("1 rule could not be run", run.err)
+      contains("no rules found", fails(command.REFUSED, "rules test " .. path_of "small.json"))
+    end)
+  end)
+
+  describe("help topics", function()
+    for _, topic in ipairs(require("ebb.cli.topics").list) do
+      it("explain " .. topic.name, function()
+        contains(topic.name, (does "help"))
+        assert.is_true(#does("help " .. topic.name) > 200)
+      end)
+    end
+
+    it("name every operation and field that apply takes", function()
+      local out = does "help operations"
+      for _, word in ipairs { "append", "insert", "replace", "truncate", "clear", "filter", "rollback", "keepFirst",
+        "removeLast", "wholeUnits", "keepSystemMessage", "excludeToolCalls", "targetBatchIndex", "checkpoint" } do
+        contains(word, out)
+      end
+    end)
+  end)
+
   describe("slips", function()
+    it("points to --input where nodes get no messages, and a conversation is an argument", function()
+      file("flow.lua", "return { { type = 'trim', budget = 8000 } }")
+      local words = ("run %s %s"):format(path_of "flow.lua", path_of "small.json")
+      local run = command.ebb(words)
+      assert.same({ command.USAGE, "" }, { run.status, run.out })
+      contains("hint: --input " .. path_of "small.json", run.err)
+      assert.equal(SMALL, (does(words, path_of "small.json")))
+    end)
+
+    it("says that its input is empty", function()
+      local _, err = does "trim --budget 100"
+      contains("stdin: warning: no messages, the input is empty", err)
+      assert.equal("", select(2, does("trim --budget 100", file("none.json", "[]"))))
+    end)
+
+    it("takes the budget of the model that the body names", function()
+      local _, err = does("trim --dry-run " .. SAMPLE)
+      contains("budget 111616", err)
+      contains("--budget 8000", fails(command.USAGE, "trim " .. path_of "small.json"))
+    end)
+
+    it("says what part of a count is assumed", function()
+      contains("estimated: how the provider frames its tools is assumed", (does("inspect " .. SAMPLE)))
+      contains("estimated: cjk counts; --model or --encoding names", (does("inspect " .. path_of "small.json")))
+      contains("estimated: cjk counts", select(2, does("trim --budget 100 --dry-run " .. path_of "small.json")))
+    end)
+
+    it("lists prices beside models that have them", function()
+      local config = path_of "config"
+      os.execute("mkdir -p " .. config .. "/ebb")
+      file("config/ebb/models.json", '{"gpt-4o":{"prices":{"input":2.5,"cachedInput":1.25,"output":10}}}')
+      local pipe = io.popen(("XDG_CONFIG_HOME=%s %s models"):format(config, EBB))
+      contains("2.5 / 1.25 / 10", pipe:read "a")
+      pipe:close()
+      assert.falsy(does("models"):find("price", 1, true))
+    end)
+
     it("takes the way of --repair behind a space, too", function()
       local broken = file("call.json", '[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"a",'
         .. '"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]')

@@ -17,7 +17,12 @@ function apply.declare(parser)
   parser:flag("--state", "Write messages, batches, stats and results as one JSON object.")
   outgoing.declare(parser)
   options.output(parser)
+  options.quiet(parser)
   options.reading(parser)
+  parser:epilog(options.examples {
+    "ebb apply operations.json chat.json -o edited.json",
+    [[echo '{"operation":"TRUNCATE","keepLast":5}' | ebb apply - chat.json --state]],
+  } .. "\n\n'ebb help operations' lists the operations and their fields.")
 end
 
 function apply.run(args)

@@ -19,6 +19,7 @@ function check.declare(parser)
   options.output(parser)
   options.json(parser)
   options.reading(parser)
+  parser:epilog(options.examples { "ebb check chat.json", "ebb check chat.json --dialect anthropic --json" })
 end
 
 local function as_json(violations, dialect)

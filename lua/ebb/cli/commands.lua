@@ -1,5 +1,5 @@
---- The commands: what `ebb help` lists. Each is a module of its name, loaded
---- only when it is used:
+--- The commands that `ebb help` lists. Each is a module of its name, loaded when it is
+--- used:
 --
 --     declare(parser)               its arguments and options
 --     run(options) -> exit code?    nil is 0
@@ -11,17 +11,20 @@ commands.list = {
   { name = "filter", summary = "Keep, drop or rewrite messages by a Lua file." },
   { name = "apply", summary = "Run operations from a JSON file: append, insert, replace, truncate and more." },
   { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
-  { name = "pipeline", summary = "Make the body of a request from a conversation and an agent." },
+  { name = "pipeline", summary = "Build a request body from a conversation and an agent." },
   { name = "count", summary = "Count tokens." },
   { name = "check", summary = "List what a provider would refuse." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
-  { name = "diff", summary = "Show what two conversations do not have in common." },
-  { name = "repl", summary = "Try Lua at a prompt, with a conversation loaded." },
+  { name = "diff", summary = "Compare two conversations." },
+  { name = "repl", summary = "Run Lua at a prompt, with a conversation loaded." },
   { name = "vocab", summary = "List, import or verify the vocabularies of exact counts." },
   { name = "policies", summary = "List trim policies, or the options of one." },
   { name = "processors", summary = "List the processors of a pipeline, or the settings of one." },
-  { name = "models", summary = "List models: windows, encodings, how they are counted." },
-  { name = "help", summary = "Explain a command." },
+  { name = "macros", summary = "List the macros of presets, rules and input, or explain one." },
+  { name = "rules", summary = "Try the regex rules of a file on a text." },
+  { name = "models", summary = "List models: windows, encodings, prices, and how they are counted." },
+  { name = "completion", summary = "Write a completion script for bash, zsh or fish." },
+  { name = "help", summary = "Explain a command or a topic." },
 }
 
 commands.names, commands.by_name = {}, {}

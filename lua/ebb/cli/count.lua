@@ -10,6 +10,7 @@ local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local trust_reason = require "ebb.cli.trust"
 
 local count = {}
 
@@ -20,8 +21,12 @@ function count.declare(parser)
   parser:flag("--text", "The files are plain text, not conversations.")
   parser:option("--by", "A line per message, or per role."):choices { "message", "role" }
   options.output(parser)
+  options.quiet(parser)
   options.json(parser)
   options.reading(parser)
+  parser:epilog(options.examples {
+    "ebb count chat.json --by role", "ebb count --text prompt.md notes.md --model gpt-4o",
+  })
 end
 
 local ROLES = { "system", "user", "assistant", "tool" }
@@ -63,6 +68,8 @@ local function count_conversation(args, path)
   local chat = options.load(path, args)
   local tokens, trust = chat:tokens(), chat:trust()
   options.tell_stand_in(chat, args)
+  local reason = trust_reason.reason(chat)
+  if reason and not args.json then terminal.inform(("%s: estimated: %s"):format(path, reason)) end
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
     messages = args.by == "message" and messages_of(chat) or nil,

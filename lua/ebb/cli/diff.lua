@@ -28,6 +28,7 @@ function diff.declare(parser)
   options.output(parser)
   options.json(parser)
   options.reading(parser)
+  parser:epilog(options.examples { "ebb diff chat.json trimmed.json" })
 end
 
 ---- As text ----

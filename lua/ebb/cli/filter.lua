@@ -18,7 +18,12 @@ function filter.declare(parser)
   options.input_option(parser)
   outgoing.declare(parser)
   options.output(parser)
+  options.quiet(parser)
   options.reading(parser)
+  parser:epilog(options.examples {
+    [[ebb filter 'return function(m) return m.role ~= "tool" end' --input chat.json]],
+    "ebb filter drop_tool_noise.lua:max=200 --input chat.jsonl -o short.jsonl",
+  } .. "\n\nA filter answers true or nil to keep a message, false to drop it, a table to replace it.")
 end
 
 --- "file.lua:key=value" taken apart, the file loaded, its options read.

@@ -1,15 +1,16 @@
---- ebb help: the commands, or one of them in full.
+--- ebb help: the commands and topics, or one of them in full.
 
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
+local topics = require "ebb.cli.topics"
 
 local help = {}
 
 function help.declare(parser)
-  parser:argument("command", "The command to explain."):args("?")
+  parser:argument("command", "The command or topic to explain."):args("?")
 end
 
 local INTRODUCTION = "Usage: ebb <command> [options]\n\n" ..
@@ -18,8 +19,8 @@ local INTRODUCTION = "Usage: ebb <command> [options]\n\n" ..
 local INPUT = "\nInput is a JSON array, JSONL or a request body. Output has the shape of the input and goes to " ..
   "standard output; diagnostics go to standard error.\n"
 
-local CLOSING = "\n'ebb help <command>' explains a command, 'ebb policies' lists what can decide how to trim, " ..
-  "'ebb --version' shows the version."
+local CLOSING = "\n'ebb help <command>' explains a command or a topic, 'ebb policies' lists what can decide how " ..
+  "to trim, 'ebb --version' shows the version."
 
 --- Exit statuses with their meanings.
 help.statuses = {
@@ -35,17 +36,27 @@ help.statuses = {
   { "141", "the reader of standard output ended first" },
 }
 
-local function summaries()
+local function table_of(title, list, page)
   local rows = {}
-  for i, command in ipairs(commands.list) do
-    rows[i] = { command.name, command.summary }
+  for i, entry in ipairs(list) do
+    rows[i] = { entry.name, entry.summary }
   end
-  return rows
+  return grid.render({ { title = title }, { title = "", wrap = true } }, rows, page)
+end
+
+local function explain_topic(name, page)
+  local explanation = topics.text(name)
+  if explanation then return terminal.result(terminal.fill(page, explanation)) end
+  local names = table.move(commands.names, 1, #commands.names, 1, {})
+  for _, topic in ipairs(topics.list) do
+    names[#names + 1] = topic.name
+  end
+  failure.usage(("unknown command '%s'"):format(name), suggest.hint(name, names))
 end
 
 local function overview(page)
   return terminal.fill(page, INTRODUCTION) ..
-    grid.render({ { title = "Command" }, { title = "", wrap = true } }, summaries(), page) ..
+    table_of("Command", commands.list, page) .. "\n" .. table_of("Topic", topics.list, page) ..
     terminal.fill(page, INPUT) ..
     grid.render({ { title = "Exit status" }, { title = "", wrap = true } }, help.statuses, page) ..
     terminal.fill(page, CLOSING)
@@ -54,9 +65,7 @@ end
 function help.run(args)
   local name, page = args.command, terminal.reading()
   if not name then return terminal.result(overview(page)) end
-  if not commands.by_name[name] then
-    failure.usage(("unknown command '%s'"):format(name), suggest.hint(name, commands.names))
-  end
+  if not commands.by_name[name] then return explain_topic(name, page) end
   local parser = require "ebb.cli.parser"
   terminal.result(parser.help(parser.new(name), page))
 end

@@ -26,7 +26,10 @@ local function run_command(name, words)
   local parser = require "ebb.cli.parser"
   local command_parser = parser.new(name)
   local args = parser.parse(command_parser, words)
-  if args then return command.run(args) end
+  if args then
+    terminal.quiet = args.quiet or false
+    return command.run(args)
+  end
   terminal.result(parser.help(command_parser, terminal.reading()))
 end
 

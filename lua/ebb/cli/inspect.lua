@@ -7,6 +7,7 @@ local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local transcript = require "ebb.conversation.transcript"
+local trust = require "ebb.cli.trust"
 
 local inspect = {}
 
@@ -17,6 +18,7 @@ function inspect.declare(parser)
   options.output(parser)
   options.json(parser)
   options.reading(parser)
+  parser:epilog(options.examples { "ebb inspect chat.json", "ebb inspect chat.json --json | jq '.messages[3]'" })
 end
 
 ---- As data ----
@@ -87,11 +89,11 @@ local function data_of(chat)
   for i, warning in ipairs(chat:warnings()) do
     warnings[i] = warning
   end
-  local tokens, trust = chat:tokens(), chat:trust()
+  local tokens, level = chat:tokens(), chat:trust()
   local found = structure(chat)
   return {
     shape = chat.shape, messages = messages, warnings = warnings,
-    tokens = tokens, trust = trust, guardedTokens = found.guarded, framingTokens = found.overhead,
+    tokens = tokens, trust = level, guardedTokens = found.guarded, framingTokens = found.overhead,
     roles = by_role(chat), windows = windows_of(chat),
     units = found.units, openUnits = found.open, turns = found.turns,
   }
@@ -136,7 +138,7 @@ local function add_windows(lines, data)
   end
 end
 
-local function figures(data)
+local function figures(data, reason)
   local lines = {
     ("%d messages, %d tokens (%s), of these %d guarded"):format(#data.messages, data.tokens, data.trust,
       data.guardedTokens),
@@ -151,6 +153,7 @@ local function figures(data)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")
+  if reason then lines[#lines + 1] = "estimated: " .. reason end
   return table.concat(lines, "\n")
 end
 
@@ -168,7 +171,7 @@ function inspect.run(args)
   local data = data_of(chat)
   if args.json then return terminal.result(json_text.of(data), args.output) end
   local page = terminal.results(args.output)
-  local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data), "    ")
+  local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data, trust.reason(chat)), "    ")
   terminal.result(out .. warning_lines(data, path, page), args.output)
 end
 

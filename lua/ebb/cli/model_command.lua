@@ -1,9 +1,10 @@
---- --model-command: a model behind a command. It gets the request as JSON on its
+--- --model-command: a model behind a shell command. The command reads the request as JSON on
 --- standard input; its answer is a text, a JSON object {"text": ...}, or the
 --- response body of a provider.
 
 local core = require "ebb.support.core"
 local host = require "ebb.host"
+local options = require "ebb.cli.options"
 
 local model_command = {}
 
@@ -16,10 +17,12 @@ local function seconds(word)
 end
 
 function model_command.declare(parser)
-  parser:option("--model-command", "Shell command that answers the requests of policies: JSON in, text or JSON out.")
-    :argname("<command>")
-  parser:option("--model-timeout", ("Seconds that it may take for an answer (default %d)."):format(SECONDS))
-    :argname("<seconds>"):convert(seconds)
+  options.group(parser, "A model for policies that ask one", function()
+    parser:option("--model-command", "Shell command that answers requests of policies: JSON in, text or JSON out.")
+      :argname("<command>")
+    parser:option("--model-timeout", ("Time limit for an answer in seconds (default %d)."):format(SECONDS))
+      :argname("<seconds>"):convert(seconds)
+  end)
 end
 
 --- The function that chat:trim takes as `model`, or nil if no command is given.

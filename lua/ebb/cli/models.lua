@@ -45,16 +45,29 @@ local function as_data(name)
 end
 
 local COLUMNS = {
-  { title = "model" }, { title = "encoding" }, { title = "trust" }, { title = "window", right = true },
-  { title = "output", right = true }, { title = "dialect" }, { title = "images" },
+  { title = "model" }, { title = "encoding", rank = 1 }, { title = "trust", rank = 2 },
+  { title = "window", right = true }, { title = "output", right = true, rank = 3 }, { title = "dialect", rank = 4 },
+  { title = "images", max = 24, rank = 6 }, { title = "price in / cached / out", rank = 5 }, { title = "" },
 }
+
+local PRICES = { "input", "cachedInput", "output" }
+
+--- "2.5 / 1.25 / 10": what a million tokens cost, in the currency of models.json.
+local function price_of(prices)
+  if not prices then return "" end
+  local words = {}
+  for i, name in ipairs(PRICES) do
+    words[i] = prices[name] and ("%.10g"):format(prices[name]) or "-"
+  end
+  return table.concat(words, " / ")
+end
 
 local function list(models, page)
   local rows = {}
   for i, model in ipairs(models) do
     rows[i] = {
       model.name, model.encoding, model.trust, tostring(model.window), tostring(model.output), model.dialect,
-      model.image,
+      model.image, price_of(model.prices), "",
     }
   end
   return grid.render(COLUMNS, rows, page)
@@ -67,9 +80,9 @@ local function describe(model)
   for _, field in ipairs(LINES) do
     lines[#lines + 1] = ("  %-10s %s"):format(field:gsub("%u", " %0"):lower(), model[field])
   end
-  for _, field in ipairs { "input", "cachedInput", "output" } do
-    local price = model.prices and model.prices[field]
-    if price then lines[#lines + 1] = ("  %-10s %s per million tokens"):format("price", price .. " " .. field) end
+  if model.prices then
+    lines[#lines + 1] = ("  %-10s %s per million tokens (input / cached input / output)"):format("price",
+      price_of(model.prices))
   end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -8,12 +8,13 @@ local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
 local script_path = require "ebb.sandbox.script_path"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local options = {}
 
 local WARNINGS_SHOWN = 10
 
---- How argparse reads a whole number from 0.
+--- A converter of argparse: a whole number from 0.
 ---@param name string     of the option
 function options.integer(name)
   return function(word)
@@ -25,7 +26,7 @@ end
 
 local UNITS = { [""] = 1, K = 1024, M = 1024 ^ 2, G = 1024 ^ 3 }
 
---- The same for bytes: 1000, 64K, 16M, 2G.
+--- A converter of argparse: a number of bytes such as 1000, 64K, 16M, 2G.
 function options.bytes(name)
   return function(word)
     local digits, unit = word:upper():match "^(%d+)([KMG]?)$"
@@ -43,11 +44,28 @@ end
 
 ---- Declaring ----
 
+--- Gives the options that `declare` adds a heading of their own in the help.
+---@param parser table
+---@param name string
+---@param declare fun()
+function options.group(parser, name, declare)
+  local first = #parser._options + 1
+  declare()
+  parser:group(name, table.unpack(parser._options, first))
+end
+
+--- The examples of a command's help.
+---@param lines string[]
+---@return string
+function options.examples(lines)
+  return "Examples:\n  " .. table.concat(lines, "\n  ")
+end
+
 --- For the help of commands that take a policy.
 options.OWN_POLICY = [[
-A policy of your own is a Lua file, such as:
+Your own policy is a Lua file, such as:
   return function(draft, budget) draft:drop_oldest { to = budget } end
-docs/guide/your-own-policy.md explains it; scripts/policies has examples.]]
+'ebb help policies-in-lua' says more.]]
 
 function options.input(parser)
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
@@ -59,8 +77,12 @@ function options.input_option(parser)
 end
 
 function options.output(parser)
-  parser:option("-o", "Write there instead of to standard output."):argname("<file>"):hidden_name("--output")
+  parser:option("-o", "Write to this file instead of standard output."):argname("<file>"):hidden_name("--output")
     :target("output")
+end
+
+function options.quiet(parser)
+  parser:flag("-q --quiet", "Do not report success or progress.")
 end
 
 ---@param parser table
@@ -71,7 +93,7 @@ end
 
 local function add_folders(parser, option, what)
   parser:option(option,
-    ("Folder in which %s are found by name, before those of the user's settings. Repeatable."):format(what))
+    ("Folder of %s found by name; searched before the user's. Repeatable."):format(what))
     :argname("<folder>"):count("*")
 end
 
@@ -80,16 +102,18 @@ function options.filter_path(parser) add_folders(parser, "--filter-path", "filte
 
 --- How policies and filters from files and texts are run.
 function options.sandbox(parser)
-  parser:option("--deadline", "Milliseconds that a file or text may run (default 2000, and 0.02 a message; 0: no end).")
-    :argname("<ms>"):convert(options.integer "--deadline")
-  parser:option("--fuel", "Lua instructions that it may take (default 200 million, and 2000 a message; 0: no end).")
-    :argname("<n>"):convert(options.integer "--fuel")
-  parser:option("--memory", "Memory that it may use (default 64M, and 64 a message)."):argname("<bytes>")
-    :convert(options.bytes "--memory")
-  parser:flag("--trusted", "Run it outside of the sandbox: with all of Lua, files and processes too, without limits.")
+  options.group(parser, "Limits of your own Lua", function()
+    parser:option("--deadline", "Time limit in ms (default: 2000 plus 0.02 per message; 0: unlimited).")
+      :argname("<ms>"):convert(options.integer "--deadline")
+    parser:option("--fuel", "Lua instruction limit (default: 200 million plus 2000 per message; 0: unlimited).")
+      :argname("<n>"):convert(options.integer "--fuel")
+    parser:option("--memory", "Memory limit (default: 64M plus 64 bytes per message)."):argname("<bytes>")
+      :convert(options.bytes "--memory")
+    parser:flag("--trusted", "Run it outside of the sandbox: with all of Lua, files and processes, without limits.")
+  end)
 end
 
---- What was said about that.
+--- The limits that these options set.
 ---@param args table       the parsed command line
 ---@return ebb.Loading
 function options.loading(args)
@@ -100,18 +124,20 @@ function options.loading(args)
   return { trusted = args.trusted or false, limits = failure.typed(loader.check_limits, limits) }
 end
 
---- How tokens are counted, and how much is read.
+--- How tokens are counted, and how input is read.
 function options.reading(parser)
-  parser:option("--model", "Count as for this model."):argname("<name>")
-  parser:option("--encoding", "Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5.")
-    :argname("<name>")
-  parser:option("--max-message", "Largest message that is read (default 16M)."):argname("<bytes>")
-    :convert(options.bytes "--max-message")
-  parser:option("--max-file", "Largest array or body that is read (default 256M)."):argname("<bytes>")
-    :convert(options.bytes "--max-file")
-  parser:option("--role-map", "Read messages of role <old> as of role <new>; what is written keeps <old>. Repeatable.")
-    :argname("<old=new>"):count("*"):convert(role_pair)
-  parser:flag("--lenient", "Leave out what is no message and mend texts and keys, with warnings and exit status 3.")
+  options.group(parser, "Counting and reading", function()
+    parser:option("--model", "Count as for this model."):argname("<name>")
+    parser:option("--encoding", "Count by this encoding: a vocabulary such as o200k_base, or cjk, bytes4, utf16_2_5.")
+      :argname("<name>")
+    parser:option("--max-message", "Size limit of a message (default 16M)."):argname("<bytes>")
+      :convert(options.bytes "--max-message")
+    parser:option("--max-file", "Size limit of an array or body (default 256M)."):argname("<bytes>")
+      :convert(options.bytes "--max-file")
+    parser:option("--role-map", "Read messages of role <old> as role <new>; output keeps <old>. Repeatable.")
+      :argname("<old=new>"):count("*"):convert(role_pair)
+    parser:flag("--lenient", "Skip invalid messages, repair text and keys, with warnings and exit status 3.")
+  end)
 end
 
 ---- Using ----
@@ -205,6 +231,8 @@ function options.load(file, args, quiet)
   local path = options.path(file)
   local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(args)))
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
+  local is_empty = #chat == 0 and chat.shape == "jsonl"   -- so empty input is read
+  if is_empty then terminal.say(("%s: warning: no messages, the input is empty"):format(options.place(path, {}))) end
   return chat, path
 end
 
@@ -221,11 +249,21 @@ function options.tell_stand_in(chat, args)
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 
---- Writes the conversation in the shape in which it came.
+--- Writes the conversation in the shape in which it came, and tells a person.
 ---@param chat ebb.Conversation
 ---@param args table
-function options.save(chat, args)
+---@param before? ebb.Conversation     as it was read
+function options.save(chat, args, before)
   failure.check(chat:save(args.output or "-"))
+  if not before then return end
+  local figures = "%d -> %s, %d -> %d tokens%s"
+  terminal.inform(figures:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),
+    options.target(args)))
+end
+
+--- " -> out.json" for the end of a line that reports success.
+function options.target(args)
+  return args.output and args.output ~= "-" and " -> " .. args.output or ""
 end
 
 return options

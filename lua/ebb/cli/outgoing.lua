@@ -22,13 +22,13 @@ local function way_of(word)
 end
 
 function outgoing.declare(parser)
-  parser:option("--repair", "Mend what the provider would refuse; unanswered calls: =drop (default) or =synthesize.")
+  parser:option("--repair", "Repair what the provider would refuse; unanswered calls: drop (default) or synthesize.")
     :argname("<way>"):convert(way_of)
   outgoing.declare_dialect(parser)
 end
 
 function outgoing.declare_dialect(parser)
-  parser:option("--dialect", "The provider's rules: openai or anthropic; default: as the messages are written.")
+  parser:option("--dialect", "The provider's rules: openai or anthropic; default: by the form of the messages.")
     :argname("<name>")
 end
 
@@ -125,7 +125,7 @@ end
 function outgoing.save(chat, args, rules)
   local copy, report = outgoing.mend(chat, rules, args.repair)
   outgoing.tell(report, args)
-  options.save(copy, args)
+  options.save(copy, args, rules.original)
 end
 
 return outgoing

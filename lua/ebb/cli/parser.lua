@@ -40,13 +40,29 @@ local function usage_of(command_parser)
   return table.concat(words, " ")
 end
 
+--- Puts the options that have no group in a first one: argparse would put them last.
+local function group_rest(command_parser, help)
+  local rest, grouped = { name = "Options" }, { [help] = true }
+  for _, group in ipairs(command_parser._groups) do
+    for _, option in ipairs(group) do
+      grouped[option] = true
+    end
+  end
+  for _, option in ipairs(command_parser._options) do
+    if not grouped[option] then rest[#rest + 1] = option end
+  end
+  rest[#rest + 1] = help
+  table.insert(command_parser._groups, rest[2] and 1 or #command_parser._groups + 1, rest)
+end
+
 ---@param name string     of the command
 ---@return table parser   of argparse
 function parser.new(name)
   local command_parser = argparse("ebb " .. name, commands.by_name[name].summary)
   command_parser:add_help(false)
   require("ebb.cli." .. name).declare(command_parser)
-  command_parser:flag("-h --help", "Show this help."):action(function() error(HELP, 0) end)
+  local help = command_parser:flag("-h --help", "Show this help."):action(function() error(HELP, 0) end)
+  group_rest(command_parser, help)
   command_parser.error = fail
   return command_parser
 end

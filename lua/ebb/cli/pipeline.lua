@@ -40,6 +40,11 @@ function command.declare(parser)
   options.output(parser)
   options.json(parser, ": with --preview or --show-config")
   options.reading(parser)
+  parser:epilog(options.examples {
+    "ebb pipeline chat.json --agent agent.json --model gpt-4o -o request.json",
+    "ebb pipeline chat.json --agent agent.json --preview",
+    "ebb pipeline chat.json --agent agent.json --set token-limiter.budget=8000 --show-config",
+  })
 end
 
 --- How far local time is ahead of UTC now, in minutes.

@@ -5,7 +5,7 @@
 -- are, without prompts; there the answer is 5 if one of them failed, and Ctrl-C
 -- ends it all.
 
-local completion = require "ebb.cli.completion"
+local lua_completion = require "ebb.cli.lua_completion"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
@@ -21,6 +21,7 @@ local PROMPT, MORE = "> ", ">> "
 function repl.declare(parser)
   parser:argument("file", "JSON array, JSONL or request body, to be loaded as `chat`."):args("?")
   options.reading(parser)
+  parser:epilog(options.examples { "ebb repl chat.json", "echo 'print(#chat, chat:tokens())' | ebb repl chat.json" })
 end
 
 ---- One script ----
@@ -110,7 +111,7 @@ local function columns_of(names)
 end
 
 local function complete(line)
-  local more, names = completion.of(line)
+  local more, names = lua_completion.of(line)
   if more ~= "" then return more end
   return "", #names > 1 and columns_of(names) or ""
 end

@@ -5,6 +5,7 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
+local model_command = require "ebb.cli.model_command"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 
@@ -14,40 +15,42 @@ local replay = {}
 local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
 
 local COLUMNS = {
-  { title = "requests", right = true },
-  { title = "sent", right = true },
-  { title = "shared", right = true },
-  { title = "cost", right = true },
-  { title = "fill", right = true },
-  { title = "dropped", right = true },
-  { title = "refused", right = true },
-  { title = "policy" },
+  { title = "requests", right = true, rank = 2 }, { title = "sent", right = true }, { title = "shared", right = true },
+  { title = "cost", right = true }, { title = "fill", right = true, rank = 1 },
+  { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
 }
 
 local LEGEND = [[
 sent: tokens of all requests (%s); shared: of these, what begins like the
 request before, which a prompt cache can serve; fill: of %d tokens, where the
-whole history is longer; dropped: units; refused: requests that cannot fit
-]]
+whole history is longer; dropped: units; refused: requests that cannot fit]]
+
+local REFUSED = "* without the refused requests, so not to be compared with the rows above"
 
 local function percent(share)
-  return share and ("%.1f %%"):format(100 * share) or "-"
+  return share and ("%.1f %%"):format(100 * share) or ""
 end
 
 local function row_of(word, result)
+  local mark = result.refusals > 0 and "*" or ""
   return {
-    tostring(result.requests), tostring(result.sent), percent(result.share),
-    result.cost and ("%.4f"):format(result.cost) or "-", percent(result.fill), tostring(result.units_dropped),
-    tostring(result.refusals), word,
+    tostring(result.requests), result.sent .. mark, percent(result.share),
+    result.cost and ("%.4f"):format(result.cost) .. mark or "", percent(result.fill), tostring(result.units_dropped),
+    tostring(result.refusals), word, colour = result.refusals > 0 and "warning" or nil,
   }
 end
 
+--- A row per policy, those with refused requests last: their sums lack requests.
 local function as_text(results, words, budget, page)
-  local rows, trust = {}, "none"
+  local rows, refused, trust = {}, {}, "none"
   for i, result in ipairs(results) do
-    rows[i], trust = row_of(words[i], result), result.trust or trust
+    local list = result.refusals > 0 and refused or rows
+    list[#list + 1] = row_of(words[i], result)
+    trust = result.trust or trust
   end
-  return grid.render(COLUMNS, rows, page) .. "\n" .. terminal.fill(page, LEGEND:format(trust, budget))
+  table.move(refused, 1, #refused, #rows + 1, rows)
+  local legend = LEGEND:format(trust, budget) .. (refused[1] and "\n" .. REFUSED or "")
+  return grid.render(COLUMNS, rows, page) .. "\n" .. terminal.fill(page, legend)
 end
 
 local function as_json(results, words, budget)
@@ -72,6 +75,13 @@ local function check(args)
   end
 end
 
+local function progress_of(chat)
+  local count = #chat
+  return function(policy, position)
+    terminal.progress(("%s: message %d of %d"):format(policy, position, count))
+  end
+end
+
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
 ---@param words string[]        how they stand on the command line
@@ -81,8 +91,10 @@ function replay.run(args, specs, words, loading)
   local chat = options.load(args.file, args)
   local results = failure.check(failure.typed(ebb.replay, chat, {
     policies = specs, budget = args.budget, reserve = args.reserve, guards = not args.unguarded,
+    model = model_command.of(args), progress = progress_of(chat),
     limits = loading.limits, trusted = loading.trusted,
   }))
+  terminal.progress(nil)
   local budget = results[1].budget
   local page = terminal.results(args.output)
   terminal.result((args.json and as_json or as_text)(results, words, budget, page), args.output)

@@ -13,12 +13,14 @@ local options = require "ebb.cli.options"
 local run = {}
 
 function run.declare(parser)
-  parser:epilog("Nodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
+  parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
+    .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
   parser:argument("script", "Lua file: a script, or one that returns a list of nodes.")
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")
   options.input_option(parser)
   options.output(parser)
+  options.quiet(parser)
   isolate.declare(parser)
   options.reading(parser)
 end
@@ -48,8 +50,27 @@ local function call(chunk, words)
   failure.raise(failure.SCRIPT, result.message, result.hint)
 end
 
+local function looks_like_conversation(path)
+  local file = io.open(path, "rb")
+  local first = file and file:read(1)
+  if file then file:close() end
+  return first == "[" or first == "{"
+end
+
+--- The conversation for nodes. A file among the script's arguments is not read; it is meant
+--- where standard input has nothing.
+local function load_input(args)
+  local chat = options.load(args.file, args)
+  local path = not args.file and #chat == 0 and args.arguments[1]
+  if path and looks_like_conversation(path) then
+    failure.usage(("%s returned nodes, and standard input has no messages for them"):format(args.script),
+      ("--input %s reads that file; behind the script it is an argument of the script"):format(path))
+  end
+  return chat
+end
+
 ---@param args table
----@param save fun(chat: ebb.Conversation)
+---@param save fun(chat: ebb.Conversation, before: ebb.Conversation)
 local function run_script(args, save)
   local chunk = compile(args.script)
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
@@ -63,15 +84,16 @@ local function run_script(args, save)
     return
   end
   nodes.check(result)   -- before a conversation is waited for
-  local chat = options.load(args.file, args)
+  local chat = load_input(args)
+  local before = chat:fork()
   failure.check(nodes.run(chat, result))
-  save(chat)
+  save(chat, before)
 end
 
 function run.run(args)
   if args.isolate then return isolate.run(args, run_script) end
   isolate.check_unused(args)
-  run_script(args, function(chat) options.save(chat, args) end)
+  run_script(args, function(chat, before) options.save(chat, args, before) end)
 end
 
 return run

@@ -70,6 +70,29 @@ function terminal.say(line)
   io.stderr:write(terminal.fill(page, line, "  "))
 end
 
+--- Set by --quiet: nothing is said of success.
+terminal.quiet = false
+
+--- Tells a person of success; says nothing to a pipe or under --quiet.
+---@param line string
+function terminal.inform(line)
+  if terminal.talks_to_person and not terminal.quiet then terminal.say(line) end
+end
+
+local PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.1   -- seconds of processor time
+local progress_at = PROGRESS_AFTER                -- when the line is written next
+
+--- Writes over a line that says how far a long run is; nil takes the line away. Silent for runs of less
+--- than a second, for pipes and under --quiet.
+---@param line? string
+function terminal.progress(line)
+  local shown = progress_at > PROGRESS_AFTER
+  if not terminal.talks_to_person or terminal.quiet or os.getenv "TERM" == "dumb" then return end
+  if line and os.clock() < progress_at or not line and not shown then return end
+  progress_at = line and os.clock() + PROGRESS_EVERY or PROGRESS_AFTER
+  io.stderr:write("\r\27[K", line and text.cut(line, terminal.messages().width - 1) or "")
+end
+
 --- Lines that are printable already, such as a table.
 function terminal.show(lines)
   io.stderr:write(lines)

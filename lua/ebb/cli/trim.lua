@@ -8,45 +8,62 @@ local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
 local terminal = require "ebb.cli.terminal"
+local trust = require "ebb.cli.trust"
 
 local trim = {}
 
 function trim.declare(parser)
   options.input(parser)
-  parser:option("--budget --limit", "Tokens for the whole request; default: the model's window less its output.")
-    :argname("<tokens>"):convert(options.integer "--budget")
-  parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as :key=value,... "
-    .. "Several run in order until it fits."):argname("<policy>"):count("*")
-  options.policy_path(parser)
-  options.sandbox(parser)
+  options.group(parser, "What to cut", function()
+    parser:option("--budget --limit", "Tokens for the whole request; default: the model's window less its output.")
+      :argname("<tokens>"):convert(options.integer "--budget")
+    parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
+      :convert(options.integer "--reserve")
+    parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as "
+      .. ":key=value,... Several, or several joined by ;, run in order until it fits."):argname("<policy>"):count("*")
+    options.policy_path(parser)
+    parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
+  end)
+  options.group(parser, "What to show", function()
+    parser:flag("--explain", "Show on standard error what became of each message, and why.")
+    parser:flag("--dry-run", "Write no messages, only the report.")
+    parser:flag("--replay", "Replay the conversation turn by turn under each --policy, and show what each would cost; "
+      .. "a;b is a chain.")
+    parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
+    options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
+    options.quiet(parser)
+  end)
+  options.group(parser, "What to write", function()
+    options.output(parser)
+    outgoing.declare(parser)
+  end)
   model_command.declare(parser)
-  parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
-    :convert(options.integer "--reserve")
-  parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
-  parser:flag("--replay", "Play the conversation turn by turn, once with each --policy, and show what each would cost.")
-  parser:flag("--dry-run", "Write no messages, only the report.")
-  parser:flag("--explain", "Show on standard error what became of each message, and why.")
-  parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
-  outgoing.declare(parser)
-  options.output(parser)
-  options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
+  options.sandbox(parser)
   options.reading(parser)
-  parser:epilog(options.OWN_POLICY)
+  parser:epilog(options.examples {
+    "ebb trim chat.json --budget 8000 --explain -o trimmed.json",
+    "ebb trim chat.json --budget 8000 --policy 'clear_tool_uses;keep_recent:keep=6'",
+    "ebb trim --replay chat.json --budget 8000 --policy keep_recent --policy a.lua",
+  } .. "\n\n" .. options.OWN_POLICY)
 end
 
 ---@return table? spec      for chat:trim; nil is the default policy
 local function policy_of(words, loading)
   local specs = {}
-  for i, word in ipairs(words) do
-    specs[i] = failure.typed(require("ebb.cli.policies").named, policies.parse, word, loading)
+  for _, word in ipairs(words) do
+    local chain = failure.typed(require("ebb.cli.policies").named, policies.parse_chain, word, loading)
+    table.move(chain, 1, #chain, #specs + 1, specs)
   end
   return specs[1] and specs
 end
 
---- Each policy by itself, where a trim would run them in order.
+--- Each --policy by itself; what `;` joins runs in order.
 local function replay_all(args, loading)
-  local words = args.policy[1] and args.policy or { policies.default }
-  return require("ebb.cli.replay").run(args, policy_of(words, loading), words, loading)
+  local words, specs = args.policy[1] and args.policy or { policies.default }, {}
+  for i, word in ipairs(words) do
+    specs[i] = policy_of({ word }, loading)
+  end
+  return require("ebb.cli.replay").run(args, specs, words, loading)
 end
 
 ---@class ebb.cli.Trimmed
@@ -86,10 +103,10 @@ local function as_json(trimmed, dry_run)
   return json_text.of(as_data(trimmed, dry_run))
 end
 
-local function summary(report)
-  local text = "%d -> %d tokens, budget %d (%s): %d kept, %d dropped, %d replaced, %d inserted"
-  return text:format(report.before, report.after, report.budget, report.trust, report.kept, report.dropped,
-    report.replaced, report.inserted)
+local function summary(report, args)
+  local line = "%d -> %d tokens, budget %d (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
+  return line:format(report.before, report.after, report.budget, report.trust, report.kept, report.dropped,
+    report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 
 --- All talk about a trim that succeeded. A dry run's JSON is its result.
@@ -106,8 +123,12 @@ local function tell(args, before, trimmed)
   end
   if args.json then
     if not args.dry_run then terminal.show(as_json(trimmed)) end
-  elseif args.explain or args.dry_run or terminal.talks_to_person then
-    terminal.say(summary(report))
+  elseif args.explain or args.dry_run then
+    terminal.say(summary(report, args))
+    local reason = trust.reason(trimmed.chat)
+    if reason then terminal.say("estimated: " .. reason) end
+  else
+    terminal.inform(summary(report, args))
   end
   if trimmed.repair then outgoing.tell_mended(trimmed.repair) end
   outgoing.tell(trimmed.mended, args)
@@ -144,9 +165,6 @@ local function trim_to_fit(chat, args, policy, rules, loading)
 end
 
 function trim.run(args)
-  if not args.budget and not args.model then
-    failure.usage("a budget is needed", "--budget 8000, or --model with a model's name")
-  end
   options.use_policy_path(args)
   local loading = options.loading(args)
   if args.replay then return replay_all(args, loading) end

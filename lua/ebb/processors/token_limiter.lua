@@ -13,7 +13,6 @@
 local core = require "ebb.support.core"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
-local script_file = require "ebb.sandbox.script_file"
 local tables = require "ebb.support.tables"
 local trim = require "ebb.trim"
 
@@ -265,11 +264,7 @@ end
 ---- The processor ----
 
 local function policy_of(config, loading)
-  if script_file.is_source(config.policy) then return policies.parse(config.policy, loading) end   -- has ; of its own
-  local steps = {}
-  for word in (config.policy .. ";"):gmatch "%s*(.-)%s*;" do
-    if word ~= "" then steps[#steps + 1] = policies.parse(word, loading) end
-  end
+  local steps = policies.parse_chain(config.policy, loading)
   return steps[1] and steps or nil
 end
 

@@ -241,7 +241,8 @@ local function apply_message(run, index, message, kind, depth)
 end
 
 local function report_of(run, count)
-  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {}, failures = run.failures }
+  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {},
+    failures = run.failures }
   for i, rule in ipairs(run.made_from) do
     local messages, replacements, failures = run.set:count(i)
     report.replacements = report.replacements + replacements

@@ -190,4 +190,17 @@ function policies.parse(text, loading)
   return spec
 end
 
+--- Policies in a row as they stand on the command line: "clear_tool_uses;keep_recent:keep=3".
+---@param text string          a Lua text is one policy
+---@param loading? ebb.Loading
+---@return table[] specs
+function policies.parse_chain(text, loading)
+  if script_file.is_source(text) then return { policies.parse(text, loading) } end
+  local specs = {}
+  for word in (text .. ";"):gmatch "%s*(.-)%s*;" do
+    if word ~= "" then specs[#specs + 1] = policies.parse(word, loading) end
+  end
+  return specs
+end
+
 return policies

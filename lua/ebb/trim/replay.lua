@@ -15,6 +15,7 @@
 -- serve less where that is short, or was too long ago.
 
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local models = require "ebb.models"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
@@ -24,6 +25,8 @@ local trim_options = require "ebb.trim.options"
 local replay = {}
 
 local OPTIONS = trim_options.with({ "budget", "reserve", "guards", "limits", "trusted" }, {
+  model = { type = "function", help = "answers the requests for summaries" },
+  progress = { type = "function", help = "is called with the policy's name and a position before each message" },
   policies = { type = "list", items = policies.SPEC, hint = '{ policies = { "keep_recent", "mine.lua" } }' },
 })
 local EXAMPLE = "ebb.replay(chat, { budget = 8000 })"
@@ -60,7 +63,7 @@ local function start(recording, steps, settings)
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = loaded(steps),
-      limits = settings.loading.limits, trusted = settings.loading.trusted },
+      model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
       policy = policies.label(steps), budget = math.max(0, settings.budget - settings.reserve),
       requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
@@ -159,7 +162,8 @@ end
 
 local function play(recording, steps, settings)
   local run = start(recording, steps, settings)
-  for _, message in ipairs(recording) do
+  for position, message in ipairs(recording) do
+    if settings.progress then settings.progress(run.result.policy, position) end
     if message.role == "assistant" and #run.chat > 0 then
       local ok, problem = request(run)
       if not ok then return nil, problem end
@@ -177,7 +181,7 @@ local function read_options(recording, options)
   local model = models.of(recording)
   values.budget = values.budget or model and model.window - model.output
   if not values.budget then
-    refuse("argument", "replay needs a budget: the conversation has no model", EXAMPLE)
+    refuse("argument", "replay needs a budget: the conversation has no model", hints.budget)
   end
   values.loading = { limits = values.limits, trusted = values.trusted }
   return values

@@ -1,0 +1,84 @@
+--- ebb rules test: what the rules of a file make of a text.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
+local options = require "ebb.cli.options"
+local rules = require "ebb.rules"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local command = {}
+
+local FILE_MAX = 64 * 1024 * 1024   -- bytes
+
+function command.declare(parser)
+  parser:argument("action", "test."):choices { "test" }
+  parser:argument("file", "JSON: a rule, a list of rules, a preset or an agent; SillyTavern's scripts, too.")
+  parser:option("--text", "The text to rewrite; default: the testInput of each rule."):argname("<text>")
+  options.output(parser)
+  options.json(parser)
+  parser:epilog(options.examples { "ebb rules test quotes.json", "ebb rules test agent.json --text 'He said \"Hi\".'" })
+end
+
+--- Collects the rules of a file in the order in which they stand, however they are nested.
+local function collect(value, list)
+  if type(value) ~= "table" then return list end
+  if value.regex or value.findRegex then
+    list[#list + 1] = value
+    return list
+  end
+  for _, inner in ipairs { value.presets or false, value.rules or value.regexConfig or false } do
+    if inner then collect(inner, list) end
+  end
+  for _, level in ipairs { "global", "agent", "user" } do collect(value[level], list) end
+  for _, item in ipairs(value) do collect(item, list) end
+  return list
+end
+
+local function name_of(rule, position)
+  local name = rule.name or rule.scriptName or rule.id
+  return type(name) == "string" and name or ("rule %d"):format(position)
+end
+
+local function try(list, input)
+  local results = core.json.array {}
+  for i, rule in ipairs(list) do
+    local output, problem, replacements = rules.test(rule, { input = input })
+    results[i] = { rule = name_of(rule, i), output = output, problem = problem and tostring(problem),
+      replacements = replacements }
+  end
+  return results
+end
+
+local COLUMNS = {
+  { title = "rule", max = 30, min = 10 }, { title = "hits", right = true }, { title = "result", wrap = true },
+}
+
+local function as_text(results, page)
+  local rows = {}
+  for i, result in ipairs(results) do
+    rows[i] = { result.rule, result.problem and "" or tostring(result.replacements), result.problem or result.output,
+      colour = result.problem and "error" or nil }
+  end
+  return grid.render(COLUMNS, rows, page)
+end
+
+function command.run(args)
+  local value, syntax = core.json.decode(failure.check(core.read_file(args.file, FILE_MAX)))
+  if value == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(args.file, syntax.message)) end
+  local list = collect(value, {})
+  if #list == 0 then
+    failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')
+  end
+  local results = try(list, args.text)
+  terminal.result(args.json and json_text.of(results) or as_text(results, terminal.results(args.output)), args.output)
+  local problems = 0
+  for _, result in ipairs(results) do
+    problems = problems + (result.problem and 1 or 0)
+  end
+  if problems > 0 then failure.raise(failure.REFUSED, text.count(problems, "rule") .. " could not be run") end
+end
+
+return command
