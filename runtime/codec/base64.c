@@ -11,6 +11,7 @@
 */
 #include "codec/base64.h"
 
+#include <assert.h>
 #include <stdint.h>
 
 static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -34,6 +35,7 @@ static void put_group(uint32_t bits, char *to) {
 }
 
 Status base64_encode(const void *bytes, size_t size, Buffer *out) {
+  assert(bytes != NULL || size == 0);
   size_t written = base64_encoded_size(size);
   if (written == 0) return STATUS_OK;
   Status status = buffer_reserve(out, written);
@@ -85,6 +87,7 @@ static const char *decode_last(const char *text, size_t at, size_t digits, char 
 }
 
 const char *base64_decode(const char *text, size_t size, char *out, size_t *offset) {
+  assert(out != NULL && (text != NULL || size == 0));
   size_t padding = padding_of(text, size), whole = padding > 0 ? size - 4 : size / 4 * 4;
   for (size_t i = 0; i < whole; i += 4) {
     uint32_t bits = 0;

@@ -1,5 +1,6 @@
 #include "codec/data_uri.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -74,6 +75,7 @@ static Status read_parameters(Text uri, size_t end, size_t at, DataUri *parts, D
 }
 
 Status data_uri_read(Text uri, DataUri *parts, DataUriError *error) {
+  assert(!uri.escaped);
   if (!data_uri_is(uri)) return refuse(error, 0, "data:");
   size_t at = 5, head = min_size(uri.size - at, HEAD_MAX);
   const char *comma = memchr(uri.bytes + at, ',', head);
@@ -139,5 +141,6 @@ static Status decode_base64(const DataUri *parts, size_t cap, Buffer *out, DataU
 }
 
 Status data_uri_decode(const DataUri *parts, size_t cap, Buffer *out, DataUriError *error) {
+  assert(parts->data.size == 0 || parts->data.bytes != NULL);
   return (parts->base64 ? decode_base64 : decode_percent)(parts, cap, out, error);
 }

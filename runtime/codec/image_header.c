@@ -1,5 +1,6 @@
 #include "codec/image_header.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "codec/base64.h"
@@ -60,12 +61,14 @@ static uint32_t next_byte(Bytes *in) {
 }
 
 static uint32_t next_big(Bytes *in, unsigned count) {
+  assert(count > 0 && count <= 4);
   uint32_t value = 0;
   while (count-- > 0) value = value << 8 | next_byte(in);
   return value;
 }
 
 static uint32_t next_little(Bytes *in, unsigned count) {
+  assert(count > 0 && count <= 4);
   uint32_t value = 0;
   for (unsigned i = 0; i < count; i++) value |= next_byte(in) << (8 * i);
   return value;

@@ -1,5 +1,6 @@
 #include "codec/sha256.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/minmax.h"
@@ -52,6 +53,7 @@ void sha256_start(Sha256 *hash) {
 }
 
 void sha256_add(Sha256 *hash, const void *bytes, size_t size) {
+  assert(bytes != NULL || size == 0);
   const uint8_t *at = bytes;
   while (size > 0) {
     size_t used = hash->size % 64, room = 64 - used, part = min_size(size, room);

@@ -4,6 +4,8 @@
 */
 #include "format/calls.h"
 
+#include <assert.h>
+
 #include "os/entropy.h"
 
 #define FEW 8
@@ -26,9 +28,13 @@ void calls_reset(Calls *calls) {
   map_init(&calls->places, calls->memory);
 }
 
-static uint64_t pack(uint32_t first, uint32_t last) { return (uint64_t)first << 32 | last; }
+static uint64_t pack(uint32_t first, uint32_t last) {
+  assert(first <= last);
+  return (uint64_t)first << 32 | last;
+}
 
 static Status chain(Calls *calls, uint32_t call) {
+  assert(call < calls->count);
   OpenCall *open = &calls->list[call];
   uint64_t hash = hash_text(open->id, &calls->key), *found = map_find(&calls->places, hash);
   if (found == NULL) return map_put(&calls->places, hash, pack(call, call));
@@ -58,6 +64,7 @@ Status calls_open(Calls *calls, Text id) {
   bool few = calls->count < FEW;
   grown[calls->count] = (OpenCall){.id = id, .again = few && is_again(calls, id), .next = NONE};
   calls->count++;
+  assert(calls->count <= calls->room);
   if (few) return STATUS_OK;
   return calls->count == FEW + 1 ? chain_all(calls) : chain(calls, calls->count - 1);
 }
@@ -76,11 +83,13 @@ static Answer answer_one_of_few(Calls *calls, Text id, uint32_t *call) {
 }
 
 Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
+  assert(calls->count <= calls->room);
   if (calls->count <= FEW) return answer_one_of_few(calls, id, call);
   uint64_t *found = map_find(&calls->places, hash_text(id, &calls->key));
   if (found == NULL) return ANSWER_ORPHAN;
   uint32_t first = (uint32_t)(*found >> 32);
   if (calls->list[first].answered) return ANSWER_AGAIN;      /* then all of its chain are */
+  assert(first < calls->count);
   calls->list[first].answered = true;
   if (calls->list[first].next != NONE) *found = pack(calls->list[first].next, (uint32_t)*found);
   *call = first;

@@ -1,5 +1,6 @@
 #include "format/check.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "format/check_rules.h"
@@ -61,6 +62,7 @@ bool check_code_parse(Text name, CheckCode *code) {
 }
 
 Status check_describe(const Violation *violation, Buffer *out) {
+  assert((unsigned)violation->code < CHECK_CODE_COUNT);
   const char *says = CODES[violation->code].says, *subject = strchr(says, '%');
   if (subject == NULL) return buffer_add_string(out, says);
   size_t before = out->size;
@@ -152,6 +154,7 @@ Status check_list(Dialect dialect, const Store *store, const Sequence *list, Che
   }
   calls_init(&checker.calls, report->memory);
   Status status = RULE_SETS[dialect].run(&checker);
+  assert(checker.count <= count);
   if (checker.count < count) find_places(report, list);
   calls_free(&checker.calls);
   memory_free(&report->memory, ids, count * sizeof *ids);

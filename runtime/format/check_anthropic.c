@@ -8,6 +8,8 @@
 */
 #include "format/check_rules.h"
 
+#include <assert.h>
+
 #define NOWHERE UINT32_MAX
 
 typedef struct Walk {
@@ -17,6 +19,7 @@ typedef struct Walk {
 
 /* Index of the next message that is not a system message, or the count. */
 static uint32_t next_of(const Checker *checker, uint32_t index) {
+  assert(index < checker->count);
   do index++;
   while (index < checker->count && message_role(checker_message(checker, index)) == ROLE_SYSTEM);
   return index;
@@ -159,6 +162,7 @@ static Status check_results(Walk *walk, uint32_t index) {
 /* ---- the list ---- */
 
 static Status check_message(Walk *walk, uint32_t index) {
+  assert(walk->before == NOWHERE || walk->before < index);
   Checker *checker = walk->checker;
   const Message *message = checker_message(checker, index);
   Role role = message_role(message);

@@ -10,6 +10,8 @@
 */
 #include "format/check_rules.h"
 
+#include <assert.h>
+
 static Status check_parts(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   Status status = STATUS_OK;
@@ -67,6 +69,7 @@ static Status check_result(Checker *checker, uint32_t index) {
 }
 
 static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
+  assert(index < end && end <= checker->count);
   bool headless = message_role(checker_message(checker, index)) == ROLE_TOOL;
   uint32_t first = headless ? index : index + 1;
   Status status = STATUS_OK;

@@ -3,6 +3,8 @@
 */
 #include "format/check_rules.h"
 
+#include <assert.h>
+
 #include "json/json_fields.h"
 
 /* ---- forms of messages ---- */
@@ -16,9 +18,13 @@ static bool is_part(const Message *message, Span span) {
          within(message_content(message), message_text(message, span));
 }
 
-bool call_is_part(const Message *message, uint32_t call) { return is_part(message, message_call(message, call).name); }
+bool call_is_part(const Message *message, uint32_t call) {
+  assert(call < message_call_count(message));
+  return is_part(message, message_call(message, call).name);
+}
 
 bool result_is_part(const Message *message, uint32_t result) {
+  assert(result < message_result_count(message));
   return is_part(message, message_result(message, result).id);
 }
 
@@ -95,11 +101,14 @@ bool id_is_valid(Text id) {
 /* ---- violations ---- */
 
 const Message *checker_message(const Checker *checker, uint32_t index) {
+  assert(index < checker->count);
   return store_message(checker->store, checker->ids[index]);
 }
 
 Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject) {
   CheckReport *report = checker->report;
+  assert(index < checker->count);
+  assert(report->count == 0 || report->list[report->count - 1].index <= index);
   Violation *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   report->list = grown;

@@ -1,5 +1,7 @@
 #include "format/detect.h"
 
+#include <assert.h>
+
 static FileFormat format_of_key(Text key, JsonKind kind) {
   if (text_is(key, "messages")) return FORMAT_BODY;
   if (kind == JSON_ARRAY && text_is(key, "contents")) return FORMAT_GEMINI;
@@ -22,6 +24,7 @@ static FileFormat detect_object(Json *json, Text *evidence) {
     }
     if (role || !json_value(json, &value)) break;
   }
+  assert((evidence->bytes != NULL) || format == FORMAT_LINES);
   return format;
 }
 

@@ -9,6 +9,7 @@
 #include "json/json_fields.h"
 
 const char *document_shape_name(DocumentShape shape) {
+  assert((unsigned)shape <= DOCUMENT_BODY);
   static const char *const names[] = {"array", "jsonl", "body"};
   return names[shape];
 }
@@ -44,6 +45,7 @@ typedef struct Loader {
 
 /* The position in the file itself. */
 static const char *origin_of(const Loader *loader, const char *at) {
+  assert(at >= loader->bytes && at <= loader->end);
   return loader->walk.start + salvage_origin(&loader->salvage, (size_t)(at - loader->bytes));
 }
 
@@ -105,7 +107,9 @@ static Status read_one(Loader *loader, Text *raw, MessageShape *shape) {
   } else if (document->count == 1) {
     document->gap = text_plain(loader->last_end, (size_t)(raw->bytes - loader->last_end));
   }
+  assert(loader->last_end == NULL || loader->last_end <= raw->bytes);
   loader->last_end = raw->bytes + raw->size;
+  assert(loader->last_end <= loader->json.end);
   document->count++;
   return STATUS_OK;
 }
@@ -122,6 +126,7 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
 static Status wait_for_more(Loader *loader) {
   size_t have = (size_t)(loader->json.end - loader->bytes), size = (size_t)(loader->end - loader->bytes);
   Status status = loader->coming.wait(loader->coming.user, &have, &size);
+  assert(have <= size && loader->bytes + have >= loader->json.end);
   loader->json.end = loader->bytes + have;
   loader->end = loader->bytes + size;
   if (loader->json.end == loader->end) loader->coming.wait = NULL;
@@ -490,6 +495,7 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
 }
 
 Envelope *envelope_share(Envelope *envelope) {
+  assert(envelope == NULL || envelope->owners > 0);
   if (envelope != NULL) envelope->owners++;
   return envelope;
 }

@@ -23,6 +23,7 @@ static Status flush(Writer *writer) {
 
 static Status put(Writer *writer, const char *bytes, size_t size) {
   if (size == 0) return STATUS_OK;
+  assert(bytes != NULL && writer->from <= writer->to);
   if (bytes == writer->to && writer->to != NULL) {
     writer->to += size;
     return STATUS_OK;

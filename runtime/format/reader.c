@@ -174,6 +174,7 @@ static bool read_within_cap(Progress *progress, const char *start) {
   bool far = (size_t)(end - start) > max && (size_t)(end - start) - max > READER_BEHIND_CAP;
   if (far) json->end = start + max + READER_BEHIND_CAP;
   bool read = read_members(progress);
+  assert(json->at <= json->end);
   json->end = end;
   if (far && !read && (size_t)(json->error - start) > max) {
     json->status = STATUS_LIMIT;
@@ -256,6 +257,7 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   shape->call_count = reader->call_count;
   shape->results = reader->results;
   shape->result_count = reader->result_count;
+  assert(shape->content_kind != CONTENT_PARTS || shape->content.size >= 2);
   *raw = text_plain(start, size);
   return true;
 }

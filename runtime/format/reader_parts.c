@@ -4,6 +4,7 @@
 #include "format/reader_parts.h"
 
 void *reader_grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size) {
+  assert(used <= *room);
   void *grown = memory_grow(&context->reader->memory, list, room, used, size);
   if (grown == NULL) json_fail(context->json, STATUS_MEMORY, context->json->at, "memory");
   return grown;

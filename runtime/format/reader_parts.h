@@ -8,6 +8,7 @@
 #ifndef EBB_FORMAT_READER_PARTS_H
 #define EBB_FORMAT_READER_PARTS_H
 
+#include <assert.h>
 #include <string.h>
 
 #include "format/reader.h"
@@ -29,6 +30,7 @@ static inline bool is_word(Text text, Text word) {
 }
 
 static inline Span span_of(const Context *context, const char *bytes, size_t size, bool escaped) {
+  assert(bytes > context->start && bytes + size <= context->json->end);
   return (Span){.at = (uint32_t)(bytes - context->start), .size = (uint32_t)size & 0x7fffffffu, .escaped = escaped};
 }
 

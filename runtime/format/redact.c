@@ -14,7 +14,10 @@ typedef struct Eraser {
 } Eraser;
 
 /* The cursor's position in the writable bytes. */
-static char *writable(const Eraser *eraser, const char *at) { return eraser->raw + (at - eraser->json.start); }
+static char *writable(const Eraser *eraser, const char *at) {
+  assert(at >= eraser->json.start && at <= eraser->json.end);
+  return eraser->raw + (at - eraser->json.start);
+}
 
 static void fill(char *at, size_t size, const char *words) {
   size_t length = strlen(words);
@@ -67,6 +70,7 @@ static void erase_value(Eraser *eraser, const char *words) {
 }
 
 void redact_message(char *raw, size_t size) {
+  assert(size >= 2 && raw[0] == '{' && raw[size - 1] == '}');
   Eraser eraser = {.raw = raw};
   json_open(&eraser.json, raw, size);
   erase_value(&eraser, TOMBSTONE);

@@ -1,5 +1,6 @@
 #include "format/repair.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
   uint32_t position = (uint32_t)(step->index + repairer->shift);
   MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], result = 0;
   Cause cause;
+  assert(step->index <= plan->count && position <= sequence_count(repairer->list));
   Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
   if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
   if (status == STATUS_OK && step->kind != PLAN_DROP) {

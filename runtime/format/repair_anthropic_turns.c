@@ -3,9 +3,12 @@
 */
 #include "format/repair_anthropic_turns.h"
 
+#include <assert.h>
+
 /* ---- taking apart ---- */
 
 static Status add_block(TurnRepair *repair, Block block) {
+  assert(repair->piece_count > 0);
   Block *grown =
     memory_grow(&repair->plan->memory, repair->blocks, &repair->block_room, repair->block_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
@@ -80,6 +83,7 @@ Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece
     if (!part.nested) status = take_part(repair, piece, message, part, &call, &result);
   }
   piece->end = repair->block_count;
+  assert(piece->first <= piece->end);
   if (status != STATUS_OK || piece->fixed || !piece_is_empty(repair, piece)) return status;
   piece->fixed = has_foreign_calls(message) || !plan_repairs(repair->plan, CHECK_EMPTY_TEXT);
   piece->removed = !piece->fixed;
@@ -103,6 +107,7 @@ void turn_repair_form_turns(TurnRepair *repair) {
 }
 
 bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block) {
+  assert(turn->first < turn->end && turn->end <= repair->piece_count);
   for (; *piece < turn->end; ++*piece) {
     const Piece *piece_of_block = &repair->pieces[*piece];
     if (*block < piece_of_block->first) *block = piece_of_block->first;

@@ -4,6 +4,8 @@
 */
 #include "format/repair_anthropic_turns.h"
 
+#include <assert.h>
+
 static Status put_block(TurnRepair *repair, const Block *block, Buffer *out) {
   if (block->raw.size == 0) return plan_put(out, "{\"type\":\"text\",\"text\":\"", block->text, "\"}");
   if (block->cut) return plan_put_renamed(repair->plan, block->raw, "text", NULL, block->text, out);
@@ -61,6 +63,7 @@ static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
 }
 
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
+  assert(t < repair->turn_count);
   Plan *plan = repair->plan;
   const Piece *head = turn_head(repair, &repair->turns[t]);
   Buffer content;

@@ -3,6 +3,7 @@
 */
 #include "format/repair_plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "json/json_edit.h"
@@ -13,6 +14,8 @@ enum { ID_KEPT = 32 };       /* characters of an old id in a new one */
 /* ---- planning ---- */
 
 Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason) {
+  assert(at <= plan->bytes.size);
+  assert(plan->step_count == 0 || plan->steps[plan->step_count - 1].index <= index);
   PlanStep *grown = memory_grow(&plan->memory, plan->steps, &plan->step_room, plan->step_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   plan->steps = grown;
@@ -56,6 +59,7 @@ Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *
     status = buffer_add_string(names, suffix);
     if (status != STATUS_OK) return status;
     *size = names->size - *at;
+    assert(id_is_valid(text_plain(names->bytes + *at, *size)));
     uint64_t hash = hash_text(text_plain(names->bytes + *at, *size), &plan->calls.key);
     if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
   }

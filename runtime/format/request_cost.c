@@ -1,5 +1,6 @@
 #include "format/request_cost.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -211,6 +212,7 @@ static void add_member(Recipe *recipe, RequestPart part, const JsonValue *value)
 
 Status request_part_cost(const Counter *counter, const Memory *memory, RequestPart part, const JsonValue *value,
                          Cost *cost) {
+  assert((unsigned)part < REQUEST_PARTS && value->bytes != NULL);
   Recipe recipe = {.tally = tally_start(counter)};
   Cost own = {0};
   if (value->kind == JSON_NULL || counter->custom != NULL) return STATUS_OK;

@@ -1,5 +1,6 @@
 #include "format/salvage.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -73,6 +74,7 @@ static void note(Salvager *salvager, DocumentWarning warning, const char *at) {
 static void add_segment(Salvager *salvager, size_t size, size_t size_in_copy, bool dirty) {
   Salvage *mend = salvager->mend;
   size_t from = (size_t)(salvager->done - mend->bytes);
+  assert(size > 0 && salvager->done + size <= salvager->end);
   SalvageSegment *last = mend->count == 0 ? NULL : &mend->segments[mend->count - 1];
   if (last != NULL && !dirty && !last->dirty && last->from + last->size == from) {
     last->size += size;
@@ -337,6 +339,7 @@ Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t siz
   default: break;   /* will be refused */
   }
   settle(&salvager, salvager.end);
+  assert(salvager.status != STATUS_OK || salvager.done == salvager.end);
   return salvager.status;
 }
 
@@ -347,6 +350,7 @@ void salvage_free(Salvage *mend) {
 /* ---- the copy ---- */
 
 void salvage_copy(const Salvage *mend, char *out) {
+  const char *start = out;
   for (uint32_t i = 0; i < mend->count; i++) {
     const SalvageSegment *segment = &mend->segments[i];
     const char *at = mend->bytes + segment->from, *end = at + segment->size;
@@ -359,9 +363,11 @@ void salvage_copy(const Salvage *mend, char *out) {
       at += piece.size;
     }
   }
+  assert((size_t)(out - start) == mend->size);
 }
 
 size_t salvage_origin(const Salvage *mend, size_t offset) {
+  assert(mend->count == 0 || offset <= mend->size);
   uint32_t low = 0, high = mend->count;
   if (mend->count == 0) return offset;
   while (high - low > 1) {   /* segments[low].at <= offset */

@@ -91,6 +91,7 @@ bool state_plain(StateLoader *l, Text *value) {
   if (!value->escaped) return true;
   buffer_reset(&l->scratch);
   if (text_decode(*value, &l->scratch) != STATUS_OK) return state_fail_memory(l);
+  assert(l->scratch.size <= value->size);
   *value = text_plain(l->scratch.bytes, l->scratch.size);
   return true;
 }

@@ -7,6 +7,9 @@
 */
 
 #include "base/bitset.h"
+
+#include <assert.h>
+
 #include "format/state_parts.h"
 
 /* ---- fields ---- */
@@ -123,5 +126,6 @@ Status state_read_roles(Conversation *conversation, const RoleAlias *aliases, ui
   }
   bitset_free(memory, l.seen, (size_t)store_count(l.store) + 1);
   buffer_free(&l.scratch);
+  assert(good == (error->status == STATUS_OK));
   return error->status;
 }

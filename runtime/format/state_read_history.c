@@ -2,6 +2,7 @@
 ** Reads the batches of a state: each is a delta over the state of its parent from
 ** which it came, so its list shares what was shared.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "base/bitset.h"
@@ -70,6 +71,7 @@ static bool read_keep(StateLoader *l, const JsonValue *value, int64_t length, ui
 
 /* Makes the list of the parent's messages that the batch keeps. */
 static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **list) {
+  assert(read->parent_length >= 0);
   const Memory *memory = conversation_memory(l->conversation);
   uint64_t *keep = bitset_new(memory, (size_t)read->parent_length);
   if (keep == NULL) return state_fail_memory(l);
@@ -101,6 +103,7 @@ static void clear_seen(StateLoader *l, const Sequence *list, uint32_t end) {
 
 /* Puts a message at `position` of the list, which must not have it yet. */
 static bool put_one(StateLoader *l, Sequence **list, const Json *json, uint32_t position, MessageId id) {
+  assert(position <= sequence_count(*list));
   if (!store_has(l->store, id)) return state_fail_json(l, json, "a message that was not removed");
   if (bitset_has(l->seen, id)) return state_fail_json(l, json, "a message that is not in the list");
   bitset_add(l->seen, id);
@@ -186,6 +189,7 @@ static bool start_list(StateLoader *l, const BatchRead *read, Sequence **list) {
 
 /* Adds the batch with the list of its birth; then appends the messages that came later. */
 static bool add_batch(StateLoader *l, BatchRead *read) {
+  assert(read->born <= read->count);
   PutWalk walk = {0};
   Sequence **grown;
   json_open_value(&walk.json, &read->values[BATCH_PUT]);

@@ -149,6 +149,7 @@ static bool read_message(StateLoader *l, Json *json, Reader *reader, MessageList
   }
   Status status = conversation_restore_one(l->conversation, raw, &shape, origin, moved ? &rank : NULL, &id);
   if (status != STATUS_OK) return state_fail(l, status, raw.bytes, "a message that can be stored");
+  assert(id == store_count(l->store));
   return read_answers(l, lists, id);
 }
 

@@ -32,6 +32,7 @@ static_assert((1 << COUNT_OF(FLAGS)) - 1 == WINDOW_FLAGS, "each flag has a name"
 /* ---- out ---- */
 
 static void write_window(JsonOut *out, const Window *window) {
+  assert((unsigned)window->content < COUNT_OF(KINDS) && window->flags <= WINDOW_FLAGS);
   json_out_line(out);
   json_out_open(out, '{');
   json_out_member_string(out, NAMES[WINDOW_KIND], KINDS[window->content]);

@@ -154,6 +154,7 @@ static bool is_shown(const Writer *w, MessageId id) {
 
 /* Writes the runs of the parent's positions whose messages the list has too. */
 static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
+  assert(length <= sequence_count(parent));
   uint32_t start = 0, run = 0, at = 0;
   name(w, BATCH_NAMES[BATCH_KEEP]);
   open_bracket(w, '[');
@@ -181,6 +182,7 @@ typedef struct PutRun {
 } PutRun;
 
 static void write_run(Writer *w, PutRun *run) {
+  assert(run->count == 0 || run->first + run->count - 1 <= store_count(w->store));
   if (run->count > 0) {
     number(w, run->position);
     number(w, run->first);

@@ -1,5 +1,6 @@
 #include "format/tokenizer_json.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -55,6 +56,7 @@ static bool plain_text(Reading *r, Text text, Text *plain) {
 /* ---- tokens: known by their offset in `bytes` until all are read ---- */
 
 static bool add_token(Reading *r, size_t start, uint32_t id, bool special) {
+  assert(start <= r->read->bytes.size);
   TokenizerJson *read = r->read;
   VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
   if (tokens == NULL) return reading_fail(r, STATUS_MEMORY);
@@ -144,6 +146,7 @@ static bool add_merge(Reading *r, const char *where, Text left, Text right) {
   if (merges == NULL) return reading_fail(r, STATUS_MEMORY);
   read->merges = merges;
   size_t start = read->bytes.size, middle;
+  assert(left.bytes != NULL && !left.escaped && !right.escaped);
   bool fits = add_bytes(&read->bytes, left, &status);
   middle = read->bytes.size;
   if (fits) fits = add_bytes(&read->bytes, right, &status);
@@ -234,6 +237,7 @@ static void set_bytes(TokenizerJson *read) {
     read->merges[i].bytes = at;
     at += (size_t)read->merges[i].left_size + read->merges[i].right_size;
   }
+  assert(at == read->bytes.bytes + read->bytes.size);
 }
 
 static bool read_parts(Reading *r, const JsonValue *file, Map *added) {

@@ -3,6 +3,7 @@
 */
 #include "format/tokenizer_json_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -10,12 +11,14 @@
 /* ---- refusing ---- */
 
 bool reading_refuse(Reading *r, const char *where, const char *expected, const char *name) {
+  assert(where >= r->start && expected != NULL);
   *r->error = (TokenizerJsonError){.status = STATUS_SHAPE, .offset = (size_t)(where - r->start), .expected = expected};
   if (name != NULL) strncpy(r->error->name, name, sizeof r->error->name - 1);
   return false;
 }
 
 bool reading_fail(Reading *r, Status status) {
+  assert(status != STATUS_OK);
   *r->error = (TokenizerJsonError){.status = status, .expected = "less"};
   return false;
 }

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE 1
 #include "os/contained_dir.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -204,6 +205,7 @@ static Status read_whole(int file, const struct stat *info, size_t cap, Buffer *
 }
 
 Status contained_dir_read(ContainedDir *dir, Text path, size_t cap, Buffer *out, const char **why) {
+  assert(dir->folder >= 0 && !path.escaped);
   char copy[PATH_MAX];
   struct stat info;
   int file;

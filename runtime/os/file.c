@@ -14,6 +14,7 @@
 #define _DEFAULT_SOURCE 1
 #include "os/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -74,6 +75,7 @@ static Status status_of_open(void) {
 */
 
 Status file_reserve(FileReader *reader, size_t capacity) {
+  assert(capacity >= reader->size);
   char *bytes = memory_resize_array(&reader->memory, reader->bytes, reader->capacity, capacity, 1);
   if (bytes == NULL) return STATUS_MEMORY;
   reader->bytes = bytes;
@@ -82,6 +84,7 @@ Status file_reserve(FileReader *reader, size_t capacity) {
 }
 
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
+  assert(size > 0);
   ssize_t got;
   if (size > INT_MAX) size = INT_MAX;   /* bytes per call; some systems refuse more */
   do got = read(descriptor, bytes, size);
@@ -167,6 +170,7 @@ Status file_open(FileReader *reader, const Memory *memory, const char *path) {
 }
 
 Status file_peek(FileReader *reader, size_t size) {
+  assert(reader->size <= reader->capacity);
   bool end;
   if (reader->sized && size > reader->left) size = reader->left;
   if (size <= reader->capacity) return STATUS_OK;
@@ -175,6 +179,7 @@ Status file_peek(FileReader *reader, size_t size) {
 }
 
 Status file_rest(FileReader *reader, size_t cap) {
+  assert(reader->size <= reader->capacity);
   bool end = false;
   Status status = STATUS_OK;
   if (reader->size > cap || (reader->sized && reader->left > cap)) return STATUS_LIMIT;
@@ -322,6 +327,7 @@ Status file_create(FileWriter *writer, const Memory *memory, const char *path) {
 }
 
 Status file_write(FileWriter *writer, const void *bytes, size_t size) {
+  assert(writer->descriptor >= 0);
   const char *at = bytes;
   while (size > 0) {
     ssize_t wrote = write(writer->descriptor, at, size < INT_MAX ? size : INT_MAX);
@@ -355,6 +361,7 @@ static int open_folder(const char *path) {
 
 /* Closes the descriptor. A failure may be the first sign of a lost write. */
 static bool writer_close(FileWriter *writer) {
+  assert(writer->descriptor >= 0);
   int descriptor = writer->descriptor;
   writer->descriptor = -1;
   return close(descriptor) == 0 || errno == EINTR;   /* closed in either case */
@@ -370,6 +377,7 @@ static bool commit_temporary(FileWriter *writer) {
 }
 
 Status file_commit(FileWriter *writer) {
+  assert(writer->descriptor >= 0);
   bool done = true;
   if (writer->temporary != NULL) done = commit_temporary(writer);
   else if (writer->path != NULL) done = writer_close(writer);

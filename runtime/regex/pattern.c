@@ -1,5 +1,6 @@
 #include "regex/pattern.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -130,6 +131,7 @@ Status regex_pattern_write(const char *pattern, size_t size, Buffer *out) {
 }
 
 size_t regex_pattern_offset(const char *pattern, size_t size, size_t offset) {
+  assert(pattern != NULL || size == 0);
   Written written = {0};
   Status status;
   return write(pattern, size, &written, offset, &status);

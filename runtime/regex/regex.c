@@ -1,6 +1,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "regex/regex.h"
 
+#include <assert.h>
 #include <pcre2.h>
 #include <string.h>
 
@@ -189,6 +190,7 @@ RegexReason regex_engine_reason(const RegexEngine *engine) { return engine->reas
 uint64_t regex_engine_work(const RegexEngine *engine) { return engine->work; }
 
 Status regex_engine_limit(RegexEngine *engine, RegexReason reason) {
+  assert(reason != REGEX_NO_REASON);
   engine->reason = reason;
   return STATUS_LIMIT;
 }
@@ -272,6 +274,7 @@ static Status compile(const Regex *regex, bool watched, pcre2_code **result, Reg
 }
 
 static Status refuse(RegexError *error, Status status, size_t offset, const char *why) {
+  assert(status != STATUS_OK && strlen(why) < sizeof error->message);
   error->offset = offset;
   memcpy(error->message, why, strlen(why) + 1);
   return status;
@@ -290,6 +293,7 @@ static bool is_too_wide(const Regex *regex) {
 }
 
 static Status compile_both(Regex *regex, const char *pattern, size_t size, RegexError *error) {
+  assert(regex->plain == NULL && regex->watched == NULL);
   Status status = compile(regex, false, &regex->plain, error);
   if (status != STATUS_OK || !may_be_too_large(pattern, size)) return status;
   status = compile(regex, true, &regex->watched, error);
@@ -321,6 +325,7 @@ static Status compile_translated(Regex *regex, const char *pattern, size_t size,
 
 Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned flags, Regex **result,
                  RegexError *error) {
+  assert(pattern != NULL || size == 0);
   *error = (RegexError){0};
   if (size > REGEX_PATTERN_MAX) return refuse(error, STATUS_LIMIT, REGEX_PATTERN_MAX, "it is longer than 65536 bytes");
   size_t valid = utf8_check(pattern, size);
@@ -371,6 +376,7 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size) {
 
 /* Searches once; with the interpreter if machine code runs out of its stack. */
 static int match(Regex *regex, const pcre2_code *code, bool jit, const char *text, size_t size, size_t from) {
+  assert(code != NULL && from <= size);
   RegexEngine *engine = regex->engine;
   PCRE2_SPTR bytes = (PCRE2_SPTR)(text != NULL ? text : "");
   uint32_t options = (regex->flags & REGEX_VOCABULARY) != 0 ? 0 : PCRE2_NO_UTF_CHECK;
@@ -446,6 +452,7 @@ static Status status_of(RegexEngine *engine, int answer) {
 }
 
 Status regex_find(Regex *regex, const char *text, size_t size, size_t from, const size_t **ends) {
+  assert(text != NULL && from <= size);
   RegexEngine *engine = regex->engine;
   int answer = PCRE2_ERROR_NOMATCH;
   *ends = NULL;

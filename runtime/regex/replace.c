@@ -1,5 +1,6 @@
 #include "regex/replace.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -90,6 +91,7 @@ static size_t read_dollar(const Regex *regex, const char *at, const char *end, P
 }
 
 static Status add_piece(RegexTemplate *template, Piece piece) {
+  assert(piece.at + piece.size <= template->text_size);
   if (piece.kind == LITERAL && piece.size == 0) return STATUS_OK;
   Piece *pieces = memory_grow(&template->memory, template->pieces, &template->room, template->count, sizeof *pieces);
   if (pieces == NULL) return STATUS_MEMORY;
@@ -180,6 +182,7 @@ typedef struct Replacing {
 } Replacing;
 
 static Status put(const Replacing *r, const char *bytes, size_t size) {
+  assert(r->out->size <= REGEX_TEXT_MAX);
   if (size > REGEX_TEXT_MAX - r->out->size) return regex_engine_limit(r->engine, REGEX_GROWTH);
   Status status = regex_engine_spend(r->engine, size + 1);
   return status == STATUS_OK ? buffer_add(r->out, bytes, size) : status;
@@ -187,6 +190,7 @@ static Status put(const Replacing *r, const char *bytes, size_t size) {
 
 /* Removes every occurrence of `trim` from the buffer's bytes behind `from`. */
 static void take_out(Buffer *out, size_t from, Text trim) {
+  assert(from <= out->size && trim.size > 0);
   char *to = out->bytes + from;
   const char *at = to, *end = out->bytes + out->size;
   while (at < end) {
@@ -226,6 +230,7 @@ static size_t character_size(Text text, size_t at) {
 }
 
 Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count) {
+  assert(text.bytes != NULL && !text.escaped);
   const Replacing r = {regex_engine(regex), by, text, out};
   size_t done = 0, from = 0;           /* end of the text copied so far; start of the next search */
   *count = 0;

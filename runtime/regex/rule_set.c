@@ -1,5 +1,6 @@
 #include "regex/rule_set.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "regex/pattern.h"
@@ -106,6 +107,7 @@ static bool may_match(RuleSet *set, const Rule *rule, Text text) {
 }
 
 static void note_failure(RuleSet *set, Rule *rule) {
+  assert(set->failure_count < set->failure_room);
   rule->count.failures++;
   set->failures[set->failure_count++] = (RegexFailure){
     .rule = (uint32_t)(rule - set->rules),
@@ -115,6 +117,7 @@ static void note_failure(RuleSet *set, Rule *rule) {
 }
 
 static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
+  assert(rule->count.failures < REGEX_STRIKES);
   uint32_t count;
   regex_start(set->engine);
   Status status = regex_replace(rule->regex, rule->by, *text, &set->next, &count);
