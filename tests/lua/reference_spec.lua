@@ -215,6 +215,12 @@ describe("the reference", function()
     assert.equal("trim\n--budget\n", (output_of(script)))
   end)
 
+  it("completes commands in fish", function()
+    if not has "fish" then return pending "there is no fish" end
+    local out = output_of(([[fish -c "source '%s/completions/ebb.fish'; complete -C 'ebb tri'"]]):format(folder))
+    assert.truthy(out:find("^trim\t"), out)
+  end)
+
   for shell, file in pairs { zsh = "_ebb", fish = "ebb.fish" } do
     it("has completions that " .. shell .. " can read", function()
       if not has(shell) then return pending("there is no " .. shell) end
