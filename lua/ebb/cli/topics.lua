@@ -82,6 +82,7 @@ half-open. Fields stand beside "operation", or in an object of its name.
 
 TEXTS.environment = [[
   COLUMNS          cells of a line where output goes to no terminal; unset: nothing is cut
+  EBB_VOCAB_PATH   a folder of vocabularies that is searched first
   NO_COLOR         no colours
   TERM=dumb        no colours, no progress
   XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies, ebb/filters (default ~/.config)

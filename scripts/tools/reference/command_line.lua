@@ -2,6 +2,7 @@
 
 local markdown = require "reference.markdown"
 local parsers = require "reference.parsers"
+local topics = require "ebb.cli.topics"
 
 local command_line = {}
 
@@ -37,6 +38,8 @@ function command_line.page(help)
   for _, command in ipairs(parsers.commands()) do
     for _, part in ipairs(render(command)) do parts[#parts + 1] = part end
   end
+  parts[#parts + 1] = "## Environment and files\n"
+  parts[#parts + 1] = markdown.block("text", topics.text "environment")
   return markdown.page("Command line", parts)
 end
 

@@ -2,14 +2,21 @@
 
 local host = require "ebb.host"
 local parsers = require "reference.parsers"
+local topics = require "ebb.cli.topics"
 
 local manual = {}
 
 --- A text as roff: nothing in it is a request or an escape.
-local function plain(text)
-  text = text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n%s*", "\n")
+local function escape(text)
+  text = text:gsub("\\", "\\e"):gsub("%-", "\\-")
   return (text:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
+
+--- The same for words that are filled into lines.
+local function plain(text) return escape((text:gsub("\n%s*", "\n"))) end
+
+--- Lines that stay as they are.
+local function literal(text) return ".nf\n" .. escape((text:gsub("^\n+", ""):gsub("%s+$", ""))) .. "\n.fi" end
 
 local function option_head(option)
   local names = {}
@@ -27,7 +34,7 @@ local function add_command(lines, command)
     add(lines, ".TP", "\\fI" .. plain(argument.names[1]) .. "\\fR", plain(argument.text))
   end
   for _, option in ipairs(command.options) do add(lines, ".TP", option_head(option), plain(option.text)) end
-  if command.epilog ~= "" then add(lines, ".PP", ".nf", (plain(command.epilog):gsub("\n+$", "")), ".fi") end
+  if command.epilog ~= "" then add(lines, ".PP", literal(command.epilog)) end
 end
 
 local DESCRIPTION = [[
@@ -37,21 +44,6 @@ Input is a JSON array of messages, JSONL or a request body, from a file or from 
 input (\-).
 Output has the shape of the input and goes to standard output, or atomically to a file
 (\fB\-o\fR); diagnostics go to standard error.]]
-
-local FILES = {
-  { "~/.config/ebb/policies, ~/.config/ebb/filters", "Policies and filters that are found by name." },
-  { "~/.config/ebb/models.json", "Models of your own: windows, encodings, prices." },
-  { "~/.local/share/ebb/vocab, PREFIX/share/ebb/vocab", "Vocabularies for exact token counts." },
-  { "~/.local/state/ebb", "The history of ebb repl." },
-}
-
-local ENVIRONMENT = {
-  { "EBB_VOCAB_PATH", "A folder of vocabularies that is searched first." },
-  { "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME",
-    "Absolute paths in place of ~/.config, ~/.local/share and ~/.local/state." },
-  { "NO_COLOR", "If set and not empty, nothing is coloured." },
-  { "COLUMNS", "The width of tables where standard error is not a terminal." },
-}
 
 local function add_list(lines, title, list)
   add(lines, ".SH " .. title)
@@ -70,8 +62,7 @@ function manual.page(exits)
   }
   for _, command in ipairs(parsers.commands()) do add_command(lines, command) end
   add_list(lines, "EXIT STATUS", exits)
-  add_list(lines, "FILES", FILES)
-  add_list(lines, "ENVIRONMENT", ENVIRONMENT)
+  add(lines, ".SH ENVIRONMENT AND FILES", literal(topics.text "environment"))
   add(lines, ".SH EXAMPLES", ".nf",
     "ebb trim chat.json \\-\\-budget 4000 \\-\\-explain \\-o trimmed.json",
     "ebb count chat.json \\-\\-by message",
