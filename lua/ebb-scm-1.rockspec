@@ -98,7 +98,6 @@ build = {
       ["ebb.sandbox.script_file"] = "lua/ebb/sandbox/script_file.lua",
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
-      ["ebb.support.fields"] = "lua/ebb/support/fields.lua",
       ["ebb.support.hints"] = "lua/ebb/support/hints.lua",
       ["ebb.support.json_places"] = "lua/ebb/support/json_places.lua",
       ["ebb.support.lcs"] = "lua/ebb/support/lcs.lua",

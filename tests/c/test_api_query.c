@@ -187,7 +187,7 @@ static void what_is_no_query_is_refused(void **state) {
     {"{'query':'where','slice':{'start':2,'end':1}}", EBB_ARGUMENT, "slice.start 2 is greater than slice.end 1"},
     {"{'query':'where','slice':{'start':2}}", EBB_ARGUMENT, "slice.end"},
     {"{'query':'where','slice':{'begin':2}}", EBB_UNKNOWN_NAME, "slice.begin"},
-    {"{'query':'where','first':-1}", EBB_ARGUMENT, "first: expected a whole number from 0"},
+    {"{'query':'where','first':-1}", EBB_ARGUMENT, "first: expected a whole number, 0 or more"},
     {"{'query':'where','length':1}", EBB_ARGUMENT, "length is for a batch"},
     {"{'query':'where','batch':9}", EBB_OUT_OF_RANGE, "batch"},
     {"{'query':'where','batch':'second'}", EBB_UNKNOWN_NAME, "second"},

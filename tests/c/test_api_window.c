@@ -102,7 +102,7 @@ static void what_is_no_window_is_refused(void **state) {
   refused(update(chat, "v", ""), EBB_UNKNOWN_NAME, "no window 'v'");
   refused(update(chat, "w", "{\"item\":false}"), EBB_UNKNOWN_NAME, "item");
   refused(ebb_chat_render(chat, "{\"maxTokens\":1}", 15, &json), EBB_CANNOT_FIT, "cannot fit");
-  refused(ebb_chat_render(chat, "{\"maxTokens\":-1}", 16, &json), EBB_ARGUMENT, "max_tokens");
+  refused(ebb_chat_render(chat, "{\"maxTokens\":-1}", 16, &json), EBB_ARGUMENT, "maxTokens");
   refused(ebb_chat_render(chat, "{\"x\":1}", 7, &json), EBB_UNKNOWN_NAME, "x");
   must(ebb_chat_digest(chat, after));
   assert_string_equal(before, after);

@@ -59,13 +59,13 @@ local function full(presets, options)
 end
 
 describe("each field of a preset message", function()
-  for _, field in ipairs(schema.MESSAGE) do
-    it(field[1] .. " alone changes what comes out", function()
-      local case = assert(FIELDS[field[1]], "the field has no case")
+  for field in pairs(schema.MESSAGE.fields) do
+    it(field .. " alone changes what comes out", function()
+      local case = assert(FIELDS[field], "the field has no case")
       local presets, changed = case[1], { merged(case[1][1], case[2]), table.unpack(case[1], 2) }
       local options = { model = "gpt-4o" }
       assert.equal(case[3], (woven("u1 a2", changed, options)))
-      if field[1] == "type" then options.templates = { user_profile = false } end
+      if field == "type" then options.templates = { user_profile = false } end
       assert.not_equal(full(presets, options), full(changed, options))
     end)
   end
@@ -83,11 +83,11 @@ local STRATEGY = {
 }
 
 describe("each field of an injection strategy", function()
-  for _, field in ipairs(schema.STRATEGY) do
-    it(field[1] .. " alone changes what comes out", function()
-      local case = assert(STRATEGY[field[1]], "the field has no case")
+  for field in pairs(schema.STRATEGY.fields) do
+    it(field .. " alone changes what comes out", function()
+      local case = assert(STRATEGY[field], "the field has no case")
       local more = { { id = "n", content = "N", injectionStrategy = { depth = 0 } } }
-      if field[1] ~= "order" then more = field[1] == "anchorPosition" and { PROFILE } or {} end
+      if field ~= "order" then more = field == "anchorPosition" and { PROFILE } or {} end
       assert.equal(case[3], (woven("u1 a2", { case[1], more[1] })))
       assert.equal(case[4], (woven("u1 a2", { case[2], more[1] })))
     end)
@@ -105,9 +105,9 @@ local MATCH = {
 }
 
 describe("each field of a model match", function()
-  for _, field in ipairs(schema.MATCH) do
-    it(field[1] .. " alone decides", function()
-      local case = assert(MATCH[field[1]], "the field has no case")
+  for field in pairs(schema.MATCH.fields) do
+    it(field .. " alone decides", function()
+      local case = assert(MATCH[field], "the field has no case")
       local function injects(match)
         local text = woven("u1", { merged(M, { modelMatch = match }) }, { model = "openai:gpt-4o", profile = "main" })
         return text == "M u1"
@@ -269,11 +269,11 @@ local PROBLEMS = {
   { { role = "tool" }, "role: expected one of system, user, assistant, got 'tool'" },
   { { type = "chat_histori" }, "type: no anchor 'chat_histori' (did you mean 'chat_history'?)" },
   { { injectionStrategy = { type = "depth" } }, "injectionStrategy.depth: type 'depth' needs it" },
-  { { injectionStrategy = { depth = 1.5 } }, "injectionStrategy.depth: expected a whole number from 0, got 1.5" },
-  { { modelMatch = { patterns = { 1 } } }, "modelMatch.patterns: expected in place 1 a text" },
+  { { injectionStrategy = { depth = 1.5 } }, "injectionStrategy.depth: expected a whole number, 0 or more, got 1.5" },
+  { { modelMatch = { patterns = { 1 } } }, "modelMatch.patterns[0]: expected a string in UTF-8" },
   { { modelMatch = { mode = "either" } }, "modelMatch.mode: expected one of any, all" },
   { { content = 5 }, "content: expected a text or a list of parts, got 5" },
-  { 5, "message: expected an object" },
+  { 5, "expected an object, got 5" },
 }
 
 describe("a bad preset message", function()

@@ -516,7 +516,7 @@ describe("chat:input", function()
     { "x", { attachments = { {} } }, "attachments[1]: path, data or id is needed" },
     { "x", { attachments = { { path = "a", data = "data:" } } }, "two attachments" },
     { "x", { attachments = { { path = "a", kind = "picture" } } }, "attachments[1].kind: expected one of text, image" },
-    { "x", { attachments = { { path = "a", size = 3 } } }, "attachments[1]: unknown field 'size'" },
+    { "x", { attachments = { { path = "a", size = 3 } } }, "attachments[1].size: unknown field" },
     { "x", { attachments = { { path = 3 } } }, "attachments[1].path: expected a string that is not empty, got 3" },
   } do
     it("refuses: " .. case[3], function()

@@ -99,7 +99,7 @@ local ELSEWHERE = {
 local PRESET_FIELDS = {
   id = function()
     local _, _, problems = run({ { id = "p1", rules = { { id = "x", regex = "" } } } }, {})
-    assert.equal("preset 'p1', rule 'x': regex: a rule needs one", problems[1].message)
+    assert.equal("preset 'p1', rule 'x': regex: expected a string that is not empty, got ''", problems[1].message)
   end,
   name = function()
     local _, _, problems = run({ { id = "p1", name = "Mine", rules = { { regex = "[" } } } }, {})
@@ -131,10 +131,17 @@ function PRESET_FIELDS.priority()
   assert.equal(2, first_of({ priority = 101, order = 0 }, { order = 5 }))    -- before order
 end
 
+function ELSEWHERE.replacementType()
+  assert.equal((outcome(RULE)), (outcome(merged(RULE, { replacementType = "regex" }))))
+end
+
+function ELSEWHERE.scriptContent()
+  assert.equal((outcome(RULE)), (outcome(merged(RULE, { scriptContent = "" }))))
+end
+
 describe("each field of a rule", function()
   local plain = outcome(RULE)
-  for _, field in ipairs(schema.RULE) do
-    local name = field[1]
+  for name in pairs(schema.RULE.fields) do
     it(name .. " alone changes what comes out", function()
       local case = FIELDS[name]
       assert.truthy(case or ELSEWHERE[name], "the field has no case")
@@ -153,10 +160,10 @@ describe("each field of a rule", function()
 end)
 
 describe("each field of a preset", function()
-  for _, field in ipairs(schema.PRESET) do
-    it(field[1] .. " alone changes what comes out", function()
-      assert.truthy(PRESET_FIELDS[field[1]], "the field has no case")
-      PRESET_FIELDS[field[1]]()
+  for name in pairs(schema.PRESET.fields) do
+    it(name .. " alone changes what comes out", function()
+      assert.truthy(PRESET_FIELDS[name], "the field has no case")
+      PRESET_FIELDS[name]()
     end)
   end
 end)
@@ -330,24 +337,24 @@ local PROBLEMS = {
   { { regex = "/(?<=a+)b/" }, "lookbehind" },
   { { regex = "a", flags = "gx" }, "flags: 'x' is none of gimsuy" },
   { { regex = "a", flags = "gig" }, "flags: 'g' stands twice" },
-  { {}, "regex: a rule needs one" },
-  { { regex = 5 }, "regex: expected a text in UTF-8, got 5" },
+  { {}, "regex is missing" },
+  { { regex = 5 }, "regex: expected a string that is not empty, got 5" },
   { { regex = "a", replacment = "b" }, "replacment: unknown field (did you mean 'replacement'?)" },
-  { { regex = "a", targetRoles = { "user", "usr" } }, "targetRoles: expected in place 2 a role" },
+  { { regex = "a", targetRoles = { "user", "usr" } }, "targetRoles[1]: expected a role: system, user, assistant or tool, got 'usr'" },
   { { regex = "a", targetRoles = "user" }, "targetRoles: expected a list, got 'user'" },
-  { { regex = "a", depthRange = { min = -1 } }, "depthRange.min: expected a whole number from 0, got -1" },
+  { { regex = "a", depthRange = { min = -1 } }, "depthRange.min: expected a whole number, 0 or more, got -1" },
   { { regex = "a", depthRange = { min = 3, max = 1 } }, "depthRange: min 3 is beyond max 1" },
   { { regex = "a", depthRange = { mn = 1 } }, "depthRange.mn: unknown field (did you mean 'min'?)" },
   { { regex = "a", applyTo = { request = 1 } }, "applyTo.request: expected true or false, got 1" },
   { { regex = "a", substitutionMode = "raw" }, "substitutionMode: expected one of NONE, RAW, ESCAPED, got 'raw'" },
   { { regex = "a", order = "1" }, "order: expected a number, got '1'" },
-  { { regex = "a", replacementType = "script" }, "replacementType: only regular expressions are run" },
+  { { regex = "a", replacementType = "script" }, "replacementType: expected regex: no other replacement is supported, got 'script'" },
   { { regex = ("a"):rep(70000) }, "regex: byte 65537: it is longer than 65536 bytes" },
-  { { regex = "a\xff" }, "regex: expected a text in UTF-8" },
-  { { regex = "a", trimStrings = { "b", 1 } }, "trimStrings: expected in place 2 a text" },
+  { { regex = "a\xff" }, "regex: expected a string" },
+  { { regex = "a", trimStrings = { "b", 1 } }, "trimStrings[1]: expected a string in UTF-8" },
   { { regex = "a", trimStrings = core.json.decode("[" .. ('"x",'):rep(64) .. '"x"]') },
-    "trimStrings: expected at most 64 texts" },
-  { "a", "rule: expected an object" },
+    "trimStrings: expected a list of at most 64" },
+  { "a", "rule 1: expected an object" },
 }
 
 describe("a bad rule", function()
@@ -364,7 +371,7 @@ describe("a bad rule", function()
   it("is one with unknown fields in its preset too", function()
     local _, _, problems = run({ { rule = {} }, "x", { rules = { RULE } } }, TALK)
     assert.equal("preset 1: rule: unknown field (did you mean 'rules'?)", problems[1].message)
-    assert.equal("preset 2: preset: expected an object", problems[2].message)
+    assert.equal("preset 2: expected an object, got 'x'", problems[2].message)
   end)
 
   it("may be bad only with its macros: the log says so, and the others run", function()

@@ -45,14 +45,14 @@ describe("a schema", function()
     { { type = "table" }, io.stdout, "v: expected a table, got a userdata" },
     { record, { 1 }, "v: expected a table, got a list" },
     { record, {}, "v: id is missing" },
-    { record, { id = "x", keepLsat = 1 }, "v: unknown field 'keepLsat'", "did you mean 'keepLast'?" },
+    { record, { id = "x", keepLsat = 1 }, "v: keepLsat: unknown field", "did you mean 'keepLast'?" },
     { record, { id = "x", keep_last = "y" }, "v: keep_last: expected a whole number, got 'y'" },
     { record, { id = "x", keep_last = 1, keepLast = 1 }, "v: keepLast: there are two" },
     { record, { id = "x", tags = { "a", 5 } }, "v: tags[2]: expected a string of 1 to 5 bytes, got 5" },
     { record, { id = "x", tags = { "a", "b", "c" } }, "v: tags: expected a list of at most 2, got a list" },
     { text_or_record, 5, "v: expected a text or a record, got 5" },
     { text_or_record, { id = 5 }, "v: id: expected a string, got 5" },
-    { text_or_record, { name = 5, id = "x" }, "v: unknown field 'name'" },
+    { text_or_record, { name = 5, id = "x" }, "v: name: unknown field" },
     { even, 3, "v: it is odd", "take 2" }, { date, "then", "v: expected a date, got 'then'" },
     { { type = "object", fields = { at = date } }, {}, "v: at is missing" },
   }
@@ -78,6 +78,12 @@ describe("a schema", function()
     assert.equal("v: on: expected true or false, got null",
       refusal(schema.check, record, { id = "x", on = json.null }, "v").message)
     assert.equal("[]", json.encode((schema.read({ type = "list" }, json.array {}))))
+  end)
+
+  it("reads keys that are not declared by `items`, each with its place", function()
+    local map = { type = "object", fields = { a = { type = "boolean" } }, items = { type = "string" } }
+    assert.same({ a = true, b = "x" }, (schema.read(map, { a = true, b = "x" })))
+    assert.equal("v: b: expected a string, got 1", refusal(schema.check, map, { b = 1 }, "v").message)
   end)
 
   it("gives each result tables of its own", function()

@@ -6,7 +6,7 @@ local core = require "ebb.support.core"
 local injection = require "ebb.injection"
 local rules = require "ebb.rules"
 local schema = require "ebb.injection.schema"
-local fields = require "ebb.support.fields"
+local values = require "ebb.support.schema"
 
 local path = helper.shared and helper.shared .. "/data/cases/aiohub.json"
 local file = path and io.open(path)
@@ -98,7 +98,7 @@ local RUN = {
   end,
 
   model_match = function(case)
-    local match = assert(fields.read(case.options, schema.MATCH))
+    local match = assert(values.read(schema.MATCH, case.options, { null = true }))
     return injection.matches(match, case.input.modelId, case.input.profileName, error)
   end,
 }

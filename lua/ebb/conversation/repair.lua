@@ -6,7 +6,7 @@ local schema = require "ebb.support.schema"
 
 local repair = {}
 
-local OPTIONS = {
+repair.OPTIONS = {
   dialect = { type = "string" },
   calls = { type = "choice", choices = { "drop", "synthesize" } },
   codes = { type = "list", items = { type = "string" }, expected = "a list of names of violations" },
@@ -18,7 +18,7 @@ local OPTIONS = {
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function repair.run(chat, options, fork)
-  local values = schema.options(OPTIONS, options, "repaired", 'chat:repaired { calls = "drop" }')
+  local values = schema.options(repair.OPTIONS, options, "repaired", 'chat:repaired { calls = "drop" }')
   local _, dialect = chat:check(values.dialect)   -- the copy may no longer show it
   local copy = (fork or chat.fork)(chat)
   local ledger = core.repair(copy, { dialect = dialect, calls = values.calls, codes = values.codes })

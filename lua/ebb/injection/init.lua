@@ -19,10 +19,11 @@
 
 local model_match = require "ebb.injection.model_match"
 local refuse = require "ebb.support.refuse"
-local schema = require "ebb.injection.schema"
+local preset_schema = require "ebb.injection.schema"
+local schema = require "ebb.support.schema"
 local units = require "ebb.injection.units"
 
-local injection = { points = schema.points, matches = model_match.matches }
+local injection = { points = preset_schema.points, matches = model_match.matches }
 
 local HISTORY = "chat_history"
 local TEMPLATES = { [HISTORY] = false, user_profile = true }
@@ -74,8 +75,8 @@ function injection.read(presets, templates)
   end
   local anchors, messages, problems = anchors_of(templates), {}, {}
   for place, given in ipairs(presets) do
-    local message, problem = schema.message(given, anchors)
-    local title = schema.title(given, place)
+    local message, problem = preset_schema.message(given, anchors)
+    local title = preset_schema.title(given, place)
     if message then
       message.title, message.place = title, place
       messages[#messages + 1] = message
@@ -171,7 +172,7 @@ end
 
 --- The depths of a depthConfig within a history of `count` messages; deeper ones are left out.
 local function depths_of(message, count, log)
-  local points, junk = schema.points(message.points)
+  local points, junk = preset_schema.points(message.points)
   for _, word in ipairs(junk) do
     log("warn", ("%s: depthConfig: '%s' is neither N nor S~I"):format(message.title, word))
   end

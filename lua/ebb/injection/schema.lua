@@ -2,49 +2,43 @@
 --- table {id, type, role, content, enabled, match, kind, depth, points, target,
 --- side, order, title}.
 
-local fields = require "ebb.support.fields"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
-local schema = { say = fields.say }
+local preset_schema = {}
 
-schema.STRATEGY = {
-  { "type", fields.choice("default", "depth", "advanced_depth", "anchor") },
-  { "depth", fields.count },
-  { "depthConfig", fields.text },
-  { "anchorTarget", fields.text },
-  { "anchorPosition", fields.choice("before", "after"), "after" },
-  { "order", fields.number, 100 },
-}
+local TEXT = { type = "string", utf8 = true }
+local TEXTS = { type = "list", items = TEXT, default = {} }
+local ON, OFF = { type = "boolean", default = true }, { type = "boolean", default = false }
 
-schema.MATCH = {
-  { "enabled", fields.boolean, true },
-  { "mode", fields.choice("any", "all"), "any" },
-  { "exclude", fields.boolean, false },
-  { "patterns", fields.list(fields.text), {} },
-  { "profilePatterns", fields.list(fields.text), {} },
-  { "matchProfileName", fields.boolean, false },
-}
+---@type ebb.Schema
+preset_schema.STRATEGY = { type = "object", camel = true, fields = {
+  type = { type = "choice", choices = { "default", "depth", "advanced_depth", "anchor" } },
+  depth = { type = "integer", min = 0 }, depthConfig = TEXT, anchorTarget = TEXT,
+  anchorPosition = { type = "choice", choices = { "before", "after" }, default = "after" },
+  order = { type = "number", default = 100 },
+} }
 
-local function content(value)
-  if type(value) == "string" then return value end
-  local is_parts = type(value) == "table" and (value[1] ~= nil or next(value) == nil)
-  return is_parts and value or nil, "a text or a list of parts"
-end
+---@type ebb.Schema
+preset_schema.MATCH = { type = "object", camel = true, fields = {
+  enabled = ON, mode = { type = "choice", choices = { "any", "all" }, default = "any" }, exclude = OFF,
+  patterns = TEXTS, profilePatterns = TEXTS, matchProfileName = OFF,
+} }
 
-schema.MESSAGE = {
-  { "id", fields.text },
-  { "type", fields.text, "message" },
-  { "role", fields.choice("system", "user", "assistant"), "system" },
-  { "content", content, "" },
-  { "isEnabled", fields.boolean, true },
-  { "modelMatch", fields.record(schema.MATCH) },
-  { "injectionStrategy", fields.record(schema.STRATEGY) },
-}
-
---- What a chat program's message nodes carry besides; none of it is about injection.
-local CARRIED = {
-  name = true, parentId = true, childrenIds = true, status = true, timestamp = true, metadata = true,
+---@type ebb.Schema
+preset_schema.MESSAGE = {
+  type = "object", camel = true, expected = "an object",
+  fields = {
+    id = TEXT, type = { type = "string", utf8 = true, default = "message" },
+    role = { type = "choice", choices = { "system", "user", "assistant" }, default = "system" },
+    content = {
+      any_of = { { type = "string" }, { type = "list" } }, expected = "a text or a list of parts", default = "",
+    },
+    isEnabled = ON, modelMatch = preset_schema.MATCH, injectionStrategy = preset_schema.STRATEGY,
+  },
+  -- What a chat program's message nodes carry besides; none of it is about injection.
+  ignored = { name = true, parentId = true, childrenIds = true, status = true, timestamp = true, metadata = true },
 }
 
 --- The strategy that the given fields mean where none is named.
@@ -59,7 +53,7 @@ end
 local function missing(kind, strategy)
   local needs = ({ depth = "depth", advanced_depth = "depthConfig", anchor = "anchorTarget" })[kind]
   if needs and strategy[needs] == nil then
-    return { field = "injectionStrategy." .. needs, message = ("type '%s' needs it"):format(kind) }
+    return { path = { "injectionStrategy", needs }, message = ("type '%s' needs it"):format(kind) }
   end
 end
 
@@ -67,7 +61,7 @@ end
 ---@param text string
 ---@return { first: integer, step: integer }[] points
 ---@return string[] junk
-function schema.points(text)
+function preset_schema.points(text)
   local points, junk = {}, {}
   for piece in (text .. ","):gmatch "(.-)," do
     local word = piece:match "^%s*(.-)%s*$"
@@ -80,7 +74,7 @@ function schema.points(text)
 end
 
 --- What to call a preset message where something is wrong with it.
-function schema.title(given, place)
+function preset_schema.title(given, place)
   local id = type(given) == "table" and given.id
   return type(id) == "string" and id ~= "" and ("preset message '%s'"):format(id) or ("preset message %d"):format(place)
 end
@@ -90,18 +84,18 @@ local function type_problem(record, anchors)
   if record.type == "message" or anchors[record.type] ~= nil then return nil end
   local names = tables.keys(anchors)
   names[#names + 1] = "message"
-  return { field = "type", message = ("no anchor '%s'"):format(record.type), hint = suggest.hint(record.type, names) }
+  local message = ("no anchor '%s'"):format(record.type)
+  return { path = { "type" }, message = message, hint = suggest.hint(record.type, names) }
 end
 
---- A checked preset message, or nil and what is wrong: {field, message, hint}.
----@param given any
----@param anchors table<string, boolean>     the anchors that there are: has it a template?
+--- A checked preset message, or nil and what is wrong.
+---@param preset any
+---@param anchors table<string, boolean>     known anchors: true if they have a template
 ---@return table? message
----@return table? problem
-function schema.message(given, anchors)
-  if type(given) ~= "table" then return nil, { field = "message", message = "expected an object" } end
-  local record, problem = fields.read(given, schema.MESSAGE, CARRIED)
-  problem = problem or type_problem(record, anchors)
+---@return ebb.SchemaProblem? problem
+function preset_schema.message(preset, anchors)
+  local record, problems = schema.read(preset_schema.MESSAGE, preset, { null = true })
+  local problem = problems and problems[1] or type_problem(record, anchors)
   if problem then return nil, problem end
   local strategy = record.injectionStrategy or { order = 100, anchorPosition = "after" }
   local kind = kind_of(strategy)
@@ -115,4 +109,4 @@ function schema.message(given, anchors)
   }
 end
 
-return schema
+return preset_schema

@@ -4,27 +4,25 @@ local core = require "ebb.support.core"
 local emit = require "ebb.libebb.emit"
 local json_arguments = require "ebb.libebb.json_arguments"
 local refuse = require "ebb.support.refuse"
+local repair = require "ebb.conversation.repair"
 
 local documents = {}
 
 local json = core.json
 
-local REPAIR = { dialect = "dialect", calls = "calls", codes = "codes" }
-local WRITE = { shape = "shape", ["repair"] = "repair", dialect = "dialect", calls = "calls", codes = "codes" }
-local SHAPES = { array = true, jsonl = true }
+local WRITE = { shape = { type = "choice", choices = { "array", "jsonl" } }, ["repair"] = { type = "boolean" } }
+for name, field in pairs(repair.OPTIONS) do
+  WRITE[name] = field
+end
 
-local function check_write(options)
-  if options.shape ~= nil and not SHAPES[options.shape] then
-    refuse("argument", ("a writing: shape is 'array' or 'jsonl', not %s"):format(tostring(options.shape)))
-  end
-  if options["repair"] ~= nil and type(options["repair"]) ~= "boolean" then
-    refuse("argument", "a writing: repair is true or false")
-  end
+local function read_write(text)
+  local options = json_arguments.options(text, WRITE, "a writing")
   for _, name in ipairs { "dialect", "calls", "codes" } do
     if options[name] ~= nil and not options["repair"] then
       refuse("argument", ("a writing: %s is for a repair"):format(name), '"repair": true')
     end
   end
+  return options
 end
 
 local function repair_options(options)
@@ -33,8 +31,7 @@ end
 
 --- `api.write_document` writes the list.
 function documents.writer(told, api, chat, text)
-  local options = json_arguments.translate(json_arguments.object(text, "options"), WRITE, "a writing")
-  check_write(options)
+  local options = read_write(text)
   return told(function()
     local list = options["repair"] and chat:repaired(repair_options(options)) or chat
     local windows = core.window.count(list) > 0
@@ -63,7 +60,7 @@ end
 
 --- The copy is `target`'s from then on.
 function documents.repairer(told, api, chat, text, target)
-  local options = json_arguments.translate(json_arguments.object(text, "options"), REPAIR, "a repair")
+  local options = json_arguments.options(text, repair.OPTIONS, "a repair")
   return told(function()
     local copy, report = chat:repaired(options)
     api.write(('{"dialect":%s,"mended":%d,"ledger":'):format(json.encode(report.dialect), report.mended))

@@ -12,7 +12,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local form = require "ebb.libebb.form"
 local functions = require "ebb.libebb.functions"
-local given_json = require "ebb.libebb.json_arguments"
+local json_arguments = require "ebb.libebb.json_arguments"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local script_face = require "ebb.sandbox.script_face"
@@ -24,7 +24,7 @@ local vocabularies = require "ebb.models.vocabularies"
 local api = {}
 
 local json = core.json
-local decode, decode_object, translate = given_json.decode, given_json.object, given_json.translate
+local decode = json_arguments.decode
 
 --- The policies that the host has loaded, by name.
 ---@type table<string, ebb.Policy>
@@ -44,9 +44,10 @@ end
 
 ---- Chats ----
 
-local CHAT_OPTIONS = {
-  model = "model", encoding = "encoding", limit = "limit", tools = "tools", toolsHeading = "tools_heading",
-}
+local ANY = { type = "any" }   -- the conversation checks them
+local TABLE = { type = "object", fields = {}, items = ANY, camel = true, expected = "an object" }
+
+local CHAT_OPTIONS = { model = ANY, encoding = ANY, limit = ANY, tools = ANY, tools_heading = ANY }
 
 --- Vocabularies are the host's (runtime/api/vocab.c): each has one tokenizer here, to the runtime's end.
 local tokenizers = {}
@@ -66,11 +67,25 @@ function vocabularies.open(encoding)
 end
 
 --- What a chat that was read may have been told besides.
-local READ_OPTIONS = { roleMap = "role_map", lenient = "lenient", maxMessage = "max_message", maxFile = "max_file" }
-for name, lua_name in pairs(CHAT_OPTIONS) do READ_OPTIONS[name] = lua_name end
+local BYTES = { type = "integer", min = 1, unit = "bytes" }
+local ROLES = { "system", "user", "assistant", "tool" }
+local ROLE = {
+  type = "string", expected = "the name of a role",
+  check = function(role)
+    if tables.contains(ROLES, role) then return nil end
+    return ("unknown role '%s'"):format(role), suggest.hint(role, ROLES), "unknown_name"
+  end,
+}
+local READ_OPTIONS = {
+  lenient = ANY, max_message = BYTES, max_file = BYTES,
+  role_map = {
+    type = "object", fields = {}, items = ROLE, camel = true, expected = "an object", hint = '{"old": "user"}',
+  },
+}
+for name, field in pairs(CHAT_OPTIONS) do READ_OPTIONS[name] = field end
 
 local function chat_options(text, was_read)
-  local given = translate(decode_object(text, "options"), was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
+  local given = json_arguments.options(text, was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
   given.clock = api.clock
   return given
 end
@@ -82,36 +97,12 @@ function api.conversation(text, was_read)
   return ebb.conversation(chat_options(text, was_read))
 end
 
-local ROLES = { system = true, user = true, assistant = true, tool = true }
-
---- What the core would refuse by other names than the host's.
-local function check_reading(given)
-  for name, lua_name in pairs { maxMessage = "max_message", maxFile = "max_file" } do
-    local bytes = given[lua_name]
-    if bytes ~= nil and not (math.type(bytes) == "integer" and bytes > 0) then
-      refuse("argument", ("%s: expected a number of bytes, 1 or more, got %s"):format(name, json.encode(bytes)))
-    end
-  end
-  local map = given.role_map
-  if map ~= nil and (type(map) ~= "table" or map[1] ~= nil) then
-    refuse("argument", "roleMap: expected an object", '{"old": "user"}')
-  end
-  for spelling, role in pairs(map or {}) do
-    local place = "roleMap." .. spelling
-    if type(role) ~= "string" then refuse("argument", place .. ": expected the name of a role") end
-    if not ROLES[role] then
-      refuse("unknown_name", ("%s: unknown role '%s'"):format(place, role), suggest.hint(role, tables.keys(ROLES)))
-    end
-  end
-end
-
 --- One of messages that `parse` reads.
 ---@param text? string          options
 ---@param parse fun(options: table): ebb.Conversation?, string?, string?
 ---@param message_limit integer
 function api.read(text, parse, message_limit)
   local given = chat_options(text, true)
-  check_reading(given)
   given.max_message = given.max_message or message_limit
   local core_options, model = models.resolve(given)
   local chat, problem = parse(core_options)
@@ -218,23 +209,18 @@ local function resolve(policy, given)
     return policy_list(decode(policy, "policy"))
   end
   local spec = { find(policy) }
-  if given ~= nil and type(given) ~= "table" then refuse("argument", "options: expected a JSON object") end
   for name, value in pairs(given or {}) do
-    if type(name) ~= "string" then refuse("argument", "options: expected a JSON object") end
     spec[name] = value
   end
   return spec
 end
 
-local TRIM_OPTIONS = {
-  budget = "budget", reserve = "reserve", guards = "guards", dryRun = "dry_run", options = "options",
-}
-
 --- Everything that can be wrong with the arguments is found here, before it runs; and
 --- what a trim needs is loaded here, at no script's expense.
 local function read_trim(policy, text)
   require "ebb.trim"
-  local given = translate(decode_object(text, "options"), TRIM_OPTIONS, "a trim")
+  local fields = require("ebb.trim.options").with({ "budget", "reserve", "guards", "dry_run" }, { options = TABLE })
+  local given = json_arguments.options(text, fields, "a trim")
   given.policy = resolve(policy or built_in.default, given.options)
   given.options = nil
   return given

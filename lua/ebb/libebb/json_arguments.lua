@@ -1,8 +1,9 @@
---- What a host gives as JSON.
+--- Arguments in JSON, as a host writes them: decoded, checked, under their Lua names.
 
 local core = require "ebb.support.core"
+local names = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
-local suggest = require "ebb.support.suggest"
+local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
 local json_arguments = {}
@@ -31,21 +32,42 @@ function json_arguments.object(text, what)
   return value
 end
 
---- The fields of a JSON object under their Lua names; others are refused.
----@param object table
----@param names table<string, string>
----@param what string
----@return table
-function json_arguments.translate(object, names, what)
-  local result = {}
-  for key, value in pairs(object) do
-    if not names[key] then
-      local hint = suggest.hint(key, tables.keys(names))
-      refuse("unknown_name", ("%s has no option '%s'"):format(what, tostring(key)), hint)
-    end
-    if value ~= json.null then result[names[key]] = value end
+--- A declaration under the names of JSON, camelCase; its result has the names of Lua.
+local function in_camel_case(declaration)
+  if not declaration.fields or declaration.camel then return declaration end
+  local result = tables.copy(declaration)
+  result.fields = {}
+  for name, field in pairs(declaration.fields) do
+    field = tables.copy(in_camel_case(field))
+    field.as = name
+    result.fields[names.camel(name)] = field
   end
   return result
+end
+
+--- The fields of a JSON object under their Lua names; raises what is wrong. null is absent.
+---@param object table
+---@param fields table<string, ebb.Schema>    in snake_case
+---@param what string        how errors call it: "a trim"
+---@return table
+function json_arguments.fields(object, fields, what)
+  local values, problems = schema.read(in_camel_case { type = "object", fields = fields }, object, { null = true })
+  if not problems then return values end
+  local problem = problems[1]
+  if problem.kind ~= "unknown" then
+    return refuse(problem.code, schema.message(problem, what, 0), problem.hint)
+  end
+  local owner = schema.place({ what, table.unpack(problem.path, 1, #problem.path - 1) })
+  return refuse("unknown_name", ("%s has no option '%s'"):format(owner, tostring(problem.value)), problem.hint)
+end
+
+--- The same of a JSON text.
+---@param text? string
+---@param fields table<string, ebb.Schema>
+---@param what string
+---@return table
+function json_arguments.options(text, fields, what)
+  return json_arguments.fields(json_arguments.object(text, "options"), fields, what)
 end
 
 return json_arguments

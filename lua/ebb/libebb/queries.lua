@@ -10,9 +10,9 @@
 
 local core = require "ebb.support.core"
 local emit = require "ebb.libebb.emit"
-local fields = require "ebb.support.fields"
 local json_arguments = require "ebb.libebb.json_arguments"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local state = require "ebb.conversation.state"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
@@ -23,37 +23,19 @@ local json = core.json
 
 ---- Readers of fields ----
 
-local count, text, boolean = fields.count, fields.text, fields.boolean
-
-local function integer(value)
-  return type(value) == "number" and math.tointeger(value) or nil, "a whole number"
-end
-
-local function batch(value)
-  if type(value) == "string" then return value end
-  return count(value) or nil, "the number of a batch or the name of a checkpoint"
-end
-
-local texts_only = fields.list(text)
-
-local function text_or_texts(value)
-  if type(value) == "string" then return value end
-  return texts_only(value) or nil, "a text or a list of texts"
-end
-
-local function window(value)
-  if value == true or type(value) == "string" then return value end
-  return nil, "true or the id of a window"
-end
-
-local RANGE = { { "start", count }, { "end", count } }
+local INTEGER, COUNT, TEXT = { type = "integer" }, { type = "integer", min = 0 }, { type = "string" }
+local FLAG, TEXTS = { type = "boolean" }, { type = "list", items = { type = "string" } }
+local BATCH = { any_of = { TEXT, COUNT }, expected = "the number of a batch or the name of a checkpoint" }
+local TEXT_OR_TEXTS = { any_of = { TEXT, TEXTS }, expected = "a text or a list of texts" }
+local WINDOW = { any_of = { TEXT, { type = "choice", choices = { true } } }, expected = "true or the id of a window" }
+local RANGE = { type = "object", fields = { start = COUNT, ["end"] = COUNT } }
 
 ---- Lists of messages ----
 
+--- Fields of all queries of messages.
 local LIST = {
-  { "batch", batch }, { "length", count },
-  { "first", count }, { "last", count }, { "slice", fields.record(RANGE) },
-  { "answer", fields.choice("messages", "positions", "seqs", "count", "tokens"), "messages" },
+  batch = BATCH, length = COUNT, first = COUNT, last = COUNT, slice = RANGE,
+  answer = { type = "choice", choices = { "messages", "positions", "seqs", "count", "tokens" }, default = "messages" },
 }
 
 --- What is looked at: the chat, or a state of one of its batches.
@@ -101,10 +83,12 @@ local function answer_list(api, selection, query)
 end
 
 --- Adds the fields of LIST.
-local function list_query(declared, find)
-  local all = table.move(LIST, 1, #LIST, 1, {})
+local function list_query(fields, find)
+  for name, field in pairs(LIST) do
+    fields[name] = field
+  end
   return {
-    declared = table.move(declared, 1, #declared, #all + 1, all),
+    fields = fields,
     run = function(api, chat, query)
       answer_list(api, find(source(chat, query), query), query)
     end,
@@ -120,9 +104,9 @@ end
 local LISTS = {
   messages = list_query({}, function(list) return list:where {} end),
   where = list_query({
-    { "role", text_or_texts }, { "since", integer }, { "before", integer }, { "marked", text }, { "matches", text },
-    { "name", text_or_texts }, { "id", text_or_texts }, { "window", window }, { "obsolete", boolean },
-    { "important", boolean },
+    role = TEXT_OR_TEXTS, since = INTEGER, before = INTEGER, marked = TEXT, matches = TEXT,
+    name = TEXT_OR_TEXTS, id = TEXT_OR_TEXTS, window = WINDOW, obsolete = FLAG,
+    important = FLAG,
   }, function(list, query)
     local conditions = {}
     for _, name in ipairs { "role", "since", "before", "marked", "matches", "name", "id", "window", "obsolete",
@@ -134,16 +118,16 @@ local LISTS = {
     if core.is_error(found) then error(found, 0) end
     return refuse("argument", "query where: matches: " .. tostring(found))   -- the pattern is none
   end),
-  recent = list_query({ { "role", text_or_texts }, { "n", count, 1 } }, function(list, query)
+  recent = list_query({ role = TEXT_OR_TEXTS, n = { type = "integer", min = 0, default = 1 } }, function(list, query)
     if not query.role then return list:recent(query.n) end
     return list:recent(query.role, query.n)
   end),
-  range = list_query({ { "role", text_or_texts }, { "start", count }, { "end", count } }, function(list, query)
+  range = list_query({ role = TEXT_OR_TEXTS, start = COUNT, ["end"] = COUNT }, function(list, query)
     need(query, "role")
     check_range(query, "")
     return list:range(query.role, query.start + 1, query["end"])
   end),
-  marked = list_query({ { "name", text } }, function(list, query)
+  marked = list_query({ name = TEXT }, function(list, query)
     need(query, "name")
     return list:marked(query.name)
   end),
@@ -256,9 +240,9 @@ local function tokens(chat, query)
 end
 
 --- A query whose answer is one value.
-local function value_query(declared, find)
+local function value_query(fields, find)
   return {
-    declared = declared,
+    fields = fields,
     run = function(api, chat, query)
       local value = find(chat, query)
       api.write(json.encode(value == nil and json.null or value))
@@ -266,9 +250,9 @@ local function value_query(declared, find)
   }
 end
 
-local OF_BATCH = { { "batch", batch }, { "length", count } }
-local OF_ROLE = { OF_BATCH[1], OF_BATCH[2], { "role", text_or_texts } }
-local OF_COUNTER = { OF_BATCH[1], OF_BATCH[2], { "encoding", text }, { "model", text } }
+local OF_BATCH = { batch = BATCH, length = COUNT }
+local OF_ROLE = { batch = BATCH, length = COUNT, role = TEXT_OR_TEXTS }
+local OF_COUNTER = { batch = BATCH, length = COUNT, encoding = TEXT, model = TEXT }
 
 local OTHERS = {
   count = value_query(OF_ROLE, function(chat, query) return source(chat, query):count(query.role) end),
@@ -284,13 +268,13 @@ local OTHERS = {
   encoding = value_query({}, function(chat) return chat:encoding() end),
   model = value_query({}, function(chat) return chat:model() end),
   shape = value_query({}, function(chat) return chat.shape end),
-  warnings = { declared = {}, run = function(api, chat) emit.list(api.write, chat:warnings(), json.encode) end },
-  units = { declared = {}, run = function(api, chat) walk(api, chat, "units", encode_unit) end },
-  turns = { declared = {}, run = function(api, chat) walk(api, chat, "turns", encode_turn) end },
-  state = { declared = {}, run = whole_state },
-  diff = { declared = { { "from", batch }, { "to", batch } }, run = diff },
-  ledger = { declared = { { "batch", batch }, { "runs", boolean } }, run = ledger },
-  explain = { declared = { { "index", count }, { "seq", count } }, run = explain },
+  warnings = { fields = {}, run = function(api, chat) emit.list(api.write, chat:warnings(), json.encode) end },
+  units = { fields = {}, run = function(api, chat) walk(api, chat, "units", encode_unit) end },
+  turns = { fields = {}, run = function(api, chat) walk(api, chat, "turns", encode_turn) end },
+  state = { fields = {}, run = whole_state },
+  diff = { fields = { from = BATCH, to = BATCH }, run = diff },
+  ledger = { fields = { batch = BATCH, runs = FLAG }, run = ledger },
+  explain = { fields = { index = COUNT, seq = COUNT }, run = explain },
 }
 
 ---- Asking ----
@@ -305,17 +289,17 @@ local function find(name)
   return query or refuse("unknown_name", ("unknown query '%s'"):format(name), suggest.hint(name, tables.keys(ALL)))
 end
 
-local CARRIED = { query = true }
+local IGNORED = { query = true }
 
-local function read(asked)
-  local found = find(asked.query)
-  local query, problem = fields.read(asked, found.declared, CARRIED)
-  if not query then
-    local code = problem.message == "unknown field" and "unknown_name" or "argument"
-    refuse(code, ("query %s: %s: %s"):format(asked.query, problem.field, problem.message), problem.hint)
+local function read(object)
+  local definition = find(object.query)
+  local declaration = { type = "object", fields = definition.fields, ignored = IGNORED }
+  local query, problems = schema.read(declaration, object, { null = true })
+  if problems then
+    refuse(problems[1].code, schema.message(problems[1], "query " .. object.query, 0), problems[1].hint)
   end
-  query.query = asked.query
-  return found, query
+  query.query = object.query
+  return definition, query
 end
 
 --- What is given runs within limits.

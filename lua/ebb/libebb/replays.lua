@@ -2,12 +2,19 @@
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
-local given_json = require "ebb.libebb.json_arguments"
-local refuse = require "ebb.support.refuse"
+local json_arguments = require "ebb.libebb.json_arguments"
+local trim_options = require "ebb.trim.options"
 
 local replays = {}
 
-local OPTIONS = { policies = "policies", budget = "budget", reserve = "reserve", guards = "guards" }
+local OPTIONS = trim_options.with({ "budget", "reserve", "guards" }, {
+  policies = {
+    type = "list", expected = "a list of policies, with one or more in it",
+    check = function(list)
+      if #list == 0 then return "expected a list of policies, with one or more in it" end
+    end,
+  },
+})
 
 local function camel_case(fields)
   local result = {}
@@ -19,9 +26,6 @@ end
 
 --- Each entry is played by itself: a name, {name, options ..}, or a list of these that run in order.
 local function read_policies(list, policy_list)
-  if type(list) ~= "table" or list[1] == nil then
-    refuse("argument", "policies: expected a list of policies, with one or more in it")
-  end
   local specs = {}
   for i, entry in ipairs(list) do
     local several = type(entry) == "table" and entry[1] ~= nil
@@ -43,7 +47,7 @@ end
 ---@param told fun(run: function): function
 ---@param policy_list fun(list: any[]): table[]
 function replays.task(told, policy_list, chat, text)
-  local options = given_json.translate(given_json.object(text, "options"), OPTIONS, "a replay")
+  local options = json_arguments.options(text, OPTIONS, "a replay")
   if options.policies ~= nil then options.policies = read_policies(options.policies, policy_list) end
   return told(function() return play(chat, options) end)
 end

@@ -17,21 +17,19 @@ local json = core.json
 
 ---- Models ----
 
+local ANY = { type = "any" }   -- ebb.models checks them
+
 local MODEL = {
-  encoding = "encoding", window = "window", output = "output", dialect = "dialect", image = "image", prices = "prices",
+  encoding = ANY, window = ANY, output = ANY, dialect = ANY, image = ANY,
+  prices = { type = "object", fields = { input = ANY, cached_input = ANY, output = ANY } },
 }
-local PRICES = { input = "input", cachedInput = "cached_input", output = "output" }
 
 --- The fields of a model in the form of ebb.models; null takes the model out.
 local function read_model(name, value)
   local what = ("model %s"):format(name)
   if value == json.null then return false end
   if type(value) ~= "table" or value[1] ~= nil then refuse("shape", what .. ": expected an object") end
-  local fields = json_arguments.translate(value, MODEL, what)
-  if type(fields.prices) == "table" then
-    fields.prices = json_arguments.translate(fields.prices, PRICES, what .. ": prices")
-  end
-  return fields
+  return json_arguments.fields(value, MODEL, what)
 end
 
 --- Adds all of them or none.

@@ -10,6 +10,7 @@ local functions = require "ebb.libebb.functions"
 local json_arguments = require "ebb.libebb.json_arguments"
 local refuse = require "ebb.support.refuse"
 local render = require "ebb.windows.render"
+local tables = require "ebb.support.tables"
 local trim = require "ebb.trim"
 
 local windows = {}
@@ -18,12 +19,15 @@ local json = core.json
 
 ---- What a host gives ----
 
-local UPDATES = {
-  description = "description", content = "content", actions = "actions", closable = "closable", pinned = "pinned",
-  important = "important", render = "render", refresh = "refresh", hidden = "hidden",
-}
-local OPTIONS = { item = "item" }
-for name, lua_name in pairs(UPDATES) do OPTIONS[name] = lua_name end
+local ANY = { type = "any" }   -- the window itself checks them
+
+local UPDATE = {}
+for _, name in ipairs { "description", "content", "actions", "closable", "pinned", "important", "render", "refresh",
+  "hidden" } do
+  UPDATE[name] = ANY
+end
+local OPTIONS = tables.copy(UPDATE)
+OPTIONS.item = ANY
 
 local function is_object(value)
   return type(value) == "table" and type(next(value)) == "string"
@@ -67,8 +71,8 @@ local function action_of(value)
   return action
 end
 
-local function fields_of(text, names, what)
-  local fields = json_arguments.translate(json_arguments.object(text, what), names, what)
+local function fields_of(text, declared)
+  local fields = json_arguments.fields(json_arguments.object(text, "a window"), declared, "a window")
   if type(fields.content) == "table" then fields.content = node_of(fields.content) end
   if fields.actions == nil then return fields end
   if type(fields.actions) ~= "table" or is_object(fields.actions) then
@@ -87,13 +91,13 @@ end
 ---- Lives ----
 
 function windows.window_open(_, _, chat, id, text)
-  local fields = fields_of(text, OPTIONS, "a window")
+  local fields = fields_of(text, OPTIONS)
   fields.id = id
   chat.windows:open(fields)
 end
 
 function windows.window_update(_, _, chat, id, text)
-  window_of(chat, id):update(fields_of(text, UPDATES, "a window"))
+  window_of(chat, id):update(fields_of(text, UPDATE))
 end
 
 function windows.window_close(_, _, chat, id, summary)
@@ -129,13 +133,9 @@ end
 
 ---- Requests, and what the model answers ----
 
-local RENDERING = {
-  maxTokens = "max_tokens", includeSystem = "include_system", includeObsolete = "include_obsolete",
-}
-
 --- `api.write_messages` writes the list; what is given runs within limits.
 function windows.renderer(told, api, chat, text)
-  local options = json_arguments.translate(json_arguments.object(text, "options"), RENDERING, "a rendering")
+  local options = json_arguments.options(text, render.OPTIONS, "a rendering")
   return told(function()
     local done, problem = render.run(chat, options, trim.look, api.write_messages)
     if not done then error(problem, 0) end

@@ -13,16 +13,16 @@
 -- leaves that message as it is; the log says so.
 
 local core = require "ebb.support.core"
-local fields = require "ebb.support.fields"
 local refuse = require "ebb.support.refuse"
-local schema = require "ebb.rules.schema"
+local rule_schema = require "ebb.rules.schema"
+local schema = require "ebb.support.schema"
 local sillytavern = require "ebb.rules.sillytavern"
 local substitution = require "ebb.rules.substitution"
 
-local rules = { parse = schema.parse, from_sillytavern = sillytavern.rule }
+local rules = { parse = rule_schema.parse, from_sillytavern = sillytavern.rule }
 
 local LEVELS = { "global", "agent", "user" }
-local KINDS = schema.KINDS
+local KINDS = rule_schema.KINDS
 local TEXT_PARTS = { text = true, input_text = true, output_text = true }
 
 ---@class ebb.RuleProblem
@@ -64,24 +64,24 @@ end
 
 local function add_problem(problems, preset, rule, problem)
   local where = rule and ("%s, %s"):format(preset, rule) or preset
-  problems[#problems + 1] = { rule = rule, preset = preset, message = ("%s: %s"):format(where, fields.say(problem)) }
+  problems[#problems + 1] = { rule = rule, preset = preset, message = ("%s: %s"):format(where, schema.say(problem)) }
 end
 
 --- What is wrong with the rule's pattern or flags; nil if nothing is, or if that shows
 --- only with its macros expanded.
 local function pattern_problem(rule)
   local bad = rule.flags:match "[^gimsuy]"
-  if bad then return { field = "flags", message = ("'%s' is none of gimsuy"):format(bad) } end
+  if bad then return { path = { "flags" }, message = ("'%s' is none of gimsuy"):format(bad) } end
   local twice = rule.flags:match "(.).*%1"
-  if twice then return { field = "flags", message = ("'%s' stands twice"):format(twice) } end
+  if twice then return { path = { "flags" }, message = ("'%s' stands twice"):format(twice) } end
   if rule.mode ~= "NONE" and substitution.wanted(rule) then return nil end
   local _, problem = core.regex.compile(rule.pattern, rule.flags)
-  return problem and { field = "regex", message = problem.message } or nil
+  return problem and { path = { "regex" }, message = problem.message } or nil
 end
 
 local function read_rule(given)
   if sillytavern.is_script(given) then given = sillytavern.rule(given) end
-  local rule, problem = schema.rule(given)
+  local rule, problem = rule_schema.rule(given)
   if not rule then return nil, problem end
   problem = pattern_problem(rule)
   if problem then return nil, problem end
@@ -93,9 +93,9 @@ local function read_rules(list, preset, title, problems)
   for place, given in ipairs(preset.rules) do
     local rule, problem = read_rule(given)
     if not rule then
-      add_problem(problems, title, schema.title(given, place), problem)
+      add_problem(problems, title, rule_schema.title(given, place), problem)
     elseif rule.enabled and preset.enabled then
-      rule.title, rule.preset, rule.priority = schema.title(rule, place), title, preset.priority
+      rule.title, rule.preset, rule.priority = rule_schema.title(rule, place), title, preset.priority
       list[#list + 1] = rule
     end
   end
@@ -106,7 +106,7 @@ local function read_level(list, level, problems)
   local presets = {}
   for place, given in ipairs(level.presets or level) do
     local title = preset_title(given, place)
-    local preset, problem = schema.preset(given)
+    local preset, problem = rule_schema.preset(given)
     if preset then
       preset.title = title
       presets[#presets + 1] = preset
@@ -241,8 +241,9 @@ local function apply_message(run, index, message, kind, depth)
 end
 
 local function report_of(run, count)
-  local report = { rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {},
-    failures = run.failures }
+  local report = {
+    rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {}, failures = run.failures,
+  }
   for i, rule in ipairs(run.made_from) do
     local messages, replacements, failures = run.set:count(i)
     report.replacements = report.replacements + replacements
@@ -325,7 +326,7 @@ end
 function rules.test(given, options)
   options = options or {}
   local rule, problem = read_rule(given)
-  if not rule then return nil, fields.say(problem) end
+  if not rule then return nil, schema.say(problem) end
   local input = options.input or rule.test_input
   if not input then return nil, "testInput: the rule has none, and no input is given" end
   local pattern, replacement = rule.pattern, rule.replacement

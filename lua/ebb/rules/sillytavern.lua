@@ -1,7 +1,7 @@
 --- Rules of SillyTavern ("regex scripts"), as it exports them.
 
 local core = require "ebb.support.core"
-local schema = require "ebb.rules.schema"
+local rule_schema = require "ebb.rules.schema"
 
 local sillytavern = {}
 
@@ -52,7 +52,7 @@ end
 ---@param options? { unnamed: string? }     what a script without a name is called
 ---@return table rule
 function sillytavern.rule(script, options)
-  local pattern, flags = schema.parse(present(script.findRegex) or "")
+  local pattern, flags = rule_schema.parse(present(script.findRegex) or "")
   local sliced = pattern ~= script.findRegex
   local name = present(script.scriptName) or ""
   local min, max = depth_of(script.minDepth), depth_of(script.maxDepth)

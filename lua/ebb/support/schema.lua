@@ -15,6 +15,7 @@
 -- and for models, which are told all that is wrong at once.
 
 local core = require "ebb.support.core"
+local names = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
@@ -37,7 +38,7 @@ local schema = {}
 ---@field filled? boolean        of strings: not empty
 ---@field choices? any[]
 ---@field shared? boolean        of tables among options: the result is the value itself, no copy
----@field items? ebb.Schema      of a list
+---@field items? ebb.Schema      of a list; of an object: of all keys that are not declared
 ---@field fields? table<string, ebb.Schema>     of an object
 ---@field camel? boolean         of an object: fields are declared in camelCase, and snake_case is read too
 ---@field ignored? table<string, boolean>       of an object: keys that are skipped
@@ -112,12 +113,12 @@ local function number_words(noun)
   end
 end
 
-local function choice_names(declaration)
-  local names = {}
+local function choice_words(declaration)
+  local words = {}
   for i, choice in ipairs(declaration.choices) do
-    names[i] = tostring(choice)
+    words[i] = tostring(choice)
   end
-  return names
+  return words
 end
 
 ---- Types: `read` returns the result, or nil if the value does not fit ----
@@ -171,12 +172,12 @@ TYPES.boolean = {
 }
 
 TYPES.choice = {
-  expected = function(declaration) return "one of " .. table.concat(choice_names(declaration), ", ") end,
+  expected = function(declaration) return "one of " .. table.concat(choice_words(declaration), ", ") end,
   read = function(declaration, value)
     if tables.contains(declaration.choices, value) then return value end
   end,
   hint = function(declaration, value)
-    local nearest = suggest.nearest(tostring(value), choice_names(declaration))
+    local nearest = suggest.nearest(tostring(value), choice_words(declaration))
     return nearest and ("did you mean '%s'?"):format(nearest)
   end,
   from_text = function(text, declaration)   -- in the type of the choice, so that "3" finds 3
@@ -271,13 +272,13 @@ end
 --- The declared field that a key names; nil if there is none.
 local function field_of(declaration, key)
   if declaration.fields[key] then return key end
-  local camel = declaration.camel and type(key) == "string" and key:gsub("_(%l)", string.upper)
+  local camel = declaration.camel and type(key) == "string" and names.camel(key)
   return camel and declaration.fields[camel] and camel or nil
 end
 
---- The keys of the value by declared field; reports the others.
+--- The keys of the value by declared field, and those that `items` declares; reports the others.
 local function keys_of(declaration, value, context)
-  local keys, unknown, results = {}, {}, {}
+  local keys, others, unknown, results = {}, {}, {}, {}
   for key in pairs(value) do
     local name = field_of(declaration, key)
     local result = name and (declaration.fields[name].as or name)
@@ -285,6 +286,8 @@ local function keys_of(declaration, value, context)
       add_problem(context, { kind = "value", message = "there are two", value = key }, name)
     elseif name then
       keys[name], results[result] = key, true
+    elseif declaration.items and type(key) == "string" then
+      others[#others + 1] = key
     elseif not (declaration.ignored and declaration.ignored[key]) then
       unknown[#unknown + 1] = key
     end
@@ -293,18 +296,19 @@ local function keys_of(declaration, value, context)
   for _, key in ipairs(unknown) do
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
-      message = ("unknown %s %s"):format(declaration.noun or "field", schema.shown(key)),
+      message = "unknown " .. (declaration.noun or "field"),
       hint = suggest.hint(key, tables.keys(declaration.fields)),
-    }, nil)
+    }, key)
   end
-  return keys
+  table.sort(others)
+  return keys, others
 end
 
 TYPES.object = {
   expected = function() return "a table" end,
   read = function(declaration, value, context)
     if not is_object(value) then return nil end
-    local result, keys = {}, keys_of(declaration, value, context)
+    local result, keys, others = {}, keys_of(declaration, value, context)
     for _, name in ipairs(tables.keys(declaration.fields)) do
       if #context.problems >= context.most then return nil end
       local field, item = declaration.fields[name], value[keys[name] or name]
@@ -316,6 +320,10 @@ TYPES.object = {
       elseif field.required then
         add_problem(context, { kind = "missing", message = "is missing", expected = expected_of(field) }, name)
       end
+    end
+    for _, key in ipairs(others) do
+      if #context.problems >= context.most then return nil end
+      result[key] = read_part(declaration.items, value[key], key, context)
     end
     return result
   end,
@@ -385,6 +393,15 @@ function schema.message(problem, owner, base)
   return (problem.kind == "missing" and "%s %s" or "%s: %s"):format(where, problem.message)
 end
 
+--- The same without an owner, the hint in parentheses: for lists of problems in files.
+---@param problem { path: (string|integer)[], message: string, hint?: string, kind?: string }
+---@return string
+function schema.say(problem)
+  local place, hint = schema.place(problem.path, 0), problem.hint and (" (%s)"):format(problem.hint) or ""
+  local separator = place == "" and "" or problem.kind == "missing" and " " or ": "
+  return place .. separator .. problem.message .. hint
+end
+
 --- The value as declared; raises what is wrong.
 ---@param declaration ebb.Schema
 ---@param value any
@@ -417,7 +434,7 @@ function schema.options(fields, options, owner, example)
   if not problems then return values end
   local problem = problems[1]
   local message = schema.message(problem, owner)
-  if problem.kind == "unknown" and #problem.path == 0 then
+  if problem.kind == "unknown" and #problem.path == 1 then
     message = ("%s has no option %s"):format(owner, schema.shown(problem.value))
   elseif problem.kind == "type" and #problem.path == 0 then
     problem.hint = example

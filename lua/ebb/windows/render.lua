@@ -91,7 +91,7 @@ end
 
 ---- chat.windows:render ----
 
-local OPTIONS = {
+render.OPTIONS = {
   max_tokens = { type = "integer", min = 0, unit = "tokens" },
   include_system = { type = "boolean", default = true },
   include_obsolete = { type = "boolean", default = false },
@@ -112,7 +112,7 @@ end
 ---@return ebb.Error? problem
 function render.run(chat, options, shrink, messages)
   messages = messages or core.window.messages
-  local values = schema.options(OPTIONS, options, "windows:render", "chat.windows:render { max_tokens = 4000 }")
+  local values = schema.options(render.OPTIONS, options, "windows:render", "chat.windows:render { max_tokens = 4000 }")
   local system, obsolete, max = values.include_system, values.include_obsolete, values.max_tokens
   local texts, positions, names, items = render.texts(chat, obsolete)
   tell(positions, names)
