@@ -1,5 +1,6 @@
 #include "tokens/bpe.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/merge_lockstep.h"
@@ -7,7 +8,7 @@
 
 typedef const unsigned char *Bytes;
 
-enum { PREFETCHED_MAX = 256 };   /* beyond, what was asked for first would be gone again */
+enum { PREFETCHED_MAX = 256 };   /* in larger pretokens the first prefetches would be evicted before their use */
 
 void bpe_init(Bpe *bpe, const Memory *memory) {
   *bpe = (Bpe){.memory = *memory};
@@ -29,7 +30,7 @@ void bpe_shrink(Bpe *bpe) {
 
 /* ---- the longest token ---- */
 
-/* Tokens that end within the character of `used` bytes at `at`. */
+/* The longest token that ends inside the character of `used` bytes at `at`, else `best`. */
 static uint32_t try_partial(const Vocab *v, uint32_t link, Bytes at, size_t used, uint32_t best) {
   link = vocab_edge(v, link & LINK_NODE, UNITS_BYTE + at[0]);
   if ((link & LINK_NODE) < v->token_count) best = link & LINK_NODE;
@@ -38,7 +39,7 @@ static uint32_t try_partial(const Vocab *v, uint32_t link, Bytes at, size_t used
   return (link & LINK_NODE) < v->token_count ? link & LINK_NODE : best;
 }
 
-/* A token that is less than the first character. */
+/* The longest token inside the first character. */
 static uint32_t longest_within(const Vocab *v, Bytes at, size_t used) {
   uint32_t link = v->roots[UNITS_BYTE + at[0]], best = at[0];
   if (used < 3 || link == LINK_NONE) return best;
@@ -67,8 +68,8 @@ uint32_t bpe_longest(const Vocab *v, const char *bytes, size_t size) {
   return longest_match(v, (Bytes)bytes, (Bytes)bytes + size);
 }
 
-/* Asks for what the matches at each character will read first, all at once:
-   one after the other they would wait for memory each time. */
+/* Prefetches the first look-up of the matches at each character, which would each wait for
+   memory. */
 static void prefetch_matches(const Vocab *v, Bytes at, Bytes end) {
   uint32_t unit, link = LINK_NONE;
   while (at < end) {
@@ -83,12 +84,12 @@ static void prefetch_matches(const Vocab *v, Bytes at, Bytes end) {
 /* ---- neighbours ---- */
 
 /*
-** Would merging leave the border between two tokens alone? Their merges are
-** undone, the latest first, until single bytes are left; at each step the two
-** that stand at the border must not be a pair that merges before what was
-** undone last. Of equal merges the left one comes first.
+** True if merging would keep the border between two tokens. Undoes their merges, the
+** latest first, down to single bytes; at each step the two tokens at the border must not
+** be a pair that merges before the last undone merge. Of equal merges the left one comes
+** first.
 **
-** Numbers fall at each step, also in a damaged image, so it ends.
+** Numbers fall at each step, also in a damaged image, so it terminates.
 */
 static bool stay_apart(const Vocab *v, uint32_t left, uint32_t right) {
   uint32_t limit = NUMBER_NONE;
@@ -136,8 +137,8 @@ static Status clear_dead(Bpe *bpe, size_t size) {
 
 static inline bool is_dead(const Bpe *bpe, size_t place) { return bpe->dead[place / 64] >> place % 64 & 1; }
 
-/* Of `token` and the shorter ones that it begins with, the longest that may
-   stand at `at` behind `last`; NUMBER_NONE if none may. */
+/* The longest of `token` and its prefixes that fits at `at` after `last`; NUMBER_NONE if none
+   does. */
 static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t token, size_t at, size_t size) {
   uint32_t before = TOKEN_BYTES_MAX + 1;   /* sizes fall, also in a damaged image */
   while (token < v->token_count) {
@@ -152,8 +153,9 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
   return NUMBER_NONE;
 }
 
-/* Pair after pair. */
+/* Merges pair after pair. */
 static size_t merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t size) {
+  assert(size <= bpe->room);
   Premerge parts;
   uint32_t row[LOCKSTEP_ROW_WORDS];
   premerge_begin(&parts, v, bytes, size);
@@ -171,6 +173,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
     *count = merge_short(bpe, v, bytes, size);
     return STATUS_OK;
   }
+  assert(size > 0);
   Status status = clear_dead(bpe, size);
   if (status != STATUS_OK) return status;
   if (size <= PREFETCHED_MAX) prefetch_matches(v, start, end);
@@ -184,7 +187,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
       bpe->tokens[used++] = token;
       at += record_size(v->tokens[token]);
       if (at < size) next = longest_match(v, start + at, end);
-    } else if (used > 0) {      /* the last one was wrong: shorter ones in its place */
+    } else if (used > 0) {      /* the last one was wrong: try its prefixes */
       bpe->dead[at / 64] |= UINT64_C(1) << at % 64;
       next = bpe->tokens[--used];
       at -= record_size(v->tokens[next]);
@@ -192,6 +195,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
       break;
     }
   }
+  assert(used <= bpe->room && at <= size);
   *count = used;
   return STATUS_OK;
 }

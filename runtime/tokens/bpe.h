@@ -1,19 +1,19 @@
 /*
-** Merging: the tokens of a pretoken that is no token itself.
+** Bpe: the tokens of a pretoken that is not a token itself.
 **
-** Merging by rank, pair after pair, takes time that grows faster than the pretoken;
-** it is done for short ones. In others the tokens are found from left to right.
-** Only neighbours matter: if merging would leave the border of each two alone,
-** the whole is what merging gives, and there is only one such whole. So at each
-** place the longest token is tried first, then the shorter ones that it begins
-** with; where none goes with its left neighbour, that neighbour was wrong:
+** Merging pair after pair by rank takes time that grows faster than the pretoken, so it
+** is used only for short ones. For others the tokens are found from left to right. Only
+** neighbours matter: if merging would keep the border between each two tokens, they are
+** the result of merging, and only one such list of tokens exists. So at each place the
+** longest token is tried first, then its prefixes; if none fits its left neighbour, that
+** neighbour was wrong:
 **
-**     abcab....    "abc" "ab"       do they stay apart? if so, go on
-**                  "abc" "a"        else the next shorter one
-**                  "ab"             none: "abc" was wrong, the place behind it is dead
+**     abcab....    "abc" "ab"       if they stay apart, continue
+**                  "abc" "a"        else try the next prefix
+**                  "ab"             if none fits, "abc" was wrong, and the place after it is dead
 **
-** A dead place is never reached again, which bounds the time by the size and the
-** longest token, whatever the text.
+** A dead place is never tried again, so the time is bounded by the size times the longest
+** token, for every text.
 */
 #ifndef EBB_TOKENS_BPE_H
 #define EBB_TOKENS_BPE_H
@@ -26,7 +26,7 @@
 #include "base/status.h"
 #include "tokens/vocab.h"
 
-#define BPE_INLINE 128    /* pretokens up to so many bytes need no allocation */
+#define BPE_INLINE 128    /* the largest pretoken, in bytes, without an allocation */
 
 typedef struct Bpe {
   Memory memory;
@@ -40,14 +40,14 @@ typedef struct Bpe {
 
 void   bpe_init(Bpe *bpe, const Memory *memory);
 void   bpe_free(Bpe *bpe);
-/* Gives back what large pretokens took. */
+/* Frees the blocks that large pretokens needed. */
 void   bpe_shrink(Bpe *bpe);
 
-/* The tokens of `size` > 0 bytes, as the vocabulary's numbers, in bpe->tokens;
-   they stay until the next call. STATUS_MEMORY. */
+/* Finds the tokens of `size` > 0 bytes: *count numbers of the vocabulary in bpe->tokens, valid
+   until the next call. STATUS_MEMORY. */
 Status bpe_merge(Bpe *bpe, const Vocab *vocab, const char *bytes, size_t size, size_t *count);
 
-/* The longest token that `size` > 0 bytes begin with: its number. */
+/* Number of the longest token that is a prefix of `size` > 0 bytes. */
 uint32_t bpe_longest(const Vocab *vocab, const char *bytes, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 #include "tokens/pretoken_batch.h"
 
-/* Unknown pretokens by the table of the cache that they may be in. */
+/* Unknown pretokens, by the table of the cache that may have them. */
 typedef enum Table { OF_NEAR, OF_FAR, OF_LINE, OF_NONE, TABLE_COUNT } Table;
 typedef struct Lists {
   uint32_t counts[TABLE_COUNT];
@@ -22,12 +22,13 @@ static void recall_shorts(const CountCache *cache, const TextRun *run, PretokenB
     unknown += count == 0;
   }
   for (size_t i = in_place; i < batch->count; i++) batch->by_unknown[unknown++] = (uint16_t)i;
+  assert(unknown <= batch->count);
   batch->unknown = (uint32_t)unknown;
   if ((all & CACHE_EIGHT) != 0) pretoken_batch_all_unknown(batch);
   else *tokens += sum;
 }
 
-/* What no table holds stays in the batch's list. */
+/* Distributes the unknown pretokens over the tables; those too long for any stay in the batch's list. */
 static void sort_by_table(PretokenBatch *batch, Lists *lists) {
   static const uint8_t tables[CACHE_LINE_BYTES + 2] = {
     OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR, OF_NEAR,
@@ -45,7 +46,8 @@ static void sort_by_table(PretokenBatch *batch, Lists *lists) {
   memcpy(batch->by_unknown, lists->places[OF_NONE], batch->unknown * sizeof *batch->by_unknown);
 }
 
-/* Pretokens of up to eight bytes, which go to the nearest table again, or of more: made for each. */
+/* Looks up pretokens in the sets; compiled twice: for up to eight bytes, whose counts go to the shorts again, and for
+   more. */
 static inline __attribute__((always_inline)) uint64_t recall_smalls(CountCache *cache, const TextRun *run,
                                                                     PretokenBatch *batch,
                                                                     const Lists *lists, Table table) {
@@ -91,9 +93,11 @@ static uint64_t recall_lines(CountCache *cache, const TextRun *run, PretokenBatc
 
 void count_cache_probe(CountCache *cache, const TextRun *run, PretokenBatch *batch, uint64_t *tokens) {
   Lists lists;
+  assert(batch->count <= PRETOKEN_BATCH);
   recall_shorts(cache, run, batch, tokens);
   sort_by_table(batch, &lists);
   *tokens += recall_smalls(cache, run, batch, &lists, OF_NEAR);
   *tokens += recall_smalls(cache, run, batch, &lists, OF_FAR);
   *tokens += recall_lines(cache, run, batch, &lists);
+  assert(batch->unknown <= batch->count);
 }

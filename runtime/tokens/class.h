@@ -1,15 +1,14 @@
 /*
-** The class of a character: all that the patterns of the vocabularies ask.
+** Class: the class of a character, on which the patterns of the vocabularies depend.
 **
-** A table in two stages answers for Unicode 16.0, the version that the oracle
-** of the counts was built with. A page holds 128 code points, and equal pages
-** are kept once:
+** A table in two stages covers Unicode 16.0, the version of the oracle that the counts
+** are tested against. A page has 128 code points, and equal pages are stored once:
 **
 **     point ---> class_page[point / 128] ---> class_of_page[page][point % 128]
 **
-** Beyond U+3FFFF there is nothing but marks in one block of plane 14, so the
-** first stage ends there and goes on for that block. class_generate.mjs makes
-** class_table.c from the Unicode database and checks that this holds.
+** Above U+3FFFF only one block of plane 14 has marks, so the first stage ends there and
+** continues with that block. class_generate.mjs generates class_table.c from the Unicode
+** database and checks this.
 */
 #ifndef EBB_TOKENS_CLASS_H
 #define EBB_TOKENS_CLASS_H
@@ -31,15 +30,15 @@ typedef enum Class {
   CLASS_NEWLINE    /* CR, LF */
 } Class;
 
-#define CLASS_DENSE_END  0x40000u   /* code points below it have a page each */
-#define CLASS_TAGS       0xE0000u   /* and so have these 0x1000 */
+#define CLASS_DENSE_END  0x40000u   /* the first stage has an entry for each 128 code points below, */
+#define CLASS_TAGS       0xE0000u   /* and for the CLASS_TAGS_COUNT ones from here on */
 #define CLASS_TAGS_COUNT 0x1000u
 #define CLASS_PAGES      ((CLASS_DENSE_END + CLASS_TAGS_COUNT) / 128)
 
 extern const unsigned char class_page[CLASS_PAGES];
 extern const char class_of_page[][129];   /* digits, one per code point, and the NUL of the literal */
 
-/* Of any number up to 0x10FFFF. */
+/* The class of a code point up to 0x10FFFF. */
 static inline Class class_of(uint32_t point) {
   if (point >= CLASS_DENSE_END) {
     if (point - CLASS_TAGS >= CLASS_TAGS_COUNT) return CLASS_OTHER;
@@ -48,16 +47,16 @@ static inline Class class_of(uint32_t point) {
   return (Class)(class_of_page[class_page[point / 128]][point % 128] & 7);
 }
 
-/* Class and size of the character at `at`; a byte that starts no character is
-   one of class "other". at < end. */
+/* Class and size of the character at `at`; a byte that does not start a character is a character
+   of class "other". at < end. */
 static inline Class class_at(const char *at, const char *end, size_t *size) {
   const unsigned char *bytes = (const unsigned char *)at;
   uint32_t point;
   if (bytes[0] < 0x80) {
     *size = 1;
-    return (Class)(class_of_page[0][bytes[0]] & 7);   /* page 0 is the first that the generator meets */
+    return (Class)(class_of_page[0][bytes[0]] & 7);   /* page 0 is the page of ASCII */
   }
-  /* The sequences whose second byte has no special bounds: most of all that is not ASCII. */
+  /* Sequences without special bounds of the second byte, the most frequent ones. */
   bool follows = end - at >= 2 && (bytes[1] & 0xC0) == 0x80;
   if (follows && bytes[0] >= 0xC2 && bytes[0] < 0xE0) {
     *size = 2;

@@ -8,8 +8,9 @@ CountCache *count_cache_new(const Memory *memory) {
   memset(cache->lines, 0, sizeof cache->lines);
   for (int i = 0; i < CACHE_LARGES; i++) cache->larges[i].size = 0;
   memset(cache->shorts, 0, sizeof cache->shorts);
-  memset(cache->short_counts, CACHE_EIGHT, sizeof cache->short_counts);   /* their keys are those of eight zeros */
+  memset(cache->short_counts, CACHE_EIGHT, sizeof cache->short_counts);   /* a key of 0 is that of eight zeros */
   cache->block = block;
+  assert((uintptr_t)cache % CACHE_ALIGN == 0);
   return cache;
 }
 
@@ -18,6 +19,7 @@ void count_cache_free(const Memory *memory, CountCache *cache) {
 }
 
 void count_cache_put(CountCache *cache, const char *at, size_t size, uint32_t tokens) {
+  assert(size > 0 && tokens <= size);
   if (size <= CACHE_SMALL_BYTES) {
     CacheSmall key = count_cache_small_key(at, size);
     count_cache_put_short(cache, key.words[0], size, tokens);

@@ -1,5 +1,6 @@
 #include "tokens/estimate.h"
 
+#include <assert.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -21,8 +22,9 @@ bool estimator_parse(const char *name, Estimator *estimator) {
 
 Estimate estimate_start(Estimator estimator) { return (Estimate){.estimator = estimator}; }
 
-/* Few bytes, one by one; taken off where `weight` is -1, and then they were added before. */
+/* Adds bytes one by one; with a `weight` of -1 subtracts bytes that were added before. */
 static void add_bytes(Estimate *estimate, const char *bytes, size_t size, int weight) {
+  assert(weight == 1 || (weight == -1 && estimate->bytes >= size));
   uint64_t once = (uint64_t)(int64_t)weight;
   for (size_t i = 0; i < size; i++) {
     unsigned char byte = (unsigned char)bytes[i], lower = byte | 0x20;
@@ -37,8 +39,8 @@ static void add_bytes(Estimate *estimate, const char *bytes, size_t size, int we
 }
 
 #ifdef __SSE2__
-/* Counters of 16 columns, a byte each: a comparison that holds is -1 and is
-   subtracted. They are added up before any can overflow. */
+/* Counters of 16 columns, one byte each: a true comparison is -1 and is subtracted. They are
+   added up before one can overflow. */
 enum { LETTERS, SPACES, DIGITS, TWO, THREE, FOUR, KINDS };
 #define STRETCH_MAX ((size_t)255 * 16)
 
@@ -67,8 +69,9 @@ static uint64_t column_sum(__m128i counter) {
   return (uint64_t)_mm_cvtsi128_si64(halves) + (uint64_t)_mm_cvtsi128_si64(_mm_srli_si128(halves, 8));
 }
 
-/* At most STRETCH_MAX bytes. Zeros that fill up the last block are of no kind. */
+/* Adds at most STRETCH_MAX bytes. The zeros that fill the last block belong to no counter. */
 static void add_stretch(Estimate *estimate, const char *at, size_t size) {
+  assert(size <= STRETCH_MAX);
   __m128i counters[KINDS] = {0};
   for (; size >= 16; at += 16, size -= 16) count_block(counters, _mm_loadu_si128((const __m128i *)(const void *)at));
   if (size > 0) {
@@ -100,8 +103,8 @@ static void add_run(Estimate *estimate, const char *bytes, size_t size) {
 #endif
 }
 
-/* The escapes were added as they are spelled: takes that off, and adds what they
-   stand for. Mostly that is a line break or a quote, of no kind. */
+/* Subtracts the escapes as they are spelled, and adds their characters: mostly a line break or
+   a quote, which belong to no counter. */
 static void undo_escapes(Estimate *estimate, Text text) {
   const char *end = text.bytes + text.size;
   for (const char *at = text.bytes; (at = memchr(at, '\\', (size_t)(end - at))) != NULL;) {
@@ -114,6 +117,7 @@ static void undo_escapes(Estimate *estimate, Text text) {
     char scratch[4];
     Text rest = {.bytes = at, .size = (size_t)(end - at), .escaped = true}, run;
     text_run(&rest, scratch, &run);
+    assert(rest.bytes > at && rest.bytes <= end);
     add_bytes(estimate, at, (size_t)(rest.bytes - at), -1);
     add_bytes(estimate, run.bytes, run.size, 1);
     at = rest.bytes;
@@ -132,9 +136,9 @@ void estimate_add(Estimate *estimate, Text text) {
 /* The weights of cjk, in fortieths of a token per character: ASCII letters 7,
    spaces 11, digits 21, other ASCII (punctuation, line breaks) 26; characters of
    two bytes (accents, Greek, Cyrillic) 17, of three (Chinese, Japanese, Korean)
-   34, of four (emoji) 70. Least squares over conversations with tools, code,
-   English and Chinese prose, counted by o200k_base, and rounded up a little:
-   those texts come out between 0.97 and 1.14 times their true size. */
+   34, of four (emoji) 70. They are a least squares fit to the o200k_base counts of
+   conversations with tools, code, English and Chinese prose, rounded up a little:
+   the estimates of those texts are 0.97 to 1.14 times their counts. */
 static uint64_t cjk_tokens(const Estimate *estimate) {
   uint64_t ascii = estimate->bytes - 2 * estimate->two - 3 * estimate->three - 4 * estimate->four;
   uint64_t other = ascii - estimate->letters - estimate->spaces - estimate->digits;
@@ -149,7 +153,7 @@ uint64_t estimate_tokens(const Estimate *estimate) {
   case ESTIMATE_CJK: return cjk_tokens(estimate);
   case ESTIMATE_UTF16_2_5: break;
   }
-  /* Every character is one unit but those of four bytes, which are two. */
+  /* A character has one unit, or two units if it has four bytes. */
   uint64_t units = estimate->bytes - estimate->two - 2 * estimate->three - 2 * estimate->four;
   return (units * 2 + 4) / 5;
 }

@@ -1,8 +1,8 @@
 /*
 ** Estimators: token counts without a vocabulary.
 **
-** An Estimate adds up text run by run, so that escaped texts need no copy; the
-** sum is rounded up once, at the end.
+** An Estimate adds up texts run by run, so that escaped texts need no copy, and rounds
+** the sum up once, at the end.
 **
 **   bytes4      UTF-8 bytes / 4: the rule of thumb of OpenAI's documentation
 **   cjk         weighted by script and kind of character; the default
@@ -20,13 +20,13 @@ typedef enum Estimator { ESTIMATE_BYTES4, ESTIMATE_CJK, ESTIMATE_UTF16_2_5 } Est
 
 /* "bytes4", "cjk", "utf16_2_5"; static. */
 const char *estimator_name(Estimator estimator);
-bool estimator_parse(const char *name, Estimator *estimator);
+bool        estimator_parse(const char *name, Estimator *estimator);   /* false for another name */
 
 typedef struct Estimate {
   Estimator estimator;
-  uint64_t bytes;    /* in all */
-  uint64_t letters, spaces, digits;     /* of ASCII */
-  uint64_t two, three, four;            /* characters of so many bytes */
+  uint64_t bytes;                       /* of all texts */
+  uint64_t letters, spaces, digits;     /* ASCII characters */
+  uint64_t two, three, four;            /* characters of 2, 3, 4 bytes */
 } Estimate;
 
 Estimate estimate_start(Estimator estimator);

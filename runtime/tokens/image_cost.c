@@ -1,8 +1,9 @@
 /*
-** The rules, in whole numbers throughout, so that no machine rounds another way.
+** The rules, in integers only, so that all machines round alike.
 */
 #include "tokens/image_cost.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct {
@@ -39,16 +40,17 @@ static uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* A side when the image is scaled so that another one of `from` becomes `to`; at
-   least a pixel. To the nearest one: a 2049 x 513 image is billed as 2048 x 513. */
+/* A side after scaling by to / from, at least one pixel. Rounds to the nearest: an image of
+   2049 x 513 is billed as 2048 x 513. */
 static uint64_t scaled(uint64_t side, uint64_t from, uint64_t to) {
+  assert(from > 0 && to <= from);
   return greater((2 * side * to + from) / (2 * from), 1);
 }
 
 /* ---- tiles ---- */
 
-/* Scaled down to fit 2048 x 2048, then until the shorter side has 768; then
-   tiles of 512 x 512 cover it. A small image is not scaled up. */
+/* Scales the image down to fit 2048 x 2048, then until the shorter side has 768; tiles of
+   512 x 512 cover the result. A small image is not scaled up. */
 static uint64_t tiles_of(ImageSize size) {
   uint64_t width = size.width, height = size.height;
   uint64_t longest = greater(width, height);
@@ -79,10 +81,9 @@ static uint64_t root_of_quotient(uint64_t a, uint64_t b) {
   return low;
 }
 
-/* Patches of 32 x 32 cover the image. More than 1536: it is scaled down so that
-   it would just be covered by so many, then a little more, until the side that
-   loses most by that is a whole number of patches. Scaled for 1536, a side has
-   sqrt(1536 * side / other) of them. */
+/* Number of patches of 32 x 32 that cover the image. Above 1536 the image is scaled down until
+   1536 would cover it, then a little more until the side that loses most by that is a whole
+   number of patches. Scaled for 1536, a side has sqrt(1536 * side / other) patches. */
 static uint64_t patches_of(ImageSize size) {
   uint64_t width = size.width, height = size.height;
   uint64_t patches = divide_up(width, PATCH) * divide_up(height, PATCH);
@@ -92,10 +93,11 @@ static uint64_t patches_of(ImageSize size) {
   if (across == 0 || down == 0) return PATCHES_MAX;      /* a line */
   uint64_t product = across * height < down * width ? across * divide_up(height * across, width)
                                                     : down * divide_up(width * down, height);
+  assert(product > 0);
   return lesser(product, PATCHES_MAX);
 }
 
-/* Low detail shows the model at most 512 x 512 pixels. */
+/* The size in low detail: at most 512 x 512 pixels. */
 static ImageSize shrunk(ImageSize size) {
   uint64_t longest = greater(size.width, size.height);
   if (longest <= 512) return size;
@@ -104,7 +106,7 @@ static ImageSize shrunk(ImageSize size) {
 
 /* ---- area ---- */
 
-/* Scaled down to the longest edge, then until it costs no more than the most. */
+/* Scales the image down to the longest edge, then until its cost is at most `most`. */
 static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
   uint64_t longest = greater(size.width, size.height), area = (uint64_t)size.width * size.height;
   if (longest > rule->edge) area = scaled(size.width, longest, rule->edge) * scaled(size.height, longest, rule->edge);
@@ -113,8 +115,8 @@ static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
 
 /* ---- Gemini ---- */
 
-/* One tile up to 384 x 384; else tiles as wide as 2/3 of the shorter side, but
-   256 to 768 pixels (the bounds: Vertex AI, "Image understanding"). */
+/* One tile up to 384 x 384; else tiles of 2/3 of the shorter side, within 256 to 768 pixels
+   (bounds from Vertex AI, "Image understanding"). */
 static uint64_t gemini_tiles(ImageSize size) {
   if (size.width <= 384 && size.height <= 384) return 1;
   uint64_t unit = lesser(size.width, size.height) * 2 / 3;
@@ -122,7 +124,7 @@ static uint64_t gemini_tiles(ImageSize size) {
   return divide_up(size.width, unit) * divide_up(size.height, unit);
 }
 
-/* ---- all of them ---- */
+/* ---- all rules ---- */
 
 bool image_cost_is_fixed(const ImageRule *rule, bool low) { return low && rule->method == IMAGE_TILES; }
 

@@ -1,8 +1,8 @@
 /*
-** Image cost: what an image of so many pixels costs, by the providers' rules.
+** Image cost: the tokens of an image of a certain size, by the providers' rules.
 **
-** All of them are published formulas (image_cost.c says where), so a cost is as
-** exact as the size; where the size is not known, IMAGE_UNKNOWN stands in.
+** All rules are published formulas (image_cost.c names the sources), so a cost is as
+** exact as the size; IMAGE_UNKNOWN replaces an unknown size.
 */
 #ifndef EBB_TOKENS_IMAGE_COST_H
 #define EBB_TOKENS_IMAGE_COST_H
@@ -14,8 +14,8 @@ typedef enum ImageMethod { IMAGE_TILES, IMAGE_PATCHES, IMAGE_AREA, IMAGE_GEMINI 
 typedef struct ImageRule {
   ImageMethod method;
   uint32_t base, tile;       /* tiles: tokens for the whole image, and per tile */
-  uint32_t hundredths;       /* patches: what one costs, in hundredths of a token */
-  uint32_t edge, most;       /* area: longest edge in pixels; tokens at most */
+  uint32_t hundredths;       /* patches: cost of one, in hundredths of a token */
+  uint32_t edge, most;       /* area: the longest edge in pixels; the most tokens */
 } ImageRule;
 
 /* Rules by name:
@@ -27,18 +27,18 @@ typedef struct ImageRule {
      area           width * height / 750    Claude, up to 1568 pixels and tokens
      area_high      the same                Claude with high resolution, up to 2576 and 4784
      tiles_258      258 per tile            Gemini
-   False if there is none. */
+   False for another name. */
 bool image_rule_parse(const char *name, ImageRule *rule);
 /* The names; NULL at the end. */
 extern const char *const IMAGE_RULE_NAMES[];
 
-/* The size that is assumed where none is known. */
+/* The size to assume for an image of unknown size. */
 #define IMAGE_UNKNOWN ((ImageSize){1024, 1024})
 
-/* `low`: sent with detail "low", which only OpenAI's rules know. */
+/* Tokens of an image. `low`: of detail "low", which only OpenAI's rules have. */
 uint64_t image_tokens(const ImageRule *rule, ImageSize size, bool low);
 
-/* Is the cost the same for every size? So for low detail by tiles. */
+/* True if the cost does not depend on the size: for low detail by tiles. */
 bool image_cost_is_fixed(const ImageRule *rule, bool low);
 
 #endif

@@ -1,15 +1,16 @@
 #include "tokens/merge_lockstep.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/vocab_image.h"
 #include "tokens/wide.h"
 
-/* For functions that are made once for each number of lanes. */
+/* For functions that are compiled for each number of lanes. */
 #define INLINE static inline __attribute__((always_inline))
 
-#define LANE_STAYS INT32_MAX           /* merges with no next part */
-#define NUMBER_END UINT32_MAX          /* of what no part is: has too many bits for the right half of a pair */
+#define LANE_STAYS INT32_MAX           /* a lane without a merge */
+#define NUMBER_END UINT32_MAX          /* a sentinel: too many bits for the right half of a pair */
 enum { PLACE_BITS = 7 };
 
 static inline int32_t lane(uint32_t merged, uint32_t place) {
@@ -28,7 +29,7 @@ INLINE uint8_t *left_of(uint32_t *row, uint32_t lanes) { return before_of(row, l
 
 typedef struct Question {
   uint64_t halves, hash;
-  int32_t *merges;                     /* where the answer goes */
+  int32_t *merges;                     /* the lane for the answer */
   uint32_t place, slot;
 } Question;
 
@@ -50,7 +51,8 @@ INLINE int32_t least(const int32_t *merges, uint32_t lanes) {
   return first < last ? first : last;
 }
 
-/* Most new pairs are none, and known by their bit: such questions are written over by the next one. */
+/* Writes a question. Returns 0, so that the next one overwrites it, if the pair's bit tells that it does not merge, as
+   most do not; else 1. */
 INLINE uint32_t ask(Question *question, const Vocab *v, int32_t *merges, uint32_t place, uint32_t left,
                     uint32_t right) {
   uint64_t halves = pack_halves(left, right), hash = pair_hash(halves);
@@ -58,7 +60,7 @@ INLINE uint32_t ask(Question *question, const Vocab *v, int32_t *merges, uint32_
   return (v->pair_marks[mark_word(hash) & v->mark_mask] & mark_bit(hash)) != 0;
 }
 
-/* Makes the merge `best` and asks for the two pairs that are new. */
+/* Makes the merge `best` and writes questions for the two new pairs. */
 INLINE uint32_t merge(Question *questions, const Vocab *v, uint32_t *row, int32_t best, uint32_t lanes) {
   int32_t *merges = merges_of(row);
   uint32_t *numbers = numbers_of(row, lanes);
@@ -90,7 +92,7 @@ INLINE void answer(Question *questions, uint32_t count, const Vocab *v) {
   }
 }
 
-/* Asks for the first pairs: until a row is merged, its lanes hold their slots. */
+/* Fills a row and prefetches the first pairs; until answer_first its lanes hold their slots. */
 INLINE void fill(uint32_t *row, const Vocab *v, const Premerge *parts, uint32_t lanes) {
   int32_t *merges = merges_of(row);
   uint32_t *numbers = numbers_of(row, lanes), count = parts->count;
@@ -131,7 +133,7 @@ INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t 
   }
   while (count > 0) {
     uint32_t kept = 0, question_count = 0;
-    for (uint32_t i = 0; i < count; i++) {   /* which go on could not be foreseen */
+    for (uint32_t i = 0; i < count; i++) {   /* without branches: the end of a row cannot be predicted */
       alive[kept] = alive[i];
       best[kept] = least(merges_of(alive[i]), lanes);
       kept += best[kept] != LANE_STAYS;
@@ -147,6 +149,7 @@ INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t 
 /* ---- by width ---- */
 
 void lockstep_fill(uint32_t *row, const Vocab *vocab, const Premerge *parts, unsigned width) {
+  assert(parts->count > 0 && parts->count <= 8u << width && width < LOCKSTEP_WIDTHS);
   if (width == 0) fill(row, vocab, parts, 8);
   else if (width == 1) fill(row, vocab, parts, 16);
   else if (width == 2) fill(row, vocab, parts, 32);
@@ -169,6 +172,7 @@ WIDE static void merge_wide(uint32_t *rows, uint32_t count, const Vocab *vocab, 
 #endif
 
 void lockstep_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width) {
+  assert(count <= LOCKSTEP_ROWS && width < LOCKSTEP_WIDTHS);
 #ifdef WIDE_CODE
   if (wide_works()) {
     merge_wide(rows, count, vocab, width);
@@ -179,11 +183,13 @@ void lockstep_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned
 }
 
 uint32_t lockstep_count(const uint32_t *row, unsigned width) {
+  assert(width < LOCKSTEP_WIDTHS);
   return *left_of((uint32_t *)(uintptr_t)row, 8u << width);
 }
 
 void lockstep_tokens(const uint32_t *row, unsigned width, uint32_t *numbers) {
   uint32_t lanes = 8u << width, *merged = (uint32_t *)(uintptr_t)row, count = lockstep_count(row, width);
   const uint8_t *nexts = next_of(merged, lanes);
+  assert(count > 0 && count <= lanes);
   for (uint32_t i = 0, at = 0; i < count; i++, at = nexts[at]) numbers[i] = numbers_of(merged, lanes)[at];
 }

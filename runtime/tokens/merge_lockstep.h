@@ -1,26 +1,26 @@
 /*
-** Lanes: short pretokens merged pair after pair, many pretokens side by side.
+** Merge lockstep: merges many short pretokens side by side, pair after pair.
 **
-** To merge one pair is little work, but the next one hangs on what the table says
-** of it, and the processor waits. So pretokens wait for one another in a group, and
-** each turn makes one merge in each of them and then asks for all new pairs:
+** Each merge depends on the previous look-up, for which the processor would wait. So
+** several pretokens are merged in lockstep: each turn makes one merge in each of them and
+** then looks up all new pairs:
 **
-**     pretokens     first turn      new pairs            second turn
+**     pretokens  first turn      new pairs            second turn
 **     l|o|w|e    l|ow|e          (l,ow) (ow,e)        low|e        ...
 **     n|e|w      n|ew            (n,ew)               new: done
 **
-** A pretoken stands in a row of 8, 16, 32, 64 or 128 lanes, one for each part, all of
-** them looked at, so that the least pair is found without a branch:
+** A pretoken has a row of 8, 16, 32, 64 or 128 lanes, one per part. The least pair is the
+** minimum over all lanes, found without a branch:
 **
-**     merges     what the part merges into with the next one, and its own place
-**                below, so that of equal pairs the left one is the least
-**     next,      places of the neighbours; a part that went into the left one is
-**     before     passed over and merges no more
+**     merges     the token that the part and the next one merge into, with the part's
+**                place in the low bits, so that of equal pairs the left one is the least
+**     next,      places of the neighbours; a part that was merged into its left
+**     before     neighbour is skipped and has no merge
 **
-** Behind the last part, and in front of the first, is one that no pair has. A row
-** is no larger than its lanes need: one of eight takes two lines of the cache.
+** Sentinels before the first and after the last part are in no pair. Rows are packed: one
+** of eight lanes takes two cache lines.
 **
-** A pretoken is cut into parts first (premerge.h).
+** Premerging cuts a pretoken into parts first (premerge.h).
 */
 #ifndef EBB_TOKENS_MERGE_LOCKSTEP_H
 #define EBB_TOKENS_MERGE_LOCKSTEP_H
@@ -33,12 +33,12 @@
 #include "tokens/vocab.h"
 
 enum {
-  LOCKSTEP_MAX = PREMERGE_BYTES,   /* parts of a pretoken: whatever can be cut has a row */
+  LOCKSTEP_MAX = PREMERGE_BYTES,   /* the most parts of a premerged pretoken */
   LOCKSTEP_WIDTHS = 5,
-  LOCKSTEP_ROWS = 32            /* with 8 it takes a tenth longer, with 64 no less */
+  LOCKSTEP_ROWS = 32               /* 8 take a tenth longer, 64 no less */
 };
 
-/* Words of a row: merges and numbers by lane, next and before by lane in bytes, and how many parts are left. */
+/* Words of a row: merges and numbers by lane as words, next and before as bytes, and the number of parts. */
 #define LOCKSTEP_WORDS(lanes) (2 * ((lanes) + 1) + (2 * ((lanes) + 1) + 4) / 4)
 
 enum {
@@ -47,7 +47,7 @@ enum {
                                         LOCKSTEP_WORDS(64) + LOCKSTEP_WORDS(128))
 };
 
-/* 0 to 4: which rows have as many lanes. */
+/* The least width, 0 to 4, with enough lanes: 8 << width. */
 static inline unsigned lockstep_width(const Premerge *parts) {
   uint32_t count = parts->count;
   return (unsigned)(count > 8) + (unsigned)(count > 16) + (unsigned)(count > 32) + (unsigned)(count > 64);
@@ -63,7 +63,7 @@ static inline size_t lockstep_row_words(unsigned width) {
 void lockstep_fill(uint32_t *row, const Vocab *vocab, const Premerge *parts, unsigned width);
 /* Merges `count` <= LOCKSTEP_ROWS rows of one width, one behind the other. */
 void lockstep_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned width);
-/* How many tokens a merged row has, and which: writes as many numbers. */
+/* The number of tokens of a merged row; lockstep_tokens writes their numbers. */
 uint32_t lockstep_count(const uint32_t *row, unsigned width);
 void     lockstep_tokens(const uint32_t *row, unsigned width, uint32_t *numbers);
 

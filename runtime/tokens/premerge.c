@@ -1,5 +1,6 @@
 #include "tokens/premerge.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -10,14 +11,14 @@
 typedef const unsigned char *Bytes;
 
 enum {
-  WORD_MIN = 3,              /* bytes between barriers that are looked up */
+  WORD_MIN = 3,              /* bytes of words to look up */
   WORD_MAX = 8,
-  WORDY = 8                  /* bytes of a pretoken; shorter ones have few merges to save, and no whole word to read */
+  WORDY = 8                  /* bytes of the shortest pretoken with look-ups, which read 8 bytes */
 };
 
 static const BytePair none = {NUMBER_NONE, NUMBER_NONE};
 
-/* Of bytes i and i + 1 of a pretoken. */
+/* The pair of bytes i and i + 1 of a pretoken; none at its end. */
 static inline BytePair meet(const Vocab *v, Bytes bytes, size_t size, size_t i) {
   return i + 1 < size ? vocab_byte_pair(v, bytes[i], bytes[i + 1]) : none;
 }
@@ -54,8 +55,8 @@ static inline void read_pairs(Premerge *parts, const Vocab *v, Bytes bytes, size
   for (size_t i = 0; i <= PREMERGE_STEP; i++) parts->borders[size + i] = NUMBER_NONE;
 }
 
-/* A byte is one with the next if they merge before anything at their borders. Such pairs are disjoint: what follows the
-   first byte of one begins no part. */
+/* Two bytes are one part if they merge before any merge across their borders. Such pairs are disjoint: the second byte
+   starts no part. */
 static void cut_pairs(Premerge *parts, const Vocab *v, Bytes bytes, size_t size) {
   const Step barrier = {PREMERGE_BARRIER - 1, PREMERGE_BARRIER - 1, PREMERGE_BARRIER - 1, PREMERGE_BARRIER - 1};
   uint64_t pairs[PREMERGE_BYTES / PREMERGE_BLOCK] = {0, 0}, barriers[PREMERGE_BYTES / PREMERGE_BLOCK] = {0, 0};
@@ -75,10 +76,9 @@ static void cut_pairs(Premerge *parts, const Vocab *v, Bytes bytes, size_t size)
   if (size % PREMERGE_BLOCK > 0) parts->starts[size / PREMERGE_BLOCK] &= (UINT64_C(1) << size % PREMERGE_BLOCK) - 1;
 }
 
-/* ---- larger ones ---- */
+/* ---- words ---- */
 
-/* Makes `size` bytes at place i of the first block one part, if their token comes before all that is merged at its
-   borders. */
+/* Makes `size` bytes at place i of the first block one part if their token precedes all merges across its borders. */
 static inline void join(Premerge *parts, const Vocab *v, size_t i, size_t size, uint32_t number) {
   if (number >= parts->borders[i] || number >= parts->borders[i + size] || number >= v->merged_count) return;
   parts->numbers[i] = number;
@@ -91,7 +91,7 @@ static inline uint64_t key_within(Bytes bytes, size_t i, size_t size) {
   return short_key_of(load_word((const char *)bytes + from) >> (i - from) * 8, size);
 }
 
-/* Asks for what stands between barriers. */
+/* Prefetches the look-ups of the words between barriers. */
 static void ask_words(Premerge *parts, const Vocab *v, Bytes bytes) {
   size_t start = 0, end = parts->size < PREMERGE_BLOCK ? parts->size : PREMERGE_BLOCK, next, size;
   uint64_t last = UINT64_C(1) << (end - 1), barriers = (parts->barriers & (last - 1)) | last;
@@ -99,6 +99,7 @@ static void ask_words(Premerge *parts, const Vocab *v, Bytes bytes) {
     next = (size_t)__builtin_ctzll(barriers) + 1;
     size = next - start;
     if (size >= WORD_MIN && size <= WORD_MAX) {
+      assert(parts->words < PREMERGE_WORDS);
       PremergeWord *word = &parts->word[parts->words++];
       word->key = key_within(bytes, start, size);
       word->slot = vocab_short_slot(v, word->key);
@@ -132,7 +133,7 @@ static inline bool is_ascii(Bytes bytes, size_t size) {
   return (all & 0x8080808080808080u) == 0;
 }
 
-/* From left to right, a part at a time: borders within characters need not be known. */
+/* Cuts from left to right, one part at a time, without the borders inside characters. */
 static void cut_characters(Premerge *parts, const Vocab *v, Bytes bytes, size_t size) {
   uint32_t before = NUMBER_NONE, count = 0;
   for (size_t i = 0; i < size;) {
@@ -153,10 +154,12 @@ static void cut_characters(Premerge *parts, const Vocab *v, Bytes bytes, size_t 
     before = pair ? after : here.border;
     i += pair ? 2 : 1;
   }
+  assert(count > 0 && count <= size);
   parts->count = count;
 }
 
 void premerge_begin(Premerge *parts, const Vocab *v, const char *bytes, size_t size) {
+  assert(size > 0 && size <= PREMERGE_BYTES);
   parts->size = size;
   parts->words = 0;
   parts->count = 0;
@@ -181,5 +184,6 @@ void premerge_end(Premerge *parts, const Vocab *v) {
       parts->numbers[count++] = parts->numbers[from + (size_t)__builtin_ctzll(starts)];
     }
   }
+  assert(count > 0 && count <= parts->size);
   parts->count = count;
 }

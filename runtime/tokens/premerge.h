@@ -1,21 +1,20 @@
 /*
-** Parts: what merging a pretoken begins with. Not its single bytes, but all that is
-** surely merged before anything at its borders could be.
+** Premerge: cuts a pretoken into the parts that merging starts with: not single bytes, but
+** larger tokens that are surely merged before any merge across their borders.
 **
-** The image says of each two bytes which is the first token that is merged across
-** their border. What is merged out of tokens that all come before those at both
-** its borders cannot be kept from it, so it need not be merged step by step:
+** For each two bytes the image has the first token that merges across their border. A
+** token whose merges all come before those across both its borders is always merged, so
+** its merges need no single steps:
 **
 **     pretoken      g  e  t  E  l  e  m  e  n  t  B  y  I  d
-**                        |                    |     |        barriers: all that is merged across comes late
+**                        |                    |     |        barriers: merges across come late
 **     parts      get     | Element            | By  | Id
 **
-** These are pairs of bytes, characters of three bytes, and what stands between
-** barriers, if one look-up says that it is a token: the words within a name. It halves
-** the merges that are left in programs.
+** Parts are pairs of bytes, characters of three bytes, and words of a name: the bytes
+** between two barriers if they are a token. That halves the merges of programs.
 **
-** Cutting has two halves, so that other pretokens can be begun while the words that
-** were asked for come from memory.
+** Premerging has two halves, so that other pretokens can start while the look-ups of
+** words are prefetched.
 */
 #ifndef EBB_TOKENS_PREMERGE_H
 #define EBB_TOKENS_PREMERGE_H
@@ -25,16 +24,16 @@
 
 #include "tokens/vocab.h"
 
-/* Where all that is merged comes no earlier, there is a barrier. Of 2000 to 16000 this leaves the least to merge. */
+/* The least number of the first token that merges across a barrier. Of 2000 to 16000 it leaves the fewest merges. */
 #ifndef PREMERGE_BARRIER
 #define PREMERGE_BARRIER 4000
 #endif
 
 enum {
-  PREMERGE_BYTES = 128,         /* of a pretoken */
-  PREMERGE_BLOCK = 64,          /* bytes whose places make one set */
-  PREMERGE_STEP = 4,            /* bytes that are looked at at once */
-  PREMERGE_WORDS = 22           /* no more of 3 bytes fit a block */
+  PREMERGE_BYTES = 128,      /* the longest pretoken */
+  PREMERGE_BLOCK = 64,       /* bytes per bit set */
+  PREMERGE_STEP = 4,         /* bytes per vector */
+  PREMERGE_WORDS = 22        /* the most words, of 3 bytes, in a block */
 };
 
 typedef struct PremergeWord {
@@ -43,20 +42,20 @@ typedef struct PremergeWord {
   uint8_t at, size;
 } PremergeWord;
 
-/* What is kept by byte has room for as many more as are looked at at once. */
+/* A pretoken during premerging. Arrays by byte have room for the overhang of a vector. */
 typedef struct Premerge {
   size_t size;               /* of the pretoken */
-  uint32_t words;            /* that were asked for */
-  uint32_t count;            /* of the parts; 0 while words are to be seen */
-  uint64_t starts[PREMERGE_BYTES / PREMERGE_BLOCK];   /* the bytes that a part begins with */
-  uint64_t barriers;            /* bytes of the first block that a barrier stands behind */
+  uint32_t words;            /* look-ups of words */
+  uint32_t count;            /* number of parts; 0 until premerge_end for ASCII pretokens */
+  uint64_t starts[PREMERGE_BYTES / PREMERGE_BLOCK];   /* a bit per byte that starts a part */
+  uint64_t barriers;         /* a bit per byte of the first block with a barrier after it */
   PremergeWord word[PREMERGE_WORDS];
-  uint32_t borders[PREMERGE_BYTES + 2 * PREMERGE_STEP];   /* by byte: the first token that is merged in front of it */
+  uint32_t borders[PREMERGE_BYTES + 2 * PREMERGE_STEP];   /* by byte: the first token that merges across its front */
   uint32_t merged[PREMERGE_BYTES + PREMERGE_STEP];  /* by byte: the token it forms with the next, or NUMBER_NONE */
   uint32_t numbers[PREMERGE_BYTES + PREMERGE_STEP];  /* by byte: of the part that starts there; at the end: by part */
 } Premerge;
 
-/* For a pretoken of 0 < `size` <= PREMERGE_BYTES bytes. */
+/* Starts a pretoken of 0 < `size` <= PREMERGE_BYTES bytes; premerge_end finishes it. */
 void premerge_begin(Premerge *parts, const Vocab *vocab, const char *bytes, size_t size);
 void premerge_end(Premerge *parts, const Vocab *vocab);
 

@@ -1,6 +1,6 @@
 /*
-** Which way a text is cut: 64 bytes at a time where the machine can
-** (pretoken_wide.h), else pretoken by pretoken (pretoken_rules.h).
+** Chooses the way of cutting: 64 bytes at a time if the processor can (pretoken_wide.h),
+** else pretoken by pretoken (pretoken_rules.h).
 */
 #include "tokens/pretoken.h"
 
@@ -14,6 +14,7 @@
 static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex"};
 
 const char *pretoken_pattern_name(PretokenPattern pattern) {
+  assert(pattern <= PRETOKEN_REGEX);
   return names[pattern];
 }
 
@@ -33,6 +34,7 @@ PretokenScanner pretoken_start(PretokenPattern pattern, const char *bytes, size_
 }
 
 uint32_t pretoken_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], size_t ends[PRETOKEN_BATCH]) {
+  assert(scanner->at <= scanner->size);
 #ifdef WIDE_CODE
   if (!scanner->portable && wide_works()) return pretoken_next_wide(scanner, starts, ends);
 #endif
@@ -42,6 +44,7 @@ uint32_t pretoken_next(PretokenScanner *scanner, size_t starts[PRETOKEN_BATCH], 
     size_t start = scanner->at;
     scanner->at = (size_t)(pretoken_end(scanner->pattern, scanner->bytes + start, end) - scanner->bytes);
     bool single = scanner->at - start == 1;
+    assert(scanner->at > start && scanner->at <= scanner->size);
     starts[count] = start;
     ends[count] = scanner->at;
     singles += single;

@@ -1,6 +1,6 @@
 /*
-** L, N, M are letters, numbers, marks; U the letters that are not small, O those
-** that are not capital, marks in both; S is white space. The patterns:
+** L, N, M are letters, numbers, marks; U letters that are not lower case, O letters that
+** are not upper case, both with marks; S is white space. The patterns:
 **
 **   cl100k   '(?i:[sdmt]|ll|ve|re)              o200k   P?U*O+(contraction)?
 **            [^\r\n L N]?L+                             P?U+O*(contraction)?     P = [^\r\n L N]
@@ -10,11 +10,10 @@
 **
 **   gpt2     '(s|t|re|ve|m|ll|d) | ' '?L+ | ' '?N+ | ' '?[^S L N]+ | S+(?!\S) | S+
 **
-** A regular expression tries them in this order at each place and backtracks.
-** The class of the first character leaves few that can match, and where they
-** would back off is known, so every rule below reads ahead once. A run that is
-** read may be cut in two and its rest be read again, but no part a third time:
-** the time is linear whatever the text.
+** A regular expression tries the alternatives in this order at each place and backtracks.
+** Here the class of the first character leaves few alternatives, and the place to which
+** they would backtrack is known, so every rule reads ahead once. The rest of a run may be
+** read a second time but never a third time, so the time is linear for every text.
 */
 #include "tokens/pretoken_rules.h"
 
@@ -36,13 +35,13 @@ static bool has(Classes set, Class class) {
   return (set & ONE(class)) != 0;
 }
 
-/* Is there a character of the set at `at`? */
+/* True if a character of the set is at `at`. */
 static bool next_is(Classes set, const char *at, const char *end) {
   size_t size;
   return at < end && has(set, class_at(at, end, &size));
 }
 
-/* End of the characters of the set that follow each other from `at`, `most` at most. */
+/* End of the run of at most `most` characters of the set from `at` on. */
 static const char *run_of(Classes set, const char *at, const char *end, size_t most) {
   size_t size;
   for (; most > 0 && at < end && has(set, class_at(at, end, &size)); most--) at += size;
@@ -55,6 +54,7 @@ static const char *run(Classes set, const char *at, const char *end) {
 
 size_t pretoken_contraction(const char *at, const char *end, bool small) {
   size_t room = (size_t)(end - at);
+  assert(at < end && *at == '\'');
   if (room < 2) return 0;
   unsigned char fold = small ? 0 : 0x20;
   unsigned char first = (unsigned char)at[1] | fold;
@@ -66,8 +66,8 @@ size_t pretoken_contraction(const char *at, const char *end, bool small) {
   return is_two ? 3 : 0;
 }
 
-/* White space. It ends after its last newline, if `newlines`; else it leaves its
-   last character to the word that follows, if there is one and it is not alone. */
+/* End of white space: with `newlines` after its last newline; else before its last character,
+   which belongs to the next word, unless it is the only one or the text ends. */
 static const char *end_of_space(const char *at, const char *end, bool newlines) {
   const char *last = at, *after_newline = NULL;
   size_t size;
@@ -83,7 +83,7 @@ static const char *end_of_space(const char *at, const char *end, bool newlines) 
   return next == end || last == at ? next : last;
 }
 
-/* ' '?[^S L N]+ and what may trail it; NULL if none starts here. */
+/* End of ' '?[^S L N]+ and its trailing newlines or slashes; NULL if it does not match. */
 static const char *end_of_others(const char *at, const char *end, bool slashes) {
   const char *start = *at == ' ' ? at + 1 : at;
   const char *next = run(OTHERS, start, end);
@@ -106,11 +106,10 @@ static const char *end_of_cl100k(const char *at, const char *end) {
   return others != NULL ? others : end_of_space(at, end, true);
 }
 
-/* U*O+ or else U+O* from `start`; NULL if neither is there. U* goes as far as it
-   can; then O+ must find a character, and U* gives back until it does: to its
-   last one that is in O too. */
+/* End of U*O+, else of U+O*, from `start`; NULL if neither matches. U* takes all it can; if O+
+   then finds no character, U* gives back up to its last one that is in O too. */
 static const char *end_of_word(const char *start, const char *end) {
-  const char *next = start, *both = NULL;   /* both: after the last character that is in U and in O */
+  const char *next = start, *both = NULL;   /* both: after the last character in U and in O */
   size_t size;
   while (next < end) {
     Class class = class_at(next, end, &size);
@@ -131,7 +130,7 @@ static const char *end_of_o200k(const char *at, const char *end) {
   if (class == CLASS_NUMBER) return run_of(NUMBERS, at, end, 3);
   const char *word = NULL;
   if (has(NOT_SMALL | NOT_CAPITAL, class)) {
-    word = end_of_word(at, end);   /* a mark may be P too, but what it would be before is found from here as well */
+    word = end_of_word(at, end);   /* a mark may be P too, but the word from here includes it */
   } else if (class != CLASS_NEWLINE) {
     word = end_of_word(at + size, end);
   }

@@ -1,18 +1,19 @@
 /*
-** A window always begins where a pretoken does, so nothing need be remembered from
-** one to the next. The starts of the pretokens in it follow from its sets by the
-** rules of piece_rules.c, here told from the other side: which characters do
-** begin a pretoken. The last start is where the next window begins, for its pretoken
-** may go on beyond this one; if it is the only one, the rules cut that pretoken.
+** A window always starts at a pretoken, so no state passes from one to the next. The
+** starts of its pretokens follow from its sets by the rules of pretoken_rules.c, turned
+** around: which characters start a pretoken. The next window starts at the last start,
+** because that pretoken may continue beyond the window; if it is the only one, the rules
+** cut it.
 **
-** Set arithmetic: `set << 1` is "follows a member", `set >> 1` "is followed by
-** one". Nothing is known of what follows the last character; what would need to
-** know it is left out.
+** Set arithmetic: `set << 1` is "follows a member", `set >> 1` "is followed by a member".
+** The character after the window is unknown; starts that depend on it are left out.
 **
 **     text     if (a)\n   return 'x'
 **     starts   ^ ^ ^^  ^ ^      ^ ^^
 */
 #include "tokens/pretoken_wide.h"
+
+#include <assert.h>
 
 #include "tokens/wide.h"
 
@@ -21,60 +22,59 @@
 #include "tokens/pretoken_rules.h"
 #include "tokens/pretoken_window.h"
 
-/* A first byte from here on begins a character of three or four bytes. Where
-   those are, a window holds few pretokens, and the rules find them sooner. */
+/* The least first byte of a character of three or four bytes. A window of such characters has
+   few pretokens, and the rules are faster. */
 #define THREE_BYTES 0xE0
 
-/* Members that follow no member. */
+/* Members without a member before them. */
 WIDE_INLINE Set heads(Set set) {
   return set & ~(set << 1);
 }
 
-/* Every third number from the first of each run. */
+/* Starts within numbers: every third one from the first of each run. */
 WIDE_INLINE Set starts_of_numbers(Set number) {
   Set starts = 0, third = number & number << 1 & number << 2;
   for (Set at = heads(number); at != 0; at = at << 3 & third) starts |= at;
   return starts;
 }
 
-/* Starts within white space: where it begins, its last character if that is no
-   newline, and what follows its last newline. `swallowed` newlines belong to the
-   pretoken before them. */
+/* Starts within white space: its first character, its last one unless that is a newline, and
+   the one after its last newline. `swallowed` newlines belong to the pretoken before them. */
 WIDE_INLINE Set starts_of_spaces(const Window *w, Set swallowed) {
   Set all = w->space | w->newline;
   Set starts = heads(all & ~swallowed) | (w->space & ~(all >> 1));
-  Set first = heads(w->space), end = (w->space + first) & ~w->space;   /* of the runs between newlines */
+  Set first = heads(w->space), end = (w->space + first) & ~w->space;   /* end: after the runs between newlines */
   Set indents = first & w->newline << 1;
   if ((end & w->newline) == 0) return starts | indents;
-  for (; indents != 0; indents &= indents - 1) {   /* some run has a newline after it: not after the last one */
+  for (; indents != 0; indents &= indents - 1) {   /* not before a later newline */
     Set next = end & ~set_below(set_first(indents));
     if ((next & -next & w->newline) == 0) starts |= indents & -indents;
   }
   return starts;
 }
 
-/* White space that goes on to the end of the window may go on after it, so that
-   nothing is known of it but where it begins. */
+/* Keeps only the first start of white space at the end of the window, because it may continue
+   after it. */
 WIDE_INLINE Set drop_unknown(const Window *w, Set starts, Set swallowed) {
   Set spaces = (w->space | w->newline) & ~swallowed;
   if ((spaces >> (w->count - 1)) == 0) return starts;
   return starts & set_below(set_last(heads(spaces)) + 1);
 }
 
-/* Characters of the contraction at the apostrophe that is character n; 0: none. */
+/* Characters of the contraction at the apostrophe with number n; 0 if it is none. */
 WIDE_INLINE unsigned contraction_at(const Window *w, unsigned n, bool small) {
   const char *at = w->bytes + set_first(window_spread(w, (Set)1 << n));
   size_t size = pretoken_contraction(at, w->bytes + WINDOW_READS, small);
   return size == 3 && at[1] == '\xC5' ? 2 : (unsigned)size;
 }
 
-/* 1 << n, or no member where n is beyond the window. */
+/* The set of n, empty if n is beyond the window. */
 WIDE_INLINE Set set_one(unsigned n) {
   return n < 64 ? (Set)1 << n : 0;
 }
 
-/* What both newer patterns share: single others and spaces are taken by a word
-   that follows them, blanks by others that do. `swallowed` is no longer free. */
+/* Starts that both newer patterns share: a word takes a single other or space before it, others
+   take a blank. `swallowed` characters start no white space. */
 WIDE_INLINE Set starts_of_runs(const Window *w, Set words, Set others, Set swallowed, Set *single) {
   Set free = heads(others) & ~(w->blank << 1);
   *single = free & words >> 1;
@@ -98,16 +98,16 @@ WIDE_INLINE Set swallowed_o200k(const Window *w) {
   Set seeds = w->newline & w->other << 1;
   if ((w->slash & w->newline << 1) == 0) return set_flood(w->newline, seeds);
   Set swallowed = 0;
-  while (seeds != 0) {   /* a swallowed slash is no other that swallows again */
+  while (seeds != 0) {   /* a swallowed slash does not swallow again */
     swallowed |= set_flood(w->newline | w->slash, seeds & -seeds);
     seeds &= ~swallowed;
   }
   return swallowed;
 }
 
-/* Starts within words: capitals after what is none. A run of capitals and
-   caseless letters gives its last capitals away, but not where a small letter
-   follows; if they go on to the end of the window, their start is not known. */
+/* Starts within words: upper case letters after others. A run of upper case and caseless letters
+   is cut before its last upper case letters unless a lower case letter follows; at the end of
+   the window that start is unknown. */
 WIDE_INLINE Set starts_of_capitals(const Window *w) {
   Set after_small = set_flood(w->letter, w->letter & w->lower << 1);
   Set starts = w->upper & (w->lower | after_small) << 1;
@@ -119,10 +119,10 @@ WIDE_INLINE Set starts_of_capitals(const Window *w) {
   return starts;
 }
 
-/* Moves the start after a word to the end of the contraction that trails it. A
-   word has one; letters that follow it are a word that the sets know nothing of. */
+/* Moves the start after a word to the end of its trailing contraction. Letters after a
+   contraction are a word that the sets do not describe: only starts up to there are certain. */
 WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *certain) {
-  unsigned last = 0;   /* where the last contraction ended */
+  unsigned last = 0;   /* end of the last contraction */
   for (Set quotes = w->quote & words << 1; quotes != 0; quotes &= quotes - 1) {
     unsigned n = set_first(quotes), size = n == last ? 0 : contraction_at(w, n, false);
     if (size == 0) continue;
@@ -136,7 +136,7 @@ WIDE_INLINE Set trail_contractions(const Window *w, Set words, Set starts, Set *
   return starts;
 }
 
-/* Forgets the characters from the first mark on, which may be anything here: the rules see to them. */
+/* Removes the characters from the first mark on, which belong to several sets: the rules cut them. */
 WIDE_INLINE void hide_marks(Window *w) {
   unsigned n = set_first(w->mark);
   Set before = set_below(n);
@@ -170,8 +170,8 @@ WIDE_INLINE Set starts_gpt2(const Window *w) {
   return drop_unknown(w, starts, 0);
 }
 
-/* Writes the members of two sets that have as many, each added to `base`, and answers how many; up to 3 places after
-   them are written too: to store four at a time costs less than to stop at the right one. */
+/* Writes the members of two sets of equal size, plus `base`, and returns their number. Writes four at a time, which is
+   faster, so up to 3 places after them change too. */
 WIDE_INLINE uint32_t write_members(Set starts, Set ends, size_t base, size_t *to_starts, size_t *to_ends) {
   uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
   for (uint32_t i = 0; i < count; i += 4) {
@@ -181,7 +181,7 @@ WIDE_INLINE uint32_t write_members(Set starts, Set ends, size_t base, size_t *to
   return count;
 }
 
-/* Offsets from `at` of the pretokens that surely start in the window there, but for the first. */
+/* Offsets from `at` of the certain starts in the window there, without the first. */
 WIDE_INLINE Set starts_within(PretokenPattern pattern, const char *at, const char *end) {
   char room[WINDOW_READS];
   Window window = window_read(at, end, room);
@@ -210,6 +210,7 @@ WIDE_INLINE uint32_t cut(PretokenPattern pattern, PretokenScanner *scanner, size
       count += !single;
     }
   }
+  assert(at <= scanner->size && count <= PRETOKEN_BATCH);
   scanner->at = at;
   scanner->singles = singles;
   return count;

@@ -1,13 +1,12 @@
 /*
-** A window: the next 64 bytes of a text, as sets of characters.
+** Pretoken window: the next 64 bytes of a text as sets of characters.
 **
-**     text     I  f     t  h  e     é     !        each set is a number, whose bit n
-**     bit n    0  1  2  3  4  5  6  7     8        says whether character n is in it
+**     text     I  f     t  h  e     é     !        each set is a number; bit n is set
+**     bit n    0  1  2  3  4  5  6  7     8        if character n is a member
 **
-** Comparing 32 bytes at once gives the sets by byte. If all is ASCII, that is by
-** character; else the others are looked up one by one, and the sets are squeezed
-** so that a character has one bit however many bytes it takes. What is said of
-** runs and neighbours then holds for any text.
+** Comparisons of 32 bytes give the sets by byte. In ASCII that is by character; else the
+** other characters are looked up one by one, and the sets are squeezed, so that each
+** character has one bit for all its bytes. Then shifts work for any text.
 **
 ** Everything here is inlined into functions that are WIDE (wide.h).
 */
@@ -22,15 +21,15 @@
 #include "tokens/wide.h"
 
 #define WINDOW_BYTES 64
-#define WINDOW_READS 72   /* so many bytes from its start on can be read */
+#define WINDOW_READS 72   /* bytes that can be read from its start */
 
 typedef uint64_t Set;
 
 typedef struct Window {
-  const char *bytes;      /* WINDOW_READS of them: in the text, or a copy of its end with zeros after it */
+  const char *bytes;      /* WINDOW_READS bytes of the text, or a copy of its end and zeros */
   unsigned count;         /* characters */
-  bool squeezed;          /* some character has several bytes */
-  Set firsts;             /* of bytes: which begin a character */
+  bool squeezed;          /* a character has several bytes */
+  Set firsts;             /* of bytes: the first bytes of characters */
   Set upper, lower, letter, mark, number, space, newline, other;   /* the classes, disjoint */
   Set blank, quote, slash;   /* ' ' of `space`; apostrophe and '/' of `other` */
 } Window;
@@ -39,12 +38,12 @@ WIDE_INLINE unsigned set_first(Set set) {
   return (unsigned)_tzcnt_u64(set);
 }
 
-/* Of a set that has members. */
+/* The greatest member of a set that is not empty. */
 WIDE_INLINE unsigned set_last(Set set) {
   return 63 - (unsigned)__builtin_clzll(set);
 }
 
-/* Those below n. n <= 64. */
+/* The numbers below n. n <= 64. */
 WIDE_INLINE Set set_below(unsigned n) {
   return _bzhi_u64(~(Set)0, n);
 }
@@ -66,7 +65,7 @@ WIDE_INLINE Set bytes_equal(Bytes bytes, char value) {
   return bits_of(_mm256_cmpeq_epi8(bytes.low, all), _mm256_cmpeq_epi8(bytes.high, all));
 }
 
-/* Those from `first` to `last`. */
+/* The bytes from `first` to `last`. */
 WIDE_INLINE Set bytes_within(Bytes bytes, char first, char last) {
   __m256i base = _mm256_set1_epi8(first), most = _mm256_set1_epi8((char)(last - first));
   __m256i low = _mm256_sub_epi8(bytes.low, base), high = _mm256_sub_epi8(bytes.high, base);
@@ -75,8 +74,8 @@ WIDE_INLINE Set bytes_within(Bytes bytes, char first, char last) {
   return bits_of(low, high);
 }
 
-/* Adds the characters that are no ASCII, whose bytes are `beyond`, and squeezes
-   the sets. The text from `at` to `end` is where the window is. */
+/* Adds the other characters, whose bytes are `beyond` ASCII, and squeezes the sets. The window
+   is at the text from `at` to `end`. */
 WIDE_INLINE void window_widen(Window *window, Set beyond, const char *at, const char *end) {
   Set bit0 = 0, bit1 = 0, bit2 = 0;   /* of the class */
   for (Set left = beyond; left != 0;) {
@@ -104,7 +103,7 @@ WIDE_INLINE void window_widen(Window *window, Set beyond, const char *at, const 
   window->squeezed = true;
 }
 
-/* The window at `at`; where the text is shorter, of a copy in `room`. at < end. */
+/* The window at `at`; of a copy in `room` if the text ends within WINDOW_READS bytes. at < end. */
 WIDE_INLINE Window window_read(const char *at, const char *end, char room[WINDOW_READS]) {
   Window window = {.bytes = at, .count = WINDOW_BYTES};
   size_t left = (size_t)(end - at);
@@ -132,8 +131,8 @@ WIDE_INLINE Window window_read(const char *at, const char *end, char room[WINDOW
   return window;
 }
 
-/* The bytes that begin the characters of the set. On some processors spreading
-   takes as long as all the rest, so it is not done for nothing. */
+/* The first bytes of the characters of the set. Spreading is slow on some processors, so it is
+   done only if necessary. */
 WIDE_INLINE Set window_spread(const Window *window, Set set) {
   return window->squeezed ? _pdep_u64(set, window->firsts) : set;
 }

@@ -1,10 +1,10 @@
 /*
-** Each stage is PCRE2's code, compiled to the machine's where that is possible.
-** The cuts of one stage are the input of the next, in two blocks that change
-** their parts.
+** Each stage is compiled by PCRE2, to machine code if possible. The cuts of one stage are
+** the input of the next; two buffers are swapped in between.
 */
 #include "tokens/regex_cut.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -14,10 +14,10 @@ struct RegexCut {
   RegexEngine *engine;
   unsigned stages;
   Regex *list[REGEX_STAGES_MAX];
-  Buffer ends, cuts;           /* size_t each: what is cut, and what is being cut */
+  Buffer ends, cuts;           /* ends as size_t: of the previous stage, and of the present one */
 };
 
-/* ---- making ---- */
+/* ---- life ---- */
 
 static Status compile_stage(RegexCut *cut, const char *regex, size_t size, RegexCutError *error) {
   Status status = regex_new(cut->engine, regex, size, REGEX_VOCABULARY, &cut->list[cut->stages], &error->regex);
@@ -56,21 +56,22 @@ void regex_cut_free(RegexCut *cut) {
 
 static Status add_end(Buffer *ends, size_t end) { return buffer_add(ends, &end, sizeof end); }
 
-/* Bytes from `at` to where the next try may start, behind an empty match. */
+/* Bytes from an empty match at `at` to the next place to try. */
 static size_t step(const char *pretoken, size_t size, size_t at) {
   size_t bytes = utf8_decode(pretoken + at, pretoken + size, NULL);
   return bytes > 0 ? bytes : 1;
 }
 
-/* Adds the ends of what `stage` makes of one pretoken, which starts at `offset` of the text. */
+/* Cuts one pretoken, at `offset` of the text, by `stage`, and adds the ends. */
 static Status cut_pretoken(RegexCut *cut, Regex *stage, const char *pretoken, size_t offset, size_t size) {
-  size_t done = 0, from = 0;      /* `done` bytes have their ends */
+  size_t done = 0, from = 0;      /* done: bytes that are cut */
   Status status = STATUS_OK;
   while (from < size && status == STATUS_OK) {
     const size_t *ends;
     status = regex_find(stage, pretoken, size, from, &ends);
     if (status != STATUS_OK || ends == NULL) break;
     size_t start = ends[0], end = ends[1];
+    assert(from <= end && end <= size);
     if (start > done) {
       status = add_end(&cut->cuts, offset + start);
       done = start;
@@ -91,6 +92,7 @@ static Status cut_all(RegexCut *cut, Regex *stage, const char *bytes) {
   for (size_t at = 0; at < cut->ends.size; at += sizeof start) {
     size_t end;
     memcpy(&end, cut->ends.bytes + at, sizeof end);
+    assert(start < end);
     Status status = cut_pretoken(cut, stage, bytes + start, start, end - start);
     if (status != STATUS_OK) return status;
     start = end;

@@ -1,12 +1,11 @@
 /*
-** Cutting by regular expressions: for vocabularies whose pattern is none of
-** those that pretoken.h knows. PCRE2 does it, many times slower than a scanner.
+** Regex cut: cuts pretokens by the regular expressions of a vocabulary without a known
+** pattern (pretoken.h). Uses PCRE2, many times slower than a scanner.
 **
-** A vocabulary may have several expressions. The first cuts the text at each
-** match's start and end; the second cuts what came out, pretoken by pretoken, seeing
-** nothing around it; and so on.
+** A vocabulary may have several expressions, the stages. The first cuts the text at the
+** start and the end of each match; the next one cuts each result by itself, and so on.
 **
-** Memory is the caller's, but for machine code and its stack (base/regex.h).
+** Memory comes from the caller, except machine code and its stack (regex/regex.h).
 */
 #ifndef EBB_TOKENS_REGEX_CUT_H
 #define EBB_TOKENS_REGEX_CUT_H
@@ -26,14 +25,14 @@ typedef struct RegexCutError {
   RegexError regex;
 } RegexCutError;
 
-/* `stages`: expressions, each ended by NUL, the last by two; read only during the
-   call. STATUS_ARGUMENT: one is no expression, *error says why; STATUS_LIMIT: too
-   many; STATUS_MEMORY. */
+/* Compiles the stages: expressions, each ended by NUL, the last by two; borrowed for the
+   call. STATUS_ARGUMENT for an invalid expression, with *error; STATUS_LIMIT beyond
+   REGEX_STAGES_MAX; STATUS_MEMORY. */
 Status regex_cut_new(const Memory *memory, const char *stages, RegexCut **cut, RegexCutError *error);
 void   regex_cut_free(RegexCut *cut);      /* NULL is allowed */
 
-/* Cuts all of `bytes`: *ends borrows the exclusive ends of its pretokens until the
-   next call. STATUS_LIMIT: an expression tries too many ways; STATUS_MEMORY. */
+/* Cuts `bytes`; *ends gets the exclusive ends of its pretokens, borrowed until the next call.
+   STATUS_LIMIT if an expression takes too many steps; STATUS_MEMORY. */
 Status regex_cut_text(RegexCut *cut, const char *bytes, size_t size, const size_t **ends, size_t *count);
 
 #endif

@@ -1,21 +1,23 @@
 /*
-** Counting goes through the pretokens of a text a batch at a time:
+** Counting takes the pretokens of a text batch by batch:
 **
-**     pretokens      "The" " lazy" " dog" " misunderestimated" "." ...
-**       | seen before? then the cache has its count (count_cache.h, cache_probe.c)
+**     pretokens   "The" " lazy" " dog" " misunderestimated" "." ...
+**       | the cache has the counts of earlier ones (count_cache.h, cache_probe.c)
 **       v
 **     unknown     " dog" " misunderestimated"
-**       | by size, so that each list is probed in one way, without branches (vocab_probe.c)
+**       | the vocabulary is probed by size, each list without branches (vocab_probe.c)
 **       v
 **     missed      " misunderestimated"
-**       | waits in a group, for others to be merged with (merge_queue.h)
+**       | waits in a group to be merged with others (merge_queue.h)
 **       v
 **     merged      3
 **
-** Encoding asks the vocabulary for all, keeps the numbers by place and merges one by one.
+** Encoding probes the vocabulary for all, stores the numbers by place, and merges missed
+** pretokens one by one.
 */
 #include "tokens/tokenizer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/pretoken_batch.h"
@@ -24,8 +26,8 @@
 #include "tokens/merge_queue.h"
 
 enum {
-  SCRATCH_KEPT = 1 << 20,    /* bytes of a decoded text's block that stays for the next */
-  CACHE_FROM = 512            /* misses before there is a cache: short texts do without */
+  SCRATCH_KEPT = 1 << 20,    /* the largest block, in bytes, that stays for the next decoded text */
+  CACHE_FROM = 512           /* misses before the cache is created: short texts need none */
 };
 
 struct Tokenizer {
@@ -33,10 +35,10 @@ struct Tokenizer {
   Vocab *vocab;
   RegexCut *regex;           /* PRETOKEN_REGEX only */
   Bpe bpe;
-  Buffer plain;              /* an escaped text, decoded */
+  Buffer plain;              /* the decoded form of an escaped text */
   CountCache *cache;                /* NULL: not yet */
-  uint32_t missed;           /* up to CACHE_FROM */
-  MergeQueue waiting;           /* while a text is counted */
+  uint32_t missed;           /* misses without a cache, up to CACHE_FROM */
+  MergeQueue queue;          /* empty between texts */
 };
 
 static Status open_regex(Tokenizer *t) {
@@ -48,8 +50,8 @@ static Status open_regex(Tokenizer *t) {
 Status tokenizer_new(const Memory *memory, Vocab *vocab, Tokenizer **tokenizer) {
   Tokenizer *t = memory_new(memory, sizeof *t);
   if (t == NULL) return STATUS_MEMORY;
-  memset(t, 0, offsetof(Tokenizer, waiting));
-  merge_queue_init(&t->waiting);
+  memset(t, 0, offsetof(Tokenizer, queue));
+  merge_queue_init(&t->queue);
   t->memory = *memory;
   t->vocab = vocab_share(vocab);
   bpe_init(&t->bpe, memory);
@@ -88,6 +90,7 @@ static Status start_run(Tokenizer *t, Text text, TextRun *run) {
     run->size = t->plain.size;
   }
   run->safe = run->size < KEY_READS ? 0 : run->size - KEY_READS + 1;
+  assert(run->size - run->safe < sizeof run->tail);
   if (run->size > 0) memcpy(run->tail, run->bytes + run->safe, run->size - run->safe);
   if (t->regex != NULL) return regex_cut_text(t->regex, run->bytes, run->size, &run->ends, &run->left);
   run->scanner = pretoken_start(vocab_pattern(t->vocab), run->bytes, run->size);
@@ -105,7 +108,7 @@ static uint32_t list_ends(TextRun *run, PretokenBatch *batch) {
   return count;
 }
 
-/* False at the end of the text. */
+/* Cuts the next batch; false at the end of the text. */
 static bool next_batch(TextRun *run, PretokenBatch *batch) {
   batch->from = run->scanner.at;
   if (batch->from == run->size) return false;
@@ -124,7 +127,7 @@ static void open_cache(Tokenizer *t, uint32_t missed) {
   t->missed += missed;
   if (t->cache != NULL || t->missed < CACHE_FROM) return;
   t->cache = count_cache_new(&t->memory);
-  t->missed = 0;             /* no memory for it now: later, perhaps */
+  t->missed = 0;             /* if memory ran out, the next attempt comes later */
 }
 
 static MergeQueueTools tools_of(Tokenizer *t) { return (MergeQueueTools){t->vocab, t->cache, &t->bpe}; }
@@ -133,13 +136,14 @@ static Status count_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batch
   if (t->cache != NULL) count_cache_probe(t->cache, run, batch, tokens);
   else pretoken_batch_all_unknown(batch);
   vocab_probe(t->vocab, run, batch, t->cache, false);
+  assert(batch->missed <= batch->unknown);
   *tokens += run->scanner.singles + batch->unknown - batch->missed;
   open_cache(t, batch->missed);
   MergeQueueTools tools = tools_of(t);
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < batch->missed && status == STATUS_OK; i++) {
     Pretoken pretoken = pretoken_at(run, batch, batch->by_miss[i]);
-    status = merge_queue_add(&t->waiting, &tools, pretoken.at, pretoken.size, tokens);
+    status = merge_queue_add(&t->queue, &tools, pretoken.at, pretoken.size, tokens);
   }
   return status;
 }
@@ -149,12 +153,12 @@ Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *
   PretokenBatch batch;
   uint64_t counted = 0;
   Status status = start_run(t, text, &run);
-  while (status == STATUS_OK && counted + t->waiting.pretokens <= limit &&   /* a pretoken has a token at least */
+  while (status == STATUS_OK && counted + t->queue.occurrences <= limit &&   /* a pretoken has at least one token */
          next_batch(&run, &batch)) {
     status = count_batch(t, &run, &batch, &counted);
   }
   MergeQueueTools tools = tools_of(t);
-  merge_queue_end(&t->waiting, &tools, &counted);
+  merge_queue_end(&t->queue, &tools, &counted);
   end_run(t);
   if (status == STATUS_OK) *tokens = counted;
   return status;
@@ -171,7 +175,7 @@ static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
   return buffer_add(ids, &id, sizeof id);
 }
 
-/* The bytes from `from` to `end` of the text, one by one: their numbers are what they are. */
+/* Adds the bytes from `from` to `end` of the text; the number of a byte is its value. */
 static Status add_singles(const Vocab *v, const TextRun *run, size_t from, size_t end, Buffer *ids) {
   Status status = STATUS_OK;
   for (size_t at = from; at < end && status == STATUS_OK; at++) {
@@ -195,6 +199,7 @@ static Status encode_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batc
   size_t at = batch->from;
   for (uint32_t i = 0; i < batch->count; i++) {
     size_t start = batch->starts[i], end = batch->ends[i];
+    assert(at <= start && start < end);
     Status status = add_singles(v, run, at, start, ids);
     if (status == STATUS_OK) status = encode_pretoken(t, run->bytes + start, end - start, batch->numbers[i], ids);
     if (status != STATUS_OK) return status;

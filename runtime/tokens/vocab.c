@@ -1,6 +1,6 @@
 /*
-** Opening an image: the header says where each table lies, and every table's
-** size must go with the counts, so that no look-up can leave it.
+** Opening an image: the header has the place of each table. Each table's size must match
+** the counts, so that no look-up can leave the table.
 */
 #define _DEFAULT_SOURCE 1
 #include "tokens/vocab.h"
@@ -40,7 +40,7 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
          h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX;
 }
 
-/* A section as `count` elements of `size` bytes; clears *sound unless it lies within the image. */
+/* A section as *count elements of `size` bytes; clears *sound unless it is within the image. */
 static const void *section(const Vocab *v, VocabSection which, size_t size, uint32_t *count, bool *sound) {
   uint64_t offset = v->header->sections[which].offset, bytes = v->header->sections[which].size, all = v->header->size;
   bool fits = offset % VOCAB_ALIGN == 0 && offset <= all && bytes <= all - offset && bytes % size == 0 &&
@@ -50,7 +50,7 @@ static const void *section(const Vocab *v, VocabSection which, size_t size, uint
   return (const char *)v->header + (fits ? offset : 0);
 }
 
-/* The same, of so many elements. */
+/* A section that must have `expected` elements; else clears *sound. */
 static const void *section_of(const Vocab *v, VocabSection which, size_t size, uint32_t expected, bool *sound) {
   uint32_t count;
   const void *at = section(v, which, size, &count, sound);
@@ -143,12 +143,12 @@ Status vocab_take(Buffer *image, Vocab **vocab) {
   return STATUS_OK;
 }
 
-/* No more than an image of the largest vocabulary that numbers allow. */
+/* The largest image, in bytes, that numbers allow. */
 #define IMAGE_BYTES_MAX ((off_t)1 << 32)
 
 #ifdef EBB_MINIMAL
 
-/* A build without mmap has the image in its memory. */
+/* Without mmap: reads the image into memory. */
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   Buffer image;
   buffer_init(&image, *memory);
@@ -184,7 +184,7 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   VocabImage image;
   Status status = map_file(file, &image);
   int error = errno;
-  close(file);   /* the mapping outlives it */
+  close(file);   /* the mapping stays */
   errno = error;
   if (status != STATUS_OK) return status;
   status = vocab_of_image(memory, &image, vocab);
@@ -201,7 +201,7 @@ Vocab *vocab_share(Vocab *vocab) {
   return vocab;
 }
 
-/* Whoever is last sees all that the others did with it. */
+/* Acquire and release order: the last owner sees all accesses of the others. */
 void vocab_release(Vocab *vocab) {
   if (vocab == NULL) return;
   uint32_t owners = atomic_fetch_sub_explicit(&vocab->owners, 1, memory_order_acq_rel);
@@ -213,7 +213,7 @@ void vocab_release(Vocab *vocab) {
   memory_free(&memory, vocab, sizeof *vocab);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- properties ---- */
 
 const char *vocab_name(const Vocab *vocab) { return vocab->header->name; }
 PretokenPattern vocab_pattern(const Vocab *vocab) { return (PretokenPattern)vocab->header->pattern; }
@@ -223,7 +223,7 @@ uint64_t vocab_bytes(const Vocab *vocab) { return vocab->header->size; }
 const uint8_t *vocab_source(const Vocab *vocab) { return vocab->header->source; }
 const char *vocab_regex(const Vocab *vocab) { return vocab->regex; }
 
-/* ---- look-ups that are too long to stand in line ---- */
+/* ---- look-ups too large for inlining ---- */
 
 uint64_t long_hash(const char *bytes, size_t size) { return place_mix(vocab_sum(bytes, size)); }
 

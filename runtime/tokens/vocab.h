@@ -1,20 +1,19 @@
 /*
 ** Vocab: a byte-pair vocabulary, ready to use without parsing.
 **
-** An image is one block of bytes, position independent, made once from a
-** vocabulary's tokens and ranks (vocab_build.h) and from then on mapped
-** read-only, so that all processes share its pages:
+** An image is one position-independent block of bytes, built once from a vocabulary's
+** tokens and ranks (vocab_build.h) and then mapped read-only, so that all processes share
+** its pages:
 **
 **     header      magic, version, byte order, sizes, pattern, checksums
 **     tables      bytes -> id, pair validity, id -> bytes
 **
-** Opening checks the header and that every table lies within the block; that
-** costs nothing per token. vocab_check_sum reads all of it once, vocab_verify
-** compares the tables too. Looking up never trusts an offset: a damaged image
-** gives wrong counts at worst.
+** Opening checks the header and the bounds of every table, at no cost per token.
+** vocab_check_sum reads the whole image, vocab_verify also compares the tables. Look-ups
+** check every offset: a damaged image gives wrong counts, never a read outside.
 **
-** Ownership: counted by vocab_share and vocab_release, which any thread may call;
-** never changed, so tokenizers of any number of threads may use one.
+** Ownership: reference counted by vocab_share and vocab_release, from any thread. A vocab
+** never changes, so tokenizers of several threads can share it.
 */
 #ifndef EBB_TOKENS_VOCAB_H
 #define EBB_TOKENS_VOCAB_H
@@ -33,41 +32,40 @@ typedef struct Vocab Vocab;
 #define VOCAB_NAME_MAX 63      /* bytes of a name: letters, digits, '.', '_' and '-', no '.' in front */
 bool vocab_name_fits(const char *name);
 
-/* Maps an image file. STATUS_ABSENT, STATUS_SYNTAX (not an image, damaged, of
-   another version or byte order), STATUS_MEMORY. */
+/* Maps an image file. STATUS_ABSENT, STATUS_IO, STATUS_SYNTAX (not an image, damaged,
+   another version or byte order), STATUS_LIMIT, STATUS_MEMORY. */
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab);
-/* Bytes that belong to the caller. */
+/* An image in the caller's memory. */
 typedef struct VocabImage {
-  const void *bytes;         /* aligned to 8; unchanged as long as the vocab lives */
+  const void *bytes;         /* aligned to 8; unchanged during the vocab's life */
   size_t size;
-  /* Called once, when the last owner of the vocab is gone; NULL: nothing is. */
+  /* Called once, when the last owner releases the vocab; NULL: no call. */
   void (*release)(void *user, const void *bytes, size_t size);
   void *user;
 } VocabImage;
 
-/* The same over an image in memory. On failure nothing is released. */
+/* Opens an image in memory. After a failure `release` is not called. */
 Status vocab_of_image(const Memory *memory, const VocabImage *image, Vocab **vocab);
-/* The same over bytes that outlive the vocab. */
+/* The same for bytes that outlive the vocab. */
 Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab);
-/* The same over the bytes of a buffer, which it takes: the buffer is empty then. On
-   failure they stay where they are. */
+/* The same for the bytes of a buffer, which it takes over on success; then the buffer is empty. */
 Status vocab_take(Buffer *image, Vocab **vocab);
 Vocab *vocab_share(Vocab *vocab);
 void   vocab_release(Vocab *vocab);              /* NULL is allowed */
 
 const char  *vocab_name(const Vocab *vocab);     /* "o200k_base" */
 PretokenPattern vocab_pattern(const Vocab *vocab);
-uint32_t     vocab_size(const Vocab *vocab);     /* ids are below it */
-uint32_t     vocab_tokens(const Vocab *vocab);   /* how many there are; ids may have gaps */
-uint64_t     vocab_bytes(const Vocab *vocab);    /* of the image */
-/* SHA-256 of the file that it was made from, 32 bytes. */
+uint32_t     vocab_size(const Vocab *vocab);     /* upper bound of ids, exclusive */
+uint32_t     vocab_tokens(const Vocab *vocab);   /* number of tokens; ids may have gaps */
+uint64_t     vocab_bytes(const Vocab *vocab);    /* size of the image */
+/* SHA-256 of the source file, 32 bytes. */
 const uint8_t *vocab_source(const Vocab *vocab);
-/* Of a vocabulary with PRETOKEN_REGEX: the expressions that cut, one after the
-   other, each ended by NUL, the last by two. NULL for the others. */
+/* The stages of a vocabulary with PRETOKEN_REGEX (regex_cut.h): expressions, each ended by
+   NUL, the last by two. NULL for other patterns. */
 const char  *vocab_regex(const Vocab *vocab);
-/* STATUS_SYNTAX if the image is not as it was built; against accidents. 0.2 to 0.4 ms a MB. */
+/* STATUS_SYNTAX if the check sum differs: detects accidents, not attacks. 0.2 to 0.4 ms per MB. */
 Status       vocab_check_sum(const Vocab *vocab);
-/* The same, and STATUS_SYNTAX if a table contradicts another: 15 ms a MB. */
+/* The same, and STATUS_SYNTAX if tables contradict each other. 15 ms per MB. */
 Status       vocab_verify(const Vocab *vocab);
 
 #endif

@@ -1,6 +1,5 @@
 /*
-** The image is laid out first, all sections with their sizes, and then filled
-** in place.
+** First lays out the image, all sections with their sizes, then fills it in place.
 */
 #include "tokens/vocab_build.h"
 
@@ -17,12 +16,12 @@ typedef struct Builder {
   Trie trie;
   VocabHeader header;
   uint32_t shorts, middles, longs;     /* tokens in the tables of pretokens */
-  char *image;                         /* once it is laid out */
-  uint64_t *hashes;                    /* scratch for one table: of its keys, and their slots */
+  char *image;                         /* NULL before lay_out */
+  uint64_t *hashes;                    /* scratch for one table: hashes of its keys, and their slots */
   uint32_t *slots;
 } Builder;
 
-/* ---- which token stands in which table ---- */
+/* ---- the table of each token ---- */
 
 typedef enum PretokenTable { TABLE_NONE, TABLE_SHORT, TABLE_MIDDLE, TABLE_LONG } PretokenTable;
 
@@ -42,7 +41,7 @@ static PretokenKey pretoken_key(const VocabToken *token) {
   return key;
 }
 
-/* Can a pretoken be found to be this token at once? */
+/* True if a pretoken can be matched with this token as a whole. */
 static bool is_pretoken(const Builder *b, uint32_t position) {
   if (b->source->tokens[position].special) return false;
   return b->source->wholes || b->merges.of[position].left != MERGE_NONE;
@@ -59,7 +58,7 @@ static void count_pretokens(Builder *b) {
   }
 }
 
-/* ---- laying out ---- */
+/* ---- layout ---- */
 
 static void set_section(Builder *b, VocabSection which, uint64_t size) {
   b->header.sections[which].offset = b->header.size;
@@ -78,7 +77,7 @@ static uint64_t bytes_of_tokens(const Builder *b) {
   return size;
 }
 
-/* Eight bits to a pair, so that one in nine of what are no pairs looks like one. */
+/* Eight bits per pair, so that one in nine other pairs looks like a merging pair. */
 static uint32_t mark_words(const Builder *b) {
   uint32_t words = 1;
   while (words * 8 < b->merges.reached - 256) words *= 2;
@@ -111,7 +110,10 @@ static Status lay_out(Builder *b, Buffer *image) {
   return STATUS_OK;
 }
 
-static void *section(const Builder *b, VocabSection which) { return b->image + b->header.sections[which].offset; }
+static void *section(const Builder *b, VocabSection which) {
+  assert(b->image != NULL && which < SECTION_COUNT);
+  return b->image + b->header.sections[which].offset;
+}
 
 /* ---- filling ---- */
 
@@ -209,7 +211,7 @@ static Status fill_pairs(Builder *b) {
 static Status fill_byte_pairs(Builder *b) {
   BytePair *pairs = section(b, SECTION_BYTE_PAIRS);
   for (uint32_t i = 0; i < 1 << 16; i++) pairs[i] = (BytePair){NUMBER_NONE, NUMBER_NONE};
-  for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, to stay */
+  for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, so that it stays */
     uint32_t position = b->merges.by_number[number];
     const VocabToken *token = &b->source->tokens[position], *left = &b->source->tokens[b->merges.of[position].left];
     const unsigned char *meet = (const unsigned char *)token->bytes + left->size;
@@ -235,7 +237,7 @@ static Status fill_edges(Builder *b) {
   return STATUS_OK;
 }
 
-/* The longest token shorter than this one that it begins with. */
+/* The longest token that is a proper prefix of this one. */
 static uint32_t prefix_of(const Builder *b, const VocabToken *token) {
   for (uint32_t size = token->size - 1; size > 0; size--) {
     uint32_t position = merges_find(&b->merges, token->bytes, size);
@@ -263,6 +265,7 @@ static Status fill_tokens(Builder *b, VocabProblem *problem) {
     ids[number] = token->id;
     by_id[token->id] = number;
   }
+  assert(offset == b->header.sections[SECTION_BYTES].size);
   return STATUS_OK;
 }
 
@@ -282,7 +285,7 @@ static void fill_header(Builder *b) {
   memcpy(b->image, h, sizeof *h);
 }
 
-/* ---- all of it ---- */
+/* ---- building ---- */
 
 static Status check_source(const VocabSource *source, uint32_t *id_bound, VocabProblem *problem) {
   *problem = (VocabProblem){.token = UINT32_MAX, .merge = UINT32_MAX};
@@ -303,7 +306,7 @@ static Status check_source(const VocabSource *source, uint32_t *id_bound, VocabP
   return STATUS_OK;
 }
 
-/* Room for the keys of the largest table. */
+/* Allocates hashes and slots for the largest table. */
 static Status make_scratch(Builder *b, size_t *room) {
   *room = b->source->count > b->trie.edge_count ? b->source->count : b->trie.edge_count;
   (*room)++;

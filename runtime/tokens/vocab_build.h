@@ -1,12 +1,11 @@
 /*
-** Making the image of a vocabulary (vocab.h) from its tokens and merges.
+** Vocab build: builds the image of a vocabulary (vocab.h) from its tokens and merges.
 **
-** Two kinds are known: in the one a pair of tokens merges if their bytes make up
-** a token, the one of the lowest rank first (`.tiktoken`); in the other the
-** merges are listed, first come first merged (tokenizer.json). Encoding by the
-** image is exact for both, because what cannot be encoded exactly is refused:
-** a vocabulary without one of the 256 single bytes, and one in which a token is
-** merged before its own halves are (no training makes such a one).
+** Vocabularies are of two kinds: in `.tiktoken` files a pair of tokens merges if their
+** bytes are a token, the lowest rank first; in tokenizer.json the merges are listed, the
+** first one first. Encoding is exact for both: vocabularies that the image cannot encode
+** exactly are refused. They lack one of the 256 single bytes, or merge a token before its
+** own halves, which no training produces.
 */
 #ifndef EBB_TOKENS_VOCAB_BUILD_H
 #define EBB_TOKENS_VOCAB_BUILD_H
@@ -14,18 +13,18 @@
 #include "base/buffer.h"
 #include "tokens/vocab.h"
 
-#define VOCAB_TOKENS_MAX 1000000    /* ids, too, are below four times that */
+#define VOCAB_TOKENS_MAX 1000000    /* and ids are below four times that */
 #define VOCAB_TOKEN_BYTES_MAX 2047
 
 typedef struct VocabToken {
-  const char *bytes;         /* the caller's, until the image is made */
+  const char *bytes;         /* borrowed during vocab_build */
   uint32_t size;
   uint32_t id;
-  bool special;              /* only decoded, never found in a text */
+  bool special;              /* only for decoding, never matched in a text */
 } VocabToken;
 
 typedef struct VocabMerge {
-  const char *bytes;         /* of the left token, and behind them those of the right one */
+  const char *bytes;         /* of the left token, followed by those of the right one */
   uint32_t left_size, right_size;
 } VocabMerge;
 
@@ -33,23 +32,23 @@ typedef struct VocabSource {
   const char *name;
   PretokenPattern pattern;
   const char *regex;         /* PRETOKEN_REGEX: see vocab_regex */
-  size_t regex_size;         /* with all the NULs */
-  const VocabToken *tokens;  /* where ranks decide: in their order */
+  size_t regex_size;         /* including all NULs */
+  const VocabToken *tokens;  /* without merges: in the order of ranks */
   uint32_t count;
   const VocabMerge *merges;  /* in their order; NULL: ranks decide */
   uint32_t merge_count;
-  bool wholes;               /* a pretoken that is a token is one, whether merges lead there or not */
-  uint8_t sha256[32];        /* of what the tokens were read from */
+  bool wholes;               /* a pretoken that equals a token is that token, even if no merges produce it */
+  uint8_t sha256[32];        /* of the source file */
 } VocabSource;
 
-/* What is wrong with a source; the words are static. */
+/* The defect of a source. */
 typedef struct VocabProblem {
-  const char *expected;
+  const char *expected;      /* static */
   uint32_t token, merge;     /* position in its list, or UINT32_MAX */
 } VocabProblem;
 
-/* Adds the image to the empty `image`. STATUS_MEMORY, STATUS_LIMIT, STATUS_DUPLICATE,
-   STATUS_SHAPE; *problem is set for all but the first. */
+/* Writes the image to the empty buffer `image`. STATUS_MEMORY; STATUS_LIMIT, STATUS_DUPLICATE,
+   STATUS_SHAPE with *problem. */
 Status vocab_build(const Memory *memory, const VocabSource *source, Buffer *image, VocabProblem *problem);
 
 #endif

@@ -1,40 +1,39 @@
 /*
-** The image of a vocabulary, as it lies in memory, and its look-ups. For the
-** files of this folder that build it, open it and count by it.
+** Vocab image: the layout of a vocabulary in memory, and its look-ups. Private to this
+** folder.
 **
-** Tokens have a *number* of their own: single bytes first, then the others in
-** the order in which merging makes them, so that "merged earlier" is "smaller".
-** Ids, which the makers of the vocabulary chose, appear only where they go in
-** and out.
+** Tokens have internal *numbers*: single bytes first, then the others in the order of
+** their merges, so that "merged earlier" is "smaller". The vocabulary's own ids appear
+** only in input and output.
 **
-** Tables for keys are made by vocab_place.h. The pretokens of a text, by size, for the
-** one probe that settles nine of ten:
+** Tables of keys are those of vocab_place.h. Three tables by size match a pretoken with a
+** token by one probe, which succeeds for nine of ten:
 **
 **     short    1 to 8 bytes     the bytes as one word
 **     middle   9 to 16 bytes    two words
 **     long     the rest         numbers of tokens, whose bytes are compared
 **
-** and what the others are merged by (bpe.h):
+** Other tables serve merging (bpe.h):
 **
 **     pairs    two tokens -> the token that they merge into; one entry per token,
-**              for of all its cuts into two only one can ever come up; and a bit
-**              by each pair's hash, for most that are asked for are none, and the
-**              bits fit a cache that the table does not
-**     bytes    two bytes -> the token that they are, and the first token whose
-**              halves meet between them: nothing merges across there before it
-**     edges    the trie of all tokens that merging can make
+**              because merging only ever cuts it in one way (vocab_merge.h); and a bit
+**              per hash of a pair, because most look-ups are of pairs that do not merge,
+**              and the bits fit a cache that the table does not
+**     bytes    two bytes -> the token that they are, and the first token that merges
+**              across their border
+**     edges    the trie of all tokens that merging can produce
 **
-** A trie step takes a *unit*: a character of two or three bytes if a whole one
-** is there, else one byte. Tokens may end within a character, so a node says
-** whether single bytes that begin one lead on from it.
+** A trie step takes a *unit*: a complete character of two or three bytes, else one byte.
+** Tokens may end inside a character, so a node tells if it has edges of single bytes that
+** start a character.
 **
-** Look-ups read within their sections whatever the image holds: slots come from
-** the sizes, which opening checked; numbers that were read are compared with
-** token_count before they are used.
+** Look-ups stay within their sections for every image: slots derive from sizes that
+** opening checked; numbers are compared with token_count before their use.
 */
 #ifndef EBB_TOKENS_VOCAB_IMAGE_H
 #define EBB_TOKENS_VOCAB_IMAGE_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -60,16 +59,16 @@ typedef struct VocabHeader {
   char magic[8];
   uint32_t version, byte_order;
   uint64_t size;             /* of the image */
-  uint64_t body_sum;         /* of all behind the header */
-  uint8_t source[32];        /* SHA-256 of the file that it was made from */
+  uint64_t body_sum;         /* check sum of everything after the header */
+  uint8_t source[32];        /* SHA-256 of the source file */
   char name[VOCAB_NAME_MAX + 1];
   uint32_t pattern;
-  uint32_t id_bound;         /* ids are below it */
-  uint32_t token_count;      /* numbers are below it */
+  uint32_t id_bound;         /* upper bound of ids, exclusive */
+  uint32_t token_count;      /* upper bound of numbers, exclusive */
   uint32_t longest;          /* bytes of the longest token */
-  uint64_t merged_count;     /* numbers below it are bytes and what merging makes */
+  uint64_t merged_count;     /* numbers below it are bytes and tokens that merging produces */
   struct { uint64_t offset, size; } sections[SECTION_COUNT];
-  uint64_t header_sum;       /* of all above; must stay last */
+  uint64_t header_sum;       /* check sum of all fields above; must stay last */
 } VocabHeader;
 
 /* ---- packed fields ---- */
@@ -85,9 +84,9 @@ enum {
   UNIT_COUNT = UNITS_BYTE + 256
 };
 
-/* What is known of a token. halves: left and right (a single byte: itself twice;
-   NUMBER_NONE for what merging never makes). place: offset of its bytes, the
-   longest token that it begins with, its size. */
+/* The data of a token. halves: left and right (of a single byte: itself twice; NUMBER_NONE if
+   merging does not produce it). place: offset of its bytes, its longest prefix that is a
+   token, its size. */
 typedef struct TokenRecord {
   uint64_t halves, place;
 } TokenRecord;
@@ -104,27 +103,27 @@ static inline uint32_t record_offset(TokenRecord r) { return (uint32_t)r.place; 
 static inline uint32_t record_prefix(TokenRecord r) { return (uint32_t)(r.place >> 32) & NUMBER_NONE; }
 static inline uint32_t record_size(TokenRecord r) { return (uint32_t)(r.place >> 53); }
 
-/* Of two bytes: what they merge into, and the first token that is merged where
-   they meet; NUMBER_NONE for none. */
+/* The data of two bytes: the token they merge into, and the first token that merges across
+   their border; NUMBER_NONE if none does. */
 typedef struct BytePair {
   uint32_t merged, border;
 } BytePair;
 
-/* A pair: its halves, and above them what they merge into. */
+/* A slot of pairs: the halves, and above them the token they merge into. */
 #define PAIR_KEY ((UINT64_C(1) << 2 * NUMBER_BITS) - 1)
 
-/* A link of the trie: the node it leads to and what goes on from there. An edge
-   is a key (node and unit) with a link above it. */
+/* A link of the trie: a node and flags of its edges. An edge is a key (node and unit) with a
+   link above it. */
 #define LINK_NODE NUMBER_NONE
-#define LINK_KIDS (UINT32_C(1) << NUMBER_BITS)             /* anything */
-#define LINK_PARTIAL (UINT32_C(1) << (NUMBER_BITS + 1))    /* a byte that begins a character */
-#define LINK_NONE NUMBER_NONE                              /* leads nowhere */
+#define LINK_KIDS (UINT32_C(1) << NUMBER_BITS)             /* the node has edges */
+#define LINK_PARTIAL (UINT32_C(1) << (NUMBER_BITS + 1))    /* one of them is a byte that starts a character */
+#define LINK_NONE NUMBER_NONE                              /* no node */
 #define EDGE_SHIFT (NUMBER_BITS + UNIT_BITS)
 #define EDGE_KEY ((UINT64_C(1) << EDGE_SHIFT) - 1)
 
 static inline uint64_t edge_key(uint32_t node, uint32_t unit) { return node | (uint64_t)unit << NUMBER_BITS; }
 
-/* What stands in slots that nothing took; no key looks so. */
+/* The value of free slots, which is not a valid key. */
 #define SLOT_EMPTY UINT64_MAX
 
 /* ---- an open image ---- */
@@ -133,26 +132,26 @@ struct Vocab {
   _Atomic uint32_t owners;
   Memory memory;
   const VocabHeader *header;
-  void (*release)(void *user, const void *bytes, size_t size);   /* ends the bytes; NULL: nothing does */
+  void (*release)(void *user, const void *bytes, size_t size);   /* frees the bytes; NULL: no call */
   void *user;
-  size_t capacity;           /* of a block that is the vocab's own, its bytes; 0: none */
+  size_t capacity;           /* bytes of the vocab's own block; 0: none */
   uint32_t token_count, merged_count, longest;
   Places shorts, middles, longs, pairs, edges;
   const uint64_t *short_keys, *middle_keys, *pair_slots, *edge_slots;
   const uint64_t *pair_marks;      /* bits */
-  uint32_t mark_mask;              /* of the index of a word of them */
-  const BytePair *byte_pairs;      /* the first byte's 256 together */
+  uint32_t mark_mask;              /* number of words of pair_marks - 1 */
+  const BytePair *byte_pairs;      /* 256 for each first byte */
   const uint32_t *short_numbers, *middle_numbers, *long_numbers;
   const uint32_t *roots;           /* UNIT_COUNT links */
   const TokenRecord *tokens;
   const char *bytes;
   uint64_t bytes_size;
-  const uint32_t *ids, *by_id;     /* of numbers; of ids, NUMBER_NONE for none */
-  const char *regex;               /* PRETOKEN_REGEX: its stages, each ended by NUL, and one more NUL; else NULL */
+  const uint32_t *ids, *by_id;     /* number -> id; id -> number or NUMBER_NONE */
+  const char *regex;               /* see vocab_regex */
   size_t regex_size;
 };
 
-/* Sum of any bytes; not against malice. */
+/* Check sum of bytes, not cryptographic. */
 uint64_t vocab_sum(const void *bytes, size_t size);
 
 /* ---- keys ---- */
@@ -166,16 +165,16 @@ static inline uint64_t load_word(const char *at) {
   return word;
 }
 
-/* `size` bytes (1 to 8) as one word: less than eight have their size on top, as
-   0xF8 to 0xFE. Reads eight bytes. */
+/* `size` bytes (1 to 8) as one word: the top byte of less than eight is 0xF7 + size. Reads eight
+   bytes. */
 static inline uint64_t short_key_of(uint64_t word, size_t size) {
   static const uint64_t marks[9] = {0, 0xF8, 0xF9, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0};
   return (word & UINT64_MAX >> ((8 - size) * 8)) | marks[size] << 56;
 }
 static inline uint64_t short_key(const char *at, size_t size) { return short_key_of(load_word(at), size); }
 
-/* Eight bytes that look like fewer with their size; such pretokens, which are no
-   UTF-8, are looked up as long ones. */
+/* True for eight bytes that look like fewer bytes with their size. They are not UTF-8, and are
+   looked up as long ones. */
 static inline bool short_key_unfit(uint64_t key, size_t size) { return size == 8 && key >> 59 == 0x1F; }
 
 static inline uint64_t short_hash(uint64_t key) { return place_mix(key); }
@@ -186,7 +185,7 @@ static inline uint64_t pair_hash(uint64_t halves) { return place_mix(halves); }
 static inline uint64_t edge_hash(uint64_t key) { return place_mix(key); }
 uint64_t long_hash(const char *bytes, size_t size);
 
-/* ---- look-ups; NUMBER_NONE or LINK_NONE for what is not there ---- */
+/* ---- look-ups; NUMBER_NONE or LINK_NONE if absent ---- */
 
 static inline uint32_t vocab_short_slot(const Vocab *v, uint64_t key) { return place_of(&v->shorts, short_hash(key)); }
 
@@ -199,10 +198,10 @@ static inline bool vocab_is_middle(const Vocab *v, uint32_t slot, uint64_t first
   return key[0] == first && key[1] == second;
 }
 
-/* A token of any size, through the table of long ones. */
+/* Looks up a token of any size in the table of long ones. */
 uint32_t vocab_find_long(const Vocab *v, const char *bytes, size_t size);
 
-/* Of any size, by whichever table. */
+/* Looks up a token of any size in the table for its size. */
 uint32_t vocab_find(const Vocab *v, const char *bytes, size_t size);
 
 static inline uint32_t mark_word(uint64_t hash) { return (uint32_t)(hash >> 38); }
@@ -225,7 +224,7 @@ static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) 
   return (slot & EDGE_KEY) == key ? (uint32_t)(slot >> EDGE_SHIFT) : LINK_NONE;
 }
 
-/* Takes the unit at `at` (before `end`): its bytes. */
+/* Gives the unit at `at` < end, and returns its size in bytes. */
 static inline size_t unit_at(const unsigned char *at, const unsigned char *end, uint32_t *unit) {
   uint32_t lead = at[0];
   size_t left = (size_t)(end - at);
@@ -241,8 +240,9 @@ static inline size_t unit_at(const unsigned char *at, const unsigned char *end, 
   return 1;
 }
 
-/* The bytes of a token; none if the image is damaged. */
+/* The bytes of a token; size 0 if the image is damaged. number < token_count */
 static inline size_t vocab_token_bytes(const Vocab *v, uint32_t number, const char **bytes) {
+  assert(number < v->token_count);
   TokenRecord record = v->tokens[number];
   uint64_t offset = record_offset(record), size = record_size(record);
   if (offset + size > v->bytes_size) size = offset = 0;

@@ -1,5 +1,6 @@
 #include "tokens/vocab_merge.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/vocab_image.h"
@@ -64,7 +65,7 @@ static Status index_pairs(Merges *m, VocabProblem *problem) {
     if (merges_find(m, merge.bytes, (size_t)merge.left_size + merge.right_size) == MERGE_NONE) {
       return refuse(problem, STATUS_SHAPE, MERGE_NONE, i, "a merge that makes a token");
     }
-    if (map_find(&m->pairs, pair_of(left, right)) != NULL) continue;   /* the first one counts */
+    if (map_find(&m->pairs, pair_of(left, right)) != NULL) continue;   /* the first of equal merges counts */
     Status status = map_put(&m->pairs, pair_of(left, right), i);
     if (status != STATUS_OK) return status;
   }
@@ -73,20 +74,20 @@ static Status index_pairs(Merges *m, VocabProblem *problem) {
 
 /* ---- merging the bytes of one token ---- */
 
-typedef struct Part {
+typedef struct HalvingPart {
   uint32_t token, start;
-  uint32_t order, merged;    /* of merging it with the next one; MERGE_NONE: they do not */
-} Part;
+  uint32_t order, merged;    /* order and token of its merge with the next part; MERGE_NONE: no merge */
+} HalvingPart;
 
-typedef struct Parts {
+typedef struct Halving {
   const char *bytes;
   uint32_t size;             /* of the bytes */
   uint32_t count;
-  Part list[VOCAB_TOKEN_BYTES_MAX + 1];      /* one more, where the bytes end */
-} Parts;
+  HalvingPart list[VOCAB_TOKEN_BYTES_MAX + 1];      /* with one more at the end of the bytes */
+} Halving;
 
-static void look_at_pair(const Merges *m, Parts *parts, uint32_t i) {
-  Part *part = &parts->list[i];
+static void look_at_pair(const Merges *m, Halving *parts, uint32_t i) {
+  HalvingPart *part = &parts->list[i];
   part->order = part->merged = MERGE_NONE;
   if (i + 1 >= parts->count) return;
   uint32_t end = parts->list[i + 2].start;
@@ -100,8 +101,9 @@ static void look_at_pair(const Merges *m, Parts *parts, uint32_t i) {
   part->merged = merges_find(m, parts->bytes + part->start, end - part->start);
 }
 
-/* Merges until two are left, or nothing merges. */
-static void merge_down(const Merges *m, Parts *parts) {
+/* Merges until two parts are left, or none merge. */
+static void merge_down(const Merges *m, Halving *parts) {
+  assert(parts->count == parts->size);
   while (parts->count > 2) {
     uint32_t best = 0;
     for (uint32_t i = 1; i + 1 < parts->count; i++) {
@@ -109,19 +111,19 @@ static void merge_down(const Merges *m, Parts *parts) {
     }
     if (parts->list[best].order == MERGE_NONE) return;
     parts->list[best].token = parts->list[best].merged;
-    memmove(&parts->list[best + 1], &parts->list[best + 2], (parts->count - best - 1) * sizeof(Part));
+    memmove(&parts->list[best + 1], &parts->list[best + 2], (parts->count - best - 1) * sizeof(HalvingPart));
     parts->count--;
     look_at_pair(m, parts, best);
     if (best > 0) look_at_pair(m, parts, best - 1);
   }
 }
 
-static void cut_in_halves(const Merges *m, Parts *parts, const VocabToken *token, Merged *merged) {
+static void cut_in_halves(const Merges *m, Halving *parts, const VocabToken *token, Merged *merged) {
   parts->bytes = token->bytes;
   parts->count = parts->size = token->size;
   for (uint32_t i = 0; i <= token->size; i++) {
     uint32_t byte = i < token->size ? m->bytes[(unsigned char)token->bytes[i]] : MERGE_NONE;
-    parts->list[i] = (Part){.start = i, .token = byte};
+    parts->list[i] = (HalvingPart){.start = i, .token = byte};
   }
   for (uint32_t i = 0; i < token->size; i++) look_at_pair(m, parts, i);
   merge_down(m, parts);
@@ -132,7 +134,7 @@ static void cut_in_halves(const Merges *m, Parts *parts, const VocabToken *token
 
 static Status find_halves(Merges *m, VocabProblem *problem) {
   const VocabSource *source = m->source;
-  Parts *parts = memory_new(&m->memory, sizeof *parts);
+  Halving *parts = memory_new(&m->memory, sizeof *parts);
   if (parts == NULL) return STATUS_MEMORY;
   for (uint32_t i = 0; i < source->count; i++) {
     const VocabToken *token = &source->tokens[i];
@@ -158,7 +160,7 @@ static void number(Merges *m, uint32_t position, uint32_t *next) {
   m->by_number[(*next)++] = position;
 }
 
-/* Bytes by their value, then merged tokens by the order of their merges, then what no merging makes. */
+/* Numbers bytes by their value, then merged tokens by the order of their merges, then all others. */
 static Status number_tokens(Merges *m) {
   const VocabSource *source = m->source;
   uint32_t orders = source->merges == NULL ? source->count : source->merge_count, next = 0;
@@ -176,6 +178,7 @@ static Status number_tokens(Merges *m) {
   for (uint32_t i = 0; i < source->count; i++) {
     if (m->of[i].left == MERGE_NONE) number(m, i, &next);
   }
+  assert(next == source->count && m->reached >= 256);
   memory_free(&m->memory, by_order, ((size_t)orders + 1) * sizeof *by_order);
   return STATUS_OK;
 }

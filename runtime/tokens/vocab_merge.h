@@ -1,10 +1,10 @@
 /*
-** The merges of a vocabulary that is being built: for every token the two halves
-** that it comes from, and numbers in the order of merging.
+** Vocab merge: computes, for a vocabulary being built, the two halves of every token, and
+** numbers in the order of merging.
 **
-** A token has many cuts into two, but merging its bytes alone ends in one of
-** them. Within any text the merges inside of a token's bytes go the same way,
-** as long as none crosses its ends; so no other cut of it ever comes up.
+** A token has many cuts in two, but merging its bytes alone ends in one of them. In any
+** text the merges inside a token's bytes are the same as long as none crosses its ends, so
+** merging never produces another cut.
 */
 #ifndef EBB_TOKENS_VOCAB_MERGE_H
 #define EBB_TOKENS_VOCAB_MERGE_H
@@ -15,9 +15,9 @@
 #define MERGE_NONE UINT32_MAX
 
 typedef struct Merged {
-  uint32_t left, right;      /* positions of the halves; a byte: itself; MERGE_NONE: no merging makes it */
-  uint32_t order;            /* the earlier merged, the smaller; bytes 0 */
-  uint32_t number;           /* vocab_image.h */
+  uint32_t left, right;      /* positions of the halves; of a byte: its own; MERGE_NONE: merging does not produce it */
+  uint32_t order;            /* rises in the order of merging; 0 for bytes */
+  uint32_t number;           /* see vocab_image.h */
 } Merged;
 
 typedef struct Merges {
@@ -29,9 +29,10 @@ typedef struct Merges {
   uint32_t bytes[256];       /* positions of the single bytes */
   Merged *of;                /* by position */
   uint32_t *by_number;       /* positions */
-  uint32_t reached;          /* how many numbers merging can make; the others follow */
+  uint32_t reached;          /* numbers below it are tokens that merging produces */
 } Merges;
 
+/* STATUS_MEMORY; STATUS_LIMIT, STATUS_DUPLICATE, STATUS_SHAPE with *problem. */
 Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, VocabProblem *problem);
 void   merges_free(Merges *m);     /* also after a failure */
 

@@ -1,33 +1,34 @@
 /*
-** Large groups are placed first, while there is room for them; the last ones
-** have a single key, for which one free slot is enough.
+** Places large groups first, while most slots are free; the last groups have a single key,
+** which needs only one free slot.
 */
 #include "tokens/vocab_place.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
 enum {
   GROUP_KEYS = 5,            /* on average */
-  GROUP_KEYS_MAX = 64,       /* more than that come only from equal hashes */
+  GROUP_KEYS_MAX = 64,       /* only equal hashes give larger groups */
   SHIFTS = 1 << 16
 };
 
 uint32_t place_groups(uint32_t count) { return count / GROUP_KEYS + 1; }
 
-/* A tenth stays free: with less, the last groups try for long. */
+/* Leaves a tenth of the slots free: with less, the last groups need many tries. */
 uint32_t place_slots(uint32_t count) { return count + count / 9 + 1; }
 
 typedef struct Placing {
   const uint64_t *hashes;
   uint32_t count, groups, slots;
-  uint32_t *starts;          /* groups + 1: where the keys of each begin in `members` */
+  uint32_t *starts;          /* groups + 1: start of each group's keys in `members` */
   uint32_t *members;         /* keys by group */
   uint32_t *order;           /* groups, the largest first */
   uint8_t *used;             /* by slot */
 } Placing;
 
-/* Counting sort of the keys by group, then of the groups by size. */
+/* Sorts the keys by group, then the groups by size: counting sorts. False for a too large group. */
 static bool sort_groups(Placing *p) {
   uint32_t of_size[GROUP_KEYS_MAX + 2] = {0};
   memset(p->starts, 0, (p->groups + 1) * sizeof *p->starts);
@@ -41,13 +42,14 @@ static bool sort_groups(Placing *p) {
   for (uint32_t i = 0; i <= GROUP_KEYS_MAX; i++) of_size[i + 1] += of_size[i];
   for (uint32_t g = 0; g < p->groups; g++) p->order[of_size[GROUP_KEYS_MAX - (p->starts[g + 1] - p->starts[g])]++] = g;
   for (uint32_t i = p->count; i-- > 0;) p->members[--p->starts[place_group(p->hashes[i], p->groups) + 1]] = i;
-  /* The starts have moved down by one group: back. */
+  /* The sort has moved the starts down by one group. */
   memmove(p->starts, p->starts + 1, p->groups * sizeof *p->starts);
   p->starts[p->groups] = p->count;
+  assert(p->starts[0] == 0);
   return true;
 }
 
-/* Takes the slots of a group under `shift`, all or none. */
+/* Takes the slots of a group under `shift`, all or none; false if one is in use. */
 static bool take(Placing *p, uint32_t group, uint16_t shift, uint32_t *slots) {
   uint32_t first = p->starts[group], end = p->starts[group + 1], i = first;
   for (; i < end; i++) {

@@ -1,17 +1,16 @@
 /*
-** Places: a table without collisions, for keys that are all known beforehand.
+** Places: a perfect hash table, for a set of keys that never changes.
 **
-** Keys fall into small groups by one part of their hash. Each group has a shift,
-** chosen when the table was made such that no two keys of all groups take the
-** same slot:
+** One part of the hash puts keys into small groups. Each group has a shift, chosen at
+** building such that no two keys of all groups have the same slot:
 **
 **     hash ---high half---> group ---shift---+
 **       |                                    v
 **       +------low half------------------> slot
 **
-** So a look-up reads one shift (all of them fit the nearest caches) and one slot,
-** and never loops. What stands in the slot must still be compared with the key:
-** a key that is not there falls on some slot, too.
+** So a look-up reads one shift (all of them fit the nearest caches) and one slot, and
+** never loops. The slot must be compared with the key, because absent keys have a slot
+** too.
 */
 #ifndef EBB_TOKENS_VOCAB_PLACE_H
 #define EBB_TOKENS_VOCAB_PLACE_H
@@ -23,7 +22,7 @@
 
 typedef struct Places {
   const uint16_t *shifts;
-  uint32_t groups, slots;    /* how many; both at least 1 */
+  uint32_t groups, slots;    /* numbers of them, at least 1 */
 } Places;
 
 static inline uint64_t place_mix(uint64_t key) {
@@ -39,18 +38,17 @@ static inline uint32_t place_slot(uint64_t hash, uint16_t shift, uint32_t slots)
   return (uint32_t)((uint64_t)mixed * slots >> 32);
 }
 
-/* The slot of a hash: below `slots`, whatever the shifts are. */
+/* The slot of a hash, below `slots` for any shifts. */
 static inline uint32_t place_of(const Places *places, uint64_t hash) {
   return place_slot(hash, places->shifts[place_group(hash, places->groups)], places->slots);
 }
 
-/* How many groups and slots `count` keys get. */
+/* Numbers of groups and slots for `count` keys. */
 uint32_t place_groups(uint32_t count);
 uint32_t place_slots(uint32_t count);
 
-/* Finds the shifts (place_groups(count) of them) for hashes that are all
-   different, and the slot of each. STATUS_LIMIT if there are none: two hashes
-   that are equal, or nearly so. */
+/* Finds place_groups(count) shifts for `count` different hashes, and the slot of each hash.
+   STATUS_LIMIT if no shift works: two hashes are equal or nearly equal; STATUS_MEMORY. */
 Status places_build(const Memory *memory, const uint64_t *hashes, uint32_t count, uint16_t *shifts, uint32_t *slots);
 
 #endif

@@ -1,24 +1,25 @@
 #include "tokens/pretoken_batch.h"
 
-/* Unknown pretokens by the table of the vocabulary that they may be in. */
+/* Unknown pretokens, by the table of the vocabulary that may have them. */
 typedef struct Sizes {
   uint32_t shorts, middles, longs;
   uint16_t of_short[PRETOKEN_BATCH], of_middle[PRETOKEN_BATCH], of_long[PRETOKEN_BATCH];
 } Sizes;
 
-/* What look-ups are made for and what they find goes into. */
+/* The arguments of a probe. */
 typedef struct Probe {
   const Vocab *v;
   const TextRun *run;
   PretokenBatch *batch;
   CountCache *cache;                /* NULL: none */
-  bool keep;                 /* the numbers */
+  bool keep;                 /* store numbers in the batch */
 } Probe;
 
 static void sort_by_size(const PretokenBatch *batch, Sizes *sizes) {
   sizes->shorts = sizes->middles = sizes->longs = 0;
   for (uint32_t i = 0; i < batch->unknown; i++) {
     uint16_t place = batch->by_unknown[i];
+    assert(place < batch->count);
     size_t size = batch->ends[place] - batch->starts[place];
     sizes->of_short[sizes->shorts] = sizes->of_middle[sizes->middles] = sizes->of_long[sizes->longs] = place;
     sizes->shorts += size <= 8;
@@ -27,7 +28,7 @@ static void sort_by_size(const PretokenBatch *batch, Sizes *sizes) {
   }
 }
 
-static inline void settle(const Probe *p, uint32_t place, bool hit, const uint32_t *number) {
+static inline void record_result(const Probe *p, uint32_t place, bool hit, const uint32_t *number) {
   if (p->keep) p->batch->numbers[place] = hit ? *number : NUMBER_NONE;
   p->batch->by_miss[p->batch->missed] = (uint16_t)place;
   p->batch->missed += !hit;
@@ -36,7 +37,7 @@ static inline void settle(const Probe *p, uint32_t place, bool hit, const uint32
   count_cache_put(p->cache, pretoken.at, pretoken.size, 1);
 }
 
-/* Pretokens that short keys cannot tell from others go over to the long ones. */
+/* Looks up short pretokens; moves those without an unambiguous short key to the long ones. */
 static inline void probe_shorts(const Probe *p, Sizes *sizes) {
   uint64_t keys[PRETOKEN_BATCH];
   uint32_t slots[PRETOKEN_BATCH], count = 0;
@@ -52,7 +53,7 @@ static inline void probe_shorts(const Probe *p, Sizes *sizes) {
   }
   for (uint32_t i = 0; i < count; i++) {
     bool hit = p->v->short_keys[slots[i]] == keys[i];
-    settle(p, sizes->of_short[i], hit, &p->v->short_numbers[slots[i]]);
+    record_result(p, sizes->of_short[i], hit, &p->v->short_numbers[slots[i]]);
   }
 }
 
@@ -72,13 +73,14 @@ static inline void probe_middles(const Probe *p, Sizes *sizes) {
   }
   for (uint32_t i = 0; i < count; i++) {
     bool hit = vocab_is_middle(p->v, slots[i], keys[i][0], keys[i][1]);
-    settle(p, sizes->of_middle[i], hit, &p->v->middle_numbers[slots[i]]);
+    record_result(p, sizes->of_middle[i], hit, &p->v->middle_numbers[slots[i]]);
   }
 }
 
 void vocab_probe(const Vocab *vocab, const TextRun *run, PretokenBatch *batch, CountCache *cache, bool keep) {
   Probe probe = {vocab, run, batch, cache, keep};
   Sizes sizes;
+  assert(batch->unknown <= batch->count && batch->count <= PRETOKEN_BATCH);
   sort_by_size(batch, &sizes);
   batch->missed = 0;
   probe_shorts(&probe, &sizes);
@@ -87,6 +89,7 @@ void vocab_probe(const Vocab *vocab, const TextRun *run, PretokenBatch *batch, C
     uint32_t place = sizes.of_long[i];
     Pretoken pretoken = pretoken_at(run, batch, place);
     uint32_t number = vocab_find_long(vocab, pretoken.at, pretoken.size);
-    settle(&probe, place, number != NUMBER_NONE, &number);
+    record_result(&probe, place, number != NUMBER_NONE, &number);
   }
+  assert(batch->missed <= batch->unknown);
 }

@@ -1,5 +1,6 @@
 #include "tokens/vocab_text.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "codec/base64.h"
@@ -19,14 +20,15 @@ static bool read_rank(const char *at, size_t size, uint32_t *rank) {
   return true;
 }
 
-/* One line, without its end. Its bytes are known by their offset until all are read. */
+/* Reads a line without its end. The token's bytes are set after the last line, when they no
+   longer move. */
 static Status read_line(VocabText *text, const char *line, size_t size, VocabTextError *error) {
   const char *space = memchr(line, ' ', size);
   size_t offset, word = space == NULL ? size : (size_t)(space - line);
   uint32_t rank;
   if (text->count == VOCAB_TOKENS_MAX) return refuse(error, STATUS_LIMIT, "no more than 1000000 tokens");
   if (word > VOCAB_TOKEN_BYTES_MAX * 2) return refuse(error, STATUS_LIMIT, "a token of at most 2047 bytes");
-  Status status = buffer_reserve(&text->bytes, word + 1);   /* also for no bytes there is a place to write */
+  Status status = buffer_reserve(&text->bytes, word + 1);   /* so that even 0 bytes have a place */
   if (status != STATUS_OK) return status;
   if (word == 0 || base64_decode(line, word, text->bytes.bytes + text->bytes.size, &offset) != NULL) {
     return refuse(error, STATUS_SYNTAX, "the bytes of a token, in base64");
@@ -41,6 +43,7 @@ static Status read_line(VocabText *text, const char *line, size_t size, VocabTex
   if (tokens == NULL) return STATUS_MEMORY;
   text->tokens = tokens;
   size_t written = base64_decoded_size(line, word);
+  assert(text->bytes.size + written <= text->bytes.capacity && text->count < text->room);
   tokens[text->count++] = (VocabToken){.size = (uint32_t)written, .id = rank};
   text->bytes.size += written;
   return STATUS_OK;
@@ -63,6 +66,7 @@ Status vocab_text_read(const Memory *memory, const char *bytes, size_t size, Voc
   if (text->count == 0) return refuse(error, STATUS_SYNTAX, "a token and its rank in each line");
   const char *of_token = text->bytes.bytes;
   for (uint32_t i = 0; i < text->count; of_token += text->tokens[i++].size) text->tokens[i].bytes = of_token;
+  assert(of_token == text->bytes.bytes + text->bytes.size);
   return STATUS_OK;
 }
 

@@ -1,5 +1,6 @@
 /*
-** `.tiktoken` files: a line per token, its bytes in base64, a space, its rank.
+** Vocab text: reads `.tiktoken` files: a line per token with its bytes in base64, a space,
+** and its rank.
 **
 **     IQ== 0
 **     Ig== 1
@@ -14,18 +15,19 @@
 
 typedef struct VocabText {
   Memory memory;
-  VocabToken *tokens;        /* bytes lie in `bytes` */
+  VocabToken *tokens;        /* their bytes are in `bytes` */
   uint32_t count, room;
   Buffer bytes;
 } VocabText;
 
-/* What was wrong, and in which line (from 1); the words are static. */
+/* The defect of a file. */
 typedef struct VocabTextError {
-  const char *expected;
-  uint32_t line;
+  const char *expected;      /* static */
+  uint32_t line;             /* from 1 */
 } VocabTextError;
 
-/* STATUS_MEMORY, STATUS_SYNTAX, STATUS_LIMIT. Ended by vocab_text_free, also after a failure. */
+/* Reads a file; the caller frees *text, also after a failure. STATUS_MEMORY; STATUS_SYNTAX,
+   STATUS_LIMIT with *error. */
 Status vocab_text_read(const Memory *memory, const char *bytes, size_t size, VocabText *text, VocabTextError *error);
 void   vocab_text_free(VocabText *text);
 

@@ -1,5 +1,6 @@
 #include "tokens/vocab_trie.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tokens/vocab_image.h"
@@ -7,10 +8,11 @@
 enum { FLAG_KIDS = LINK_KIDS >> NUMBER_BITS, FLAG_PARTIAL = LINK_PARTIAL >> NUMBER_BITS };
 
 uint32_t trie_link(const Trie *trie, uint32_t node) {
+  assert(node == NUMBER_NONE || node < trie->flags_room);
   return node == NUMBER_NONE ? LINK_NONE : node | (uint32_t)trie->flags[node] << NUMBER_BITS;
 }
 
-/* The node for the first bytes of a token: the token that they are, or a new one. */
+/* The node for the first bytes of a token: the number of the token that they are, or a new one. */
 static Status make_node(Trie *trie, const Merges *merges, const char *bytes, size_t size, uint32_t *node) {
   uint32_t position = merges_find(merges, bytes, size);
   if (position != MERGE_NONE && merges->of[position].left != MERGE_NONE) *node = merges->of[position].number;
@@ -22,6 +24,7 @@ static Status add_edge(Trie *trie, uint32_t parent, uint32_t unit, uint32_t kid)
   TrieEdge *edges = memory_grow(&trie->memory, trie->edges, &trie->edge_room, trie->edge_count, sizeof *edges);
   if (edges == NULL) return STATUS_MEMORY;
   trie->edges = edges;
+  assert(parent < trie->flags_room);
   bool begins_character = unit >= UNITS_BYTE + 0xC0 && unit < UNITS_BYTE + 0xF0;
   trie->flags[parent] |= (uint8_t)(FLAG_KIDS | (begins_character ? FLAG_PARTIAL : 0));
   edges[trie->edge_count++] = (TrieEdge){.key = edge_key(parent, unit), .kid = kid};
@@ -50,7 +53,7 @@ static Status add_token(Trie *trie, const Merges *merges, const VocabToken *toke
   return STATUS_OK;
 }
 
-/* No more nodes than bytes in all tokens. */
+/* Upper bound of the nodes: one per token and per byte of all tokens. */
 static size_t nodes_bound(const Merges *merges) {
   size_t bound = merges->source->count;
   for (uint32_t i = 0; i < merges->source->count; i++) bound += merges->source->tokens[i].size;

@@ -1,6 +1,5 @@
 /*
-** The trie of a vocabulary that is being built (vocab_image.h says what its
-** units and links are).
+** Vocab trie: the trie of a vocabulary being built. vocab_image.h explains units and links.
 */
 #ifndef EBB_TOKENS_VOCAB_TRIE_H
 #define EBB_TOKENS_VOCAB_TRIE_H
@@ -15,15 +14,15 @@ typedef struct TrieEdge {
 typedef struct Trie {
   Memory memory;
   Map children;              /* edge key -> node */
-  TrieEdge *edges;           /* all but those of the root */
+  TrieEdge *edges;           /* without those of the root */
   uint32_t edge_count, edge_room;
-  uint32_t nodes;            /* the next new one */
-  uint8_t *flags;            /* by node; LINK_KIDS and LINK_PARTIAL, shifted down */
+  uint32_t nodes;            /* number of the next new node */
+  uint8_t *flags;            /* by node: LINK_KIDS and LINK_PARTIAL, shifted down */
   size_t flags_room;
   uint32_t *roots;           /* UNIT_COUNT nodes */
 } Trie;
 
-/* STATUS_LIMIT: more nodes than 21 bits can name. */
+/* STATUS_LIMIT for more nodes than 21 bits can number; STATUS_MEMORY. */
 Status trie_build(Trie *trie, const Memory *memory, const Merges *merges);
 void   trie_free(Trie *trie);      /* also after a failure */
 

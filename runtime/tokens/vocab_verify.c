@@ -1,13 +1,13 @@
 /*
-** Reading a whole image: its sum, and for each token that all tables agree on it.
+** Verifies a whole image: its check sum, and that all tables agree about each token.
 */
 #include <assert.h>
 
 #include "tokens/bpe.h"
 #include "tokens/vocab_image.h"
 
-/* A token that merging makes: its halves are tokens before it that make up its
-   bytes, and the table of pairs knows it by them. */
+/* True if the halves of a merged token are earlier tokens, their bytes are its bytes, and the
+   tables of pairs have it. */
 static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t size) {
   TokenRecord record = v->tokens[number];
   uint32_t left = record_left(record), right = record_right(record);
@@ -22,7 +22,7 @@ static bool is_merged(const Vocab *v, uint32_t number, const char *bytes, size_t
   return vocab_pair(v, left, right) == number;
 }
 
-/* Shorter, and what the token begins with. */
+/* True if the record's prefix is a proper prefix of the token. */
 static bool prefix_is_sound(const Vocab *v, TokenRecord record, const char *bytes, size_t size) {
   uint32_t prefix = record_prefix(record);
   const char *prefix_bytes;
@@ -42,7 +42,7 @@ static bool token_is_sound(const Vocab *v, uint32_t number) {
   if (reached != (number < v->merged_count)) return false;
   if (!prefix_is_sound(v, record, bytes, size)) return false;
   if (number < 256) return size == 1 && (unsigned char)bytes[0] == number && vocab_find(v, bytes, 1) == number;
-  if (!reached) return true;   /* only decoded, or only found as a whole */
+  if (!reached) return true;   /* only decoded, or only matched as a whole */
   if (vocab_find(v, bytes, size) != number || bpe_longest(v, bytes, size) != number) return false;
   return is_merged(v, number, bytes, size);
 }
@@ -53,7 +53,7 @@ Status vocab_check_sum(const Vocab *v) {
 }
 
 Status vocab_verify(const Vocab *v) {
-  assert(v->token_count >= 256);             /* opening asked for it */
+  assert(v->token_count >= 256);             /* checked at opening */
   Status status = vocab_check_sum(v);
   if (status != STATUS_OK) return status;
   for (uint32_t number = 0; number < v->token_count; number++) {

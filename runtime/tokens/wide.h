@@ -1,7 +1,7 @@
 /*
-** Wide: what is compiled once more for processors with wider instructions, and
-** chosen at run time. Where there are none, or with EBB_PORTABLE, WIDE_CODE is not
-** defined and the plain code does it all.
+** Wide: marks functions that are compiled a second time for processors with wider
+** instructions, and chosen at run time. On other machines, or with EBB_PORTABLE,
+** WIDE_CODE is not defined, and only the plain code exists.
 */
 #ifndef EBB_TOKENS_WIDE_H
 #define EBB_TOKENS_WIDE_H
@@ -14,7 +14,7 @@
 #define WIDE        __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
 
-/* May functions that are WIDE be called on this machine? */
+/* True if this machine can run WIDE functions. */
 static inline bool wide_works(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
