@@ -213,7 +213,7 @@ EXAMPLES = $(sort $(shell find scripts -type f ! -path 'scripts/tools/*'))
 DOCS     = $(sort $(shell find docs -type f))
 
 # Prints what pkg-config knows of the library: $(1) is how programs link it. A moved PREFIX stays right.
-VERSION      = $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/bind.h)
+VERSION      = $$(sed -n 's/.*EBB_VERSION "\(.*\)"/\1/p' runtime/bind/open.h)
 package_file = @printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' \
   'libdir=$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))' '' \
   'Name: ebb' 'Description: conversations with language models, and what the model sees of them' \

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 
 /* No header has a struct as large as that: a size that nobody has set is caught. */
 enum { SIZE_MAX_ANY = 4096 };

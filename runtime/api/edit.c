@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 #include "json/source_position.h"
 
 /* ---- appending ---- */

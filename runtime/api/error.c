@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 
 /* By status; scripts and the Lua library raise the same words. */
 static const char *const NAMES[] = {

@@ -7,7 +7,7 @@
 #include "os/clock.h"
 
 uint32_t ebb_api_version(void) { return EBB_API_VERSION; }
-const char *ebb_version(void) { return EBB_VERSION; }   /* bind.h and ebb.h define the same */
+const char *ebb_version(void) { return EBB_VERSION; }   /* bind/open.h and ebb.h define the same */
 
 /* ---- memory ---- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 
 /* ---- texts ---- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 
 /* ---- parts ---- */
 

@@ -4,7 +4,15 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/list.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/selection.h"
+#include "bind/type.h"
 #include "core/sequence_diff.h"
 
 static int l_free(lua_State *L) {

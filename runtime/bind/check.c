@@ -1,7 +1,13 @@
 /*
 ** Checks and repairs: dialects, codes and violations as Lua sees them.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/ledger.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "bind/view.h"
 #include "format/check.h"
 #include "format/repair.h"
 

@@ -8,73 +8,20 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/conversation.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/list.h"
+#include "bind/message.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
+#include "bind/view.h"
+#include "bind/window.h"
 #include "format/redact.h"
 
-#define FUNCTIONS BIND_FUNCTIONS
-#define CALLBACKS 2
-#define STATE     3
-
-/* ---- callbacks ---- */
-
-bool bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, int arguments) {
-  Callbacks outer = *callbacks;      /* the function may call methods of its own */
-  lua_pushcfunction(L, function);
-  lua_insert(L, -arguments - 1);
-  callbacks->busy = true;
-  bool done = lua_pcall(L, arguments, 1, 0) == LUA_OK;
-  *callbacks = outer;
-  if (!done) callbacks->failed = lua_gettop(L);
-  return done;
-}
-
-static int64_t now_by_caller(void *user) { return ((Callbacks *)user)->now; }
-
-void bind_ask_clock(lua_State *L, int conversation, Callbacks *callbacks) {
-  if (!callbacks->has_clock) return;
-  lua_getiuservalue(L, conversation, FUNCTIONS);
-  lua_getfield(L, -1, "clock");
-  lua_call(L, 0, 1);
-  callbacks->now = bind_integer(L, -1, "clock", INT64_MIN, INT64_MAX);
-  lua_pop(L, 2);
-}
-
-Clock bind_clock(Callbacks *callbacks) {
-  if (!callbacks->has_clock) return clock_system();
-  return (Clock){.now_ms = now_by_caller, .user = callbacks};
-}
-
-int bind_raise_edit(lua_State *L, int conversation, Status status, const char *what) {
-  if (status != STATUS_HOST) return bind_raise_status(L, status, what);
-  ConversationHandle *handle = lua_touserdata(L, conversation);
-  if (handle->borrowing != NULL) return handle->borrowing->raise(L, handle);
-  lua_settop(L, handle->callbacks->failed);
-  return lua_error(L);
-}
-
 /* ---- handles ---- */
-
-ConversationHandle *bind_check_conversation(lua_State *L, int index) {
-  ConversationHandle *handle = bind_check(L, index, &BIND_CONVERSATION);
-  if (handle->conversation == NULL) bind_raise(L, "closed", NULL, "the conversation is closed");
-  return handle;
-}
-
-ConversationHandle *bind_enter(lua_State *L, int index) {
-  ConversationHandle *handle = bind_check_conversation(L, index);
-  index = lua_absindex(L, index);
-  if (handle->callbacks->busy) {
-    bind_raise(L, "busy", "edit after it has returned", "a conversation may not be edited inside its own callback");
-  }
-  if (handle->callbacks->sole != NULL && handle->callbacks->sole != handle->conversation) {
-    bind_raise(L, "busy", "edit the copy", "only the copy may be edited while several edits are made as one");
-  }
-  if (handle->borrowing != NULL) return handle->borrowing->enter(L, handle);
-  bind_ask_clock(L, index, handle->callbacks);
-  handle->callbacks->L = L;
-  handle->callbacks->self = index;
-  return handle;
-}
 
 static int l_free(lua_State *L) {
   ConversationHandle *handle = lua_touserdata(L, 1);
@@ -93,10 +40,10 @@ ConversationHandle *bind_new_conversation(lua_State *L) {
   handle->warnings.memory = bind_memory(L);
   handle->document = document_new(DOCUMENT_ARRAY);
   lua_newtable(L);
-  lua_setiuservalue(L, -2, FUNCTIONS);
+  lua_setiuservalue(L, -2, BIND_FUNCTIONS);
   handle->callbacks = lua_newuserdatauv(L, sizeof *handle->callbacks, 0);
   *handle->callbacks = (Callbacks){.L = L};
-  lua_setiuservalue(L, -2, CALLBACKS);
+  lua_setiuservalue(L, -2, BIND_CALLBACKS);
   handle->callbacks->self = lua_gettop(L);
   return handle;
 }
@@ -146,25 +93,6 @@ static int l_batches(lua_State *L) {
   return 1;
 }
 
-uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index, bool *has_length, uint32_t *length) {
-  const History *history = conversation_history(handle->conversation);
-  uint32_t batch = 0;
-  *has_length = false;
-  if (lua_type(L, index) == LUA_TSTRING) {
-    if (!history_find(history, bind_text(L, index), &batch, length)) {
-      bind_raise_argument(L, "unknown_name", "checkpoint(name) names the present state", "no checkpoint '%s'",
-                 lua_tostring(L, index));
-    }
-    *has_length = true;
-    return batch;
-  }
-  batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
-  if (history_batch(history, batch).pruned) {
-    bind_raise_argument(L, "out_of_range", NULL, "batch %d was pruned", (int)batch);
-  }
-  return batch;
-}
-
 /* conversation:stats() -> {total_messages, current_batch_messages, total_batches, current_batch_index} */
 static int l_stats(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
@@ -175,25 +103,6 @@ static int l_stats(lua_State *L) {
   bind_set_integer(L, "total_batches", history_count(history));
   bind_set_integer(L, "current_batch_index", history_current(history));
   return 1;
-}
-
-ConversationHandle *bind_push_fork(lua_State *L) {
-  ConversationHandle *handle = bind_enter(L, 1);
-  ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 3);
-  fork->document = handle->document;
-  fork->envelope = envelope_share(handle->envelope);
-  fork->limit = handle->limit;
-  fork->has_limit = handle->has_limit;
-  fork->told = handle->told;
-  fork->warnings.memory = handle->warnings.memory;
-  fork->callbacks = handle->callbacks;
-  for (int value = FUNCTIONS; value <= CALLBACKS; value++) {
-    lua_getiuservalue(L, 1, value);
-    lua_setiuservalue(L, -2, value);
-  }
-  Status status = conversation_fork(handle->conversation, &fork->conversation);
-  if (status != STATUS_OK) bind_raise_status(L, status, "fork");
-  return fork;
 }
 
 /* conversation:prune({keep = n}) -> batches that went */
@@ -275,46 +184,13 @@ static int l_unmark(lua_State *L) {
 
 /* ---- limit ---- */
 
-uint64_t bind_request_tokens(const Conversation *conversation) {
-  return calibration_apply(conversation_calibration(conversation), conversation_tokens(conversation));
-}
-
-static bool is_over(const ConversationHandle *handle) {
-  return handle->has_limit && bind_request_tokens(handle->conversation) > handle->limit;
-}
-
 /* conversation:over_limit() -> boolean */
 static int l_over_limit(lua_State *L) {
-  lua_pushboolean(L, is_over(bind_check_conversation(L, 1)));
+  lua_pushboolean(L, bind_is_over_limit(bind_check_conversation(L, 1)));
   return 1;
 }
 
-void bind_check_limit(lua_State *L, int conversation) {
-  ConversationHandle *handle = bind_check_conversation(L, conversation);
-  bool over = is_over(handle), first = over && !handle->told;
-  handle->told = over;
-  if (!first) return;
-  lua_getiuservalue(L, conversation, FUNCTIONS);
-  if (lua_getfield(L, -1, "on_limit") == LUA_TFUNCTION) {
-    lua_pushvalue(L, conversation);
-    lua_pushinteger(L, (lua_Integer)bind_request_tokens(handle->conversation));
-    lua_pushinteger(L, (lua_Integer)handle->limit);
-    lua_call(L, 3, 0);
-  } else {
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-}
-
 /* ---- the type ---- */
-
-void bind_push_state(lua_State *L, int conversation) {
-  if (lua_getiuservalue(L, conversation, STATE) != LUA_TNIL) return;
-  lua_pop(L, 1);
-  lua_newtable(L);
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, conversation, STATE);
-}
 
 /* state(conversation) -> the table of what the library keeps beside this conversation; forks have their own */
 static int l_state(lua_State *L) {

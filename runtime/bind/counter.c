@@ -6,7 +6,16 @@
 ** (an estimator's name); image (a rule, or {rule, base, tile, multiplier};
 ** false: none is known, what images cost is a guess).
 */
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/counter.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
+#include "bind/view.h"
+#include "bind/vocab.h"
 
 /* ---- options ---- */
 

@@ -7,7 +7,23 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/counter.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/ledger.h"
+#include "bind/list.h"
+#include "bind/message.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/selection.h"
+#include "bind/source.h"
+#include "bind/type.h"
+#include "bind/unit.h"
+#include "bind/view.h"
+#include "json/json_edit.h"
 #include "sandbox/guard.h"
 
 #define POLICY_MEMORY_DEPTH 3    /* a saved chat's levels above what policies remember */

@@ -2,12 +2,16 @@
 ** The operations of a conversation: Lua's 1-based, inclusive spelling becomes
 ** the core's here, and nowhere else.
 */
-#include "bind/bind.h"
-
-int bind_push_batch(lua_State *L, const ConversationHandle *handle) {
-  lua_pushinteger(L, history_current(conversation_history(handle->conversation)));
-  return 1;
-}
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/list.h"
+#include "bind/message.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/source.h"
+#include "bind/type.h"
+#include "bind/view.h"
 
 /* The position in a list for which `index` stands: a number or a Message. */
 static uint32_t check_index(lua_State *L, int index) {

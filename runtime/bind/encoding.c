@@ -1,10 +1,13 @@
 /*
 ** How bytes are written down: base64, data URIs, and the digest that names them.
 */
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "codec/base64.h"
 #include "codec/data_uri.h"
 #include "codec/sha256.h"
-#include "bind/bind.h"
 
 void bind_push_digest(lua_State *L, const uint8_t digest[32]) {
   char hex[64];

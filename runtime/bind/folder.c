@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
 
 static void end_folder(void *block) {
   DIR **folder = block;

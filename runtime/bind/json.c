@@ -12,7 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/json.h"
+#include "bind/number.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "json/json.h"
+#include "json/source_position.h"
 
 static const char ARRAY_METATABLE, RAW_METATABLE;
 

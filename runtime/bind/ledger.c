@@ -1,7 +1,14 @@
 /*
 ** Ledgers: a share of one, and the conversation whose messages it names.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/ledger.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
 #include "core/explain.h"
 
 const BindType BIND_LEDGER = {"Ledger", NULL};

@@ -12,8 +12,11 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
 #include "sandbox/guard.h"
+#include "sandbox/sandbox.h"
 
 #define HOOK_EVERY    1000   /* instructions */
 #define CHARGED_BYTES 64     /* that are taken cost an instruction: about as long as to fill them */

@@ -3,7 +3,14 @@
 */
 #include <stdlib.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/list.h"
+#include "bind/message.h"
+#include "bind/reference.h"
+#include "bind/selection.h"
+#include "bind/type.h"
+#include "bind/view.h"
+#include "bind/window.h"
 #include "sandbox/guard.h"
 
 /* list:tokens() -> tokens of the request */
@@ -326,6 +333,21 @@ static int l_marked(lua_State *L) {
   bind_expect(L, 2, NULL, LUA_TSTRING);
   Conditions conditions = {.roles = ROLES_ALL, .has_marked = true, .marked = bind_text(L, 2)};
   return select_where(L, &view, &conditions);
+}
+
+/* ---- positions ---- */
+
+int bind_view_get(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (i < 1 || i > sequence_count(view.list)) return 0;
+  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
+  return 1;
+}
+
+int bind_view_length(lua_State *L) {
+  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
+  return 1;
 }
 
 const char BIND_FIND = 0;

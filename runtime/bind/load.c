@@ -4,8 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bind/argument.h"
+#include "bind/conversation.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/load.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "bind/view.h"
 #include "os/file_ahead.h"
-#include "bind/bind.h"
 
 /* Bytes on their way from a file to the store. A large file is still being read
    while its messages go to the store; then `reader` has the bytes too. */

@@ -4,7 +4,10 @@
 */
 #include <stdio.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
 #include "sandbox/guard.h"
 
 /* What stands for the `size` bytes of a character, or NULL: itself. `room` holds a reference. */

@@ -23,7 +23,12 @@
 #include <assert.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/marshal.h"
+#include "bind/reference.h"
+#include "bind/type.h"
 #include "sandbox/guard.h"
 #include "sandbox/sandbox.h"
 

@@ -3,32 +3,15 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
-
-const BindType BIND_MESSAGE = {"Message", NULL};
-
-typedef struct MessageHandle {
-  MessageId id;
-  uint32_t hint;             /* where it stood when the handle was made */
-} MessageHandle;
-
-void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
-  owner = lua_absindex(L, owner);
-  MessageHandle *handle = bind_new(L, &BIND_MESSAGE, sizeof *handle, 1);
-  *handle = (MessageHandle){.id = id, .hint = hint};
-  lua_pushvalue(L, owner);
-  lua_setiuservalue(L, -2, 1);
-}
-
-void bind_set_message(lua_State *L, int index, MessageId id) {
-  MessageHandle *handle = lua_touserdata(L, index);
-  handle->id = id;
-}
-
-MessageId bind_check_message(lua_State *L, int index) {
-  MessageHandle *handle = bind_check(L, index, &BIND_MESSAGE);
-  return handle->id;
-}
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/json.h"
+#include "bind/message.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
+#include "bind/view.h"
+#include "bind/window.h"
 
 /* Do both have the message under this seq? Forks share what they began with. */
 static bool is_same_message(const View *a, const View *b, MessageId id) {

@@ -2,8 +2,19 @@
 ** The module ebb.core. Only lua/ebb/support/core.lua requires it; what users see
 ** is the library above.
 */
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/ledger.h"
+#include "bind/list.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/selection.h"
+#include "bind/type.h"
+#include "bind/unit.h"
+#include "bind/vocab.h"
+#include "bind/window.h"
 #include "os/clock.h"
-#include "bind/bind.h"
 #include "sandbox/sandbox.h"
 
 /* type(value) -> "Conversation", "Message" ... | nil */
@@ -83,7 +94,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_json(L);
   lua_setfield(L, -2, "json");
   if (sandbox_of(L) == NULL) {                /* sandboxes do not stand in each other */
-    bind_open_sandbox(L);
+    bind_open_sandbox(L, luaopen_ebb_core);
     lua_setfield(L, -2, "sandbox");
   }
   push_method_tables(L);

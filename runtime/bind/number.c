@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind/argument.h"
+#include "bind/number.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "os/locale.h"
-#include "bind/bind.h"
 
 double bind_read_float(const char *text) {
   Locale before = locale_plain();

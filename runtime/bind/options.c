@@ -1,8 +1,13 @@
 /*
 ** The options that a conversation is made with.
 */
-#include "bind/bind.h"
-
+#include "bind/argument.h"
+#include "bind/conversation.h"
+#include "bind/counter.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/source.h"
+#include "bind/type.h"
 #include "os/entropy.h"
 
 static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools",

@@ -2,8 +2,12 @@
 ** Regular expressions and sets of rules. All of a state share one engine, which
 ** lives as long as the state: what it makes is finalised before it.
 */
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "regex/rule_set.h"
-#include "bind/bind.h"
 
 static const BindType REGEX = {"Regex", NULL}, SET = {"RegexSet", NULL};
 

@@ -2,7 +2,11 @@
 ** For replays: an empty conversation that counts as another does, and what two
 ** states of one have in common.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "core/common_prefix.h"
 #include "os/entropy.h"
 

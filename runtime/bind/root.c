@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "os/contained_dir.h"
-#include "bind/bind.h"
 
 static const BindType ROOT = {"Root", NULL};
 

@@ -18,14 +18,19 @@
 
 #include <lualib.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/marshal.h"
+#include "bind/open.h"
+#include "bind/type.h"
 #include "sandbox/guard.h"
 
 const BindType BIND_SANDBOX = {"Sandbox", NULL};
 
 /* Their addresses are keys of the sandbox's registry: the library's entries, its globals and modules. */
 static const char ENTRIES, GLOBALS, MODULES;
-static const char HINT;      /* key of the program's registry */
+/* Keys of the program's registry. */
+static const char HINT, OPEN_CORE;
 
 /* ---- within: the library ---- */
 
@@ -118,7 +123,7 @@ static int open_inside(lua_State *L) {
   SandboxHandle *sandbox = lua_touserdata(L, 1);
   open_own_globals(L, sandbox);
   lua_createtable(L, 0, 16);
-  lua_pushcfunction(L, luaopen_ebb_core);
+  lua_pushcfunction(L, sandbox->open_core);
   lua_call(L, 0, 1);
   lua_setfield(L, -2, "ebb.core");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
@@ -256,6 +261,9 @@ static int l_new(lua_State *L) {
   lua_insert(L, 1);
   lua_setiuservalue(L, 1, 1);
   sandbox->enter = enter;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &OPEN_CORE);
+  sandbox->open_core = lua_tocfunction(L, -1);
+  lua_pop(L, 1);
   SandboxConfig config = {.memory = bind_memory(L), .user = sandbox, .now = now};
   sandbox->sandbox = sandbox_new(&config);
   if (sandbox->sandbox == NULL) return bind_raise_status(L, STATUS_MEMORY, "sandbox");
@@ -294,7 +302,7 @@ static int l_box_of(lua_State *L) {
   return 1;
 }
 
-void bind_open_sandbox(lua_State *L) {
+void bind_open_sandbox(lua_State *L, lua_CFunction open_core) {
   static const BindMethod functions[] = {
     {"new", l_new, "host", CHARGE_NEVER},
     {"limit", l_limit, "box fuel microseconds memory", CHARGE_NEVER},
@@ -304,6 +312,8 @@ void bind_open_sandbox(lua_State *L) {
     BIND_END,
   };
   bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);
+  lua_pushcfunction(L, open_core);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &OPEN_CORE);
   lua_newtable(L);
   bind_functions(L, "core.sandbox", functions);
 }

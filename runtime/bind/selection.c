@@ -8,7 +8,13 @@
 **     gaps          1     4           gap - number: 1 3, so many are selected before it
 **     selection   0   2 3   5 6       the i-th stands at i + gaps with i or fewer before them
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/selection.h"
+#include "bind/type.h"
+#include "bind/view.h"
 
 static uint64_t messages_of(lua_State *L, int index) { return ((const Selection *)lua_touserdata(L, index))->count; }
 

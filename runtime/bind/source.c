@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/reference.h"
+#include "bind/source.h"
+#include "bind/type.h"
 
 static void end_source(void *block) {
   LuaSource *source = block;

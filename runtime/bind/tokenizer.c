@@ -3,16 +3,12 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "bind/vocab.h"
 #include "tokens/tokenizer.h"
-
-/* ---- a vocabulary that the collector lets go of ---- */
-
-static void end_vocab(void *block) { vocab_release(*(Vocab **)block); }
-
-Vocab **bind_hold_vocab(lua_State *L) { return bind_own(L, sizeof(Vocab *), end_vocab); }
-
-/* ---- tokenizers ---- */
 
 const BindType BIND_TOKENIZER = {"Tokenizer", NULL};
 

@@ -3,8 +3,31 @@
 ** back if all goes well, and is dropped if not. What was made of the branch, forks
 ** and drafts, goes its own way.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/conversation.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/type.h"
 #include "core/merge_branch.h"
+
+ConversationHandle *bind_push_fork(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1);
+  ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 3);
+  fork->document = handle->document;
+  fork->envelope = envelope_share(handle->envelope);
+  fork->limit = handle->limit;
+  fork->has_limit = handle->has_limit;
+  fork->told = handle->told;
+  fork->warnings.memory = handle->warnings.memory;
+  fork->callbacks = handle->callbacks;
+  for (int value = BIND_FUNCTIONS; value <= BIND_CALLBACKS; value++) {
+    lua_getiuservalue(L, 1, value);
+    lua_setiuservalue(L, -2, value);
+  }
+  Status status = conversation_fork(handle->conversation, &fork->conversation);
+  if (status != STATUS_OK) bind_raise_status(L, status, "fork");
+  return fork;
+}
 
 static void drop_branch(ConversationHandle *branch) {
   conversation_free(branch->conversation);

@@ -1,21 +1,14 @@
 /*
 ** Units: the first message's seq, and the owner. Turns: their messages' seqs.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
+#include "bind/unit.h"
+#include "bind/view.h"
 
-const BindType BIND_UNIT = {"Unit", NULL}, BIND_TURN = {"Turn", NULL};
-
-typedef struct UnitHandle {
-  MessageId first;
-} UnitHandle;
-
-void bind_push_unit(lua_State *L, int owner, MessageId first) {
-  owner = lua_absindex(L, owner);
-  UnitHandle *handle = bind_new(L, &BIND_UNIT, sizeof *handle, 1);
-  handle->first = first;
-  lua_pushvalue(L, owner);
-  lua_setiuservalue(L, -2, 1);
-}
+const BindType BIND_TURN = {"Turn", NULL};
 
 typedef struct UnitAccess {
   View view;

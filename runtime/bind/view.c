@@ -3,16 +3,11 @@
 ** messages. Slots are how its units are numbered: positions of the list, or for
 ** a draft the slots that it began with.
 */
-#include "bind/bind.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/type.h"
+#include "bind/view.h"
 #include "sandbox/guard.h"
-
-/* Messages of the conversation behind a conversation, batch or draft. */
-static uint64_t messages_of(lua_State *L, int index) {
-  return sequence_count(conversation_list(bind_look(L, index).conversation));
-}
-
-const BindType BIND_CONVERSATION = {"Conversation", messages_of}, BIND_BATCH = {"Batch", messages_of},
-               BIND_DRAFT = {"Draft", messages_of};
 
 bool bind_is_view(lua_State *L, int index) {
   return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
@@ -110,15 +105,3 @@ uint64_t bind_view_tokens(const View *view) {
   return sum_measure(&sum, MEASURE_TOKENS) + conversation_overhead(view->conversation);
 }
 
-int bind_view_get(lua_State *L) {
-  View view = bind_view(L, 1);
-  lua_Integer i = lua_tointeger(L, 2);
-  if (i < 1 || i > sequence_count(view.list)) return 0;
-  bind_push_message(L, 1, sequence_at(view.list, (uint32_t)(i - 1)), (uint32_t)(i - 1));
-  return 1;
-}
-
-int bind_view_length(lua_State *L) {
-  lua_pushinteger(L, sequence_count(bind_view(L, 1).list));
-  return 1;
-}

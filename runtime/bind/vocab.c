@@ -9,11 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bind/bind.h"
-#include "json/source_position.h"
-#include "format/tokenizer_json.h"
-#include "tokens/regex_cut.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "bind/vocab.h"
 #include "codec/sha256.h"
+#include "format/tokenizer_json.h"
+#include "json/source_position.h"
+#include "tokens/regex_cut.h"
 #include "tokens/vocab_text.h"
 
 /* ---- making ---- */
@@ -160,6 +164,10 @@ static int l_build(lua_State *L) {
 }
 
 /* ---- reading ---- */
+
+static void end_vocab(void *block) { vocab_release(*(Vocab **)block); }
+
+Vocab **bind_hold_vocab(lua_State *L) { return bind_own(L, sizeof(Vocab *), end_vocab); }
 
 int bind_refuse_vocab(lua_State *L, Status status, const char *path) {
   if (status == STATUS_MEMORY) return bind_raise_status(L, status, "vocabulary");

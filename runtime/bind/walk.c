@@ -15,7 +15,15 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/list.h"
+#include "bind/open.h"
+#include "bind/reference.h"
+#include "bind/type.h"
+#include "bind/unit.h"
+#include "bind/view.h"
 #include "sandbox/guard.h"
 
 typedef enum WalkKind { WALK_MESSAGES, WALK_UNITS, WALK_TURNS } WalkKind;

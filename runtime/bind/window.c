@@ -10,7 +10,16 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "base/utf8.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/open.h"
+#include "bind/selection.h"
+#include "bind/type.h"
+#include "bind/view.h"
+#include "bind/window.h"
 #include "sandbox/guard.h"
 
 const BindType BIND_WINDOWS = {"Windows", NULL};

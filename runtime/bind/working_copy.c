@@ -8,7 +8,12 @@
 ** long as a copy says what its message says, the message's bytes are written, so
 ** that nobody has to be trusted to say what was edited.
 */
-#include "bind/bind.h"
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/handle.h"
+#include "bind/json.h"
+#include "bind/open.h"
+#include "bind/type.h"
 
 /* The pipeline's own members; seeing one is a comparison of addresses, for Lua
    keeps short strings once. */

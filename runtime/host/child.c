@@ -16,10 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
 #include "host/host.h"
-
-#include "lauxlib.h"
 
 #define ANSWER_BYTES_MAX (64u * 1024 * 1024)
 #define CHUNK 65536

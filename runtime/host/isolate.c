@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bind/bind.h"
+#include "bind/argument.h"
 #include "host/host.h"
 
 #define OPEN_FILES 64

@@ -13,11 +13,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "bind/bind.h"
 #include "api/embedded.h"
+#include "bind/open.h"
 #include "host/host.h"
+#include "sandbox/sandbox_state.h"
 
-#include "lauxlib.h"
 #include "lualib.h"
 
 int luaopen_lpeg(lua_State *L);

@@ -11,8 +11,9 @@
 */
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/open.h"
 #include "check.h"
+#include "sandbox/sandbox_state.h"
 
 #include <lualib.h>
 

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
-#include "bind/bind.h"
+#include <lauxlib.h>
+
+#include "bind/open.h"
 #include "sandbox/sandbox.h"
 
 /* The module as the global `core`, and a chat of 300 messages as `chat`. */

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind/bind.h"
+#include "bind/open.h"
 
+#include <lauxlib.h>
 #include <lualib.h>
 
 #define COUNTERS 4096

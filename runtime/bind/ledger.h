@@ -1,0 +1,20 @@
+/*
+** Ledgers: what was done to messages, and why.
+*/
+#ifndef EBB_BIND_LEDGER_H
+#define EBB_BIND_LEDGER_H
+
+#include "bind/type.h"
+#include "core/ledger.h"
+#include "json/json_out.h"
+
+extern const BindType BIND_LEDGER;
+
+/* NULL: the value is no ledger. */
+const Ledger *bind_test_ledger(lua_State *L, int index);
+/* Writes the entries of the ledger at index: [{action, by, reason, replacement?, role, seq, tokens}].
+   Raises nothing. */
+void  bind_write_ledger(lua_State *L, int index, JsonOut *out);
+void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);      /* shares it */
+
+#endif

@@ -1,0 +1,34 @@
+/*
+** Queries that conversations, batches and drafts have in common.
+*/
+#ifndef EBB_BIND_LIST_H
+#define EBB_BIND_LIST_H
+
+#include "bind/view.h"
+#include "core/operation.h"
+
+/* The conditions of where{} or a walk; `table` is where their options stand on the stack. */
+typedef struct Conditions {
+  int table;
+  unsigned roles;
+  bool has_since, has_before;
+  int64_t since, before;
+  bool has_marked, has_matches, has_kind, has_calls, has_obsolete, has_important;
+  bool windows, has_window, obsolete, important;   /* windows: items of windows only, */
+  Text window;                                     /* or only of this one */
+  Text marked, calls;
+  PartKind kind;
+  TextList names, ids;
+} Conditions;
+
+Conditions bind_conditions(lua_State *L, int index, const char *const *names);
+bool  bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id);
+
+/* string.find is kept in the registry under this address. */
+extern const char BIND_FIND;
+/* For __index with a number at 2, and for __len. */
+int   bind_view_get(lua_State *L);
+int   bind_view_length(lua_State *L);
+void  bind_open_list(lua_State *L, const BindType *type);  /* adds the queries to a type */
+
+#endif

@@ -1,0 +1,24 @@
+/*
+** Units and turns.
+*/
+#ifndef EBB_BIND_UNIT_H
+#define EBB_BIND_UNIT_H
+
+#include "bind/reference.h"
+#include "bind/view.h"
+
+extern const BindType BIND_TURN;
+
+/* The messages of the unit at index that are there; the ids live in a block
+   left on the stack. */
+uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids);
+
+typedef struct Turn {
+  uint32_t count, age;       /* messages; turns after it */
+  MessageId ids[];
+} Turn;
+
+/* Pushes a turn without messages yet: the caller adds up to `room` of them. */
+Turn *bind_push_turn(lua_State *L, int owner, uint32_t room, uint32_t age);
+
+#endif
