@@ -8,34 +8,47 @@ local tables = require "ebb.support.tables"
 
 local preset_schema = {}
 
-local TEXT = { type = "string", utf8 = true }
-local TEXTS = { type = "list", items = TEXT, default = {} }
-local ON, OFF = { type = "boolean", default = true }, { type = "boolean", default = false }
+local function text_field(help) return { type = "string", utf8 = true, help = help } end
+local function flag_field(default, help) return { type = "boolean", default = default, help = help } end
+
+local function texts_field(help)
+  return { type = "list", items = { type = "string", utf8 = true }, default = {}, help = help }
+end
 
 ---@type ebb.Schema
-preset_schema.STRATEGY = { type = "object", camel = true, fields = {
-  type = { type = "choice", choices = { "default", "depth", "advanced_depth", "anchor" } },
-  depth = { type = "integer", min = 0 }, depthConfig = TEXT, anchorTarget = TEXT,
+preset_schema.STRATEGY = { type = "object", camel = true, help = "its place; default: where it stands", fields = {
+  type = { type = "choice", choices = { "default", "depth", "advanced_depth", "anchor" },
+    help = "default: by the fields that are present" },
+  depth = { type = "integer", min = 0, help = "before the last n messages of the history" },
+  depthConfig = text_field "several depths: \"3, 10~5\" is 3, 10, 15, 20 ...",
+  anchorTarget = text_field "the anchor that it stands beside: chat_history, user_profile or one of the agent's",
   anchorPosition = { type = "choice", choices = { "before", "after" }, default = "after" },
-  order = { type = "number", default = 100 },
+  order = { type = "number", default = 100, help = "at one place, a larger one is nearer the newest message" },
 } }
 
 ---@type ebb.Schema
-preset_schema.MATCH = { type = "object", camel = true, fields = {
-  enabled = ON, mode = { type = "choice", choices = { "any", "all" }, default = "any" }, exclude = OFF,
-  patterns = TEXTS, profilePatterns = TEXTS, matchProfileName = OFF,
+preset_schema.MATCH = { type = "object", camel = true, help = "for which models the message is used", fields = {
+  enabled = flag_field(true, "false: for all models"),
+  mode = { type = "choice", choices = { "any", "all" }, default = "any", help = "how many patterns must match" },
+  exclude = flag_field(false, "use it for the models that do not match"),
+  patterns = texts_field "patterns of model names", profilePatterns = texts_field "patterns of profile names",
+  matchProfileName = flag_field(false, "try the patterns on the profile's name, too"),
 } }
 
 ---@type ebb.Schema
 preset_schema.MESSAGE = {
   type = "object", camel = true, expected = "an object",
   fields = {
-    id = TEXT, type = { type = "string", utf8 = true, default = "message" },
+    id = text_field "how messages of the pipeline call it",
+    type = { type = "string", utf8 = true, default = "message",
+      help = "message, or an anchor: chat_history (the history stands here), user_profile (shown if there is one)" },
     role = { type = "choice", choices = { "system", "user", "assistant" }, default = "system" },
     content = {
       any_of = { { type = "string" }, { type = "list" } }, expected = "a text or a list of parts", default = "",
+      help = "macros are expanded in it",
     },
-    isEnabled = ON, modelMatch = preset_schema.MATCH, injectionStrategy = preset_schema.STRATEGY,
+    isEnabled = flag_field(true, "false: it is left out"),
+    modelMatch = preset_schema.MATCH, injectionStrategy = preset_schema.STRATEGY,
   },
   -- What a chat program's message nodes carry besides; none of it is about injection.
   ignored = { name = true, parentId = true, childrenIds = true, status = true, timestamp = true, metadata = true },

@@ -145,7 +145,7 @@ end
 
 ---- The files ----
 
---- Per file: fields in snake_case, and other names for them.
+--- Per file: fields in snake_case, other names for them, and what the reference says of them.
 local FORMS = {
   agent = {
     fields = {
@@ -155,6 +155,19 @@ local FORMS = {
       tool_call_config = "flags",
     },
     aliases = { presetMessages = "presets", regexConfig = "rules", modelId = "model" },
+    help = {
+      id = "carried along", name = "{{char}}", description = "{{description}}", version = "{{agentVersion}}",
+      model = "the model's name, unless the caller or the model's file names one", provider = "{{provider}}",
+      personality = "{{personality}}", scenario = "{{scenario}}", icon = "carried along",
+      presets = "messages that are put around and into the history; see below",
+      rules = "regex rules; see below",
+      processors = "settings by processor, false to disable one, or a list of {id, ...}",
+      variables = "what {{getvar}} reads: local ones, or {local, global}",
+      asset_root = "the folder of attachments, below this file",
+      parameters = "members of the request body, such as temperature",
+      anchors = "further anchors by name; true: a preset of that type is shown there",
+      tool_call_config = "switches: enabled, autoInjectIfMacroMissing",
+    },
   },
   model = {
     fields = {
@@ -162,14 +175,26 @@ local FORMS = {
       parameters = "parameters", profile = "text",
     },
     aliases = { id = "model", modelId = "model", defaultPostProcessingRules = "processors" },
+    help = {
+      model = "the model's name", name = "{{modelName}}", provider = "{{provider}}", profile = "{{profileId}}",
+      capabilities = "what the model takes: vision, audio, video, document; true or false each",
+      processors = "as an agent's; an agent's entry for one replaces it whole",
+      parameters = "members of the request body; an agent's come first",
+    },
   },
   user = {
     fields = {
       id = "text", name = "text", description = "text", icon = "text", rules = "table", variables = "variables",
     },
     aliases = { regexConfig = "rules" },
+    help = {
+      id = "carried along", name = "{{user}}", description = "{{persona}}", icon = "carried along",
+      rules = "regex rules; see below", variables = "what {{getvar}} reads, beside the agent's",
+    },
   },
 }
+
+files.FORMS = FORMS
 
 --- The field that a name means.
 local function field_of(form, name, source)

@@ -16,9 +16,10 @@ local DEPTH_MAX = 0xFFFFFFFF
 
 local TRIMS_MAX = 64   -- the core's bound
 
-local TEXT, NUMBER = { type = "string", utf8 = true }, { type = "number", default = 0 }
-local ON, OFF = { type = "boolean", default = true }, { type = "boolean", default = false }
-local DEPTH = { type = "integer", min = 0 }
+local function text_field(help) return { type = "string", utf8 = true, help = help } end
+local function flag_field(default, help) return { type = "boolean", default = default, help = help } end
+local function number(default, help) return { type = "number", default = default, help = help } end
+local function depth(help) return { type = "integer", min = 0, help = help } end
 
 local ROLE = {
   type = "choice", choices = { "system", "developer", "user", "assistant", "tool", "function" },
@@ -28,21 +29,32 @@ local ROLE = {
 ---@type ebb.Schema
 rule_schema.RULE = {
   type = "object", camel = true, expected = "an object", fields = {
-    id = TEXT, name = TEXT, enabled = ON, flags = TEXT, testInput = TEXT, applyInStreaming = ON, order = NUMBER,
-    regex = { type = "string", utf8 = true, filled = true, required = true },
-    replacement = { type = "string", utf8 = true, default = "" },
-    applyTo = { type = "object", camel = true, fields = { render = OFF, request = OFF } },
-    targetRoles = { type = "list", items = ROLE },
+    id = text_field(), name = text_field "what errors call it", enabled = flag_field(true),
+    flags = text_field "of the expression: g, i, m, s, u, y; default: those behind /.../, else gm",
+    testInput = text_field "a text to try the rule on (`ebb rules`)",
+    applyInStreaming = flag_field(true, "for hosts that show answers while they arrive"),
+    order = number(0, "a lower one is applied first"),
+    regex = { type = "string", utf8 = true, filled = true, required = true,
+      help = "an expression as in JavaScript, \"/x/g\" or bare" },
+    replacement = { type = "string", utf8 = true, default = "",
+      help = "with $1, $<name> and $& as in JavaScript; macros in it are expanded" },
+    applyTo = { type = "object", camel = true, help = "default: both", fields = {
+      render = flag_field(false, "what a person sees"), request = flag_field(false, "what the model sees"),
+    } },
+    targetRoles = { type = "list", items = ROLE, help = "default: system, user and assistant" },
     depthRange = {
-      type = "object", fields = { min = DEPTH, max = DEPTH },
+      type = "object", help = "how far from the newest message, which has depth 0",
+      fields = { min = depth "default: 0", max = depth "default: no end" },
       check = function(range)
         if (range.min or 0) > (range.max or DEPTH_MAX) then
           return ("min %d is beyond max %d"):format(range.min, range.max)
         end
       end,
     },
-    substitutionMode = { type = "choice", choices = { "NONE", "RAW", "ESCAPED" }, default = "NONE" },
-    trimStrings = { type = "list", items = TEXT, max = TRIMS_MAX, default = {} },
+    substitutionMode = { type = "choice", choices = { "NONE", "RAW", "ESCAPED" }, default = "NONE",
+      help = "macros in the expression: not expanded, expanded, expanded and escaped" },
+    trimStrings = { type = "list", items = text_field(), max = TRIMS_MAX, default = {},
+      help = "removed from what the expression matched, before it is put into the replacement" },
     -- Fields of one program that are taken only with the value that says "as usual".
     replacementType = { type = "choice", choices = { "regex" }, expected = "regex: no other replacement is supported" },
     scriptContent = { type = "choice", choices = { "" }, expected = "no script: only regular expressions are run" },
@@ -53,8 +65,9 @@ rule_schema.RULE = {
 rule_schema.PRESET = {
   type = "object", camel = true, expected = "an object",
   fields = {
-    id = TEXT, name = TEXT, enabled = ON, order = NUMBER, priority = { type = "number", default = 100 },
-    rules = { type = "table", expected = "a list of rules", default = {} },
+    id = text_field(), name = text_field "what errors call it", enabled = flag_field(true),
+    order = number(0, "a lower one is applied first"), priority = number(100, "a lower one is applied first"),
+    rules = { type = "table", expected = "a list of rules", default = {}, help = "each as below" },
   },
   -- What programs that share such files write besides, and means nothing here.
   ignored = { description = true, author = true, version = true, createdAt = true, updatedAt = true },

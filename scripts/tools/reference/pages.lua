@@ -40,6 +40,7 @@ local function list(root, help)
     { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
     { "macros.md", "what `{{...}}` may say", registries.macros() },
     { "operations.md", "the seven edits in JSON", operations.text(annotations) },
+    { "files.md", "agents, model files, user profiles, presets, rules, models", schemas.files() },
     { "nodes.md", "the steps of a workflow", schemas.nodes() },
     { "c-api.md", "ebb.h: functions, types, constants",
       header.page("C API: ebb.h", read_file(root .. "runtime/include/ebb.h")) },

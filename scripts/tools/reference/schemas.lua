@@ -1,8 +1,11 @@
---- Pages of what is declared by schemas: workflow nodes, models.
+--- Pages of what is declared by schemas: workflow nodes, files of agents and models.
 
 local ebb = require "ebb"
+local files = require "ebb.pipeline.files"
 local markdown = require "reference.markdown"
 local model_check = require "ebb.models.check"
+local preset_schema = require "ebb.injection.schema"
+local rule_schema = require "ebb.rules.schema"
 local schema = require "ebb.support.schema"
 local workflow = require "ebb.workflow"
 
@@ -79,14 +82,43 @@ runs them in order. All nodes are checked before the first one runs; each leaves
   return markdown.page("Workflow nodes", parts)
 end
 
----- Models ----
+---- Agents, models, users ----
+
+--- What a field of a file takes, in the words in which the reader refuses another value.
+local function kind_of(file, field)
+  local ok, problem = pcall(files.read, file, { [field] = STRANGER })
+  assert(not ok, ("%s.%s takes anything"):format(file, field))
+  return tostring(problem.message):match "expected (.-), got" or ""
+end
+
+local function file_table(kind)
+  local form, rows, other = files.FORMS[kind], {}, {}
+  for _, alias in ipairs(sorted_keys(form.aliases)) do
+    local field = form.aliases[alias]
+    other[field] = (other[field] and other[field] .. ", " or "") .. alias
+  end
+  for i, field in ipairs(sorted_keys(form.fields)) do
+    local help = assert(form.help[field], field)
+    if other[field] then help = ("%s (also called %s)"):format(help, other[field]) end
+    rows[i] = { code(camel(field)), kind_of(kind, field), help }
+  end
+  return markdown.table({ "field", "value", "meaning" }, rows)
+end
 
 ---@return string
-function schemas.models()
-  return table.concat({ "## Models\n", [[
+function schemas.files()
+  return markdown.page("Agent and model files", { [[
+Files are JSON with names in camelCase, or Lua files that return a table with names in snake_case. A wrong field is
+refused with its line. [Building requests](../guide/pipeline.md) shows an agent at work.]],
+    "## Agents\n", "`--agent FILE`, `ebb.pipeline { agent = ... }`.", file_table "agent",
+    "## Model files\n", "`--model-config FILE`, `ebb.pipeline { model_config = ... }`.", file_table "model",
+    "## User profiles\n", "`--user-profile FILE`, `ebb.pipeline { user_profile = ... }`.", file_table "user",
+    "## Preset messages\n", "Members of an agent's `presets`.", schemas.table(preset_schema.MESSAGE.fields),
+    "## Rules\n", "`rules` of agents and users, and of the processor regex-processor, are a list of presets of rules:",
+    schemas.table(rule_schema.PRESET.fields), "A rule:\n", schemas.table(rule_schema.RULE.fields),
+    "## Models\n", [[
 `~/.config/ebb/models.json` has models by name; `ebb.models` in Lua has the same fields in snake_case. Of a known model
-only the fields that the file names are changed.
-]], schemas.table(model_check.MODEL.fields, camel) }, "\n")
+only the fields that the file names are changed.]], schemas.table(model_check.MODEL.fields, camel) })
 end
 
 return schemas
