@@ -30,7 +30,7 @@ function apply.run(args)
     failure.usage("operations and messages cannot both come from standard input", "name a file for one of them")
   end
   if args.state and args.repair then
-    failure.usage("--state shows what is kept, --repair mends what is sent", "give one of them")
+    failure.usage("--state writes what is stored, --repair changes only what is sent", "use one of them")
   end
   local path = options.path(args.file)
   local operations = failure.check(core.read_file(args.operations, OPERATIONS_MAX))

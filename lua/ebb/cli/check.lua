@@ -1,4 +1,4 @@
---- ebb check: what a provider would refuse in a list of messages, sent as it is.
+--- ebb check: the messages that a provider would refuse, and why.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -32,7 +32,7 @@ local COLUMNS = {
   { title = "violation", min = 12 }, { title = "what", wrap = true },
 }
 
---- What to do, once per kind of violation.
+--- A line per kind of violation that says what to do.
 local function hints(violations)
   local seen, lines = {}, {}
   for _, violation in ipairs(violations) do

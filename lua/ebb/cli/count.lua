@@ -1,4 +1,4 @@
---- ebb count: tokens of conversations or of plain text, and how far to trust them.
+--- ebb count: tokens of conversations or plain text, with how far each count can be trusted.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -42,7 +42,7 @@ local function roles_of(chat)
   return roles
 end
 
---- What the request carries besides its messages.
+--- Tokens of a request outside of its messages: tools and framing.
 local function framing_of(chat)
   local draft = chat:draft { guards = false }
   local framing = core.draft.info(draft).overhead
@@ -58,7 +58,7 @@ local function messages_of(chat)
   return messages
 end
 
---- What so many tokens cost as input, where the user gave prices.
+--- The price of input tokens; nil for a model without prices.
 local function price_of(model, tokens)
   local prices = model and model.prices
   return prices and tokens * prices.input / 1e6
@@ -77,8 +77,8 @@ local function count_conversation(args, path)
   }
 end
 
-local function tell_mended(path, first)
-  terminal.say(("%s: warning: byte %d: no UTF-8; U+FFFD stands for it, and for all such bytes"):format(path, first))
+local function warn_of_replaced(path, first)
+  terminal.say(("%s: warning: byte %d is not UTF-8; U+FFFD replaces it and all such bytes"):format(path, first))
   failure.lenient = true
 end
 
@@ -88,13 +88,13 @@ local function count_text(args, path)
   options.tell_stand_in(chat, args)
   local tokens, trust, mended = core.counter.text(chat, content, args.lenient)
   if not tokens then failure.check(nil, core.error(trust.code, ("%s: %s"):format(path, trust.message))) end
-  if mended then tell_mended(path, mended) end
+  if mended then warn_of_replaced(path, mended) end
   return {
     file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
   }
 end
 
---- From the surest on; a sum is as sure as its least sure part.
+--- Levels of trust, the best first. A sum has the lowest level of its parts.
 local TRUST = { exact = 1, derived = 2, given = 3, calibrated = 4, estimated = 5 }
 
 local function total_of(results)
@@ -111,7 +111,7 @@ local function add_row(rows, result, tokens, what)
   rows[#rows + 1] = { tostring(tokens), result.trust, "", result.file .. what }
 end
 
---- Rows for one file: its parts if they were asked for, then itself.
+--- Rows for one file: its messages or roles under --by, then the file.
 local function add_rows(rows, result)
   for _, message in ipairs(result.messages or {}) do
     add_row(rows, result, message.tokens, ("[%d] %s"):format(message.index, message.role))
@@ -137,7 +137,7 @@ local function as_table(results, page)
   return grid.render(COLUMNS, rows, page)
 end
 
---- What has a meaning for messages only.
+--- Refuses options that have no meaning for plain text.
 local function check_text(args)
   if args.by then failure.usage(("--by %s and --text do not go together"):format(args.by)) end
   if args.max_message then failure.usage "--max-message and --text do not go together" end

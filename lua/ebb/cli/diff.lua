@@ -1,7 +1,7 @@
 --- ebb diff: the messages that two conversations do not share.
 --
--- Like `diff` it says nothing and answers 0 when there is no difference, and
--- answers 1 when there is one. Only messages are compared, not the request
+-- Like `diff` it writes nothing and exits with 0 if there is no difference, and
+-- exits with 1 if there is one. Only messages are compared, not the request
 -- around them.
 
 local lcs = require "ebb.support.lcs"
@@ -24,7 +24,7 @@ local COLOURS = { removed = "dropped", added = "inserted", changed = "replaced" 
 
 function diff.declare(parser)
   parser:argument("a", "JSON array, JSONL or request body; - is standard input.")
-  parser:argument("b", "The one to compare it with.")
+  parser:argument("b", "The conversation to compare it with.")
   options.output(parser)
   options.json(parser)
   options.reading(parser)
@@ -33,7 +33,7 @@ end
 
 ---- As text ----
 
---- Where two lines begin to differ, less some context, at a character's first byte.
+--- The position at which two lines begin to differ, less some context; the first byte of a character.
 local function start_of(old, new)
   local at = 1
   while at <= #old and old:byte(at) == new:byte(at) do
@@ -55,14 +55,14 @@ local function add(view, kind, head, body)
   view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], line)
 end
 
---- Lines that went and came between two that stayed. Each is shown from where
---- it differs from its opposite, so that a change far right can be seen.
-local function add_lines(view, gone, came)
+--- Writes the old and new lines between two equal ones. Each is shown from the place where
+--- it differs from its opposite, so that a change far right is visible.
+local function add_lines(view, old_lines, new_lines)
   local starts = {}
-  for n = 1, math.min(#gone, #came) do
-    starts[n] = start_of(gone[n], came[n])
+  for n = 1, math.min(#old_lines, #new_lines) do
+    starts[n] = start_of(old_lines[n], new_lines[n])
   end
-  for _, side in ipairs { { "removed", "    - ", gone }, { "added", "    + ", came } } do
+  for _, side in ipairs { { "removed", "    - ", old_lines }, { "added", "    + ", new_lines } } do
     for n, line in ipairs(side[3]) do
       local start = starts[n] or 1
       add(view, side[1], side[2], start > 1 and "…" .. line:sub(start) or line)
@@ -81,18 +81,18 @@ end
 local function add_text(view, before, after)
   if before == after then return end
   local old, new = split(before), split(after)
-  local gone, came, left = {}, {}, LINES_MAX
+  local old_lines, new_lines, left = {}, {}, LINES_MAX
   for i, j in lcs.steps(lcs.of(old, new), #old, #new) do
     if i > 0 and j > 0 then
-      add_lines(view, gone, came)
-      gone, came = {}, {}
+      add_lines(view, old_lines, new_lines)
+      old_lines, new_lines = {}, {}
     else
       left = left - 1
-      if left >= 0 and i > 0 then gone[#gone + 1] = old[i] end
-      if left >= 0 and j > 0 then came[#came + 1] = new[j] end
+      if left >= 0 and i > 0 then old_lines[#old_lines + 1] = old[i] end
+      if left >= 0 and j > 0 then new_lines[#new_lines + 1] = new[j] end
     end
   end
-  add_lines(view, gone, came)
+  add_lines(view, old_lines, new_lines)
   if left < 0 then add(view, "changed", "    ", ("and %d more lines"):format(-left)) end
 end
 
@@ -174,7 +174,7 @@ end
 
 function diff.run(args)
   if args.a == "-" and args.b == "-" then
-    failure.usage("standard input can be only one of the two", "name a file for the other")
+    failure.usage("standard input can be only one of the two", "name a file for the other one")
   end
   local a, b = options.load(args.a, args), options.load(args.b, args)
   local differences = difference.of(a, b)

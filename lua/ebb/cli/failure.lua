@@ -1,8 +1,7 @@
---- How a command fails: with an exit code, a message, and what to do instead.
+--- Failures of commands: an exit code, a message, and a hint.
 --
--- Failures are raised, so that nothing has to be handed up through every
--- function; `cli.main` catches them. A refusal of the library finds its exit
--- code here too, by its own code.
+-- They are raised, and `cli.main` catches them. Errors of the library get their exit code
+-- here, by their own code.
 
 local core = require "ebb.support.core"
 
@@ -13,11 +12,11 @@ failure.USAGE, failure.CANNOT_FIT, failure.SCRIPT, failure.REFUSED, failure.IO =
 --- The reader of standard output has read enough: a shell's exit code for SIGPIPE.
 failure.PIPE = 141
 
---- The answer of a command that is done, if `lenient` was set: what it read was
---- mended, or skipped in part.
+--- The exit code of a command that succeeded after `lenient` was set: part of its input was
+--- repaired or skipped.
 failure.MENDED, failure.lenient = 3, false
 
---- Exit codes by code of the library; all others are bad input or a refused operation.
+--- Exit codes by the library's error codes; all others mean bad input or a refused operation.
 local BY_CODE = {
   cannot_fit = failure.CANNOT_FIT,
   over_budget = failure.SCRIPT, policy = failure.SCRIPT, filter = failure.SCRIPT, script = failure.SCRIPT,
@@ -51,14 +50,14 @@ function failure.check(result, problem)
   return result
 end
 
---- What is refused of things that stand on the command line: values are the
---- fault of whoever typed them, a Lua file that is none is a failed script.
+--- Exit codes for errors that are caused by values of the command line. A bad Lua file counts as
+--- a failed script.
 local BY_CODE_TYPED = {
   argument = failure.USAGE, unknown_name = failure.USAGE,
   syntax = failure.SCRIPT, shape = failure.SCRIPT,
 }
 
---- Calls a function with such things.
+--- Calls a function with values of the command line.
 function failure.typed(call, ...)
   local results = table.pack(pcall(call, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
@@ -68,7 +67,7 @@ function failure.typed(call, ...)
   error(problem, 0)
 end
 
---- The failure that a caught value is; nil for a bug or a plain Lua error.
+--- Turns a caught value into a failure; nil for a bug or a plain Lua error.
 ---@param problem any
 ---@return ebb.cli.Failure?
 function failure.of(problem)

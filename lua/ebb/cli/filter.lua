@@ -26,34 +26,35 @@ function filter.declare(parser)
   } .. "\n\nA filter answers true or nil to keep a message, false to drop it, a table to replace it.")
 end
 
---- "file.lua:key=value" taken apart, the file loaded, its options read.
+--- Loads the filter of "file.lua:key=value", and reads its options.
 local function find(word, loading)
   local path, rest = nil, nil
   if not script_file.is_source(word) then path, rest = word:match "^(.-):([%w_%-]+=.*)$" end
-  local found = filters.find(path or word, loading)
-  return { filter = found, options = schema.parse(found.options, rest or "", "filter " .. found.name) }
+  local filter_file = filters.find(path or word, loading)
+  local values = schema.parse(filter_file.options, rest or "", "filter " .. filter_file.name)
+  return { filter = filter_file, options = values }
 end
 
---- No Lua file begins as every conversation does.
+--- Refuses a conversation: its first byte begins no Lua file.
 local function refuse_conversation(word)
   local file = io.open(word, "rb")
   local begin = file and file:read(1)
   if file then file:close() end
   if begin == "[" or begin == "{" then
-    failure.usage(("%s is no filter, it looks like a conversation"):format(word), "--input " .. word)
+    failure.usage(("%s is not a filter; it looks like a conversation"):format(word), "--input " .. word)
   end
 end
 
 function filter.run(args)
-  local found, loading = {}, options.loading(args)
+  local list, loading = {}, options.loading(args)
   options.use_filter_path(args)
   for i, word in ipairs(args.filters) do
     refuse_conversation(word)
-    found[i] = failure.typed(find, word, loading)
+    list[i] = failure.typed(find, word, loading)
   end
   local chat = options.load(args.file, args)
   local rules = outgoing.rules(chat, args)
-  for _, each in ipairs(found) do
+  for _, each in ipairs(list) do
     local request = { each.filter, options = each.options, limits = loading.limits, trusted = loading.trusted }
     failure.typed(chat.filter, chat, request)
   end

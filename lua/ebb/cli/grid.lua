@@ -14,8 +14,8 @@ local grid = {}
 
 local GAP = "  "
 local LAST_MIN = 16     -- cells of the last column before others shrink for it
-local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands beneath its row
-local INDENT = "    "   -- of a cell beneath its row
+local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands below its row
+local INDENT = "    "   -- of a cell below its row
 
 ---@class ebb.cli.Column
 ---@field title string
@@ -60,7 +60,7 @@ local function widest_of(columns, widths)
   return widest
 end
 
---- Shrinks columns until `wanted` cells are left; answers how many are.
+--- Shrinks columns until `wanted` cells are left; returns how many are.
 local function shrink(columns, widths, width, wanted)
   local rest = rest_of(widths, width)
   while rest < wanted do
@@ -113,7 +113,7 @@ end
 ---@field rows table[]
 ---@field widths integer[]
 ---@field rest integer        cells of the last column
----@field beneath boolean     the last column stands beneath its row
+---@field beneath boolean     the last column stands below its row
 
 --- Chooses the columns that are shown and their widths.
 ---@return ebb.cli.Layout
@@ -153,7 +153,7 @@ local function add_line(lines, page, colour, line)
   lines[#lines + 1] = page.paint(colour, (text.cut(line:gsub(" +$", ""), page.width)))
 end
 
---- One row with its last cell wrapped, beside the others or beneath them.
+--- One row with its last cell wrapped, beside the others or below them.
 local function add_wrapped(lines, layout, page, row)
   local count = #layout.columns
   local head = cells_of(layout, row, count - 1)

@@ -1,4 +1,4 @@
---- What to do instead, in the words of the command line.
+--- Hints of errors in terms of the command line, instead of Lua's.
 
 local hints = require "ebb.support.hints"
 

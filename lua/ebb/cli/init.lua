@@ -1,11 +1,11 @@
 --- The `ebb` command: finds the command that is named first, runs it, and reports how it ended.
 --
 -- Exit codes: 0 done; 1 check or diff found something; 2 usage; 3 done, but a lenient
--- reading skipped or mended something; 4 cannot fit; 5 a script failed, or left too
+-- reading skipped or repaired something; 4 cannot fit; 5 a script failed, or left too
 -- much; 6 bad input or a refused operation; 7 I/O or memory; 130 (the host) Ctrl-C;
 -- 141 the reader of standard output ended first.
 
-require "ebb.cli.hints"   -- first: others take its words when they are loaded
+require "ebb.cli.hints"   -- first: other modules copy its hints when they are loaded
 
 local commands = require "ebb.cli.commands"
 local failure = require "ebb.cli.failure"
@@ -53,7 +53,7 @@ end
 
 local STDOUT = 1
 
---- True if `head` or its like ended before it had read everything: no reason to complain.
+--- True if the reader of standard output ended early, as `head` does.
 local function is_broken_pipe(problem)
   return problem.exit == failure.IO and problem.message:find("standard output", 1, true) ~= nil
     and host.reader_is_gone(STDOUT)

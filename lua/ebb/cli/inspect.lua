@@ -1,4 +1,4 @@
---- ebb inspect: what is in a conversation, message by message and in figures.
+--- ebb inspect: a row per message of a conversation, figures, and warnings.
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
@@ -49,23 +49,23 @@ local function by_role(chat)
   return figures
 end
 
---- Units and turns are seen through a draft, which is thrown away.
+--- Counts units and turns; only a draft has them.
 local function structure(chat)
   local draft = chat:draft { guards = true }
   local info = core.draft.info(draft)
-  local found = { units = 0, open = 0, turns = 0, guarded = info.guarded_tokens, overhead = info.overhead }
+  local counts = { units = 0, open = 0, turns = 0, guarded = info.guarded_tokens, overhead = info.overhead }
   for unit in draft:units {} do
-    found.units = found.units + 1
-    if unit.open then found.open = found.open + 1 end
+    counts.units = counts.units + 1
+    if unit.open then counts.open = counts.open + 1 end
   end
   for _ in draft:turns {} do
-    found.turns = found.turns + 1
+    counts.turns = counts.turns + 1
   end
   core.draft.discard(draft)
-  return found
+  return counts
 end
 
---- Which there are, and how they are shown.
+--- The windows of a conversation as plain data.
 local function windows_of(chat)
   local list = core.json.array {}
   for i, window in ipairs(chat.windows:list()) do
@@ -90,12 +90,12 @@ local function data_of(chat)
     warnings[i] = warning
   end
   local tokens, level = chat:tokens(), chat:trust()
-  local found = structure(chat)
+  local counts = structure(chat)
   return {
     shape = chat.shape, messages = messages, warnings = warnings,
-    tokens = tokens, trust = level, guardedTokens = found.guarded, framingTokens = found.overhead,
+    tokens = tokens, trust = level, guardedTokens = counts.guarded, framingTokens = counts.overhead,
     roles = by_role(chat), windows = windows_of(chat),
-    units = found.units, openUnits = found.open, turns = found.turns,
+    units = counts.units, openUnits = counts.open, turns = counts.turns,
   }
 end
 

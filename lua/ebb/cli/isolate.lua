@@ -3,7 +3,7 @@
 --
 --     reads     its own folder, the input, policies, filters and vocabularies, --allow-read
 --     writes    --allow-write; standard output and error
---     no        other files, programs, processes, network
+--     none of   other files, programs, processes, network
 --
 -- The result of nodes goes back to the parent, which alone writes -o FILE.
 
@@ -23,19 +23,20 @@ local DEFAULT = { deadline = 60000, memory = 1024 * MIB, file_size = 256 * MIB }
 local SMALLEST = { deadline = 1, memory = 64 * MIB, file_size = 1 }
 
 function isolate.declare(parser)
-  parser:flag("--isolate", "Run in a child process without network, processes and files but those below.")
-  parser:option("--deadline", "Isolated: milliseconds that it may run, also as CPU time in seconds (default 60000).")
+  parser:flag("--isolate", "Run in a child process without network, other processes, or files except those below.")
+  parser:option("--deadline", "With --isolate: wall-clock limit in ms, also applied to CPU time (default 60000).")
     :argname("<ms>"):convert(options.integer "--deadline")
-  parser:option("--memory", "Isolated: address space of the child, 64M or more (default 1024M).")
+  parser:option("--memory", "With --isolate: address space limit, 64M or more (default 1024M).")
     :argname("<bytes>"):convert(options.bytes "--memory")
-  parser:option("--file-size", "Isolated: the largest file that it may write (default 256M).")
+  parser:option("--file-size", "With --isolate: size limit of written files (default 256M).")
     :argname("<bytes>"):convert(options.bytes "--file-size")
-  parser:option("--allow-read", "Isolated: a file or folder that it may read. Repeatable."):argname("<path>"):count("*")
-  parser:option("--allow-write", "Isolated: a file or folder that it may read and write. Repeatable.")
+  parser:option("--allow-read", "With --isolate: a file or folder that may be read. Repeatable.")
+    :argname("<path>"):count("*")
+  parser:option("--allow-write", "With --isolate: a file or folder that may be read and written. Repeatable.")
     :argname("<path>"):count("*")
 end
 
---- Refuses its options where there is no child to hold.
+--- Refuses options that have no effect without --isolate.
 function isolate.check_unused(args)
   for _, name in ipairs { "deadline", "memory", "file_size", "allow_read", "allow_write" } do
     local value = args[name]
@@ -56,7 +57,7 @@ local function bounds_of(args)
   return bounds
 end
 
---- What a script needs without being asked for it.
+--- Files and folders that every script may read.
 local function readable(args)
   local list = { args.script:match "^(.*/)" or "./" }
   if args.file and args.file ~= "-" then list[2] = args.file end
@@ -76,7 +77,7 @@ local function check_paths(args)
   end
 end
 
---- The child's side: all of the command, but that the result goes to the parent.
+--- Runs the command in the child; its result goes to the parent.
 local function run_child(args, run_script)
   run_script(args, function(chat)
     io.stdout:flush()
@@ -86,9 +87,9 @@ local function run_child(args, run_script)
   return failure.lenient and failure.MENDED or 0
 end
 
---- Something that could not be held: nothing has run.
+--- Raises: a limit could not be set, so nothing has run.
 local function refuse_child(problem)
-  failure.raise(failure.IO, "--isolate: " .. problem, "without it the script has all that you have")
+  failure.raise(failure.IO, "--isolate: " .. problem, "without it the script has all of your rights")
 end
 
 ---@param args table       the parsed command line
@@ -116,7 +117,7 @@ function isolate.run(args, run_script)
   local done = number == 0 or number == failure.MENDED
   if done and args.output then failure.check(core.write_file(args.output, result)) end
   if done and args.output and #result == 0 then
-    terminal.say("nothing was written: the script gave no conversation")
+    terminal.say("nothing was written: the script returned no nodes")
   end
   return number
 end

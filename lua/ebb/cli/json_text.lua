@@ -17,7 +17,7 @@ local function string_end(json, at)
   end
 end
 
---- Writes one bracket, comma or colon; answers the depth behind it.
+--- Writes one bracket, comma or colon; returns the depth after it.
 local function add_mark(pieces, mark, depth, is_empty)
   if mark == ":" then
     pieces[#pieces + 1] = ": "

@@ -3,15 +3,15 @@
 --     chat[1].ro|        ->  role
 --     chat:mark|         ->  mark, marked
 --
--- What stands before the last dot or colon is looked up, never called, and no
--- metamethods are run but those of our own values.
+-- The chain before the last dot or colon is looked up, never called. No metamethods
+-- run but those of Ebb's own values.
 
 local core = require "ebb.support.core"
 local tables = require "ebb.support.tables"
 
 local lua_completion = {}
 
---- What ebb.d.lua calls fields; methods are in core.methods.
+--- The fields that ebb.d.lua declares; methods are in core.methods.
 lua_completion.fields = {
   Message = {
     "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "tokens",
@@ -27,7 +27,7 @@ local KEYWORDS = {
   "or", "repeat", "return", "then", "true", "until", "while",
 }
 
----- What is asked ----
+---- The line ----
 
 --- Reads `name[1].name:` from the start; nil if `words` is anything else.
 ---@return any[]? steps         keys from the globals down
@@ -52,7 +52,7 @@ local function parse(words)
   return steps, separator, table.remove(steps)
 end
 
---- Does a name at `at` belong to a value before it that cannot be looked up?
+--- True if a name at `at` belongs to a value before it that cannot be looked up.
 local function continues(words, at)
   local before = words:sub(1, at - 1)
   return before:find "[.:]$" ~= nil and not before:find "%.%.$"
@@ -68,7 +68,7 @@ local function chain_of(line)
   if tail == "" then return {}, nil, "" end
 end
 
----- What there is ----
+---- The names ----
 
 local function inherited(value)
   local metatable = debug.getmetatable(value)
@@ -80,12 +80,12 @@ local function index_of_own(value, key) return value[key] end
 
 local function lookup(value, key)
   if type(value) == "userdata" and core.type(value) then
-    local ok, found = pcall(index_of_own, value, key)
-    return ok and found or nil
+    local ok, member = pcall(index_of_own, value, key)
+    return ok and member or nil
   end
-  local found = type(value) == "table" and rawget(value, key) or nil
-  local above = found == nil and inherited(value)
-  return above and rawget(above, key) or found
+  local member = type(value) == "table" and rawget(value, key) or nil
+  local above = member == nil and inherited(value)
+  return above and rawget(above, key) or member
 end
 
 local function add_keys(names, value, wanted)
@@ -117,7 +117,7 @@ local function names_of(value, separator)
   return names
 end
 
---- What the names begin with, all of them.
+--- The beginning that all names share.
 local function common_start(names)
   local first, last, size = names[1], names[#names], 0   -- sorted: these two differ most
   while size < #first and first:byte(size + 1) == last:byte(size + 1) do

@@ -3,8 +3,8 @@
 --     { "my-model": { "encoding": "o200k_base", "window": 32768 },
 --       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } } }
 --
--- Keys are those of ebb.models, in camelCase. A name that is known is changed
--- where the file says so.
+-- Keys are those of ebb.models, in camelCase. An entry for a built-in model changes the fields
+-- that it has.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -15,13 +15,13 @@ local model_file = {}
 
 local BYTES_MAX = 1024 * 1024
 
---- Where it is looked for; nil where there is no home.
+--- The path of the file; nil without a home folder.
 ---@return string?
 function model_file.path()
   return xdg.path("config", "models.json")
 end
 
---- camelCase to snake_case, in depth.
+--- A copy with keys in snake_case instead of camelCase, in depth.
 local function renamed(value)
   if type(value) ~= "table" then return value end
   local result = {}
@@ -44,7 +44,7 @@ end
 
 local loaded = false
 
---- Reads it, once; that there is none is no failure.
+--- Reads the file, once. A missing file is not a failure.
 function model_file.load()
   local path = model_file.path()
   if loaded or not path then return end

@@ -1,4 +1,4 @@
---- ebb models: what is known of models, and how each one is counted here.
+--- ebb models: windows, prices and encodings of models, and how each one is counted here.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -20,7 +20,7 @@ function command.declare(parser)
   options.json(parser)
 end
 
---- The encoding that counts, and how far that can be trusted.
+--- The encoding that counts for a model, and the trust of its counts.
 local function counted_by(name)
   local chat = ebb.conversation { model = name }
   local trust = chat:trust()

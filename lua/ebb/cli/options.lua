@@ -1,4 +1,4 @@
---- The options that several commands share, and what they stand for.
+--- The options that several commands share: their declarations and their use.
 
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
@@ -93,7 +93,7 @@ end
 
 local function add_folders(parser, option, what)
   parser:option(option,
-    ("Folder of %s found by name; searched before the user's. Repeatable."):format(what))
+    ("A folder of %s, searched before the user's own. Repeatable."):format(what))
     :argname("<folder>"):count("*")
 end
 
@@ -119,7 +119,7 @@ end
 function options.loading(args)
   local limits = { deadline = args.deadline, fuel = args.fuel, memory = args.memory }
   if args.trusted and next(limits) then
-    failure.usage("--trusted has no limits", "leave out --deadline, --fuel and --memory, or --trusted")
+    failure.usage("--trusted takes no limits", "leave out --deadline, --fuel and --memory, or --trusted")
   end
   return { trusted = args.trusted or false, limits = failure.typed(loader.check_limits, limits) }
 end
@@ -172,12 +172,12 @@ function options.of_conversation(args)
   }
 end
 
---- Refuses to wait for somebody to type a conversation.
+--- The path of the input. A terminal is refused: a conversation is not typed.
 ---@param path? string
 ---@return string
 function options.path(path)
   if path == nil and terminal.stdin_is_terminal then
-    failure.usage("no file was given, and standard input is a terminal", "name a file, or - to type into")
+    failure.usage("no file is named, and standard input is a terminal", "name a file, or - to type the input")
   end
   return path or "-"
 end
@@ -193,9 +193,9 @@ local function warn(path, warning)
   terminal.say(("%s: warning: %s"):format(options.place(path, warning), warning.message))
 end
 
---- What loading found odd, one line each: all that a lenient reading let pass, and the first of the rest.
----@param quiet? boolean      the rest is shown otherwise
----@return boolean lenient    strictly read it would have been refused
+--- Writes the warnings of loading, a line each: all of a lenient reading, and the first of the others.
+---@param quiet? boolean      the caller shows the others
+---@return boolean lenient    a strict reading would have refused the input
 function options.warn(path, warnings, quiet)
   local others, lenient = 0, false
   for _, warning in ipairs(warnings) do
@@ -209,7 +209,7 @@ function options.warn(path, warnings, quiet)
   return lenient
 end
 
---- Options that let more be read, by the code of what was refused.
+--- Hints by the code of an error of reading.
 local WAYS_OUT = {
   role = "--role-map old=new reads messages of one role as of another",
   limit = "--max-message and --max-file raise the caps",
@@ -221,10 +221,10 @@ local function check_loaded(chat, problem)
   return failure.check(chat, problem)
 end
 
---- Loads the conversation that the command line names.
+--- Loads the conversation of the command line.
 ---@param file? string      nil is standard input
 ---@param args table       the parsed command line
----@param quiet? boolean    warnings are shown otherwise
+---@param quiet? boolean    the caller shows the warnings
 ---@return ebb.Conversation
 ---@return string path
 function options.load(file, args, quiet)
@@ -236,16 +236,16 @@ function options.load(file, args, quiet)
   return chat, path
 end
 
-local told = false
+local was_told = false
 
---- Says once that an estimator stands in for the vocabulary of the model, unless it was
---- asked for. A report as JSON says it itself, and may go to standard error.
+--- Tells once that an estimator replaces the vocabulary of the model, unless --encoding
+--- names it. Reports as JSON have it as a field.
 ---@param chat ebb.Conversation
 ---@param args table
 function options.tell_stand_in(chat, args)
   local missing = not args.encoding and models.missing(chat)
-  if not missing or told or args.json then return end
-  told = true
+  if not missing or was_told or args.json then return end
+  was_told = true
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 

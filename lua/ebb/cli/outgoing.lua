@@ -1,9 +1,8 @@
---- What a command is about to write, held against the rules of its provider.
+--- Checks and repairs of output by the rules of its provider.
 --
--- What was broken before the command stays and is told; --repair mends it, in
--- what is written. What a cut of whole units itself can break is only how the
--- neighbours get on (anthropic: who comes first, who follows whom): that is
--- always mended, where it was in order before.
+-- Violations of the input stay and are reported; --repair repairs them in the output.
+-- Dropping whole units can only break rules of neighbours (anthropic: which role is first,
+-- which follows which). Those are always repaired if the input obeyed them.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -12,7 +11,7 @@ local terminal = require "ebb.cli.terminal"
 
 local outgoing = {}
 
-local SHOWN = 3   -- violations that are told one by one
+local SHOWN = 3   -- violations that are reported one by one
 
 local NEIGHBOURS = { "user_first", "alternation", "results_late", "empty_text", "trailing_space" }
 
@@ -36,19 +35,18 @@ end
 ---@field dialect string
 ---@field original ebb.Conversation   a fork
 
---- To be called before anything is edited. What was broken is looked for only
---- where something is broken in the end.
+--- Notes the conversation before it is edited. Its violations are looked for only if the
+--- output has some.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@return ebb.cli.Rules
 function outgoing.rules(chat, args)
   local nothing = core.conversation()
-  if args.dialect then failure.typed(nothing.check, nothing, args.dialect) end      -- is it a name?
+  if args.dialect then failure.typed(nothing.check, nothing, args.dialect) end      -- raises for an unknown name
   return { dialect = args.dialect or chat:dialect(), original = chat:fork() }
 end
 
---- The conversation mended before anything is cut, so that what mending adds is
---- within the budget too.
+--- Repairs the conversation before it is trimmed, so that inserted messages count against the budget.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@return ebb.Conversation chat
@@ -60,7 +58,7 @@ function outgoing.prepare(chat, args)
   return copy, outgoing.rules(copy, { dialect = report.dialect }), report
 end
 
---- Codes that nothing violated in the conversation as it was read.
+--- The codes of rules for neighbours that the input obeys.
 local function fresh_codes(rules)
   local broken, codes = {}, {}
   for _, violation in ipairs(rules.original:check(rules.dialect)) do
@@ -77,7 +75,7 @@ local function count_of(n, word)
 end
 
 ---@param report ebb.RepairReport
-function outgoing.tell_mended(report)
+function outgoing.tell_repaired(report)
   if not report.ledger then return end
   local counts = { dropped = 0, replaced = 0, inserted = 0 }
   for _, run in ipairs(report.ledger:runs()) do
@@ -97,31 +95,31 @@ local function tell_left(left, dialect, mends)
   for _, violation in ipairs(left) do
     mendable = mendable or violation.mendable
   end
-  terminal.say(("  %s'ebb check' lists them%s"):format(more, mends and mendable and ", --repair mends them" or ""))
+  terminal.say(("  %s'ebb check' lists them%s"):format(more, mends and mendable and ", --repair repairs them" or ""))
 end
 
---- The conversation as it is to be written; all codes are mended, or those alone
---- that the command itself may have broken.
+--- The conversation as it is written: repaired for all codes, or for those that the command
+--- may have broken.
 ---@param chat ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@param calls? "drop"|"synthesize"    all codes
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function outgoing.mend(chat, rules, calls)
-  local found = failure.typed(chat.check, chat, rules.dialect)
-  if #found == 0 then return chat, { dialect = rules.dialect, left = found } end
+  local violations = failure.typed(chat.check, chat, rules.dialect)
+  if #violations == 0 then return chat, { dialect = rules.dialect, left = violations } end
   return chat:repaired { dialect = rules.dialect, calls = calls, codes = not calls and fresh_codes(rules) or nil }
 end
 
---- Says what was mended, and what was not.
+--- Reports what was repaired, and which violations are left.
 ---@param report ebb.RepairReport
 ---@param args table
 function outgoing.tell(report, args)
-  outgoing.tell_mended(report)
+  outgoing.tell_repaired(report)
   if #report.left > 0 then tell_left(report.left, report.dialect, not args.repair) end
 end
 
---- Mends, tells, and writes in the shape in which it came.
+--- Repairs, reports, and writes in the shape of the input.
 function outgoing.save(chat, args, rules)
   local copy, report = outgoing.mend(chat, rules, args.repair)
   outgoing.tell(report, args)

@@ -1,4 +1,4 @@
---- ebb pipeline: from a conversation and an agent to the body of a request.
+--- ebb pipeline: builds a request body from a conversation and an agent.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -21,19 +21,19 @@ function command.declare(parser)
   parser:option("--agent", "The agent: presets, rules, settings; JSON or Lua."):argname("<file>")
   parser:option("--model-config", "The model: its name, abilities, settings; JSON or Lua."):argname("<file>")
   parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
-  parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, beneath its file's.")
+  parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, below its file's folder.")
     :argname("<folder>")
   parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
   parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
     :convert(options.integer "--budget")
-  parser:option("--processor --plugin", "A processor of yours: a Lua file, or a folder of them. Repeatable.")
+  parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
-  parser:option("--on-error", "When a processor fails: stop (default), or skip it."):choices { "stop", "skip" }
+  parser:option("--on-error", "If a processor fails: stop (default), or skip it."):choices { "stop", "skip" }
     :argname("<way>")
   parser:option("--now", "The time for macros, in ms since 1970; default: the clock."):argname("<ms>"):convert(instant)
-  parser:option("--seed", "For dice; default: made from the conversation."):argname("<n>")
+  parser:option("--seed", "Seed for random macros; default: derived from the conversation."):argname("<n>")
     :convert(options.integer "--seed")
-  parser:flag("--preview", "Show what the request would be made of, and write no request.")
+  parser:flag("--preview", "Show the messages of the request and their sources; write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
   parser:flag("--trace", "Show on standard error what each processor changed.")
   options.sandbox(parser)
@@ -47,7 +47,7 @@ function command.declare(parser)
   })
 end
 
---- How far local time is ahead of UTC now, in minutes.
+--- The offset of local time from UTC, in minutes.
 local function zone()
   local sign, hours, minutes = os.date "%z":match "^([+-])(%d%d)(%d%d)$"
   if not sign then return 0 end
@@ -60,15 +60,14 @@ local function set_of(args)
   return set
 end
 
---- The file of an agent, a model or a user: its mistakes are bad input.
+--- Refuses files of an agent, a model or a user that cannot be read, as bad input.
 local function check_readable(args)
   for _, path in ipairs { args.agent or false, args.model_config or false, args.user_profile or false } do
     if path and script_file.is_path(path) then failure.check(core.read_file(path, math.maxinteger)) end
   end
 end
 
---- Plugins and settings stand on the command line: mistakes in them are those of whoever
---- typed it; all others are those of the files.
+--- Errors in plugins and settings are errors of the command line; all others are those of files.
 local function pipeline_of(args)
   check_readable(args)
   local loaded, loading = {}, options.loading(args)
@@ -77,7 +76,7 @@ local function pipeline_of(args)
       loaded[#loaded + 1] = processor
     end
   end
-  failure.typed(ebb.pipeline, { processors = loaded })   -- are they any?
+  failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
   local pipeline = ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
     model = args.model, encoding = args.encoding, processors = loaded,
@@ -91,7 +90,7 @@ local function pipeline_of(args)
   return pipeline
 end
 
---- Warnings and errors of the log, one line each; what ended the run is told at its end.
+--- Writes warnings and errors of the log, a line each. The error that ended the run comes from the caller.
 ---@param logs? ebb.LogEntry[]
 ---@param why? string      the message that ended the run
 local function tell(logs, why)

@@ -1,4 +1,4 @@
---- ebb policies: what trim policies there are, and what options one takes.
+--- ebb policies: the trim policies, or the options and help of one.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -14,7 +14,7 @@ local terminal = require "ebb.cli.terminal"
 local command = {}
 
 function command.declare(parser)
-  parser:argument("policy", "A policy's name, or the file of one."):args("?")
+  parser:argument("policy", "The name of a policy, or its file."):args("?")
   options.policy_path(parser)
   options.output(parser)
   parser:epilog(options.OWN_POLICY)
@@ -30,22 +30,22 @@ local function names_in(folder)
   return names
 end
 
---- The file in the folders of the policy path whose policy calls itself so: it is
---- found by the name of its file only.
+--- The file in the policy path whose policy has this name: a policy is found by the name of
+--- its file only.
 ---@param name string
 ---@return string? path
 function command.calling_itself(name)
   for _, folder in ipairs(script_path.policies) do
     for _, file in ipairs(names_in(folder)) do
       local path = ("%s/%s.lua"):format(folder, file)
-      local ok, found = pcall(policies.find, path)
-      if ok and found.name == name then return path end
+      local ok, policy = pcall(policies.find, path)
+      if ok and policy.name == name then return path end
     end
   end
 end
 
---- The same for what stands on a command line: runs `call`, which looks for a policy
---- by its name, and says so where it was a file's own.
+--- Runs `call`, which looks for a policy by its name. For the name that a file gives its policy
+--- the error names the file.
 ---@param call function
 ---@param word string
 ---@param loading? ebb.Loading
@@ -57,15 +57,15 @@ function command.named(call, word, loading)
     and result.message:find("unknown policy", 1, true)
     and command.calling_itself(name)
   if path then
-    failure.usage(result.message, ("%s calls itself so; it is found as '%s'"):format(path, script_file.name(path)))
+    failure.usage(result.message, ("%s has this name inside; it is found as '%s'"):format(path, script_file.name(path)))
   end
   error(result, 0)
 end
 
---- What the file of a policy says it does; a file that is none is still worth a line.
+--- The summary of a policy's file; the error of one that cannot be loaded.
 local function summary_of(path)
-  local ok, found = pcall(policies.find, path)
-  return ok and found.summary or ok and "a policy" or tostring(found):match "^[^\n]*"
+  local ok, policy = pcall(policies.find, path)
+  return ok and policy.summary or ok and "a policy" or tostring(policy):match "^[^\n]*"
 end
 
 local function list(page)
@@ -111,7 +111,7 @@ local OPTION_COLUMNS = {
 
 local function describe_options(policy, page)
   local names = tables.keys(policy.options or {})
-  if #names == 0 then return "It takes no options.\n" end
+  if #names == 0 then return "It has no options.\n" end
   local rows = {}
   for i, name in ipairs(names) do
     local declared = policy.options[name]

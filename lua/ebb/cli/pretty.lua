@@ -1,8 +1,7 @@
 --- Lua values as a person reads them: `{ role = "user", content = "Hi" }`.
 --
--- Tables are opened three deep and to a limit, on one line if that is wide
--- enough; text from messages comes out quoted, with nothing in it that a
--- terminal would obey.
+-- Tables are written three deep and up to a limit, on one line if it is wide enough.
+-- Texts are quoted, with escapes for everything that a terminal would obey.
 
 local core = require "ebb.support.core"
 local text = require "ebb.cli.text"
@@ -22,14 +21,14 @@ local function is_name(key)
   return type(key) == "string" and key:find "^[%a_][%w_]*$" ~= nil
 end
 
---- Names first, in order; then all else by its type and as it is written.
+--- Compares keys: names first, in order; then others by type and text.
 local function key_order(a, b)
   if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
   if type(a) ~= type(b) then return type(a) == "string" or type(b) ~= "string" and type(a) < type(b) end
   return tostring(a) < tostring(b)
 end
 
---- The keys behind the list part, which ends at `size`.
+--- The keys after the list part, which ends at `size`.
 local function keys_of(value, size)
   local keys = {}
   for key in next, value do
@@ -66,7 +65,7 @@ local function write_table(value, width, depth)
   return "{\n" .. table.concat(items, ",\n"):gsub("[^\n]+", "  %0") .. "\n}"
 end
 
---- Handles of the core that say no more of themselves than where they lie.
+--- Values of the core whose own text is only an address.
 local HANDLES = {
   Conversation = function(chat)
     return ("Conversation of %d messages, %d tokens (%s)"):format(#chat, chat:tokens(), chat:trust())
@@ -76,7 +75,7 @@ local HANDLES = {
   Selection = function(selection) return ("Selection of %d messages"):format(selection:count()) end,
 }
 
---- A value at `depth` tables down. What has its own way to be text goes by it.
+--- A value at `depth` tables down, by its own __tostring if it has one.
 function write(value, width, depth)
   local handle = HANDLES[core.type(value)]
   if handle then

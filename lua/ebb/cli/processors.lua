@@ -1,4 +1,4 @@
---- ebb processors: the stages of a pipeline, and what each can be told.
+--- ebb processors: the stages of a pipeline, or the settings of one.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -14,7 +14,7 @@ local command = {}
 
 function command.declare(parser)
   parser:argument("id", "A processor's id."):args("?")
-  parser:option("--processor --plugin", "A processor of yours: a Lua file, or a folder of them. Repeatable.")
+  parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
   options.sandbox(parser)
   options.output(parser)
@@ -132,15 +132,15 @@ local function config_rows(each)
 end
 
 local function config_data(each)
-  local found = { id = each.processor.id, enabled = each.setting.enabled, priority = each.setting.priority,
+  local data = { id = each.processor.id, enabled = each.setting.enabled, priority = each.setting.priority,
     settings = {}, origins = each.setting.origins }
   for key, value in pairs(each.setting.values) do
-    found.settings[key] = value
+    data.settings[key] = value
   end
-  return found
+  return data
 end
 
---- What `ebb pipeline --show-config` writes.
+--- The text of `ebb pipeline --show-config`.
 ---@param pipeline ebb.Pipeline
 ---@param args table
 ---@return string

@@ -1,9 +1,9 @@
 --- ebb repl: Lua at a prompt, with `ebb` and, if a file is named, `chat`.
 --
 -- On a terminal lines are edited (runtime/host/repl.c), and Ctrl-C stops the
--- script that runs, not the prompt. From anywhere else lines are read as they
--- are, without prompts; there the answer is 5 if one of them failed, and Ctrl-C
--- ends it all.
+-- script that runs, not the prompt. From a pipe or file lines are read as they
+-- are, without prompts; then the exit code is 5 if one of them failed, and Ctrl-C
+-- ends the command.
 
 local lua_completion = require "ebb.cli.lua_completion"
 local ebb = require "ebb"
@@ -30,12 +30,12 @@ local function is_unfinished(problem)
   return problem:find "<eof>$" ~= nil
 end
 
---- As an expression if it is one, else as statements.
+--- Compiles a script as an expression, else as statements.
 ---@return function? chunk
 ---@return string? problem
 ---@return boolean? unfinished      more lines may make it whole
 local function compile(script)
-  script = script:gsub("^%s*=", "return ")      -- as Lua's own prompt had it for long
+  script = script:gsub("^%s*=", "return ")      -- as Lua's own prompt once did
   local chunk, as_expression = load("return " .. script, "=stdin", "t")
   if chunk then return chunk end
   local statements, problem = load(script, "=stdin", "t")
@@ -52,7 +52,7 @@ local function show(results)
   if results.n > 0 then io.stdout:write(table.concat(pieces, separator), "\n") end
 end
 
---- The error, and its way through what was typed.
+--- The error with its traceback through the typed lines.
 local function trace(problem)
   local known = failure.of(problem)
   local way = debug.traceback(known and known.message or tostring(problem), 2)
@@ -61,7 +61,7 @@ local function trace(problem)
   return known and known.hint and way .. "\nhint: " .. known.hint or way
 end
 
---- Results are shown inside the call: to turn them into text may run a script too.
+--- Runs a chunk and shows its results inside the protected call: __tostring may run a script, too.
 ---@param protected fun(call: function, handler: function): boolean, any
 ---@return boolean ok
 local function evaluate(chunk, protected)
@@ -70,23 +70,23 @@ local function evaluate(chunk, protected)
   return ok
 end
 
---- Reads until nothing is left. Lines are gathered while they are not whole.
----@param read fun(prompt: string): string|false|nil     false: what was gathered is thrown away
+--- Reads and runs lines until the input ends. Lines are joined until they are a whole script.
+---@param read fun(prompt: string): string|false|nil     false: the joined lines are dropped
 ---@return boolean ok      nothing failed
 local function run_lines(read, protected)
-  local gathered, all_ok = nil, true
+  local pending, all_ok = nil, true
   while true do
-    local line = read(gathered and MORE or PROMPT)
-    if line == nil and not gathered then return all_ok end
+    local line = read(pending and MORE or PROMPT)
+    if line == nil and not pending then return all_ok end
     if line == false then
-      gathered = nil
+      pending = nil
     else
-      local script = gathered and gathered .. "\n" .. (line or "") or line
+      local script = pending and pending .. "\n" .. (line or "") or line
       local chunk, problem, unfinished = compile(script)
       if unfinished and line then
-        gathered = script
+        pending = script
       else
-        gathered = nil
+        pending = nil
         if not chunk then terminal.say(problem) end
         all_ok = chunk ~= nil and evaluate(chunk, protected) and all_ok
       end
@@ -94,7 +94,7 @@ local function run_lines(read, protected)
   end
 end
 
----- Where lines come from ----
+---- Sources of lines ----
 
 --- Names in columns, as many as fit.
 local function columns_of(names)
@@ -138,7 +138,7 @@ local function at_terminal()
 end
 
 function repl.run(args)
-  if args.file == "-" then failure.usage("standard input holds what is typed", "name a file for the messages") end
+  if args.file == "-" then failure.usage("standard input has the lines to run", "name a file for the messages") end
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.ebb = ebb
   if args.file then _G.chat = options.load(args.file, args) end

@@ -1,4 +1,4 @@
---- ebb trim --replay: what each policy would have cost over a recorded conversation.
+--- ebb trim --replay: the cost of each policy over a recorded conversation.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -11,7 +11,7 @@ local terminal = require "ebb.cli.terminal"
 
 local replay = {}
 
---- Options of trim that say what to do with a trimmed list; a replay makes none.
+--- Options of trim that concern the trimmed messages; a replay writes none.
 local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
 
 local COLUMNS = {

@@ -25,7 +25,7 @@ function run.declare(parser)
   options.reading(parser)
 end
 
---- A file that cannot be read is not the same as one that is no Lua.
+--- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.
 local function compile(path)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
@@ -35,7 +35,7 @@ local function compile(path)
   return chunk
 end
 
---- The error with its way through the script, as far as that is the user's.
+--- The error with the user's part of the traceback.
 local function trace(problem)
   local known = failure.of(problem)
   local message = known and known.message or tostring(problem)
@@ -46,7 +46,7 @@ end
 local function call(chunk, words)
   local ok, result = xpcall(chunk, trace, table.unpack(words))
   if ok then return result end
-  if type(result) ~= "table" then error(result, 0) end   -- no memory: no handler was called
+  if type(result) ~= "table" then error(result, 0) end   -- out of memory: the handler was not called
   failure.raise(failure.SCRIPT, result.message, result.hint)
 end
 
@@ -63,7 +63,7 @@ local function load_input(args)
   local chat = options.load(args.file, args)
   local path = not args.file and #chat == 0 and args.arguments[1]
   if path and looks_like_conversation(path) then
-    failure.usage(("%s returned nodes, and standard input has no messages for them"):format(args.script),
+    failure.usage(("%s returned nodes, but standard input has no messages for them"):format(args.script),
       ("--input %s reads that file; behind the script it is an argument of the script"):format(path))
   end
   return chat
@@ -83,7 +83,7 @@ local function run_script(args, save)
     end
     return
   end
-  nodes.check(result)   -- before a conversation is waited for
+  nodes.check(result)   -- before the command waits for input
   local chat = load_input(args)
   local before = chat:fork()
   failure.check(nodes.run(chat, result))

@@ -1,5 +1,5 @@
---- Where the command writes. Standard output holds results only, and only once
---- they are whole; everything else goes to standard error.
+--- Output. Standard output has results only, written when they are complete; everything else
+--- goes to standard error.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -70,7 +70,7 @@ function terminal.say(line)
   io.stderr:write(terminal.fill(page, line, "  "))
 end
 
---- Set by --quiet: nothing is said of success.
+--- Set by --quiet: success is not reported.
 terminal.quiet = false
 
 --- Tells a person of success; says nothing to a pipe or under --quiet.
@@ -82,8 +82,8 @@ end
 local PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.1   -- seconds of processor time
 local progress_at = PROGRESS_AFTER                -- when the line is written next
 
---- Writes over a line that says how far a long run is; nil takes the line away. Silent for runs of less
---- than a second, for pipes and under --quiet.
+--- Updates the line of progress; nil removes it. Silent for runs below a second, for pipes and
+--- under --quiet.
 ---@param line? string
 function terminal.progress(line)
   local shown = progress_at > PROGRESS_AFTER

@@ -1,9 +1,9 @@
---- Topics of `ebb help` that are no commands.
+--- Topics of `ebb help` that are not commands.
 
 local topics = {}
 
 topics.list = {
-  { name = "input", summary = "What files are read, and what is written." },
+  { name = "input", summary = "Shapes of input and output files." },
   { name = "policies-in-lua", summary = "How to write a trim policy." },
   { name = "filters-in-lua", summary = "How to write a filter." },
   { name = "operations", summary = "The operations of `ebb apply`, with their fields." },

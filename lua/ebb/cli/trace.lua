@@ -1,4 +1,4 @@
---- What each processor changed, as `ebb diff` shows it.
+--- ebb pipeline --trace: the changes of each processor, as `ebb diff` shows them.
 
 local core = require "ebb.support.core"
 local difference = require "ebb.conversation.difference"

@@ -70,9 +70,9 @@ end
 ---@field chat ebb.Conversation         as it is to be written
 ---@field report ebb.TrimReport
 ---@field repair? ebb.RepairReport      before the trim, under --repair
----@field mended ebb.RepairReport       after it
+---@field mended ebb.RepairReport       after the trim
 
---- What was repaired, before and after the trim; nothing, if nothing was.
+--- The ledgers of repairs before and after the trim; nil without repairs.
 local function repairs_of(trimmed)
   local repairs = core.json.array {}
   for _, each in pairs { trimmed.repair or trimmed.mended, trimmed.repair and trimmed.mended } do
@@ -81,7 +81,7 @@ local function repairs_of(trimmed)
   return #repairs > 0 and repairs or nil
 end
 
---- The report as plain data. The ledger comes as JSON and goes out as it is.
+--- The report as plain data, with the ledger as raw JSON.
 local function as_data(trimmed, dry_run)
   local report, notes, keeps = trimmed.report, core.json.array {}, core.json.array {}
   for i, note in ipairs(report.ledger:notes()) do
@@ -109,7 +109,7 @@ local function summary(report, args)
     report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 
---- All talk about a trim that succeeded. A dry run's JSON is its result.
+--- Reports a trim that succeeded. The JSON of a dry run is its result, so it is not written here.
 ---@param before? ebb.cli.Before    if it is to be explained
 local function tell(args, before, trimmed)
   local report = trimmed.report
@@ -130,11 +130,11 @@ local function tell(args, before, trimmed)
   else
     terminal.inform(summary(report, args))
   end
-  if trimmed.repair then outgoing.tell_mended(trimmed.repair) end
+  if trimmed.repair then outgoing.tell_repaired(trimmed.repair) end
   outgoing.tell(trimmed.mended, args)
 end
 
---- The report, or a failure; what cannot fit may fit without guards.
+--- The report, or a failure with a hint if the conversation may fit without guards.
 local function check_fit(args, report, problem)
   if not report and problem.code == "cannot_fit" and not args.unguarded then
     failure.raise(failure.CANNOT_FIT, problem.message, "--unguarded lets policies drop guarded messages too")
@@ -142,8 +142,8 @@ local function check_fit(args, report, problem)
   return failure.check(report, problem)
 end
 
---- Trims, and mends what stands next to each other now. That may add a message; if
---- it then does not fit, so much more is cut.
+--- Trims, then repairs the new neighbours. A repair may insert a message; if the result does not
+--- fit any more, a second trim cuts so much more.
 ---@param chat ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return ebb.cli.Trimmed

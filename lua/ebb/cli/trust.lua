@@ -1,4 +1,4 @@
---- Why a count is no more than an estimate.
+--- Reasons of estimated counts.
 
 local models = require "ebb.models"
 

@@ -1,4 +1,4 @@
---- ebb vocab: the vocabularies that exact counts are made by.
+--- ebb vocab: lists, imports and verifies the vocabularies of exact counts.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -22,12 +22,12 @@ local KNOWN = {
 function command.declare(parser)
   parser:argument("action", "ls, import or verify."):choices { "ls", "import", "verify" }
   parser:argument("what",
-    "import: a .tiktoken or tokenizer.json file. verify: a name; all, if none is given."):args("?")
-  parser:option("--pattern", "import: how texts are cut before merging: cl100k, o200k, gpt2 or a regular expression.")
+    "import: a .tiktoken or tokenizer.json file. verify: a name (default: all)."):args("?")
+  parser:option("--pattern", "import: how texts are split before merging: cl100k, o200k, gpt2 or a regular expression.")
     :argname("<pattern>")
-  parser:option("--name", "import: what the encoding is called (default: the file's name)."):argname("<name>")
-  parser:flag("--nfc", "import: take texts to be in Unicode's form NFC, for a file that asks to normalize them so.")
-  parser:option("-o", "import: write the image there, not into the user's folder. ls: write the list there.")
+  parser:option("--name", "import: the name of the encoding (default: the file's)."):argname("<name>")
+  parser:flag("--nfc", "import: assume texts in Unicode form NFC, for a file that normalizes to it.")
+  parser:option("-o", "import: write the image to this file, not into the user's folder. ls: write the list to it.")
     :argname("<file>"):hidden_name("--output"):target("output")
 end
 
@@ -75,7 +75,7 @@ end
 local function target_of(args, name)
   if args.output then return args.output end
   local folder = vocabularies.user_folder()
-  if not folder then failure.raise(failure.IO, "there is no home folder to import into",
+  if not folder then failure.raise(failure.IO, "no home folder to import into",
     "give -o or set XDG_DATA_HOME") end
   failure.check(core.make_folder(folder))
   return folder .. "/" .. vocabularies.file_name(name)
@@ -96,11 +96,11 @@ local function import(args)
   if models.is_estimator(name) then failure.usage(("'%s' is the name of an estimator"):format(name), "give --name") end
   local pattern = args.pattern or known.pattern
   if not json and not pattern then
-    failure.usage("a .tiktoken file does not say how texts are cut",
+    failure.usage("a .tiktoken file does not say how texts are split",
       "give --pattern cl100k, o200k, gpt2 or an expression")
   end
-  local asked = { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false }
-  local image, problem = failure.typed(core.vocab.build, content, asked)
+  local source = { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false }
+  local image, problem = failure.typed(core.vocab.build, content, source)
   if not image then failure.raise(failure.REFUSED, problem.message, hint_for(problem.message)) end
   local target = target_of(args, name)
   failure.check(core.write_file(target, image))
@@ -109,16 +109,16 @@ end
 
 ---- verify ----
 
-local function images_asked(name)
+local function images_of(name)
   if not name then return vocabularies.list() end
   local path = name:find "/" and name or vocabularies.find(name)
-  if not path then failure.usage(("no vocabulary is called '%s'"):format(name), "`ebb vocab ls` lists them") end
+  if not path then failure.usage(("unknown vocabulary '%s'"):format(name), "`ebb vocab ls` lists them") end
   return { { name = name, path = path } }
 end
 
 local function verify(args)
   local wrong
-  for _, image in ipairs(images_asked(args.what)) do
+  for _, image in ipairs(images_of(args.what)) do
     local good, problem = core.vocab.verify(image.path)
     terminal.say(good and ("%s: good"):format(image.path) or problem.message)
     wrong = wrong or not good
