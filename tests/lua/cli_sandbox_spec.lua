@@ -50,7 +50,7 @@ describe("a policy file that runs away #time", function()
     contains("--fuel", fails(command.SCRIPT, words .. "--fuel 100000"))
     does(words)
     does(words .. "--trusted")
-    contains("memory is 1048576 or more", fails(command.USAGE, words .. "--memory 10"))
+    contains("memory: expected a whole number of bytes from 1048576", fails(command.USAGE, words .. "--memory 10"))
     contains("--trusted has no limits", fails(command.USAGE, words .. "--trusted --fuel 5"))
   end)
 
