@@ -51,7 +51,7 @@ describe("a policy file that runs away #time", function()
     does(words)
     does(words .. "--trusted")
     contains("memory: expected a whole number of bytes from 1048576", fails(command.USAGE, words .. "--memory 10"))
-    contains("--trusted has no limits", fails(command.USAGE, words .. "--trusted --fuel 5"))
+    contains("--trusted takes no limits", fails(command.USAGE, words .. "--trusted --fuel 5"))
   end)
 
   it("may have all of Lua with --trusted", function()
