@@ -29,4 +29,16 @@ static inline bool bitset_has(const uint64_t *bits, size_t i) { return bits[i / 
 static inline void bitset_add(uint64_t *bits, size_t i) { bits[i / 64] |= UINT64_C(1) << (i % 64); }
 static inline void bitset_remove(uint64_t *bits, size_t i) { bits[i / 64] &= ~(UINT64_C(1) << (i % 64)); }
 
+/* The first number from `from` on that is (`member`) or is not in the set, or `count`. */
+static inline uint32_t bitset_next(const uint64_t *bits, uint32_t from, uint32_t count, bool member) {
+  uint64_t mask = UINT64_MAX << from % 64;
+  for (uint64_t start = from - from % 64; start < count; start += 64, mask = UINT64_MAX) {
+    uint64_t word = (member ? bits[start / 64] : ~bits[start / 64]) & mask;
+    if (word == 0) continue;
+    uint64_t position = start + (uint64_t)__builtin_ctzll(word);
+    return position < count ? (uint32_t)position : count;
+  }
+  return count;
+}
+
 #endif

@@ -49,12 +49,11 @@ static Status batch_new(const Memory *memory, const Batch *fields, Text descript
   batch->list = NULL;
   batch->ledger = NULL;
   batch->description_size = description.size;
-  batch->description = description.size == 0 ? NULL : memory_new(memory, description.size);
-  if (description.size > 0 && batch->description == NULL) {
+  Status status = text_copy(memory, description, &batch->description);
+  if (status != STATUS_OK) {
     memory_free(memory, batch, sizeof *batch);
-    return STATUS_MEMORY;
+    return status;
   }
-  if (description.size > 0) memcpy(batch->description, description.bytes, description.size);
   if (batch->policy_memory != NULL) batch->policy_memory->owners++;
   *result = batch;
   return STATUS_OK;

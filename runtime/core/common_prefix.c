@@ -2,9 +2,8 @@
 
 #include <assert.h>
 
+#include "base/minmax.h"
 #include "core/sequence_diff.h"
-
-static uint32_t lesser(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static bool are_equal(const Store *store, MessageId a, MessageId b) {
   return a == b || text_equal(message_raw(store_message(store, a)), message_raw(store_message(store, b)));
@@ -12,12 +11,12 @@ static bool are_equal(const Store *store, MessageId a, MessageId b) {
 
 Status common_prefix_count(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
                            uint32_t *messages) {
-  uint32_t end = lesser(sequence_count(a), sequence_count(b)), same = end;
+  uint32_t end = min_u32(sequence_count(a), sequence_count(b)), same = end;
   SequenceDiff diff = {.memory = *memory};
   Status status = sequence_diff(a, b, &diff);
   /* Messages keep their order, so both lists are the same up to the first message that one of them lacks. */
-  if (diff.removed_count > 0) same = lesser(same, diff.removed[0].index);
-  if (diff.added_count > 0) same = lesser(same, diff.added[0].index);
+  if (diff.removed_count > 0) same = min_u32(same, diff.removed[0].index);
+  if (diff.added_count > 0) same = min_u32(same, diff.added[0].index);
   sequence_diff_free(&diff);
   if (status != STATUS_OK) return status;
   while (same < end && are_equal(store, sequence_at(a, same), sequence_at(b, same))) same++;

@@ -9,9 +9,8 @@
 ** end: a failure changes nothing. Forks keep their shares of the old store.
 */
 #include <assert.h>
-#include <string.h>
 
-#include "base/map.h"
+#include "base/bitset.h"
 #include "core/conversation_data.h"
 
 typedef struct Compaction {
@@ -19,15 +18,15 @@ typedef struct Compaction {
   const Store *from;
   Store *store;              /* the new store; NULL: every message is visible */
   History *history;          /* its lists decide which messages stay */
-  size_t words;
+  uint32_t count;            /* messages of the old store; sets are for seqs up to it */
   uint64_t *visible;         /* a bit per seq: some list has the message */
   uint64_t *origins;         /* a bit per seq: the origin of a message that some list has */
   uint32_t removed;
 } Compaction;
 
 static void compaction_free(Compaction *compaction) {
-  memory_free(&compaction->memory, compaction->visible, compaction->words * sizeof *compaction->visible);
-  memory_free(&compaction->memory, compaction->origins, compaction->words * sizeof *compaction->origins);
+  bitset_free(&compaction->memory, compaction->visible, compaction->count + (size_t)1);
+  bitset_free(&compaction->memory, compaction->origins, compaction->count + (size_t)1);
 }
 
 static Status collect(Compaction *compaction) {
@@ -43,7 +42,7 @@ static Status collect(Compaction *compaction) {
 }
 
 static bool is_visible(const Compaction *compaction, MessageId id) {
-  return compaction->visible[id / 64] >> (id % 64) & 1;
+  return bitset_has(compaction->visible, id);
 }
 
 static void note_origins(Compaction *compaction) {
@@ -55,17 +54,14 @@ static void note_origins(Compaction *compaction) {
       continue;
     }
     MessageId origin = store_origin(store, id);
-    compaction->origins[origin / 64] |= (uint64_t)1 << (origin % 64);
+    bitset_add(compaction->origins, origin);
   }
 }
 
 static Status mark_visible(Compaction *compaction) {
-  size_t size = compaction->words * sizeof *compaction->visible;
-  compaction->visible = memory_new(&compaction->memory, size);
-  compaction->origins = memory_new(&compaction->memory, size);
+  compaction->visible = bitset_new(&compaction->memory, compaction->count + (size_t)1);
+  compaction->origins = bitset_new(&compaction->memory, compaction->count + (size_t)1);
   if (compaction->visible == NULL || compaction->origins == NULL) return STATUS_MEMORY;
-  memset(compaction->visible, 0, size);
-  memset(compaction->origins, 0, size);
   Status status = collect(compaction);
   if (status == STATUS_OK) note_origins(compaction);
   return status;
@@ -99,7 +95,7 @@ static Status rebuild(Compaction *compaction, Marks **marks) {
 
 Status compact_lists(const Store *store, History *history, Marks **marks, Store **compacted, uint32_t *removed) {
   Compaction compaction = {.memory = *store_memory(store), .from = store, .history = history,
-                           .words = (size_t)store_count(store) / 64 + 1};
+                           .count = store_count(store)};
   Status status = mark_visible(&compaction);
   if (status == STATUS_OK && compaction.removed > 0) status = rebuild(&compaction, marks);
   if (status != STATUS_OK) store_release(compaction.store);

@@ -41,17 +41,27 @@ static void branch_base_free(Conversation *conversation) {
 
 static Status copy_tools(const ToolDescription *from, const Memory *memory, ToolDescription *to) {
   *to = *from;
-  if (from->bytes == NULL) return STATUS_OK;
-  to->bytes = memory_new(memory, from->size);
-  if (to->bytes == NULL) return STATUS_MEMORY;
-  memcpy(to->bytes, from->bytes, from->size);
-  return STATUS_OK;
+  return text_copy(memory, text_plain(from->bytes, from->size), &to->bytes);
 }
 
 /* The store's weights for the active counter, which it has; NULL: messages' own tokens. */
 static TokenWeights *active_weights(const Conversation *conversation) {
   bool own = counter_equal(&conversation->counter, &conversation->first);
   return own ? NULL : token_weights_find(conversation->store, &conversation->counter);
+}
+
+Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
+  const Sequence *list = history_list(conversation->history, batch);
+  if (list == NULL) return STATUS_OK;
+  bool is_current = sequence_token_weights(list) == conversation->weights;
+  if (is_current && sequence_store(list) == conversation->store) return STATUS_OK;
+  Sequence *moved;
+  Status status = sequence_move(list, conversation->store, conversation->weights, &moved);
+  if (status != STATUS_OK) return status;
+  status = history_put(conversation->history, batch, moved);
+  if (status != STATUS_OK) sequence_release(moved);
+  assert(status != STATUS_OK || sequence_store(history_list(conversation->history, batch)) == conversation->store);
+  return status;
 }
 
 Status conversation_fork(Conversation *conversation, Conversation **result) {

@@ -6,14 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "core/evict_oldest.h"
-
-const char *hold_reason(Hold hold) {
-  assert(hold <= HOLD_KEPT);
-  static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
-                                        "waits for its results", "is the last user message", "is kept by the policy"};
-  return reasons[hold];
-}
 
 /* ---- windows ---- */
 
@@ -288,9 +282,7 @@ uint32_t draft_weight(const Draft *draft, MessageId id) {
   return window ? window_tokens(draft, id) : token_weights_get(draft->weights, draft->store, id);
 }
 
-uint32_t slot_tokens(const Draft *draft, uint32_t slot) {
-  return draft_weight(draft, draft->slots.ids[slot]);
-}
+uint32_t slot_tokens(const Draft *draft, uint32_t slot) { return draft_weight(draft, draft->slots.ids[slot]); }
 
 /* ---- life ---- */
 
@@ -367,9 +359,9 @@ uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }
 Text draft_by(const Draft *draft) { return text_plain(draft->by, draft->by_size); }
 
 Status draft_set_by(Draft *draft, Text by) {
-  char *copy = by.size == 0 ? NULL : memory_new(&draft->memory, by.size);
-  if (by.size > 0 && copy == NULL) return STATUS_MEMORY;
-  if (by.size > 0) memcpy(copy, by.bytes, by.size);
+  char *copy;
+  Status status = text_copy(&draft->memory, by, &copy);
+  if (status != STATUS_OK) return status;
   memory_free(&draft->memory, draft->by, draft->by_size);
   draft->by = copy;
   draft->by_size = by.size;
@@ -408,7 +400,7 @@ static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
     uint8_t flags = draft->slots.flags[slot];
     if (flags & SLOT_SETTLED) continue;
-    if (!(flags & SLOT_GONE)) keep[index / 64] |= (uint64_t)1 << (index % 64);
+    if (!(flags & SLOT_GONE)) bitset_add(keep, index);
     if ((flags & SLOT_CHANGED) && !(flags & SLOT_GONE)) {
       Status status = sequence_replace(list, index, draft->slots.ids[slot]);
       if (status != STATUS_OK) return status;
@@ -421,28 +413,25 @@ static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
 
 Status draft_settle(Draft *draft) {
   if (draft->settled) return STATUS_OK;
-  size_t words = (size_t)sequence_count(draft->list) / 64 + 1;
-  uint64_t *keep = memory_new_array(&draft->memory, words, sizeof *keep);
+  uint32_t count = sequence_count(draft->list);
+  Sequence *list = NULL;
+  uint64_t *keep = bitset_new(&draft->memory, count);
   if (keep == NULL) return STATUS_MEMORY;
-  memset(keep, 0, words * sizeof *keep);
-  Sequence *list;
   Status status = sequence_share(draft->list, &list);
-  if (status == STATUS_OK) {
-    status = apply_slots(draft, &list, keep);
-    if (status == STATUS_OK) {
-      draft_take_list(draft, list);
-      draft->settled = true;
-      assert(sequence_count(list) == draft->live);
-      for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-        if (draft->slots.flags[slot] & SLOT_GONE) draft->slots.flags[slot] |= SLOT_SETTLED;
-        draft->slots.flags[slot] &= (uint8_t)~SLOT_CHANGED;
-      }
-    } else {
-      sequence_release(list);
-    }
+  if (status == STATUS_OK) status = apply_slots(draft, &list, keep);
+  bitset_free(&draft->memory, keep, count);
+  if (status != STATUS_OK) {
+    sequence_release(list);
+    return status;
   }
-  memory_free(&draft->memory, keep, words * sizeof *keep);
-  return status;
+  draft_take_list(draft, list);
+  draft->settled = true;
+  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
+    if (draft->slots.flags[slot] & SLOT_GONE) draft->slots.flags[slot] |= SLOT_SETTLED;
+    draft->slots.flags[slot] &= (uint8_t)~SLOT_CHANGED;
+  }
+  assert(sequence_count(list) == draft->live);
+  return STATUS_OK;
 }
 
 Status draft_list(Draft *draft, const Sequence **list) {
@@ -451,9 +440,7 @@ Status draft_list(Draft *draft, const Sequence **list) {
   return status;
 }
 
-bool draft_is_settled(const Draft *draft) {
-  return draft->settled;
-}
+bool draft_is_settled(const Draft *draft) { return draft->settled; }
 
 /* ---- the ledger ---- */
 

@@ -4,9 +4,17 @@
 #include "core/draft_data.h"
 
 #include <assert.h>
-#include <string.h>
 
+#include "base/bitset.h"
+#include "base/minmax.h"
 #include "core/evict_oldest.h"
+
+const char *hold_reason(Hold hold) {
+  assert(hold <= HOLD_KEPT);
+  static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
+                                        "waits for its results", "is the last user message", "is kept by the policy"};
+  return reasons[hold];
+}
 
 /* ---- dropping ---- */
 
@@ -152,26 +160,13 @@ static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t e
   return STATUS_OK;
 }
 
-/* Next position, from `from` on, whose bit is `value`; or the count. */
-static uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t count, bool value) {
-  while (from < count) {
-    uint64_t word = (value ? bits[from / 64] : ~bits[from / 64]) >> (from % 64);
-    if (word != 0) {
-      from += (uint32_t)__builtin_ctzll(word);
-      break;
-    }
-    from += 64 - from % 64;
-  }
-  return from < count ? from : count;
-}
-
 static Status record_gone(Draft *draft, Cause cause, const uint64_t *gone) {
   uint32_t count = sequence_count(draft->list);
-  for (uint32_t first = next_bit(gone, 0, count, true); first < count;) {
-    uint32_t end = next_bit(gone, first, count, false);
+  for (uint32_t first = bitset_next(gone, 0, count, true); first < count;) {
+    uint32_t end = bitset_next(gone, first, count, false);
     Status status = record_range(draft, cause, first, end);
     if (status != STATUS_OK) return status;
-    first = next_bit(gone, end, count, true);
+    first = bitset_next(gone, end, count, true);
   }
   return STATUS_OK;
 }
@@ -203,13 +198,12 @@ static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words,
 
 static Status search_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
   if (draft->tokens <= to) return STATUS_OK;
-  size_t words = (size_t)sequence_count(draft->list) / 64 + 1;
-  uint64_t *gone = memory_new_array(&draft->memory, words, sizeof *gone);
+  uint32_t count = sequence_count(draft->list);
+  uint64_t *gone = bitset_new(&draft->memory, count);
   if (gone == NULL) return STATUS_MEMORY;
-  memset(gone, 0, words * sizeof *gone);
   Status status = evict_oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
-  if (status == STATUS_OK) status = drop_gone(draft, cause, gone, words, freed);
-  memory_free(&draft->memory, gone, words * sizeof *gone);
+  if (status == STATUS_OK) status = drop_gone(draft, cause, gone, bitset_words(count), freed);
+  bitset_free(&draft->memory, gone, count);
   return status;
 }
 
@@ -345,8 +339,7 @@ static bool is_first(const Draft *draft, MessageId id) { return store_origin(dra
 
 /* Counts a run of drops. Looks up ids that the draft added one by one: they are few. */
 static void count_dropped(const Draft *draft, const LedgerRun *run, Fates *fates) {
-  uint32_t old = run->first > draft->base ? 0 : draft->base - run->first + 1;
-  if (old > run->count) old = run->count;
+  uint32_t old = run->first > draft->base ? 0 : min_u32(draft->base - run->first + 1, run->count);
   fates->dropped += old;
   for (uint32_t i = old; i < run->count; i++) {
     if (is_first(draft, run->first + i)) {

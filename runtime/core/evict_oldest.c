@@ -1,8 +1,9 @@
 #include "core/evict_oldest.h"
 
 #include <assert.h>
-#include <string.h>
 
+#include "base/bitset.h"
+#include "base/minmax.h"
 #include "core/call_links.h"
 
 /* With results farther from their calls, or with more pinned messages, the search would
@@ -34,16 +35,13 @@ static uint32_t anchor_at(const Search *search, uint32_t position) {
   return sequence_rank(search->list, position).anchor;
 }
 
-static bool has_bit(const uint64_t *bits, uint32_t position) { return bits[position / 64] >> (position % 64) & 1; }
-static void set_bit(uint64_t *bits, uint32_t position) { bits[position / 64] |= (uint64_t)1 << (position % 64); }
 static bool is_guarded(const Search *search, uint32_t position) {
-  return search->guarded != NULL && has_bit(search->guarded, position);
+  return search->guarded != NULL && bitset_has(search->guarded, position);
 }
-static size_t words_of(const Search *search) { return (size_t)search->count / 64 + 1; }
 
 static void drop(Search *search, uint32_t position) {
-  assert(position < search->count && !has_bit(search->gone, position));
-  set_bit(search->gone, position);
+  assert(position < search->count && !bitset_has(search->gone, position));
+  bitset_add(search->gone, position);
   search->freed += weight_at(search, position);
 }
 
@@ -74,7 +72,7 @@ static void for_unit(Search *search, uint32_t position, void (*act)(Search *sear
 
 /* True if a unit starts here and has no hold. */
 static bool may_go(const Search *search, uint32_t position) {
-  if (position == search->last_user || has_bit(search->gone, position) || is_guarded(search, position)) return false;
+  if (position == search->last_user || bitset_has(search->gone, position) || is_guarded(search, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
   if (call_links_caller(&search->links, position) < search->count) return false;
   return position < search->last_user || !call_links_is_open(&search->links, position);
@@ -82,13 +80,11 @@ static bool may_go(const Search *search, uint32_t position) {
 
 /* ---- pins ---- */
 
-static void hold(Search *search, uint32_t position) { set_bit(search->guarded, position); }
+static void hold(Search *search, uint32_t position) { bitset_add(search->guarded, position); }
 
 static Status hold_none(Search *search) {
-  search->guarded = memory_new_array(&search->memory, words_of(search), sizeof *search->guarded);
-  if (search->guarded == NULL) return STATUS_MEMORY;
-  memset(search->guarded, 0, words_of(search) * sizeof *search->guarded);
-  return STATUS_OK;
+  search->guarded = bitset_new(&search->memory, search->count);
+  return search->guarded == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 static void hold_pinned(Search *search, const Marks *marks) {
@@ -102,8 +98,7 @@ static void hold_pinned(Search *search, const Marks *marks) {
 }
 
 static void search_end(Search *search) {
-  if (search->guarded == NULL) return;
-  memory_free(&search->memory, search->guarded, words_of(search) * sizeof *search->guarded);
+  bitset_free(&search->memory, search->guarded, search->count);
 }
 
 /* ---- the cut ---- */
@@ -140,7 +135,7 @@ static void set_range(uint64_t *bits, uint32_t end) {
 /* Takes the guarded messages before `end` out of `gone`. */
 static void spare_guarded(Search *search, uint32_t end) {
   for (uint32_t word = 0; search->guarded != NULL && word <= end / 64; word++) {
-    assert(word < words_of(search));
+    assert(word < bitset_words(search->count));
     for (uint64_t spared = search->guarded[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
       search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
     }
@@ -155,7 +150,7 @@ static void drop_before(Search *search, uint32_t end) {
   set_range(search->gone, end);
   for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
     uint32_t at = sequence_find(search->list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
-    search->gone[at / 64] &= ~((uint64_t)1 << (at % 64));
+    bitset_remove(search->gone, at);
   }
   search->freed += tokens_before(search, end);
   spare_guarded(search, end);
@@ -165,8 +160,6 @@ static void drop_before(Search *search, uint32_t end) {
     if (call_links_caller(&search->links, at) < end && !is_guarded(search, at)) drop(search, at);
   }
 }
-
-static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A position such that every unit that starts before it is needed: it is more than the
    longest distance of a result from its call before the position where the tokens suffice. */
@@ -188,7 +181,7 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
     hold_pinned(&search, marks);
   }
   uint32_t kept = find_kept(&search, keep);
-  uint32_t at = smaller(smaller(find_sure(&search), kept), search.last_user);
+  uint32_t at = min_u32(min_u32(find_sure(&search), kept), search.last_user);
   drop_before(&search, at);
   for (; at < kept && search.freed < need; at++) {
     if (may_go(&search, at)) for_unit(&search, at, drop);
@@ -200,7 +193,7 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
 
 static uint64_t guarded_tokens(const Search *search) {
   uint64_t tokens = 0;
-  for (uint32_t word = 0; word < words_of(search); word++) {
+  for (uint32_t word = 0; word < bitset_words(search->count); word++) {
     for (uint64_t guarded = search->guarded[word]; guarded != 0; guarded &= guarded - 1) {
       tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(guarded));
     }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/names.h"
+
 typedef struct String {
   char *bytes;
   size_t size;
@@ -35,23 +37,15 @@ static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncat
 const char *batch_kind_name(BatchKind kind) { return KIND_NAMES[kind]; }
 
 bool batch_kind_parse(const char *name, BatchKind *kind) {
-  for (unsigned i = 0; i < sizeof KIND_NAMES / sizeof *KIND_NAMES; i++) {
-    if (strcmp(name, KIND_NAMES[i]) == 0) {
-      *kind = (BatchKind)i;
-      return true;
-    }
-  }
-  return false;
+  size_t index = NAMES_FIND(KIND_NAMES, text_of(name));
+  if (index == COUNT_OF(KIND_NAMES)) return false;
+  *kind = (BatchKind)index;
+  return true;
 }
 
 static Status string_copy(const Memory *memory, Text text, String *copy) {
-  *copy = (String){0};
-  if (text.size == 0) return STATUS_OK;
-  copy->bytes = memory_new(memory, text.size);
-  if (copy->bytes == NULL) return STATUS_MEMORY;
-  memcpy(copy->bytes, text.bytes, text.size);
   copy->size = text.size;
-  return STATUS_OK;
+  return text_copy(memory, text, &copy->bytes);
 }
 
 static Text string_text(String string) { return text_plain(string.bytes, string.size); }

@@ -1,7 +1,6 @@
 #include "core/ledger.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/map.h"
 
@@ -101,14 +100,14 @@ static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
       memory_grow(&ledger->memory, ledger->texts, &ledger->text_room, ledger->text_count, sizeof *ledger->texts);
   if (grown == NULL) return STATUS_MEMORY;
   ledger->texts = grown;
-  char *copy = text.size == 0 ? NULL : memory_new(&ledger->memory, text.size);
-  if (text.size > 0 && copy == NULL) return STATUS_MEMORY;
-  Status status = map_put(&ledger->numbers, hash_text(text, &ledger->key), ledger->text_count);
+  char *copy;
+  Status status = text_copy(&ledger->memory, text, &copy);
+  if (status != STATUS_OK) return status;
+  status = map_put(&ledger->numbers, hash_text(text, &ledger->key), ledger->text_count);
   if (status != STATUS_OK) {
     memory_free(&ledger->memory, copy, text.size);
     return status;
   }
-  if (text.size > 0) memcpy(copy, text.bytes, text.size);
   ledger->texts[ledger->text_count] = (Stored){.bytes = copy, .size = text.size};
   *number = ledger->text_count++;
   return STATUS_OK;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/map.h"
 
 typedef struct MarkSet {
@@ -137,7 +138,7 @@ static Status copy_marks(const Marks *marks, const uint64_t *keep, Marks **copy)
     uint64_t origin, one;
     status = add_set(result, marks_name(marks, i), &set);
     while (status == STATUS_OK && map_next(&marks->sets[i].members, &at, &origin, &one)) {
-      if (keep == NULL || keep[origin / 64] >> (origin % 64) & 1) status = map_put(&set->members, origin, one);
+      if (keep == NULL || bitset_has(keep, origin)) status = map_put(&set->members, origin, one);
     }
   }
   result->edits = marks->edits;

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "core/message_data.h"
 
 static const struct {
@@ -18,8 +19,8 @@ const char *role_name(Role role) {
 }
 
 bool role_parse(Text text, Role *role) {
-  for (size_t i = 0; i < sizeof SPELLINGS / sizeof *SPELLINGS; i++) {
-    if (text_equal(text, text_of(SPELLINGS[i].spelling))) {
+  for (size_t i = 0; i < COUNT_OF(SPELLINGS); i++) {
+    if (text_is(text, SPELLINGS[i].spelling)) {
       *role = SPELLINGS[i].role;
       return true;
     }

@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "base/bitset.h"
+#include "base/minmax.h"
 
 /* Bytes of a batch's description, which names the operation and its numbers. */
 #define DESCRIPTION_SIZE 160
@@ -132,11 +134,6 @@ Status operation_replace(Conversation *conversation, uint32_t index, MessageSour
 
 /* ---- keeping ---- */
 
-static size_t words_of(uint32_t count) { return ((size_t)count + 63) / 64; }
-
-static bool has_bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
-static void set_bit(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
-
 /* Sets the bits of whole units: of each unit with a bit in `keep`. */
 static Status widen(Conversation *conversation, uint64_t *keep) {
   const Units *units;
@@ -144,8 +141,8 @@ static Status widen(Conversation *conversation, uint64_t *keep) {
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < units->count; i++) {
     bool any = false;
-    for (uint32_t at = units->units[i].first; at != UNIT_NONE && !any; at = units->next[at]) any = has_bit(keep, at);
-    for (uint32_t at = units->units[i].first; at != UNIT_NONE && any; at = units->next[at]) set_bit(keep, at);
+    for (uint32_t at = units->units[i].first; at != UNIT_NONE && !any; at = units->next[at]) any = bitset_has(keep, at);
+    for (uint32_t at = units->units[i].first; at != UNIT_NONE && any; at = units->next[at]) bitset_add(keep, at);
   }
   return STATUS_OK;
 }
@@ -162,33 +159,19 @@ static Status commit_kept(Conversation *conversation, uint64_t *keep, bool whole
   return edit_end(&edit, status, kind, description);
 }
 
-/* Zeros, one bit per visible message; never an empty block. NULL if memory runs out. */
-static uint64_t *new_bits(Conversation *conversation, uint32_t count) {
-  size_t words = words_of(count) + 1;
-  uint64_t *bits = memory_new_array(conversation_memory(conversation), words, sizeof *bits);
-  if (bits != NULL) memset(bits, 0, words * sizeof *bits);
-  return bits;
-}
-
-static void free_bits(Conversation *conversation, uint64_t *bits, uint32_t count) {
-  memory_free(conversation_memory(conversation), bits, (words_of(count) + 1) * sizeof *bits);
-}
-
 /* ---- truncate ---- */
-
-static uint32_t at_most(uint32_t n, uint32_t limit) { return n < limit ? n : limit; }
 
 /* Cuts `count` items; [*start, *end) stay. */
 static void cut(const Truncate *truncate, uint32_t count, uint32_t *start, uint32_t *end) {
   uint32_t from = 0, to = count;
-  if (truncate->has_keep_first) to = at_most(truncate->keep_first, to);
-  if (truncate->has_keep_last) from = to - at_most(truncate->keep_last, to);
-  if (truncate->has_remove_first) from += at_most(truncate->remove_first, to - from);
-  if (truncate->has_remove_last) to -= at_most(truncate->remove_last, to - from);
+  if (truncate->has_keep_first) to = min_u32(truncate->keep_first, to);
+  if (truncate->has_keep_last) from = to - min_u32(truncate->keep_last, to);
+  if (truncate->has_remove_first) from += min_u32(truncate->remove_first, to - from);
+  if (truncate->has_remove_last) to -= min_u32(truncate->remove_last, to - from);
   if (truncate->has_range) {
     uint32_t length = to - from;
-    to = from + at_most(truncate->end, length);
-    from += at_most(truncate->start, to - from);
+    to = from + min_u32(truncate->end, length);
+    from += min_u32(truncate->start, to - from);
   }
   assert(from <= to && to <= count);
   *start = from;
@@ -239,7 +222,7 @@ static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *
       bool of_role = !truncate->has_role || mark_role(walk.marks[i]) == truncate->role;
       bool kept = of_role ? seen >= start && seen < end : truncate->within;
       seen += of_role;
-      if (kept) set_bit(keep, walk.index + i);
+      if (kept) bitset_add(keep, walk.index + i);
     }
   }
 }
@@ -254,11 +237,11 @@ Status operation_truncate(Conversation *conversation, const Truncate *truncate) 
   describe_truncate(truncate, description);
   if (!truncate->has_role && !truncate->whole_units) return truncate_all(conversation, truncate, description);
   uint32_t count = sequence_count(conversation_list(conversation));
-  uint64_t *keep = new_bits(conversation, count);
+  uint64_t *keep = bitset_new(conversation_memory(conversation), count);
   if (keep == NULL) return STATUS_MEMORY;
   mark_kept(conversation_list(conversation), truncate, keep);
   Status status = commit_kept(conversation, keep, truncate->whole_units, BATCH_TRUNCATE, description);
-  free_bits(conversation, keep, count);
+  bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }
 
@@ -268,13 +251,13 @@ Status operation_clear(Conversation *conversation, bool keep_system) {
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
   Sum sum = sequence_sum(list);
-  uint64_t *keep = new_bits(conversation, count);
+  uint64_t *keep = bitset_new(conversation_memory(conversation), count);
   if (keep == NULL) return STATUS_MEMORY;
   for (uint32_t i = 0; keep_system && i < sum.count[ROLE_SYSTEM]; i++) {
-    set_bit(keep, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
+    bitset_add(keep, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
   }
   Status status = commit_kept(conversation, keep, false, BATCH_CLEAR, keep_system ? "clear" : "clear all");
-  free_bits(conversation, keep, count);
+  bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }
 
@@ -361,7 +344,7 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
       bool kept = roles >> mark_role(walk.marks[i]) & 1;
       if (kept && asks) status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
-      if (status == STATUS_OK && kept) set_bit(keep, walk.index + i);
+      if (status == STATUS_OK && kept) bitset_add(keep, walk.index + i);
     }
   }
   buffer_free(&scratch);
@@ -371,11 +354,11 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
 Status operation_filter(Conversation *conversation, const Filter *filter) {
   if (filter->roles == 0 && !asks_messages(filter)) return STATUS_ARGUMENT;
   uint32_t count = sequence_count(conversation_list(conversation));
-  uint64_t *keep = new_bits(conversation, count);
+  uint64_t *keep = bitset_new(conversation_memory(conversation), count);
   if (keep == NULL) return STATUS_MEMORY;
   Status status = mark_passing(conversation, filter, keep);
   if (status == STATUS_OK) status = commit_kept(conversation, keep, filter->whole_units, BATCH_FILTER, "filter");
-  free_bits(conversation, keep, count);
+  bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }
 

@@ -32,20 +32,6 @@ Status conversation_count_by(Conversation *conversation, const Sequence *list, c
   return STATUS_OK;
 }
 
-Status conversation_reweigh(Conversation *conversation, uint32_t batch) {
-  const Sequence *list = history_list(conversation->history, batch);
-  if (list == NULL) return STATUS_OK;
-  bool is_current = sequence_token_weights(list) == conversation->weights;
-  if (is_current && sequence_store(list) == conversation->store) return STATUS_OK;
-  Sequence *moved;
-  Status status = sequence_move(list, conversation->store, conversation->weights, &moved);
-  if (status != STATUS_OK) return status;
-  status = history_put(conversation->history, batch, moved);
-  if (status != STATUS_OK) sequence_release(moved);
-  assert(status != STATUS_OK || sequence_store(history_list(conversation->history, batch)) == conversation->store);
-  return status;
-}
-
 Status conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead) {
   TokenWeights *weights, *before = conversation->weights;
   Status status = conversation_token_weights(conversation, counter, &weights);

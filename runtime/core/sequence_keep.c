@@ -12,6 +12,9 @@
 
 #include <assert.h>
 
+#include "base/bitset.h"
+#include "base/minmax.h"
+
 /* Removing a run costs about as much per level as building so many messages. */
 #define RUN_COST SEQUENCE_LEAF
 
@@ -58,28 +61,15 @@ static Status build_end(Build *build, Edge *root) {
   return STATUS_OK;
 }
 
-/* The first index from `at` on whose bit is `value`, or the count. */
-static uint32_t next_where(const uint64_t *keep, uint32_t at, uint32_t count, bool value) {
-  uint64_t from = UINT64_MAX << at % 64;
-  for (uint64_t start = at - at % 64; start < count; start += 64, from = UINT64_MAX) {
-    uint64_t word = (value ? keep[start / 64] : ~keep[start / 64]) & from;
-    if (word == 0) continue;
-    uint64_t position = start + (uint64_t)__builtin_ctzll(word);
-    return position < count ? (uint32_t)position : count;
-  }
-  return count;
-}
-
 /* Adds the messages to keep of a leaf, run by run; `index` is its first message. */
 static Status build_leaf(Build *build, const Node *leaf, uint32_t index, const uint64_t *keep) {
   uint32_t end = index + leaf->used, stop = index;
-  for (uint32_t at; (at = next_where(keep, stop, end, true)) < end;) {
-    stop = next_where(keep, at, end, false);
+  for (uint32_t at; (at = bitset_next(keep, stop, end, true)) < end;) {
+    stop = bitset_next(keep, at, end, false);
     while (at < stop) {
       Status status = build_room(build, 0);
       if (status != STATUS_OK) return status;
-      uint32_t take = stop - at, room = SEQUENCE_LEAF - build->open[0]->used;
-      if (take > room) take = room;
+      uint32_t take = min_u32(stop - at, SEQUENCE_LEAF - build->open[0]->used);
       node_extend(build->open[0], leaf, at - index, at - index + take);
       at += take;
     }
@@ -112,8 +102,8 @@ static Status rebuild(Sequence *s, const uint64_t *keep) {
 /* Number of runs of messages to remove; stops counting above `most`. */
 static uint32_t count_runs(const uint64_t *keep, uint32_t count, uint32_t most) {
   uint32_t runs = 0;
-  for (uint32_t at = next_where(keep, 0, count, false); at < count && runs <= most; runs++) {
-    at = next_where(keep, next_where(keep, at, count, true), count, false);
+  for (uint32_t at = bitset_next(keep, 0, count, false); at < count && runs <= most; runs++) {
+    at = bitset_next(keep, bitset_next(keep, at, count, true), count, false);
   }
   return runs;
 }
@@ -123,11 +113,11 @@ static Status remove_runs(Sequence *s, const uint64_t *keep) {
   node_share(work.root.kid);
   uint32_t count = edge_count(&s->root), removed = 0;
   Status status = STATUS_OK;
-  for (uint32_t at = next_where(keep, 0, count, false); at < count && status == STATUS_OK;) {
-    uint32_t end = next_where(keep, at, count, true);
+  for (uint32_t at = bitset_next(keep, 0, count, false); at < count && status == STATUS_OK;) {
+    uint32_t end = bitset_next(keep, at, count, true);
     status = sequence_remove(&edited, at - removed, end - removed);
     removed += end - at;
-    at = next_where(keep, end, count, false);
+    at = bitset_next(keep, end, count, false);
   }
   assert(status != STATUS_OK || edge_count(&work.root) == count - removed);
   if (status == STATUS_OK) sequence_swap(s, work.root);

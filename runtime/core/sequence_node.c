@@ -3,6 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
+#ifdef EBB_COUNT_PROBES
+uint64_t sequence_visits;
+#endif
+
 static size_t node_size(uint32_t height) { return height > 0 ? sizeof(Inner) : sizeof(Leaf); }
 
 Node *node_new(const Sequence *s, uint32_t height) {
@@ -83,7 +87,7 @@ void inner_place(Node *inner, uint32_t at, const Edge *edge) {
 
 Slot slot_of(const Sequence *s, MessageId id) {
   const Message *message = store_message(s->store, id);
-  Slot slot = {.id = id, .tokens = sequence_weight(s, id), .time = 0};
+  Slot slot = {.id = id, .tokens = token_weights_get(s->weights, s->store, id), .time = 0};
   uint32_t marks = message_is_window(message) ? MARK_WINDOW : message_role(message);
   if (message_starts_turn(message)) marks |= MARK_TURN;
   if (message_timestamp(message, &slot.time)) marks |= MARK_TIMED;
@@ -142,6 +146,19 @@ void path_find(const Sequence *s, uint32_t index, Path *path) {
   assert(path->steps[0].slot <= node->used);
 }
 
+const Leaf *sequence_leaf(const Sequence *s, uint32_t *index) {
+  assert(*index < edge_count(&s->root));
+  const Node *node = s->root.kid;
+  VISITED();
+  while (node->height > 0) {
+    const Edge *edge = ((const Inner *)node)->edges;
+    for (uint32_t count; (count = edge_count(edge)) <= *index; edge++) *index -= count;
+    node = edge->kid;
+    VISITED();
+  }
+  return (const Leaf *)node;
+}
+
 Edge *path_edge(Sequence *s, const Path *path, uint32_t level) {
   assert(level <= s->root.kid->height);
   if (level == s->root.kid->height) return &s->root;
@@ -152,6 +169,10 @@ Edge *path_edge(Sequence *s, const Path *path, uint32_t level) {
 void sequence_swap(Sequence *s, Edge root) {
   node_release(s, s->root.kid);
   s->root = root;
-  uint32_t count = edge_count(&root);
-  s->last = count == 0 ? (Rank){0, 0} : sequence_rank(s, count - 1);
+  s->last = (Rank){0, 0};
+  if (root.kid == NULL) return;
+  const Node *node = root.kid;
+  while (node->height > 0) node = ((const Inner *)node)->edges[node->used - 1].kid;
+  const Leaf *leaf = (const Leaf *)node;
+  s->last = rank_of(s, leaf->ids[node->used - 1], leaf->marks[node->used - 1]);
 }

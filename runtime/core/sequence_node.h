@@ -100,6 +100,12 @@ typedef struct Path {
   Step steps[SEQUENCE_HEIGHT];
 } Path;
 
+#ifdef EBB_COUNT_PROBES
+#define VISITED() ((void)sequence_visits++)
+#else
+#define VISITED() ((void)0)
+#endif
+
 static inline uint32_t node_room(uint32_t height) { return height > 0 ? SEQUENCE_FANOUT : SEQUENCE_LEAF; }
 static inline Edge *node_edges(Node *inner) { return ((Inner *)inner)->edges; }
 static inline Leaf *node_leaf(Node *leaf) { return (Leaf *)leaf; }

@@ -3,33 +3,14 @@
 */
 #include "core/sequence_node.h"
 
-#include "base/map.h"
-
 #include <assert.h>
 
-#ifdef EBB_COUNT_PROBES
-uint64_t sequence_visits;
-#define VISITED() ((void)sequence_visits++)
-#else
-#define VISITED() ((void)0)
-#endif
+#include "base/bitset.h"
+#include "base/map.h"
 
 uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
 
 Sum sequence_sum(const Sequence *s) { return s->root.sum; }
-
-const Leaf *sequence_leaf(const Sequence *s, uint32_t *index) {
-  assert(*index < edge_count(&s->root));
-  const Node *node = s->root.kid;
-  VISITED();
-  while (node->height > 0) {
-    const Edge *edge = ((const Inner *)node)->edges;
-    for (uint32_t count; (count = edge_count(edge)) <= *index; edge++) *index -= count;
-    node = edge->kid;
-    VISITED();
-  }
-  return (const Leaf *)node;
-}
 
 MessageId sequence_at(const Sequence *s, uint32_t index) {
   const Leaf *leaf = sequence_leaf(s, &index);
@@ -280,7 +261,7 @@ static Status collect(const Node *node, Map *seen, uint64_t *bits) {
       status = collect(((const Inner *)node)->edges[i].kid, seen, bits);
     } else {
       MessageId id = ((const Leaf *)node)->ids[i];
-      bits[id / 64] |= (uint64_t)1 << (id % 64);
+      bitset_add(bits, id);
     }
   }
   return status;

@@ -23,6 +23,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/map.h"
 #include "core/pages.h"
 
@@ -663,8 +664,6 @@ Status store_skip(Store *store, uint32_t count) {
 
 /* ---- compaction ---- */
 
-static bool is_kept(const uint64_t *keep, MessageId id) { return keep[id / 64] >> (id % 64) & 1; }
-
 typedef struct Compaction {
   const Store *from;
   Store *to;
@@ -675,7 +674,7 @@ typedef struct Compaction {
 static Status note_replacements(Compaction *compaction) {
   const Store *from = compaction->from;
   for (MessageId id = 1; id <= from->count; id++) {
-    if (!is_kept(compaction->keep, id) || store_origin(from, id) == id) continue;
+    if (!bitset_has(compaction->keep, id) || store_origin(from, id) == id) continue;
     Status status = map_put(&compaction->replacements, store_origin(from, id), id);
     if (status != STATUS_OK) return status;
   }
@@ -687,10 +686,10 @@ static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t r
   const Store *from = compaction->from;
   const Message *message = store_message(from, id);
   CallLink link = store_answers(from, id, result);
-  if (link.message == 0 || is_kept(compaction->keep, link.message)) return link;
+  if (link.message == 0 || bitset_has(compaction->keep, link.message)) return link;
   MessageId origin = store_origin(from, link.message);
   const uint64_t *replacement = map_find(&compaction->replacements, origin);
-  MessageId kept = replacement != NULL ? (MessageId)*replacement : is_kept(compaction->keep, origin) ? origin : 0;
+  MessageId kept = replacement != NULL ? (MessageId)*replacement : bitset_has(compaction->keep, origin) ? origin : 0;
   CallLink moved = {.message = kept};
   Text key = message_text(message, message_result(message, result).id);
   bool has = kept != 0 && kept < id && store_call(from, kept, link, key, &moved.call);
@@ -710,7 +709,7 @@ static Status keep_message(Compaction *compaction, MessageId id) {
 static Status keep_messages(Compaction *compaction) {
   Status status = note_replacements(compaction);
   for (MessageId id = 1; id <= compaction->from->count && status == STATUS_OK; id++) {
-    bool kept = is_kept(compaction->keep, id) && store_has(compaction->from, id);
+    bool kept = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
     status = kept ? keep_message(compaction, id) : store_skip(compaction->to, 1);
   }
   return status;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "tokens/merge_lockstep.h"
 #include "tokens/vocab_image.h"
 
@@ -123,7 +124,7 @@ static Status grow_tokens(Bpe *bpe) {
 }
 
 static Status clear_dead(Bpe *bpe, size_t size) {
-  size_t words = size / 64 + 1;
+  size_t words = bitset_words(size);
   if (words > bpe->dead_words) {
     uint64_t *dead = memory_new_array(&bpe->memory, words, sizeof *dead);
     if (dead == NULL) return STATUS_MEMORY;
@@ -135,8 +136,6 @@ static Status clear_dead(Bpe *bpe, size_t size) {
   return STATUS_OK;
 }
 
-static inline bool is_dead(const Bpe *bpe, size_t place) { return bpe->dead[place / 64] >> place % 64 & 1; }
-
 /* The longest of `token` and its prefixes that fits at `at` after `last`; NUMBER_NONE if none
    does. */
 static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t token, size_t at, size_t size) {
@@ -145,7 +144,7 @@ static uint32_t fitting(const Bpe *bpe, const Vocab *v, uint32_t last, uint32_t 
     TokenRecord record = v->tokens[token];
     uint32_t bytes = record_size(record);
     if (bytes == 0 || bytes >= before) break;
-    bool reachable = bytes <= size - at && !is_dead(bpe, at + bytes);
+    bool reachable = bytes <= size - at && !bitset_has(bpe->dead, at + bytes);
     if (reachable && (last == NUMBER_NONE || stay_apart(v, last, token))) return token;
     before = bytes;
     token = record_prefix(record);
@@ -188,7 +187,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
       at += record_size(v->tokens[token]);
       if (at < size) next = longest_match(v, start + at, end);
     } else if (used > 0) {      /* the last one was wrong: try its prefixes */
-      bpe->dead[at / 64] |= UINT64_C(1) << at % 64;
+      bitset_add(bpe->dead, at);
       next = bpe->tokens[--used];
       at -= record_size(v->tokens[next]);
     } else {                    /* only in a damaged image */

@@ -6,18 +6,17 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/names.h"
+
 static const char *const NAMES[] = {"bytes4", "cjk", "utf16_2_5"};
 
 const char *estimator_name(Estimator estimator) { return NAMES[estimator]; }
 
 bool estimator_parse(const char *name, Estimator *estimator) {
-  for (unsigned i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-    if (strcmp(name, NAMES[i]) == 0) {
-      *estimator = (Estimator)i;
-      return true;
-    }
-  }
-  return false;
+  size_t index = NAMES_FIND(NAMES, text_of(name));
+  if (index == COUNT_OF(NAMES)) return false;
+  *estimator = (Estimator)index;
+  return true;
 }
 
 Estimate estimate_start(Estimator estimator) { return (Estimate){.estimator = estimator}; }

@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/minmax.h"
+#include "base/names.h"
+
 static const struct {
   const char *name;
   ImageRule rule;
@@ -28,7 +31,7 @@ const char *const IMAGE_RULE_NAMES[] = {"tiles_512", "tiles_512_5", "tiles_512_o
                                         "area",      "area_high",   "tiles_258",   NULL};
 
 bool image_rule_parse(const char *name, ImageRule *rule) {
-  for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {
+  for (size_t i = 0; i < COUNT_OF(RULES); i++) {
     if (strcmp(RULES[i].name, name) != 0) continue;
     *rule = RULES[i].rule;
     return true;
@@ -37,14 +40,12 @@ bool image_rule_parse(const char *name, ImageRule *rule) {
 }
 
 static uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
-static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* A side after scaling by to / from, at least one pixel. Rounds to the nearest: an image of
    2049 x 513 is billed as 2048 x 513. */
 static uint64_t scaled(uint64_t side, uint64_t from, uint64_t to) {
   assert(from > 0 && to <= from);
-  return greater((2 * side * to + from) / (2 * from), 1);
+  return max_u64((2 * side * to + from) / (2 * from), 1);
 }
 
 /* ---- tiles ---- */
@@ -53,12 +54,12 @@ static uint64_t scaled(uint64_t side, uint64_t from, uint64_t to) {
    512 x 512 cover the result. A small image is not scaled up. */
 static uint64_t tiles_of(ImageSize size) {
   uint64_t width = size.width, height = size.height;
-  uint64_t longest = greater(width, height);
+  uint64_t longest = max_u64(width, height);
   if (longest > 2048) {
     width = scaled(width, longest, 2048);
     height = scaled(height, longest, 2048);
   }
-  uint64_t shortest = lesser(width, height);
+  uint64_t shortest = min_u64(width, height);
   if (shortest > 768) {
     width = scaled(width, shortest, 768);
     height = scaled(height, shortest, 768);
@@ -94,12 +95,12 @@ static uint64_t patches_of(ImageSize size) {
   uint64_t product = across * height < down * width ? across * divide_up(height * across, width)
                                                     : down * divide_up(width * down, height);
   assert(product > 0);
-  return lesser(product, PATCHES_MAX);
+  return min_u64(product, PATCHES_MAX);
 }
 
 /* The size in low detail: at most 512 x 512 pixels. */
 static ImageSize shrunk(ImageSize size) {
-  uint64_t longest = greater(size.width, size.height);
+  uint64_t longest = max_u64(size.width, size.height);
   if (longest <= 512) return size;
   return (ImageSize){(uint32_t)scaled(size.width, longest, 512), (uint32_t)scaled(size.height, longest, 512)};
 }
@@ -108,9 +109,9 @@ static ImageSize shrunk(ImageSize size) {
 
 /* Scales the image down to the longest edge, then until its cost is at most `most`. */
 static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
-  uint64_t longest = greater(size.width, size.height), area = (uint64_t)size.width * size.height;
+  uint64_t longest = max_u64(size.width, size.height), area = (uint64_t)size.width * size.height;
   if (longest > rule->edge) area = scaled(size.width, longest, rule->edge) * scaled(size.height, longest, rule->edge);
-  return lesser(divide_up(area, 750), rule->most);
+  return min_u64(divide_up(area, 750), rule->most);
 }
 
 /* ---- Gemini ---- */
@@ -119,8 +120,8 @@ static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
    (bounds from Vertex AI, "Image understanding"). */
 static uint64_t gemini_tiles(ImageSize size) {
   if (size.width <= 384 && size.height <= 384) return 1;
-  uint64_t unit = lesser(size.width, size.height) * 2 / 3;
-  unit = greater(lesser(unit, 768), 256);
+  uint64_t unit = min_u64(size.width, size.height) * 2 / 3;
+  unit = max_u64(min_u64(unit, 768), 256);
   return divide_up(size.width, unit) * divide_up(size.height, unit);
 }
 

@@ -5,8 +5,8 @@
 #include "tokens/pretoken.h"
 
 #include <assert.h>
-#include <string.h>
 
+#include "base/names.h"
 #include "tokens/pretoken_rules.h"
 #include "tokens/pretoken_wide.h"
 #include "tokens/wide.h"
@@ -19,13 +19,10 @@ const char *pretoken_pattern_name(PretokenPattern pattern) {
 }
 
 bool pretoken_pattern_parse(const char *name, PretokenPattern *pattern) {
-  for (PretokenPattern choice = PRETOKEN_CL100K; choice < PRETOKEN_REGEX; choice++) {
-    if (strcmp(name, names[choice]) == 0) {
-      *pattern = choice;
-      return true;
-    }
-  }
-  return false;
+  size_t index = names_find(names, PRETOKEN_REGEX, text_of(name));
+  if (index == PRETOKEN_REGEX) return false;
+  *pattern = (PretokenPattern)index;
+  return true;
 }
 
 PretokenScanner pretoken_start(PretokenPattern pattern, const char *bytes, size_t size) {
