@@ -120,7 +120,7 @@ messages; several in one table must all be passed, of a list of tables one. Then
 results but those of the newest `keep` tool uses are cleared, the oldest first, so
 that calls and results stay together. Excluded tools still count among the newest.
 
-Kept whatever happens: what is guarded (pinned, a call without its results). It may
+Kept whatever happens: guarded messages (pinned, a call without its results). It may
 leave more than the budget, so another policy usually comes after it.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 540 \
     --policy clear_tool_uses:keep=1,exclude_tools=read_file]],

@@ -12,7 +12,7 @@ return {
   },
 
   help = [[
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), and the newest `keep` units. A call and its
 results are one unit, and so is any other message.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy keep_recent:keep=4]],

@@ -60,7 +60,7 @@ end
 ---@type ebb.Policy
 return {
   name = "keep_turns",
-  summary = "drop what is obsolete, then old turns; the last turns go last of all",
+  summary = "drop obsolete items, then old turns; the newest turns go last",
   options = {
     turns = { type = "integer", default = 3, min = 0, help = "newest turns that are protected" },
     window = { type = "string", default = "window", help = "mark of messages that count as windows" },
@@ -73,7 +73,7 @@ than needed: obsolete items of windows, wherever they stand; units before the la
 only then units of the last turns, so that a conversation with one user message (an
 agent at work) is trimmed too.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 250 --policy keep_turns:turns=2]],
 

@@ -254,7 +254,7 @@ A call goes with its results. What the newest messages call, answer or approve
 protects its partner in older ones; `before_last_0_messages` prunes nothing. The
 budget plays no part, so another policy usually comes after it.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 \
     --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],

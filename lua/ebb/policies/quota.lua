@@ -40,7 +40,7 @@ end
 ---@type ebb.Policy
 return {
   name = "quota",
-  summary = "at most so many messages, or tokens, of a role",
+  summary = "limit the messages or tokens of a role",
   options = {
     messages = { type = "table", help = [[most messages per role, such as {"tool": 5}]] },
     tokens = { type = "table", help = [[most tokens per role, such as {"tool": 2000}]] },
@@ -48,9 +48,9 @@ return {
   help = [[
 The newest of a role stay; the oldest go, with their units: a tool result takes its
 call along. The budget plays no part, so another policy usually comes after it.
-What counts against a quota is all of a role, guarded messages too.
+All messages of the role count, guarded ones too.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), even over its quota.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy 'quota:messages={"tool": 2}']],
 

@@ -21,7 +21,7 @@ return {
     high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
     low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
     grid = { type = "integer", default = 0, min = 0,
-      help = "tokens from cut to cut; 0: what lies between high and low" },
+      help = "tokens between two cuts; 0: the distance between high and low" },
   },
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the
@@ -29,7 +29,7 @@ request is near the low mark. Between two cuts every request begins like the one
 before it. Works on a trimmed conversation that grows and on a whole history
 trimmed anew for each request: both are cut at the same places.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 500 --policy stable_prefix:low=0.5]],
 

@@ -2,16 +2,16 @@
 
 local OPTIONS = {
   keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
-  to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget to come down to" },
-  instructions = { type = "string", help = "what the model is told to do, in place of the usual",
+  to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget that is in use afterwards" },
+  instructions = { type = "string", help = "instructions for the model",
     default = "Summarize the conversation below for the one who continues it. Keep facts, names, numbers, decisions, "
       .. "file paths and what is still to be done; leave out pleasantries. Fold the earlier summary in, if there is "
       .. "one. Answer with the summary only." },
   heading = { type = "string", default = "[Summary of earlier messages]",
-    help = "its first line; later ones find it so" },
-  role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "whose message it is" },
-  max_tokens = { type = "integer", default = 1024, min = 1, help = "tokens that the summary may have" },
-  min_savings = { type = "integer", default = 1, min = 1, help = "tokens that it must free" },
+    help = "first line of the summary, by which a later one finds it" },
+  role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of its message" },
+  max_tokens = { type = "integer", default = 1024, min = 1, help = "limit of the summary in tokens" },
+  min_savings = { type = "integer", default = 1, min = 1, help = "tokens that the summary must free" },
 }
 
 --- The last of the oldest units whose place a summary must take, to free `need` tokens.
@@ -36,7 +36,7 @@ request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
 the trim; an earlier summary is folded into the new one and goes.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), and the newest `keep` units.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 400 --policy summarize:keep=4,max_tokens=60 \
     --model-command "echo 'The queue was slow with three workers; queue.yaml now says five.'"]],

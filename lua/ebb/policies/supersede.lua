@@ -29,7 +29,7 @@ one thing: only the newest of a key stays. A tool result stays beside its call a
 loses its content. Messages without a key are left alone. The budget plays no part,
 so another policy usually comes after it.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
+Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy supersede]],
 

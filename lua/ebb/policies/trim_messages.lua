@@ -162,20 +162,20 @@ return {
   summary = "keep the longest end or beginning that fits (as LangChain's trim_messages does)",
   options = {
     strategy = { type = "choice", choices = { "last", "first" }, default = "last", help = "which end stays" },
-    start_on = { type = "list", default = {}, help = "roles that may begin what stays; human and ai are known too" },
-    end_on = { type = "list", default = {}, help = "roles that may end it" },
+    start_on = { type = "list", default = {}, help = "roles that may come first; human and ai are read, too" },
+    end_on = { type = "list", default = {}, help = "roles that may come last" },
     include_system = { type = "boolean", default = false, help = "keep a system message at the beginning" },
     allow_partial = { type = "boolean", default = false, help = "keep a piece of the message that does not fit whole" },
     split_by = { type = "choice", choices = { "lines", "words", "characters" }, default = "lines",
       help = "where a message may be cut" },
   },
   help = [[
-Differs from its model where that breaks requests: a call and its results are kept
+Differs from LangChain where that would break requests: a call and its results are kept
 or dropped together, and neither system messages nor calls nor results are cut.
 start_on and include_system go with the strategy `last` only.
 
-Kept whatever happens: what is guarded (system, pinned, a call without its
-results, the last user message), also between what is dropped.]],
+Kept whatever happens: guarded messages (system, pinned, a call without its
+results, the last user message), also between dropped messages.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy trim_messages:start_on=user]],
 
   ---@param draft ebb.Draft
