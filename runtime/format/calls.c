@@ -36,11 +36,11 @@ static uint64_t pack(uint32_t first, uint32_t last) {
 static Status chain(Calls *calls, uint32_t call) {
   assert(call < calls->count);
   OpenCall *open = &calls->list[call];
-  uint64_t hash = hash_text(open->id, &calls->key), *found = map_find(&calls->places, hash);
-  if (found == NULL) return map_put(&calls->places, hash, pack(call, call));
+  uint64_t hash = hash_text(open->id, &calls->key), *ends = map_find(&calls->places, hash);
+  if (ends == NULL) return map_put(&calls->places, hash, pack(call, call));
   open->again = true;
-  calls->list[(uint32_t)*found].next = call;
-  *found = pack((uint32_t)(*found >> 32), call);
+  calls->list[(uint32_t)*ends].next = call;
+  *ends = pack((uint32_t)(*ends >> 32), call);
   return STATUS_OK;
 }
 
@@ -85,13 +85,13 @@ static Answer answer_one_of_few(Calls *calls, Text id, uint32_t *call) {
 Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
   assert(calls->count <= calls->room);
   if (calls->count <= FEW) return answer_one_of_few(calls, id, call);
-  uint64_t *found = map_find(&calls->places, hash_text(id, &calls->key));
-  if (found == NULL) return ANSWER_ORPHAN;
-  uint32_t first = (uint32_t)(*found >> 32);
+  uint64_t *ends = map_find(&calls->places, hash_text(id, &calls->key));
+  if (ends == NULL) return ANSWER_ORPHAN;
+  uint32_t first = (uint32_t)(*ends >> 32);
   if (calls->list[first].answered) return ANSWER_AGAIN;      /* then all of its chain are */
   assert(first < calls->count);
   calls->list[first].answered = true;
-  if (calls->list[first].next != NONE) *found = pack(calls->list[first].next, (uint32_t)*found);
+  if (calls->list[first].next != NONE) *ends = pack(calls->list[first].next, (uint32_t)*ends);
   *call = first;
   return ANSWER_FITS;
 }

@@ -24,33 +24,35 @@ bool dialect_parse(Text name, Dialect *dialect) {
 /* By CheckCode. % in `says` is replaced by the subject. */
 static const struct {
   const char *name, *says, *hint;
-  bool mends;
+  bool can_repair;
 } CODES[CHECK_CODE_COUNT] = {
-  {"orphan_result", "result '%' answers no call of the assistant message before it",
+  {"orphan_result", "result '%' answers no call of the previous assistant message",
    "drop it, or put it directly behind its call", true},
-  {"duplicate_result", "call '%' is answered already", "drop one of the results", true},
-  {"unanswered_call", "call '%' is not answered directly after its message", "add its result there, or drop the call",
+  {"duplicate_result", "call '%' has a result already", "drop one of the results", true},
+  {"unanswered_call", "call '%' has no result directly behind its message", "add the result there, or drop the call",
    true},
   {"duplicate_call", "another call of the message has the id '%'",
    "give each call its own id, and its result the same", true},
-  {"call_id", "'%' is no valid id of a call", "an id has 1 to 64 letters, digits, _ or -", true},
-  {"results_late", "tool results stand behind other parts", "put the results first", true},
-  {"misplaced_part", "a % part does not belong into a message of this role",
-   "calls are an assistant's, results a user's", true},
-  {"empty_text", "there is no text in it", "drop the empty part, or the message", true},
-  {"trailing_space", "the last assistant text ends in white space", "cut the white space off", true},
-  {"user_first", "the first message is not a user's", "begin with a user message", true},
-  {"alternation", "the message before it has the role % too", "make one message of both", true},
+  {"call_id", "'%' is not a valid call id", "an id has 1 to 64 letters, digits, _ or -", true},
+  {"results_late", "tool results come after other parts", "put the results first", true},
+  {"misplaced_part", "a % part is not allowed in a message of this role",
+   "move calls to an assistant message, results to a user message", true},
+  {"empty_text", "the message or part has no text", "drop the empty part or the message", true},
+  {"trailing_space", "the last assistant text ends in white space", "remove the white space", true},
+  {"user_first", "the first message is not a user's", "start with a user message", true},
+  {"alternation", "the previous message has the role %, too", "merge the two messages", true},
   {"foreign_reasoning", "a % part is another provider's reasoning", "drop it", true},
-  {"foreign_part", "a part of type '%' is not of this dialect", "convert the conversation to this dialect", false},
-  {"foreign_call", "call '%' does not stand in a tool_use part", "convert the conversation to this dialect", false},
-  {"foreign_role", "a message of role %", "convert the conversation: results stand in user messages", false},
-  {"system_inside", "a message of role % among the others", "the request's own system field takes it", false},
+  {"foreign_part", "a part of type '%' does not exist in this dialect", "convert the conversation to this dialect",
+   false},
+  {"foreign_call", "call '%' is not a tool_use part", "convert the conversation to this dialect", false},
+  {"foreign_role", "the role % does not exist in this dialect",
+   "convert the conversation: results belong to user messages", false},
+  {"system_inside", "a message of role % inside the conversation", "move it to the top-level `system` field", false},
 };
 
 const char *check_code_name(CheckCode code) { return CODES[code].name; }
 const char *check_hint(CheckCode code) { return CODES[code].hint; }
-bool check_can_repair(CheckCode code) { return CODES[code].mends; }
+bool check_can_repair(CheckCode code) { return CODES[code].can_repair; }
 
 bool check_code_parse(Text name, CheckCode *code) {
   for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {

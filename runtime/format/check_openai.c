@@ -26,9 +26,9 @@ static Status check_parts(Checker *checker, uint32_t index) {
 
 /* The id by which results refer to a call; the name of a legacy function call. */
 static Text call_id(const Message *message, uint32_t call) {
-  Call found = message_call(message, call);
-  if (found.id.at != 0) return message_text(message, found.id);
-  return message_is_legacy_call(message) ? message_text(message, found.name) : NO_TEXT;
+  Call entry = message_call(message, call);
+  if (entry.id.at != 0) return message_text(message, entry.id);
+  return message_is_legacy_call(message) ? message_text(message, entry.name) : NO_TEXT;
 }
 
 Status openai_open_calls(Calls *calls, const Message *message) {

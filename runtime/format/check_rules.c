@@ -9,13 +9,13 @@
 
 /* ---- forms of messages ---- */
 
-static bool within(Text outer, Text inner) {
+static bool contains(Text outer, Text inner) {
   return inner.bytes >= outer.bytes && inner.bytes < outer.bytes + outer.size;
 }
 
 static bool is_part(const Message *message, Span span) {
   return message_content_kind(message) == CONTENT_PARTS &&
-         within(message_content(message), message_text(message, span));
+         contains(message_content(message), message_text(message, span));
 }
 
 bool call_is_part(const Message *message, uint32_t call) {

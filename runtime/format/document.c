@@ -24,7 +24,7 @@ Document document_new(DocumentShape shape) {
 
 /* ---- reading ---- */
 
-typedef struct Loader {
+typedef struct DocumentLoader {
   Conversation *conversation;
   Reader reader;
   Document *document;
@@ -41,34 +41,34 @@ typedef struct Loader {
   Json json;
   const char *last_end;      /* behind the last message read; NULL before the first */
   bool started;              /* the cursor is before a message */
-} Loader;
+} DocumentLoader;
 
 /* The position in the file itself. */
-static const char *origin_of(const Loader *loader, const char *at) {
+static const char *origin_of(const DocumentLoader *loader, const char *at) {
   assert(at >= loader->bytes && at <= loader->end);
   return loader->walk.start + salvage_origin(&loader->salvage, (size_t)(at - loader->bytes));
 }
 
-static bool warn(Loader *loader, DocumentOddity what, Text kind, const char *at) {
+static bool warn(DocumentLoader *loader, DocumentOddity what, Text kind, const char *at) {
   SourcePosition place = source_position_next(&loader->walk, origin_of(loader, at));
   Status status = document_warn(loader->warnings, (DocumentWarning){.what = what, .place = place, .kind = kind});
   return status == STATUS_OK || json_fail(&loader->json, status, at, "memory");
 }
 
-static const HashKey *hash_key_of(const Loader *loader) {
+static const HashKey *hash_key_of(const DocumentLoader *loader) {
   return store_hash_key(conversation_store(loader->conversation));
 }
 
 /* Checks that the id is unique in the file; a lenient reading only warns. */
-static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
+static bool check_id(DocumentLoader *loader, Text raw, const MessageShape *shape) {
   Span span = shape->fields[FIELD_ID];
   if (span.at == 0) return true;
   Text id = {.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
   uint64_t hash = hash_text(id, hash_key_of(loader));
-  const uint64_t *known = map_find(&loader->ids, hash);
+  const uint64_t *other_seq = map_find(&loader->ids, hash);
   Text other;
-  if (known != NULL && message_field(conversation_message(loader->conversation, (MessageId)*known), FIELD_ID, &other) &&
-      text_equal(id, other)) {
+  const Message *message = other_seq == NULL ? NULL : conversation_message(loader->conversation, (MessageId)*other_seq);
+  if (message != NULL && message_field(message, FIELD_ID, &other) && text_equal(id, other)) {
     if (loader->lenient) return warn(loader, ODD_ID, id, id.bytes - 1);
     return json_fail(&loader->json, STATUS_DUPLICATE, id.bytes - 1, "an id that no other message of the file has");
   }
@@ -77,7 +77,7 @@ static bool check_id(Loader *loader, Text raw, const MessageShape *shape) {
   return true;
 }
 
-static bool warn_of_part(Loader *loader, Text part) {
+static bool warn_of_part(DocumentLoader *loader, Text part) {
   JsonValue type;
   Text kind = json_find(part, "type", JSON_STRING, &type) ? json_text(&type) : text_of("no type");
   uint64_t hash = hash_text(kind, hash_key_of(loader));
@@ -89,7 +89,7 @@ static bool warn_of_part(Loader *loader, Text part) {
 }
 
 /* Warns once about each unknown type of part. */
-static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape) {
+static bool warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
     Span part = shape->parts[i].value;
     if (shape->parts[i].kind == PART_OTHER && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size)))
@@ -98,7 +98,7 @@ static bool warn_of_unknown(Loader *loader, Text raw, const MessageShape *shape)
   return true;
 }
 
-static Status read_one(Loader *loader, Text *raw, MessageShape *shape) {
+static Status read_one(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   Document *document = loader->document;
   if (!reader_message(&loader->reader, &loader->json, raw, shape)) return loader->json.status;
   if (!check_id(loader, *raw, shape) || !warn_of_unknown(loader, *raw, shape)) return loader->json.status;
@@ -115,7 +115,7 @@ static Status read_one(Loader *loader, Text *raw, MessageShape *shape) {
 }
 
 static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *shape) {
-  Loader *loader = user;
+  DocumentLoader *loader = user;
   *more = loader->started || json_next_element(&loader->json);
   loader->started = false;
   if (!*more) return loader->json.status;
@@ -123,7 +123,7 @@ static Status next_of_array(void *user, bool *more, Text *raw, MessageShape *sha
 }
 
 /* Waits for more bytes and moves the cursor's end behind them. */
-static Status wait_for_more(Loader *loader) {
+static Status wait_for_more(DocumentLoader *loader) {
   size_t have = (size_t)(loader->json.end - loader->bytes), size = (size_t)(loader->end - loader->bytes);
   Status status = loader->coming.wait(loader->coming.user, &have, &size);
   assert(have <= size && loader->bytes + have >= loader->json.end);
@@ -134,14 +134,14 @@ static Status wait_for_more(Loader *loader) {
   return status;
 }
 
-static Status wait_for_all(Loader *loader) {
+static Status wait_for_all(DocumentLoader *loader) {
   Status status = STATUS_OK;
   while (loader->coming.wait != NULL && status == STATUS_OK) status = wait_for_more(loader);
   return status;
 }
 
 /* Skips white space, waiting for more bytes; *newline: it has a newline. */
-static Status skip_blank_lines(Loader *loader, bool *newline) {
+static Status skip_blank_lines(DocumentLoader *loader, bool *newline) {
   *newline = json_skip_blank(&loader->json);
   while (loader->json.at == loader->json.end && loader->coming.wait != NULL) {
     Status status = wait_for_more(loader);
@@ -152,7 +152,7 @@ static Status skip_blank_lines(Loader *loader, bool *newline) {
 }
 
 /* Reads the message at the cursor; again, with more bytes, if it failed at their end. */
-static Status read_line(Loader *loader, Text *raw, MessageShape *shape) {
+static Status read_line(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   Json before = loader->json;
   Status status = read_one(loader, raw, shape);
   while (status != STATUS_OK && loader->coming.wait != NULL) {
@@ -167,7 +167,7 @@ static Status read_line(Loader *loader, Text *raw, MessageShape *shape) {
 }
 
 static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *shape) {
-  Loader *loader = user;
+  DocumentLoader *loader = user;
   Json *json = &loader->json;
   bool newline;
   Status status = skip_blank_lines(loader, &newline);
@@ -182,7 +182,7 @@ static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *sha
   return read_line(loader, raw, shape);
 }
 
-static Status append_all(Loader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
+static Status append_all(DocumentLoader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
   MessageSource source = {.next = next, .user = loader, .adopted = true};
   Status status = operation_append(loader->conversation, &source);
   if (loader->json.status != STATUS_OK) return loader->json.status;
@@ -191,7 +191,7 @@ static Status append_all(Loader *loader, Status (*next)(void *, bool *, Text *, 
 }
 
 /* The cursor is before '['. All text behind the last message is `after`. */
-static Status load_array(Loader *loader) {
+static Status load_array(DocumentLoader *loader) {
   if (!json_enter(&loader->json)) return loader->json.status;
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));
   loader->last_end = loader->json.at;
@@ -200,7 +200,7 @@ static Status load_array(Loader *loader) {
   return append_all(loader, next_of_array);
 }
 
-static Status load_lines(Loader *loader) {
+static Status load_lines(DocumentLoader *loader) {
   Json probe = loader->json;
   loader->document->shape = DOCUMENT_JSONL;
   loader->document->gap = text_of("\n");
@@ -217,7 +217,7 @@ static Status load_lines(Loader *loader) {
   return STATUS_OK;
 }
 
-static Status load_member(Loader *loader, Text key) {
+static Status load_member(DocumentLoader *loader, Text key) {
   JsonValue value;
   JsonKind kind;
   if (text_is(key, "messages")) {
@@ -246,7 +246,7 @@ Status document_overhead(const Document *document, const Counter *counter, const
   return STATUS_OK;
 }
 
-static Status add_overhead(Loader *loader) {
+static Status add_overhead(DocumentLoader *loader) {
   Cost cost;
   Status status = document_overhead(loader->document, conversation_counter(loader->conversation),
                                     conversation_memory(loader->conversation), &cost);
@@ -254,7 +254,7 @@ static Status add_overhead(Loader *loader) {
   return status;
 }
 
-static Status load_body(Loader *loader) {
+static Status load_body(DocumentLoader *loader) {
   Text key;
   loader->document->shape = DOCUMENT_BODY;
   if (!json_enter(&loader->json)) return loader->json.status;
@@ -276,12 +276,12 @@ static Status load_body(Loader *loader) {
 
 static const char *const OVER_FILE_CAP = "a file within the cap (256 MiB unless set)";
 
-static bool within_file_cap(Loader *loader, const DocumentLimits *limits) {
+static bool within_file_cap(DocumentLoader *loader, const DocumentLimits *limits) {
   if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return true;
   return json_fail(&loader->json, STATUS_LIMIT, loader->bytes, OVER_FILE_CAP);
 }
 
-static Status load_any(Loader *loader, const DocumentLimits *limits) {
+static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
   Text evidence;
   json_skip_mark(json);
@@ -341,7 +341,7 @@ DocumentError document_over_cap(void) {
 
 /* ---- all of it ---- */
 
-static void describe_error(const Loader *loader, Status status, DocumentError *error) {
+static void describe_error(const DocumentLoader *loader, Status status, DocumentError *error) {
   const Json *json = &loader->json;
   const char *end = loader->coming.wait != NULL ? json->end : loader->end;      /* of the bytes read so far */
   const char *at = json->status == STATUS_OK ? json->at : json->error;
@@ -357,7 +357,7 @@ static void describe_error(const Loader *loader, Status status, DocumentError *e
 }
 
 /* Replaces the file's bytes by a salvaged copy, owned by the store, if they need it. */
-static Status salvage(Loader *loader, size_t size) {
+static Status salvage(DocumentLoader *loader, size_t size) {
   Store *store = conversation_store(loader->conversation);
   const Memory *memory = conversation_memory(loader->conversation);
   loader->file_end = loader->end;
@@ -377,7 +377,7 @@ static Status salvage(Loader *loader, size_t size) {
   return STATUS_OK;
 }
 
-static void loader_init(Loader *loader, const DocumentLimits *limits) {
+static void loader_init(DocumentLoader *loader, const DocumentLimits *limits) {
   const Memory *memory = conversation_memory(loader->conversation);
   reader_init(&loader->reader, *memory);
   loader->reader.message_bytes_max = limits->message_bytes_max;
@@ -389,7 +389,7 @@ static void loader_init(Loader *loader, const DocumentLimits *limits) {
   map_init(&loader->kinds, *memory);
 }
 
-static void loader_free(Loader *loader) {
+static void loader_free(DocumentLoader *loader) {
   reader_free(&loader->reader);
   salvage_free(&loader->salvage);
   map_free(&loader->ids);
@@ -397,7 +397,7 @@ static void loader_free(Loader *loader) {
 }
 
 /* Waits for the first bytes, or in a lenient reading for all. */
-static Status start_bytes(Loader *loader, const DocumentLimits *limits) {
+static Status start_bytes(DocumentLoader *loader, const DocumentLimits *limits) {
   if (limits->coming.wait == NULL) return STATUS_OK;
   loader->coming = limits->coming;
   json_open(&loader->json, loader->bytes, 0);
@@ -410,7 +410,7 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   static const char nothing[] = "";
   const char *from = bytes == NULL ? nothing : bytes;
   const Memory *memory = conversation_memory(conversation);
-  Loader loader = {.conversation = conversation, .document = document, .warnings = warnings, .bytes = from,
+  DocumentLoader loader = {.conversation = conversation, .document = document, .warnings = warnings, .bytes = from,
                    .end = from + size, .value = from,
                    .walk = {.start = from, .at = from, .place = {.line = 1, .byte = 1}}};
   assert(sequence_count(conversation_list(conversation)) == 0);

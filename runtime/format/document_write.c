@@ -5,23 +5,23 @@
 #include "format/document.h"
 
 /* Writes adjacent bytes with one call of the sink. */
-typedef struct Writer {
+typedef struct DocumentWriter {
   const Document *document;
   const Conversation *conversation;
   const WindowTexts *windows;      /* NULL: items are skipped */
   Sink sink;
   const char *from, *to;     /* bytes to write */
   MessageId before;          /* the last message written; 0: none */
-} Writer;
+} DocumentWriter;
 
-static Status flush(Writer *writer) {
+static Status flush(DocumentWriter *writer) {
   if (writer->from == writer->to) return STATUS_OK;
   Status status = writer->sink.write(writer->sink.user, writer->from, (size_t)(writer->to - writer->from));
   writer->from = writer->to = NULL;
   return status;
 }
 
-static Status put(Writer *writer, const char *bytes, size_t size) {
+static Status put(DocumentWriter *writer, const char *bytes, size_t size) {
   if (size == 0) return STATUS_OK;
   assert(bytes != NULL && writer->from <= writer->to);
   if (bytes == writer->to && writer->to != NULL) {
@@ -45,7 +45,7 @@ static bool lies_in(Text block, Text text) {
 
 /* The text before a message, or before its origin, in the file; the first gap of the file
    for other messages, and for those whose bytes the store has copied since. */
-static Text gap_of(const Writer *writer, MessageId id) {
+static Text gap_of(const DocumentWriter *writer, MessageId id) {
   const Document *document = writer->document;
   const Store *store = conversation_store(writer->conversation);
   id = store_origin(store, id);
@@ -58,7 +58,7 @@ static Text gap_of(const Writer *writer, MessageId id) {
   return text_plain(end, (size_t)(here.bytes - end));
 }
 
-static Status put_message(Writer *writer, MessageId id) {
+static Status put_message(DocumentWriter *writer, MessageId id) {
   Status status = STATUS_OK;
   Text raw = message_raw(conversation_message(writer->conversation, id));
   if (message_is_window(conversation_message(writer->conversation, id))) {
@@ -91,7 +91,7 @@ static bool all_fit(const Document *document, const Conversation *conversation, 
   return true;
 }
 
-static Status put_list(Writer *writer, const Sequence *list) {
+static Status put_list(DocumentWriter *writer, const Sequence *list) {
   Status status = STATUS_OK;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
@@ -100,7 +100,7 @@ static Status put_list(Writer *writer, const Sequence *list) {
   return status;
 }
 
-static Status put_sent(Writer *writer, const Sequence *list) {
+static Status put_sent(DocumentWriter *writer, const Sequence *list) {
   const Conversation *conversation = writer->conversation;
   RequestOrder sent;
   Status status = request_order_of(conversation_memory(conversation), conversation_windows(conversation),
@@ -117,7 +117,7 @@ Status document_write(const Document *document, const Conversation *conversation
 
 Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
                               const WindowTexts *windows, Sink sink) {
-  Writer writer = {.document = document, .conversation = conversation, .windows = windows, .sink = sink};
+  DocumentWriter writer = {.document = document, .conversation = conversation, .windows = windows, .sink = sink};
   if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
   Status status = put(&writer, document->before.bytes, document->before.size);
   if (status == STATUS_OK) status = windows == NULL ? put_list(&writer, list) : put_sent(&writer, list);

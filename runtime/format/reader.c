@@ -40,21 +40,14 @@ static const struct {
   {WORD("window"), SEEN_WINDOW},
 };
 
-typedef struct Progress {
-  Context context;
+typedef struct MessageProgress {
+  ReaderContext context;
   MessageShape *shape;
   unsigned seen;
   bool has_audio;
   Span tool_call_id;
   Span window;               /* the value of "window" if it is a string; messages with a role may have that too */
-} Progress;
-
-static unsigned key_of(Text key) {
-  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-    if (is_word(key, KEYS[i].name)) return KEYS[i].seen;
-  }
-  return 0;
-}
+} MessageProgress;
 
 bool reader_key(Text key, uint32_t *number, Text *name) {
   static_assert(sizeof KEYS / sizeof *KEYS == READER_KEYS, "as the header says");
@@ -67,6 +60,12 @@ bool reader_key(Text key, uint32_t *number, Text *name) {
   return false;
 }
 
+static unsigned key_of(Text key) {
+  uint32_t number;
+  Text name;
+  return reader_key(key, &number, &name) ? KEYS[number].seen : 0;
+}
+
 static bool find_alias(const Reader *reader, Text spelling, Role *role) {
   for (uint32_t i = 0; i < reader->alias_count; i++) {
     if (!text_equal(reader->aliases[i].spelling, spelling)) continue;
@@ -76,7 +75,7 @@ static bool find_alias(const Reader *reader, Text spelling, Role *role) {
   return false;
 }
 
-static bool read_role(Progress *progress) {
+static bool read_role(MessageProgress *progress) {
   JsonValue value;
   Json *json = progress->context.json;
   if (!json_value(json, &value)) return false;
@@ -85,7 +84,7 @@ static bool read_role(Progress *progress) {
   if (value.kind != JSON_STRING || (!mapped && !role_parse(json_text(&value), &shape->role))) {
     return json_fail(json, STATUS_ROLE, value.bytes, "a role: system, developer, user, assistant, tool or function");
   }
-  shape->role_text = inside(&progress->context, &value);
+  shape->role_text = contents_span(&progress->context, &value);
   Role usual;
   bool same = mapped && role_parse(json_text(&value), &usual) && usual == shape->role;
   if (mapped && !same) shape->fields[FIELD_SPELLING] = shape->role_text;
@@ -93,7 +92,7 @@ static bool read_role(Progress *progress) {
 }
 
 /* Reads whole milliseconds. A string (other systems write dates) is an unknown field. */
-static bool read_timestamp(Progress *progress) {
+static bool read_timestamp(MessageProgress *progress) {
   Json *json = progress->context.json;
   JsonValue value;
   if (!json_value(json, &value)) return false;
@@ -105,17 +104,17 @@ static bool read_timestamp(Progress *progress) {
   return true;
 }
 
-static bool read_metadata(Progress *progress) {
+static bool read_metadata(MessageProgress *progress) {
   Json *json = progress->context.json;
   JsonValue value;
   if (!json_value(json, &value)) return false;
   if (value.kind == JSON_NULL) return true;
   if (value.kind != JSON_OBJECT) return json_fail(json, STATUS_SHAPE, value.bytes, "metadata, an object");
-  progress->shape->fields[FIELD_METADATA] = whole(&progress->context, &value);
+  progress->shape->fields[FIELD_METADATA] = value_span(&progress->context, &value);
   return true;
 }
 
-static bool read_audio(Progress *progress) {
+static bool read_audio(MessageProgress *progress) {
   JsonValue value;
   if (!json_value(progress->context.json, &value)) return false;
   progress->has_audio = value.kind == JSON_OBJECT;
@@ -123,15 +122,15 @@ static bool read_audio(Progress *progress) {
 }
 
 /* Reads the name of a window. It is an unknown field of a message with a role. */
-static bool read_window(Progress *progress) {
+static bool read_window(MessageProgress *progress) {
   JsonValue value;
   if (!json_value(progress->context.json, &value)) return false;
-  if (value.kind == JSON_STRING) progress->window = inside(&progress->context, &value);
+  if (value.kind == JSON_STRING) progress->window = contents_span(&progress->context, &value);
   return true;
 }
 
-static bool read_member(Progress *progress, unsigned key) {
-  Context *context = &progress->context;
+static bool read_member(MessageProgress *progress, unsigned key) {
+  ReaderContext *context = &progress->context;
   Span *fields = progress->shape->fields;
   JsonValue value;
   switch (key) {
@@ -152,7 +151,7 @@ static bool read_member(Progress *progress, unsigned key) {
   }
 }
 
-static bool read_members(Progress *progress) {
+static bool read_members(MessageProgress *progress) {
   Json *json = progress->context.json;
   Text key;
   if (!json_enter(json)) return false;
@@ -167,7 +166,7 @@ static bool read_members(Progress *progress) {
 
 /* Reads the members up to a little behind the cap, so that a message far over it costs no
    more than one at the cap. Errors behind the cap become STATUS_LIMIT. */
-static bool read_within_cap(Progress *progress, const char *start) {
+static bool read_within_cap(MessageProgress *progress, const char *start) {
   Json *json = progress->context.json;
   const char *end = json->end;
   size_t max = progress->context.reader->message_bytes_max;
@@ -185,7 +184,7 @@ static bool read_within_cap(Progress *progress, const char *start) {
 }
 
 /* True if the role is spelled as the legacy "function". */
-static bool is_function(const Progress *progress) {
+static bool is_function(const MessageProgress *progress) {
   Span role = progress->shape->role_text;
   Text spelling = {.bytes = progress->context.start + role.at, .size = role.size, .escaped = role.escaped};
   return text_is(spelling, "function");
@@ -193,7 +192,7 @@ static bool is_function(const Progress *progress) {
 
 /* Keeps calls only of assistants, and results only of tools and of users' parts. A legacy
    function message answers by its name. */
-static bool settle_links(Progress *progress) {
+static bool finish_links(MessageProgress *progress) {
   Reader *reader = progress->context.reader;
   MessageShape *shape = progress->shape;
   Span key = progress->tool_call_id;
@@ -206,7 +205,7 @@ static bool settle_links(Progress *progress) {
 }
 
 /* Completes an item of a window, which has no role: {"type":"window","window":"todo"}. */
-static bool settle_window(Progress *progress, const char *start) {
+static bool finish_window(MessageProgress *progress, const char *start) {
   MessageShape *shape = progress->shape;
   if (progress->seen & SEEN_ROLE || progress->window.at == 0) return true;
   const unsigned foreign = SEEN_CONTENT | SEEN_TOOL_CALLS | SEEN_FUNCTION_CALL | SEEN_TOOL_CALL_ID | SEEN_REASONING;
@@ -222,7 +221,7 @@ static bool settle_window(Progress *progress, const char *start) {
   return true;
 }
 
-static bool check_content(Progress *progress, const char *start) {
+static bool check_content(MessageProgress *progress, const char *start) {
   Json *json = progress->context.json;
   const MessageShape *shape = progress->shape;
   if (shape->content_kind == CONTENT_WINDOW) return true;
@@ -243,14 +242,14 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   if (kind != JSON_OBJECT) return json_fail(json, STATUS_SHAPE, start, "a message, an object with role and content");
   reader->part_count = reader->call_count = reader->result_count = 0;
   *shape = (MessageShape){0};
-  Progress progress = {.context = {.reader = reader, .json = json, .start = start}, .shape = shape};
+  MessageProgress progress = {.context = {.reader = reader, .json = json, .start = start}, .shape = shape};
   if (!read_within_cap(&progress, start)) return false;
   size_t size = (size_t)(json->at - start);
   if (size > reader->message_bytes_max || size >= (size_t)1 << 31) {
     return json_fail(json, STATUS_LIMIT, start, OVER_CAP);
   }
-  bool settled = settle_window(&progress, start) && settle_links(&progress) && check_content(&progress, start);
-  if (!settled) return false;
+  bool finished = finish_window(&progress, start) && finish_links(&progress) && check_content(&progress, start);
+  if (!finished) return false;
   shape->parts = reader->parts;
   shape->part_count = reader->part_count;
   shape->calls = reader->calls;

@@ -4,7 +4,7 @@
 */
 #include "format/reader_parts.h"
 
-bool reader_add_call(const Context *context, Call call) {
+bool reader_add_call(const ReaderContext *context, Call call) {
   Reader *reader = context->reader;
   Call *grown = reader_grow(context, reader->calls, &reader->call_room, reader->call_count, sizeof *grown);
   if (grown == NULL) return false;
@@ -14,15 +14,16 @@ bool reader_add_call(const Context *context, Call call) {
 }
 
 /* Reads arguments: the contents of a string, or any other value as a whole. */
-static bool read_arguments(Context *context, Span *span) {
+static bool read_arguments(ReaderContext *context, Span *span) {
   JsonValue value;
   if (!json_value(context->json, &value)) return false;
-  if (value.kind != JSON_NULL) *span = value.kind == JSON_STRING ? inside(context, &value) : whole(context, &value);
+  if (value.kind == JSON_STRING) *span = contents_span(context, &value);
+  else if (value.kind != JSON_NULL) *span = value_span(context, &value);
   return true;
 }
 
 /* Reads {"name": .., "arguments": ..}, or a custom tool's {"name": .., "input": ..}. */
-static bool read_function(Context *context, Call *call) {
+static bool read_function(ReaderContext *context, Call *call) {
   Text key;
   JsonKind kind;
   const char *at;
@@ -44,7 +45,7 @@ static bool read_function(Context *context, Call *call) {
   return call->name.at != 0 || json_fail(context->json, STATUS_SHAPE, at, "a name in the function");
 }
 
-static bool read_tool_call(Context *context) {
+static bool read_tool_call(ReaderContext *context) {
   Call call = {0};
   Text key;
   JsonKind kind;
@@ -69,7 +70,7 @@ static bool read_tool_call(Context *context) {
   return reader_add_call(context, call);
 }
 
-bool reader_tool_calls(Context *context) {
+bool reader_tool_calls(ReaderContext *context) {
   JsonKind kind;
   JsonValue value;
   if (!json_peek(context->json, &kind)) return false;
@@ -82,7 +83,7 @@ bool reader_tool_calls(Context *context) {
   return context->json->status == STATUS_OK;
 }
 
-bool reader_function_call(Context *context) {
+bool reader_function_call(ReaderContext *context) {
   JsonKind kind;
   JsonValue value;
   Call call = {0};

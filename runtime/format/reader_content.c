@@ -5,7 +5,7 @@
 */
 #include "format/reader_parts.h"
 
-static bool add_part(const Context *context, Part part) {
+static bool add_part(const ReaderContext *context, Part part) {
   Reader *reader = context->reader;
   Part *grown = reader_grow(context, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
   if (grown == NULL) return false;
@@ -80,7 +80,7 @@ static bool read_fields(Json *json, PartFields *fields) {
 }
 
 /* Reads a nested form, {"type": "tool_use", "tool_use": {..}}, as the flat one. */
-static bool unnest(Context *context, const JsonValue *nested, PartFields *fields) {
+static bool unnest(ReaderContext *context, const JsonValue *nested, PartFields *fields) {
   if (nested->bytes == NULL) return true;
   if (nested->kind != JSON_OBJECT) return json_fail(context->json, STATUS_SHAPE, nested->bytes, "an object");
   Json inner;
@@ -89,18 +89,18 @@ static bool unnest(Context *context, const JsonValue *nested, PartFields *fields
   return read_fields(&inner, fields) || json_fail(context->json, inner.status, inner.error, inner.expected);
 }
 
-static Span string_span(const Context *context, const JsonValue *value) {
+static Span string_span(const ReaderContext *context, const JsonValue *value) {
   bool is_string = value->bytes != NULL && value->kind == JSON_STRING;
-  return is_string ? inside(context, value) : (Span){0};
+  return is_string ? contents_span(context, value) : (Span){0};
 }
 
-static bool add_use(Context *context, const JsonValue *part, PartFields *fields) {
+static bool add_use(ReaderContext *context, const JsonValue *part, PartFields *fields) {
   if (!unnest(context, &fields->tool_use, fields)) return false;
   Call call = {.id = string_span(context, &fields->id), .name = string_span(context, &fields->name)};
   if (call.name.at == 0) return json_fail(context->json, STATUS_SHAPE, part->bytes, "a name in the tool use");
   const JsonValue *input = &fields->input;
   if (input->bytes != NULL) {
-    call.arguments = input->kind == JSON_STRING ? inside(context, input) : whole(context, input);
+    call.arguments = input->kind == JSON_STRING ? contents_span(context, input) : value_span(context, input);
   }
   return reader_add_call(context, call);
 }
@@ -108,7 +108,7 @@ static bool add_use(Context *context, const JsonValue *part, PartFields *fields)
 /* Finds the source of an image: a string (Responses, AI SDK), or in an object: {"url",
    "detail"} (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"}
    (Anthropic). A part without a source is an image too. */
-static bool find_image(Context *context, PartFields *fields, Part *part) {
+static bool find_image(ReaderContext *context, PartFields *fields, Part *part) {
   const JsonValue *image = &fields->image;
   part->text = string_span(context, image);
   if (image->bytes != NULL && image->kind == JSON_OBJECT) {
@@ -130,10 +130,10 @@ static bool find_image(Context *context, PartFields *fields, Part *part) {
   return true;
 }
 
-static bool read_part(Context *context, Json *json, bool nested);
+static bool read_part(ReaderContext *context, Json *json, bool nested);
 
 /* Adds the parts of a tool result's own list behind it, as nested. */
-static bool add_nested(Context *context, const JsonValue *content) {
+static bool add_nested(ReaderContext *context, const JsonValue *content) {
   if (content->bytes == NULL || content->kind != JSON_ARRAY) return true;
   Json inner;
   json_open(&inner, content->bytes, content->size);
@@ -145,7 +145,7 @@ static bool add_nested(Context *context, const JsonValue *content) {
   return true;
 }
 
-static bool add_tool_result(Context *context, Part part, const JsonValue *value, PartFields *fields) {
+static bool add_tool_result(ReaderContext *context, Part part, const JsonValue *value, PartFields *fields) {
   if (!unnest(context, &fields->tool_result, fields)) return false;
   Result result = {.id = string_span(context, &fields->tool_use_id)};
   if (result.id.at == 0) {
@@ -157,24 +157,25 @@ static bool add_tool_result(Context *context, Part part, const JsonValue *value,
 }
 
 /* Reads a part: an object with a type, or a bare string. */
-static bool read_part(Context *context, Json *json, bool nested) {
+static bool read_part(ReaderContext *context, Json *json, bool nested) {
   JsonKind kind;
   if (!json_peek(json, &kind)) return false;
   if (kind != JSON_OBJECT && kind != JSON_STRING) {
     return json_fail(json, STATUS_SHAPE, json->at, "a content part, an object with a type");
   }
   JsonValue value;
-  Context here = {.reader = context->reader, .json = json, .start = context->start};
+  ReaderContext here = {.reader = context->reader, .json = json, .start = context->start};
   if (kind == JSON_STRING) {
     if (!json_value(json, &value)) return false;
-    Part text = {.kind = PART_TEXT, .value = whole(&here, &value), .text = inside(&here, &value), .nested = nested};
+    Part text = {.kind = PART_TEXT, .value = value_span(&here, &value), .text = contents_span(&here, &value),
+                 .nested = nested};
     return add_part(&here, text);
   }
   PartFields fields = {0};
   value.bytes = json->at;
   if (!read_fields(json, &fields)) return false;
   value.size = (size_t)(json->at - value.bytes);
-  Part part = {.kind = (uint8_t)kind_of(&fields), .value = whole(&here, &value), .nested = nested};
+  Part part = {.kind = (uint8_t)kind_of(&fields), .value = value_span(&here, &value), .nested = nested};
   if (part.kind == PART_TOOL_RESULT && !nested) return add_tool_result(&here, part, &value, &fields);
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
   if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
@@ -184,7 +185,7 @@ static bool read_part(Context *context, Json *json, bool nested) {
 
 /* ---- all of it ---- */
 
-bool reader_content(Context *context, MessageShape *shape) {
+bool reader_content(ReaderContext *context, MessageShape *shape) {
   Json *json = context->json;
   JsonKind kind;
   JsonValue value;
@@ -196,7 +197,7 @@ bool reader_content(Context *context, MessageShape *shape) {
       return json_fail(json, STATUS_SHAPE, value.bytes, "content: a string, a list of parts, or null");
     }
     shape->content_kind = CONTENT_STRING;
-    shape->content = inside(context, &value);
+    shape->content = contents_span(context, &value);
     return true;
   }
   value.bytes = json->at;
@@ -207,6 +208,6 @@ bool reader_content(Context *context, MessageShape *shape) {
   if (json->status != STATUS_OK) return false;
   value.size = (size_t)(json->at - value.bytes);
   shape->content_kind = CONTENT_PARTS;
-  shape->content = whole(context, &value);
+  shape->content = value_span(context, &value);
   return true;
 }

@@ -3,14 +3,14 @@
 */
 #include "format/reader_parts.h"
 
-void *reader_grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size) {
+void *reader_grow(const ReaderContext *context, void *list, uint32_t *room, uint32_t used, size_t size) {
   assert(used <= *room);
   void *grown = memory_grow(&context->reader->memory, list, room, used, size);
   if (grown == NULL) json_fail(context->json, STATUS_MEMORY, context->json->at, "memory");
   return grown;
 }
 
-bool reader_add_result(const Context *context, Result result) {
+bool reader_add_result(const ReaderContext *context, Result result) {
   Reader *reader = context->reader;
   Result *grown = reader_grow(context, reader->results, &reader->result_room, reader->result_count, sizeof *grown);
   if (grown == NULL) return false;
@@ -19,11 +19,11 @@ bool reader_add_result(const Context *context, Result result) {
   return true;
 }
 
-bool reader_string(Context *context, Span *span, const char *expected) {
+bool reader_string(ReaderContext *context, Span *span, const char *expected) {
   JsonValue value;
   if (!json_value(context->json, &value)) return false;
   if (value.kind == JSON_NULL) return true;
   if (value.kind != JSON_STRING) return json_fail(context->json, STATUS_SHAPE, value.bytes, expected);
-  *span = inside(context, &value);
+  *span = contents_span(context, &value);
   return true;
 }

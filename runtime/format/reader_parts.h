@@ -13,11 +13,11 @@
 
 #include "format/reader.h"
 
-typedef struct Context {
+typedef struct ReaderContext {
   Reader *reader;
   Json *json;
   const char *start;         /* of the message; spans are relative to it */
-} Context;
+} ReaderContext;
 
 /* ---- words and spans ---- */
 
@@ -29,34 +29,34 @@ static inline bool is_word(Text text, Text word) {
   return text_equal(text, word);
 }
 
-static inline Span span_of(const Context *context, const char *bytes, size_t size, bool escaped) {
+static inline Span span_of(const ReaderContext *context, const char *bytes, size_t size, bool escaped) {
   assert(bytes > context->start && bytes + size <= context->json->end);
   return (Span){.at = (uint32_t)(bytes - context->start), .size = (uint32_t)size & 0x7fffffffu, .escaped = escaped};
 }
 
-static inline Span inside(const Context *context, const JsonValue *value) {
+static inline Span contents_span(const ReaderContext *context, const JsonValue *value) {
   return span_of(context, value->bytes + 1, value->size - 2, value->escaped);
 }
 
-static inline Span whole(const Context *context, const JsonValue *value) {
+static inline Span value_span(const ReaderContext *context, const JsonValue *value) {
   return span_of(context, value->bytes, value->size, false);
 }
 
 /* ---- reading ---- */
 
 /* Makes room in a list for one more element. NULL on failure; the cursor has the error. */
-void *reader_grow(const Context *context, void *list, uint32_t *room, uint32_t used, size_t size);
-bool reader_add_call(const Context *context, Call call);
-bool reader_add_result(const Context *context, Result result);
+void *reader_grow(const ReaderContext *context, void *list, uint32_t *room, uint32_t used, size_t size);
+bool reader_add_call(const ReaderContext *context, Call call);
+bool reader_add_result(const ReaderContext *context, Result result);
 
 /* Reads a string; null leaves *span unchanged. */
-bool reader_string(Context *context, Span *span, const char *expected);
+bool reader_string(ReaderContext *context, Span *span, const char *expected);
 
 /* Reads a list of calls, or null; the one call of the legacy form, or null. */
-bool reader_tool_calls(Context *context);
-bool reader_function_call(Context *context);
+bool reader_tool_calls(ReaderContext *context);
+bool reader_function_call(ReaderContext *context);
 
 /* Reads a message's content: a string, parts, or null. */
-bool reader_content(Context *context, MessageShape *shape);
+bool reader_content(ReaderContext *context, MessageShape *shape);
 
 #endif

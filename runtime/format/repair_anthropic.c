@@ -102,14 +102,14 @@ static void drop_empty(TurnRepair *repair) {
     if (turn_is_own(repair, t, ROLE_ASSISTANT)) drop_bare_reasoning(repair, &repair->turns[t]);
   }
   for (uint32_t i = 0; i < repair->piece_count; i++) {
-    Piece *piece = &repair->pieces[i];
+    TurnPiece *piece = &repair->pieces[i];
     if (!piece->fixed && piece_is_empty(repair, piece)) piece->removed = true;
   }
 }
 
 /* ---- ids ---- */
 
-static Status name_call(TurnRepair *repair, Piece *piece, Block *block, bool again) {
+static Status name_call(TurnRepair *repair, TurnPiece *piece, Block *block, bool again) {
   Plan *plan = repair->plan;
   bool valid = id_is_valid(block->id);
   bool renames = valid ? again && plan_repairs(plan, CHECK_DUPLICATE_CALL) : plan_repairs(plan, CHECK_CALL_ID);
@@ -154,7 +154,7 @@ static bool has_late_results(const TurnRepair *repair, const Turn *turn) {
 
 static void note_changes(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
-  Piece *head = turn_head(repair, turn);
+  TurnPiece *head = turn_head(repair, turn);
   for (uint32_t i = turn->first + 1; i < turn->end; i++) {
     if (!repair->pieces[i].removed && !piece_is_outside(&repair->pieces[i])) piece_reason(head, "role twice in a row");
   }
@@ -169,7 +169,7 @@ static Status cut_end(TurnRepair *repair) {
   Block *last = NULL;
   bool goes_on = repair->turn_count > 0 && turn_is_own(repair, t, ROLE_ASSISTANT) && !turn_is_waiting(repair, t);
   if (!goes_on) return STATUS_OK;
-  Piece *piece = NULL;
+  TurnPiece *piece = NULL;
   EACH_BLOCK(repair, &repair->turns[t], at, after) {
     last = &repair->blocks[after - 1];
     piece = &repair->pieces[at];
@@ -193,14 +193,14 @@ static Status cut_end(TurnRepair *repair) {
 
 static Status plan_turn(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
-  const Piece *head = turn_head(repair, turn);
+  const TurnPiece *head = turn_head(repair, turn);
   Status status = STATUS_OK;
   if (t > 0 && turn_is_waiting(repair, t - 1) && !turn_is_own(repair, t, ROLE_USER)) {
     status = turn_repair_insert_user(repair, t - 1, head->index, "unanswered call");
   }
   if (status == STATUS_OK && !head->fixed && head->reason != NULL) status = turn_repair_write_turn(repair, t);
   for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
-    const Piece *piece = &repair->pieces[i];
+    const TurnPiece *piece = &repair->pieces[i];
     if (piece_is_outside(piece)) continue;
     status = plan_step(repair->plan, PLAN_DROP, piece->index, 0,
                        piece->removed ? piece->reason : "joined to the message before");
@@ -210,7 +210,7 @@ static Status plan_turn(TurnRepair *repair, uint32_t t) {
 
 /* Inserts a user message if the first turn is not a user's. */
 static Status begin_with_user(TurnRepair *repair, uint32_t t, bool *begun) {
-  const Piece *head = turn_head(repair, &repair->turns[t]);
+  const TurnPiece *head = turn_head(repair, &repair->turns[t]);
   if (*begun) return STATUS_OK;
   *begun = true;
   bool lacks = head->role == ROLE_ASSISTANT && plan_repairs(repair->plan, CHECK_USER_FIRST);

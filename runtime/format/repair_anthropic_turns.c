@@ -34,7 +34,7 @@ static const char *reason_to_remove(const Plan *plan, const Message *message, Pa
 }
 
 /* Matches calls and results with their parts, which are in the same order. */
-static Status take_part(TurnRepair *repair, Piece *piece, const Message *message, Part part, uint32_t *call,
+static Status take_part(TurnRepair *repair, TurnPiece *piece, const Message *message, Part part, uint32_t *call,
                         uint32_t *result) {
   Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
@@ -60,18 +60,18 @@ static bool has_foreign_calls(const Message *message) {
   return false;
 }
 
-bool piece_is_empty(const TurnRepair *repair, const Piece *piece) {
+bool piece_is_empty(const TurnRepair *repair, const TurnPiece *piece) {
   for (uint32_t i = piece->first; i < piece->end; i++) {
     if (!repair->blocks[i].removed) return false;
   }
   return true;
 }
 
-Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece) {
+Status turn_repair_take_message(TurnRepair *repair, uint32_t index, TurnPiece *piece) {
   const Message *message = plan_message(repair->plan, index);
   uint32_t call = 0, result = 0;
   Status status = STATUS_OK;
-  *piece = (Piece){.first = repair->block_count, .index = index, .role = message_role(message)};
+  *piece = (TurnPiece){.first = repair->block_count, .index = index, .role = message_role(message)};
   piece->fixed = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
   if (!piece->fixed && message_content_kind(message) == CONTENT_STRING) {
     Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call = NO_BLOCK};
@@ -96,7 +96,7 @@ Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece
 void turn_repair_form_turns(TurnRepair *repair) {
   repair->turn_count = 0;
   for (uint32_t i = 0; i < repair->piece_count; i++) {
-    Piece *piece = &repair->pieces[i];
+    TurnPiece *piece = &repair->pieces[i];
     if (piece->removed || piece_is_outside(piece)) continue;
     Turn *last = repair->turn_count == 0 ? NULL : &repair->turns[repair->turn_count - 1];
     bool joins = last != NULL && !piece->fixed && turn_is_own(repair, repair->turn_count - 1, piece->role) &&
@@ -109,7 +109,7 @@ void turn_repair_form_turns(TurnRepair *repair) {
 bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece, uint32_t *block) {
   assert(turn->first < turn->end && turn->end <= repair->piece_count);
   for (; *piece < turn->end; ++*piece) {
-    const Piece *piece_of_block = &repair->pieces[*piece];
+    const TurnPiece *piece_of_block = &repair->pieces[*piece];
     if (*block < piece_of_block->first) *block = piece_of_block->first;
     for (; !piece_of_block->removed && *block < piece_of_block->end; ++*block) {
       if (repair->blocks[*block].removed) continue;

@@ -21,13 +21,13 @@ typedef struct Block {
   size_t name_at, name_size; /* of a call's new id in `names`; size 0: it keeps its id */
 } Block;
 
-typedef struct Piece {
+typedef struct TurnPiece {
   uint32_t first, end;       /* blocks */
   uint32_t index;
   Role role;
   bool fixed, removed;
   const char *reason;        /* the first reason to change it; NULL: none */
-} Piece;
+} TurnPiece;
 
 typedef struct Turn {
   uint32_t first, end;       /* pieces, including removed ones */
@@ -36,7 +36,7 @@ typedef struct Turn {
 typedef struct TurnRepair {
   Plan *plan;
   Block *blocks;       uint32_t block_count, block_room;
-  Piece *pieces;       uint32_t piece_count;
+  TurnPiece *pieces;       uint32_t piece_count;
   Turn *turns;         uint32_t turn_count;
   uint32_t *call_blocks, call_room;      /* block of each call of plan->calls */
   Buffer names;
@@ -44,24 +44,24 @@ typedef struct TurnRepair {
 
 /* ---- pieces ---- */
 
-static inline void piece_reason(Piece *piece, const char *reason) {
+static inline void piece_reason(TurnPiece *piece, const char *reason) {
   if (piece->reason == NULL) piece->reason = reason;
 }
 
-static inline bool piece_is_outside(const Piece *piece) { return piece->role == ROLE_SYSTEM; }
+static inline bool piece_is_outside(const TurnPiece *piece) { return piece->role == ROLE_SYSTEM; }
 
 /* True if all of its blocks are removed. */
-bool piece_is_empty(const TurnRepair *repair, const Piece *piece);
+bool piece_is_empty(const TurnRepair *repair, const TurnPiece *piece);
 
 /* Adds the piece of the message at `index`, with its blocks. */
-Status turn_repair_take_message(TurnRepair *repair, uint32_t index, Piece *piece);
+Status turn_repair_take_message(TurnRepair *repair, uint32_t index, TurnPiece *piece);
 
 /* ---- turns ---- */
 
 /* Forms turns of the pieces that are not removed. */
 void turn_repair_form_turns(TurnRepair *repair);
 
-static inline Piece *turn_head(const TurnRepair *repair, const Turn *turn) { return &repair->pieces[turn->first]; }
+static inline TurnPiece *turn_head(const TurnRepair *repair, const Turn *turn) { return &repair->pieces[turn->first]; }
 
 /* True if the turn exists, has that role and is not fixed. */
 static inline bool turn_is_own(const TurnRepair *repair, uint32_t turn, Role role) {

@@ -65,7 +65,7 @@ static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
   assert(t < repair->turn_count);
   Plan *plan = repair->plan;
-  const Piece *head = turn_head(repair, &repair->turns[t]);
+  const TurnPiece *head = turn_head(repair, &repair->turns[t]);
   Buffer content;
   size_t at = plan->bytes.size;
   buffer_init(&content, plan->memory);

@@ -17,26 +17,26 @@ typedef struct CallFate {
   size_t name_at, name_size; /* of its new id in `names`; size 0: it keeps its id */
 } CallFate;
 
-typedef struct Run {
+typedef struct ToolRun {
   Plan *plan;
   uint32_t index, end;       /* the head, and the position behind the last result */
   CallFate *fates;           /* by call of plan->calls */
   uint32_t room;
   Buffer names;
   const char *reason;        /* the first reason to rewrite the head; NULL: none */
-} Run;
+} ToolRun;
 
-static void because(Run *run, const char *reason) {
+static void because(ToolRun *run, const char *reason) {
   if (run->reason == NULL) run->reason = reason;
 }
 
-static Text new_id(const Run *run, const CallFate *fate) {
+static Text new_id(const ToolRun *run, const CallFate *fate) {
   return text_plain(run->names.bytes + fate->name_at, fate->name_size);
 }
 
 /* ---- fates of the calls ---- */
 
-static Status decide_call(Run *run, uint32_t call) {
+static Status decide_call(ToolRun *run, uint32_t call) {
   Plan *plan = run->plan;
   OpenCall *open = &plan->calls.list[call];
   CallFate *fate = &run->fates[call];
@@ -54,7 +54,7 @@ static Status decide_call(Run *run, uint32_t call) {
 }
 
 /* Finds duplicate ids among the calls that stay; dropped calls do not count. */
-static Status decide_calls(Run *run) {
+static Status decide_calls(ToolRun *run) {
   Plan *plan = run->plan;
   Calls *calls = &plan->calls;
   Status status = STATUS_OK;
@@ -70,7 +70,7 @@ static Status decide_calls(Run *run) {
 
 /* ---- writing the head ---- */
 
-static Status put_call(Run *run, const JsonValue *value, const CallFate *fate, Buffer *out, bool *any) {
+static Status put_call(ToolRun *run, const JsonValue *value, const CallFate *fate, Buffer *out, bool *any) {
   if (fate->dropped) return STATUS_OK;
   Text raw = text_plain(value->bytes, value->size);
   Status status = *any ? buffer_add_string(out, ",") : STATUS_OK;
@@ -81,7 +81,7 @@ static Status put_call(Run *run, const JsonValue *value, const CallFate *fate, B
 }
 
 /* Writes the list under tool_calls without dropped calls; adds nothing if none stays. */
-static Status put_tool_calls(Run *run, Text list, uint32_t *call, Buffer *out) {
+static Status put_tool_calls(ToolRun *run, Text list, uint32_t *call, Buffer *out) {
   Json json;
   JsonValue value;
   bool any = false;
@@ -99,7 +99,7 @@ static Status put_tool_calls(Run *run, Text list, uint32_t *call, Buffer *out) {
 
 /* Writes the content's parts without foreign reasoning, or "" if no part stays; adds
    nothing if there is no foreign reasoning. */
-static Status put_content(Run *run, const Message *message, Buffer *out, bool *says) {
+static Status put_content(ToolRun *run, const Message *message, Buffer *out, bool *says) {
   size_t before = out->size;
   uint32_t gone = 0, kept = 0;
   Status status = buffer_add_string(out, "[");
@@ -137,7 +137,7 @@ static void note_edit(HeadEdits *edits, const char *key, size_t at) {
 }
 
 /* Collects edits of members; an empty value removes one. */
-static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) {
+static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *says) {
   const Message *message = plan_message(run->plan, run->index);
   Text raw = message_raw(message), key;
   Json json;
@@ -166,7 +166,7 @@ static Status edit_head(Run *run, HeadEdits *edits, Buffer *values, bool *says) 
   return status;
 }
 
-static bool keeps_calls(const Run *run) {
+static bool keeps_calls(const ToolRun *run) {
   const Message *message = plan_message(run->plan, run->index);
   for (uint32_t i = 0; i < run->plan->calls.count; i++) {
     if (!run->fates[i].dropped) return true;
@@ -178,7 +178,7 @@ static bool keeps_calls(const Run *run) {
 }
 
 /* Drops an assistant message that has neither content nor calls left. */
-static Status write_head(Run *run) {
+static Status write_head(ToolRun *run) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, run->index);
   HeadEdits edits = {.count = 0};
@@ -202,7 +202,7 @@ static Status write_head(Run *run) {
 
 /* ---- the results ---- */
 
-static Status write_result(Run *run, uint32_t index) {
+static Status write_result(ToolRun *run, uint32_t index) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, index);
   uint32_t call = 0;
@@ -214,7 +214,7 @@ static Status write_result(Run *run, uint32_t index) {
     if (!plan_repairs(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
     return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
   }
-  Run parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */
+  ToolRun parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */
   bool says, renamed = run->fates[call].name_size > 0;
   Buffer content, *raw = &plan->bytes;
   buffer_init(&content, plan->memory);
@@ -241,7 +241,7 @@ static Status write_result(Run *run, uint32_t index) {
   return plan_step(plan, PLAN_REWRITE, index, at, renamed ? "id of a call" : "foreign reasoning");
 }
 
-static Status put_answer(Run *run, uint32_t call) {
+static Status put_answer(ToolRun *run, uint32_t call) {
   Plan *plan = run->plan;
   Text id = run->fates[call].name_size > 0 ? new_id(run, &run->fates[call]) : plan->calls.list[call].id;
   size_t at = plan->bytes.size;
@@ -254,7 +254,7 @@ static Status put_answer(Run *run, uint32_t call) {
 
 /* ---- a run ---- */
 
-static Status answer_all(Run *run) {
+static Status answer_all(ToolRun *run) {
   uint32_t call;
   Text id;
   for (uint32_t i = run->index + 1; i < run->end; i++) {
@@ -263,7 +263,7 @@ static Status answer_all(Run *run) {
   return decide_calls(run);
 }
 
-static Status plan_run(Run *run) {
+static Status plan_run(ToolRun *run) {
   Plan *plan = run->plan;
   const Message *head = plan_message(plan, run->index);
   bool headless = message_role(head) == ROLE_TOOL;
@@ -287,7 +287,7 @@ static Status plan_run(Run *run) {
 }
 
 Status plan_openai(Plan *plan) {
-  Run run = {.plan = plan};
+  ToolRun run = {.plan = plan};
   Status status = STATUS_OK;
   buffer_init(&run.names, plan->memory);
   for (uint32_t end; run.index < plan->count && status == STATUS_OK; run.index = end) {

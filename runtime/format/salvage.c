@@ -11,10 +11,10 @@
 /* ---- texts ---- */
 
 /* A piece of a file: valid bytes, or invalid ones that U+FFFD replaces. */
-typedef struct Piece {
+typedef struct TextPiece {
   size_t size;
   Text instead;              /* the replacement; bytes NULL: the piece is valid */
-} Piece;
+} TextPiece;
 
 /* The UTF-16 unit of the \u escape at `at`, or -1 if there is none. */
 static int32_t unit_at(const char *at, const char *end) {
@@ -22,38 +22,38 @@ static int32_t unit_at(const char *at, const char *end) {
 }
 
 /* The escape at `at`, whole, so that its second backslash never starts another one. */
-static Piece escape_at(const char *at, const char *end) {
+static TextPiece escape_at(const char *at, const char *end) {
   int32_t unit = unit_at(at, end);
-  if (unit < 0) return (Piece){.size = end - at >= 2 && (signed char)at[1] >= 0 ? 2 : 1};
-  if (unit < 0xD800 || unit > 0xDFFF) return (Piece){.size = 6};
+  if (unit < 0) return (TextPiece){.size = end - at >= 2 && (signed char)at[1] >= 0 ? 2 : 1};
+  if (unit < 0xD800 || unit > 0xDFFF) return (TextPiece){.size = 6};
   int32_t low = unit < 0xDC00 ? unit_at(at + 6, end) : -1;
-  if (low >= 0xDC00 && low <= 0xDFFF) return (Piece){.size = 12};
-  return (Piece){.size = 6, .instead = text_of("\\ufffd")};
+  if (low >= 0xDC00 && low <= 0xDFFF) return (TextPiece){.size = 12};
+  return (TextPiece){.size = 6, .instead = text_of("\\ufffd")};
 }
 
-static Piece next_piece(const char *at, const char *end) {
+static TextPiece next_piece(const char *at, const char *end) {
   const char *from = at;
   while (at < end) {
     size_t size = 1;
     if (*at == '\\') {
-      Piece escape = escape_at(at, end);
+      TextPiece escape = escape_at(at, end);
       if (escape.instead.bytes != NULL && at == from) return escape;
       if (escape.instead.bytes != NULL) break;
       size = escape.size;
     } else if ((signed char)*at < 0) {
       size = utf8_decode(at, end, NULL);
-      if (size == 0 && at == from) return (Piece){.size = utf8_bad(at, end), .instead = text_of("\xEF\xBF\xBD")};
+      if (size == 0 && at == from) return (TextPiece){.size = utf8_bad(at, end), .instead = text_of("\xEF\xBF\xBD")};
       if (size == 0) break;
     }
     at += size;
   }
-  return (Piece){.size = (size_t)(at - from)};
+  return (TextPiece){.size = (size_t)(at - from)};
 }
 
 /* ---- segments ---- */
 
 typedef struct Salvager {
-  Salvage *mend;
+  Salvage *salvage;
   Reader *reader;
   DocumentWarnings *warnings;
   SourceWalk walk;
@@ -72,32 +72,33 @@ static void note(Salvager *salvager, DocumentWarning warning, const char *at) {
 }
 
 static void add_segment(Salvager *salvager, size_t size, size_t size_in_copy, bool dirty) {
-  Salvage *mend = salvager->mend;
-  size_t from = (size_t)(salvager->done - mend->bytes);
+  Salvage *salvage = salvager->salvage;
+  size_t from = (size_t)(salvager->done - salvage->bytes);
   assert(size > 0 && salvager->done + size <= salvager->end);
-  SalvageSegment *last = mend->count == 0 ? NULL : &mend->segments[mend->count - 1];
+  SalvageSegment *last = salvage->count == 0 ? NULL : &salvage->segments[salvage->count - 1];
   if (last != NULL && !dirty && !last->dirty && last->from + last->size == from) {
     last->size += size;
   } else {
-    SalvageSegment *grown = memory_grow(&mend->memory, mend->segments, &mend->room, mend->count, sizeof *grown);
+    SalvageSegment *grown =
+        memory_grow(&salvage->memory, salvage->segments, &salvage->room, salvage->count, sizeof *grown);
     if (grown == NULL) {
       salvager->status = STATUS_MEMORY;
       return;
     }
-    mend->segments = grown;
-    grown[mend->count++] = (SalvageSegment){.from = from, .size = size, .at = mend->size, .dirty = dirty};
+    salvage->segments = grown;
+    grown[salvage->count++] = (SalvageSegment){.from = from, .size = size, .at = salvage->size, .dirty = dirty};
   }
-  mend->size += size_in_copy;
-  mend->changed = mend->changed || dirty;
+  salvage->size += size_in_copy;
+  salvage->changed = salvage->changed || dirty;
 }
 
 /* Keeps all bytes up to `to`, with replacements; one warning for all of them. */
-static void settle(Salvager *salvager, const char *to) {
+static void keep_until(Salvager *salvager, const char *to) {
   size_t size = 0;
   const char *bad = NULL;
   if (to <= salvager->done || salvager->status != STATUS_OK) return;
   for (const char *at = salvager->done; at < to;) {
-    Piece piece = next_piece(at, to);
+    TextPiece piece = next_piece(at, to);
     if (piece.instead.bytes != NULL && bad == NULL) bad = at;
     size += piece.instead.bytes != NULL ? piece.instead.size : piece.size;
     at += piece.size;
@@ -108,9 +109,9 @@ static void settle(Salvager *salvager, const char *to) {
 }
 
 static void cut(Salvager *salvager, const char *from, const char *to) {
-  settle(salvager, from);
+  keep_until(salvager, from);
   salvager->done = to;
-  salvager->mend->changed = true;
+  salvager->salvage->changed = true;
 }
 
 /* ---- one message ---- */
@@ -156,7 +157,7 @@ static void without_repeats(Salvager *salvager, const JsonValue *object, const c
       repeat = NULL;
     }
     if (reader_key(key, &number, &name) && last[number] != key.bytes) {
-      if (out == NULL) settle(salvager, start);
+      if (out == NULL) keep_until(salvager, start);
       if (out == NULL) note(salvager, (DocumentWarning){.what = ODD_KEY, .kind = name}, start);
       else if (buffer_add(out, from, (size_t)(start - from)) != STATUS_OK) salvager->status = STATUS_MEMORY;
       repeat = start;
@@ -171,15 +172,16 @@ static void without_repeats(Salvager *salvager, const JsonValue *object, const c
 static void keep(Salvager *salvager, const char *start) {
   if (salvager->skipped != NULL) cut(salvager, salvager->skipped, start);
   salvager->skipped = NULL;
-  settle(salvager, start);
+  keep_until(salvager, start);
 }
 
 /* Cuts duplicate keys of a message, if it can be read without them. */
-static bool mend_keys(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS], Json *why) {
+static bool drop_duplicates(Salvager *salvager, const JsonValue *object, const char *const last[READER_KEYS],
+                            Json *why) {
   Buffer copy;
   Text raw;
   MessageShape shape;
-  buffer_init(&copy, salvager->mend->memory);
+  buffer_init(&copy, salvager->salvage->memory);
   without_repeats(salvager, object, last, &copy);
   json_open(why, copy.bytes, copy.size);
   why->tolerant = true;
@@ -195,7 +197,8 @@ static bool mend_keys(Salvager *salvager, const JsonValue *object, const char *c
 /* Decides about a complete value that the reader refused. */
 static Verdict judge(Salvager *salvager, const JsonValue *value, Json *why) {
   const char *last[READER_KEYS] = {NULL};
-  if (why->status != STATUS_MEMORY && find_keys(value, last) && mend_keys(salvager, value, last, why)) return KEEP;
+  bool duplicates = why->status != STATUS_MEMORY && find_keys(value, last);
+  if (duplicates && drop_duplicates(salvager, value, last, why)) return KEEP;
   if (why->status == STATUS_MEMORY) salvager->status = STATUS_MEMORY;
   return why->status == STATUS_SHAPE ? SKIP : STOP;
 }
@@ -211,8 +214,8 @@ static bool ends_line(Json *json) {
   Json blank = *json;
   bool newline = json_skip_blank(&blank);
   if (!newline && blank.at < blank.end) return false;
-  const char *found = newline ? memchr(json->at, '\n', (size_t)(blank.at - json->at)) : NULL;
-  json->at = found == NULL ? blank.at : found + 1;
+  const char *line_end = newline ? memchr(json->at, '\n', (size_t)(blank.at - json->at)) : NULL;
+  json->at = line_end == NULL ? blank.at : line_end + 1;
   return true;
 }
 
@@ -231,7 +234,7 @@ static Json fault_of_line(Json *json) {
 }
 
 /* Salvages one record, usually a line. False: stop here. */
-static bool mend_line(Salvager *salvager, Json *json) {
+static bool scan_line(Salvager *salvager, Json *json) {
   const char *start = json->at;
   Json why = *json;
   Text raw;
@@ -239,7 +242,7 @@ static bool mend_line(Salvager *salvager, Json *json) {
   bool read = reader_message(salvager->reader, &why, &raw, &shape);
   if (read && ends_line(&why)) {
     json->at = why.at;
-    settle(salvager, json->at);
+    keep_until(salvager, json->at);
     return true;
   }
   if (!read && why.status == STATUS_LIMIT) return false;
@@ -254,24 +257,24 @@ static bool mend_line(Salvager *salvager, Json *json) {
     if (!read && fault.error == why.error) fault.expected = why.expected; /* the reader's is more precise */
     why = fault;
   }
-  if (verdict == KEEP) settle(salvager, json->at);
+  if (verdict == KEEP) keep_until(salvager, json->at);
   if (verdict != SKIP) return verdict == KEEP;
   note_skipped(salvager, &why);
   cut(salvager, start, json->at);
   return true;
 }
 
-static void mend_lines(Salvager *salvager, Json *json) {
+static void scan_lines(Salvager *salvager, Json *json) {
   for (;;) {
     json_skip_blank(json);
-    if (json->at == json->end || salvager->status != STATUS_OK || !mend_line(salvager, json)) return;
+    if (json->at == json->end || salvager->status != STATUS_OK || !scan_line(salvager, json)) return;
   }
 }
 
 /* ---- arrays and bodies ---- */
 
 /* Salvages one element. False: stop here. */
-static bool mend_element(Salvager *salvager, Json *json) {
+static bool scan_element(Salvager *salvager, Json *json) {
   json_skip_blank(json);
   const char *start = json->at;
   Json why = *json;
@@ -281,14 +284,14 @@ static bool mend_element(Salvager *salvager, Json *json) {
   if (reader_message(salvager->reader, &why, &raw, &shape)) {
     *json = why;
     keep(salvager, start);
-    settle(salvager, json->at);
+    keep_until(salvager, json->at);
     salvager->last_kept = json->at;
     return true;
   }
   bool whole = why.status != STATUS_LIMIT && json_value(json, &value);
   Verdict verdict = whole ? judge(salvager, &value, &why) : STOP;
   if (verdict == KEEP) {
-    settle(salvager, json->at);
+    keep_until(salvager, json->at);
     salvager->last_kept = json->at;
   } else if (verdict == SKIP) {
     note_skipped(salvager, &why);
@@ -301,10 +304,10 @@ static bool mend_element(Salvager *salvager, Json *json) {
 }
 
 /* Salvages the array at the cursor. False if it is broken. */
-static bool mend_array(Salvager *salvager, Json *json) {
+static bool scan_array(Salvager *salvager, Json *json) {
   json_enter(json);
   while (json_next_element(json)) {
-    if (salvager->status != STATUS_OK || !mend_element(salvager, json)) return false;
+    if (salvager->status != STATUS_OK || !scan_element(salvager, json)) return false;
   }
   if (json->status != STATUS_OK) keep(salvager, json->at);
   else if (salvager->skipped != NULL)
@@ -312,50 +315,50 @@ static bool mend_array(Salvager *salvager, Json *json) {
   return json->status == STATUS_OK;
 }
 
-static void mend_body(Salvager *salvager, Json *json) {
+static void scan_body(Salvager *salvager, Json *json) {
   Text key;
   JsonKind kind;
   JsonValue value;
   json_enter(json);
   while (json_next_member(json, &key) && json_peek(json, &kind)) {
     bool messages = kind == JSON_ARRAY && text_is(key, "messages");
-    if (!(messages ? mend_array(salvager, json) : json_value(json, &value)) || messages) return;
+    if (!(messages ? scan_array(salvager, json) : json_value(json, &value)) || messages) return;
   }
 }
 
-Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings) {
-  Salvager salvager = {.mend = mend, .reader = reader, .warnings = warnings, .done = bytes, .end = bytes + size};
+Status salvage_scan(Salvage *salvage, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings) {
+  Salvager salvager = {.salvage = salvage, .reader = reader, .warnings = warnings, .done = bytes, .end = bytes + size};
   Json json;
   Text evidence;
-  *mend = (Salvage){.memory = reader->memory, .bytes = bytes};
+  *salvage = (Salvage){.memory = reader->memory, .bytes = bytes};
   salvager.walk = (SourceWalk){.start = bytes, .at = bytes, .place = {.line = 1, .byte = 1}};
   json_open(&json, bytes, size);
   json.tolerant = true;
   json_skip_mark(&json);
   switch (detect_format(json, &evidence)) {
-  case FORMAT_LINES: mend_lines(&salvager, &json); break;
-  case FORMAT_ARRAY: mend_array(&salvager, &json); break;
-  case FORMAT_BODY: mend_body(&salvager, &json); break;
+  case FORMAT_LINES: scan_lines(&salvager, &json); break;
+  case FORMAT_ARRAY: scan_array(&salvager, &json); break;
+  case FORMAT_BODY: scan_body(&salvager, &json); break;
   default: break;   /* will be refused */
   }
-  settle(&salvager, salvager.end);
+  keep_until(&salvager, salvager.end);
   assert(salvager.status != STATUS_OK || salvager.done == salvager.end);
   return salvager.status;
 }
 
-void salvage_free(Salvage *mend) {
-  memory_free(&mend->memory, mend->segments, mend->room * sizeof *mend->segments);
+void salvage_free(Salvage *salvage) {
+  memory_free(&salvage->memory, salvage->segments, salvage->room * sizeof *salvage->segments);
 }
 
 /* ---- the copy ---- */
 
-void salvage_copy(const Salvage *mend, char *out) {
+void salvage_copy(const Salvage *salvage, char *out) {
   const char *start = out;
-  for (uint32_t i = 0; i < mend->count; i++) {
-    const SalvageSegment *segment = &mend->segments[i];
-    const char *at = mend->bytes + segment->from, *end = at + segment->size;
+  for (uint32_t i = 0; i < salvage->count; i++) {
+    const SalvageSegment *segment = &salvage->segments[i];
+    const char *at = salvage->bytes + segment->from, *end = at + segment->size;
     while (at < end) {
-      Piece piece = {.size = (size_t)(end - at)};
+      TextPiece piece = {.size = (size_t)(end - at)};
       if (segment->dirty) piece = next_piece(at, end);
       Text put = piece.instead.bytes != NULL ? piece.instead : text_plain(at, piece.size);
       memcpy(out, put.bytes, put.size);
@@ -363,26 +366,26 @@ void salvage_copy(const Salvage *mend, char *out) {
       at += piece.size;
     }
   }
-  assert((size_t)(out - start) == mend->size);
+  assert((size_t)(out - start) == salvage->size);
 }
 
-size_t salvage_origin(const Salvage *mend, size_t offset) {
-  assert(mend->count == 0 || offset <= mend->size);
-  uint32_t low = 0, high = mend->count;
-  if (mend->count == 0) return offset;
+size_t salvage_origin(const Salvage *salvage, size_t offset) {
+  assert(salvage->count == 0 || offset <= salvage->size);
+  uint32_t low = 0, high = salvage->count;
+  if (salvage->count == 0) return offset;
   while (high - low > 1) {   /* segments[low].at <= offset */
     uint32_t middle = low + (high - low) / 2;
-    if (mend->segments[middle].at <= offset) low = middle;
+    if (salvage->segments[middle].at <= offset) low = middle;
     else high = middle;
   }
-  const SalvageSegment *segment = &mend->segments[low];
+  const SalvageSegment *segment = &salvage->segments[low];
   size_t left = offset - segment->at;
   if (!segment->dirty) return segment->from + left;
-  const char *at = mend->bytes + segment->from, *end = at + segment->size;
+  const char *at = salvage->bytes + segment->from, *end = at + segment->size;
   while (at < end) {
-    Piece piece = next_piece(at, end);
+    TextPiece piece = next_piece(at, end);
     size_t size = piece.instead.bytes != NULL ? piece.instead.size : piece.size;
-    if (left < size) return (size_t)(at - mend->bytes) + (piece.instead.bytes != NULL ? 0 : left);
+    if (left < size) return (size_t)(at - salvage->bytes) + (piece.instead.bytes != NULL ? 0 : left);
     left -= size;
     at += piece.size;
   }

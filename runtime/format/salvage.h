@@ -38,13 +38,13 @@ typedef struct Salvage {
 
 /* Scans the file and warns about everything that the copy changes. STATUS_MEMORY. Call
    salvage_free in any case. */
-Status salvage_scan(Salvage *mend, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings);
-void   salvage_free(Salvage *mend);
+Status salvage_scan(Salvage *salvage, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings);
+void   salvage_free(Salvage *salvage);
 
 /* Writes the copy: `size` bytes. */
-void   salvage_copy(const Salvage *mend, char *out);
+void   salvage_copy(const Salvage *salvage, char *out);
 
 /* The offset in the file of a byte of the copy. */
-size_t salvage_origin(const Salvage *mend, size_t offset);
+size_t salvage_origin(const Salvage *salvage, size_t offset);
 
 #endif

@@ -80,7 +80,7 @@ bool state_value_name(StateLoader *l, Json *json, const char *const names[], uin
   Text name;
   if (!state_value_text(l, json, &name)) return false;
   *number = (uint32_t)names_find(names, count, name);
-  return *number < count || state_fail(l, STATUS_SHAPE, name.bytes - 1, "a name that is known here");
+  return *number < count || state_fail(l, STATUS_SHAPE, name.bytes - 1, "one of the names that belong here");
 }
 
 bool state_end_list(StateLoader *l, Json *json) {

@@ -6,7 +6,7 @@
 #include "base/bitset.h"
 #include "format/state_parts.h"
 
-typedef struct Writer {
+typedef struct StateWriter {
   const Conversation *conversation;
   const Store *store;
   const History *history;
@@ -14,34 +14,34 @@ typedef struct Writer {
   const Sequence *compared;  /* the list that another one is compared with, up to */
   uint32_t compared_end;     /* this position */
   uint64_t *shown;           /* set of the messages of `compared`, else empty; NULL: no memory */
-} Writer;
+} StateWriter;
 
 /* ---- pieces ---- */
 
-static void open_bracket(Writer *w, char bracket) { json_out_open(&w->out, bracket); }
-static void close_bracket(Writer *w, char bracket) { json_out_close(&w->out, bracket); }
-static void number(Writer *w, int64_t value) { json_out_integer(&w->out, value); }
-static void text(Writer *w, Text value) { json_out_text(&w->out, value); }
-static void string(Writer *w, const char *value) { json_out_string(&w->out, value); }
-static void name(Writer *w, const char *key) { json_out_name(&w->out, key); }
+static void open_bracket(StateWriter *w, char bracket) { json_out_open(&w->out, bracket); }
+static void close_bracket(StateWriter *w, char bracket) { json_out_close(&w->out, bracket); }
+static void number(StateWriter *w, int64_t value) { json_out_integer(&w->out, value); }
+static void text(StateWriter *w, Text value) { json_out_text(&w->out, value); }
+static void string(StateWriter *w, const char *value) { json_out_string(&w->out, value); }
+static void name(StateWriter *w, const char *key) { json_out_name(&w->out, key); }
 
 /* JSON as it stands; an empty text is an empty object. */
-static void object(Writer *w, Text value) { json_out_raw(&w->out, value.size == 0 ? text_of("{}") : value); }
+static void object(StateWriter *w, Text value) { json_out_raw(&w->out, value.size == 0 ? text_of("{}") : value); }
 
 /* Begins a field of the state on a line of its own. */
-static void field(Writer *w, StateField which) {
+static void field(StateWriter *w, StateField which) {
   json_out_line(&w->out);
   name(w, STATE_NAMES[which]);
 }
 
-static void open_field(Writer *w, StateField which, char bracket) {
+static void open_field(StateWriter *w, StateField which, char bracket) {
   field(w, which);
   open_bracket(w, bracket);
 }
 
 /* ---- messages ---- */
 
-static void write_messages(Writer *w) {
+static void write_messages(StateWriter *w) {
   open_field(w, STATE_MESSAGES, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     if (!store_has(w->store, id)) continue;
@@ -53,7 +53,7 @@ static void write_messages(Writer *w) {
 }
 
 /* Writes the runs of seqs whose messages were removed; no field if there are none. */
-static void write_removed(Writer *w) {
+static void write_removed(StateWriter *w) {
   MessageId count = store_count(w->store), first = 1;
   bool any = false;
   while (first <= count) {
@@ -70,7 +70,7 @@ static void write_removed(Writer *w) {
   if (any) close_bracket(w, ']');
 }
 
-static void write_origins(Writer *w) {
+static void write_origins(StateWriter *w) {
   open_field(w, STATE_ORIGINS, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     MessageId origin = store_origin(w->store, id);
@@ -83,7 +83,7 @@ static void write_origins(Writer *w) {
   close_bracket(w, ']');
 }
 
-static void write_moved(Writer *w) {
+static void write_moved(StateWriter *w) {
   open_field(w, STATE_MOVED, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     MessageId origin = store_origin(w->store, id);
@@ -101,7 +101,7 @@ static void write_moved(Writer *w) {
   close_bracket(w, ']');
 }
 
-static void write_answers(Writer *w) {
+static void write_answers(StateWriter *w) {
   open_field(w, STATE_ANSWERS, '[');
   for (MessageId id = 1; id <= store_count(w->store); id++) {
     uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
@@ -122,7 +122,7 @@ static void write_answers(Writer *w) {
 
 /* Compares with the messages [0, end) of a list. The set is emptied message by message
    (clear_shown): a save must not cost batches times messages. */
-static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
+static void set_shown(StateWriter *w, const Sequence *list, uint32_t end) {
   assert(w->compared == NULL);
   w->compared = list;
   w->compared_end = end;
@@ -133,7 +133,7 @@ static void set_shown(Writer *w, const Sequence *list, uint32_t end) {
   }
 }
 
-static void clear_shown(Writer *w) {
+static void clear_shown(StateWriter *w) {
   if (w->compared != NULL && w->shown != NULL) {
     SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
     while (sequence_walk_next(&walk)) {
@@ -145,7 +145,7 @@ static void clear_shown(Writer *w) {
 
 /* True if the list compared with has the message. Without the set it is searched, in
    O(log n) as a rule. */
-static bool is_shown(const Writer *w, MessageId id) {
+static bool is_shown(const StateWriter *w, MessageId id) {
   if (w->compared == NULL) return false;
   if (w->shown != NULL) return bitset_has(w->shown, id);
   uint32_t index = sequence_index_of(w->compared, id, 0);
@@ -153,7 +153,7 @@ static bool is_shown(const Writer *w, MessageId id) {
 }
 
 /* Writes the runs of the parent's positions whose messages the list has too. */
-static void write_keep(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
+static void write_keep(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list) {
   assert(length <= sequence_count(parent));
   uint32_t start = 0, run = 0, at = 0;
   name(w, BATCH_NAMES[BATCH_KEEP]);
@@ -181,7 +181,7 @@ typedef struct PutRun {
   uint32_t count;
 } PutRun;
 
-static void write_run(Writer *w, PutRun *run) {
+static void write_run(StateWriter *w, PutRun *run) {
   assert(run->count == 0 || run->first + run->count - 1 <= store_count(w->store));
   if (run->count > 0) {
     number(w, run->position);
@@ -193,7 +193,7 @@ static void write_run(Writer *w, PutRun *run) {
 
 /* Writes the messages that only the list has. No operation moves one message past
    another, so what both have stands in the same order. */
-static void write_put(Writer *w, const Sequence *parent, uint32_t length, const Sequence *list) {
+static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list) {
   PutRun run = {0};
   uint32_t at = 0;
   name(w, BATCH_NAMES[BATCH_PUT]);
@@ -215,7 +215,7 @@ static void write_put(Writer *w, const Sequence *parent, uint32_t length, const 
   close_bracket(w, ']');
 }
 
-static void write_ledger_run(Writer *w, const Ledger *ledger, LedgerRun run) {
+static void write_ledger_run(StateWriter *w, const Ledger *ledger, LedgerRun run) {
   open_bracket(w, '[');
   string(w, action_name(run.action));
   text(w, ledger_text(ledger, run.cause.by));
@@ -228,7 +228,7 @@ static void write_ledger_run(Writer *w, const Ledger *ledger, LedgerRun run) {
   close_bracket(w, ']');
 }
 
-static void write_ledger(Writer *w, const Ledger *ledger) {
+static void write_ledger(StateWriter *w, const Ledger *ledger) {
   name(w, BATCH_NAMES[BATCH_LEDGER]);
   open_bracket(w, '{');
   name(w, LEDGER_NAMES[LEDGER_RUNS]);
@@ -257,7 +257,7 @@ static void write_ledger(Writer *w, const Ledger *ledger) {
 }
 
 /* Writes the policies' memory where it differs from the parent's, byte for byte. */
-static void write_memory(Writer *w, uint32_t index, uint32_t parent) {
+static void write_memory(StateWriter *w, uint32_t index, uint32_t parent) {
   Text memory = history_policy_memory(w->history, index);
   Text inherited = parent == BATCH_NONE ? text_of("") : history_policy_memory(w->history, parent);
   if (text_equal(memory, inherited)) return;
@@ -265,11 +265,11 @@ static void write_memory(Writer *w, uint32_t index, uint32_t parent) {
   object(w, memory);
 }
 
-static void batch_number(Writer *w, BatchField which, int64_t value) {
+static void batch_number(StateWriter *w, BatchField which, int64_t value) {
   json_out_member_integer(&w->out, BATCH_NAMES[which], value);
 }
 
-static void write_batch(Writer *w, uint32_t index) {
+static void write_batch(StateWriter *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
   const Sequence *list = history_list(w->history, index);
   const Sequence *parent = info.parent == BATCH_NONE ? NULL : history_list(w->history, info.parent);
@@ -291,7 +291,7 @@ static void write_batch(Writer *w, uint32_t index) {
   close_bracket(w, '}');
 }
 
-static void write_history(Writer *w) {
+static void write_history(StateWriter *w) {
   open_field(w, STATE_BATCHES, '[');
   for (uint32_t i = 0; i < history_count(w->history) && w->out.status == STATUS_OK; i++) write_batch(w, i);
   close_bracket(w, ']');
@@ -325,7 +325,7 @@ static bool next_name(const Marks *marks, const Text *last, Text *next) {
   return any;
 }
 
-static void write_marks(Writer *w) {
+static void write_marks(StateWriter *w) {
   const Marks *marks = conversation_marks(w->conversation);
   Text label, last, *before = NULL;
   open_field(w, STATE_MARKS, '{');
@@ -341,14 +341,14 @@ static void write_marks(Writer *w) {
   close_bracket(w, '}');
 }
 
-static void write_windows(Writer *w) {
+static void write_windows(StateWriter *w) {
   const Windows *windows = conversation_windows(w->conversation);
   if (windows_count(windows) == 0) return;
   field(w, STATE_WINDOWS);
   state_write_windows(windows, &w->out);
 }
 
-static void write_calibration(Writer *w) {
+static void write_calibration(StateWriter *w) {
   Calibration calibration = conversation_calibration(w->conversation);
   open_field(w, STATE_CALIBRATION, '[');
   number(w, (int64_t)calibration.reported);
@@ -357,7 +357,7 @@ static void write_calibration(Writer *w) {
 }
 
 Status state_write(const Conversation *conversation, Text options, Sink sink) {
-  Writer w = {.conversation = conversation, .store = conversation_store(conversation),
+  StateWriter w = {.conversation = conversation, .store = conversation_store(conversation),
               .history = conversation_history(conversation)};
   const Memory *memory = conversation_memory(conversation);
   size_t count = (size_t)store_count(w.store) + 1;

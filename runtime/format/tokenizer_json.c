@@ -43,7 +43,7 @@ static bool add_bytes(Buffer *out, Text text, Status *status) {
 }
 
 /* Decodes the contents of a JSON string; valid until the next call. */
-static bool plain_text(Reading *r, Text text, Text *plain) {
+static bool plain_text(TokenizerReading *r, Text text, Text *plain) {
   *plain = text;
   if (!text.escaped) return true;
   buffer_reset(&r->scratch);
@@ -55,7 +55,7 @@ static bool plain_text(Reading *r, Text text, Text *plain) {
 
 /* ---- tokens: known by their offset in `bytes` until all are read ---- */
 
-static bool add_token(Reading *r, size_t start, uint32_t id, bool special) {
+static bool add_token(TokenizerReading *r, size_t start, uint32_t id, bool special) {
   assert(start <= r->read->bytes.size);
   TokenizerJson *read = r->read;
   VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
@@ -65,7 +65,7 @@ static bool add_token(Reading *r, size_t start, uint32_t id, bool special) {
   return true;
 }
 
-static bool read_id(Reading *r, const JsonValue *value, uint32_t *id) {
+static bool read_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
   int64_t integer;
   if (value->kind != JSON_NUMBER || !json_integer(value, &integer) || integer < 0 || integer >= 4 * VOCAB_TOKENS_MAX) {
     return reading_refuse(r, value->bytes, "an id from 0 to 3999999", NULL);
@@ -75,7 +75,7 @@ static bool read_id(Reading *r, const JsonValue *value, uint32_t *id) {
 }
 
 /* Reads the members of "vocab" except for added tokens. */
-static bool read_vocab(Reading *r, const JsonValue *value, const Map *added) {
+static bool read_vocab(TokenizerReading *r, const JsonValue *value, const Map *added) {
   Json json;
   JsonValue number;
   Text name, plain;
@@ -105,7 +105,7 @@ static bool is_space(Text text) {
   return true;
 }
 
-static bool read_added_token(Reading *r, const JsonValue *value, Map *added) {
+static bool read_added_token(TokenizerReading *r, const JsonValue *value, Map *added) {
   JsonFields f;
   Text plain;
   uint32_t id;
@@ -124,7 +124,7 @@ static bool read_added_token(Reading *r, const JsonValue *value, Map *added) {
   return add_token(r, start, id, true);
 }
 
-static bool read_added(Reading *r, const JsonValue *value, Map *added) {
+static bool read_added(TokenizerReading *r, const JsonValue *value, Map *added) {
   Json json;
   JsonValue token;
   if (value->kind == JSON_NULL) return true;
@@ -139,7 +139,7 @@ static bool read_added(Reading *r, const JsonValue *value, Map *added) {
 
 /* ---- merges: "left right", or a list of the two ---- */
 
-static bool add_merge(Reading *r, const char *where, Text left, Text right) {
+static bool add_merge(TokenizerReading *r, const char *where, Text left, Text right) {
   TokenizerJson *read = r->read;
   Status status;
   VocabMerge *merges = memory_grow(&read->memory, read->merges, &read->merge_room, read->merge_count, sizeof *merges);
@@ -157,7 +157,7 @@ static bool add_merge(Reading *r, const char *where, Text left, Text right) {
   return true;
 }
 
-static bool read_merge_string(Reading *r, const JsonValue *value) {
+static bool read_merge_string(TokenizerReading *r, const JsonValue *value) {
   Text plain;
   if (!plain_text(r, json_text(value), &plain)) return false;
   const char *space = memchr(plain.bytes, ' ', plain.size);
@@ -166,7 +166,7 @@ static bool read_merge_string(Reading *r, const JsonValue *value) {
   return add_merge(r, value->bytes, text_plain(plain.bytes, size), text_plain(space + 1, plain.size - size - 1));
 }
 
-static bool read_merge_pair(Reading *r, const JsonValue *value) {
+static bool read_merge_pair(TokenizerReading *r, const JsonValue *value) {
   Json json;
   JsonValue halves[2], more;
   int count = 0;
@@ -186,7 +186,7 @@ static bool read_merge_pair(Reading *r, const JsonValue *value) {
   return add_merge(r, value->bytes, text_plain(bytes, middle), text_plain(bytes + middle, r->scratch.size - middle));
 }
 
-static bool read_merges(Reading *r, const JsonValue *value) {
+static bool read_merges(TokenizerReading *r, const JsonValue *value) {
   Json json;
   JsonValue merge;
   json_open_value(&json, value);
@@ -203,7 +203,7 @@ static bool read_merges(Reading *r, const JsonValue *value) {
 /* ---- the model ---- */
 
 /* Checks options that would change the tokens: they must be absent, null, false, "" or 0. */
-static bool check_model(Reading *r, const JsonFields *f) {
+static bool check_model(TokenizerReading *r, const JsonFields *f) {
   static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"};
   for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
     const JsonValue *value = json_field(f, off[i]);
@@ -215,7 +215,7 @@ static bool check_model(Reading *r, const JsonFields *f) {
   return true;
 }
 
-static bool read_model(Reading *r, const JsonValue *value, const Map *added) {
+static bool read_model(TokenizerReading *r, const JsonValue *value, const Map *added) {
   JsonFields f;
   if (!reading_fields(r, value, "a model", &f)) return false;
   const JsonValue *vocab = json_field_of(&f, "vocab", JSON_OBJECT), *merges = json_field_of(&f, "merges", JSON_ARRAY);
@@ -240,7 +240,7 @@ static void set_bytes(TokenizerJson *read) {
   assert(at == read->bytes.bytes + read->bytes.size);
 }
 
-static bool read_parts(Reading *r, const JsonValue *file, Map *added) {
+static bool read_parts(TokenizerReading *r, const JsonValue *file, Map *added) {
   JsonFields f;
   if (!reading_fields(r, file, "an object", &f)) return false;
   const JsonValue *model = json_field(&f, "model"), *cuts = json_field(&f, "pre_tokenizer");
@@ -254,7 +254,7 @@ static bool read_parts(Reading *r, const JsonValue *file, Map *added) {
 
 Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,
                            TokenizerJsonError *error) {
-  Reading r = {.start = bytes, .composed = composed, .read = read, .error = error};
+  TokenizerReading r = {.start = bytes, .composed = composed, .read = read, .error = error};
   Json json;
   JsonValue file;
   Map added;

@@ -38,7 +38,7 @@ bool tokenizer_json_known(const char *regex, PretokenPattern *pattern) {
 
 /* ---- stages ---- */
 
-static bool add_stage(Reading *r, const char *where, const char *regex, size_t size) {
+static bool add_stage(TokenizerReading *r, const char *where, const char *regex, size_t size) {
   Buffer *out = &r->read->regex;
   if (size == 0 || memchr(regex, '\0', size) != NULL) return reading_refuse(r, where, "an expression", NULL);
   Status status = buffer_add(out, regex, size);
@@ -49,7 +49,7 @@ static bool add_stage(Reading *r, const char *where, const char *regex, size_t s
 static bool is_behavior(const JsonFields *f, const char *name) { return json_field_is(f, "behavior", name); }
 
 /* Adds a Split, whose pattern must be {"Regex": ...}. */
-static bool add_split(Reading *r, const JsonFields *f) {
+static bool add_split(TokenizerReading *r, const JsonFields *f) {
   JsonFields pattern;
   const JsonValue *value = json_field_of(f, "pattern", JSON_OBJECT);
   if (value == NULL) return reading_refuse(r, f->start, "a pattern", NULL);
@@ -72,12 +72,12 @@ static bool add_split(Reading *r, const JsonFields *f) {
   return add_stage(r, value->bytes, scratch->bytes, scratch->size - 1);
 }
 
-static bool add_digits(Reading *r, const JsonFields *f) {
+static bool add_digits(TokenizerReading *r, const JsonFields *f) {
   bool single = json_field_of(f, "individual_digits", JSON_TRUE) != NULL;
   return single ? add_stage(r, f->start, "\\p{N}", 5) : add_stage(r, f->start, "\\p{N}+", 6);
 }
 
-static bool add_byte_level(Reading *r, const JsonFields *f) {
+static bool add_byte_level(TokenizerReading *r, const JsonFields *f) {
   bool prefixed = json_field_of(f, "add_prefix_space", JSON_TRUE) != NULL;
   if (prefixed) return reading_refuse(r, f->start, "no add_prefix_space", NULL);
   r->byte_level = true;
@@ -85,7 +85,7 @@ static bool add_byte_level(Reading *r, const JsonFields *f) {
   return add_stage(r, f->start, GPT2, sizeof GPT2 - 1);
 }
 
-static bool add_cutter(Reading *r, const JsonValue *value, bool nested) {
+static bool add_cutter(TokenizerReading *r, const JsonValue *value, bool nested) {
   JsonFields f;
   if (!reading_fields(r, value, "a pre-tokenizer", &f)) return false;
   if (json_field_is(&f, "type", "Split")) return add_split(r, &f);
@@ -106,7 +106,7 @@ static bool add_cutter(Reading *r, const JsonValue *value, bool nested) {
 }
 
 /* Uses the fast code for a single stage with a known pattern. */
-static bool settle_pattern(Reading *r, const char *where) {
+static bool settle_pattern(TokenizerReading *r, const char *where) {
   Buffer *regex = &r->read->regex;
   if (!r->byte_level) return reading_refuse(r, where, "a pre-tokenizer of the type ByteLevel", NULL);
   if (regex->size == 0) return reading_refuse(r, where, "a pre-tokenizer that cuts", NULL);
@@ -117,11 +117,11 @@ static bool settle_pattern(Reading *r, const char *where) {
   return true;
 }
 
-bool tokenizer_json_cuts(Reading *r, const JsonValue *value) {
+bool tokenizer_json_cuts(TokenizerReading *r, const JsonValue *value) {
   return add_cutter(r, value, false) && settle_pattern(r, value->bytes);
 }
 
-bool tokenizer_json_normalizer(Reading *r, const JsonValue *value) {
+bool tokenizer_json_normalizer(TokenizerReading *r, const JsonValue *value) {
   JsonFields f;
   if (value->kind == JSON_NULL) return true;
   if (!reading_fields(r, value, "null or a normalizer", &f)) return false;

@@ -10,20 +10,20 @@
 
 /* ---- refusing ---- */
 
-bool reading_refuse(Reading *r, const char *where, const char *expected, const char *name) {
+bool reading_refuse(TokenizerReading *r, const char *where, const char *expected, const char *name) {
   assert(where >= r->start && expected != NULL);
   *r->error = (TokenizerJsonError){.status = STATUS_SHAPE, .offset = (size_t)(where - r->start), .expected = expected};
   if (name != NULL) strncpy(r->error->name, name, sizeof r->error->name - 1);
   return false;
 }
 
-bool reading_fail(Reading *r, Status status) {
+bool reading_fail(TokenizerReading *r, Status status) {
   assert(status != STATUS_OK);
   *r->error = (TokenizerJsonError){.status = status, .expected = "less"};
   return false;
 }
 
-bool reading_refuse_field(Reading *r, const JsonFields *fields, const char *expected, const char *key) {
+bool reading_refuse_field(TokenizerReading *r, const JsonFields *fields, const char *expected, const char *key) {
   const JsonValue *value = json_field_of(fields, key, JSON_STRING);
   reading_refuse(r, fields->start, expected, NULL);
   if (value == NULL) return false;
@@ -43,7 +43,7 @@ bool reading_refuse_field(Reading *r, const JsonFields *fields, const char *expe
 ** The whole file is validated before, so that walks over its values never fail.
 */
 
-bool reading_fields(Reading *r, const JsonValue *object, const char *expected, JsonFields *fields) {
+bool reading_fields(TokenizerReading *r, const JsonValue *object, const char *expected, JsonFields *fields) {
   Json json;
   if (object->kind != JSON_OBJECT) return reading_refuse(r, object->bytes, expected, NULL);
   json_open_value(&json, object);

@@ -4,7 +4,7 @@
 
 #include "json/json.h"
 
-typedef struct Editor {
+typedef struct MemberEditor {
   const MemberEdit *edits;
   uint32_t count;
   Buffer *out;
@@ -12,10 +12,10 @@ typedef struct Editor {
   bool any;                  /* a member was written */
   uint64_t used;             /* bit per edit whose key the object has */
   Status status;
-} Editor;
+} MemberEditor;
 
 /* The edit of a member, the first if there are several; NULL if there is none. */
-static const MemberEdit *use_edit(Editor *editor, Text key) {
+static const MemberEdit *use_edit(MemberEditor *editor, Text key) {
   const MemberEdit *first = NULL;
   for (uint32_t i = editor->count; i-- > 0;) {
     if (!text_equal(editor->edits[i].key, key)) continue;
@@ -25,13 +25,13 @@ static const MemberEdit *use_edit(Editor *editor, Text key) {
   return first;
 }
 
-static void put(Editor *editor, const char *bytes, size_t size) {
+static void put(MemberEditor *editor, const char *bytes, size_t size) {
   if (editor->status == STATUS_OK) editor->status = buffer_add(editor->out, bytes, size);
 }
 
 /* Writes a member: its key as it is, then its old or new value. The bytes before the key
    (a comma, white space) go with it, without the comma for the first member. */
-static void put_member(Editor *editor, Text key, const JsonValue *value) {
+static void put_member(MemberEditor *editor, Text key, const JsonValue *value) {
   const MemberEdit *edit = use_edit(editor, key);
   const char *from = editor->copied, *quote = key.bytes - 1;
   editor->copied = value->bytes + value->size;
@@ -45,7 +45,7 @@ static void put_member(Editor *editor, Text key, const JsonValue *value) {
   editor->any = true;
 }
 
-static void put_new(Editor *editor, const MemberEdit *edit) {
+static void put_new(MemberEditor *editor, const MemberEdit *edit) {
   put(editor, ",\"", editor->any ? 2 : 0);
   if (!editor->any) put(editor, "\"", 1);
   if (editor->status == STATUS_OK) editor->status = text_escape(edit->key, editor->out);
@@ -55,7 +55,7 @@ static void put_new(Editor *editor, const MemberEdit *edit) {
 }
 
 Status json_edit_members(Text raw, const MemberEdit *edits, uint32_t count, Buffer *out) {
-  Editor editor = {.edits = edits, .count = count, .out = out, .copied = raw.bytes + 1};
+  MemberEditor editor = {.edits = edits, .count = count, .out = out, .copied = raw.bytes + 1};
   Json json;
   Text key;
   JsonValue value;

@@ -151,9 +151,9 @@ static Status open_regular(ContainedDir *dir, char *path, int *file, struct stat
   struct stat place;
   *file = open_below(dir, path, O_PATH);
   if (*file < 0) return refuse_open(why);
-  bool known = fstat(*file, &place) == 0;
+  bool statted = fstat(*file, &place) == 0;
   close_quietly(*file);
-  if (!known) return refuse(why, STATUS_IO, "it cannot be opened");
+  if (!statted) return refuse(why, STATUS_IO, "it cannot be opened");
   Status status = check_kind(place.st_mode, why);
   if (status != STATUS_OK) return status;
 

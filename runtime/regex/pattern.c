@@ -274,8 +274,8 @@ static void skip_group(Walk *walk) {
     if (c == '(') {
       const char *form = walk->at + 1;
       bool plain = form < walk->end && *form != '*' && *form != '?';
-      bool known = form + 1 < walk->end && *form == '?' && form[1] != '\0' && strchr(":=!<", form[1]) != NULL;
-      if (!plain && !known) walk->failed = true;
+      bool valid = form + 1 < walk->end && *form == '?' && form[1] != '\0' && strchr(":=!<", form[1]) != NULL;
+      if (!plain && !valid) walk->failed = true;
       depth++;
     }
     if (c == ')') depth--;

@@ -220,13 +220,13 @@ static Status make_room(RegexEngine *engine, uint32_t pairs) {
 /* ---- compiling ---- */
 
 bool regex_flags(const char *letters, size_t size, unsigned *flags, char *bad) {
-  static const char known[] = "gimsuy";      /* in the order of their bits */
+  static const char all[] = "gimsuy";      /* in the order of their bits */
   *flags = 0;
   for (size_t i = 0; i < size; i++) {
-    const char *matches = letters[i] == '\0' ? NULL : strchr(known, letters[i]);
+    const char *flag = letters[i] == '\0' ? NULL : strchr(all, letters[i]);
     *bad = letters[i];
-    if (matches == NULL || (*flags & 1u << (matches - known)) != 0) return false;
-    *flags |= 1u << (matches - known);
+    if (flag == NULL || (*flags & 1u << (flag - all)) != 0) return false;
+    *flags |= 1u << (flag - all);
   }
   return true;
 }
@@ -366,8 +366,8 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size) {
   uint32_t count = information(regex, PCRE2_INFO_NAMECOUNT), entry = information(regex, PCRE2_INFO_NAMEENTRYSIZE);
   pcre2_pattern_info(regex->plain, PCRE2_INFO_NAMETABLE, &table);
   for (uint32_t i = 0; i < count; i++, table += entry) {     /* two bytes for the number, then the name */
-    const char *known = (const char *)table + 2;
-    if (strlen(known) == size && memcmp(known, name, size) == 0) return (unsigned)(table[0] << 8 | table[1]);
+    const char *other = (const char *)table + 2;
+    if (strlen(other) == size && memcmp(other, name, size) == 0) return (unsigned)(table[0] << 8 | table[1]);
   }
   return 0;
 }

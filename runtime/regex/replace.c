@@ -5,19 +5,19 @@
 
 #include "base/utf8.h"
 
-typedef enum PieceKind { LITERAL, GROUP, BEFORE, BEHIND } PieceKind;
+typedef enum TemplatePieceKind { LITERAL, GROUP, BEFORE, BEHIND } TemplatePieceKind;
 
-typedef struct Piece {
-  PieceKind kind;
+typedef struct TemplatePiece {
+  TemplatePieceKind kind;
   unsigned group;            /* 0: the whole match */
   size_t at, size;           /* in the replacement */
-} Piece;
+} TemplatePiece;
 
 struct RegexTemplate {
   Memory memory;
   char *bytes;               /* the replacement, then the trims */
   size_t size, text_size;
-  Piece *pieces;
+  TemplatePiece *pieces;
   uint32_t count, room;
   unsigned trim_count;
   Text trims[REGEX_TRIMS_MAX];
@@ -28,7 +28,7 @@ struct RegexTemplate {
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Reads "$12": a group, by as many digits as are a valid number. */
-static size_t read_digits(const Regex *regex, const char *at, const char *end, Piece *piece) {
+static size_t read_digits(const Regex *regex, const char *at, const char *end, TemplatePiece *piece) {
   unsigned groups = regex_groups(regex), one = (unsigned)(at[1] - '0');
   if (end - at > 2 && is_digit(at[2])) {
     unsigned two = one * 10 + (unsigned)(at[2] - '0');
@@ -53,7 +53,7 @@ static bool read_number(const char *at, const char *end, unsigned groups, unsign
 }
 
 /* Reads "${1}", "${name}", "$<name>". */
-static size_t read_named(const Regex *regex, const char *at, const char *end, Piece *piece) {
+static size_t read_named(const Regex *regex, const char *at, const char *end, TemplatePiece *piece) {
   bool angle = at[1] == '<';
   const char *name = at + 2, *close = memchr(name, angle ? '>' : '}', (size_t)(end - name));
   if (close == NULL || (angle && !regex_has_names(regex))) return 0;
@@ -68,7 +68,7 @@ static size_t read_named(const Regex *regex, const char *at, const char *end, Pi
 
 /* Reads the piece that the dollar sign at `at` begins. Returns its size, or 0 for a
    plain dollar sign. */
-static size_t read_dollar(const Regex *regex, const char *at, const char *end, Piece *piece) {
+static size_t read_dollar(const Regex *regex, const char *at, const char *end, TemplatePiece *piece) {
   if (end - at < 2) return 0;
   piece->kind = GROUP;
   switch (at[1]) {
@@ -90,10 +90,11 @@ static size_t read_dollar(const Regex *regex, const char *at, const char *end, P
   }
 }
 
-static Status add_piece(RegexTemplate *template, Piece piece) {
+static Status add_piece(RegexTemplate *template, TemplatePiece piece) {
   assert(piece.at + piece.size <= template->text_size);
   if (piece.kind == LITERAL && piece.size == 0) return STATUS_OK;
-  Piece *pieces = memory_grow(&template->memory, template->pieces, &template->room, template->count, sizeof *pieces);
+  TemplatePiece *pieces =
+    memory_grow(&template->memory, template->pieces, &template->room, template->count, sizeof *pieces);
   if (pieces == NULL) return STATUS_MEMORY;
   template->pieces = pieces;
   pieces[template->count++] = piece;
@@ -106,19 +107,19 @@ static Status read_pieces(RegexTemplate *template, const Regex *regex) {
   const char *plain = template->bytes;           /* start of the current literal */
   Status status = STATUS_OK;
   for (const char *at = template->bytes; status == STATUS_OK && at < end;) {
-    Piece piece = {.at = (size_t)(at - template->bytes)};
+    TemplatePiece piece = {.at = (size_t)(at - template->bytes)};
     size_t taken = *at == '$' ? read_dollar(regex, at, end, &piece) : 0;
     if (taken == 0) {
       at++;
       continue;
     }
     if (piece.kind != LITERAL) piece.size = taken;
-    status = add_piece(template, (Piece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(at - plain)});
+    status = add_piece(template, (TemplatePiece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(at - plain)});
     if (status == STATUS_OK) status = add_piece(template, piece);
     plain = at += taken;
   }
   if (status != STATUS_OK) return status;
-  return add_piece(template, (Piece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(end - plain)});
+  return add_piece(template, (TemplatePiece){LITERAL, 0, (size_t)(plain - template->bytes), (size_t)(end - plain)});
 }
 
 static Status copy_texts(RegexTemplate *template, Text replacement, const Text *trims, unsigned trim_count) {
@@ -211,7 +212,7 @@ static Status put_captured(const Replacing *r, const char *bytes, size_t size) {
   return status;
 }
 
-static Status put_piece(const Replacing *r, const Piece *piece, const size_t *ends) {
+static Status put_piece(const Replacing *r, const TemplatePiece *piece, const size_t *ends) {
   const char *written = r->by->bytes + piece->at;
   switch (piece->kind) {
   case BEFORE: return put(r, r->text.bytes, ends[0]);

@@ -38,7 +38,9 @@ static unsigned codes_in(const Conversation *conversation, Dialect dialect) {
 
 static unsigned unmendable(void) {
   unsigned codes = 0;
-  for (unsigned code = 0; code < CHECK_CODE_COUNT; code++) codes |= (check_can_repair((CheckCode)code) ? 0 : 1u) << code;
+  for (unsigned code = 0; code < CHECK_CODE_COUNT; code++) {
+    if (!check_can_repair((CheckCode)code)) codes |= 1u << code;
+  }
   return codes;
 }
 
