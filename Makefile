@@ -68,7 +68,7 @@ CORE       = $(call objects,$(LAYERS))
 BINDING    = $(call objects,sandbox bind)
 API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
-LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua'))
+LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua' ! -path '*/meta/*'))
 LIBRARY    = $(LUA_FILES:%=$(B)/%)
 PRODUCTS   = $(B)/ebb $(B)/lua/ebb/core.so $(LIBRARY) $(B)/libebb.a $(B)/libebb.so
 TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
@@ -194,7 +194,7 @@ install-files:
 	install -d $(TO_LIB)/pkgconfig
 	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
 	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
-	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb.d.lua
+	install -D -m 644 -t $(TO)/share/ebb/lua/ebb lua/ebb/meta/*.lua
 	install -D -m 644 -t $(TO_DOC) LICENSE README.md CHANGELOG.md CONTRIBUTING.md
 	for file in $(DOCS); do \
 	  install -D -m 644 $$file $(TO_DOC)/$$file || exit 1; \

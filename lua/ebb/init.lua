@@ -1,4 +1,4 @@
---- The face of the library: `local ebb = require "ebb"`. ebb.d.lua describes all of it.
+--- The face of the library: `local ebb = require "ebb"`. lua/ebb/meta describes all of it.
 --
 -- The core gives conversations their edits and queries; what makes choices is
 -- Lua and is put in beside them here: trim, filter, apply, state, repaired, windows,
@@ -18,7 +18,6 @@ local refuse = require "ebb.support.refuse"
 local script_path = require "ebb.sandbox.script_path"
 local vocabularies = require "ebb.models.vocabularies"
 
----@class ebb
 local ebb = {
   json = core.json,
   null = core.json.null,
@@ -122,6 +121,15 @@ end
 function ebb.read_window(text, options)
   return require("ebb.windows.markup_read").read(text, options)
 end
+
+--- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg.
+local MODULES = { macros = "ebb.macros", rules = "ebb.rules", workflow = "ebb.workflow" }
+
+setmetatable(ebb, { __index = function(_, name)
+  if not MODULES[name] then return nil end
+  ebb[name] = require(MODULES[name])
+  return ebb[name]
+end })
 
 ---- Methods in Lua ----
 

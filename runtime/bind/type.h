@@ -31,7 +31,7 @@ typedef enum Charge {
 } Charge;
 
 /* A bound function. Parameters are names separated by spaces: errors quote them, and
-   what users read in ebb.d.lua is held against them. */
+   what users read in lua/ebb/meta is held against them. */
 typedef struct BindMethod {
   const char *name;
   lua_CFunction function;

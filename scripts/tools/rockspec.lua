@@ -1,10 +1,10 @@
 --- Writes the list of modules into the rockspec: `lua5.4 scripts/tools/rockspec.lua` at the top of a checkout.
 --
--- All files of lua/ebb but those of the command and of libebb. With --print the
+-- All files of lua/ebb but those of the command, of libebb, and the annotations. With --print the
 -- rockspec goes to stdout and the file stays; tests/lua/rockspec_spec.lua compares the two.
 
 local PATH = "lua/ebb-scm-1.rockspec"
-local FILES = "find lua/ebb -name '*.lua' ! -path '*/cli/*' ! -path '*/libebb/*' | LC_ALL=C sort"
+local FILES = "find lua/ebb -name '*.lua' ! -path '*/cli/*' ! -path '*/libebb/*' ! -path '*/meta/*' | LC_ALL=C sort"
 
 local function module_lines()
   local lines = {}

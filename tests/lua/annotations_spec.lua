@@ -1,29 +1,39 @@
---- ebb.d.lua against what is registered: every function there exists with the
---- same parameters, and every public method is described there.
+--- lua/ebb/meta against what is registered: every function there exists with the
+--- same parameters, every public method is described there, in a sentence, and no class twice.
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
+local annotations = dofile "scripts/tools/reference/annotations.lua"
+local context = require "ebb.pipeline.context"
+local pipeline = require "ebb.pipeline"
+local rules = require "ebb.rules"
 require "ebb.windows"      -- loaded on first use
 
---- Methods that the library uses itself and users are not told of.
+--- Methods that the library itself uses.
 local PRIVATE = { ["Conversation:draft"] = true }
+
+--- Methods of types that are tables.
+local TABLES = {
+  Pipeline = pipeline.methods, PipelineTask = pipeline.task_methods, Context = context.methods,
+  RuleSet = rules.methods, MacroRegistry = require("ebb.macros.registry").methods,
+}
+
+local ITEMS = annotations.read(helper.annotations())
 
 --- What is described, as "Class:method" or "ebb.name" -> list of parameters.
 local function described()
-  local found, parents = {}, {}
-  for line in helper.read("lua/ebb.d.lua"):gmatch "[^\n]+" do
-    local class, parent = line:match "^%-%-%-@class ebb%.([%w_]+): ebb%.([%w_]+)"
-    if class then parents[class] = parent end
-    local owner, separator, method, parameters = line:match "^function ([%w_.]+)([:.])([%w_]+)%((.-)%) end"
-    if owner then
+  local functions, parents = {}, {}
+  for _, item in ipairs(ITEMS) do
+    if item.kind == "class" and item.parent then
+      parents[item.name:match "^ebb%.(.*)" or ""] = item.parent:match "^ebb%.(.*)"
+    elseif item.kind == "function" then
+      local owner = item.separator == ":" and item.owner:match "^ebb%.(%u.*)" or item.owner
       local list = {}
-      for parameter in parameters:gmatch "[%w_.]+" do
-        list[#list + 1] = parameter
-      end
-      found[owner .. separator .. method] = list
+      for i, parameter in ipairs(item.parameters) do list[i] = parameter.name end
+      functions[owner .. item.separator .. item.name] = list
     end
   end
-  return found, parents
+  return functions, parents
 end
 
 local FUNCTIONS, PARENTS = described()
@@ -48,12 +58,11 @@ local function registered(name)
     end
     return value
   end
-  if owner == "Pipeline" then return require("ebb.pipeline").methods[method], true end
-  local methods = core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
+  local methods = TABLES[owner] or core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
   return methods[method], true
 end
 
-describe("described in ebb.d.lua", function()
+describe("described in the annotations", function()
   local names = {}
   for name in pairs(FUNCTIONS) do
     names[#names + 1] = name
@@ -91,23 +100,63 @@ describe("registered", function()
     return false
   end
 
-  for class, methods in pairs(core.methods) do
+  local types = {}
+  for class, methods in pairs(core.methods) do types[class] = methods end
+  for class, methods in pairs(TABLES) do types[class] = methods end
+  for class, methods in pairs(types) do
     it("methods of " .. class .. " are described", function()
       for method, callable in pairs(methods) do
         local name = ("%s:%s"):format(class, tostring(method))
-        local is_public = type(callable) == "function" and not tostring(method):find "^__" and not PRIVATE[name]
-        if is_public then assert(is_described(class, method), name .. " is not described in ebb.d.lua") end
+        local is_public = type(callable) == "function" and not tostring(method):find "^_" and not PRIVATE[name]
+        if is_public then assert(is_described(class, method), name .. " is not described") end
       end
     end)
   end
 
   it("functions of ebb are described", function()
-    for _, space in ipairs { "ebb", "ebb.json" } do
-      local values = space == "ebb" and helper.ebb or helper.ebb.json
+    for _, space in ipairs { "ebb", "ebb.json", "ebb.macros", "ebb.rules", "ebb.workflow" } do
+      local values = space == "ebb" and helper.ebb or helper.ebb[space:match "^ebb%.(.*)"]
       for name, value in pairs(values) do
         if type(value) == "function" then
-          assert(FUNCTIONS[space .. "." .. name], ("%s.%s is not described in ebb.d.lua"):format(space, name))
+          assert(FUNCTIONS[space .. "." .. name], ("%s.%s is not described"):format(space, name))
         end
+      end
+    end
+  end)
+end)
+
+describe("the annotations", function()
+  it("say in a sentence what each function does", function()
+    for _, item in ipairs(ITEMS) do
+      if item.kind == "function" then
+        assert(item.text:find "%a.*[%.:`]", ("%s%s%s has no sentence"):format(item.owner, item.separator, item.name))
+      end
+    end
+  end)
+
+  it("describe each class once, here or where it is private", function()
+    local seen = {}
+    local pipe = assert(io.popen "grep -rhoE '^---@class ebb[.a-zA-Z]*' lua/ebb")
+    for line in pipe:lines() do
+      assert(not seen[line], line .. " is there twice")
+      seen[line] = true
+    end
+    assert(pipe:close() and next(seen))
+  end)
+
+  it("name types that exist", function()
+    local known = {}
+    for _, item in ipairs(ITEMS) do
+      if item.kind ~= "function" then known[item.name] = true end
+    end
+    local function check(where, kind)
+      for name in kind:gsub('"[^"]*"', ""):gmatch "ebb%.%u%w*" do
+        assert(known[name], ("%s: no type %s"):format(where, name))
+      end
+    end
+    for _, item in ipairs(ITEMS) do
+      for _, list in ipairs { item.fields or {}, item.parameters or {}, item.results or {} } do
+        for _, value in ipairs(list) do check(item.name, value.type) end
       end
     end
   end)

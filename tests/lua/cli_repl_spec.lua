@@ -136,9 +136,9 @@ describe("completion", function()
     end)
   end
 
-  it("has the fields that ebb.d.lua lists", function()
+  it("has the fields that the annotations list", function()
     local lua_completion = require "ebb.cli.lua_completion"
-    local lists = helper.read "lua/ebb.d.lua"
+    local lists = helper.annotations()
     for kind, names in pairs(lua_completion.fields) do
       local declared = {}
       local body = lists:match("%-%-%-@class ebb%." .. kind .. "[^%w][^\n]*\n(.-)\n[^-]") or ""

@@ -157,4 +157,12 @@ function helper.tiktoken()
   return table.concat(lines) .. "YWI= 256\nYWJj 257\n"
 end
 
+--- All annotations, lua/ebb/meta/*.lua, as one text.
+function helper.annotations()
+  local pipe, texts = assert(io.popen "ls lua/ebb/meta/*.lua"), {}
+  for path in pipe:lines() do texts[#texts + 1] = helper.read(path) end
+  assert(pipe:close() and #texts > 5, "lua/ebb/meta")
+  return table.concat(texts, "\n")
+end
+
 return helper

@@ -11,7 +11,7 @@ local tables = require "ebb.support.tables"
 
 local lua_completion = {}
 
---- The fields that ebb.d.lua declares; methods are in core.methods.
+--- The fields that lua/ebb/meta declares; methods are in core.methods.
 lua_completion.fields = {
   Message = {
     "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "tokens",

@@ -45,9 +45,10 @@ end
 local function try(list, input)
   local results = core.json.array {}
   for i, rule in ipairs(list) do
-    local output, problem, replacements = rules.test(rule, { input = input })
-    results[i] = { rule = name_of(rule, i), output = output, problem = problem and tostring(problem),
-      replacements = replacements }
+    local output, replacements = rules.test(rule, { input = input })
+    results[i] = { rule = name_of(rule, i), output = output }
+    if output then results[i].replacements = replacements
+    else results[i].problem = replacements.message end
   end
   return results
 end

@@ -43,7 +43,7 @@ A policy is a Lua file that returns a function, or a table with options:
 
 It runs in a sandbox on a private draft. System and pinned messages, pending calls and the last user
 message are guarded. `ebb trim --policy mine.lua:keep=6` runs it, --explain shows what it did. The guide
-your-own-policy and the annotations ebb.d.lua have all calls of a draft.]]
+your-own-policy and the annotations (share/ebb/lua) have all calls of a draft.]]
 
 TEXTS["filters-in-lua"] = [[
 A filter is a Lua file, or a text on the command line, that returns a function. It sees each message and answers:

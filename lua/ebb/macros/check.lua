@@ -47,11 +47,6 @@ local function each_node(items, visit)
   end
 end
 
----@class ebb.MacroProblem
----@field position integer
----@field message string
----@field hint? string
-
 --- All that is wrong with a template, in the order of its text.
 ---@param text string
 ---@param registry ebb.MacroRegistry

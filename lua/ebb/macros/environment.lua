@@ -13,20 +13,6 @@ local messages = require "ebb.macros.messages"
 local registry = require "ebb.macros.registry"
 local schema = require "ebb.support.schema"
 
----@class ebb.MacroFields           all may be missing
----@field values table<string, string|number|fun(): string?>   see VALUES
----@field variables { ["local"]: table?, global: table? }      changed in place; what is missing is made
----@field now integer               ms since 1970: the injected clock; without it dates are errors
----@field zone integer              minutes east of UTC (0)
----@field seed integer              of random, randomInt and roll; else made of session_id and now
----@field session_id string         what pick keeps to
----@field history fun(kind: "last"|"user"|"assistant"): string?   the last message, the last one of a role
----@field virtual_time { virtual_base: integer|string, real_base: integer|string, scale: number? }
----                                 `now` as told in the story: virtual_base + (now - real_base) * scale; ms or ISO 8601
----@field registry ebb.MacroRegistry
----@field error_text "en"|"zh"      a macro that fails becomes its error in this language; else it stays as it stands
-
----@class ebb.MacroEnvironment: ebb.MacroFields
 local Environment = {}
 Environment.__index = Environment
 

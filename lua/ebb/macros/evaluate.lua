@@ -87,16 +87,6 @@ end
 
 -- ---- Reports ----
 
----@class ebb.MacroReport
----@field unknown { name: string, position: integer }[]
----@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string }[]
----@field volatile string[]        names of the volatile macros that the text came from
----@field stability "stable"|"session"|"turn"|"volatile"   of the least stable part of the text
----@field least { name: string, position: integer }?       where that came from; nil if all is stable
----@field count integer            known macros that were evaluated
----@field omitted integer          entries left out, because a list was full
----@field stopped boolean          a limit was reached: the text is as it was
-
 local function new_notes()
   return { rank = 1, volatile = {}, seen = {} }
 end
@@ -146,12 +136,6 @@ end
 
 -- ---- What a macro's function is given ----
 
----@class ebb.MacroCall
----@field environment ebb.MacroEnvironment
----@field name string          as it was written: an alias shows
----@field position integer
----@field held integer         1 (stable) to 4 (volatile): what its arguments are made of
----@field stability string?    to be set where a value holds less long than the declaration says
 local Call = {}
 Call.__index = Call
 

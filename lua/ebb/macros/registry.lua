@@ -5,19 +5,6 @@ local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
----@class ebb.MacroDeclaration
----@field name string          letters, digits, _ . - and any character beyond ASCII
----@field summary string       one line, for help
----@field parameters? string[] "text", "count?" (may be left out), "option..." (one or more); none: takes nothing
----@field stability "stable"|"session"|"turn"|"volatile"   how long its value holds
----@field run fun(call: ebb.MacroCall, ...: string): string|number|nil, string?, ...
----                             its text; or nil and why: a text, or a key of messages.lua with its values
----@field example? string
----@field aliases? string[]
----@field silent? boolean      writes nothing: what its arguments are made of does not reach the text
----@field commas? boolean      {{name:a,b}} is {{name::a::b}}
----@field trims? boolean       without arguments it eats the white space on both sides
-
 local registry = {}
 
 --- From what never changes to what changes with every request. A date counts as
@@ -32,7 +19,6 @@ local FIELDS = {
 local NAME = "^[%w_\x80-\xFF][%w_.\x80-\xFF-]*$"
 local ARGUMENTS_MAX = math.maxinteger
 
----@class ebb.MacroRegistry
 local Registry = {}
 Registry.__index = Registry
 
@@ -119,14 +105,6 @@ function Registry:names()
   return tables.keys(self.macros)
 end
 
----@class ebb.MacroListing
----@field name string
----@field summary string
----@field parameters string[]
----@field stability string
----@field example? string
----@field aliases? string[]
-
 --- The declarations, sorted by name, an alias with the macro it stands for.
 ---@return ebb.MacroListing[]
 function Registry:list()
@@ -175,5 +153,7 @@ end
 function registry.is(value)
   return getmetatable(value) == Registry
 end
+
+registry.methods = Registry   -- for tests
 
 return registry

@@ -36,14 +36,6 @@ local function patches(multiplier)
   return { rule = "patches_32", multiplier = multiplier }
 end
 
----@class ebb.Model
----@field encoding string      of a vocabulary, or an estimator
----@field window integer
----@field output integer
----@field dialect string
----@field image? string|table  the rule by which images cost; nil: it reads none
----@field prices? { input: number, cached_input?: number, output: number }   per million tokens, as the user gave them
-
 ---@type table<string, ebb.Model>
 local list = {
   ["gpt-5"] = openai("o200k_base", 400000, 128000, "tiles_512_5"),

@@ -12,62 +12,6 @@ local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 
----@class ebb.WorkingMessage    A working copy; every other field of the message is there too
----@field role string            as it is spelled in the message: developer, function
----@field content? string|table[]   a text, or parts: {type = "text", text =}, {type = "image_url", ...},
----                              {type = "asset", attachment =}
----@field attachments? ebb.Attachment[]   not yet resolved
----@field source string          history | preset | depth | anchor | window | input | merged | placeholder | plugin
----@field source_id? string|integer   of the preset, or of the message
----@field sources? table[]       of a merged one: {source, source_id, seq} of each
----@field seq? integer           of the stored message; nil once it stands for several or for none
----@field origin? integer        seq of the stored message that it was once, for its marks
----@field trusted? boolean       macros may be expanded in it
-
----@class ebb.Attachment
----@field id? string
----@field name? string
----@field path? string           beneath the allowed root
----@field data? string           a data URI
----@field mime? string
----@field kind? "text"|"image"|"audio"|"video"|"document"|"file"
----@field placeholder? string    text that its transcript replaces; else that follows after a newline
-
----@class ebb.Processor
----@field id string
----@field name string
----@field description? string
----@field priority? number       a lower one runs earlier; default 900
----@field icon? string
----@field is_core? boolean       can be disabled, not removed
----@field default_enabled? boolean   default true
----@field config_fields? ebb.ConfigField[]
----@field execute fun(context: ebb.Context, config: table)
-
----@class ebb.ConfigField
----@field key string
----@field label? string
----@field type? "text"|"number"|"boolean"|"select"
----@field default? any
----@field placeholder? string    what a form shows in the empty field
----@field options? any[]         of a select: values, or {label =, value =}
-
----@class ebb.LogEntry
----@field processor string
----@field level "info"|"warn"|"error"
----@field message string
----@field details? any
-
----@class ebb.Context
----@field messages ebb.WorkingMessage[]
----@field session table          {id, name, variables}
----@field user_profile? table    {name, description, ...}
----@field agent_config table     the agent's file, in snake_case
----@field capabilities table     {dialect, model, provider, vision, audio, video, document}
----@field timestamp integer      ms
----@field shared_data table      from one processor to a later one
----@field logs ebb.LogEntry[]
----@field preview boolean        nothing outside this context may change
 local Context = {}
 
 local context = {}

@@ -47,14 +47,6 @@ pipeline.OPTIONS = {
   role_map = ANY, max_message = ANY, max_file = ANY,
 }
 
----@class ebb.Pipeline
----@field registry ebb.Registry
----@field options table          checked
----@field agent table
----@field model_file? table
----@field user? table
----@field singles ebb.SettingGiven[]
----@field loading ebb.Loading
 local Pipeline = {}
 Pipeline.__index = Pipeline
 pipeline.methods = Pipeline
@@ -253,24 +245,6 @@ local function budget_of(run, made)
   end
 end
 
----@class ebb.PipelineResult
----@field body string               the request, as JSON
----@field chat ebb.Conversation     the same as a conversation, counted
----@field tokens integer
----@field trust string
----@field budget? integer
----@field messages ebb.WorkingMessage[]   before they were mended
----@field logs ebb.LogEntry[]
----@field repair? ebb.RepairReport
----@field shared_data table
----@field skipped string[]          processors that are disabled
----@field unasked { service: string, request: table }[]   of a preview: what it would have asked the host; where there
----                                 is nothing, the real request is the same
----@field parts { role: string, source: string, tokens: integer, text: string }[]   the messages that are sent; made
----                                 when it is asked for, as shares are
----@field shares { source: string, messages: integer, tokens: integer, share: number }[]
----@field variables table           {local, global}, as the macros left them
-
 --- The result; or nil, the error, and what was done until then.
 local function conclude(run, made)
   run.current = "request"
@@ -297,45 +271,36 @@ end
 
 --- Runs all processors. `trace(step, messages, failure)` is called after each.
 ---@param chat ebb.Conversation
----@param asked? { preview?: boolean, trace?: function }
+---@param options? { preview?: boolean, trace?: function }
 ---@return ebb.PipelineResult? result
 ---@return ebb.Error? problem     names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return table? partial         with the logs of what was done
-function Pipeline:run(chat, asked)
-  asked = asked or {}
-  local run, made = prepare(self, chat, asked)
+function Pipeline:run(chat, options)
+  local run, made = prepare(self, chat, options or {})
   local ok, problem = engine.run(run, made, 1)
   if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
   return conclude(run, made)
 end
 
---- The same without effects outside.
-function Pipeline:preview(chat, asked)
+--- Runs all processors without effects outside of the run.
+function Pipeline:preview(chat, options)
   local copy = { preview = true }
-  for name, value in pairs(asked or {}) do
+  for name, value in pairs(options or {}) do
     copy[name] = value
   end
   return self:run(chat, copy)
 end
 
---- A run that may wait: what no function of the host answers, whoever steps it answers.
+--- A run that may wait: where no function of the host answers, `step` returns the request.
 --
 --     local task = pipeline:task(chat)
---     local asked = task:step()
---     while asked do asked = task:step(answer(asked.service, asked.request)) end
+--     local request = task:step()
+--     while request do request = task:step(answer(request.service, request.request)) end
 --     print(task.result.body)
----@class ebb.PipelineTask
----@field done boolean
----@field result? ebb.PipelineResult
----@field error? ebb.Error       why there is no result
----@field partial? table
 local Task = {}
 Task.__index = Task
 
---- Goes on, with the answer to what was asked; nil and why, if there is none.
----@param answer? any
----@param why? string
----@return { service: string, request: table }? asked   nil: it is done
+--- Continues with the answer to the last request, or with nil and the reason.
 function Task:step(answer, why)
   if self.done then refuse("closed", "the task is done: task.result, or task.error") end
   local results = table.pack(coroutine.resume(self.thread, answer, why))
@@ -348,14 +313,14 @@ function Task:step(answer, why)
 end
 
 ---@param chat ebb.Conversation
----@param asked? { preview?: boolean, trace?: function }
+---@param options? { preview?: boolean, trace?: function }
 ---@return ebb.PipelineTask
-function Pipeline:task(chat, asked)
-  local given = { in_task = true }
-  for name, value in pairs(asked or {}) do
-    given[name] = value
+function Pipeline:task(chat, options)
+  local copy = { in_task = true }
+  for name, value in pairs(options or {}) do
+    copy[name] = value
   end
-  local thread = coroutine.create(function() return self:run(chat, given) end)
+  local thread = coroutine.create(function() return self:run(chat, copy) end)
   return setmetatable({ thread = thread, done = false }, Task)
 end
 
@@ -370,5 +335,7 @@ function Pipeline:expand(chat, text)
   local expanded = made:expand(text, { values = { input = text } })
   return expanded, run.macros:variables()
 end
+
+pipeline.task_methods = Task
 
 return pipeline

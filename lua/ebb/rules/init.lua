@@ -25,19 +25,6 @@ local LEVELS = { "global", "agent", "user" }
 local KINDS = rule_schema.KINDS
 local TEXT_PARTS = { text = true, input_text = true, output_text = true }
 
----@class ebb.RuleProblem
----@field rule string        what to call it, such as "rule 'quotes'"
----@field preset string?
----@field message string     one line that names both and the field
-
----@class ebb.RuleReport
----@field rules integer      that were there for this stage
----@field messages integer   that changed
----@field replacements integer
----@field counts { rule: string, messages: integer, replacements: integer, failures: integer }[]   where not all is 0
----@field failures { rule: string?, message: integer, reason: string }[]   message: its place in the list, from 1
-
----@class ebb.RuleSet
 local RuleSet = {}
 RuleSet.__index = RuleSet
 
@@ -318,27 +305,30 @@ end
 
 --- What a rule makes of a text, by default its own `testInput`, whatever its roles,
 --- depths, stages and whether it is enabled.
----@param given table        a rule as it stands in a file
+---@param rule table         as it stands in a file
 ---@param options? { input: string?, expand: (fun(text: string): string)? }
----@return string? output    nil: the rule is bad or was given up
----@return string? why
----@return integer? replacements
-function rules.test(given, options)
+---@return string? output
+---@return integer|ebb.Error replacements   with nil the error: "shape" for a rule that is wrong, "limit" for one that
+---                          took too long, "absent" without a text
+function rules.test(rule, options)
   options = options or {}
-  local rule, problem = read_rule(given)
-  if not rule then return nil, schema.say(problem) end
-  local input = options.input or rule.test_input
-  if not input then return nil, "testInput: the rule has none, and no input is given" end
-  local pattern, replacement = rule.pattern, rule.replacement
-  if options.expand then pattern, replacement = substitution.apply(rule, options.expand) end
+  local read, problem = read_rule(rule)
+  if not read then return nil, core.error("shape", schema.say(problem)) end
+  local input = options.input or read.test_input
+  if not input then return nil, core.error("absent", "testInput: the rule has none, and no input is given") end
+  local pattern, replacement = read.pattern, read.replacement
+  if options.expand then pattern, replacement = substitution.apply(read, options.expand) end
   local set = core.regex.set()
   local index, refusal = set:add {
-    pattern = pattern, replacement = replacement, flags = rule.flags, trims = rule.trims,
+    pattern = pattern, replacement = replacement, flags = read.flags, trims = read.trims,
   }
-  if not index then return nil, "regex: " .. refusal.message end
+  if not index then return nil, core.error("shape", "regex: " .. refusal.message) end
   local text, failures = set:apply(input, 1, 0)
-  if failures then return nil, core.is_error(failures) and failures.message or failures[1].reason end
-  return text or input, nil, (select(2, set:count(1)))
+  if core.is_error(failures) then return nil, failures end
+  if failures then return nil, core.error("limit", failures[1].reason) end
+  return text or input, (select(2, set:count(1)))
 end
+
+rules.methods = RuleSet   -- for prompts and tests
 
 return rules

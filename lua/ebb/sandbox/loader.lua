@@ -36,15 +36,6 @@ local loader = {}
 
 local sandbox = core.sandbox
 
----@class ebb.Limits           Of one run of a file's functions. 0: no such limit
----@field fuel? integer        VM instructions, and what other work costs in their measure
----@field deadline? number     milliseconds
----@field memory? integer      bytes, 1 MiB or more
-
----@class ebb.Loading          How files and texts are run
----@field trusted? boolean     in the program's own state: they may do all that it may
----@field limits? ebb.Limits
-
 ---- Limits ----
 
 local MIB = 1024 * 1024

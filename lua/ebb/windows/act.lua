@@ -37,16 +37,6 @@ local NAME_MAX = 1024           -- bytes; no window and action have a longer one
 local CANDIDATES_MAX = 8        -- listed in a message
 local NAMES_MAX = 500           -- among which the nearest is looked for
 
----@class ebb.ActionResult      What became of a call
----@field ok boolean
----@field text string           for the model
----@field code? string        ebb.d.lua lists them
----@field window? string        whose action it was
----@field action? string
----@field name? string          as the model wrote it
----@field params? table         as they were checked; as given where they were refused
----@field id? string            of the call
-
 ---@class ebb.FoundAction
 ---@field window ebb.Window
 ---@field id string

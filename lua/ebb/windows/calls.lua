@@ -29,16 +29,6 @@ local calls = {}
 calls.COUNT_MAX = 100                  -- in one text
 calls.TEXT_MAX = 16 * 1024 * 1024      -- bytes; no message is longer
 
----@class ebb.WindowCall     A call as the model wrote it, or what was wrong with it
----@field name? string        of the first form: "window.action", or an action that one window has
----@field window? string      of the second form
----@field action? string
----@field params? table       JSON object; absent where there is none
----@field id? string          as the model gave it
----@field position? integer   of its tag in the text, in bytes
----@field problem? string     for the model; then there is no call
----@field code? string        "syntax", "shape" or "limit"
-
 ---- Finding tags ----
 
 local tag = "<" * C(P "tool_call" + "action_call") * ">"

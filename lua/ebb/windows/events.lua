@@ -19,18 +19,6 @@ local events = {}
 
 local FOLLOW_MAX = 100
 
----@class ebb.WindowEvent
----@field type "opened"|"updated"|"closed"|"action"|"refused"
----@field seq integer          chat.windows.seq
----@field window? string
----@field summary? string      of "closed"
----@field action? string
----@field name? string         as the model wrote it
----@field params? table
----@field ok? boolean
----@field text? string         what the model is told
----@field code? string         why it failed
-
 ---@class ebb.WindowListeners
 ---@field host false|fun(event: ebb.WindowEvent)
 ---@field log false|fun(event: ebb.WindowEvent)

@@ -124,7 +124,6 @@ end
 
 ---- Windows ----
 
----@class ebb.Window
 local Window = {}
 
 local FIELDS = {

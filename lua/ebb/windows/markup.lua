@@ -20,16 +20,7 @@ local core = require "ebb.support.core"
 
 local markup = {}
 
----@class ebb.WindowView        What is written of a window: plain data
----@field id string
----@field description? string
----@field content? string|ebb.WindowNode[]|ebb.WindowNode
----@field actions ebb.WindowAction[]
----@field compact boolean
----@field failed? string        why there is no content
-
 --- A string, number or boolean; {"name", attribute = value, child, ...}; or {view = ebb.WindowView}.
----@alias ebb.WindowNode string|number|boolean|table
 
 local NAME = "^[%a_][%w_.-]*$"
 ---- Text ----

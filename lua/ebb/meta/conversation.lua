@@ -1,0 +1,327 @@
+---@meta
+--- Conversations: lists with a history of batches.
+
+---@class ebb.List             The queries of conversations, batches and drafts; #list, list[i], ipairs(list) work too
+local List = {}
+--- Tokens of the request: messages, framing, and what else the request carries; of a
+--- conversation also the windows that it shows, which are rendered for it. By
+--- another encoding or model (conversations and batches only) each message is counted
+--- once, on first use; nothing else changes.
+---@param options? { encoding?: string, model?: string }
+---@return integer tokens
+function List:tokens(options) end
+---@alias ebb.Trust "exact"|"derived"|"estimated"|"calibrated"|"given"
+--- How far these tokens can be trusted: "derived" (exact text, published rules), "estimated", "calibrated"
+--- (estimated, times what was reported) or "given" (a counter of your own). Takes the options of `tokens`.
+---@param options? { encoding?: string, model?: string }
+---@return ebb.Trust trust
+function List:trust(options) end
+--- The messages that meet all conditions, in order: `chat:where { role = "tool", marked = "pinned" }`.
+--- Raises {code = "argument"} for a bad pattern, {code = "unknown_name"} for an unknown condition.
+---@param conditions ebb.Where
+---@return ebb.Selection
+function List:where(conditions) end
+--- The last n messages of a role; without a role, of all.
+---@param role ebb.Role|ebb.Role[]|integer  `recent(n)` is enough for all roles
+---@param n? integer
+---@return ebb.Selection
+function List:recent(role, n) end
+--- The i-th to j-th message of a role.
+---@param role ebb.Role|ebb.Role[]
+---@param i integer
+---@param j integer
+---@return ebb.Selection
+function List:range(role, i, j) end
+--- How many messages, of a role or in all.
+---@param role? ebb.Role|ebb.Role[]
+---@return integer
+function List:count(role) end
+--- Marked messages that are visible.
+---@param name string
+---@return ebb.Selection
+function List:marked(name) end
+--- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
+---@return ebb.Selection
+function List:active() end
+---@alias ebb.Dialect "openai"|"anthropic"
+---@class ebb.Violation
+---@field code string          "orphan_result", "unanswered_call", ...
+---@field index integer        position of the message in the list
+---@field seq integer
+---@field text string          what is wrong
+---@field hint string          what to do
+---@field mendable boolean     chat:repaired mends it
+--- What a provider would refuse in this list, sent as it is, in the order of the list.
+---@param dialect? ebb.Dialect     default: as the messages are written
+---@return ebb.Violation[] violations
+---@return ebb.Dialect dialect
+function List:check(dialect) end
+
+--- Whose rules the messages' own form calls for.
+---@return ebb.Dialect
+function List:dialect() end
+---@class ebb.Batch: ebb.List  A read-only snapshot
+
+---@class ebb.BatchInfo
+---@field index integer
+---@field parent? integer      nil for batch 0
+---@field parent_length? integer
+---@field operation string
+---@field description string
+---@field timestamp integer    ms
+---@field message_count integer
+---@field name? string       of the newest checkpoint in it
+---@field name_length? integer  messages of the state that the checkpoint names
+
+---@class ebb.Stats
+---@field total_messages integer    ever stored
+---@field current_batch_messages integer
+---@field total_batches integer
+---@field current_batch_index integer
+
+---@class ebb.Diff
+---@field added ebb.Message[]
+---@field removed ebb.Message[]
+---@field replaced { before: ebb.Message, after: ebb.Message }[]
+
+---@class ebb.Conversation: ebb.List
+---@field limit? integer       tokens; set by the options, or the model's window
+---@field shape? "array"|"jsonl"|"body"   of what was loaded
+---@field windows ebb.Windows
+local Conversation = {}
+--- Extends the current batch; several: all or none.
+---@param messages ebb.MessageTable|ebb.MessageTable[]
+---@return integer batch
+function Conversation:append(messages) end
+--- Puts messages before a position, in a new batch. All or none: raises for a message that is not valid, and
+--- for a position outside of 1 to #chat + 1.
+---@param position integer     1 to #chat + 1
+---@param messages ebb.MessageTable|ebb.MessageTable[]
+---@return integer batch
+function Conversation:insert(position, messages) end
+--- Puts another message in the place of one, in a new batch. The old one keeps its seq and stays in earlier batches;
+--- marks go over to the new one.
+---@param index integer|ebb.Message
+---@param message ebb.MessageTable
+---@return integer batch
+function Conversation:replace(index, message) end
+--- Cuts the list; each field works on the result of those before it: keep_first, keep_last, remove_first,
+--- remove_last, range. `chat:truncate { keep_last = 20, whole_units = true }`
+---@class ebb.Truncate
+---@field keep_first? integer  keeps the first n messages
+---@field keep_last? integer   keeps the last n messages
+---@field remove_first? integer   removes the first n messages
+---@field remove_last? integer removes the last n messages
+---@field range? integer[]     {first, last}, inclusive: keeps these
+---@field role? ebb.Role       counts messages of this role only; alone it keeps all of them
+---@field scope? "only"|"within"   messages of other roles: "only" (default) removes them, "within" keeps them
+---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
+---@param options ebb.Truncate
+---@return integer batch
+function Conversation:truncate(options) end
+--- Removes all messages but the system messages, or with keep_system_message = false these too.
+---@param options? { keep_system_message?: boolean }   default true
+---@return integer batch
+function Conversation:clear(options) end
+---@class ebb.FilterCall: ebb.Loading   { filter, options = .. }: the filter is the first element
+---@field options? table       of the filter
+---@class ebb.Filter           Conditions; all hold
+---@field roles? ebb.Role[]    keeps messages of these roles; an empty list is no condition
+---@field content_contains? string[]   keeps messages whose text contains one of these
+---@field content_excludes? string[]   removes messages whose text contains one of these
+---@field include_names? string[]      keeps messages with one of these names
+---@field exclude_names? string[]      removes messages with one of these names
+---@field include_ids? string[]        keeps messages with one of these ids
+---@field exclude_ids? string[]        removes messages with one of these ids
+---@field exclude_tool_calls? boolean|string[]   true: removes calls and results; a list: those of these tools
+---@field where? fun(message: ebb.Message): any
+---@field pattern? any         an LPeg pattern that must match somewhere in the text
+---@field marked? string
+---@field since? integer
+---@field before? integer
+---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
+--- Keeps the messages that conditions or a filter let through; a filter may also replace them.
+--- A filter stands first, in a table with what belongs to the call, as a policy does in `trim`:
+--- `chat:filter { "no_tools.lua", options = { words = 20 }, limits = { deadline = 500 } }`; alone it needs no table.
+---@param filter ebb.Filter|function|string|ebb.FilterFile|ebb.FilterCall
+---@return integer batch
+function Conversation:filter(filter) end
+--- Makes a batch current, in its latest state, or in the state when it had `length` messages.
+---@param batch integer|string     number, or a checkpoint's name
+---@param length? integer
+---@return integer batch
+function Conversation:rollback(batch, length) end
+--- Names the present state.
+---@param name string
+---@return integer batch       the current one, whose state it names
+function Conversation:checkpoint(name) end
+--- All batches but the pruned ones, in order: a tree, by `parent`.
+---@return ebb.BatchInfo[]
+function Conversation:batches() end
+--- A batch as a list that can only be read: in its latest state, or when it had `length` messages.
+--- Raises {code = "unknown_name"} for an unknown checkpoint, {code = "out_of_range"} for an unknown or pruned batch.
+---@param batch integer|string
+---@param length? integer
+---@return ebb.Batch
+function Conversation:batch(batch, length) end
+--- What lies between two batches: `chat:diff(0, 1).removed`. A replaced message is neither added nor removed.
+---@param a integer|string
+---@param b integer|string
+---@return ebb.Diff
+function Conversation:diff(a, b) end
+--- An independent conversation that begins with all messages and batches of this
+--- one and shares them. Neither sees what the other adds: both number it on.
+---@return ebb.Conversation
+function Conversation:fork() end
+--- Removes all batches but the newest `keep` (default 1), the current one and those
+--- with a checkpoint, then every message that no remaining batch shows, and gives
+--- their memory back. Numbers and seqs are not used again. Forks keep theirs. Ledger
+--- entries of removed messages have no tokens; their runs do.
+---@param options? { keep?: integer }
+---@return integer pruned
+function Conversation:prune(options) end
+--- Overwrites one message's text for good, in every batch and in every fork that
+--- shares it; within a task of libebb, once the task commits. Its seq, role, ids and
+--- tool names stay, and it weighs what it weighed.
+---@param message integer|ebb.Message
+---@return integer batch       the current one: forgetting makes none
+function Conversation:forget(message) end
+--- Counts of messages and batches. O(1).
+---@return ebb.Stats
+function Conversation:stats() end
+--- Every message that is stored, by seq: all there ever were, but those pruned.
+---@return ebb.Selection
+function Conversation:all() end
+--- Marks a message. A mark belongs to the message, in whatever batch it stands, and outlives replacements.
+---@param message integer|ebb.Message  a position or a message
+---@param name string
+---@return integer batch       the current one: marks make none
+function Conversation:mark(message, name) end
+--- Takes a mark away; without such a mark nothing happens.
+---@param message integer|ebb.Message
+---@param name string
+---@return integer batch       the current one
+function Conversation:unmark(message, name) end
+--- True if the request has more tokens than `limit`; without a limit false.
+---@return boolean
+function Conversation:over_limit() end
+--- Runs operations in their JSON form, as text or tables: one or a list.
+---@param operations string|table
+---@return { operation: string, affected_batch_index: integer }[]
+function Conversation:apply(operations) end
+---@class ebb.Input: ebb.PipelineOptions   of these agent, user_profile, model, session, now, zone, seed, limits, trusted
+---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
+--- What the user has just said: macros expanded, files attached by reference, appended.
+---@param text string
+---@param options? ebb.Input    a list alone is the attachments
+---@return integer batch
+---@return { local: table, global: table } variables   as the macros left them
+function Conversation:input(text, options) end
+--- Everything as the seeds' state table (camelCase, positions from 0).
+---@return table
+function Conversation:state() end
+--- What a batch did to which message, and why; nil for operations, which say it themselves.
+---@param batch? integer|string    default: the current one
+---@return ebb.Ledger?
+function Conversation:ledger(batch) end
+---@class ebb.Event
+---@field action ebb.Action|"kept"|"absent"   absent: in no batch that led to the current one
+---@field by? string           the policy, or the operation; of a kept one: that did draft:keep
+---@field reason? string       the policy's, or the batch's description
+---@field batch integer        in which it happened; the current one if nothing did
+---@field seq integer          of the message, or of what had replaced it by then
+---@field replacement? integer
+---@field before integer       tokens
+---@field after integer
+---@class ebb.Explanation: ebb.Event   The last of what happened to a message on the way to the current batch
+---@field events ebb.Event[]   all of it, in order; empty for what was simply kept
+---@field visible boolean      it, or what replaced it, is in the list now
+--- What happened to a message on the way to the current batch: the last event of its `events`.
+---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
+---@return ebb.Explanation
+function Conversation:explain(message) end
+---@class ebb.Repair
+---@field dialect? ebb.Dialect     default: as the messages are written
+---@field calls? "drop"|"synthesize"   what becomes of unanswered calls; default: drop
+---@field codes? string[]          mend these violations only
+---@class ebb.RepairReport
+---@field dialect ebb.Dialect
+---@field ledger? ebb.Ledger       nil: there was nothing to mend
+---@field mended integer           messages dropped, replaced, inserted
+---@field left ebb.Violation[]     what only a conversion mends
+--- A fork that the provider will take: for sending, while the conversation stays as it is.
+---@param options? ebb.Repair
+---@return ebb.Conversation copy
+---@return ebb.RepairReport report
+function Conversation:repaired(options) end
+--- From now on it is counted by this encoding, or for this model; forks stay as they are.
+---@param options { encoding?: string, model?: string }
+---@return integer tokens
+function Conversation:recount(options) end
+--- What counts: the name of a vocabulary ("o200k_base") or of an estimator; nil for a counter of your own.
+---@return string?
+function Conversation:encoding() end
+--- What the provider reported for a request with the messages as they are now. Where they are
+--- estimated, totals and budgets are from then on multiplied by reported / counted: by the greatest
+--- ratio so far, never by less than 1. Weights of messages and what policies see stay as they are.
+--- Reports of more than ten times the count are not believed.
+---@param usage { prompt_tokens: integer }
+---@return number? ratio
+---@return ebb.Error? problem
+function Conversation:report_usage(usage) end
+--- What estimates are multiplied by: 1 or more.
+---@return number
+function Conversation:calibration() end
+---@class ebb.Trim
+---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
+---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of
+---these; it may stand first instead: chat:trim { "keep_recent", budget = 8000 }
+---@field options? table       of a single policy
+---@field reserve? integer     tokens to leave free
+---@field guards? boolean      false lets policies drop what is guarded
+---@field dry_run? boolean
+---@field limits? ebb.Limits   of each policy that is a file or a text
+---@field trusted? boolean     runs those in the program's own state, with all that it may do and without limits
+---@field encoding? string     counts by this encoding, in this trim only
+---@field model? string|fun(request: ebb.ModelRequest): (string|table)?, string?  a name: counts for this model, in
+---this trim only, and gives the default budget; a function: answers requests for summaries: a text,
+---a provider's response, or nil and why
+---@class ebb.ModelRequest     In the form of a chat completion
+---@field purpose string       "summarize"
+---@field messages { role: string, content: string }[]
+---@field max_tokens integer
+---@field tokens integer       of what is to be summarized
+---@class ebb.TrimReport
+---@field before integer       tokens
+---@field after integer
+---@field budget integer
+---@field trust string        of before and after, which are calibrated; the ledger has weights
+---@field batch integer        the batch it led to; the current one if nothing changed
+---@field dropped integer      messages, by what became of each in the end:
+---@field replaced integer     kept + dropped + replaced are those before
+---@field inserted integer     besides; the ledger tells every step
+---@field kept integer
+---@field refused integer      edits that the draft refused
+---@field refusals? string     how many these were, and why the first was
+---@field ledger ebb.Ledger
+--- Lets policies edit a draft until it fits the budget, and makes that one batch; whatever fails, nothing changes.
+---@param options? ebb.Trim|string|function   a policy alone needs no table: chat:trim "keep_recent"
+---@return ebb.TrimReport? report
+---@return ebb.Error? problem code: "cannot_fit", "over_budget" or "policy"
+function Conversation:trim(options) end
+--- The list in the shape and bytes of what was loaded; an array for a new conversation.
+---@return string
+function Conversation:json() end
+--- Writes the list, whole or not at all; "-" is standard output.
+---@param path string
+---@param options? { dialect?: "openai", shape?: "array"|"jsonl" }
+---@return true? done
+---@return ebb.Error? problem
+function Conversation:save(path, options) end
+--- What loading found odd, and what a lenient reading skipped, mended or let pass
+--- (lenient = true): {code, message, line, byte, lenient}.
+---@return table[]
+function Conversation:warnings() end
+--- The name of the model in use: the one that options or `recount` name, else that of the loaded body.
+---@return string?
+function Conversation:model() end

@@ -1,0 +1,126 @@
+---@meta
+--- The module `ebb`, and what all of it has in common. Positions and seq count from 1, ranges are inclusive,
+--- batch numbers count from 0. A mistake of the program raises an ebb.Error; what the world may refuse
+--- (load, save, trim, edits of a draft) returns nil and an ebb.Error. Either way nothing has changed.
+
+---@alias ebb.ErrorCode
+---| "absent"            # a file does not exist, or the host has no answer
+---| "ambiguous"         # an action's name without its window: several open windows have it
+---| "argument"          # a value is missing or not allowed
+---| "busy"              # the call comes from a function that may not change this now
+---| "cannot_fit"        # a trim: the guarded part alone is over the budget
+---| "cancelled"         # the host stopped it
+---| "closed"            # the window, draft or conversation is closed
+---| "conflict"          # the conversation was changed while a task worked on its copy
+---| "damaged"           # a saved conversation contradicts itself
+---| "deadline"          # a script ran longer than it may
+---| "duplicate"         # a key or name that must be unique occurs twice
+---| "encoding"          # the text is not UTF-8
+---| "exists"            # a window with this id is open
+---| "filter"            # a filter failed
+---| "forbidden"         # a path leads out of its folder, or to something that is not a regular file
+---| "fuel"              # a script used up its instructions
+---| "guarded"           # a guard holds the message
+---| "host"              # a function of the host failed
+---| "io"                # reading or writing failed
+---| "limit"             # over a limit: bytes, depth, sums, time of an action
+---| "memory"            # an allocation failed, or a memory limit was reached
+---| "model"             # the model gave no answer that could be used
+---| "out_of_range"      # no such position, batch, message or token
+---| "over_budget"       # a trim: the policy left more than the budget
+---| "policy"            # a policy failed
+---| "processor"         # a processor failed
+---| "role"              # an unknown role
+---| "script"            # a script failed
+---| "shape"             # JSON or Lua, but not of the expected form
+---| "syntax"            # not JSON, Lua, or whatever was expected
+---| "unknown_name"      # no such option, policy, field, model, encoding ...
+---| "unknown_version"   # a config or a saved conversation of a newer version
+
+---@class ebb.Error            What a refused edit or argument raises, and what stands behind nil; tostring gives
+---                           the message, with the hint in parentheses
+---@field code ebb.ErrorCode
+---@field message string
+---@field hint? string         what to do instead, such as "did you mean 'keep_last'?"
+
+---@class ebb.ConversationOptions
+---@field messages? ebb.MessageTable[]   what it begins with (ebb.conversation only)
+---@field model? string
+---@field encoding? string     an installed vocabulary ("o200k_base", "cl100k_base"), or an estimator: "bytes4",
+---                           "cjk" (default), "utf16_2_5"
+---@field counter? fun(message: ebb.Message): integer
+---@field limit? integer
+---@field on_limit? fun(chat: ebb.Conversation, tokens: integer, limit: integer)
+---@field tools? { name: string, description: string }[]
+---@field tools_heading? string
+---@field max_message? integer bytes
+---@field max_file? integer    bytes
+---@field lenient? boolean     load, parse: what can be mended or left out is a warning, not an error
+---@field role_map? table<string, ebb.Role>  load, parse: reads messages of one role as of another
+---@field clock? fun(): integer   ms since 1970, for batch timestamps
+
+---@class ebb
+---@field policies table       built-in policies by name
+---@field policy_path string[] folders in which policies are found by name
+---@field filter_path string[] the same for filters
+---@field models table<string, ebb.Model>   what is known per model; assign to add or change: fields left out stay
+---@field version string
+---@field json ebb.json
+---@field macros ebb.macros
+---@field rules ebb.rules
+---@field workflow ebb.workflow
+---@field null lightuserdata   JSON's null
+local ebb = {}
+--- Makes a conversation: `ebb.conversation { model = "gpt-4o", messages = { { role = "user", content = "Hi" } } }`.
+--- Raises {code = "unknown_name"} for an unknown model, encoding or option.
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation
+function ebb.conversation(options) end
+--- Loads a JSON array, JSONL, or a request body from a file ("-": standard input).
+---@param path string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return ebb.Error? problem file:line:byte and what was expected
+function ebb.load(path, options) end
+--- The same from a string.
+---@param text string
+---@param options? ebb.ConversationOptions
+---@return ebb.Conversation? chat
+---@return ebb.Error? problem
+function ebb.parse(text, options) end
+--- A tokenizer; raises {code = "unknown_name"} for an encoding whose vocabulary is not
+--- installed (`ebb vocab ls` lists them, `ebb vocab import` adds one).
+---@param encoding string
+---@return ebb.Tokenizer
+function ebb.tokenizer(encoding) end
+
+--- Plays a recorded conversation turn by turn, once for each policy; the recording stays as it is.
+---@param chat ebb.Conversation
+---@param options? ebb.Replay
+---@return ebb.ReplayResult[]? results    one per policy
+---@return ebb.Error? problem code: "policy": one of them failed
+function ebb.replay(chat, options) end
+
+--- Makes a pipeline. Reads and checks the files that the options name; raises what is wrong with them.
+---@param options? ebb.PipelineOptions
+---@return ebb.Pipeline
+function ebb.pipeline(options) end
+
+--- Reads the calls of a model's text, in order, malformed ones among them; chat.windows:act performs them. Two forms:
+--- <tool_call>{"name": .., "arguments": {..}}</tool_call>, and
+--- <action_call>{"calls": [{"window_id": .., "action_id": .., "params": {..}}]}</action_call>; in either tag one call
+--- or a list. One malformed call spoils its tag; parsing stops at broken JSON.
+---@param text string
+---@return ebb.WindowCall[] calls
+---@return integer quoted      tags in fenced blocks and directly behind a backtick
+function ebb.read_calls(text) end
+--- Reads the markup of one window, as `window:markup()` writes it: values of attributes are strings, neighbouring
+--- texts one; a list whose first node is a text gets an empty list before it. No DTD, no comments; at most 64
+--- levels, 10,000 nodes, 4 MiB.
+---@param text string
+---@param options? { indented?: boolean }   true: white space with a newline between tags is not content
+---@return ebb.WindowView? view
+---@return ebb.Error? problem  "line:byte: expected ..."; code: "syntax", "encoding", "limit"
+function ebb.read_window(text, options) end
+
+return ebb

@@ -1,0 +1,117 @@
+---@meta
+--- ebb.macros: {{user}}, {{setvar::mood::calm}}, {{roll::2d6}} in presets, rules and texts. Needs LPeg.
+--- `require "ebb.macros"` is the same table.
+
+---@class ebb.macros
+---@field limits table<string, integer>   of one expansion: steps, bytes, depth ...
+---@field values string[]      names that `values` of an environment may have
+local macros = {}
+--- Expands the macros of a trusted text, in one pass from left to right; a value is not expanded again, and an
+--- unknown macro stays as it is. At a limit nothing is changed, which the report says.
+---@param text string
+---@param environment ebb.MacroEnvironment
+---@param options? { values?: table<string, any>, transform?: fun(text: string): string }   values: before those of the
+---                           environment; transform: changes what each outermost macro gave
+---@return string text
+---@return ebb.MacroReport report
+function macros.expand(text, environment, options) end
+--- Makes what macros read and change: `ebb.macros.environment { values = { user = "Ann" }, now = 1762554605000 }`.
+---@param fields? ebb.MacroFields
+---@return ebb.MacroEnvironment
+function macros.environment(fields) end
+--- Makes a registry to add macros to; it begins with the built-in ones, or with those of another registry.
+---@param parent? ebb.MacroRegistry
+---@return ebb.MacroRegistry
+function macros.registry(parent) end
+--- The declarations of a registry, sorted by name: what a form or a help page shows.
+---@param registry? ebb.MacroRegistry   default: the built-in macros
+---@return ebb.MacroListing[]
+function macros.list(registry) end
+--- Problems of a template, found without expanding it; an empty list if there are none.
+---@param text string
+---@param registry? ebb.MacroRegistry
+---@return ebb.MacroProblem[]
+function macros.check(text, registry) end
+--- Whether the content of braces is a macro with the right number of arguments: "user", "setvar::a::b".
+---@param content string
+---@param options? { registry?: ebb.MacroRegistry, language?: "en"|"zh" }   language: of `error`
+---@return { valid: boolean, error?: string, suggestions?: string[] }
+function macros.validate(content, options) end
+--- A text that expands to this one.
+---@param text string
+---@return string
+function macros.escape(text) end
+
+---@class ebb.MacroProblem
+---@field position integer         byte in the template
+---@field message string
+---@field hint? string
+
+---@class ebb.MacroFields           Of an environment; all are optional
+---@field values? table<string, string|number|fun(): string?>   by the names of ebb.macros.values
+---@field variables? { ["local"]: table?, global: table? }      macros change them in place
+---@field now? integer               ms since 1970; without it macros of dates are errors
+---@field zone? integer              minutes east of UTC; default 0
+---@field seed? integer              of random, randomInt and roll; default: from session_id and now
+---@field session_id? string         `pick` makes the same choice for the same session
+---@field history? fun(kind: "last"|"user"|"assistant"): string?   the last message, the last one of a role
+---@field virtual_time? { virtual_base: integer|string, real_base: integer|string, scale: number? }
+---                                 the time of a story: virtual_base + (now - real_base) * scale; ms or ISO 8601
+---@field registry? ebb.MacroRegistry
+---@field error_text? "en"|"zh"      a failed macro becomes its error in this language; default: it stays as it is
+
+---@class ebb.MacroEnvironment: ebb.MacroFields   Made by ebb.macros.environment
+
+---@class ebb.MacroReport
+---@field unknown { name: string, position: integer }[]
+---@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string }[]
+---@field volatile string[]        names of the volatile macros in the text
+---@field stability "stable"|"session"|"turn"|"volatile"   of the least stable part of the text
+---@field least? { name: string, position: integer }   the macro that makes it so; nil if all is stable
+---@field count integer            macros that were evaluated
+---@field omitted integer          entries left out because a list was full
+---@field stopped boolean          at a limit: the text is unchanged
+
+---@class ebb.MacroCall
+---@field environment ebb.MacroEnvironment
+---@field name string          as written, which may be an alias
+---@field position integer
+---@field held integer         stability of its arguments, 1 (stable) to 4 (volatile)
+---@field stability? string    set it where a value is less stable than declared
+
+---@class ebb.MacroDeclaration
+---@field name string          letters, digits, _ . - and characters beyond ASCII
+---@field summary string       one line, for help
+---@field parameters? string[] "text", "count?" (optional), "option..." (one or more); default: no arguments
+---@field stability "stable"|"session"|"turn"|"volatile"   how long its value stays the same
+---@field run fun(call: ebb.MacroCall, ...: string): string|number|nil, string?, ...
+---                             its text; or nil and the reason
+---@field example? string
+---@field aliases? string[]
+---@field silent? boolean      writes nothing, so its arguments do not make the text less stable
+---@field commas? boolean      {{name:a,b}} is read as {{name::a::b}}
+---@field trims? boolean       without arguments it removes the white space on both sides
+
+---@class ebb.MacroListing
+---@field name string
+---@field summary string
+---@field parameters string[]
+---@field stability string
+---@field example? string
+---@field aliases? string[]
+
+---@class ebb.MacroRegistry
+local Registry = {}
+--- Adds a macro, in place of one of the same name. Raises for a declaration that is not valid.
+---@param declaration ebb.MacroDeclaration
+function Registry:add(declaration) end
+--- The declaration of a name or alias.
+---@param name string
+---@return ebb.MacroDeclaration?
+function Registry:find(name) end
+--- All names and aliases, sorted.
+---@return string[]
+function Registry:names() end
+--- The declarations, sorted by name.
+---@return ebb.MacroListing[]
+function Registry:list() end

@@ -1,0 +1,32 @@
+---@meta
+--- Models, and tokenizers that count exactly.
+
+---@class ebb.Tokenizer       Counts text exactly, by a vocabulary; text that spells a special token is plain text
+---@field name string          of the encoding
+---@field size integer         ids are below it
+local Tokenizer = {}
+--- Counts the tokens of a text, of which special tokens are ordinary text.
+---@param text string          any bytes; what is no UTF-8 is counted byte by byte
+---@return integer tokens
+function Tokenizer:count(text) end
+--- Counts, but reads little further once there are more than `limit` (0 or more).
+---@param text string
+---@param limit integer
+---@return integer tokens       exact up to `limit`; any number above it means more than `limit`
+function Tokenizer:count_up_to(text, limit) end
+--- The ids of the tokens of a text.
+---@param text string
+---@return integer[] ids
+function Tokenizer:encode(text) end
+--- Raises {code = "out_of_range"} for an id that is no token, with its position.
+---@param ids integer[]
+---@return string bytes        may end within a character
+function Tokenizer:decode(ids) end
+
+---@class ebb.Model
+---@field encoding string      of a vocabulary, or an estimator
+---@field window integer       tokens
+---@field output? integer      tokens that a trim leaves free for the reply; default: a quarter of the window
+---@field dialect? string      "openai" (default), "responses", "anthropic", "gemini"
+---@field image? string|{ rule: string, base?: integer, tile?: integer, multiplier?: number }
+---@field prices? { input: number, cached_input?: number, output: number }   per million tokens

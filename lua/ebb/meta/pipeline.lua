@@ -1,0 +1,197 @@
+---@meta
+--- Pipelines, and what authors of processors write.
+
+--- What makes the body of a request from a conversation; lua/ebb/pipeline/context.lua
+--- describes what processors get.
+---@class ebb.PipelineOptions
+---@field agent? string|table      a file (JSON in camelCase, or Lua), or a table in snake_case: name, presets, rules,
+---                                processors, variables, parameters, asset_root ...
+---@field model_config? string|table   model, provider, capabilities, processors, parameters
+---@field user_profile? string|table   name, description, rules, variables
+---@field model? string            the model's name; default: the model's file, the agent, the body
+---@field encoding? string
+---@field counter? fun(message: ebb.Message): integer
+---@field set? string[]            single settings: { "token-limiter.budget=4000" }
+---@field processors? (string|table)[]   processors, Lua files that return some, folders of these
+---@field on_error? "stop"|"skip"  when a processor fails; default: stop
+---@field limits? ebb.Limits       of each run of a processor, policy or agent from a file; its fuel also holds for
+---                                processors that are functions
+---@field trusted? boolean         files run in this state instead, without limits
+---@field asset_root? string       the folder of attachments, instead of the agent's own
+---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }
+---@field host? table<string, fun(request: table): any, string?>   answers transcribe, asset, retrieve ...
+---@field reads? string[]         services of the host that a preview may ask, too: they only read. asset, retrieve and
+---                                the cache's get always may
+---@field now? integer             ms since 1970; default: the clock
+---@field zone? integer            minutes east of UTC; default: 0
+---@field seed? integer            for dice; default: made from the conversation
+---@field role_map? table<string, ebb.Role>
+---@field max_message? integer
+---@field max_file? integer
+---@class ebb.PipelineResult
+---@field body string              the request, as JSON
+---@field chat ebb.Conversation    the same, as a conversation of its own
+---@field tokens integer
+---@field trust string
+---@field budget? integer
+---@field logs { processor: string, level: "info"|"warn"|"error", message: string, details?: any }[]
+---@field parts { role: string, source: string, tokens: integer, text: string }[]
+---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
+---@field repair? ebb.RepairReport   what was mended before it was written
+---@field skipped string[]         processors that are disabled
+---@field unasked { service: string, request: table }[]   what a preview has not asked the host: if there is nothing,
+---                                the real request is the same, byte for byte
+---@field shared_data table
+---@field variables { local: table, global: table }   as the macros left them
+---@class ebb.Pipeline
+local Pipeline = {}
+--- Runs all processors on copies of the visible history; the conversation is only read.
+---@param chat ebb.Conversation
+---@param options? { preview?: boolean, trace?: function }   trace(step, messages, failure) is called after each
+---@return ebb.PipelineResult? result
+---@return ebb.Error? problem names the processor that failed; code: "cannot_fit", "processor", "absent" ...
+---@return { logs: table[] }? partial
+function Pipeline:run(chat, options) end
+--- The same run, without effects outside of it.
+---@param chat ebb.Conversation
+---@param options? { trace?: function }
+---@return ebb.PipelineResult? result
+---@return ebb.Error? problem
+function Pipeline:preview(chat, options) end
+--- Begins a run that waits where the host is asked and no function answers:
+--- `local request = task:step()`, `while request do request = task:step(answer(request)) end`.
+---@param chat ebb.Conversation
+---@param options? { preview?: boolean }
+---@return ebb.PipelineTask
+function Pipeline:task(chat, options) end
+--- Changes one setting: `pipeline:set "token-limiter.budget=4000"`.
+---@param word string
+function Pipeline:set(word) end
+--- All settings by the id of the processor, with where each value comes from.
+---@return table<string, table>
+function Pipeline:settings() end
+--- Expands the macros of a text of the user, as a run would do it now.
+---@param chat ebb.Conversation
+---@param text string
+---@return string text
+---@return { local: table, global: table } variables
+function Pipeline:expand(chat, text) end
+--- The processors in the order in which they run, disabled ones too, with their settings.
+---@return { processor: table, setting: table, is_core: boolean }[]
+function Pipeline:order() end
+
+---@class ebb.PipelineTask       A run under way
+---@field done boolean
+---@field result? ebb.PipelineResult
+---@field error? ebb.Error        why there is no result
+---@field partial? { logs: ebb.LogEntry[] }   with an error: what was done until then
+local PipelineTask = {}
+--- Goes on with the answer to the last request. Raises {code = "closed"} for a task that is done.
+---@param answer? any           nil: there is none
+---@param why? string           the reason then
+---@return { service: string, request: table }? request   nil: the task is done
+function PipelineTask:step(answer, why) end
+
+---@class ebb.WorkingMessage    A copy that processors change in place; every other field of the message is there too
+---@field role string            as the message spells it: developer, function
+---@field content? string|table[]   a text, or parts: {type = "text", text =}, {type = "image_url", ...},
+---                              {type = "asset", attachment =}
+---@field attachments? ebb.Attachment[]   not yet resolved
+---@field source string          "history", "preset", "depth", "anchor", "window", "input", "merged", "placeholder",
+---                              "plugin"
+---@field source_id? string|integer   of the preset, or of the message
+---@field sources? table[]       of a merged one: {source, source_id, seq} of each
+---@field seq? integer           of the stored message; nil once it stands for several or for none
+---@field origin? integer        seq of the stored message that it was made from, for its marks
+---@field trusted? boolean       macros may be expanded in it
+
+---@class ebb.Attachment         A file that a message refers to
+---@field id? string
+---@field name? string
+---@field path? string           below the folder of attachments
+---@field data? string           a data URI
+---@field mime? string
+---@field kind? "text"|"image"|"audio"|"video"|"document"|"file"
+---@field placeholder? string    text that its transcript replaces; without one it follows after a newline
+
+---@class ebb.Processor          A stage of a pipeline; a Lua file returns one, or a list of them
+---@field id string              in kebab-case, unique
+---@field name string
+---@field description? string
+---@field priority? number       a lower one runs earlier; default 900
+---@field icon? string
+---@field is_core? boolean       it can be disabled, but not removed
+---@field default_enabled? boolean   default true
+---@field config_fields? ebb.ConfigField[]
+---@field execute fun(context: ebb.Context, config: table)
+
+---@class ebb.ConfigField        A setting of a processor: `config[key]` in `execute`
+---@field key string
+---@field label? string
+---@field type? "text"|"number"|"boolean"|"select"
+---@field default? any
+---@field placeholder? string    what a form shows in the empty field
+---@field options? any[]         of a select: values, or {label =, value =}
+
+---@class ebb.LogEntry
+---@field processor string       its id
+---@field level "info"|"warn"|"error"
+---@field message string
+---@field details? any
+
+---@class ebb.Context            What a processor works on; only `messages` and `shared_data` can be assigned
+---@field messages ebb.WorkingMessage[]
+---@field session table          {id, name, variables}
+---@field user_profile? table    {name, description, ...}
+---@field agent_config table     the agent's file, in snake_case
+---@field capabilities table     {dialect, model, provider, vision, audio, video, document}
+---@field timestamp integer      ms since 1970
+---@field shared_data table      passed from one processor to the later ones
+---@field logs ebb.LogEntry[]
+---@field preview boolean        true: nothing outside of this context may change
+local Context = {}
+--- Adds a line to the log, under the id of the processor: `context:log("info", "3 messages merged")`.
+---@param level "info"|"warn"|"error"
+---@param message string
+---@param details? any
+function Context:log(level, message, details) end
+--- Expands macros in a text of the agent or the user; their problems are logged.
+---@param text string
+---@param options? { values?: table }   values: further variables, by name
+---@return string
+function Context:expand(text, options) end
+--- Asks the host: "transcribe", "asset", "retrieve". Within a run the same request has one answer,
+--- so a stage that is tried twice asks once.
+---@param service string
+---@param request table
+---@return any answer            nil: the host has none
+---@return string? why           the host's reason
+function Context:call(service, request) end
+--- Tokens of a request with these messages, framing and tools included.
+---@param messages ebb.WorkingMessage[]
+---@return integer tokens
+---@return ebb.Conversation chat   the request as a conversation of its own; in a sandbox nil
+function Context:weigh(messages) end
+--- The visible history as new working copies.
+---@return ebb.WorkingMessage[]
+function Context:history() end
+--- Ids of windows that the history refers to but that do not exist.
+---@return string[]
+function Context:missing_windows() end
+--- Makes a conversation of these messages, with the marks of the stored ones: something to trim. Its seqs
+--- are places in the list. Not in a sandbox.
+---@param messages ebb.WorkingMessage[]
+---@param counter? fun(message: ebb.Message): integer   in place of the request's own counter
+---@return ebb.Conversation
+function Context:history_chat(messages, counter) end
+--- True if only built-in processors follow the one that runs.
+---@return boolean
+function Context:only_core_follows() end
+--- Tokens of the request if the later processors got these messages; nil if one of them failed.
+--- They run on copies.
+---@param messages ebb.WorkingMessage[]
+---@return integer? tokens
+function Context:forecast(messages) end
+--- How policies that settings name are run. Not in a sandbox.
+---@return ebb.Loading
+function Context:loading() end

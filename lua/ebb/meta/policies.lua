@@ -1,0 +1,155 @@
+---@meta
+--- What authors of policies and filters write, and what they work on: drafts.
+
+---@class ebb.Walk
+---@field from? "oldest"|"newest"
+---@field role? ebb.Role|ebb.Role[]
+---@field marked? string
+---@field matches? string
+---@field has? ebb.PartKind
+---@field calls? string        a tool's name: the message calls it
+---@field droppable? boolean   only what no guard holds
+---@field skip_last? integer   leave out the newest n
+---@field window? true|string  items of windows, or of the one with this id
+---@field obsolete? boolean    items of windows that are obsolete, or those that are not
+---@field important? boolean   items of windows that are important, or those that are not
+
+--- What a policy puts into `memory` is kept with the batch, as JSON, and given to its next run: after a rollback
+--- what it knew there. Up to 1 MiB of all policies of a batch. What has no JSON form (functions, keys that are neither
+--- strings nor 1 to n) makes the trim fail with the code "policy".
+---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
+---@field memory table         the policy's own, kept for its next run
+local Draft = {}
+--- The walks hand out what most loops want to know, so that they need not ask again.
+---@param walk? ebb.Walk
+---@return fun(): ebb.Message?, integer? tokens
+function Draft:messages(walk) end
+--- The units that the walk chooses, with what most loops ask of them:
+--- `for unit, tokens, age in draft:units { from = "oldest", droppable = true } do ... end`.
+---@param walk? ebb.Walk
+---@return fun(): ebb.Unit?, integer? tokens, integer? age
+function Draft:units(walk) end
+--- The turns, in the same way.
+---@param walk? ebb.Walk
+---@return fun(): ebb.Turn?, integer? tokens, integer? age
+function Draft:turns(walk) end
+--- The newest message that the walk would give.
+---@param walk? ebb.Walk
+---@return ebb.Message?
+function Draft:last(walk) end
+--- A message takes its unit along.
+---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
+---@param reason? string
+---@return integer? tokens    freed; nil when refused
+---@return ebb.Error? problem
+function Draft:drop(what, reason) end
+--- Changes only the named fields, and removes those that are ebb.null (but content); never role and ids,
+--- and calls keep their ids and names.
+---@param message ebb.Message|integer
+---@param fields table
+---@param reason? string
+---@return integer? tokens    freed, may be negative; nil when refused
+---@return ebb.Error? problem
+function Draft:replace(message, fields, reason) end
+--- Puts a message before a position; refused inside a unit.
+---@param position integer     1 to #draft + 1
+---@param message ebb.MessageTable
+---@param reason? string
+---@return ebb.Message? message
+---@return ebb.Error? problem
+function Draft:insert(position, message, reason) end
+--- The tokens that such a message would add; nothing changes.
+---@param message ebb.MessageTable
+---@return integer tokens
+function Draft:cost(message) end
+--- Guards it for the rest of this trim; `ledger:keeps` and `chat:explain` tell why.
+---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
+---@param reason? string
+function Draft:keep(what, reason) end
+--- Drops droppable units, the oldest first, no more than needed.
+---@param options { to: integer, keep?: integer, reason?: string }
+---@return integer messages    dropped
+---@return integer tokens      freed
+function Draft:drop_oldest(options) end
+--- Hands on to another policy; what is not given keeps its default.
+---@param policy string|function|table
+---@param options? table
+function Draft:run(policy, options) end
+--- Asks the host's model for a summary of the messages from `first` to `last`, and
+--- puts it in the place of those that no guard holds. Calls and results stay
+--- together; an earlier summary among them is folded into the new one.
+---@class ebb.Summarize
+---@field instructions? string
+---@field heading? string       the first line of the summary, by which a later one finds it
+---@field role? "user"|"assistant"
+---@field max_tokens? integer   that the summary may have
+---@field min_savings? integer  tokens that it must free
+---@param first integer|ebb.Message
+---@param last integer|ebb.Message
+---@param options? ebb.Summarize
+---@return integer? tokens    freed; nil when refused
+---@return ebb.Error? problem
+---@return string? code            "model" if there was no answer that could be used
+function Draft:summarize(first, last, options) end
+--- Adds a line to the notes of the ledger, under the name of the policy.
+---@param text string
+function Draft:note(text) end
+
+---@class ebb.OptionDeclaration
+---@field type "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"
+---@field default? any
+---@field min? number
+---@field max? number
+---@field choices? any[]
+---@field help? string
+
+---@class ebb.Policy
+---@field name string
+---@field summary? string
+---@field help? string         what `ebb policies NAME` says below the options
+---@field example? string      a command line
+---@field options? table<string, ebb.OptionDeclaration>
+---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
+
+---@class ebb.Limits         Of one run of a file's or text's functions; 0: no such limit
+---@field fuel? integer      VM instructions, and other work in their measure; default: 200 million and 2000 per message
+---@field deadline? number   milliseconds; default: 2000 and 0.02 per message
+---@field memory? integer    bytes, 1 MiB or more; default: 64 MiB and 64 per message
+
+---@class ebb.Loading        How files and texts are run
+---@field trusted? boolean   in the program's own state, with all that it may do and without limits
+---@field limits? ebb.Limits
+
+---@class ebb.FilterFile
+---@field name? string
+---@field summary? string
+---@field options? table<string, ebb.OptionDeclaration>
+---@field exact? boolean       may tear units
+---@field filter fun(message: ebb.Message, options: table): any
+
+---@class ebb.Replay
+---@field policies? any[]      each as in chat:trim, and each played by itself; default: keep_recent
+---@field budget? integer      tokens of each request; default: the model's window less its output
+---@field reserve? integer
+---@field guards? boolean
+---@field model? fun(request: ebb.ModelRequest): (string|table)?, string?   as in chat:trim
+---@field limits? ebb.Limits   as in chat:trim
+---@field trusted? boolean
+---@field progress? fun(policy: string, position: integer)   called before each message
+---@class ebb.ReplayResult
+---@field policy string
+---@field budget integer       less the reserve
+---@field requests integer     that were sent: one before each message of the assistant
+---@field refusals integer     that could not be made to fit, and were not sent
+---@field first_refusal? string
+---@field sent integer         tokens of all requests
+---@field trust string
+---@field shared integer       of these, tokens of the beginning that a request has in common with the one before
+---@field share number         shared / sent
+---@field fill? number         how full the budget was, 0 to 1, on average over the requests for which the whole
+---                            history would have been too long; nil: there were none
+---@field cost? number         of input, in the currency of the model's prices; nil: it has none
+---@field units_dropped integer
+---@field messages_dropped integer
+---@field messages_replaced integer
+---@field messages_inserted integer
