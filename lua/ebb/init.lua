@@ -196,7 +196,9 @@ end
 
 --- Conditions go to the core; functions and files are run here.
 function Conversation.filter(chat, filter, ...)
-  if select("#", ...) > 0 then refuse("argument", "filter takes one argument", 'chat:filter { "a.lua", options = {} }') end
+  if select("#", ...) > 0 then
+    refuse("argument", "filter takes one argument", 'chat:filter { "a.lua", options = {} }')
+  end
   return require("ebb.trim.filter").run(chat, filter, core_filter)
 end
 

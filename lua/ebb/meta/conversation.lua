@@ -123,8 +123,10 @@ function Conversation:truncate(options) end
 ---@param options? { keep_system_message?: boolean }   default true
 ---@return integer batch
 function Conversation:clear(options) end
----@class ebb.FilterCall: ebb.Loading   { filter, options = .. }: the filter is the first element
+---@class ebb.FilterCall       { filter, options = .. }: the filter is the first element
 ---@field options? table       of the filter
+---@field limits? ebb.Limits   of a file or text
+---@field trusted? boolean     runs those in the program's own state, without limits
 ---@class ebb.Filter           Conditions; all hold
 ---@field roles? ebb.Role[]    keeps messages of these roles; an empty list is no condition
 ---@field content_contains? string[]   keeps messages whose text contains one of these
