@@ -16,9 +16,9 @@ local function output_of(line)
   return out, (pipe:close())
 end
 
---- The files of annotations, in one folder or one file.
+--- The files of annotations.
 local function annotation_files()
-  local pipe, list = io.popen "ls lua/ebb/meta/*.lua lua/ebb.d.lua 2>/dev/null", {}
+  local pipe, list = io.popen "ls lua/ebb/meta/*.lua", {}
   for path in pipe:lines() do list[#list + 1] = path end
   pipe:close()
   return list

@@ -15,7 +15,10 @@ local function read_file(path)
   return text
 end
 
---- The annotation files: lua/ebb/meta/*.lua, or the single file lua/ebb.d.lua.
+--- The page of each class, for links between pages.
+local page_of = {}
+
+--- The annotation files: lua/ebb/meta/*.lua.
 ---@param root string
 ---@return { name: string, path: string }[]
 function lua_api.files(root)
@@ -25,7 +28,9 @@ function lua_api.files(root)
     if name then files[#files + 1] = { name = (name:gsub("%.d$", "")), path = root .. "lua/ebb/meta/" .. entry } end
   end
   table.sort(files, function(a, b) return a.name < b.name end)
-  if #files == 0 then files[1] = { name = "ebb", path = root .. "lua/ebb.d.lua" } end
+  for _, file in ipairs(files) do
+    for class in read_file(file.path):gmatch "%-%-%-@class (ebb%.%w+)" do page_of[class] = ("lua-%s.md"):format(file.name) end
+  end
   return files
 end
 
@@ -68,7 +73,7 @@ end
 local function render_class(item)
   local parts = { ("### %s\n"):format(item.name) }
   if item.text ~= "" then parts[#parts + 1] = item.text .. "\n" end
-  if item.parent then parts[#parts + 1] = ("Has all that %s has, too.\n"):format(markdown.link(item.parent)) end
+  if item.parent then parts[#parts + 1] = ("Has all that %s has, too.\n"):format(markdown.link(item.parent, page_of[item.parent])) end
   parts[#parts + 1] = markdown.table({ "field", "type", "" }, value_rows(item.fields))
   return parts
 end
