@@ -137,7 +137,7 @@ describe("the command's views", function()
   end)
 
   it("end silently when their reader has read enough", function()
-    file("many.jsonl", long_chat(20000))
+    file("many.jsonl", long_chat(5000))
     local folder, ebb = command.folder, command.EBB
     for _, words in ipairs { "inspect many.jsonl", "inspect many.jsonl --json", "run print.lua",
       "trim many.jsonl --budget 1000000" } do
@@ -156,8 +156,68 @@ describe("the command's views", function()
     contains('"messages": []', run("inspect " .. file("empty.json", "[]") .. " --json").out)
   end)
 
+  --- Runs lines of a script in tmux, 200 columns wide; gives all that was written to the terminal.
+  local function on_terminal(lines)
+    file("lines.sh", table.concat(lines, "\n") .. "\ntouch $folder/done\n")
+    file("session.sh", ([[
+      folder=%s; export folder TMUX_TMPDIR=$folder LC_ALL=C.UTF-8; unset TMUX COLUMNS NO_COLOR
+      tmux -u -f /dev/null new-session -d -x 200 -y 50 "exec cat" || exit 9
+      tmux pipe-pane -O "cat > $folder/raw"
+      tmux respawn-pane -k "sh $folder/lines.sh 2>&1; exec cat"
+      n=0; until [ -e $folder/done ] || [ $((n += 1)) -gt 1200 ]; do sleep 0.05; done
+      tmux kill-server; sleep 0.1]]):format(command.folder))
+    assert(os.execute("sh " .. path_of "session.sh"))
+    return (command.read(path_of "raw"):gsub("\r\n", "\n"))
+  end
+
+  local has_tmux = os.execute "command -v tmux >/dev/null 2>&1"
+
+  it("report success to a person, unless --quiet", function()
+    if not has_tmux then return pending "tmux is not installed" end
+    local small, out = path_of "small.json", path_of "out.json"
+    local raw = on_terminal {
+      ("%s trim %s --budget 16 -o %s"):format(command.EBB, small, out), "echo A",
+      ("%s trim %s --budget 16 -o %s --quiet"):format(command.EBB, small, out), "echo B",
+      ("%s filter 'return function(m) return m.role == \"user\" end' --input %s -o %s")
+        :format(command.EBB, small, out), "echo C",
+    }
+    local trimmed, quiet, filtered = raw:match "^(.-)A\n(.-)B\n(.-)C\n"
+    contains(("25 -> 15 tokens, budget 16 (estimated): 2 kept, 2 dropped, 0 replaced, 0 inserted -> %s\n"):format(out),
+      trimmed)
+    assert.equal("", quiet)
+    contains(("4 -> 2 messages, 25 -> 13 tokens -> %s\n"):format(out), filtered)
+  end)
+
+  it("have colours on a terminal only, and none under NO_COLOR or TERM=dumb", function()
+    if not has_tmux then return pending "tmux is not installed" end
+    local line = ("%s inspect %s"):format(command.EBB, path_of "chat.json")
+    local raw = on_terminal {
+      line, "echo A", "NO_COLOR=1 " .. line, "echo B", "TERM=dumb " .. line, "echo C",
+      command.EBB .. " help", "echo D", line .. " | cat", "echo E",
+    }
+    local views = { raw:match "^(.-)A\n(.-)B\n(.-)C\n(.-)D\n(.-)E\n" }
+    contains("\27[1mpos", views[1])
+    contains("\27[36m", views[1])
+    contains("\27[1mCommand", views[4])
+    for _, i in ipairs { 2, 3, 5 } do assert.falsy(views[i]:find "\27", views[i]) end
+  end)
+
+  it("show progress of a long run on a terminal, and remove it", function()
+    if not has_tmux then return pending "tmux is not installed" end
+    file("long.jsonl", long_chat(150))
+    file("slow.lua", "return function(draft, budget)\n  local start = os.clock()\n"
+      .. "  while os.clock() < start + 0.02 do end\n  draft:drop_oldest { to = budget }\nend")
+    local line = ("%s trim --replay %s/long.jsonl --budget 50 --trusted --policy %s/slow.lua -o /dev/null")
+      :format(command.EBB, command.folder, command.folder)
+    local raw = on_terminal { line, "echo A", line .. " -q", "echo B" }
+    local shown, quiet = raw:match "^(.-)A\n(.-)B\n"
+    assert.matches("\r\27%[Kslow: message %d+ of 150", shown)
+    assert.matches("\r\27%[K$", shown)
+    assert.equal("", quiet)
+  end)
+
   it("fit a terminal of any width, and no row wraps", function()
-    if not os.execute "command -v tmux >/dev/null 2>&1" then return pending "tmux is not installed" end
+    if not has_tmux then return pending "tmux is not installed" end
     local folder, lines = command.folder, {}
     for i, view in ipairs(VIEWS) do
       lines[i] = ("%s %s\necho '=== %d'"):format(command.EBB, view:gsub("%%s", folder), i)

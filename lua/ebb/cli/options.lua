@@ -221,6 +221,15 @@ local function check_loaded(chat, problem)
   return failure.check(chat, problem)
 end
 
+local LONG_TO_READ = 100e6   -- bytes; about a second
+
+local function show_reading(path)
+  local handle = path ~= "-" and io.open(path, "rb")
+  local size = handle and handle:seek "end" or 0
+  if handle then handle:close() end
+  if size >= LONG_TO_READ then terminal.progress(("reading %s, %.0f MB"):format(path, size / 1e6), true) end
+end
+
 --- Loads the conversation of the command line.
 ---@param file? string      nil is standard input
 ---@param args table       the parsed command line
@@ -229,7 +238,9 @@ end
 ---@return string path
 function options.load(file, args, quiet)
   local path = options.path(file)
+  show_reading(path)
   local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(args)))
+  terminal.progress(nil)
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   local is_empty = #chat == 0 and chat.shape == "jsonl"   -- so empty input is read
   if is_empty then terminal.say(("%s: warning: no messages, the input is empty"):format(options.place(path, {}))) end

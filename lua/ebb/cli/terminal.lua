@@ -66,6 +66,7 @@ end
 --- Writes a line to standard error; a terminal gets it broken at spaces.
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
+  terminal.progress(nil)
   local page = terminal.talks_to_person and terminal.messages() or WHOLE
   io.stderr:write(terminal.fill(page, line, "  "))
 end
@@ -80,21 +81,23 @@ function terminal.inform(line)
 end
 
 local PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.1   -- seconds of processor time
-local progress_at = PROGRESS_AFTER                -- when the line is written next
+local progress_due = PROGRESS_AFTER               -- when the line is written next
+local progress_shown = false
 
 --- Updates the line of progress; nil removes it. Silent for runs below a second, for pipes and
 --- under --quiet.
 ---@param line? string
-function terminal.progress(line)
-  local shown = progress_at > PROGRESS_AFTER
+---@param at_once? boolean     the run is long for sure
+function terminal.progress(line, at_once)
   if not terminal.talks_to_person or terminal.quiet or os.getenv "TERM" == "dumb" then return end
-  if line and os.clock() < progress_at or not line and not shown then return end
-  progress_at = line and os.clock() + PROGRESS_EVERY or PROGRESS_AFTER
+  if line and not at_once and os.clock() < progress_due or not line and not progress_shown then return end
+  progress_due, progress_shown = os.clock() + PROGRESS_EVERY, line ~= nil
   io.stderr:write("\r\27[K", line and text.cut(line, terminal.messages().width - 1) or "")
 end
 
 --- Lines that are printable already, such as a table.
 function terminal.show(lines)
+  terminal.progress(nil)
   io.stderr:write(lines)
 end
 

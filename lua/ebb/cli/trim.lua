@@ -12,6 +12,8 @@ local trust = require "ebb.cli.trust"
 
 local trim = {}
 
+local LONG_TO_TRIM = 200000   -- messages; about a second
+
 function trim.declare(parser)
   options.input(parser)
   options.group(parser, "What to cut", function()
@@ -148,6 +150,7 @@ end
 ---@param rules ebb.cli.Rules
 ---@return ebb.cli.Trimmed
 local function trim_to_fit(chat, args, policy, rules, loading)
+  if #chat >= LONG_TO_TRIM then terminal.progress(("trimming %d messages"):format(#chat), true) end
   local start, length, reserve = chat:stats().current_batch_index, #chat, args.reserve or 0
   local aim
   while true do
@@ -174,6 +177,7 @@ function trim.run(args)
   local chat, rules, repair = outgoing.prepare(loaded, args)
   local before = args.explain and require("ebb.cli.explain").before(loaded, not args.unguarded) or nil
   local trimmed = trim_to_fit(chat, args, policy, rules, loading)
+  terminal.progress(nil)
   trimmed.repair = repair
 
   tell(args, before, trimmed)
