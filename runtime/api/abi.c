@@ -47,6 +47,11 @@ void abi_write(void *given, const void *full, size_t full_size) {
 
 /* ---- configs ---- */
 
+Memory api_host_memory(const ebb_config *config) {
+  if (config->allocate == NULL) return memory_system();
+  return (Memory){.allocate = config->allocate, .user = config->user};
+}
+
 ebb_status api_fail_config(const ebb_config *config, ebb_status status, const char *format, ...) {
   char message[1024];
   va_list arguments;

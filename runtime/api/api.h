@@ -39,6 +39,12 @@
 typedef struct MemoryQuota MemoryQuota;
 typedef struct VocabEntry VocabEntry;
 
+/* What the files above library.c do for the Lua library; each function has the runtime as upvalue 1. */
+typedef struct LibraryHooks {
+  lua_CFunction tokenizer, vocabularies;     /* in the place of core.tokenizer and core.vocab.list */
+  const luaL_Reg *functions;                 /* of lua/ebb/libebb */
+} LibraryHooks;
+
 enum {
   ANSWERS = 2,               /* texts that one call hands out, at most */
   ANSWER_KEPT = 64 * 1024,   /* bytes that a buffer of answers keeps in any case */
@@ -65,6 +71,8 @@ struct ebb_runtime {
   Ring events;               /* tasks with an event to be fetched, in order */
   Ring sleepers;             /* tasks that wait for a timer, in the order in which they wake */
   atomic_bool stopped;       /* a task was, since the last step: set by any thread */
+  const LibraryHooks *hooks;
+  void (*tell)(ebb_runtime *runtime);   /* listen.c, once a chat has a listener; NULL: none had */
   VocabEntry *vocabs;        /* given by the host, or read; by their names */
   bool busy;                 /* a call of the host's is under way */
   bool reading;              /* and one of its callbacks reads a chat */
@@ -88,6 +96,8 @@ struct ebb_chat {
   void *listener_user;
   ChatState known;
   Ring tasks;                   /* that work for it, or have ended and are not freed */
+  void (*end_stream)(ebb_chat *chat);   /* stream.c and task.c set these with the first of theirs */
+  void (*end_task)(ebb_task *task);
   struct Stream *stream;        /* NULL: none is open; in the quota's memory */
   void *user;
 };
@@ -123,6 +133,9 @@ struct ebb_task {
   void *user;
 };
 
+/* Collects all garbage, whole cycles: something failed for want of memory, or left a draft behind. */
+static inline void api_collect_all(ebb_runtime *runtime) { lua_gc(runtime->L, LUA_GCCOLLECT); }
+
 static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
 
 /* ---- abi.c ---- */
@@ -140,9 +153,10 @@ ebb_status api_read_config(const ebb_config *config, ebb_config *full);
 /* Writes the text to where the config wants errors; answers the status. */
 ebb_status api_fail_config(const ebb_config *config, ebb_status status, const char *format, ...);
 
-/* ---- runtime.c ---- */
-
 Memory     api_host_memory(const ebb_config *config);
+
+/* ---- enter.c ---- */
+
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
 ebb_status api_enter(ebb_runtime *runtime);
 /* The same for calls that only read chats, and run no Lua: from a callback, too. Scripts work on
@@ -154,6 +168,7 @@ size_t     api_message_limit(const ebb_runtime *runtime);       /* bytes of one 
 /* Empties an answer and those behind it, to be filled; api_answer hands it out. */
 Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
+void       api_free_answers(ebb_runtime *runtime);
 
 /* ---- error.c ---- */
 
@@ -186,7 +201,7 @@ void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);
 /* What the host's `read` has under a name, at most `cap` bytes: ABSENT, IO, LIMIT, MEMORY. */
 Status     api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out);
 /* In a new state: what the calls below expect. */
-ebb_status api_begin_library(ebb_runtime *runtime);
+ebb_status api_begin_library(ebb_runtime *runtime, const LibraryHooks *hooks);
 /* Opens the Lua library beside the guarded globals, unless it is open; within sandbox_run. */
 void       api_need_library(lua_State *L);
 /* Pushes a function of lua/ebb/libebb, opening the library if need be; within sandbox_run. */
@@ -247,8 +262,6 @@ ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
 void       chat_tick(ebb_chat *chat);
 /* keep_conversation(conversation, target) for lua/ebb/libebb: the target's from now on */
 int        chat_keep(lua_State *L);
-/* Collects all garbage: something failed for want of memory, or left a draft behind. */
-void       api_collect_all(ebb_runtime *runtime);
 
 /* ---- edit.c ---- */
 
@@ -275,7 +288,6 @@ typedef struct Stream {
 
 /* Adds its JSON, which ends with what is a whole character. */
 Status     stream_write(const Stream *stream, Buffer *out);
-void       stream_free(ebb_chat *chat);                /* also if it has none */
 
 /* ---- branch.c ---- */
 
@@ -309,8 +321,9 @@ uint64_t   api_cost(uint64_t given);
 
 /* ---- window.c ---- */
 
-/* Puts what writes answers into the table on top. */
-void       api_push_writers(lua_State *L, ebb_runtime *runtime);
+/* write_messages and write for lua/ebb/libebb, upvalue 1 is the runtime: add to the first answer. */
+int        api_write_messages(lua_State *L);
+int        api_write_text(lua_State *L);
 
 /* ---- writer.c ---- */
 
@@ -335,10 +348,6 @@ size_t     document_find(Text options);
 /* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);
-
-/* ---- listen.c ---- */
-
-void       listen_tell(ebb_runtime *runtime);          /* at the end of a call, while it is busy still */
 
 /* ---- query.c ---- */
 

@@ -186,7 +186,7 @@ void chat_drop(ebb_runtime *runtime, const void *holder) {
 void chat_discard(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   chat_drop(runtime, chat);
-  stream_free(chat);
+  if (chat->end_stream != NULL) chat->end_stream(chat);
   quota_release(chat->quota);
   memory_free(&runtime->memory, chat->options, chat->options_size);
   memory_free(&runtime->memory, chat, sizeof *chat);
@@ -198,7 +198,7 @@ void ebb_chat_free(ebb_chat *chat) {
   if (chat == NULL) return;
   ebb_runtime *runtime = chat->runtime;
   if (runtime->busy) return;
-  while (!ring_is_alone(&chat->tasks)) task_discard(RING_OWNER(chat->tasks.behind, ebb_task, of_chat));
+  while (!ring_is_alone(&chat->tasks)) chat->end_task(RING_OWNER(chat->tasks.behind, ebb_task, of_chat));
   ring_remove(&chat->link);
   ring_remove(&chat->listening);
   chat_discard(chat);

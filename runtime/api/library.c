@@ -166,12 +166,12 @@ static void push_core(lua_State *L, ebb_runtime *runtime) {
   lua_setfield(L, -2, "read_file");
   push_closure(L, runtime, l_clock);
   lua_setfield(L, -2, "now");
-  push_closure(L, runtime, api_tokenizer);
+  push_closure(L, runtime, runtime->hooks->tokenizer);
   lua_setfield(L, -2, "tokenizer");
   lua_newtable(L);
   lua_pushcfunction(L, l_nothing);
   lua_setfield(L, -2, "home");
-  push_closure(L, runtime, api_vocabularies);
+  push_closure(L, runtime, runtime->hooks->vocabularies);
   lua_setfield(L, -2, "list");
   lua_setfield(L, -2, "vocab");
   bind_push_methods(L, &BIND_CONVERSATION);
@@ -257,17 +257,10 @@ static int l_open(lua_State *L) {
   lua_setfield(L, -2, "clock");
   lua_pushcfunction(L, l_new_globals);
   lua_setfield(L, -2, "new_globals");
-  push_closure(L, runtime, api_keep_chunk);
-  lua_setfield(L, -2, "keep_chunk");
-  api_push_writers(L, runtime);
-  push_closure(L, runtime, api_write_document);
-  lua_setfield(L, -2, "write_document");
-  push_closure(L, runtime, api_write_list);
-  lua_setfield(L, -2, "write_list");
-  push_closure(L, runtime, api_write_message);
-  lua_setfield(L, -2, "write_message");
-  lua_pushcfunction(L, chat_keep);
-  lua_setfield(L, -2, "keep_conversation");
+  for (const luaL_Reg *hook = runtime->hooks->functions; hook->name != NULL; hook++) {
+    push_closure(L, runtime, hook->func);
+    lua_setfield(L, -2, hook->name);
+  }
   open_request(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &FUNCTIONS);   /* its place is there: needs no memory */
   return 0;
@@ -292,7 +285,10 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
-ebb_status api_begin_library(ebb_runtime *runtime) { return api_run(runtime, l_begin, runtime); }
+ebb_status api_begin_library(ebb_runtime *runtime, const LibraryHooks *hooks) {
+  runtime->hooks = hooks;
+  return api_run(runtime, l_begin, runtime);
+}
 
 /* ---- calling ---- */
 

@@ -10,7 +10,7 @@ static ChatState state_of(const ebb_chat *chat) {
   const Conversation *conversation = chat_conversation(chat);
   const History *history = conversation_history(conversation);
   const ConversationHandle *handle = chat->handle;
-  return (ChatState){.count = ebb_chat_count(chat),
+  return (ChatState){.count = sequence_count(conversation_list(conversation)),
                      .window_edits = windows_edits(conversation_windows(conversation)),
                      .batch = history_current(history), .batch_count = history_count(history),
                      .over = handle->has_limit && bind_request_tokens(conversation) > handle->limit};
@@ -26,7 +26,8 @@ static unsigned changes_of(const ChatState *before, const ChatState *now) {
   return changes;
 }
 
-void listen_tell(ebb_runtime *runtime) {
+/* Compares each chat that has a listener with what it was; runs at the end of a call. */
+static void tell(ebb_runtime *runtime) {
   for (Ring *link = runtime->listening.behind; link != &runtime->listening; link = link->behind) {
     ebb_chat *chat = RING_OWNER(link, ebb_chat, listening);
     ChatState now = state_of(chat);
@@ -44,6 +45,7 @@ ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *user) {
   chat->listener = listener;
   chat->listener_user = user;
   chat->known = state_of(chat);
+  chat->runtime->tell = tell;
   if (listener != NULL) ring_add(&chat->runtime->listening, &chat->listening);
   return api_leave(chat->runtime, EBB_OK);
 }

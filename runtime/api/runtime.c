@@ -51,22 +51,7 @@ static Status module(void *user, const char *name, const char **text, size_t *si
   return status;
 }
 
-int64_t api_now(ebb_runtime *runtime) {
-  if (runtime->config.clock_ms != NULL) return runtime->config.clock_ms(runtime->config.user);
-  Clock clock = clock_system();
-  return clock_now(&clock);
-}
-
-size_t api_message_limit(const ebb_runtime *runtime) {
-  return runtime->config.message_limit != 0 ? runtime->config.message_limit : MESSAGE_BYTES_MAX;
-}
-
 /* ---- life ---- */
-
-Memory api_host_memory(const ebb_config *config) {
-  if (config->allocate == NULL) return memory_system();
-  return (Memory){.allocate = config->allocate, .user = config->user};
-}
 
 static ebb_status open_sandbox(ebb_runtime *runtime) {
   const ebb_config *config = &runtime->config;
@@ -80,7 +65,13 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
   runtime->sandbox = sandbox_new(&wanted);
   if (runtime->sandbox == NULL) return api_fail(runtime, EBB_MEMORY, NULL, "not enough memory for a runtime");
   runtime->L = sandbox_state(runtime->sandbox);
-  return api_begin_library(runtime);
+  static const luaL_Reg functions[] = {
+    {"keep_chunk", api_keep_chunk},         {"keep_conversation", chat_keep},     {"write", api_write_text},
+    {"write_messages", api_write_messages}, {"write_document", api_write_document}, {"write_list", api_write_list},
+    {"write_message", api_write_message},   {NULL, NULL}};
+  static const LibraryHooks hooks = {
+    .tokenizer = api_tokenizer, .vocabularies = api_vocabularies, .functions = functions};
+  return api_begin_library(runtime, &hooks);
 }
 
 /* Fills an empty runtime. */
@@ -121,90 +112,24 @@ ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
   return status;
 }
 
-static void free_answers(ebb_runtime *runtime) {
-  for (int i = 0; i < ANSWERS; i++) {
-    buffer_free(&runtime->answers[i]);
-    buffer_free(&runtime->read_answers[i]);
-  }
-}
-
 void ebb_runtime_free(ebb_runtime *runtime) {
   if (runtime == NULL || runtime->busy) return;
   while (!ring_is_alone(&runtime->chats)) ebb_chat_free(RING_OWNER(runtime->chats.behind, ebb_chat, link));
   sandbox_free(runtime->sandbox);
   api_free_vocabs(runtime);
-  free_answers(runtime);
+  api_free_answers(runtime);
   buffer_free(&runtime->module);
   Memory host = runtime->host;
   memory_free(&host, runtime, sizeof *runtime);
 }
 
-/* ---- entering ---- */
-
-ebb_status api_enter(ebb_runtime *runtime) {
-  if (runtime == NULL) return EBB_ARGUMENT;
-  if (runtime->busy || runtime->allocating)
-    return api_fail(runtime, EBB_BUSY, NULL, "called from a callback: the runtime is at work");
-  runtime->busy = true;
-  return EBB_OK;
-}
-
-ebb_status api_enter_read(ebb_runtime *runtime) {
-  if (runtime == NULL || !runtime->busy) return api_enter(runtime);
-  if (runtime->reading || runtime->allocating)
-    return api_fail(runtime, EBB_BUSY, NULL, "called from `allocate`: the runtime is at work");
-  runtime->reading = true;
-  return EBB_OK;
-}
-
-ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
-  if (runtime->reading) {
-    runtime->reading = false;
-    return status;
-  }
-  listen_tell(runtime);
-  runtime->busy = false;
-  return status;
-}
-
-/* What a callback reads must not touch what its call is answering. */
-static Buffer *answers(ebb_runtime *runtime) { return runtime->reading ? runtime->read_answers : runtime->answers; }
-
-/* Buffers are empty from the first on. A host may have given this call what the last one handed
-   out: no buffer loses its bytes before the call is at its end. */
-Buffer *api_answer_buffer(ebb_runtime *runtime, int number) {
-  for (int i = number; i < ANSWERS; i++) buffer_reset(&answers(runtime)[i]);
-  return &answers(runtime)[number];
-}
-
-/* What a long text has left behind goes; where the next is as long, nothing moves. */
-static void shrink_answers(ebb_runtime *runtime) {
-  for (int i = 0; i < ANSWERS; i++) {
-    Buffer *answer = &answers(runtime)[i];
-    if (answer->capacity > ANSWER_KEPT && answer->size < answer->capacity / 4) buffer_trim(answer);
-  }
-}
-
-ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text) {
-  Buffer *answer = &answers(runtime)[number];
-  Status status = buffer_add_byte(answer, '\0');
-  shrink_answers(runtime);
-  if (status != STATUS_OK) return api_fail_status(runtime, status, "the answer");
-  *text = (ebb_text){.bytes = answer->bytes, .size = answer->size - 1};
-  return EBB_OK;
-}
-
 /* ---- garbage, and being stopped ---- */
-
-void api_collect_all(ebb_runtime *runtime) {
-  lua_gc(runtime->L, LUA_GCCOLLECT);         /* whole: what died in mid-cycle is found too */
-}
 
 ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done) {
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   bool complete = true;
-  free_answers(runtime);
+  api_free_answers(runtime);
   if (microseconds == EBB_NO_LIMIT) api_collect_all(runtime);
   else complete = microseconds > 0 && sandbox_collect(runtime->sandbox, microseconds);
   if (done != NULL) *done = complete;

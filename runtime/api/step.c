@@ -190,39 +190,9 @@ ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event) {
 
 /* ---- answers ---- */
 
-typedef struct Answering {
-  ebb_task *task;
-  Text json;
-} Answering;
-
-static int l_answer(lua_State *L) {
-  Answering *answering = lua_touserdata(L, 1);
-  Json json;
-  JsonValue value;
-  json_open(&json, answering->json.bytes, answering->json.size);
-  if (!json_value(&json, &value) || !json_end(&json)) {
-    return bind_raise(L, status_code(json.status), NULL, "answer: byte %I: expected %s",
-                      (lua_Integer)(json.error - json.start) + 1, json.expected);
-  }
-  lua_pushlstring(L, answering->json.bytes, answering->json.size);
-  api_hold(L);
-  return 0;
-}
-
 static ebb_status check_waiting(ebb_task *task) {
   if (task->phase == PHASE_WAITING && ring_is_alone(&task->event)) return EBB_OK;
   return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task waits for no answer to a request that was fetched");
-}
-
-ebb_status task_give_answer(ebb_task *task, Text json) {
-  ebb_runtime *runtime = task->runtime;
-  Answering answering = {.task = task, .json = json};
-  ebb_status status = api_run(runtime, l_answer, &answering);
-  if (status != EBB_OK) return status;
-  if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "answer");
-  status = api_fail_end(runtime, task_answer(task->task));
-  if (status == EBB_OK) task_enter(task, PHASE_READY);
-  return status;
 }
 
 static ebb_status answer(ebb_task *task, const char *json, size_t size) {

@@ -29,7 +29,7 @@ static void free_parts(Stream *stream) {
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) buffer_free(buffers[i]);
 }
 
-void stream_free(ebb_chat *chat) {
+static void stream_free(ebb_chat *chat) {
   Memory memory = quota_memory(chat->quota);
   if (chat->stream == NULL) return;
   free_parts(chat->stream);
@@ -144,6 +144,7 @@ static ebb_status begin(ebb_chat *chat, Text json) {
   if (stream == NULL) return api_fail_status(chat->runtime, STATUS_MEMORY, "stream");
   *stream = stream_of(chat);
   chat->stream = stream;
+  chat->end_stream = stream_free;
   ebb_status status = read_message(chat, "stream", json, stream);
   if (status != EBB_OK) stream_free(chat);
   return status;

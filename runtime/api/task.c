@@ -56,6 +56,7 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
   ring_init(&task->sleeping);
   atomic_init(&task->stopped, false);
   ring_add(&chat->tasks, &task->of_chat);
+  chat->end_task = task_discard;
   task_enter(task, PHASE_READY);
   starting->task = task;
   ebb_status status = start(starting);
@@ -140,6 +141,40 @@ void task_discard(ebb_task *task) {
 void ebb_task_free(ebb_task *task) {
   if (task != NULL && !task->runtime->busy) task_discard(task);
 }
+
+/* ---- answering ---- */
+
+typedef struct Answering {
+  ebb_task *task;
+  Text json;
+} Answering;
+
+static int l_answer(lua_State *L) {
+  Answering *answering = lua_touserdata(L, 1);
+  Json json;
+  JsonValue value;
+  json_open(&json, answering->json.bytes, answering->json.size);
+  if (!json_value(&json, &value) || !json_end(&json)) {
+    return bind_raise(L, status_code(json.status), NULL, "answer: byte %I: expected %s",
+                      (lua_Integer)(json.error - json.start) + 1, json.expected);
+  }
+  lua_pushlstring(L, answering->json.bytes, answering->json.size);
+  api_hold(L);
+  return 0;
+}
+
+ebb_status task_give_answer(ebb_task *task, Text json) {
+  ebb_runtime *runtime = task->runtime;
+  Answering answering = {.task = task, .json = json};
+  ebb_status status = api_run(runtime, l_answer, &answering);
+  if (status != EBB_OK) return status;
+  if (!api_push_held(runtime)) return api_fail_status(runtime, STATUS_MEMORY, "answer");
+  status = api_fail_end(runtime, task_answer(task->task));
+  if (status == EBB_OK) task_enter(task, PHASE_READY);
+  return status;
+}
+
+/* ---- ending for the host ---- */
 
 static ebb_status fail_ended(const ebb_task *task) {
   return api_fail(task->runtime, EBB_ARGUMENT, NULL, "the task has ended");

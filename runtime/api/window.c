@@ -141,7 +141,7 @@ static Status put_message(const Message *message, Buffer *out) {
 
 /* write_messages(list, texts, include_system, include_obsolete, items) -> true; as
    core.window.messages, but into the answer: no list is too long for the Lua state. */
-static int write_messages(lua_State *L) {
+int api_write_messages(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 5);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -167,21 +167,12 @@ static int write_messages(lua_State *L) {
 }
 
 /* write(text): more of the answer */
-static int write_text(lua_State *L) {
+int api_write_text(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
   Text text = bind_text(L, 1);
   guard_charge_bytes(L, text.size);
   Status status = buffer_add(&runtime->answers[0], text.bytes, text.size);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "the answer");
-}
-
-void api_push_writers(lua_State *L, ebb_runtime *runtime) {
-  static const luaL_Reg writers[] = {{"write_messages", write_messages}, {"write", write_text}, {NULL, NULL}};
-  for (const luaL_Reg *writer = writers; writer->name != NULL; writer++) {
-    lua_pushlightuserdata(L, runtime);
-    lua_pushcclosure(L, writer->func, 1);
-    lua_setfield(L, -2, writer->name);
-  }
 }
 
 static ebb_status render(ebb_chat *chat, Text options, ebb_text *json) {
