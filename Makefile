@@ -262,6 +262,16 @@ FORCE:
 NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
 $(HOST) $(B)/runtime/api/stdio.o $(B)/embedded.o $(B)/embedded_api.o: private LTO =
 
+# The names of all sources. When a file is moved or removed, products are linked and
+# embedded again, and its copy no longer hides the module that took its place.
+$(B)/sources: FORCE
+	@mkdir -p $(@D)
+	@echo $(sort $(CORE) $(BINDING) $(HOST)) $(LUA_FILES) > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; \
+	  rm -f $(filter-out $(LIBRARY),$(shell find $(B)/lua/ebb -name '*.lua' 2>/dev/null)); fi
+
+$(B)/core.o $(B)/ebb $(B)/libebb.o $(B)/libebb.so $(B)/embedded.c $(B)/embedded_api.c: $(B)/sources
+
 $(B)/core.o: $(CORE) $(BINDING) $(B)/flags
 	$(SAY) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(FLAGS_$(MODE)) $(NO_LTO_OUT) -r -nostdlib $(filter %.o,$^) -o $@
