@@ -45,8 +45,8 @@ ok "DESTDIR comes before PREFIX, and nothing else is different" \
 ok "ebb.pc names PREFIX, not DESTDIR" "$(head -1 "$top/stage/opt/ebb/lib/pkgconfig/ebb.pc")" "prefix=/opt/ebb"
 
 ok "LICENSE, annotations and examples are installed" \
-  "$(cd "$prefix/share" && ls doc/ebb/LICENSE ebb/lua/ebb.d.lua doc/ebb/examples/hosts/tool/notebook.lua)" \
-  $'doc/ebb/LICENSE\ndoc/ebb/examples/hosts/tool/notebook.lua\nebb/lua/ebb.d.lua'
+  "$(cd "$prefix/share" && ls doc/ebb/LICENSE doc/ebb/examples/hosts/tool/notebook.lua; cd ebb/lua/ebb && ls)" \
+  $'doc/ebb/LICENSE\ndoc/ebb/examples/hosts/tool/notebook.lua\n'"$(ls lua/ebb/meta)"
 ok "all documents are installed" "$(cd "$prefix/share/doc/ebb" && find docs -type f | sort)" "$(find docs -type f | sort)"
 ok "man page and completions are installed" \
   "$(cd "$prefix/share" && cksum <man/man1/ebb.1 && cksum <bash-completion/completions/ebb && cksum <zsh/site-functions/_ebb && cksum <fish/vendor_completions.d/ebb.fish)" \

@@ -10,12 +10,17 @@ local rules = require "ebb.rules"
 require "ebb.windows"      -- loaded on first use
 
 --- Methods that the library itself uses.
-local PRIVATE = { ["Conversation:draft"] = true }
+local PRIVATE = {
+  ["Conversation:draft"] = true, ["MacroEnvironment:fork"] = true, ["MacroEnvironment:set"] = true,
+  ["MacroEnvironment:roll_back"] = true, ["MacroCall:expand"] = true,
+}
 
 --- Methods of types that are tables.
 local TABLES = {
   Pipeline = pipeline.methods, PipelineTask = pipeline.task_methods, Context = context.methods,
   RuleSet = rules.methods, MacroRegistry = require("ebb.macros.registry").methods,
+  MacroEnvironment = require("ebb.macros.environment").methods,
+  MacroCall = require("ebb.macros.evaluate").call_methods,
 }
 
 local ITEMS = annotations.read(helper.annotations())

@@ -16,7 +16,7 @@ local schema = require "ebb.support.schema"
 local Environment = {}
 Environment.__index = Environment
 
-local environment = {}
+local environment = { methods = Environment }
 
 --- The values that the built-in macros know.
 environment.VALUES = {

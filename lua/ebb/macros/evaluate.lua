@@ -138,6 +138,7 @@ end
 
 local Call = {}
 Call.__index = Call
+evaluate.call_methods = Call
 
 --- A value of the environment as a text, or nil.
 ---@param name string

@@ -61,6 +61,14 @@ function macros.escape(text) end
 ---@field error_text? "en"|"zh"      a failed macro becomes its error in this language; default: it stays as it is
 
 ---@class ebb.MacroEnvironment: ebb.MacroFields   Made by ebb.macros.environment
+local Environment = {}
+--- A random number from 0 to count - 1; the same seed gives the same numbers.
+---@param count integer
+---@return integer
+function Environment:draw(count) end
+--- The time that dates show, which may be that of a story; nil without a clock.
+---@return integer? ms
+function Environment:instant() end
 
 ---@class ebb.MacroReport
 ---@field unknown { name: string, position: integer }[]
@@ -78,6 +86,14 @@ function macros.escape(text) end
 ---@field position integer
 ---@field held integer         stability of its arguments, 1 (stable) to 4 (volatile)
 ---@field stability? string    set it where a value is less stable than declared
+local Call = {}
+--- A value of the environment as a text; nil if it has none of that name.
+---@param name string
+---@return string?
+function Call:value(name) end
+--- Must be called before a macro makes a text that is longer than its arguments: stops the expansion at its limit.
+---@param bytes integer
+function Call:allow(bytes) end
 
 ---@class ebb.MacroDeclaration
 ---@field name string          letters, digits, _ . - and characters beyond ASCII
