@@ -91,6 +91,10 @@ local Call = {}
 ---@param name string
 ---@return string?
 function Call:value(name) end
+--- Expands the macros of a trusted text, for macros that are templates; its cost counts as the outer text's.
+---@param text string
+---@return string
+function Call:expand(text) end
 --- Must be called before a macro makes a text that is longer than its arguments: stops the expansion at its limit.
 ---@param bytes integer
 function Call:allow(bytes) end
