@@ -16,6 +16,7 @@ build = {
   install = {
     lib = { ["ebb.core"] = "build/release/lua/ebb/core.so" },
     lua = {
+      ["ebb.conversation.descriptions"] = "lua/ebb/conversation/descriptions.lua",
       ["ebb.conversation.difference"] = "lua/ebb/conversation/difference.lua",
       ["ebb.conversation.operations"] = "lua/ebb/conversation/operations.lua",
       ["ebb.conversation.parts"] = "lua/ebb/conversation/parts.lua",

@@ -11,6 +11,8 @@ if _VERSION ~= "Lua 5.4" then
   error("ebb needs Lua 5.4, and this is " .. (jit and jit.version or _VERSION), 0)
 end
 
+require "ebb.conversation.descriptions"
+
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local models = require "ebb.models"

@@ -101,6 +101,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "methods");
   bind_push_parameters(L);
   lua_setfield(L, -2, "parameters");
+  bind_push_descriptions(L);
+  lua_setfield(L, -2, "descriptions");
   lua_pushcfunction(L, l_type);
   lua_setfield(L, -2, "type");
   lua_pushcfunction(L, l_charge);

@@ -22,7 +22,7 @@
 /* Their addresses are keys: of a metatable, its type and the names of the type's fields;
    of the registry, the tables of functions, the names of parameters and the type of
    owned blocks. */
-static const char TYPE, FIELDS, FUNCTIONS, PARAMETERS, OWNED;
+static const char TYPE, FIELDS, FUNCTIONS, PARAMETERS, DESCRIPTIONS, OWNED;
 
 /* ---- prices ---- */
 
@@ -175,6 +175,22 @@ const BindMethod *bind_running(lua_State *L, const char **owner) {
 
 /* ---- types ---- */
 
+void bind_push_descriptions(lua_State *L) { push_registered(L, &DESCRIPTIONS); }
+
+/* __tostring: by the library's function for the type, else type and address; upvalue 1: the type's name */
+static int l_tostring(lua_State *L) {
+  lua_settop(L, 1);
+  bind_push_descriptions(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  if (lua_rawget(L, -2) == LUA_TFUNCTION) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) return 1;
+  }
+  lua_pushfstring(L, "%s: %p", lua_tostring(L, lua_upvalueindex(1)), lua_topointer(L, 1));
+  return 1;
+}
+
 void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc) {
   lua_newtable(L);
   lua_newtable(L);
@@ -194,7 +210,10 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
     lua_setfield(L, -2, "__gc");
   }
   lua_pushstring(L, type->name);
-  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "__name");
+  lua_pushcclosure(L, l_tostring, 1);
+  lua_setfield(L, -2, "__tostring");
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
   lua_rawsetp(L, LUA_REGISTRYINDEX, type);  /* last: one without __gc must never be found */

@@ -53,6 +53,8 @@ void  bind_functions(lua_State *L, const char *owner, const BindMethod *function
 void  bind_push_methods(lua_State *L, const BindType *type);
 /* Pushes {["Type:method"] = {"a", "b"}, ["owner.name"] = ...}, the names of all parameters; empty in a sandbox. */
 void  bind_push_parameters(lua_State *L);
+/* Pushes the table of functions that tostring calls, by the name of the type; each answers a text, or nil. */
+void  bind_push_descriptions(lua_State *L);
 /* "step", "path", "list", "text" or "never" for "Type:method" or "owner.name"; NULL: there is no such function. */
 const char *bind_charge_name(lua_State *L, const char *name);
 /* The bound function that runs, or NULL; *owner is "Draft:" or "core.draft.". */

@@ -660,7 +660,8 @@ end
 local function function_tables()
   local tables = { core = core }
   for name, value in pairs(core) do
-    if type(value) == "table" and name ~= "methods" and name ~= "parameters" then tables["core." .. name] = value end
+    local is_table_of_functions = name ~= "methods" and name ~= "parameters" and name ~= "descriptions"
+    if type(value) == "table" and is_table_of_functions then tables["core." .. name] = value end
   end
   for name, methods in pairs(core.methods) do
     tables[name] = methods

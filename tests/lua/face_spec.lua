@@ -1,6 +1,7 @@
 --- The Lua face, line by line as BEHAVIOUR.md section 12 shows it, and around it.
 
 local helper = dofile "tests/lua/helper.lua"
+local core = require "ebb.support.core"
 local ebb, conversation, texts, refusal = helper.ebb, helper.conversation, helper.texts, helper.refusal
 
 describe("at a glance", function()
@@ -32,6 +33,23 @@ describe("at a glance", function()
     assert.equal("argument", refusal(ebb.conversation, { messages = "hello" }).code)
     assert.equal("role", refusal(ebb.conversation, { messages = { { role = "boss", content = "x" } } }).code)
     assert.equal("unknown_name", refusal(ebb.parse, "[]", { messages = messages }).code)
+  end)
+
+  it("every type says what it is", function()
+    local chat = conversation "u1 a2 c4(x) r5(x) u3!"
+    local draft_text
+    chat:trim { budget = 10000, policy = function(draft) draft_text = tostring(draft) draft:drop(1) end }
+    local total = chat:tokens()
+    assert.equal(("Conversation of 4 messages, %d tokens (given)"):format(total), tostring(chat))
+    assert.equal(("Draft of 5 messages, %d tokens"):format(total + 1), draft_text)
+    assert.same({ "Batch of 5 messages", "Selection of 2 messages", "Unit of 2 messages, 9 tokens", "Ledger of 1 entry",
+      "0 windows", "Pipeline of 8 processors" }, { tostring(chat:batch(0)), tostring(chat:recent(2)),
+      tostring(chat[2].unit), tostring(chat:ledger()), tostring(chat.windows), tostring(ebb.pipeline {}) })
+    chat.windows:open { id = "todo" }
+    assert.same({ "1 window", "window 'todo'" }, { tostring(chat.windows), tostring(chat.windows:get "todo") })
+    local copy
+    core.transaction(chat, function(inner) copy = inner end)
+    assert.matches("^Conversation: ", tostring(copy))         -- closed
   end)
 
   it("edits answer the current batch, those that make none too", function()

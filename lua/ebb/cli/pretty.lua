@@ -65,23 +65,8 @@ local function write_table(value, width, depth)
   return "{\n" .. table.concat(items, ",\n"):gsub("[^\n]+", "  %0") .. "\n}"
 end
 
---- Values of the core whose own text is only an address.
-local HANDLES = {
-  Conversation = function(chat)
-    return ("Conversation of %d messages, %d tokens (%s)"):format(#chat, chat:tokens(), chat:trust())
-  end,
-  Batch = function(batch) return ("Batch of %d messages"):format(#batch) end,
-  Ledger = function(ledger) return ("Ledger of %d entries"):format(#ledger) end,
-  Selection = function(selection) return ("Selection of %d messages"):format(selection:count()) end,
-}
-
 --- A value at `depth` tables down, by its own __tostring if it has one.
 function write(value, width, depth)
-  local handle = HANDLES[core.type(value)]
-  if handle then
-    local shown, line = pcall(handle, value)      -- it may be closed
-    if shown then return line end
-  end
   if type(value) == "string" then return quoted(value, depth > 0 and TEXT_INSIDE or math.maxinteger) end
   if value == core.json.null then return "ebb.null" end
   local metatable = debug.getmetatable(value)

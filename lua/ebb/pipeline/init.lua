@@ -49,6 +49,14 @@ pipeline.OPTIONS = {
 
 local Pipeline = {}
 Pipeline.__index = Pipeline
+
+function Pipeline.__tostring(self)
+  local enabled = 0
+  for _, step in ipairs(self:order()) do
+    if step.setting.enabled then enabled = enabled + 1 end
+  end
+  return ("Pipeline of %d processors"):format(enabled)
+end
 pipeline.methods = Pipeline
 
 ---- Making one ----
@@ -297,8 +305,12 @@ end
 --     local request = task:step()
 --     while request do request = task:step(answer(request.service, request.request)) end
 --     print(task.result.body)
-local Task = {}
+local Task = { __name = "PipelineTask" }
 Task.__index = Task
+
+function Task.__tostring(task)
+  return "PipelineTask, " .. (not task.done and "under way" or task.result and "done" or "failed")
+end
 
 --- Continues with the answer to the last request, or with nil and the reason.
 function Task:step(answer, why)

@@ -29,7 +29,9 @@ function lua_api.files(root)
   end
   table.sort(files, function(a, b) return a.name < b.name end)
   for _, file in ipairs(files) do
-    for class in read_file(file.path):gmatch "%-%-%-@class (ebb%.%w+)" do page_of[class] = ("lua-%s.md"):format(file.name) end
+    for class in read_file(file.path):gmatch "%-%-%-@class (ebb%.%w+)" do
+      page_of[class] = ("lua-%s.md"):format(file.name)
+    end
   end
   return files
 end
@@ -73,7 +75,9 @@ end
 local function render_class(item)
   local parts = { ("### %s\n"):format(item.name) }
   if item.text ~= "" then parts[#parts + 1] = item.text .. "\n" end
-  if item.parent then parts[#parts + 1] = ("Has all that %s has, too.\n"):format(markdown.link(item.parent, page_of[item.parent])) end
+  if item.parent then
+    parts[#parts + 1] = ("Has all that %s has, too.\n"):format(markdown.link(item.parent, page_of[item.parent]))
+  end
   parts[#parts + 1] = markdown.table({ "field", "type", "" }, value_rows(item.fields))
   return parts
 end
