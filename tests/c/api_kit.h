@@ -12,27 +12,17 @@
 #include "include/ebb.h"
 
 typedef struct Host {
-  size_t in_use, calls, fail_at;     /* fail_at 0: never */
-  bool once;
-  size_t failed;
+  Fail heap;
   int64_t now;
   bool still;                        /* its clock does not go on by itself */
   char log[4096];
 } Host;
 
+/* Lua requires that shrinking succeeds. */
 static inline void *host_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Host *host = user;
-  if (new_size > old_size && host->fail_at != 0) {
-    host->calls++;
-    if (host->once ? host->calls == host->fail_at : host->calls >= host->fail_at) {
-      host->failed++;
-      return NULL;
-    }
-  }
-  host->in_use = host->in_use - old_size + new_size;
-  if (new_size > 0) return realloc(block, new_size);
-  free(block);
-  return NULL;
+  host->heap.shrinks = true;
+  return fail_allocate(&host->heap, block, old_size, new_size);
 }
 
 static inline int64_t host_clock(void *user) {
@@ -69,7 +59,7 @@ static inline void host_open(Host *host, ebb_runtime **runtime) {
 
 static inline void host_close(Host *host, ebb_runtime *runtime) {
   ebb_runtime_free(runtime);
-  if (host->in_use != 0) fail_msg("%zu bytes were never freed", host->in_use);
+  if (host->heap.in_use != 0) fail_msg("%zu bytes were never freed", host->heap.in_use);
 }
 
 #define must(call) \

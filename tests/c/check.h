@@ -1,5 +1,5 @@
 /*
-** What all C tests share: cmocka, and a Memory that counts and can fail.
+** The kit of all C tests: cmocka, an allocator that counts and can fail, random numbers.
 */
 #ifndef EBB_TESTS_CHECK_H
 #define EBB_TESTS_CHECK_H
@@ -17,20 +17,25 @@
 
 #include "base/memory.h"
 
-/* Counts the bytes in use, so that wrong sizes and leaks show as in_use != 0;
-   from the fail_at-th allocation on (1 is the next one) nothing is given. */
+#define UNUSED __attribute__((unused))
+
+/* An allocator that counts the bytes in use, so that wrong sizes and leaks show as
+   in_use != 0. Allocation number `fail_at` (1 is the next one) and all later ones fail. */
 typedef struct Fail {
   size_t in_use;
-  size_t calls;      /* allocations and growths so far */
-  size_t fail_at;    /* 0: never */
+  size_t calls;      /* allocations and resizes */
+  size_t fail_at;    /* 0: none fails */
   bool once;         /* only that one fails */
+  bool shrinks;      /* shrinking always succeeds and is not counted, as Lua requires */
+  size_t failed;     /* failures */
 } Fail;
 
 static inline void *fail_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Fail *fail = user;
-  if (new_size > 0) {
+  if (new_size > (fail->shrinks ? old_size : 0)) {
     fail->calls++;
     bool hit = fail->fail_at != 0 && (fail->once ? fail->calls == fail->fail_at : fail->calls >= fail->fail_at);
+    fail->failed += hit;
     if (hit) return NULL;
   }
   fail->in_use = fail->in_use - old_size + new_size;
@@ -59,6 +64,26 @@ static inline uint64_t test_random(uint64_t *state) {
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
   return x ^ x >> 31;
 }
+
+/* The random numbers of a test: `chance` is its state, usually set by test_seed. A fuzz target
+   defines TEST_BELOW and a `below` that reads its input. */
+#ifdef TEST_BELOW
+static uint32_t below(uint32_t limit);
+#else
+static UNUSED uint64_t chance = 1;
+
+static UNUSED uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
+#endif
+static UNUSED bool one_in(uint32_t n) { return below(n) == 0; }
+
+/* The number in an environment variable, else `otherwise`. */
+static inline uint64_t test_setting(const char *name, uint64_t otherwise) {
+  const char *value = getenv(name);
+  return value != NULL ? strtoull(value, NULL, 10) : otherwise;
+}
+
+/* STEPS=n sets the length of a test of random steps. */
+static inline uint32_t test_steps(uint32_t otherwise) { return (uint32_t)test_setting("STEPS", otherwise); }
 
 /* SAMPLE=n: a long sweep takes every n-th of its steps; 1, all of them, without it. */
 static inline size_t test_sample(void) {

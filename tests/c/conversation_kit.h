@@ -22,24 +22,6 @@
 #include "format/reader.h"
 
 #define WORD_IDS 4
-#define UNUSED __attribute__((unused))
-
-/* ---- chance ---- */
-
-/* A fuzz target defines TEST_BELOW, and its bytes decide. */
-#ifdef TEST_BELOW
-static uint32_t below(uint32_t limit);
-#else
-static uint64_t chance;
-
-static UNUSED uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
-#endif
-static UNUSED bool one_in(uint32_t n) { return below(n) == 0; }
-
-static UNUSED uint32_t test_steps(uint32_t otherwise) {
-  const char *given = getenv("STEPS");
-  return given != NULL ? (uint32_t)strtoul(given, NULL, 10) : otherwise;
-}
 
 /* ---- words ---- */
 

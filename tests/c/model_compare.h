@@ -338,6 +338,7 @@ static void same_side(const Side *side, const Side *other) {
 
 /* Every batch, at its end and as it was born. */
 static void same_history(const Side *side) {
+  conversation_check(side->chat);
   side_look(side);
   for (uint32_t batch = 0; batch < side->count; batch++) {
     same_batch(side, batch);

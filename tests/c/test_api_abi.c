@@ -65,7 +65,7 @@ static void configs_of_every_size_are_read(void **state) {
 static void what_makes_no_runtime_is_said(void **state) {
   (void)state;
   char error[200] = "as it was";
-  Host host = {.fail_at = 1};
+  Host host = {.heap = {.fail_at = 1}};
   ebb_config config = {.size = sizeof config, .error = error, .error_size = sizeof error};
   assert_int_equal(open_with(&config), EBB_OK);
   assert_string_equal(error, "as it was");
@@ -89,7 +89,7 @@ static void what_makes_no_runtime_is_said(void **state) {
   error[0] = '\0';
   assert_int_equal(open_with(&config), EBB_MEMORY);
   assert_non_null(strstr(error, "memory"));
-  assert_int_equal(host.in_use, 0);
+  assert_int_equal(host.heap.in_use, 0);
   ebb_vocab *vocab;
   static const uint64_t image[8];
   config.memory_limit = 0;

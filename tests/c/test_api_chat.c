@@ -207,10 +207,10 @@ static void limits_of_memory_hold(void **state) {
   assert_true(count > 50 && count < 400);
   must(append(other, "{\"role\":\"user\",\"content\":\"there is room here\"}"));
   ebb_runtime_free(runtime);
-  assert_int_equal(host.in_use, 0);
+  assert_int_equal(host.heap.in_use, 0);
   config.memory_limit = 20000;
   assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_MEMORY);
-  assert_int_equal(host.in_use, 0);
+  assert_int_equal(host.heap.in_use, 0);
   config.memory_limit = 100000;              /* there is room for the runtime, but not for what a chat needs */
   assert_int_equal(ebb_runtime_new(&config, &runtime), EBB_OK);
   for (int i = 0; i < 2; i++) refused(ebb_chat_new(runtime, NULL, 0, &chat), EBB_MEMORY, "memory");
@@ -235,7 +235,7 @@ static void a_runtime_is_small(void **state) {
   assert_true(unused <= 40 * 1024);
   assert_true(idle <= 220 * 1024);
   assert_true(per_chat <= 4096);
-  assert_int_equal(host.in_use, ebb_runtime_memory(runtime));
+  assert_int_equal(host.heap.in_use, ebb_runtime_memory(runtime));
   host_close(&host, runtime);
 }
 

@@ -59,8 +59,8 @@ typedef struct Life {
     }                                                                                       \
   } while (0)
 
-static uint32_t below(Life *life, uint32_t n) { return (uint32_t)(test_random(&life->chance) % n); }
-static bool one_in(Life *life, uint32_t n) { return below(life, n) == 0; }
+static uint32_t life_below(Life *life, uint32_t n) { return (uint32_t)(test_random(&life->chance) % n); }
+static bool life_one_in(Life *life, uint32_t n) { return life_below(life, n) == 0; }
 
 static Cell *new_cell(Life *life, uint32_t label, bool forgotten) {
   Cell *cell = copy_of(&(Cell){.next = life->cells, .label = label, .forgotten = forgotten}, sizeof *cell);
@@ -88,13 +88,13 @@ static void same_list(Life *life, ebb_chat *chat, const PlainChat *plain) {
   uint32_t count = plain_current(plain)->count;
   ensure(life, ebb_chat_count(chat) == count);
   for (uint32_t i = 0; i < count; i++) {
-    if (count < 12 || one_in(life, 3) || i + 2 > count) same_message(life, chat, plain, i);
+    if (count < 12 || life_one_in(life, 3) || i + 2 > count) same_message(life, chat, plain, i);
   }
 }
 
 static void same_past(Life *life, const LifeChat *chat) {
   ebb_chat *fork;
-  uint32_t batch = below(life, chat->plain.count);
+  uint32_t batch = life_below(life, chat->plain.count);
   PlainChat then = chat->plain;
   then.current = batch;
   ensure(life, ebb_chat_fork(chat->chat, &fork) == EBB_OK);
@@ -171,8 +171,8 @@ static void same_chat(Life *life, const LifeChat *chat) {
   ensure(life, ebb_chat_batch(chat->chat) == chat->plain.current);
   same_list(life, chat->chat, &chat->plain);
   same_stream(life, chat);
-  if (one_in(life, 4)) same_past(life, chat);
-  if (one_in(life, 6)) {
+  if (life_one_in(life, 4)) same_past(life, chat);
+  if (life_one_in(life, 6)) {
     ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
     same_list(life, loaded, &chat->plain);
     ebb_chat_free(loaded);
@@ -200,19 +200,19 @@ static Drawn draw_edit(Life *life, const PlainChat *plain) {
                                EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_MARK, EDIT_UNMARK, EDIT_FORGET, EDIT_WINDOW,
                                EDIT_CLOSE, EDIT_COMPACT};
   uint32_t count = plain_current(plain)->count;
-  Drawn drawn = {.edit = often[below(life, sizeof often / sizeof *often)], .label = ++life->labels};
+  Drawn drawn = {.edit = often[life_below(life, sizeof often / sizeof *often)], .label = ++life->labels};
   if (count > LIST_MAX) drawn.edit = EDIT_KEEP_LAST;
   bool needs_message = drawn.edit == EDIT_MARK || drawn.edit == EDIT_UNMARK || drawn.edit == EDIT_FORGET;
   if (count == 0 && needs_message) drawn.edit = EDIT_APPEND;
   switch (drawn.edit) {
-  case EDIT_INSERT: drawn.a = below(life, count + 1); break;
-  case EDIT_KEEP_LAST: drawn.a = below(life, count > LIST_MAX ? LIST_MAX : count + 1); break;
-  case EDIT_ROLLBACK: drawn.a = below(life, plain->count); break;
-  case EDIT_ROLLBACK_TO: case EDIT_NAME: drawn.a = below(life, NAMES); break;
-  case EDIT_MARK: case EDIT_UNMARK: drawn.b = below(life, MARK_NAMES); drawn.a = below(life, count); break;
-  case EDIT_FORGET: drawn.a = below(life, count); break;
-  case EDIT_WINDOW: case EDIT_CLOSE: drawn.a = below(life, WINDOWS); break;
-  case EDIT_COMPACT: drawn.a = 1 + below(life, 4); break;
+  case EDIT_INSERT: drawn.a = life_below(life, count + 1); break;
+  case EDIT_KEEP_LAST: drawn.a = life_below(life, count > LIST_MAX ? LIST_MAX : count + 1); break;
+  case EDIT_ROLLBACK: drawn.a = life_below(life, plain->count); break;
+  case EDIT_ROLLBACK_TO: case EDIT_NAME: drawn.a = life_below(life, NAMES); break;
+  case EDIT_MARK: case EDIT_UNMARK: drawn.b = life_below(life, MARK_NAMES); drawn.a = life_below(life, count); break;
+  case EDIT_FORGET: drawn.a = life_below(life, count); break;
+  case EDIT_WINDOW: case EDIT_CLOSE: drawn.a = life_below(life, WINDOWS); break;
+  case EDIT_COMPACT: drawn.a = 1 + life_below(life, 4); break;
   default: break;
   }
   if (drawn.edit == EDIT_ROLLBACK && plain->batches[drawn.a].pruned) drawn.a = plain->current;
@@ -313,7 +313,7 @@ static void script_do(const PlainChat *plain, Drawn drawn, char *out, size_t roo
 
 static LifeChat *some_chat(Life *life) {
   for (;;) {
-    LifeChat *chat = &life->chats[below(life, CHATS)];
+    LifeChat *chat = &life->chats[life_below(life, CHATS)];
     if (chat->chat != NULL) return chat;
   }
 }
@@ -326,20 +326,20 @@ static LifeChat *free_chat(Life *life) {
 }
 
 static void fail_memory_soon(Life *life) {
-  life->failing = one_in(life, 25);
-  life->host.failed = life->host.calls = 0;
-  life->host.fail_at = life->failing ? 1 + below(life, one_in(life, 2) ? 12 : 300) : 0;
-  life->host.once = one_in(life, 2);
+  life->failing = life_one_in(life, 25);
+  life->host.heap.failed = life->host.heap.calls = 0;
+  life->host.heap.fail_at = life->failing ? 1 + life_below(life, life_one_in(life, 2) ? 12 : 300) : 0;
+  life->host.heap.once = life_one_in(life, 2);
 }
 
 static void memory_is_back(Life *life) {
-  life->host.fail_at = 0;
-  for (int i = 0; i < TASKS; i++) life->tasks[i].starved |= life->host.failed > 0;
+  life->host.heap.fail_at = 0;
+  for (int i = 0; i < TASKS; i++) life->tasks[i].starved |= life->host.heap.failed > 0;
 }
 
 /* Did the call succeed? If not, it was for want of memory. */
 static bool went(Life *life, ebb_status status) {
-  bool failed = life->host.failed > 0;
+  bool failed = life->host.heap.failed > 0;
   memory_is_back(life);
   ensure(life, status == EBB_OK || (status == EBB_MEMORY && failed));
   return status == EBB_OK;
@@ -357,7 +357,7 @@ static void do_edit(Life *life) {
 
 static ebb_status settle_or_drop(Life *life, LifeChat *chat) {
   ebb_status status = EBB_OK;
-  bool settles = !one_in(life, 4);
+  bool settles = !life_one_in(life, 4);
   if (settles) status = ebb_chat_stream_settle(chat->chat, NULL, 0);
   else ebb_chat_stream_drop(chat->chat);
   if (status != EBB_OK) return status;
@@ -424,15 +424,15 @@ static void do_free(Life *life) {
 
 /* A script of some edits with a request among them; the branch is as it will be at the end. */
 static void write_script(Life *life, LifeTask *task, char *source, size_t room) {
-  uint32_t edits = below(life, 6), before = below(life, edits + 1);
+  uint32_t edits = life_below(life, 6), before = life_below(life, edits + 1);
   PlainBranch *branch = &task->branch;
   size_t size = (size_t)snprintf(source, room, "local chat = ...\n");
   for (uint32_t i = 0; i <= edits; i++) {
-    const char *asks = one_in(life, 3) ? "request { timer = 2 }\n" : "request {}\n";
+    const char *asks = life_one_in(life, 3) ? "request { timer = 2 }\n" : "request {}\n";
     if (i == before) size += (size_t)snprintf(source + size, room - size, "%s", asks);
     if (i == edits) break;
     Drawn drawn = draw_edit(life, &branch->copy);
-    if (drawn.edit == EDIT_COMPACT && !one_in(life, 3)) drawn.edit = EDIT_APPEND;
+    if (drawn.edit == EDIT_COMPACT && !life_one_in(life, 3)) drawn.edit = EDIT_APPEND;
     script_do(&branch->copy, drawn, source + size, room - size);
     size += strlen(source + size);
     if (drawn.edit != EDIT_COMPACT) {
@@ -443,12 +443,12 @@ static void write_script(Life *life, LifeTask *task, char *source, size_t room) 
     bool removed = plain_compact(&branch->copy, drawn.a, own_cell, life) > 0;
     branch->pruned |= removed || branch->copy.prunings != prunings;
   }
-  task->fails = one_in(life, 5);
+  task->fails = life_one_in(life, 5);
   if (task->fails) snprintf(source + size, room - size, "error 'no'\n");
 }
 
 static void do_start(Life *life) {
-  LifeTask *task = &life->tasks[below(life, TASKS)];
+  LifeTask *task = &life->tasks[life_below(life, TASKS)];
   char source[2048];
   if (task->task != NULL) return;
   task->chat = some_chat(life);
@@ -500,8 +500,8 @@ static void take_event(Life *life, const ebb_event *event) {
 static void do_step(Life *life) {
   ebb_event event = {.size = sizeof event};
   fail_memory_soon(life);
-  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, one_in(life, 2) ? EBB_NO_LIMIT : 3000);
-  bool failed = life->host.failed > 0;
+  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, life_one_in(life, 2) ? EBB_NO_LIMIT : 3000);
+  bool failed = life->host.heap.failed > 0;
   memory_is_back(life);
   ensure(life, status == EBB_OK || status == EBB_MORE || (failed && status == EBB_MEMORY));
   while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
@@ -509,7 +509,7 @@ static void do_step(Life *life) {
 }
 
 static void do_answer(Life *life) {
-  LifeTask *task = &life->tasks[below(life, TASKS)];
+  LifeTask *task = &life->tasks[life_below(life, TASKS)];
   if (task->task == NULL || !task->waits) return;
   fail_memory_soon(life);
   ebb_status status = ebb_answer(task->task, "true", 4);
@@ -517,14 +517,14 @@ static void do_answer(Life *life) {
 }
 
 static void do_stop(Life *life) {
-  LifeTask *task = &life->tasks[below(life, TASKS)];
+  LifeTask *task = &life->tasks[life_below(life, TASKS)];
   if (task->task == NULL) return;
-  if (one_in(life, 2)) {
+  if (life_one_in(life, 2)) {
     ebb_task_free(task->task);
     end_task(task);
     return;
   }
-  if (one_in(life, 2)) ebb_task_stop(task->task);
+  if (life_one_in(life, 2)) ebb_task_stop(task->task);
   else ensure(life, ebb_task_cancel(task->task) == EBB_OK);
   task->cancelled = true;
   do_step(life);
@@ -536,7 +536,7 @@ static void one_call(Life *life) {
   static void (*const calls[])(Life *) = {do_edit, do_fork, do_reload, do_free, do_start, do_step, do_answer, do_stop,
                                         do_stream};
   static const uint8_t often[] = {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6, 6, 7, 8, 8, 8};
-  uint32_t which = often[below(life, sizeof often)];
+  uint32_t which = often[life_below(life, sizeof often)];
   life->calls++;
   life->kinds[which]++;
   calls[which](life);
@@ -560,8 +560,8 @@ static void end(Life *life) {
     if (life->tasks[i].task != NULL) end_task(&life->tasks[i]);
   }
   ebb_runtime_free(life->runtime);
-  if (life->host.in_use != 0) {
-    fprintf(stderr, "%zu bytes were never freed\n", life->host.in_use);
+  if (life->host.heap.in_use != 0) {
+    fprintf(stderr, "%zu bytes were never freed\n", life->host.heap.in_use);
     abort();
   }
   for (Cell *cell = life->cells, *next; cell != NULL; cell = next) {
@@ -599,11 +599,11 @@ static void *live(void *user) {
 
 static void random_lives_agree_with_a_plain_model(void **state) {
   static Lives lives[64];
-  uint64_t threads = number_of("THREADS", THREADS_USUAL), chance = test_seed(), kinds[20] = {0};
+  uint64_t threads = number_of("THREADS", THREADS_USUAL), seed = test_seed(), kinds[20] = {0};
   (void)state;
   assert_in_range(threads, 1, 64);
   for (uint64_t i = 0; i < threads; i++) {
-    lives[i] = (Lives){.chance = chance + i * 1000003, .calls = number_of("CALLS", 6000) / threads};
+    lives[i] = (Lives){.chance = seed + i * 1000003, .calls = number_of("CALLS", 6000) / threads};
     assert_int_equal(pthread_create(&lives[i].thread, NULL, live, &lives[i]), 0);
   }
   for (uint64_t i = 0; i < threads; i++) {

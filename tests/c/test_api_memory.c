@@ -102,7 +102,7 @@ static ebb_status call_step(World *w) {
   ebb_status status = finish(w);
   if (status != EBB_OK) {
     ebb_task_free(w->task);
-    w->host.fail_at = 0;
+    w->host.heap.fail_at = 0;
     prepare_task(w);
   }
   return status;
@@ -123,7 +123,7 @@ static ebb_status call_timer(World *w) {
   ebb_status status = finish(w);
   if (status != EBB_OK) {
     ebb_task_free(w->task);
-    w->host.fail_at = 0;
+    w->host.heap.fail_at = 0;
     prepare_timer(w);
   }
   return status;
@@ -136,7 +136,7 @@ static ebb_status call_replays(World *w) {
   ebb_status status = finish(w);
   if (status != EBB_OK) {
     ebb_task_free(w->task);
-    w->host.fail_at = 0;
+    w->host.heap.fail_at = 0;
     prepare_replay(w);
   }
   return status;
@@ -181,14 +181,14 @@ static void prepare_join_behind(World *w) {
 /* A task that could not come back has changed nothing; another one, on the same chat, can. */
 static ebb_status join(World *w, void (*prepare)(World *w)) {
   char before[65], after[65];
-  size_t fail_at = w->host.fail_at, calls = w->host.calls;
-  w->host.fail_at = 0;
+  size_t fail_at = w->host.heap.fail_at, calls = w->host.heap.calls;
+  w->host.heap.fail_at = 0;
   digest_of(w, before);
-  w->host.fail_at = fail_at;
-  w->host.calls = calls;
+  w->host.heap.fail_at = fail_at;
+  w->host.heap.calls = calls;
   ebb_status status = finish(w);
   if (status == EBB_OK) return status;
-  w->host.fail_at = 0;
+  w->host.heap.fail_at = 0;
   digest_of(w, after);
   if (strcmp(before, after) != 0) fail_msg("a join failed, and the chat has changed");
   make_subject(w);
@@ -354,7 +354,7 @@ static ebb_status call_values(World *w) {
   ebb_status status = finish(w);
   if (status != EBB_OK) {
     ebb_task_free(w->task);
-    w->host.fail_at = 0;
+    w->host.heap.fail_at = 0;
     prepare_values(w);
   }
   return status;
@@ -441,7 +441,7 @@ static ebb_status call_step_set(World *w) {
   ebb_status status = finish(w);
   if (status != EBB_OK) {
     ebb_task_free(w->task);
-    w->host.fail_at = 0;
+    w->host.heap.fail_at = 0;
     start_adding(w);
   }
   return status;
@@ -531,12 +531,12 @@ static bool sweep_step(World *w, const Call *call, size_t k, bool once, const ch
   make_subject(w);
   if (call->prepare != NULL) call->prepare(w);
   digest_of(w, before);
-  w->host.calls = w->host.failed = 0;
-  w->host.once = once;
-  w->host.fail_at = k;
+  w->host.heap.calls = w->host.heap.failed = 0;
+  w->host.heap.once = once;
+  w->host.heap.fail_at = k;
   ebb_status status = call->run(w);
-  w->host.fail_at = 0;
-  bool hit = w->host.failed > 0;
+  w->host.heap.fail_at = 0;
+  bool hit = w->host.heap.failed > 0;
   if (status != EBB_OK) {
     if (status != EBB_MEMORY) {
       fail_msg("%s: allocation %zu failed %s: %s: %s", call->name, k, once ? "once" : "and all after it",
@@ -584,15 +584,15 @@ static void a_runtime_is_made_or_not(void **state) {
   size_t failed = 0;
   for (int once = 0; once <= 1; once++) {
     for (size_t k = test_sample_start();; k += test_sample()) {
-      Host host = {.now = 1, .fail_at = k, .once = once};
+      Host host = {.now = 1, .heap = {.fail_at = k, .once = once}};
       ebb_runtime *runtime = NULL;
       ebb_config config = host_config(&host);
       ebb_status status = ebb_runtime_new(&config, &runtime);
       if (status != EBB_OK) assert_int_equal(status, EBB_MEMORY);
-      host.fail_at = 0;
+      host.heap.fail_at = 0;
       if (status == EBB_OK) ebb_runtime_free(runtime);
-      if (host.in_use != 0) fail_msg("allocation %zu failed, and %zu bytes were never freed", k, host.in_use);
-      if (host.failed == 0) break;
+      if (host.heap.in_use != 0) fail_msg("allocation %zu failed, and %zu bytes were never freed", k, host.heap.in_use);
+      if (host.heap.failed == 0) break;
       failed++;
     }
   }
@@ -608,7 +608,7 @@ static void a_runtime_is_made_or_not(void **state) {
     status = (call);                                                            \
     if (status != EBB_OK) {                                                     \
       if (status != EBB_MEMORY) must(call);                                     \
-      host.fail_at = 0;                                                         \
+      host.heap.fail_at = 0;                                                         \
       must(call);                                                               \
     }                                                                           \
   } while (0)
@@ -632,8 +632,9 @@ static bool first_calls(size_t k, bool once, char digest[65]) {
   ebb_status status;
   host_open(&host, &runtime);
   host.still = true;
-  host.once = once;
-  host.fail_at = k;
+  host.heap.once = once;
+  host.heap.calls = 0;
+  host.heap.fail_at = k;
   again(ebb_register(runtime, "tell", tell, NULL, 0));
   again(ebb_chat_new(runtime, "{\"model\":\"gpt-4o\"}", 18, &chat));
   again(append(chat, "{\"role\":\"user\",\"content\":\"Is there room?\"}"));
@@ -647,8 +648,8 @@ static bool first_calls(size_t k, bool once, char digest[65]) {
   again(ebb_chat_batches(chat, &text));
   again(ebb_task_script(chat, "s", script, sizeof script - 1, NULL, 0, &task));
   again(ebb_chat_save(chat, &text));
-  bool hit = host.failed > 0;
-  host.fail_at = 0;
+  bool hit = host.heap.failed > 0;
+  host.heap.fail_at = 0;
   if (k == 0) must(ebb_chat_digest(chat, digest));
   else check_life(runtime, chat, digest);
   host_close(&host, runtime);

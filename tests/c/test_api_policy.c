@@ -37,7 +37,7 @@ static void does_what_its_text_does(void **state) {
   trimmed(runtime, wanted);
   must(compile(runtime, "mine", MINE, &policy));
   ebb_runtime_free(runtime);                 /* the handle outlives it */
-  assert_in_range(first.in_use, sizeof MINE, 10 * sizeof MINE);
+  assert_in_range(first.heap.in_use, sizeof MINE, 10 * sizeof MINE);
   for (int i = 0; i < 4; i++) {
     host_open(&hosts[i], &runtime);
     hosts[i].still = true;
@@ -47,7 +47,7 @@ static void does_what_its_text_does(void **state) {
     assert_string_equal(got, wanted);
     host_close(&hosts[i], runtime);
   }
-  assert_int_equal(first.in_use, 0);
+  assert_int_equal(first.heap.in_use, 0);
 }
 
 static void compiling_changes_nothing_and_adding_swaps(void **state) {
@@ -150,11 +150,11 @@ static bool sweep_step(size_t k, bool once, bool adding) {
   host_open(&host, &runtime);
   if (adding) must(compile(runtime, "mine", MINE, &policy));
   else must(load_policy(runtime, "other", MINE));          /* what loading loads is there */
-  host.once = once;
-  host.fail_at = k;
-  host.calls = 0;
+  host.heap.once = once;
+  host.heap.fail_at = k;
+  host.heap.calls = 0;
   ebb_status status = adding ? ebb_policy_add(runtime, policy) : compile(runtime, "mine", MINE, &policy);
-  host.fail_at = 0;
+  host.heap.fail_at = 0;
   if (status != EBB_OK) {
     if (status != EBB_MEMORY) fail_msg("allocation %zu: %s", k, ebb_last_error(runtime)->message);
     if (!adding) assert_null(policy);
@@ -164,7 +164,7 @@ static bool sweep_step(size_t k, bool once, bool adding) {
   if (!adding) must(ebb_policy_add(runtime, policy));
   trimmed(runtime, digest);
   ebb_policy_free(policy);
-  bool hit = host.failed > 0;
+  bool hit = host.heap.failed > 0;
   host_close(&host, runtime);
   return hit;
 }

@@ -400,18 +400,18 @@ static void a_save_without_memory_leaves_nothing_out(void **state) {
   must(ebb_chat_digest(chat, whole));
   size_t failures = 0;
   for (size_t k = 1, hit = 1; hit > 0; k++) {
-    host.calls = host.failed = 0, host.once = true, host.fail_at = k;
+    host.heap.calls = host.heap.failed = 0, host.heap.once = true, host.heap.fail_at = k;
     ebb_status status = ebb_chat_save(chat, &saved);
     if (status == EBB_OK) assert_int_equal(count_in(saved, "THE END"), 100);
     else assert_int_equal(status, EBB_MEMORY);
-    hit = host.failed;
-    host.calls = host.failed = 0, host.fail_at = k;
+    hit = host.heap.failed;
+    host.heap.calls = host.heap.failed = 0, host.heap.fail_at = k;
     status = ebb_chat_digest(chat, digest);
     if (status == EBB_OK) assert_string_equal(digest, whole);
     else assert_int_equal(status, EBB_MEMORY);
-    hit += host.failed;
+    hit += host.heap.failed;
     failures += hit;
-    host.fail_at = 0;
+    host.heap.fail_at = 0;
   }
   assert_true(failures >= 2);
   host_close(&host, runtime);

@@ -106,13 +106,13 @@ static void saving_needs_no_memory(void **state) {
   Heap heap = {.runtime = runtime, .chat = rich_chat(runtime)};
   must(ebb_chat_digest(heap.chat, digest));
   must(ebb_chat_save(heap.chat, &text));
-  host.calls = host.failed = 0, host.fail_at = 1;
+  host.heap.calls = host.heap.failed = 0, host.heap.fail_at = 1;
   must(ebb_chat_save_to(heap.chat, keep, &heap));
   must(ebb_chat_digest(heap.chat, again));
-  size_t failed = host.failed;
+  size_t failed = host.heap.failed;
   empty(&heap);
   must(ebb_chat_json_to(heap.chat, keep, &heap));
-  host.fail_at = 0;
+  host.heap.fail_at = 0;
   assert_true(failed >= 2);
   assert_string_equal(digest, again);
   empty(&heap);

@@ -81,7 +81,7 @@ static void *run(void *user) {
   try(ebb_runtime_new(&config, &runtime));
   if (work->failed == NULL) live(work, runtime);
   ebb_runtime_free(runtime);
-  if (host.in_use != 0) work->failed = "memory left";
+  if (host.heap.in_use != 0) work->failed = "memory left";
   return NULL;
 }
 

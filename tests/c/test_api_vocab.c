@@ -86,14 +86,14 @@ static void counts_are_exact(void **state) {
   ebb_runtime *runtime;
   library_open(&library, &runtime);
   load_lua(runtime);
-  size_t before = library.host.in_use;
+  size_t before = library.host.heap.in_use;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint64_t tokens = tokens_of(runtime, cases[i].text);
     if (tokens != cases[i].tokens) fail_msg("'%s': %u tokens", cases[i].text, (unsigned)tokens);
   }
   assert_int_equal(library.reads, 1);        /* kept, though no chat needs it any more */
   assert_string_equal(library.asked, "vocab/tiny.vocab");
-  assert_in_range(library.host.in_use - before, library.size, library.size + 200000);
+  assert_in_range(library.host.heap.in_use - before, library.size, library.size + 200000);
   library_close(&library, runtime);
 }
 
@@ -250,7 +250,7 @@ static ebb_status shared_vocab(Shared *shared, ebb_vocab **vocab) {
 }
 
 static void shared_close(Shared *shared) {
-  assert_int_equal(shared->host.in_use, 0);
+  assert_int_equal(shared->host.heap.in_use, 0);
   free(shared->bytes);
 }
 
@@ -265,13 +265,13 @@ static void a_shared_one_counts_and_is_not_copied(void **state) {
   assert_int_equal(shared_vocab(&shared, &vocab), EBB_OK);
   assert_string_equal(ebb_vocab_name(vocab), "tiny");
   assert_int_equal(ebb_vocab_verify(vocab), EBB_OK);
-  assert_true(shared.host.in_use < 1000);
+  assert_true(shared.host.heap.in_use < 1000);
   must(ebb_runtime_add_vocab(runtime, NULL, vocab));
   must(ebb_runtime_add_vocab(runtime, "mine", vocab));       /* under another name too */
   load_lua(runtime);
-  size_t before = library.host.in_use;
+  size_t before = library.host.heap.in_use;
   assert_int_equal(tokens_of(runtime, "hello hellos"), 4);
-  assert_in_range(library.host.in_use - before, 0, 100000);
+  assert_in_range(library.host.heap.in_use - before, 0, 100000);
   assert_int_equal(library.reads, 0);                        /* it comes before `read` */
   ebb_chat *chat;
   must(ebb_chat_new(runtime, "{\"encoding\":\"mine\"}", 19, &chat));
@@ -440,22 +440,22 @@ static bool share_step(size_t k, bool once) {
   shared_open(&shared);
   library_open(&library, &runtime);
   load_lua(runtime);                         /* test_api_memory.c has what loading does */
-  library.host.once = shared.host.once = once;
-  shared.host.fail_at = k == 1;
+  library.host.heap.once = shared.host.heap.once = once;
+  shared.host.heap.fail_at = k == 1;
   ebb_status status = shared_vocab(&shared, &vocab);
-  shared.host.fail_at = 0;
+  shared.host.heap.fail_at = 0;
   if (k == 1) {
     assert_int_equal(status, EBB_MEMORY);
     assert_int_equal(shared.released, 0);
     status = shared_vocab(&shared, &vocab);
   }
   assert_int_equal(status, EBB_OK);
-  library.host.fail_at = k;
+  library.host.heap.fail_at = k;
   status = ebb_runtime_add_vocab(runtime, NULL, vocab);
   if (status == EBB_MEMORY && once) status = ebb_runtime_add_vocab(runtime, NULL, vocab);
   if (status == EBB_OK) status = new_tiny(runtime, &chat);
   if (status == EBB_OK) status = append(chat, "{\"role\":\"user\",\"content\":\"hello hello zz\"}");
-  library.host.fail_at = 0;
+  library.host.heap.fail_at = 0;
   if (status != EBB_OK && status != EBB_MEMORY)
     fail_msg("allocation %zu: %s: %s", k, ebb_status_name(status), ebb_last_error(runtime)->message);
   status = ebb_runtime_add_vocab(runtime, NULL, vocab);
@@ -463,7 +463,7 @@ static bool share_step(size_t k, bool once) {
   assert_int_equal(tokens_of(runtime, "hello hello"), 3);
   assert_int_equal(library.reads, 0);
   ebb_vocab_free(vocab);
-  bool hit = library.host.failed > 0;
+  bool hit = library.host.heap.failed > 0;
   library_close(&library, runtime);
   assert_int_equal(shared.released, 1);
   shared_close(&shared);
@@ -477,15 +477,15 @@ static bool sweep_step(size_t k, bool once) {
   ebb_chat *chat;
   library_open(&library, &runtime);
   load_lua(runtime);
-  library.host.once = once;
-  library.host.fail_at = k;
+  library.host.heap.once = once;
+  library.host.heap.fail_at = k;
   ebb_status status = new_tiny(runtime, &chat);
   if (status == EBB_OK) status = append(chat, "{\"role\":\"user\",\"content\":\"hello hello zz\"}");
-  library.host.fail_at = 0;
+  library.host.heap.fail_at = 0;
   if (status != EBB_OK && status != EBB_MEMORY)
     fail_msg("allocation %zu: %s: %s", k, ebb_status_name(status), ebb_last_error(runtime)->message);
   assert_int_equal(tokens_of(runtime, "hello hello"), 3);
-  bool hit = library.host.failed > 0;
+  bool hit = library.host.heap.failed > 0;
   library_close(&library, runtime);
   return hit;
 }

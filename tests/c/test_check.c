@@ -401,9 +401,6 @@ static void dialects_show(void **state) {
 
 /* ---- histories at random ---- */
 
-static uint64_t chance;
-static uint32_t below(uint32_t limit) { return (uint32_t)(test_random(&chance) % limit); }
-
 typedef struct Page {
   char text[1 << 15];
   size_t size;

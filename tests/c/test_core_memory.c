@@ -68,6 +68,7 @@ static bool drop_fails(bool guarded, size_t k, bool once, const char *before, co
   assert_string_equal(now, after);
   free(now);
   draft_free(draft);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
   return status != STATUS_OK;
@@ -83,6 +84,7 @@ static void drop_all_or_none(bool guarded) {
   char *after = dropped(draft);
   assert_true(ledger_run_count(draft_ledger(draft)) > 3);
   draft_free(draft);
+  conversation_check(chat);
   conversation_free(chat);
   size_t k = 1;
   while (drop_fails(guarded, k, true, before, after) && drop_fails(guarded, k, false, before, after)) k++;
@@ -110,6 +112,7 @@ static void a_draft_keeps_once_there_is_memory(void **state) {
   assert_int_equal(draft_keep(draft, 2, text_of("mine")), STATUS_OK);
   assert_int_equal(draft_slot_hold(draft, draft_slot_of(draft, 2)), HOLD_KEPT);
   draft_free(draft);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -130,6 +133,7 @@ static void turns_are_counted_once_there_is_memory(void **state) {
   assert_memory_equal(turns, expected, sizeof expected);
   draft_free(draft);
   draft_free(empty);
+  conversation_check(chat);
   conversation_free(chat);
   conversation_free(none);
   assert_int_equal(fail.in_use, 0);
@@ -158,6 +162,7 @@ static void differences_are_whole_or_none(void **state) {
     assert_int_equal(fail.in_use, in_use);
   }
   assert_true(k > 20);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -181,6 +186,7 @@ static Status fork_and_free(Conversation *chat) {
   assert_string_equal(one, other);
   free(one);
   free(other);
+  conversation_check(fork);
   conversation_free(fork);
   return STATUS_OK;
 }

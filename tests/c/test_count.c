@@ -232,6 +232,7 @@ static void a_recounted_chat_is_as_if_it_had_been_read_so(void **state) {
 
   assert_int_equal(recount(request.chat, &request.document, first), STATUS_OK);
   assert_int_equal(conversation_tokens(request.chat), before);
+  conversation_check(fork);
   conversation_free(fork);
   end_request(&request);
   end_request(&fresh);
@@ -291,6 +292,7 @@ static void weights_are_taken_back_with_their_messages(void **state) {
     failed += hit;
     assert_int_equal(put(chat, WORDS_APPEND, 0, "u1 a80 u3"), STATUS_OK);
     plain_sum(chat, conversation_list(chat), &other);
+    conversation_check(chat);
     conversation_free(chat);
     assert_int_equal(fail.in_use, 0);
   }
@@ -325,6 +327,7 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   assert_int_equal(conversation_count_by(chat, left, &other, &now), STATUS_OK);
   assert_int_equal(by_other - now, freed);
   assert_ptr_not_equal(ledger_token_weights(ledger, conversation_store(chat)), NULL);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -383,6 +386,7 @@ static void a_given_counter_is_asked(void **state) {
   assert_int_equal(conversation_tokens(chat), 6);
   assert_int_equal(conversation_trust(chat, conversation_list(chat)), TRUST_GIVEN);
   assert_int_equal(conversation_calibrate(chat, 9), STATUS_ARGUMENT);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -408,7 +412,9 @@ static void without_memory_a_fork_is_not_recounted(void **state) {
     assert_int_equal(conversation_tokens(chat), before);
     if (status != STATUS_OK) assert_int_equal(conversation_tokens(fork), before);
     else assert_int_not_equal(conversation_tokens(fork), before);
+    conversation_check(chat);
     conversation_free(chat);
+    conversation_check(fork);
     conversation_free(fork);
     assert_int_equal(fail.in_use, 0);
   }
@@ -518,6 +524,7 @@ static void a_report_about_nothing_changes_nothing(void **state) {
   assert_int_equal(conversation_tokens(chat), 0);
   assert_int_equal(conversation_calibrate(chat, 5), STATUS_OK);
   assert_int_equal(calibration_apply(conversation_calibration(chat), 100), 100);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -544,11 +551,13 @@ static void reports_raise_totals_and_never_lower_them(void **state) {
   Conversation *fork;
   assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
   assert_int_equal(calibration_apply(conversation_calibration(fork), 104), 130);
+  conversation_check(fork);
   conversation_free(fork);
 
   Counter other = counter_of(ESTIMATE_CJK);
   assert_int_equal(conversation_recount(chat, &other, (Cost){0}), STATUS_OK);
   assert_int_equal(conversation_calibration(chat).reported, 0);       /* that was of another counter */
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }

@@ -12,9 +12,6 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
 #endif
 
-static uint64_t chance;
-static uint32_t below(uint32_t n) { return (uint32_t)(test_random(&chance) % n); }
-
 /* Bytes on their way: `have` of `size` are there, of what was said to be `claimed`. */
 typedef struct Coming {
   const char *from;

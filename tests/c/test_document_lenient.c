@@ -122,15 +122,6 @@ static void caps_and_other_forms_are_refused_also_leniently(void **unused) {
   }
 }
 
-static uint64_t state = 1;
-
-static uint32_t below(uint32_t bound) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (uint32_t)(state >> 33) % bound;
-}
-
 /* One change: a byte from those that mean something, a piece gone, or a piece twice. */
 static size_t mutate(char *text, size_t size, size_t room) {
   static const char letters[] = "\"\\{}[],:5x \n\xff\xc3\xe4\xed\xa0u";
@@ -153,8 +144,7 @@ static size_t mutate(char *text, size_t size, size_t room) {
 /* SEED=n repeats a run. */
 static void what_is_mended_can_be_read_strictly(void **unused) {
   (void)unused;
-  const char *seed = getenv("SEED");
-  state = seed == NULL ? 88172645463325252u : strtoull(seed, NULL, 10) | 1;
+  chance = test_seed();
   uint32_t loaded = 0;
   for (uint32_t run = 0; run < 20000; run++) {
     char text[1000];

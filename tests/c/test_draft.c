@@ -138,6 +138,7 @@ static void check_list(const Trim *trim) {
 }
 
 static void check(const Trim *trim) {
+  draft_check(trim->draft);
   check_slots(trim);
   check_handles(trim);
   assert_int_equal(draft_tokens(trim->draft), plain_tokens(trim));

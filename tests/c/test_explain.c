@@ -40,6 +40,7 @@ static void explanations_survive_failures(void **state) {
     Explanation none = {.memory = fail_memory(&fail)};
     assert_int_equal(explain_message(chat, 0, &none), STATUS_RANGE);
     assert_int_equal(explain_message(chat, 9, &none), STATUS_RANGE);
+    conversation_check(chat);
     conversation_free(chat);
     assert_int_equal(fail.in_use, 0);
   }
@@ -67,6 +68,7 @@ static void what_was_pruned_is_not_compared(void **state) {
     }
     assert_int_equal(history_prune(conversation_history(chat), 1, &pruned), STATUS_OK);
   }
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -118,6 +120,7 @@ static void common_beginnings_are_those_of_plain_lists(void **state) {
       for (uint32_t i = below(3); i > 0; i--) random_edit(chat);
     }
     sequence_release(before);
+    conversation_check(chat);
     conversation_free(chat);
     assert_int_equal(fail.in_use, 0);
   }

@@ -47,6 +47,7 @@ static void pruning_spares_what_is_named_or_current(void **state) {
     assert_int_equal(info.pruned, pruned[batch]);
     assert_int_equal(info.count, 4 + batch);            /* known still */
   }
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -84,7 +85,9 @@ static void a_batch_remembers_what_its_parent_did(void **state) {
   assert_int_equal(prune(history, 1), 4);
   check_memories(history, (const char *const[]){"-", "-", "-", "-", "-"});
   check_memories(conversation_history(fork), (const char *const[]){"A", "A", "A"});
+  conversation_check(chat);
   conversation_free(chat);
+  conversation_check(fork);
   conversation_free(fork);
   assert_int_equal(fail.in_use, 0);
 }
@@ -111,7 +114,9 @@ static void what_was_pruned_is_out_of_reach(void **state) {
   assert_true(history_batch(conversation_history(fork), 0).pruned);
   assert_int_equal(operation_rollback(fork, 1, false, 0), STATUS_OK);
   assert_int_equal(visible_count(fork), 5);
+  conversation_check(fork);
   conversation_free(fork);
+  conversation_check(chat);
   conversation_free(chat);
   free(before);
   free(after);
@@ -175,6 +180,7 @@ static void a_fork_costs_a_node_per_level_of_what_is_behind_it(void **state) {
   size_t calls = fail.calls;
   assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
   size_t few = fail.calls - calls;
+  conversation_check(fork);
   conversation_free(fork);
   for (int i = 0; i < BATCHES; i++) assert_int_equal(put(chat, WORDS_REPLACE, 1, "u"), STATUS_OK);
   calls = fail.calls;
@@ -195,7 +201,9 @@ static void a_fork_costs_a_node_per_level_of_what_is_behind_it(void **state) {
   assert_int_equal(put(chat, WORDS_INSERT, 0, "s"), STATUS_OK);
   assert_unchanged(fork, before);
   free(before);
+  conversation_check(chat);
   conversation_free(chat);
+  conversation_check(fork);
   conversation_free(fork);
   assert_int_equal(fail.in_use, 0);
 }
@@ -226,7 +234,9 @@ static void without_memory_nothing_shared_changes(void **state) {
     assert_true(failed >= 2);
     assert_unchanged(chat, before);
     free(before);
+    conversation_check(chat);
     conversation_free(chat);
+    conversation_check(fork);
     conversation_free(fork);
     assert_int_equal(fail.in_use, 0);
   }

@@ -221,6 +221,7 @@ static void do_truncate(Side *side) {
     assert_int_equal(conversation_fork(after, &side->chat), STATUS_OK);
     assert_int_equal(operation_rollback(side->chat, side->current, false, 0), STATUS_OK);
     widen_plain(side, keep);
+    conversation_check(side->chat);
     conversation_free(side->chat);
     side->chat = after;
   }
@@ -492,6 +493,7 @@ static void operations_agree_with_plain_arrays(void **state) {
     for (uint32_t s = 0; s < run.side_count; s++) {
       if (run.sides[s].chat == NULL) continue;
       check_all_states(&run.sides[s]);
+      conversation_check(run.sides[s].chat);
       conversation_free(run.sides[s].chat);
     }
     assert_int_equal(run.fail.in_use, 0);

@@ -20,6 +20,7 @@ static void a_second_result_after_a_rollback_answers_the_same_call(void **state)
   assert_link(chat, 5, 0, 3, 0);
   assert_link(chat, 6, 0, 2, 0);
   assert_link(chat, 7, 0, 0, 0);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -34,6 +35,7 @@ static void an_inserted_call_is_nearest_where_it_stands(void **state) {
   assert_int_equal(put(chat, WORDS_INSERT, 3, "U(xx)"), STATUS_OK);       /* 2 is answered behind it */
   assert_link(chat, 5, 0, 3, 0);
   assert_link(chat, 5, 1, 0, 0);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -54,6 +56,7 @@ static void a_list_without_ranks_still_works(void **state) {
   assert_int_equal(sequence_index_of_origin(list, 3), count - 1);
   assert_int_equal(put(chat, WORDS_APPEND, 0, "t(x)"), STATUS_OK);
   assert_link(chat, store_count(conversation_store(chat)), 0, 0, 0);     /* 1 is answered, far behind */
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -86,6 +89,7 @@ static void what_cannot_be_counted_leaves_no_trace(void **state) {
   assert_int_equal(put(chat, WORDS_REPLACE, 1, "a(x)"), STATUS_HOST);
   assert_snapshot(chat, true, before);
   free(before);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -124,6 +128,7 @@ static void batches_say_what_was_asked(void **state) {
   assert_true(history_find(conversation_history(chat), text_of("start"), &batch, &length) && batch == 0 && length == 5);
   assert_int_equal(operation_rollback(chat, 0, true, 3), STATUS_OK);
   describe(chat, "rollback to batch 0 at 3");
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -160,6 +165,7 @@ static void clear_tells_of_the_tools_unless_they_are_told_of(void **state) {
   assert_int_equal(visible_count(chat), 1);
   assert_int_equal(operation_filter(chat, &(Filter){.roles = 2}), STATUS_OK);      /* only clear tells */
   assert_int_equal(visible_count(chat), 0);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
 }
@@ -203,6 +209,7 @@ static Status call_fork(Conversation *chat) {
   for (MessageId id = 1; id <= store_count(store); id++) {
     assert_ptr_equal(store_message(forked, id), store_message(store, id));
   }
+  conversation_check(fork);
   conversation_free(fork);
   return status;
 }
@@ -246,6 +253,7 @@ static Status load(Fail *fail, const char *json, size_t *allocations) {
   Status status = document_load(chat, &limits, bytes, size, size, &document, &warnings, &error);
   *allocations = fail->calls - calls;
   fail->fail_at = 0;
+  conversation_check(chat);
   conversation_free(chat);
   if (status != STATUS_OK) memory_free(&memory, bytes, size);
   memory_free(&memory, warnings.list, warnings.room * sizeof *warnings.list);

@@ -3,27 +3,13 @@
 ** match, gmatch and gsub in both, answers and errors compared. SEED=n repeats a
 ** run, ROUNDS says how many.
 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
 #include <lualib.h>
 
+#include "check.h"
+
 #include "sandbox/sandbox_state.h"
-
-static uint64_t random_state;
-
-static unsigned roll(unsigned below) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (unsigned)(random_state >> 33) % below;
-}
 
 /* One text for all that a call answers, or for its error. */
 static const char COMPARE[] =
@@ -52,8 +38,8 @@ static const char COMPARE[] =
 
 static size_t random_subject(char *out) {
   static const char letters[] = "aaaabbbcAB1 .%()[]-\n\0\xe4";
-  size_t size = roll(4) == 0 ? roll(40) : roll(12);
-  for (size_t i = 0; i < size; i++) out[i] = letters[roll(sizeof letters - 1)];
+  size_t size = below(4) == 0 ? below(40) : below(12);
+  for (size_t i = 0; i < size; i++) out[i] = letters[below(sizeof letters - 1)];
   return size;
 }
 
@@ -66,14 +52,14 @@ static size_t random_pattern(char *out) {
     "(", ")", "(a)", "(.-)", "()", "(.)", "%1", "%2", "%0", "%b()", "%bab", "%f[a]", "%f[%w]", "%f[^b]", "^", "$", "$",
     "%", "[", "[^", "[a", "]", "%b", "%bx", "%f", "%fa", "a-", "b*", ".-", "(()", "[%", "[a-%]", "\xe4", "[\xe4-\xff]"};
   size_t size = 0;
-  unsigned count = roll(8);
-  if (roll(5) == 0) out[size++] = '^';
+  unsigned count = below(8);
+  if (below(5) == 0) out[size++] = '^';
   for (unsigned i = 0; i <= count; i++) {
-    const char *part = parts[roll(sizeof parts / sizeof *parts)];
+    const char *part = parts[below(sizeof parts / sizeof *parts)];
     size_t length = strlen(part);
     memcpy(out + size, part, length);
     size += length;
-    if (roll(60) == 0) out[size++] = '\0';
+    if (below(60) == 0) out[size++] = '\0';
   }
   return size;
 }
@@ -81,8 +67,8 @@ static size_t random_pattern(char *out) {
 static size_t random_template(char *out) {
   static const char *const parts[] = {"x", "%0", "%1", "%2", "%%", "%", "yy", "%a", "%3"};
   size_t size = 0;
-  for (unsigned i = roll(4) + (roll(3) != 0); i > 0; i--) {
-    const char *part = parts[roll(roll(3) == 0 ? 9 : 5)];
+  for (unsigned i = below(4) + (below(3) != 0); i > 0; i--) {
+    const char *part = parts[below(below(3) == 0 ? 9 : 5)];
     memcpy(out + size, part, strlen(part));
     size += strlen(part);
   }
@@ -98,11 +84,11 @@ typedef struct Case {
 
 static void random_case(Case *c) {
   static const char *const functions[] = {"find", "match", "gmatch", "gsub"};
-  c->function = functions[roll(4)];
+  c->function = functions[below(4)];
   c->subject_size = random_subject(c->subject);
   c->pattern_size = random_pattern(c->pattern);
   c->template_size = random_template(c->template);
-  c->init = (lua_Integer)roll(roll(3) == 0 ? 30 : 1) - 10 * (lua_Integer)roll(2);
+  c->init = (lua_Integer)below(below(3) == 0 ? 30 : 1) - 10 * (lua_Integer)below(2);
 }
 
 /* The function is at 1 of L. */
@@ -120,11 +106,8 @@ static const char *answer(lua_State *L, const Case *c, size_t *size) {
 
 static void agrees_on_random_patterns(void **state) {
   (void)state;
-  const char *seed = getenv("SEED"), *wanted = getenv("ROUNDS");
-  unsigned long rounds = wanted != NULL ? strtoul(wanted, NULL, 10) : 100000;
-  uint64_t start = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-  random_state = start * UINT64_C(0x9E3779B97F4A7C15) | 1;
-  printf("SEED=%llu\n", (unsigned long long)start);
+  uint64_t rounds = test_setting("ROUNDS", 100000);
+  chance = test_seed();
   lua_State *stock = luaL_newstate();
   luaL_openlibs(stock);
   SandboxConfig config = {.memory_limit = 0};
@@ -132,13 +115,13 @@ static void agrees_on_random_patterns(void **state) {
   lua_State *own = sandbox_state(sandbox);
   assert_int_equal(luaL_loadbuffer(stock, COMPARE, sizeof COMPARE - 1, "=compare"), LUA_OK);
   assert_int_equal(luaL_loadbuffer(own, COMPARE, sizeof COMPARE - 1, "=compare"), LUA_OK);
-  for (unsigned long round = 0; round < rounds; round++) {
+  for (uint64_t round = 0; round < rounds; round++) {
     Case c;
     random_case(&c);
     size_t expected_size, size;
     const char *expected = answer(stock, &c, &expected_size), *found = answer(own, &c, &size);
     if (size == expected_size && memcmp(found, expected, size) == 0) continue;
-    fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", round, c.function,
+    fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", (unsigned long)round, c.function,
              (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size, c.template,
                (int)c.init,
              found, expected);

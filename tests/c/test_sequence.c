@@ -4,60 +4,19 @@
 ** STEPS=n sets its length. Best built with small nodes (SEQUENCE_FANOUT=4,
 ** SEQUENCE_LEAF=4), so that few messages make a high tree.
 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "core/sequence.h"
 
-/* ---- memory that is counted and can fail ---- */
+static Fail heap;
+static const Memory counted = {fail_allocate, &heap};
 
-typedef struct Heap {
-  size_t bytes;       /* now in use */
-  long until;         /* allocations that still succeed; < 0: all do */
-  bool sticky;        /* later ones fail too, not only the next */
-} Heap;
-
-static void *heap_allocate(void *user, void *block, size_t old_size, size_t new_size) {
-  Heap *heap = user;
-  if (new_size > 0 && heap->until >= 0 && heap->until-- == 0) {
-    heap->until = heap->sticky ? 0 : -1;
-    return NULL;
-  }
-  heap->bytes += new_size - old_size;
-  if (new_size > 0) return realloc(block, new_size);
-  free(block);
-  return NULL;
-}
-
-static Heap heap = {.until = -1};
-static const Memory counted = {heap_allocate, &heap};
-
+/* Makes the next allocation but `after` fail, and all later ones if `sticky`; none if after < 0. */
 static void heap_fail(long after, bool sticky) {
-  heap.until = after;
-  heap.sticky = sticky;
-}
-
-/* ---- chance ---- */
-
-static uint64_t chance = 1;
-
-static uint32_t below(uint32_t limit) {   /* 0 .. limit - 1 */
-  chance ^= chance << 13;
-  chance ^= chance >> 7;
-  chance ^= chance << 17;
-  return (uint32_t)((chance >> 20) % limit);
-}
-
-static uint64_t setting(const char *name, uint64_t otherwise) {
-  const char *value = getenv(name);
-  return value != NULL ? strtoull(value, NULL, 10) : otherwise;
+  heap.fail_at = after < 0 ? 0 : heap.calls + (size_t)after + 1;
+  heap.once = !sticky;
+  heap.failed = 0;
 }
 
 /* ---- messages, and what the model knows of them ---- */
@@ -343,7 +302,7 @@ static void random_edits_agree_with_arrays(void **state) {
   (void)state;
   static Version versions[VERSIONS];
   static Edit edit;
-  uint64_t steps = setting("STEPS", 8000);
+  uint64_t steps = test_steps(8000);
   uint32_t wanted = 250;
   version_new(&versions[0]);
   for (uint64_t step = 0; step < steps; step++) {
@@ -365,7 +324,7 @@ static void random_edits_agree_with_arrays(void **state) {
     if (versions[i].s != NULL) same(versions[i].s, &versions[i].model);
     version_release(&versions[i]);
   }
-  assert_int_equal(heap.bytes, 0);
+  assert_int_equal(heap.in_use, 0);
 }
 
 /* Also with the odd trees that appending makes: 4^k + 1 messages leave a right
@@ -395,23 +354,23 @@ static void every_range_can_go_and_stay(void **state) {
     same(whole.s, &whole.model);
     version_release(&whole);
   }
-  assert_int_equal(heap.bytes, 0);
+  assert_int_equal(heap.in_use, 0);
 }
 
 /* Fails every allocation of one edit in turn, and at last lets it succeed. */
 static void sweep_edit(Version *v, const Edit *edit, bool sticky) {
-  size_t bytes = heap.bytes;
+  size_t bytes = heap.in_use;
   for (long k = 0;; k++) {
     heap_fail(k, sticky);
     Sequence *same_handle = v->s;
     Status status = edit_sequence(edit, &v->s);
     bool failed = status == STATUS_MEMORY;
     if (!failed) assert_int_equal(status, STATUS_OK);
-    if (failed) assert_true(heap.until == (sticky ? 0 : -1));
+    assert_int_equal(failed, heap.failed > 0);
     heap_fail(-1, false);
     if (!failed) break;
     assert_ptr_equal(v->s, same_handle);
-    assert_int_equal(heap.bytes, bytes);
+    assert_int_equal(heap.in_use, bytes);
     same_ids(v->s, &v->model);
   }
   edit_model(edit, &v->model);
@@ -435,7 +394,7 @@ static void failed_allocations_change_nothing(void **state) {
         if (shared) same(held.s, &held.model);
         version_release(&v);
         version_release(&held);
-        assert_int_equal(heap.bytes, 0);
+        assert_int_equal(heap.in_use, 0);
       }
     }
   }
@@ -455,7 +414,7 @@ static void failed_handles_leave_nothing(void **state) {
   assert_null(shared);
   sequence_release(s);
   sequence_release(NULL);
-  assert_int_equal(heap.bytes, 0);
+  assert_int_equal(heap.in_use, 0);
 }
 
 static void sums_are_of_their_messages(void **state) {
@@ -592,21 +551,19 @@ static void thin_nodes_do_not_pile_up(void **state) {
       edit_model(&edit, &v.model);
     }
     same(v.s, &v.model);
-    size_t cut = heap.bytes;
+    size_t cut = heap.in_use;
     Sequence *fresh;
     assert_int_equal(sequence_new(&counted, store, &fresh), STATUS_OK);
     for (uint32_t i = 0; i < v.model.count; i++) assert_int_equal(sequence_append(&fresh, v.model.ids[i]), STATUS_OK);
-    assert_true(cut <= 3 * (heap.bytes - cut));
+    assert_true(cut <= 3 * (heap.in_use - cut));
     sequence_release(fresh);
     version_release(&v);
   }
-  assert_int_equal(heap.bytes, 0);
+  assert_int_equal(heap.in_use, 0);
 }
 
 int main(void) {
-  uint64_t seed = setting("SEED", 20240601);
-  chance = seed * 0x9e3779b97f4a7c15u | 1;
-  printf("SEED=%llu\n", (unsigned long long)seed);
+  chance = test_seed();
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_edits_agree_with_arrays),
     cmocka_unit_test(every_range_can_go_and_stay),

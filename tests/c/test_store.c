@@ -303,6 +303,7 @@ static CallLink plain_waiting(const PlainStore *plain, char key, MessageId befor
 }
 
 static void check(const Run *run) {
+  store_check(run->store);
   assert_int_equal(store_count(run->store), run->plain.count);
   for (const char *key = "xyz"; *key != '\0'; key++) {
     MessageId befores[] = {UINT32_MAX, 1 + below(run->plain.count + 1)};

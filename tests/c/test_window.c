@@ -173,6 +173,7 @@ static void check_saved(Conversation *chat, Fail *fail) {
   }
   buffer_free(&saved);
   buffer_free(&again);
+  conversation_check(loaded);
   conversation_free(loaded);
 }
 
@@ -189,6 +190,7 @@ static void random_lists_agree_with_a_plain_model(void **state) {
       if (one_in(6)) check_draft(chat);
     }
     check_saved(chat, &fail);
+    conversation_check(chat);
     conversation_free(chat);
     assert_int_equal(fail.in_use, 0);
   }
@@ -214,7 +216,9 @@ static void forks_have_their_own(void **state) {
   assert_true(windows_is_sole(conversation_windows(chat), 0));
   assert_int_equal(windows_find(conversation_windows(fork), text_of("b")), 1);
   assert_int_equal(windows_find(conversation_windows(chat), text_of("b")), WINDOW_NONE);
+  conversation_check(chat);
   conversation_free(chat);
+  conversation_check(fork);
   conversation_free(fork);
   assert_int_equal(fail.in_use, 0);
 }
@@ -265,7 +269,9 @@ static bool use_fails(size_t k, bool once) {
   }
   assert_int_equal(windows_count(conversation_windows(chat)), 3);
   assert_int_equal(windows_count(conversation_windows(fork)), 2);
+  conversation_check(chat);
   conversation_free(chat);
+  conversation_check(fork);
   conversation_free(fork);
   assert_int_equal(fail.in_use, 0);
   return status != STATUS_OK;
@@ -280,6 +286,7 @@ static bool load_fails(const Buffer *saved, size_t k, bool once) {
   Status status = state_read(chat, saved->bytes, saved->size, &error);
   fail.fail_at = 0;
   assert_true(status == STATUS_OK || status == STATUS_MEMORY);
+  conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);
   return status != STATUS_OK;
@@ -300,6 +307,7 @@ static void all_or_nothing_without_memory(void **state) {
   for (k = 1; load_fails(&saved, k, true) && load_fails(&saved, k, false);) k++;
   assert_true(k > 10);
   buffer_free(&saved);
+  conversation_check(chat);
   conversation_free(chat);
 }
 
@@ -321,6 +329,7 @@ static void an_item_is_no_role(void **state) {
   assert_int_equal(sum_measure(&sum, MEASURE_WINDOWS), 1);
   assert_int_equal(sequence_find(conversation_list(chat), MEASURE_WINDOWS, 0), 1);
   assert_int_equal(sequence_find(conversation_list(chat), MEASURE_ROLE_COUNT + ROLE_SYSTEM, 0), 2);
+  conversation_check(chat);
   conversation_free(chat);
 }
 
@@ -343,6 +352,7 @@ static uint64_t visits_of(uint32_t k, uint32_t n) {
   uint64_t visits = sequence_visits - before;
   assert_int_equal(items.count, k);
   window_items_free(&items);
+  conversation_check(chat);
   conversation_free(chat);
   return visits;
 }
