@@ -208,6 +208,14 @@ end
 function Conversation.fork(chat)
   local fork = core_fork(chat)
   models.inherit(fork, chat)
+  local original, copy = core.state(chat), core.state(fork)
+  copy.results = original.results
+  if original.markup then
+    copy.markup = {}   -- each conversation has entries of its own, for its windows' versions
+    for id, entry in pairs(original.markup) do
+      copy.markup[id] = entry
+    end
+  end
   return fork
 end
 

@@ -184,8 +184,8 @@ describe("refused", function()
     -- operations, and words of the error and its hint
     { '{"operation": "TRUNKATE"}',                            "operations[0].operation", "did you mean 'truncate'?" },
     { '{"keepLast": 5}',                                      "operations[0].operation", nil },
-    { '[{"operation": "truncate", "keepLst": 5}]',            "'keepLst'", "did you mean 'keepLast'?" },
-    { '[{"operation": "truncate", "keep_last": 5}]',          "'keep_last'", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "keepLst": 5}]',            "operations[0].keepLst: unknown field", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "keep_last": 5}]',          "operations[0].keep_last: unknown field", "did you mean 'keepLast'?" },
     { '[{"operation": "truncate", "truncate": {"keepLast": -1}}]', "operations[0].truncate.keepLast", nil },
     { '[{"operation": "truncate", "keepLast": "5"}]',         "operations[0].keepLast: expected a whole number", nil },
     { '[{"operation": "truncate", "keepLast": 1.5}]',         "operations[0].keepLast", nil },
@@ -193,9 +193,9 @@ describe("refused", function()
     { '[{"operation": "truncate", "keepLast": 1e400}]',       "operations[0].keepLast", nil },
     { '[{"operation": "truncate", "range": {"start": 3, "end": 1}}]', "operations[0].range", nil },
     { '[{"operation": "truncate", "range": {"start": 3}}]',   "operations[0].range.end", nil },
-    { '[{"operation": "truncate", "range": {"start": 0, "stop": 1}}]', "'stop'", nil },
+    { '[{"operation": "truncate", "range": {"start": 0, "stop": 1}}]', "operations[0].range.stop: unknown field", nil },
     { '[{"operation": "truncate", "scope": "inside"}]',       "operations[0].scope", nil },
-    { '[{"operation": "truncate", "keepLast": 1, "filter": {}}]', "'filter'", nil },
+    { '[{"operation": "truncate", "keepLast": 1, "filter": {}}]', "operations[0].filter: unknown field", nil },
     { '[{"operation": "truncate"}]',                          "operations[0]: nothing is asked",
       "one of: role, keepFirst, keepLast, removeFirst, removeLast, range" },
     { '[{"operation": "truncate", "wholeUnits": true}]',      "operations[0]: nothing is asked", nil },
@@ -298,5 +298,32 @@ describe("operation files", function()
     assert.same({ { operation = "truncate", affectedBatchIndex = 1 } }, state.results)
     assert.equal(1, state.currentBatch)
     assert.truthy(json.encode(conversation(""):state()):find('"messages":[]', 1, true))
+  end)
+end)
+
+describe("the results of operations", function()
+  it("go with a fork, and are its own after its next operation", function()
+    local chat = conversation "u1 a1 u2"
+    chat:apply '{"operation": "truncate", "keepLast": 2}'
+
+    local fork = chat:fork()
+    assert.same({ { operation = "truncate", affectedBatchIndex = 1 } }, fork:state().results)
+    fork:apply '{"operation": "clear"}'
+
+    assert.equal("clear", fork:state().results[1].operation)
+    assert.equal("truncate", chat:state().results[1].operation)
+  end)
+
+  it("go with the markup of windows, which a fork need not make anew", function()
+    local chat = conversation "u1"
+    local window = chat.windows:open { id = "w", content = "one" }
+    chat.windows:render()
+
+    local fork = chat:fork()
+    local core = require "ebb.support.core"
+    assert.equal(core.state(chat).markup.w, core.state(fork).markup.w)
+    window:update { content = "two" }
+    assert.truthy(chat.windows:render()[2].content:find "two")
+    assert.truthy(fork.windows:render()[2].content:find "one")
   end)
 end)

@@ -9,11 +9,12 @@
 -- Everything is read and checked before anything runs, so that a wrong field is
 -- named by its path (`operations[2].truncate.keepLast`) and has done nothing.
 -- What only the conversation can refuse (a position behind its end) is found
--- while running, on a copy: see support/transaction.lua.
+-- while running, on a copy that takes the place of the conversation if all went well.
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
@@ -27,99 +28,62 @@ local function raw_kind(value)
   return json.encode(value):match "^%s*(.)"
 end
 
----- Checks of single fields: the value for the Lua face, or a refusal that names the path ----
+---- Values of fields ----
 
-local function shown(value)
-  if value == json.null then return "null" end
-  if type(value) == "string" then return ("'%s'"):format(value) end
-  if raw_kind(value) then return json.encode(value) end
-  if type(value) == "table" or type(value) == "userdata" then return "a " .. type(value) end
-  return tostring(value)
-end
-
-local function wrong(path, expected, value, hint)
-  return refuse("argument", ("%s: expected %s, got %s"):format(path, expected, shown(value)), hint)
-end
-
-local function count(value, path)
-  local integer = type(value) == "number" and math.tointeger(value)
-  if not integer then return wrong(path, "a whole number", value) end
-  if integer < 0 then return wrong(path, "0 or more", value) end
-  return integer
-end
-
-local function insert_position(value, path)
-  if value == -1 then
-    return refuse("out_of_range", path .. ": -1 is not a position", "use append")
-  end
-  return count(value, path)
-end
-
---- The node form of the first design wrote -1 for "at the end".
-local function node_position(value, path)
-  if value == -1 then return -1 end
-  return count(value, path)
-end
-
-local function flag(value, path)
-  if type(value) ~= "boolean" then return wrong(path, "true or false", value) end
-  return value
-end
-
-local function text(value, path)
-  if type(value) ~= "string" then return wrong(path, "a string", value) end
-  return value
-end
+local FLAG, TEXT, COUNT = { type = "boolean" }, { type = "string" }, { type = "integer", min = 0 }
+local TEXTS = { type = "list", items = TEXT, expected = "a list of strings" }
 
 local function is_list(value)
   return type(value) == "table" and not raw_kind(value) and (next(value) == nil or value[1] ~= nil)
 end
 
-local function texts(value, path)
-  if not is_list(value) then return wrong(path, "a list of strings", value) end
-  for i, item in ipairs(value) do
-    text(item, ("%s[%d]"):format(path, i - 1))
-  end
-  return value
-end
+--- Where insert puts messages; the node form of the first design wrote -1 for "at the end".
+local NODE_POSITION = { type = "integer", min = -1, required = true, expected = "a whole number, 0 or more" }
 
-local function flag_or_texts(value, path)
-  if type(value) == "boolean" then return value end
-  return texts(value, path)
-end
+local POSITION = {
+  type = "integer", min = -1, required = true, expected = "a whole number, 0 or more",
+  check = function(position)
+    if position == -1 then return "-1 is not a position", "use append", "out_of_range" end
+  end,
+}
 
-local function scope(value, path)
-  if value ~= "only" and value ~= "within" then return wrong(path, "'only' or 'within'", value) end
-  return value
-end
+local INDEX = { type = "integer", min = 0, required = true }
 
---- {start, end}, half-open from 0, becomes {first, last}, inclusive from 1.
-local function range(value, path)
-  if type(value) ~= "table" then return wrong(path, "{start, end}", value) end
-  for key in pairs(value) do
-    if key ~= "start" and key ~= "end" then
-      refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), suggest.hint(key, { "start", "end" }))
+--- Half-open, from 0.
+local RANGE = {
+  type = "object", expected = "{start, end}",
+  fields = { start = INDEX, ["end"] = INDEX },
+  check = function(range)
+    if range.start > range["end"] then
+      return ("start %d is greater than end %d"):format(range.start, range["end"]), "the range is half-open"
     end
-  end
-  local first, past = count(value.start, path .. ".start"), count(value["end"], path .. ".end")
-  if first > past then
-    refuse("argument", ("%s: start %d is greater than end %d"):format(path, first, past), "the range is half-open")
-  end
-  return { first + 1, past }
-end
+  end,
+}
 
-local function message(value, path)
-  local kind = raw_kind(value)
-  local fits = kind == "{" or kind == nil and type(value) == "table" and value[1] == nil
-  if not fits then return wrong(path, "a message", value) end
-  return value
-end
+local MESSAGE = {
+  required = true,
+  read = function(value)
+    local kind = raw_kind(value)
+    local fits = kind == "{" or kind == nil and type(value) == "table" and value[1] == nil
+    return fits and value or nil, "a message"
+  end,
+}
 
-local function messages(value, path)
-  local kind = raw_kind(value)
-  local fits = kind == "[" or kind == nil and is_list(value)
-  if not fits then return wrong(path, "a list of messages", value) end
-  return value
+local MESSAGES = {
+  required = true,
+  read = function(value)
+    local fits = raw_kind(value) == "[" or is_list(value)
+    return fits and value or nil, "a list of messages"
+  end,
+}
+
+--- The schema of a field whose name in Lua differs.
+local function named(name, field)
+  local result = { as = name }
+  for key, value in pairs(field) do
+    result[key] = value
+  end
+  return result
 end
 
 ---- The operations: their fields, and what each becomes ----
@@ -132,16 +96,21 @@ local function check_position(chat, position, last, path)
   end
 end
 
+---@class ebb.OperationForm
+---@field fields table<string, ebb.Schema>        in camelCase; the result has the names of Lua
+---@field node_fields? table<string, ebb.Schema>  of the node form, where they differ
+---@field one_of? string[]                        at least one of these is needed
+---@field run fun(chat: ebb.Conversation, fields: table, path: string): integer, string?
+
+---@type table<string, ebb.OperationForm>
 local FORMS = {
   append = {
-    fields = { messages = { "messages", messages } },
-    required = { "messages" },
+    fields = { messages = MESSAGES },
     run = function(chat, fields) return chat:append(fields.messages) end,
   },
   insert = {
-    fields = { position = { "position", insert_position }, messages = { "messages", messages } },
-    node_fields = { position = { "position", node_position }, messages = { "messages", messages } },
-    required = { "position", "messages" },
+    fields = { position = POSITION, messages = MESSAGES },
+    node_fields = { position = NODE_POSITION, messages = MESSAGES },
     run = function(chat, fields, path)
       if fields.position == -1 then return chat:append(fields.messages), "append" end
       check_position(chat, fields.position, #chat, path .. ".position")
@@ -149,8 +118,7 @@ local FORMS = {
     end,
   },
   replace = {
-    fields = { index = { "index", count }, message = { "message", message } },
-    required = { "index", "message" },
+    fields = { index = INDEX, message = MESSAGE },
     run = function(chat, fields, path)
       check_position(chat, fields.index, #chat - 1, path .. ".index")
       return chat:replace(fields.index + 1, fields.message)
@@ -158,26 +126,30 @@ local FORMS = {
   },
   truncate = {
     fields = {
-      role = { "role", text }, scope = { "scope", scope }, range = { "range", range },
-      keepFirst = { "keep_first", count }, keepLast = { "keep_last", count },
-      removeFirst = { "remove_first", count }, removeLast = { "remove_last", count },
-      wholeUnits = { "whole_units", flag },
+      role = TEXT, scope = { type = "choice", choices = { "only", "within" } }, range = RANGE,
+      keepFirst = named("keep_first", COUNT), keepLast = named("keep_last", COUNT),
+      removeFirst = named("remove_first", COUNT), removeLast = named("remove_last", COUNT),
+      wholeUnits = named("whole_units", FLAG),
     },
     one_of = { "role", "keepFirst", "keepLast", "removeFirst", "removeLast", "range" },
-    run = function(chat, fields) return chat:truncate(fields) end,
+    run = function(chat, fields)
+      local range = fields.range
+      fields.range = range and { range.start + 1, range["end"] }
+      return chat:truncate(fields)
+    end,
   },
   clear = {
-    fields = { keepSystemMessage = { "keep_system_message", flag } },
+    fields = { keepSystemMessage = named("keep_system_message", FLAG) },
     run = function(chat, fields) return chat:clear(fields) end,
   },
   filter = {
     fields = {
-      roles = { "roles", texts },
-      contentContains = { "content_contains", texts }, contentExcludes = { "content_excludes", texts },
-      includeNames = { "include_names", texts }, excludeNames = { "exclude_names", texts },
-      includeIds = { "include_ids", texts }, excludeIds = { "exclude_ids", texts },
-      excludeToolCalls = { "exclude_tool_calls", flag_or_texts },
-      wholeUnits = { "whole_units", flag },
+      roles = TEXTS,
+      contentContains = named("content_contains", TEXTS), contentExcludes = named("content_excludes", TEXTS),
+      includeNames = named("include_names", TEXTS), excludeNames = named("exclude_names", TEXTS),
+      includeIds = named("include_ids", TEXTS), excludeIds = named("exclude_ids", TEXTS),
+      excludeToolCalls = { as = "exclude_tool_calls", any_of = { FLAG, TEXTS } },
+      wholeUnits = named("whole_units", FLAG),
     },
     one_of = {
       "roles", "contentContains", "contentExcludes", "includeNames", "excludeNames", "includeIds", "excludeIds",
@@ -187,9 +159,7 @@ local FORMS = {
   },
   rollback = {
     fields = {
-      targetBatchIndex = { "target", count },
-      checkpoint = { "checkpoint", text },
-      length = { "length", count },
+      targetBatchIndex = named("target", COUNT), checkpoint = TEXT, length = COUNT,
     },
     one_of = { "targetBatchIndex", "checkpoint" },
     run = function(chat, fields)
@@ -205,17 +175,18 @@ local FORMS = {
 
 ---@class ebb.Step             An operation, read and checked
 ---@field name string
----@field form table
+---@field form ebb.OperationForm
 ---@field fields table         for the Lua face
 ---@field path string          of its fields
 
+local NAME = { type = "string", expected = "the name of an operation" }
+
 local function operation_name(entry, path)
-  local name = entry.operation
-  if type(name) ~= "string" then return wrong(path .. ".operation", "the name of an operation", name) end
+  local name = schema.check(NAME, entry.operation, path .. ".operation")
   local lower = name:lower()
   if not FORMS[lower] then
     local hint = suggest.hint(name, tables.keys(FORMS))
-    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, shown(name)), hint)
+    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, schema.shown(name)), hint)
   end
   return lower
 end
@@ -227,91 +198,75 @@ local function node_key(entry, name)
   end
 end
 
-local function ignored(key, path)
-  if key ~= "createNewBatch" then return false end
-  log.write(("ebb: %s.createNewBatch is ignored: whether a batch begins is the operation's own rule"):format(path))
-  return true
-end
+local JSON = { base = 0, joined = true }
+local IGNORED = { operation = true, createNewBatch = true }
 
-local function unknown_field(key, path, known)
-  local hint = suggest.hint(key, tables.keys(known))
-  return refuse("unknown_name", ("%s: unknown field %s"):format(path, shown(key)), hint)
+local function log_ignored(entry, path)
+  if entry.createNewBatch == nil then return end
+  log.write(("ebb: %s.createNewBatch is ignored: whether a batch begins is the operation's own rule"):format(path))
 end
 
 --- Refuses fields that ask for nothing; an empty list is no condition.
-local function check_asks(given, path, one_of)
+local function check_asks(entry, path, one_of)
   for _, key in ipairs(one_of) do
-    local value = given[key]
+    local value = entry[key]
     if value ~= nil and not (type(value) == "table" and next(value) == nil) then return end
   end
   refuse("argument", path .. ": nothing is asked", "one of: " .. table.concat(one_of, ", "))
 end
 
---- Reads the fields of `given`, which may also hold `operation` if it is flat.
-local function read_fields(given, path, known, form, flat)
-  local fields = {}
-  for key, value in pairs(given) do
-    local field = known[key]
-    if field then
-      fields[field[1]] = field[2](value, path .. "." .. key)
-    elseif not (flat and key == "operation") and not ignored(key, path) then
-      unknown_field(key, path, known)
-    end
-  end
-  for _, key in ipairs(form.required or {}) do
-    if given[key] == nil then refuse("argument", ("%s.%s is missing"):format(path, key)) end
-  end
-  if form.one_of then check_asks(given, path, form.one_of) end
-  return fields
+---@return ebb.Step
+local function step_of(name, form, fields, entry, path)
+  local declaration = { type = "object", fields = fields, ignored = IGNORED, expected = "an operation" }
+  local values = schema.check(declaration, entry, path, JSON)
+  if form.one_of then check_asks(entry, path, form.one_of) end
+  log_ignored(entry, path)
+  return { name = name, form = form, path = path, fields = values }
 end
+
+local ANY = { type = "any" }
+local OPERATION = { type = "table", expected = "an operation" }
 
 ---@return ebb.Step
 local function read_one(entry, path)
-  if type(entry) ~= "table" then return wrong(path, "an operation", entry) end
+  schema.check(OPERATION, entry, path)
   local name = operation_name(entry, path)
   local form = FORMS[name]
   local key = node_key(entry, name)
-  if not key then
-    local fields = read_fields(entry, path, form.fields, form, true)
-    return { name = name, form = form, path = path, fields = fields }
-  end
-  for other in pairs(entry) do
-    if other ~= key and other ~= "operation" and not ignored(other, path) then
-      unknown_field(other, path, { operation = true, [key] = true })
-    end
-  end
-  local inner = path .. "." .. key
-  local fields = read_fields(entry[key], inner, form.node_fields or form.fields, form, false)
-  return { name = name, form = form, path = inner, fields = fields }
+  if not key then return step_of(name, form, form.fields, entry, path) end
+  schema.check({ type = "object", fields = { [key] = ANY }, ignored = IGNORED }, entry, path, JSON)
+  log_ignored(entry, path)
+  return step_of(name, form, form.node_fields or form.fields, entry[key], path .. "." .. key)
 end
 
 local RAW = { raw = { messages = true, message = true } }   -- so that messages stay as they were written
 
-local function decode(given)
-  if type(given) ~= "string" then return given end
-  local value, problem = json.decode(given, RAW)
+local function decode(text)
+  if type(text) ~= "string" then return text end
+  local value, problem = json.decode(text, RAW)
   if problem then refuse(problem.code, "operations: " .. problem.message) end
   local is_empty_object = type(value) == "table" and next(value) == nil and getmetatable(value) ~= "json.array"
-  if is_empty_object then return wrong("operations[0].operation", "the name of an operation", nil) end
+  if is_empty_object then schema.check(NAME, nil, "operations[0].operation") end
   return value
 end
 
 --- An error of the operation at `index` (from 0), whatever it was that failed.
-local function blame(index, name, problem)
+local function with_place(index, name, problem)
   if not core.is_error(problem) then return problem end
   local reason = problem.message
   if not reason:find("^operation") then reason = ("operations[%d] (%s): %s"):format(index, name, reason) end
   return core.error(problem.code, reason, problem.hint)
 end
 
+local LIST = { type = "table", expected = "an operation or a list of them" }
+
 --- Reads operations from JSON text or from tables with the same fields.
----@param given string|table    one operation or a list
+---@param source string|table    one operation or a list
 ---@return ebb.Step[]
-function operations.read(given)
-  local value = decode(given)
-  if type(value) ~= "table" then return wrong("operations", "an operation or a list of them", value) end
+function operations.read(source)
+  local value = schema.check(LIST, decode(source), "operations")
   if value.operation ~= nil then return { read_one(value, "operations[0]") } end
-  if not is_list(value) then return wrong("operations[0].operation", "the name of an operation", nil) end
+  if not is_list(value) then schema.check(NAME, nil, "operations[0].operation") end
   local steps = {}
   for i, entry in ipairs(value) do
     steps[i] = read_one(entry, ("operations[%d]"):format(i - 1))
@@ -321,14 +276,11 @@ end
 
 ---- Running ----
 
---- What the last `apply` on a conversation led to, for chat:state().
-local results_of = setmetatable({}, { __mode = "k" })
-
 local function run_steps(chat, steps)
   local results = {}
   for i, step in ipairs(steps) do
     local ok, batch, became = pcall(step.form.run, chat, step.fields, step.path)
-    if not ok then error(blame(i - 1, step.name, batch), 0) end
+    if not ok then error(with_place(i - 1, step.name, batch), 0) end
     results[i] = { operation = became or step.name, affected_batch_index = batch }
   end
   return results
@@ -336,19 +288,19 @@ end
 
 --- Runs all of them, or none: the first that is refused leaves no trace of the others.
 ---@param chat ebb.Conversation
----@param given string|table
+---@param source string|table
 ---@return { operation: string, affected_batch_index: integer }[]
-function operations.apply(chat, given)
-  local steps = operations.read(given)
+function operations.apply(chat, source)
+  local steps = operations.read(source)
   local results = core.transaction(chat, function(copy) return run_steps(copy, steps) end)
-  results_of[chat] = results
+  core.state(chat).results = results   -- for chat:state()
   return results
 end
 
 --- The results of the newest `apply`; an empty list if there was none.
 ---@param chat ebb.Conversation
 function operations.results(chat)
-  return results_of[chat] or {}
+  return core.state(chat).results or {}
 end
 
 ---- For the reference ----

@@ -386,10 +386,12 @@ end
 ---@param problem ebb.SchemaProblem
 ---@param owner string
 ---@param base? integer         number of a list's first place: 1, or 0 for JSON
+---@param joined? boolean       the owner is a place, too: "operations[0]" gives "operations[0].keepLast"
 ---@return string
-function schema.message(problem, owner, base)
+function schema.message(problem, owner, base, joined)
   local place = schema.place(problem.path, base)
-  local where = place == "" and owner or ("%s: %s"):format(owner, place)
+  local separator = joined and (place:sub(1, 1) == "[" and "" or ".") or ": "
+  local where = place == "" and owner or owner .. separator .. place
   return (problem.kind == "missing" and "%s %s" or "%s: %s"):format(where, problem.message)
 end
 
@@ -406,13 +408,16 @@ end
 ---@param declaration ebb.Schema
 ---@param value any
 ---@param owner string          first words of the message
----@param settings? { null?: boolean, options?: boolean, base?: integer, code?: string }   code: of all refusals
+---@param settings? { null?: boolean, options?: boolean, base?: integer, joined?: boolean, code?: string }
+---    see `read` and `message`; code: of all refusals
 ---@return any result
 function schema.check(declaration, value, owner, settings)
   local result, problems = schema.read(declaration, value, settings)
   if not problems then return result end
-  local problem, base, code = problems[1], settings and settings.base, settings and settings.code
-  return refuse(code or problem.code, schema.message(problem, owner, base), problem.hint)
+  local problem = problems[1]
+  settings = settings or {}
+  local message = schema.message(problem, owner, settings.base, settings.joined)
+  return refuse(settings.code or problem.code, message, problem.hint)
 end
 
 ---- Options ----

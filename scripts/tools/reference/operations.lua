@@ -1,9 +1,9 @@
 --- The page of the operations, from their forms and from the words of the annotations.
 
 local annotations = require "reference.annotations"
-local core = require "ebb.support.core"
 local markdown = require "reference.markdown"
 local operations = require "ebb.conversation.operations"
+local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
 local page = {}
@@ -39,10 +39,9 @@ local function descriptions(sources)
   return texts
 end
 
-local function expected_of(read)
-  local ok, problem = pcall(read, STRANGER, "x")
-  assert(not ok and core.is_error(problem), "a field takes anything")
-  return problem.message:match "expected (.-), got" or problem.message
+local function expected_of(field)
+  local _, problems = schema.read(field, STRANGER)
+  return problems[1].expected
 end
 
 local function meaning_of(fields, name)
@@ -57,9 +56,8 @@ local function rows_of(form, fields)
   local rows = {}
   for _, name in ipairs(tables.keys(form.fields)) do
     local declared = form.fields[name]
-    local meaning = meaning_of(fields, declared[1])
-    local needed = tables.contains(form.required or {}, name) and "required; " or ""
-    rows[#rows + 1] = { code(name), expected_of(declared[2]), needed .. meaning }
+    local meaning = meaning_of(fields, declared.as or name)
+    rows[#rows + 1] = { code(name), expected_of(declared), (declared.required and "required; " or "") .. meaning }
   end
   return rows
 end
