@@ -184,8 +184,10 @@ describe("refused", function()
     -- operations, and words of the error and its hint
     { '{"operation": "TRUNKATE"}',                            "operations[0].operation", "did you mean 'truncate'?" },
     { '{"keepLast": 5}',                                      "operations[0].operation", nil },
-    { '[{"operation": "truncate", "keepLst": 5}]',            "operations[0].keepLst: unknown field", "did you mean 'keepLast'?" },
-    { '[{"operation": "truncate", "keep_last": 5}]',          "operations[0].keep_last: unknown field", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "keepLst": 5}]',
+      "operations[0].keepLst: unknown field", "did you mean 'keepLast'?" },
+    { '[{"operation": "truncate", "keep_last": 5}]',
+      "operations[0].keep_last: unknown field", "did you mean 'keepLast'?" },
     { '[{"operation": "truncate", "truncate": {"keepLast": -1}}]', "operations[0].truncate.keepLast", nil },
     { '[{"operation": "truncate", "keepLast": "5"}]',         "operations[0].keepLast: expected a whole number", nil },
     { '[{"operation": "truncate", "keepLast": 1.5}]',         "operations[0].keepLast", nil },

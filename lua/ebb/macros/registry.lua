@@ -2,7 +2,7 @@
 -- plugins add theirs to one of their own, so that runtimes do not meet in it.
 
 local refuse = require "ebb.support.refuse"
-local suggest = require "ebb.support.suggest"
+local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
 local registry = {}
@@ -13,46 +13,37 @@ registry.STABILITIES = { "stable", "session", "turn", "volatile" }
 registry.RANK = { stable = 1, session = 2, turn = 3, volatile = 4 }
 
 local BUILT_IN = { "values", "variables", "dates", "chance", "texts" }
-local FIELDS = {
-  "name", "summary", "parameters", "stability", "run", "example", "aliases", "silent", "commas", "trims",
-}
 local NAME = "^[%w_\x80-\xFF][%w_.\x80-\xFF-]*$"
 local ARGUMENTS_MAX = math.maxinteger
 
 local Registry = {}
 Registry.__index = Registry
 
-local function check_name(name, where)
-  if type(name) ~= "string" or #name > 64 or not (name:find(NAME) or name == "//") then
-    refuse("shape", ("%s: a name is up to 64 letters, digits, _ . and -, not '%s'"):format(where, tostring(name)))
-  end
-end
+local TEXT, FLAG, TEXTS = { type = "string" }, { type = "boolean" }, { type = "list", items = { type = "string" } }
 
-local function check_fields(declaration, where)
-  for field in pairs(declaration) do
-    if not tables.contains(FIELDS, field) then
-      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
-    end
-  end
-end
+local MACRO_NAME = {
+  type = "string", required = true, expected = "a name of up to 64 letters, digits, _ . and -",
+  check = function(name)
+    if #name <= 64 and (name:find(NAME) or name == "//") then return nil end
+    return ("expected a name of up to 64 letters, digits, _ . and -, got '%s'"):format(name)
+  end,
+}
+
+local MACRO = {
+  type = "object", expected = "a table {name, summary, stability, run}",
+  fields = {
+    name = MACRO_NAME, summary = { type = "string", required = true }, parameters = TEXTS,
+    stability = { type = "choice", choices = registry.STABILITIES, required = true },
+    run = { type = "function", required = true, hint = "run = function(call, ...) return text end" },
+    example = TEXT, aliases = { type = "list", items = MACRO_NAME }, silent = FLAG, commas = FLAG, trims = FLAG,
+  },
+}
 
 --- Checks what a macro's author wrote, before anything is kept of it.
 local function check(declaration)
-  if type(declaration) ~= "table" then refuse("argument", "a macro is a table {name, summary, stability, run}") end
-  local where = "macro " .. tostring(declaration.name)
-  check_name(declaration.name, where)
-  check_fields(declaration, where)
-  if type(declaration.run) ~= "function" then
-    refuse("shape", where .. ": it has no run", "run = function(call, ...) return text end")
-  end
-  if type(declaration.summary) ~= "string" then refuse("shape", where .. ": summary is one line of text") end
-  if not registry.RANK[declaration.stability] then
-    refuse("shape", ("%s: its stability is one of stable, session, turn, volatile, not '%s'"):format(
-      where, tostring(declaration.stability)), suggest.hint(declaration.stability, registry.STABILITIES))
-  end
-  for _, alias in ipairs(declaration.aliases or {}) do
-    check_name(alias, where)
-  end
+  local name = type(declaration) == "table" and declaration.name
+  local where = type(name) == "string" and "macro " .. name or "macro"
+  schema.check(MACRO, declaration, where, { code = type(declaration) == "table" and "shape" or "argument" })
   return where
 end
 

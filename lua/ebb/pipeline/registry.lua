@@ -6,6 +6,7 @@
 
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
@@ -14,9 +15,6 @@ local registry = {}
 
 local PLUGIN_PRIORITY = 900
 local STEP = 100   -- between the priorities that a reordering gives
-
-local FIELDS = { "id", "name", "description", "priority", "icon", "is_core", "default_enabled", "config_fields",
-  "execute" }
 
 --- Ids that stand for several.
 registry.groups = {
@@ -34,36 +32,30 @@ registry.groups = {
 local Registry = {}
 Registry.__index = Registry
 
-local TYPES = {
-  id = "string", name = "string", description = "string", priority = "number", icon = "string", is_core = "boolean",
-  default_enabled = "boolean", execute = "function",
+local TEXT, FLAG = { type = "string" }, { type = "boolean" }
+
+local PROCESSOR = {
+  type = "object", expected = "a processor",
+  hint = '{ id = "my-step", name = "My step", execute = function(context, config) ... end }',
+  fields = {
+    id = {
+      type = "string", required = true,
+      check = function(id)   -- a dot begins the key of a setting
+        if not id:find "^[%w_%-:]+$" then return "an id has letters, digits, - and _ only" end
+        if registry.groups[id] then return "this is the name of a group" end
+      end,
+    },
+    name = { type = "string", required = true }, description = TEXT, icon = TEXT, priority = { type = "number" },
+    is_core = FLAG, default_enabled = FLAG, config_fields = { type = "any" },
+    execute = { type = "function", required = true },
+  },
 }
 
 --- A processor, or a refusal that says what it lacks.
 local function check(processor)
-  if type(processor) ~= "table" then
-    refuse("shape", "a processor is a table, not " .. type(processor),
-      '{ id = "my-step", name = "My step", execute = function(context, config) ... end }')
-  end
-  local where = ("processor '%s'"):format(tostring(processor.id))
-  for field in pairs(processor) do
-    if not tables.contains(FIELDS, field) then
-      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
-    end
-  end
-  for _, field in ipairs { "id", "name", "execute" } do
-    if processor[field] == nil then refuse("shape", ("%s: %s is missing"):format(where, field)) end
-  end
-  for field, kind in pairs(TYPES) do
-    local value = processor[field]
-    if value ~= nil and type(value) ~= kind then
-      refuse("shape", ("%s: %s is a %s, not %s"):format(where, field, kind, type(value)))
-    end
-  end
-  if not processor.id:find "^[%w_%-:]+$" then
-    refuse("shape", where .. ": an id has letters, digits, - and _ only")   -- a dot begins the key of a setting
-  end
-  if registry.groups[processor.id] then refuse("shape", where .. " is the name of a group") end
+  local id = type(processor) == "table" and processor.id
+  local where = type(id) == "string" and ("processor '%s'"):format(id) or "processor"
+  schema.check(PROCESSOR, processor, where, { code = "shape" })
   settings.declare(processor.config_fields, where)
   return processor
 end

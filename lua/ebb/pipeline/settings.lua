@@ -9,24 +9,16 @@
 local core = require "ebb.support.core"
 local names_of = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
-local tables = require "ebb.support.tables"
 
 local settings = {}
-
-local FIELD = { "key", "label", "type", "default", "placeholder", "options", "help" }
-local TYPES = { text = true, number = true, boolean = true, select = true }
 
 --- What every processor can be told.
 local COMMON = {
   { key = "enabled", type = "boolean", label = "Does it run at all?" },
   { key = "priority", type = "number", label = "Its place in the order: a lower one runs earlier" },
 }
-
-local function shown(value)
-  if type(value) == "string" then return ("'%s'"):format(value) end
-  return type(value) == "table" and "a table" or tostring(value)
-end
 
 --- The values of a select.
 ---@param field ebb.ConfigField
@@ -39,68 +31,52 @@ function settings.choices(field)
   return choices
 end
 
-local function is_number(value)
-  return type(value) == "number" and value == value and math.abs(value) ~= math.huge
+local TYPES = { text = "string", number = "number", boolean = "boolean", select = "choice" }
+
+--- What the values of a field must be.
+---@param field ebb.ConfigField
+---@return ebb.Schema
+local function schema_of(field)
+  return { type = TYPES[field.type or "text"], choices = field.type == "select" and settings.choices(field) or nil }
 end
 
-local EXPECTED = {
-  text = function(value) return type(value) == "string", "a text" end,
-  number = function(value) return is_number(value), "a number" end,
-  boolean = function(value) return type(value) == "boolean", "true or false" end,
-  select = function(value, field)
-    local choices, words = settings.choices(field), {}
-    for i, choice in ipairs(choices) do
-      words[i] = tostring(choice)
-    end
-    return tables.contains(choices, value), "one of " .. table.concat(words, ", "), words
+--- The declaration of a field.
+local FIELD = {
+  type = "object", expected = '{ key = "budget", type = "number" }',
+  fields = {
+    key = {
+      type = "string", required = true, expected = "a key in snake_case",
+      check = function(key)
+        if not key:find "^%l[%w_]*$" then return ("expected a key in snake_case, got '%s'"):format(key) end
+        if key == "enabled" or key == "priority" then return ("'%s' is there already"):format(key) end
+      end,
+    },
+    type = { type = "choice", choices = { "text", "number", "boolean", "select" } },
+    label = { type = "any" }, default = { type = "any" }, placeholder = { type = "any" }, help = { type = "any" },
+    options = { type = "list" },
+  },
+  check = function(field)
+    if field.type == "select" and #(field.options or {}) == 0 then return "a select needs options = { ... }" end
+    if field.default == nil then return nil end
+    local _, problems = schema.read(schema_of(field), field.default)
+    if problems then return "default: " .. problems[1].message, problems[1].hint end
   end,
 }
 
---- Refuses a value that is none of the field's.
-local function check_value(field, value, where)
-  local fits, expected, words = EXPECTED[field.type or "text"](value, field)
-  if fits then return value end
-  local nearest = words and suggest.nearest(tostring(value), words)
-  refuse("argument", ("%s: expected %s, got %s"):format(where, expected, shown(value)),
-    nearest and ("did you mean '%s'?"):format(nearest))
-end
-
-local function declare_one(field, where, seen)
-  if type(field) ~= "table" or type(field.key) ~= "string" or not field.key:find "^%l[%w_]*$" then
-    refuse("shape", where .. ": a config field has a key in snake_case", '{ key = "budget", type = "number" }')
-  end
-  where = ("%s, field '%s'"):format(where, field.key)
-  for name in pairs(field) do
-    if not tables.contains(FIELD, name) then
-      refuse("shape", ("%s: unknown '%s'"):format(where, tostring(name)), suggest.hint(name, FIELD))
-    end
-  end
-  if seen[field.key] or field.key == "enabled" or field.key == "priority" then
-    refuse("shape", where .. " is there already")
-  end
-  seen[field.key] = true
-  if not TYPES[field.type or "text"] then
-    local hint = suggest.hint(field.type, tables.keys(TYPES))
-    refuse("shape", ("%s: unknown type %s"):format(where, shown(field.type)), hint)
-  end
-  if field.type == "select" and (type(field.options) ~= "table" or #field.options == 0) then
-    refuse("shape", where .. ": a select needs options = { ... }")
-  end
-  if field.default ~= nil and not EXPECTED[field.type or "text"](field.default, field) then
-    local _, expected = EXPECTED[field.type or "text"](field.default, field)
-    refuse("shape", ("%s: its default: expected %s, got %s"):format(where, expected, shown(field.default)))
-  end
-end
+local FIELDS = { type = "list", items = FIELD }
 
 --- Checks declarations: a mistake of whoever wrote the processor.
 ---@param fields? ebb.ConfigField[]
 ---@param where string
 function settings.declare(fields, where)
   if fields == nil then return end
-  if type(fields) ~= "table" then refuse("shape", where .. ": config_fields is a list") end
+  schema.check(FIELDS, fields, where .. ": config_fields", { code = "shape", joined = true })
   local seen = {}
-  for _, field in ipairs(fields) do
-    declare_one(field, where, seen)
+  for i, field in ipairs(fields) do
+    if seen[field.key] then
+      refuse("shape", ("%s: config_fields[%d]: '%s' is there already"):format(where, i, field.key))
+    end
+    seen[field.key] = true
   end
 end
 
@@ -180,7 +156,7 @@ local function lay_one(found, registry, entry, origin)
   end
   for key, value in pairs(entry.values) do
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
-    spread(processors, entry.id, key, function(field) return check_value(field, value, where) end,
+    spread(processors, entry.id, key, function(field) return schema.check(schema_of(field), value, where) end,
       function(id, field, read) put_value(found[id], field.key, read, origin) end)
   end
 end
@@ -220,26 +196,11 @@ function settings.merge(registry, model, agent, given)
   for _, each in ipairs(given or {}) do
     local where = ("%s.%s"):format(each.id, each.key)
     spread(processors_of(registry, each.id), each.id, each.key,
-      function(field) return check_value(field, each.value, where) end,
+      function(field) return schema.check(schema_of(field), each.value, where) end,
       function(id, field, read) put_value(found[id], field.key, read, "set") end)
   end
   return found
 end
-
-local FROM_TEXT = {
-  text = function(text) return text end,
-  number = function(text) return math.tointeger(core.tonumber(text)) or core.tonumber(text) end,
-  boolean = function(text)
-    local known = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false, ["0"] = false }
-    return known[text:lower()]
-  end,
-  select = function(text, field)
-    for _, choice in ipairs(settings.choices(field)) do
-      if tostring(choice) == text then return choice end
-    end
-    return text
-  end,
-}
 
 --- Reads "id.key=value" as it stands on a command line.
 ---@param registry ebb.Registry
@@ -252,9 +213,10 @@ function settings.parse(registry, word)
   end
   local value
   spread(processors_of(registry, id), id, key, function(field)
-    local read = FROM_TEXT[field.type or "text"](text, field)
+    local declaration = schema_of(field)
+    local read = schema.from_text(declaration, text)
     if read == nil then read = text end   -- the check says what was expected
-    return check_value(field, read, ("%s.%s"):format(id, key))
+    return schema.check(declaration, read, ("%s.%s"):format(id, key))
   end, function(_, _, read) value = read end)
   return { id = id, key = key, value = value }
 end

@@ -318,7 +318,8 @@ TYPES.object = {
       elseif field.default ~= nil then
         result[field.as or name] = tables.copy(field.default)   -- a policy may write into its options
       elseif field.required then
-        add_problem(context, { kind = "missing", message = "is missing", expected = expected_of(field) }, name)
+        local problem = { kind = "missing", message = "is missing", expected = expected_of(field), hint = field.hint }
+        add_problem(context, problem, name)
       end
     end
     for _, key in ipairs(others) do
