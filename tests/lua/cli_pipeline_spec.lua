@@ -50,9 +50,9 @@ describe("ebb pipeline", function()
     local chat = command.file("in.json", CHAT)
     for text, place in pairs {
       ['{\n  "name": "A",\n  "presetz": []\n}'] = "agent.json:3:14: presetz: unknown field of an agent",
-      ['{"name": 3}'] = "agent.json:1:10: name: expected a text, got 3",
+      ['{"name": 3}'] = "agent.json:1:10: name: expected a string, got 3",
       ['{"processors": {"token-limiter": 3}}'] = "agent.json:1:34: processors.token-limiter: expected an object",
-      ['{"variables": {"a": [1]}}'] = "agent.json:1:21: variables.a: expected a text",
+      ['{"variables": {"a": [1]}}'] = "agent.json:1:21: variables.a: expected a string, a number or true or false, got a list",
       ['{"name": }'] = "agent.json: 1:10",
       ['{"parameters": {"messages": []}}'] = "agent.json:1:29: parameters.messages: the pipeline itself sets this",
     } do

@@ -106,18 +106,19 @@ describe("the registry", function()
   local twice = { { key = "k" }, { key = "k" } }
   local wrong = {
     -- what is wrong                     processor                                        what is said
-    { "no table",                        "a",                                             "expected a processor, got 'a'" },
-    { "no execute",                      { id = "a", name = "A" },                        "execute is missing" },
-    { "an unknown field",                processor("a", { prioritty = 3 }),               "prioritty: unknown field" },
-    { "a priority that is a text",       processor("a", { priority = "3" }),              "priority: expected a number, got '3'" },
-    { "an id with a dot",                processor "a.b",                                 "letters, digits" },
-    { "the name of a group",             processor "message-formatters",                  "name of a group" },
-    { "a field without key",             with_field {},                                   "config_fields[1].key is missing" },
-    { "a field of an unknown type",      with_field { key = "k", type = "txt" },          "type: expected one of text, number, boolean, select, got 'txt'" },
-    { "a select without options",        with_field { key = "k", type = "select" },       "needs options" },
+    { "no table",                        "a", "expected a processor, got 'a'" },
+    { "no execute",                      { id = "a", name = "A" }, "execute is missing" },
+    { "an unknown field",                processor("a", { prioritty = 3 }), "prioritty: unknown field" },
+    { "a priority that is a text",       processor("a", { priority = "3" }), "priority: expected a number, got '3'" },
+    { "an id with a dot",                processor "a.b", "letters, digits" },
+    { "the name of a group",             processor "message-formatters", "name of a group" },
+    { "a field without key",             with_field {}, "config_fields[1].key is missing" },
+    { "a field of an unknown type", with_field { key = "k", type = "txt" },
+      "type: expected one of text, number, boolean, select, got 'txt'" },
+    { "a select without options",        with_field { key = "k", type = "select" }, "needs options" },
     { "a default of another type",       with_field { key = "k", type = "number", default = "" }, "expected a number" },
-    { "a field that all have",           with_field { key = "enabled" },                  "is there already" },
-    { "a field that stands there twice", processor("a", { config_fields = twice }),       "is there already" },
+    { "a field that all have",           with_field { key = "enabled" }, "is there already" },
+    { "a field that stands there twice", processor("a", { config_fields = twice }), "is there already" },
   }
   for _, case in ipairs(wrong) do
     it("refuses " .. case[1], function()

@@ -49,7 +49,7 @@ local POSITION = {
 
 local INDEX = { type = "integer", min = 0, required = true }
 
---- Half-open, from 0.
+--- Half-open, from 0; becomes {first, last}, from 1.
 local RANGE = {
   type = "object", expected = "{start, end}",
   fields = { start = INDEX, ["end"] = INDEX },
@@ -58,6 +58,7 @@ local RANGE = {
       return ("start %d is greater than end %d"):format(range.start, range["end"]), "the range is half-open"
     end
   end,
+  into = function(range) return { range.start + 1, range["end"] } end,
 }
 
 local MESSAGE = {
@@ -132,11 +133,7 @@ local FORMS = {
       wholeUnits = named("whole_units", FLAG),
     },
     one_of = { "role", "keepFirst", "keepLast", "removeFirst", "removeLast", "range" },
-    run = function(chat, fields)
-      local range = fields.range
-      fields.range = range and { range.start + 1, range["end"] }
-      return chat:truncate(fields)
-    end,
+    run = function(chat, fields) return chat:truncate(fields) end,
   },
   clear = {
     fields = { keepSystemMessage = named("keep_system_message", FLAG) },

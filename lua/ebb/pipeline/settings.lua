@@ -6,7 +6,6 @@
 -- An entry is {enabled?, priority?, and keys of the config_fields}. Every value
 -- keeps where it came from, for --show-config.
 
-local core = require "ebb.support.core"
 local names_of = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -221,39 +220,61 @@ function settings.parse(registry, word)
   return { id = id, key = key, value = value }
 end
 
---- The entries of a configuration in either form:
----     {"token-limiter": {"budget": 4000}}     [{"id": "token-limiter", "budget": 4000}, "merge-roles"]
----@param given any
----@param fail fun(message: string, path: any[])    raises
----@return ebb.ProcessorEntry[]
-function settings.entries(given, fail)
-  local entries, seen = {}, {}
-  local function add(id, fields, path)
-    if type(id) ~= "string" then fail("expected the id of a processor", path) end
-    if seen[id] then fail(("'%s' stands there twice"):format(id), path) end
-    seen[id] = true
-    local entry = { id = id, values = {} }
-    for key, value in pairs(fields) do
-      if key == "enabled" then
-        if type(value) ~= "boolean" then fail("expected true or false", { path[1], key }) end
-        entry.enabled = value
-      elseif not (path.list and (key == "id" or key == "type")) then
-        entry.values[key] = value
-      end
+---- Configurations ----
+
+local ANY, FLAG, TEXT = { type = "any" }, { type = "boolean" }, { type = "string" }
+local EXPECTED = "an object of settings"
+
+--- {"token-limiter": {"budget": 4000}, "merge-roles": false}
+local BY_ID = {
+  type = "object", fields = {}, expected = "settings by the ids of processors",
+  items = { any_of = { FLAG, { type = "object", fields = { enabled = FLAG }, items = ANY } }, expected = EXPECTED },
+  into = function(by_id)
+    local entries = {}
+    for id, values in pairs(by_id) do
+      if type(values) == "boolean" then values = { enabled = values } end
+      entries[#entries + 1] = { id = id, enabled = values.enabled, values = values }
+      values.enabled = nil
     end
-    entries[#entries + 1] = entry
-  end
-  if type(given) ~= "table" then fail("expected settings by the ids of processors", {}) end
-  local is_list = given[1] ~= nil
-  for key, fields in pairs(given) do
-    local path = { key, list = is_list }
-    if is_list and type(fields) == "string" then fields = { id = fields } end
-    if type(fields) == "boolean" and not is_list then fields = { enabled = fields } end
-    if type(fields) ~= "table" or fields == core.json.null then fail("expected an object of settings", path) end
-    add(is_list and (fields.id or fields.type) or key, fields, path)
-  end
-  table.sort(entries, function(a, b) return a.id < b.id end)
-  return entries
-end
+    return entries
+  end,
+}
+
+--- [{"id": "token-limiter", "budget": 4000}, "merge-roles"]
+local LIST = {
+  type = "list",
+  items = {
+    any_of = { TEXT, {
+      type = "object", fields = { enabled = FLAG, id = TEXT, type = TEXT }, items = ANY,
+      check = function(entry)
+        if not (entry.id or entry.type) then return "expected the id of a processor" end
+      end,
+    } },
+    expected = EXPECTED,
+    into = function(entry)
+      if type(entry) == "string" then return { id = entry, values = {} } end
+      local id, enabled = entry.id or entry.type, entry.enabled
+      entry.id, entry.type, entry.enabled = nil, nil, nil
+      return { id = id, enabled = enabled, values = entry }
+    end,
+  },
+  check = function(entries)
+    local seen = {}
+    for _, entry in ipairs(entries) do
+      if seen[entry.id] then return ("'%s' stands there twice"):format(entry.id) end
+      seen[entry.id] = true
+    end
+  end,
+}
+
+--- The settings of a file, in either form.
+---@type ebb.Schema
+settings.ENTRIES = {
+  choose = function(value) return type(value) == "table" and value[1] ~= nil and LIST or BY_ID end,
+  into = function(entries)
+    table.sort(entries, function(a, b) return a.id < b.id end)
+    return entries
+  end,
+}
 
 return settings

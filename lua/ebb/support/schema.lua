@@ -26,7 +26,9 @@ local schema = {}
 ---@field type? "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"|"object"|"function"|"any"
 ---@field any_of? ebb.Schema[]   in place of type: the first that the value fits
 ---@field read? fun(value: any): any, string?   in place of type: the result, or nil and what is expected
----@field check? fun(result: any): string?, string?, string?   called last: nil, or message, hint, code
+---@field choose? fun(value: any): ebb.Schema    in place of type: the schema by the value
+---@field check? fun(result: any): string?, string?, string?   nil, or message, hint, code
+---@field into? fun(result: any): any   called last, on what is right: what the result becomes
 ---@field expected? string       replaces the words for what is expected
 ---@field default? any           of an absent field; each result has a copy
 ---@field required? boolean      a field that must be present
@@ -245,12 +247,13 @@ TYPES.any = { expected = function() return "a value" end, read = function(_, val
 local function expected_of(declaration)
   if declaration.expected then return declaration.expected end
   if declaration.read then return (select(2, declaration.read(nil))) end
+  if declaration.choose then return expected_of(declaration.choose(nil)) end
   if not declaration.any_of then return TYPES[declaration.type].expected(declaration) end
   local words = {}
   for i, each in ipairs(declaration.any_of) do
     words[i] = expected_of(each)
   end
-  return table.concat(words, " or ")
+  return ("%s or %s"):format(table.concat(words, ", ", 1, #words - 1), words[#words])
 end
 
 local function add_problem(context, problem, step)
@@ -355,6 +358,7 @@ function read(declaration, value, context)
   local result, expected
   if declaration.read then result, expected = declaration.read(value)
   elseif declaration.any_of then result = read_any(declaration, value, context)
+  elseif declaration.choose then result = read(declaration.choose(value), value, context)
   else result = TYPES[declaration.type].read(declaration, value, context) end
   if #context.problems > before then return nil end
   if result == nil then
@@ -363,6 +367,7 @@ function read(declaration, value, context)
     local message, hint, code = declaration.check(result)
     if message then add_problem(context, { kind = "value", message = message, hint = hint, code = code }) end
   end
+  if result ~= nil and declaration.into and #context.problems == before then return declaration.into(result) end
   return result
 end
 
