@@ -52,9 +52,10 @@ describe("ebb pipeline", function()
       ['{\n  "name": "A",\n  "presetz": []\n}'] = "agent.json:3:14: presetz: unknown field of an agent",
       ['{"name": 3}'] = "agent.json:1:10: name: expected a string, got 3",
       ['{"processors": {"token-limiter": 3}}'] = "agent.json:1:34: processors.token-limiter: expected an object",
-      ['{"variables": {"a": [1]}}'] = "agent.json:1:21: variables.a: expected a string, a number or true or false, got a list",
+      ['{"variables": {"a": [1]}}'] =
+        "agent.json:1:21: variables.a: expected a string, a number or true or false, got a list",
       ['{"name": }'] = "agent.json: 1:10",
-      ['{"parameters": {"messages": []}}'] = "agent.json:1:29: parameters.messages: the pipeline itself sets this",
+      ['{"parameters": {"messages": []}}'] = "agent.json:1:29: parameters.messages: expected no such member: the pipeline itself sets it",
     } do
       local agent = command.file("agent.json", text)
       local err = command.fails(command.REFUSED, ("pipeline %s --agent %s"):format(chat, agent))

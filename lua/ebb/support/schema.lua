@@ -292,11 +292,12 @@ local function keys_of(declaration, value, context)
     elseif declaration.items and type(key) == "string" then
       others[#others + 1] = key
     elseif not (declaration.ignored and declaration.ignored[key]) then
-      unknown[#unknown + 1] = key
+      unknown[tostring(key)] = key
     end
   end
-  table.sort(unknown, function(a, b) return tostring(a) < tostring(b) end)
-  for _, key in ipairs(unknown) do
+  for _, word in ipairs(next(unknown) ~= nil and tables.keys(unknown) or {}) do
+    if #context.problems >= context.most then break end
+    local key = unknown[word]
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
       message = "unknown " .. (declaration.noun or "field"),

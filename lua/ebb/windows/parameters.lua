@@ -15,8 +15,8 @@
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
-local tables = require "ebb.support.tables"
 
 local parameters = {}
 
@@ -121,12 +121,6 @@ local function is_marked(value, name)
   return getmetatable(value) == name
 end
 
---- A list may be empty, and then a table of Lua may be meant as one.
-local function is_list(value)
-  return type(value) == "table" and not is_marked(value, "json.raw") and
-    (is_marked(value, "json.array") or rawlen(value) > 0 or next(value) == nil)
-end
-
 ---@param value any
 ---@return boolean
 function parameters.is_object(value)
@@ -148,88 +142,60 @@ function parameters.shown(value)
   return parameters.is_object(value) and "an object" or "a list"
 end
 
-local read
-
-local function read_list(declared, value, path, problems)
-  if not is_list(value) then return nil end
-  local list = {}
-  for i = 1, rawlen(value) do
-    if #problems > PROBLEMS_MAX then break end
-    list[i] = read(declared.of, rawget(value, i), ("%s[%d]"):format(path, i - 1), problems)   -- as JSON counts
-  end
-  return list
-end
-
-local READ = {
-  string = function(_, value) return type(value) == "string" and value or nil end,
-  int = function(_, value) return type(value) == "number" and math.tointeger(value) or nil end,
-  number = function(_, value)
-    local finite = type(value) == "number" and value == value and math.abs(value) ~= math.huge
-    return finite and value or nil
-  end,
-  bool = function(_, value)
-    if type(value) == "boolean" then return value end
-  end,
-  enum = function(declared, value)
-    for _, choice in ipairs(declared.choices) do
-      if choice == value then return choice end
-    end
-  end,
-  list = read_list,
+local TYPES = {
+  string = "string", int = "integer", number = "number", bool = "boolean", enum = "choice", list = "list",
 }
 
-local function expected(declared)
-  if declared.kind == "enum" then return "one of " .. table.concat(declared.choices, ", ") end
-  return declared.written
+---@param declared ebb.ParameterType
+---@return ebb.Schema
+local function schema_of(declared)
+  return {
+    type = TYPES[declared.kind], choices = declared.choices, items = declared.of and schema_of(declared.of),
+    expected = declared.kind ~= "enum" and declared.written or nil,
+  }
 end
 
-function read(declared, value, path, problems)
-  local result = READ[declared.kind](declared, value, path, problems)
-  if result == nil then
-    problems[#problems + 1] = ("%s must be %s, not %s"):format(path, expected(declared), parameters.shown(value))
+--- A problem as the model reads it.
+---@param problem ebb.SchemaProblem
+---@param names string[]      of the declared parameters
+local function words_of(problem, names)
+  local place = schema.place({ "params", table.unpack(problem.path) }, 0)
+  if problem.kind == "missing" then return ("%s is required: expected %s"):format(place, problem.expected) end
+  if problem.kind == "type" then
+    return ("%s must be %s, not %s"):format(place, problem.expected, parameters.shown(problem.value))
   end
-  return result
-end
-
-local function refuse_unknown(declared, given, problems)
-  local names, known = {}, {}
-  for i, parameter in ipairs(declared) do
-    names[i], known[parameter.name] = parameter.name, true
-  end
-  for _, name in ipairs(tables.keys(given)) do
-    if #problems > PROBLEMS_MAX then return end
-    if not known[name] then
-      local hint = #names == 0 and "there are no parameters" or suggest.hint(name, names)
-      local shown = #name <= SHOWN_MAX and name or name:sub(1, SHOWN_MAX) .. "..."
-      problems[#problems + 1] = ("params.%s is not allowed%s"):format(shown, hint and " (" .. hint .. ")" or "")
-    end
-  end
+  local shown = #place <= SHOWN_MAX and place or place:sub(1, SHOWN_MAX) .. "..."
+  local hint = #names == 0 and "there are no parameters" or suggest.hint(problem.value, names)
+  return ("%s is not allowed%s"):format(shown, hint and " (" .. hint .. ")" or "")
 end
 
 --- The values that an action gets, each of its declared type.
 ---@param declared ebb.Parameter[]
----@param given any           a table by names; nil or ebb.null for none
+---@param params any          a table by names; nil or ebb.null for none
 ---@return table? values
 ---@return string? message    all that is wrong: "params.n must be int, not \"x\"; ..."
-function parameters.check(declared, given)
-  if given == nil or given == core.json.null then given = {} end
-  if type(given) ~= "table" or not (parameters.is_object(given) or next(given) == nil) then
-    return nil, "params must be an object, not " .. parameters.shown(given)
+function parameters.check(declared, params)
+  if params == nil or params == core.json.null or type(params) == "table" and next(params) == nil then params = {} end
+  local fields, order, names = {}, {}, {}
+  for i, parameter in ipairs(declared) do
+    names[i] = parameter.name
+    fields[parameter.name], order[parameter.name] = schema_of(parameter), i
+    fields[parameter.name].required = not parameter.optional
   end
-  local values, problems = {}, {}
-  for _, parameter in ipairs(declared) do
-    local name = parameter.name
-    local value = rawget(given, name)
-    if value ~= nil and value ~= core.json.null then
-      values[name] = read(parameter, value, "params." .. name, problems)
-    elseif not parameter.optional then
-      problems[#problems + 1] = ("params.%s is required: expected %s"):format(name, expected(parameter))
-    end
+  local declaration = { type = "object", fields = fields, expected = "an object" }
+  local values, problems = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
+  if not problems then return values end
+  table.sort(problems, function(a, b)   -- in the order of declaration, then what is not declared
+    local first, second = a.path[1], b.path[1]
+    if order[first] ~= order[second] then return (order[first] or math.huge) < (order[second] or math.huge) end
+    return schema.place(a.path) < schema.place(b.path)
+  end)
+  local words = {}
+  for i, problem in ipairs(problems) do
+    words[i] = words_of(problem, names)
   end
-  refuse_unknown(declared, given, problems)
-  if #problems == 0 then return values end
-  if #problems > PROBLEMS_MAX then problems[PROBLEMS_MAX + 1] = "and more" end
-  return nil, table.concat(problems, "; ", 1, math.min(#problems, PROBLEMS_MAX + 1))
+  if #words > PROBLEMS_MAX then words[PROBLEMS_MAX + 1] = "and more" end
+  return nil, table.concat(words, "; ", 1, math.min(#words, PROBLEMS_MAX + 1))
 end
 
 return parameters
