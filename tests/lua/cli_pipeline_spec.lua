@@ -55,7 +55,8 @@ describe("ebb pipeline", function()
       ['{"variables": {"a": [1]}}'] =
         "agent.json:1:21: variables.a: expected a string, a number or true or false, got a list",
       ['{"name": }'] = "agent.json: 1:10",
-      ['{"parameters": {"messages": []}}'] = "agent.json:1:29: parameters.messages: expected no such member: the pipeline itself sets it",
+      ['{"parameters": {"messages": []}}'] =
+        "agent.json:1:29: parameters.messages: expected no such member: the pipeline itself sets it",
     } do
       local agent = command.file("agent.json", text)
       local err = command.fails(command.REFUSED, ("pipeline %s --agent %s"):format(chat, agent))
