@@ -79,7 +79,7 @@ local function new_folder()
   return folder
 end
 
---- The shell's variables, so that nothing of whoever runs the tests is found.
+--- The shell's variables: programs find this build, and no settings of the user.
 local function environment(folder)
   local top = absolute(build)
   return ("cd '%s' && HOME='%s' PATH='%s':\"$PATH\" PKG_CONFIG_PATH=.pkg LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' "

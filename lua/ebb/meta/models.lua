@@ -6,7 +6,7 @@
 ---@field size integer         ids are below it
 local Tokenizer = {}
 --- Counts the tokens of a text, of which special tokens are ordinary text.
----@param text string          any bytes; what is no UTF-8 is counted byte by byte
+---@param text string          any bytes; those that are not UTF-8 are counted one by one
 ---@return integer tokens
 function Tokenizer:count(text) end
 --- Counts, but reads little further once there are more than `limit` (0 or more).

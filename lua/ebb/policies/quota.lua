@@ -1,4 +1,4 @@
---- Trim policy: at most so many messages, or tokens, of a role.
+--- Trim policy: limits the messages or tokens of a role.
 
 local ROLES = { "system", "user", "assistant", "tool" }
 

@@ -22,10 +22,10 @@ return {
       refuse("argument", "a filter node needs filter = conditions, a function or a file")
     end
     local loading = { limits = options.limits, trusted = options.trusted }
-    local found = filter.find(options.filter, loading)
-    if found then schema.options(found.options, options.options, "filter " .. found.name) end
+    local declared = filter.find(options.filter, loading)
+    if declared then schema.options(declared.options, options.options, "filter " .. declared.name) end
     local request = {
-      found or options.filter, options = options.options, limits = options.limits, trusted = options.trusted,
+      declared or options.filter, options = options.options, limits = options.limits, trusted = options.trusted,
     }
     return function(chat) return chat:filter(request) end
   end,

@@ -18,6 +18,11 @@ end
 --- The page of each class, for links between pages.
 local page_of = {}
 
+--- The name of a file's page.
+---@param file { name: string, path: string }
+---@return string
+function lua_api.page_name(file) return ("lua-%s.md"):format(file.name) end
+
 --- The annotation files: lua/ebb/meta/*.lua.
 ---@param root string
 ---@return { name: string, path: string }[]
@@ -29,9 +34,8 @@ function lua_api.files(root)
   end
   table.sort(files, function(a, b) return a.name < b.name end)
   for _, file in ipairs(files) do
-    for class in read_file(file.path):gmatch "%-%-%-@class (ebb%.%w+)" do
-      page_of[class] = ("lua-%s.md"):format(file.name)
-    end
+    local page = lua_api.page_name(file)
+    for class in read_file(file.path):gmatch "%-%-%-@class (ebb%.%w+)" do page_of[class] = page end
   end
   return files
 end
@@ -136,11 +140,6 @@ local function contents(groups)
   end
   return markdown.table({ "type", "functions" }, rows)
 end
-
---- The name of a file's page.
----@param file { name: string, path: string }
----@return string
-function lua_api.page_name(file) return ("lua-%s.md"):format(file.name) end
 
 --- Links to the classes of a file that have functions.
 ---@param file { name: string, path: string }

@@ -23,7 +23,7 @@ local WORDS = {
   keep_system_message = "false removes the system messages, too; default: true",
   target = "the batch's number; batches count from 0",
   checkpoint = "in place of the number: a checkpoint's name",
-  length = "the state in which the batch had so many messages; default: its latest",
+  length = "number of messages of the batch: its state then; default: its latest",
 }
 
 --- The descriptions of the classes' fields by name.

@@ -33,7 +33,7 @@ end
 local function list(root, help)
   local annotations = {}
   for i, file in ipairs(lua_api.files(root)) do annotations[i] = read_file(file.path) end
-  local found = {
+  local listed = {
     { "command-line.md", "every command with its arguments and options", command_line.page(help) },
     { "errors.md", "exit codes, and the codes of errors", errors.page(annotations) },
     { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
@@ -48,9 +48,9 @@ local function list(root, help)
       header.page("C API: ebb_lua.h", read_file(root .. "runtime/include/ebb_lua.h")) },
   }
   for _, file in ipairs(lua_api.files(root)) do
-    found[#found + 1] = { lua_api.page_name(file), "Lua API: " .. lua_api.summary(file), lua_api.page(file) }
+    listed[#listed + 1] = { lua_api.page_name(file), "Lua API: " .. lua_api.summary(file), lua_api.page(file) }
   end
-  return found
+  return listed
 end
 
 ---@param root string        the checkout, "" or with a slash at its end

@@ -31,11 +31,11 @@ end
 
 --- argparse has no public way to list what was declared; these are the fields that its own help reads.
 local function elements(list, convert)
-  local found = {}
+  local converted = {}
   for _, element in ipairs(list) do
-    if not element._hidden then found[#found + 1] = convert(element) end
+    if not element._hidden then converted[#converted + 1] = convert(element) end
   end
-  return found
+  return converted
 end
 
 local function argument_of(argument)
@@ -43,19 +43,20 @@ local function argument_of(argument)
   return { names = { table.concat(words, " ") }, value = "", text = argument._description or "", repeatable = false }
 end
 
-local function usage_of(made)
-  return (made:get_usage():gsub("^Usage:%s*", ""):gsub("%s*\n%s*", " "))
+local function usage_of(command_parser)
+  return (command_parser:get_usage():gsub("^Usage:%s*", ""):gsub("%s*\n%s*", " "))
 end
 
 ---@return reference.Command[]
 function parsers.commands()
   local list = {}
   for i, command in ipairs(commands.list) do
-    local made = parser.new(command.name)
+    local command_parser = parser.new(command.name)
     list[i] = {
-      name = command.name, summary = command.summary, usage = usage_of(made),
-      arguments = elements(made._arguments, argument_of), options = elements(made._options, option_of),
-      epilog = made._epilog or "",
+      name = command.name, summary = command.summary, usage = usage_of(command_parser),
+      arguments = elements(command_parser._arguments, argument_of),
+      options = elements(command_parser._options, option_of),
+      epilog = command_parser._epilog or "",
     }
   end
   return list
