@@ -90,6 +90,7 @@ build = {
       ["ebb.rules.schema"] = "lua/ebb/rules/schema.lua",
       ["ebb.rules.sillytavern"] = "lua/ebb/rules/sillytavern.lua",
       ["ebb.rules.substitution"] = "lua/ebb/rules/substitution.lua",
+      ["ebb.sandbox.context_fields"] = "lua/ebb/sandbox/context_fields.lua",
       ["ebb.sandbox.entry"] = "lua/ebb/sandbox/entry.lua",
       ["ebb.sandbox.inner_loader"] = "lua/ebb/sandbox/inner_loader.lua",
       ["ebb.sandbox.loader"] = "lua/ebb/sandbox/loader.lua",

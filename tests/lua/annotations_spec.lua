@@ -23,6 +23,11 @@ local TABLES = {
   MacroCall = require("ebb.macros.evaluate").call_methods,
 }
 
+--- The same, of types that have private methods, too.
+local PARTLY = {
+  MacroCall = require("ebb.macros.evaluate").call_methods, MacroEnvironment = require("ebb.macros.environment").methods,
+}
+
 local ITEMS = annotations.read(helper.annotations())
 
 --- What is described, as "Class:method" or "ebb.name" -> list of parameters.
@@ -63,7 +68,7 @@ local function registered(name)
     end
     return value
   end
-  local methods = TABLES[owner] or core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
+  local methods = TABLES[owner] or PARTLY[owner] or core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
   return methods[method], true
 end
 

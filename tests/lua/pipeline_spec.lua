@@ -327,7 +327,7 @@ describe("a processor that fails", function()
     { "leaves a hole", function(context) context.messages[5] = context.messages[1] end, "without holes" },
     { "leaves no tables", function(context) context.messages = { "hello" } end, "a message is a table" },
     { "breaks parts", function(context) context.messages[1].content = { { text = "x" } } end, "table with a type" },
-    { "writes into what is read only", function(context) context.session.id = 3 end, "read only" },
+    { "writes into what is read only", function(context) context.session.id = 3 end, "only be read" },
   }
 
   local LIMITS = { limits = { fuel = 100000 } }

@@ -157,4 +157,6 @@ function Environment:roll_back(journal, drawn)
   self.state.draws = drawn
 end
 
+environment.methods = Environment   -- for tests
+
 return environment

@@ -410,4 +410,6 @@ function evaluate.expand(text, environment, options)
   return text, report
 end
 
+evaluate.call_methods = Call   -- for tests
+
 return evaluate

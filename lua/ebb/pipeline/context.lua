@@ -8,6 +8,7 @@
 -- weights (`weigh`), the host (`call`); so a run under a fixed clock and seed is
 -- the same run every time.
 
+local context_fields = require "ebb.sandbox.context_fields"
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
@@ -109,11 +110,6 @@ function Context:forecast(messages)
   return self.run.forecast(self, messages)
 end
 
-local READ_ONLY = { session = true, user_profile = true, agent_config = true, capabilities = true, timestamp = true,
-  preview = true, logs = true }
-
-local OWN = { messages = true, shared_data = true }
-
 ---@class ebb.ContextFields
 ---@field messages? ebb.WorkingMessage[]
 ---@field shared_data? table
@@ -129,27 +125,11 @@ local OWN = { messages = true, shared_data = true }
 ---@return ebb.Context
 function context.new(fields)
   local own = { messages = fields.messages or {}, shared_data = fields.shared_data or {} }
-  local read = { run = fields.run, logs = fields.run.logs }
-  for name in pairs(READ_ONLY) do
-    read[name] = read[name] or fields[name]
+  local read = { run = fields.run }
+  for _, name in ipairs(context_fields.read) do
+    read[name] = fields[name]
   end
-  return setmetatable({}, {
-    __index = function(_, name)
-      local value = own[name]
-      if value == nil then value = read[name] end
-      if value == nil then value = Context[name] end
-      return value
-    end,
-    __newindex = function(_, name, value)
-      if not OWN[name] then
-        refuse("argument", ("context.%s can be read only"):format(tostring(name)),
-          "processors change messages and shared_data")
-      end
-      if type(value) ~= "table" then refuse("shape", ("context.%s is a table"):format(name)) end
-      own[name] = value
-    end,
-    __name = "Context",
-  })
+  return context_fields.context(own, read, Context, function() return fields.run.logs end)
 end
 
 context.methods = Context

@@ -82,7 +82,7 @@ local provided = { support = true, ["ebb.conversation.parts"] = true, ["ebb.conv
 local SANDBOX = {
   ["ebb.sandbox.loader"] = "ebb.sandbox.inner_loader",
 }
-for _, name in ipairs { "entry", "processor_context", "script_face", "script_file", "script_path" } do
+for _, name in ipairs { "entry", "context_fields", "processor_context", "script_face", "script_file", "script_path" } do
   SANDBOX["ebb.sandbox." .. name] = "ebb.sandbox." .. name
 end
 

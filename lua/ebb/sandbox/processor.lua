@@ -3,15 +3,13 @@
 -- Copies go in, and copies come out when it has ended well; if it fails, or reaches
 -- its limits, the context is as it was. What it logged until then stays in the log.
 
+local context_fields = require "ebb.sandbox.context_fields"
 local loader = require "ebb.sandbox.loader"
 local tables = require "ebb.support.tables"
 
 local sandboxed_processor = {}
 
-local FIELDS = { "messages", "shared_data", "session", "user_profile", "agent_config", "capabilities", "timestamp",
-  "preview" }
-
---- What a view shows that can be read only; a sandbox copies the fields themselves.
+--- A read-only view as a plain table, which a sandbox can copy.
 local function plain(value)
   if type(value) ~= "table" then return value end
   local meta = getmetatable(value)
@@ -23,33 +21,35 @@ local function plain(value)
   return result
 end
 
---- Methods that may be called back. Of what they answer only plain data enters.
+--- Methods for the sandbox. Conversations cannot enter: weigh answers the tokens alone.
 local function calls_of(context)
   local calls = { logs = function() return tables.copy(context.logs) end }
-  for _, name in ipairs { "log", "expand", "call", "history", "only_core_follows", "forecast" } do
+  for _, name in ipairs(context_fields.crossing) do
     calls[name] = function(...) return context[name](context, ...) end
   end
   function calls.weigh(messages) return (context:weigh(messages)) end
   return calls
 end
 
---- Is this a function in a sandbox?
+--- True for the proxy of a function in a sandbox.
 ---@param execute function
 ---@return boolean
 function sandboxed_processor.holds(execute) return loader.holds(execute) end
 
---- Runs it, and puts what it has made into the context. Raises what went wrong.
+--- Runs the function, and puts its messages and shared data into the context. Raises its errors.
 ---@param execute function     a proxy
 ---@param limits? ebb.Limits
 ---@param context ebb.Context
 ---@param config table
 function sandboxed_processor.run(execute, limits, context, config)
-  local given = {}
-  for _, name in ipairs(FIELDS) do
-    given[name] = plain(context[name])
+  local fields = {}
+  for _, list in ipairs { context_fields.own, context_fields.read } do
+    for _, name in ipairs(list) do
+      fields[name] = plain(context[name])
+    end
   end
   loader.begin(execute, limits, #context.messages)
-  local messages, shared_data = loader.use(execute, "ebb.sandbox.processor_context", "run", given,
+  local messages, shared_data = loader.use(execute, "ebb.sandbox.processor_context", "run", fields,
     calls_of(context), config)
   context.messages, context.shared_data = messages, shared_data
 end

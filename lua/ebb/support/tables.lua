@@ -69,7 +69,7 @@ function tables.read_only(value, name)
       seen[item] = seen[item] or tables.read_only(item, ("%s.%s"):format(name, key))
       return seen[item]
     end,
-    __newindex = function(_, key) refuse("argument", ("%s.%s can be read only"):format(name, tostring(key))) end,
+    __newindex = function(_, key) refuse("argument", ("%s.%s can only be read"):format(name, tostring(key))) end,
     __len = function() return #value end,
     __pairs = function(view)
       return function(_, key)

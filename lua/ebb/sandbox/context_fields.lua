@@ -1,0 +1,45 @@
+--- The context of processors, declared once: for those of the program (pipeline/context.lua),
+-- for those in sandboxes (processor_context.lua), and for what crosses between (processor.lua).
+--
+--     own        messages, shared_data: may be assigned, and cross both ways
+--     read       the others: may only be read, and cross inward
+--     methods    called by name; those in `crossing` also from within a sandbox
+
+local refuse = require "ebb.support.refuse"
+
+local context_fields = {
+  own = { "messages", "shared_data" },
+  read = { "session", "user_profile", "agent_config", "capabilities", "timestamp", "preview" },
+  crossing = { "log", "expand", "call", "weigh", "history", "missing_windows", "only_core_follows", "forecast" },
+}
+
+local function assign(own, name, value)
+  if own[name] == nil then
+    local hint = "processors change messages and shared_data"
+    refuse("argument", ("context.%s can only be read"):format(tostring(name)), hint)
+  end
+  if type(value) ~= "table" then refuse("shape", ("context.%s is a table"):format(name)) end
+  own[name] = value
+end
+
+--- A context over its fields.
+---@param own table<string, table>
+---@param read table<string, any>
+---@param methods table<string, function>
+---@param logs fun(): ebb.LogEntry[]   the log so far, for the field `logs`
+---@return ebb.Context
+function context_fields.context(own, read, methods, logs)
+  return setmetatable({}, {
+    __index = function(_, name)
+      if name == "logs" then return logs() end
+      local value = own[name]
+      if value == nil then value = read[name] end
+      if value == nil then value = methods[name] end
+      return value
+    end,
+    __newindex = function(_, name, value) assign(own, name, value) end,
+    __name = "Context",
+  })
+end
+
+return context_fields
