@@ -72,6 +72,24 @@ describe("ebb repl", function()
     assert.equal("nil\n", type_in("chat").out)
   end)
 
+  it("shows the text of a message, and the lines of units, selections and ledgers", function()
+    local function shows(typed) return type_in(typed, path_of "small.json").out end
+
+    assert.matches("^message 2 %(user, %d+ tokens%): Hello\n$", shows "chat[2]")
+    assert.matches("^Unit of 1 message, %d+ tokens:\n  2 user: Hello\n$", shows "chat[2].unit")
+    assert.equal("Selection of 2 messages:\n  2 user: Hello\n  4 user: Bye\n", shows "chat:where { role = 'user' }")
+    assert.matches("^Ledger of 2 changes:\n  dropped 2 %(user, %d+ tokens%) by keep_recent: oldest\n",
+      shows "chat:trim { budget = 16 }.ledger")
+    assert.matches("^{ message 2 %(user, %d+ tokens%) }\n$", shows "{ chat[2] }")
+  end)
+
+  it("has help, and lists what a value has", function()
+    contains("help(chat) lists", type_in("help").out)
+    contains("rollback", type_in("help(chat)", path_of "small.json").out)
+    contains("unit", type_in("help(chat[1])", path_of "small.json").out)
+    assert.equal("it has no names\n", type_in("help(5)").out)
+  end)
+
   it("leaves standard input to a script that reads it", function()
     assert.equal('"one"\n2\n', type_in("io.read()\none\n1 + 1\n").out)
   end)

@@ -117,6 +117,17 @@ local function names_of(value, separator)
   return names
 end
 
+--- The methods and fields of a value, sorted.
+---@param value any
+---@return string[]
+function lua_completion.names(value)
+  local names = names_of(value, ".")
+  for name in pairs(names_of(value, ":")) do
+    names[name] = true
+  end
+  return tables.keys(names)
+end
+
 --- The beginning that all names share.
 local function common_start(names)
   local first, last, size = names[1], names[#names], 0   -- sorted: these two differ most

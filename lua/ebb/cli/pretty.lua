@@ -5,6 +5,7 @@
 
 local core = require "ebb.support.core"
 local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
 
 local pretty = {}
 
@@ -65,22 +66,58 @@ local function write_table(value, width, depth)
   return "{\n" .. table.concat(items, ",\n"):gsub("[^\n]+", "  %0") .. "\n}"
 end
 
+--- One line of a list: cut, because lists are for an overview.
+local function row(width, format, ...)
+  return (text.cut(("  " .. format):format(...), width))
+end
+
+local function message_row(message, width)
+  return row(width, "%d %s: %s", message.index or 0, text.kind(message), transcript.of(message))
+end
+
+local function change_row(entry, width)
+  return row(width, "%s %d (%s, %d tokens) by %s: %s", entry.action, entry.seq, entry.role, entry.tokens, entry.by,
+    entry.reason)
+end
+
+local function listed(value, items, width, row_of)
+  local lines = { tostring(value) .. (#items > 0 and ":" or "") }
+  for i = 1, math.min(#items, ITEMS_MAX) do
+    lines[#lines + 1] = row_of(items[i], width)
+  end
+  if #items > ITEMS_MAX then lines[#lines + 1] = ("  ... %d more"):format(#items - ITEMS_MAX) end
+  return table.concat(lines, "\n")
+end
+
+--- Values of the core that are shown with what they hold, where they are not part of a table.
+local HANDLES = {
+  Message = function(message, width)
+    return (text.cut(("%s: %s"):format(tostring(message), transcript.of(message)), width))
+  end,
+  Unit = function(unit, width) return listed(unit, unit.messages, width, message_row) end,
+  Selection = function(selection, width) return listed(selection, selection, width, message_row) end,
+  Ledger = function(ledger, width) return listed(ledger, ledger, width, change_row) end,
+}
+
 --- A value at `depth` tables down, by its own __tostring if it has one.
 function write(value, width, depth)
   if type(value) == "string" then return quoted(value, depth > 0 and TEXT_INSIDE or math.maxinteger) end
   if value == core.json.null then return "ebb.null" end
   local metatable = debug.getmetatable(value)
   if type(value) ~= "table" or metatable and rawget(metatable, "__tostring") then
-    return text.printable(tostring(value))
+    return text.printable(tostring(value), depth == 0)
   end
   return write_table(value, width, depth)
 end
 
 ---@param value any
 ---@param width integer     columns
+---@param brief? boolean      values of the core in a few words
 ---@return string           may be several lines
-function pretty.of(value, width)
-  return write(value, width, 0)
+function pretty.of(value, width, brief)
+  local handle = not brief and HANDLES[core.type(value)]
+  local ok, lines = pcall(handle or write, value, width, 0)
+  return ok and lines or write(value, width, 0)      -- it may be closed
 end
 
 return pretty

@@ -46,7 +46,7 @@ end
 local function show(results)
   local width, pieces, separator = terminal.results().width, {}, "\t"
   for i = 1, results.n do
-    pieces[i] = pretty.of(results[i], width)
+    pieces[i] = pretty.of(results[i], width, results.n > 1)
     if pieces[i]:find "\n" then separator = "\n" end
   end
   if results.n > 0 then io.stdout:write(table.concat(pieces, separator), "\n") end
@@ -94,6 +94,23 @@ local function run_lines(read, protected)
   end
 end
 
+---- Help ----
+
+local INTRODUCTION = [[
+ebb is the library, chat the conversation that was loaded. Try:
+  chat[1]    chat:recent(3)    chat:trim { budget = 4000, dry_run = true }    chat:rollback(0)
+help(chat) lists the methods and fields of a value; TAB completes names.]]
+
+--- `help` at the prompt, and `help(value)`.
+local help = setmetatable({}, {
+  __tostring = function() return INTRODUCTION end,
+  __call = function(_, value)
+    if value == nil then return print(INTRODUCTION) end
+    local names = lua_completion.names(value)
+    print(#names > 0 and table.concat(names, " ") or "it has no names")
+  end,
+})
+
 ---- Sources of lines ----
 
 --- Names in columns, as many as fit.
@@ -140,7 +157,7 @@ end
 function repl.run(args)
   if args.file == "-" then failure.usage("standard input has the lines to run", "name a file for the messages") end
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
-  _G.ebb = ebb
+  _G.ebb, _G.help = ebb, help
   if args.file then _G.chat = options.load(args.file, args) end
   if terminal.stdin_is_terminal and terminal.talks_to_person then return at_terminal() end
   return run_lines(read_plain, xpcall) and 0 or failure.SCRIPT
