@@ -22,7 +22,7 @@ describe("the command", function()
       { USAGE, "trim %/small.json --budget", "--budget" },
       { USAGE, "trim %/small.json --budget many", "--budget: expected a whole number" },
       { USAGE, "trim %/small.json --budget=-1", "--budget: expected a whole number" },
-      { USAGE, "trim %/small.json --budget -5", "--budget: expected a whole number from 0, got '-5'" },
+      { USAGE, "trim %/small.json --budget -5", "--budget: expected a whole number such as 8000 or 8k, got '-5'" },
       { USAGE, "trim -- %/small.json -5", "too many arguments" },
       { USAGE, "trim %/small.json --model nonsense", "`ebb models` lists them" },
       { USAGE, "trim %/small.json --budget 10 --policy 'function(d) end'", "'return function(d) end'" },

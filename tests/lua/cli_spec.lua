@@ -345,7 +345,41 @@ describe("the command", function()
     end)
   end)
 
+  describe("edits on trial", function()
+    it("show what would change, and write nothing", function()
+      local filter = "filter 'return function(m) return m.role ~= \"assistant\" end' --input " .. path_of "small.json"
+      local out, err = does(filter .. " --dry-run")
+      assert.same({ "", "- 3 assistant: Hi\n" }, { out, err })
+      out, err = does(filter .. " --explain")
+      assert.equal("- 3 assistant: Hi\n", err)
+      assert.falsy(out:find("assistant", 1, true))
+      assert.same({ "", "nothing changed\n" },
+        { does("filter 'return function() end' --dry-run --input " .. path_of "small.json") })
+    end)
+
+    it("take operations as text", function()
+      local words = ([[apply '{"operation":"truncate","keepLast":1}' %s]]):format(path_of "small.json")
+      assert.equal('[{"role":"user","content":"Bye"}]', (does(words)))
+      assert.same({ "", "- 1 system: Be brief.\n- 2 user: Hello\n- 3 assistant: Hi\n" },
+        { does(words .. " --dry-run") })
+      fails(command.USAGE, words .. " --dry-run --state")
+    end)
+  end)
+
+  describe("nodes", function()
+    it("are read from JSON, too", function()
+      file("nodes.json", '[{"operation":"truncate","truncate":{"keepLast":1}}]')
+      assert.equal('[{"role":"user","content":"Bye"}]',
+        (does(("run %s --input %s"):format(path_of "nodes.json", path_of "small.json"))))
+      contains("nodes.json: 1:3:", fails(command.REFUSED, "run " .. file("nodes.json", "[1")))
+    end)
+  end)
+
   describe("slips", function()
+    it("takes thousands of tokens as k", function()
+      contains("budget 8000", select(2, does("trim --budget 8k --dry-run " .. path_of "small.json")))
+    end)
+
     it("points to --input where nodes get no messages, and a conversation is an argument", function()
       file("flow.lua", "return { { type = 'trim', budget = 8000 } }")
       local words = ("run %s %s"):format(path_of "flow.lua", path_of "small.json")
@@ -401,7 +435,7 @@ describe("the command", function()
     end)
 
     it("says from where whole numbers count", function()
-      contains("--budget: expected a whole number from 0, got '-5'",
+      contains("--budget: expected a whole number such as 8000 or 8k, got '-5'",
         fails(command.USAGE, "trim --budget -5 " .. path_of "small.json"))
     end)
 

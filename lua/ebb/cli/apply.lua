@@ -12,16 +12,17 @@ local apply = {}
 local OPERATIONS_MAX = 256 * 1024 * 1024   -- bytes, as for an array of messages
 
 function apply.declare(parser)
-  parser:argument("operations", "JSON file: one operation or a list. Positions count from 0, ranges are half-open.")
+  parser:argument("operations", "JSON file or text: one operation or a list; positions count from 0.")
   options.input(parser)
   parser:flag("--state", "Write messages, batches, stats and results as one JSON object.")
+  outgoing.declare_trial(parser)
   outgoing.declare(parser)
   options.output(parser)
   options.quiet(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb apply operations.json chat.json -o edited.json",
-    [[echo '{"operation":"TRUNCATE","keepLast":5}' | ebb apply - chat.json --state]],
+    [[ebb apply '{"operation":"truncate","keepLast":5}' chat.json --dry-run]],
   } .. "\n\n'ebb help operations' lists the operations and their fields.")
 end
 
@@ -32,8 +33,12 @@ function apply.run(args)
   if args.state and args.repair then
     failure.usage("--state writes what is stored, --repair changes only what is sent", "use one of them")
   end
+  if args.state and (args.dry_run or args.explain) then
+    failure.usage("--state does not go with --dry-run and --explain", "it shows the result itself")
+  end
   local path = options.path(args.file)
-  local operations = failure.check(core.read_file(args.operations, OPERATIONS_MAX))
+  local is_text = args.operations:find "^%s*[{%[]" ~= nil
+  local operations = is_text and args.operations or failure.check(core.read_file(args.operations, OPERATIONS_MAX))
   local chat = options.load(path, args)
   local rules = outgoing.rules(chat, args)
   chat:apply(operations)

@@ -24,6 +24,16 @@ function options.integer(name)
   end
 end
 
+--- A converter of argparse: a number of tokens such as 8000 or 8k.
+function options.tokens(name)
+  return function(word)
+    local digits, thousands = word:match "^(%d+)([kK]?)$"
+    local tokens = digits and math.tointeger(tonumber(digits) * (thousands == "" and 1 or 1000))
+    if tokens then return tokens end
+    return nil, ("%s: expected a whole number such as 8000 or 8k, got '%s'"):format(name, word)
+  end
+end
+
 local UNITS = { [""] = 1, K = 1024, M = 1024 ^ 2, G = 1024 ^ 3 }
 
 --- A converter of argparse: a number of bytes such as 1000, 64K, 16M, 2G.

@@ -5,6 +5,8 @@
 -- which follows which). Those are always repaired if the input obeyed them.
 
 local core = require "ebb.support.core"
+local difference = require "ebb.conversation.difference"
+local diff = require "ebb.cli.diff"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
@@ -24,6 +26,12 @@ function outgoing.declare(parser)
   parser:option("--repair", "Repair what the provider would refuse; unanswered calls: drop (default) or synthesize.")
     :argname("<way>"):convert(way_of)
   outgoing.declare_dialect(parser)
+end
+
+--- Options of commands that edit: their result can be shown, and not written.
+function outgoing.declare_trial(parser)
+  parser:flag("--explain", "Show on standard error which messages changed.")
+  parser:flag("--dry-run", "Write no messages, only what changed.")
 end
 
 function outgoing.declare_dialect(parser)
@@ -123,7 +131,11 @@ end
 function outgoing.save(chat, args, rules)
   local copy, report = outgoing.mend(chat, rules, args.repair)
   outgoing.tell(report, args)
-  options.save(copy, args, rules.original)
+  if args.explain or args.dry_run then
+    local lines = diff.lines(difference.of(rules.original, copy), terminal.messages())
+    terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
+  end
+  if not args.dry_run then options.save(copy, args, rules.original) end
 end
 
 return outgoing

@@ -25,7 +25,7 @@ function command.declare(parser)
     :argname("<folder>")
   parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
   parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
-    :convert(options.integer "--budget")
+    :convert(options.tokens "--budget")
   parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
   parser:option("--on-error", "If a processor fails: stop (default), or skip it."):choices { "stop", "skip" }

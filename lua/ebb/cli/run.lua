@@ -5,6 +5,7 @@
 -- the input, and the conversation that comes out is the result. With --isolate all
 -- of that happens in a child process that the kernel holds (isolate.lua).
 
+local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local isolate = require "ebb.cli.isolate"
 local nodes = require "ebb.workflow"
@@ -15,7 +16,7 @@ local run = {}
 function run.declare(parser)
   parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
     .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
-  parser:argument("script", "Lua file: a script, or one that returns a list of nodes.")
+  parser:argument("script", "Lua file: a script, or one that returns nodes; or a JSON list of nodes.")
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")
   options.input_option(parser)
@@ -25,11 +26,22 @@ function run.declare(parser)
   options.reading(parser)
 end
 
+local NODES_MAX = 64 * 1024 * 1024   -- bytes
+
+--- A script that returns the nodes of a JSON file.
+local function load_nodes(path)
+  local list, problem = core.json.decode(failure.check(core.read_file(path, NODES_MAX)))
+  if problem then failure.raise(failure.REFUSED, ("%s: %s"):format(path, problem.message)) end
+  return function() return list end
+end
+
 --- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.
 local function compile(path)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
+  local is_json = file:read(1) == "["
   file:close()
+  if is_json then return load_nodes(path) end
   local chunk, problem = loadfile(path, "t")
   if not chunk then failure.raise(failure.SCRIPT, problem) end
   return chunk
