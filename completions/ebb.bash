@@ -16,12 +16,12 @@ _ebb() {
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --state --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             run)

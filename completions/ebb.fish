@@ -130,6 +130,8 @@ complete -c ebb -n '__fish_ebb_seen_command filter' -l fuel -r -d 'Lua instructi
 complete -c ebb -n '__fish_ebb_seen_command filter' -l memory -r -d 'Memory limit (default: 64M plus 64 bytes per message)'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l trusted -d 'Run it outside of the sandbox: with all of Lua, files and processes, without limits'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l explain -d 'Show on standard error which messages changed'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l dry-run -d 'Write no messages, only what changed'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s o -l output -r -d 'Write to this file instead of standard output'
@@ -143,6 +145,8 @@ complete -c ebb -n '__fish_ebb_seen_command filter' -l lenient -d 'Skip invalid 
 complete -c ebb -n '__fish_ebb_seen_command filter' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command apply' -l state -d 'Write messages, batches, stats and results as one JSON object'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l explain -d 'Show on standard error which messages changed'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l dry-run -d 'Write no messages, only what changed'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s o -l output -r -d 'Write to this file instead of standard output'

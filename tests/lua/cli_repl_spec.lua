@@ -78,7 +78,7 @@ describe("ebb repl", function()
     assert.matches("^message 2 %(user, %d+ tokens%): Hello\n$", shows "chat[2]")
     assert.matches("^Unit of 1 message, %d+ tokens:\n  2 user: Hello\n$", shows "chat[2].unit")
     assert.equal("Selection of 2 messages:\n  2 user: Hello\n  4 user: Bye\n", shows "chat:where { role = 'user' }")
-    assert.matches("^Ledger of 2 changes:\n  dropped 2 %(user, %d+ tokens%) by keep_recent: oldest\n",
+    assert.matches("^Ledger of 2 entries:\n  dropped 2 %(user, %d+ tokens%) by keep_recent: oldest\n",
       shows "chat:trim { budget = 16 }.ledger")
     assert.matches("^{ message 2 %(user, %d+ tokens%) }\n$", shows "{ chat[2] }")
   end)

@@ -116,8 +116,11 @@ end
 ---@return string           may be several lines
 function pretty.of(value, width, brief)
   local handle = not brief and HANDLES[core.type(value)]
-  local ok, lines = pcall(handle or write, value, width, 0)
-  return ok and lines or write(value, width, 0)      -- it may be closed
+  if handle then
+    local ok, lines = pcall(handle, value, width)      -- it may be closed
+    if ok then return lines end
+  end
+  return write(value, width, 0)
 end
 
 return pretty
