@@ -128,7 +128,7 @@ static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end) {
   } else {
     snprintf(text, sizeof text, "%sstopped: it was cancelled", place);
   }
-  guard_note_text(sandbox, end, NULL, text);
+  outcome_note_text(sandbox, end, NULL, text);
 }
 
 static void look(Sandbox *sandbox, lua_State *L) {

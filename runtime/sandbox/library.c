@@ -8,25 +8,6 @@
 
 #include "sandbox/sandbox_state.h"
 
-void library_set(lua_State *L, const Guarded *functions) {
-  for (; functions->name != NULL; functions++) {
-    lua_pushcfunction(L, functions->function);
-    lua_setfield(L, -2, functions->name);
-  }
-}
-
-void library_wrap(lua_State *L, int stock, const Guarded *functions) {
-  for (; functions->name != NULL; functions++) {
-    lua_getfield(L, stock, functions->name);
-    lua_pushcclosure(L, functions->function, 1);
-    lua_setfield(L, -2, functions->name);
-  }
-}
-
-int library_stock(lua_State *L) {
-  return lua_tocfunction(L, lua_upvalueindex(1))(L);
-}
-
 /* ---- utf8 ---- */
 
 static int l_utf8_len(lua_State *L) {

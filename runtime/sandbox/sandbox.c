@@ -9,20 +9,6 @@
 #include "base/utf8.h"
 #include "sandbox/sandbox_state.h"
 
-const char *sandbox_end_code(SandboxEnd end) {
-  switch (end) {
-    case SANDBOX_OK: break;
-    case SANDBOX_SYNTAX: return "syntax";
-    case SANDBOX_ERROR: return "error";
-    case SANDBOX_FUEL_OUT: return "fuel";
-    case SANDBOX_DEADLINE_OVER: return "deadline";
-    case SANDBOX_MEMORY_OUT: return "memory";
-    case SANDBOX_CANCELLED: return "cancelled";
-    case SANDBOX_BUSY: return "busy";
-  }
-  return NULL;
-}
-
 /* ---- a life ---- */
 
 static SandboxConfig with_defaults(const SandboxConfig *config) {
@@ -94,18 +80,7 @@ void sandbox_uncancel(Sandbox *sandbox) {
   atomic_store_explicit(&sandbox->cancelled, false, memory_order_relaxed);
 }
 
-/* ---- the locale ---- */
-
-Locale sandbox_enter_locale(Sandbox *sandbox) {
-  Locale before = sandbox->outside;
-  sandbox->outside = locale_plain();
-  return before;
-}
-
-void sandbox_leave_locale(Sandbox *sandbox, Locale before) {
-  locale_set(sandbox->outside);
-  sandbox->outside = before;
-}
+/* ---- callbacks ---- */
 
 Locale sandbox_begin_callback(lua_State *L) {
   Sandbox *sandbox = sandbox_of(L);
@@ -132,98 +107,12 @@ size_t sandbox_memory_used(const Sandbox *sandbox) {
   return sandbox->memory_used;
 }
 
-SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text) {
-  if (code == NULL) code = sandbox_end_code(end);
-  utf8_copy(sandbox->code, sizeof sandbox->code, code, strlen(code));
-  utf8_copy(sandbox->message, sizeof sandbox->message, text, strlen(text));
-  return end;
-}
-
-/* (error) -> nothing: notes a table {code, message}, its fields read raw. */
-static int note_table(lua_State *L) {
-  Sandbox *sandbox = sandbox_of(L);
-  static const char *const names[] = {"code", "message"};
-  char *const out[] = {sandbox->code, sandbox->message};
-  const size_t room[] = {sizeof sandbox->code, sizeof sandbox->message};
-  for (int i = 0; i < 2; i++) {
-    size_t size;
-    lua_pushstring(L, names[i]);
-    if (lua_rawget(L, 1) != LUA_TSTRING) continue;
-    const char *text = lua_tolstring(L, -1, &size);
-    utf8_copy(out[i], room[i], text, size);
-  }
-  return 0;
-}
-
-/* (error) -> nothing: what a host would do that knows no better */
-static int note_converted(lua_State *L) {
-  Sandbox *sandbox = sandbox_of(L);
-  lua_sethook(L, NULL, 0, 0);
-  guard_note_text(sandbox, SANDBOX_ERROR, NULL, luaL_tolstring(L, 1, NULL));
-  return 0;
-}
-
-/* Bytes of the place that Lua names for code without debug information, libebb's own. */
-static size_t nowhere(const char *message) {
-  static const char place[] = "?:-1: ";
-  return strncmp(message, place, sizeof place - 1) == 0 ? sizeof place - 1 : 0;
-}
-
-/* Only texts and tables of our kind are shown: to ask the value itself for a
-   text would run the script's code. */
-static void note_value(Sandbox *sandbox, lua_State *L) {
-  char text[64];
-  int kind = lua_type(L, -1);
-  if (kind == LUA_TSTRING) {
-    guard_note_text(sandbox, SANDBOX_ERROR, NULL, "");
-    size_t size;
-    const char *message = lua_tolstring(L, -1, &size);
-    size_t place = nowhere(message);
-    utf8_copy(sandbox->message, sizeof sandbox->message, message + place, size - place);
-    return;
-  }
-  snprintf(text, sizeof text, "(error object is a %s value)", lua_typename(L, kind));
-  guard_note_text(sandbox, SANDBOX_ERROR, NULL, text);
-  if (kind != LUA_TTABLE || !lua_checkstack(L, 4)) return;
-  lua_pushcfunction(L, holds(sandbox, GUARD_CONVERT) ? note_table : note_converted);
-  lua_pushvalue(L, -2);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
-}
-
-void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
-  if (!sandbox->reached_memory) {
-    snprintf(text, size, "not enough memory");
-  } else if (sandbox->refused_growth) {
-    snprintf(text, size, "a table needs more keys than its deadline allows");
-  } else if (sandbox->refused_size > sandbox->block_limit) {
-    snprintf(text, size, "it needs a string or table of %zu bytes; %zu are allowed", sandbox->refused_size,
-             sandbox->block_limit);
-  } else {
-    snprintf(text, size, "it needs more memory than the %zu KiB that are allowed", sandbox->memory_limit >> 10);
-  }
-}
-
-SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status) {
-  char text[96];
-  SandboxEnd end = sandbox->killed;
-  sandbox->current = NULL;                   /* from here on the host has the word */
-  if (end == SANDBOX_OK && status == LUA_ERRMEM) {
-    sandbox_describe_memory(sandbox, text, sizeof text);
-    end = guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);
-  } else if (end == SANDBOX_OK) {
-    note_value(sandbox, L);
-    end = SANDBOX_ERROR;
-  }
-  lua_pop(L, 1);
-  return end;
-}
-
 static SandboxEnd refuse_busy(Sandbox *sandbox) {
-  return guard_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
+  return outcome_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
 }
 
 static SandboxEnd refuse_memory(Sandbox *sandbox) {
-  return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the stack");
+  return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the stack");
 }
 
 /* ---- loading and calling ---- */
@@ -264,7 +153,7 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
   sandbox_leave_locale(sandbox, outside);
   if (status == LUA_OK) status = source.status;
   if (status == LUA_OK) return SANDBOX_OK;
-  SandboxEnd end = guard_note(sandbox, L, status);
+  SandboxEnd end = outcome_note(sandbox, L, status);
   if (end != SANDBOX_ERROR) return end;
   utf8_copy(sandbox->code, sizeof sandbox->code, "syntax", 6);
   return SANDBOX_SYNTAX;
@@ -284,7 +173,7 @@ static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const Sandb
   int status = lua_pcall(L, arguments, results, 0);
   sandbox_leave_locale(sandbox, outside);
   SandboxEnd end = SANDBOX_OK;
-  if (status != LUA_OK) end = guard_note(sandbox, L, status);
+  if (status != LUA_OK) end = outcome_note(sandbox, L, status);
   guard_end(sandbox);
   return end;
 }
@@ -319,7 +208,7 @@ SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {
   Locale outside = sandbox_enter_locale(sandbox);
   int status = lua_pcall(L, 1, 0, 0);
   sandbox_leave_locale(sandbox, outside);
-  return status == LUA_OK ? SANDBOX_OK : guard_note(sandbox, L, status);
+  return status == LUA_OK ? SANDBOX_OK : outcome_note(sandbox, L, status);
 }
 
 bool sandbox_collect(Sandbox *sandbox, uint64_t microseconds) {

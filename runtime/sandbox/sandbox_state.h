@@ -112,12 +112,15 @@ struct Sandbox {
   char code[64];
 };
 
-/* ---- sandbox.c ---- */
+/* ---- outcome.c ---- */
 
 /* Around all that runs Lua: numbers have a point there, and letters are ASCII. What
    enter answers belongs to leave. Neither raises, and nothing between them may. */
 Locale sandbox_enter_locale(Sandbox *sandbox);
 void   sandbox_leave_locale(Sandbox *sandbox, Locale before);
+/* Notes the failure that lies on top of L with `status`, and pops it. */
+SandboxEnd outcome_note(Sandbox *sandbox, lua_State *L, int status);
+SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
 
 /* ---- guard.c ---- */
 
@@ -141,9 +144,6 @@ void  guard_caught(lua_State *L, Sandbox *sandbox);
 void  guard_look_now(lua_State *L);
 /* Pushes a block for this layer's own work, which the biggest block does not bound. */
 void *guard_scratch(lua_State *L, size_t size);
-/* Notes the failure that lies on top of L with `status`, and pops it. */
-SandboxEnd guard_note(Sandbox *sandbox, lua_State *L, int status);
-SandboxEnd guard_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
 
 /* ---- the libraries: each is opened into the table on top ---- */
 

@@ -92,13 +92,13 @@ SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limi
   lua_State *L = sandbox->L;
   if (sandbox->current != NULL) {
     lua_pop(L, arguments + 1);
-    return guard_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
+    return outcome_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
   }
   Task *made = memory_new(&sandbox->memory, sizeof *made);
   if (made == NULL || !lua_checkstack(L, 4)) {
     memory_free(&sandbox->memory, made, sizeof *made);
     lua_pop(L, arguments + 1);
-    return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for a task");
+    return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for a task");
   }
   *made = (Task){.sandbox = sandbox, .arguments = arguments, .state = TASK_MORE,
                  .limits = limits != NULL ? *limits : sandbox->config.limits};
@@ -111,7 +111,7 @@ SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limi
   made->next = sandbox->tasks;
   sandbox->tasks = made;
   if (status != LUA_OK) {
-    SandboxEnd end = guard_note(sandbox, L, status);
+    SandboxEnd end = outcome_note(sandbox, L, status);
     task_free(made);
     return end;
   }
@@ -131,7 +131,7 @@ static void drop_thread(Task *task) {
 }
 
 static TaskState fail(Task *task, int status) {
-  task->end = guard_note(task->sandbox, task->thread, status);
+  task->end = outcome_note(task->sandbox, task->thread, status);
   task->state = TASK_FAILED;
   return TASK_FAILED;
 }
@@ -142,7 +142,7 @@ static TaskState finish(Task *task, int count, int *results) {
   if (results == NULL) return TASK_DONE;
   *results = 0;
   if (!lua_checkstack(L, count)) {
-    task->end = guard_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the results");
+    task->end = outcome_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the results");
     task->state = TASK_FAILED;
     return TASK_FAILED;
   }
@@ -186,7 +186,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
 
 SandboxEnd task_request(Task *task) {
   lua_State *L = task->sandbox->L;
-  if (!lua_checkstack(L, 1)) return guard_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
+  if (!lua_checkstack(L, 1)) return outcome_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
   if (task->wish == WISH_OPEN) lua_rawgetp(L, LUA_REGISTRYINDEX, &task->wish);
   else lua_pushnil(L);
   return SANDBOX_OK;
@@ -196,7 +196,7 @@ SandboxEnd task_request(Task *task) {
 static SandboxEnd answer(Task *task, Wish wish) {
   if (task->wish != WISH_OPEN) {
     lua_pop(task->sandbox->L, 1);
-    return guard_note_text(task->sandbox, SANDBOX_ERROR, NULL, "the task asks nothing");
+    return outcome_note_text(task->sandbox, SANDBOX_ERROR, NULL, "the task asks nothing");
   }
   lua_rawsetp(task->sandbox->L, LUA_REGISTRYINDEX, &task->wish);
   task->wish = wish;
@@ -226,11 +226,11 @@ static int push_refusal(lua_State *L) {
 SandboxEnd task_refuse(Task *task, const char *code, const char *message) {
   Sandbox *sandbox = task->sandbox;
   Refusal refusal = {.code = code, .message = message};
-  if (!lua_checkstack(sandbox->L, 4)) return guard_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
+  if (!lua_checkstack(sandbox->L, 4)) return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
   lua_pushcfunction(sandbox->L, push_refusal);
   lua_pushlightuserdata(sandbox->L, &refusal);
   int status = lua_pcall(sandbox->L, 1, 1, 0);
-  if (status != LUA_OK) return guard_note(sandbox, sandbox->L, status);
+  if (status != LUA_OK) return outcome_note(sandbox, sandbox->L, status);
   return answer(task, WISH_REFUSED);
 }
 
