@@ -101,7 +101,7 @@ local function counter_options(name)
   end
   local known = tables.keys(ebb.models)
   for _, image in ipairs(vocabularies.list()) do known[#known + 1] = image.name end
-  for _, estimator in ipairs { "bytes4", "cjk", "utf16_2_5" } do known[#known + 1] = estimator end
+  table.move(models.estimators, 1, #models.estimators, #known + 1, known)
   return refuse("unknown_name", ("there is no encoding or model '%s'"):format(name), suggest.hint(name, known))
 end
 

@@ -11,7 +11,7 @@ end
 check.MODEL = {
   type = "object", expected = "a table {encoding, window, output}",
   fields = {
-    encoding = { type = "string", required = true, help = "a vocabulary, or an estimator: cjk, bytes4, utf16_2_5" },
+    encoding = { type = "string", required = true, help = "a vocabulary, or an estimator" },
     window = { type = "integer", min = 1, unit = "tokens", required = true, help = "of request and answer together" },
     output = { type = "integer", min = 0, unit = "tokens",
       help = "part of the window that a trim leaves for the answer; default: a quarter" },

@@ -15,7 +15,12 @@ local vocabularies = require "ebb.models.vocabularies"
 
 local models = {}
 
-local ESTIMATORS = { bytes4 = true, cjk = true, utf16_2_5 = true }
+local ESTIMATORS = { bytes4 = true, cjk = true, utf16_2_5 = true }   -- as in runtime/bind/counter.c
+
+--- Their names, sorted.
+---@type string[]
+models.estimators = tables.keys(ESTIMATORS)
+
 local STAND_IN = "cjk"   -- counts where a model's vocabulary is not installed
 
 local function openai(encoding, window, output, image)
@@ -151,7 +156,7 @@ local COUNTER = { encoding = { type = "string" }, model = { type = "string" } }
 
 --- An exact encoding asked for by name must not become an estimate in silence.
 local function refuse_encoding(encoding)
-  local names = tables.keys(ESTIMATORS)
+  local names = tables.copy(models.estimators)
   for _, image in ipairs(vocabularies.list()) do
     names[#names + 1] = image.name
   end
