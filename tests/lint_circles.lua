@@ -8,15 +8,6 @@ local KNOWN = {
   "sandbox/guard.c sandbox/library.c sandbox/library_basic.c sandbox/library_coroutine.c sandbox/library_load.c " ..
   "sandbox/library_match.c sandbox/library_order.c sandbox/library_sort.c sandbox/library_string.c " ..
   "sandbox/library_table.c sandbox/match.c sandbox/match_read.c sandbox/sandbox.c sandbox/task.c",
-  "bind/argument.c bind/charge.c bind/conversation.c bind/counter.c bind/error.c bind/json.c " ..
-  "bind/limited_call.c bind/list.c bind/markup.c bind/message.c bind/number.c bind/options.c bind/selection.c " ..
-  "bind/source.c bind/transaction.c bind/type.c bind/unit.c bind/view.c bind/window.c",
-  "bind/tokenizer.c bind/vocab.c",
-  "bind/module.c bind/sandbox.c",
-  "api/abi.c api/ask.c api/branch.c api/chat.c api/document.c api/edit.c api/error.c api/function.c " ..
-  "api/library.c api/listen.c api/policy.c api/query.c api/read.c api/runtime.c api/stream.c api/task.c " ..
-  "api/vocab.c api/window.c api/writer.c",
-  "api/step.c api/timer.c",
 }
 
 local known = {}

@@ -35,7 +35,17 @@ local C_RANK = ranks { "base", "os", "codec json regex", "tokens", "core", "form
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
+--- The headers of system calls; only os/ has them, and the command.
+local SYSTEM_HEADERS = {
+  ["dirent.h"] = true, ["fcntl.h"] = true, ["locale.h"] = true, ["poll.h"] = true, ["pthread.h"] = true,
+  ["sched.h"] = true, ["signal.h"] = true, ["time.h"] = true, ["unistd.h"] = true,
+}
+local MAKES_SYSTEM_CALLS = { os = true, host = true }
+
 local function check_include(path, number, layer, header)
+  if (SYSTEM_HEADERS[header] or header:find "^sys/" or header:find "^linux/") and not MAKES_SYSTEM_CALLS[layer] then
+    complain("%s:%d: system calls belong into os/ (%s)", path, number, header)
+  end
   if LUA_HEADERS[header] and not SEES_LUA[layer] then
     complain("%s:%d: %s/ may not know Lua (%s)", path, number, layer, header)
   end

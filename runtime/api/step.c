@@ -7,11 +7,10 @@
 **     left 60 of 60    A 20   B 20   C 5, ends     a round
 **     left 15          A 7    B 8                  another
 */
-#define _DEFAULT_SOURCE 1
 #include <string.h>
-#include <time.h>
 
 #include "api/api.h"
+#include "os/clock.h"
 
 enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
 
@@ -28,9 +27,7 @@ typedef struct Budget {
 } Budget;
 
 static uint64_t now_us(void) {
-  struct timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+  return (uint64_t)clock_monotonic_us();
 }
 
 static bool is_bound(uint64_t amount) { return amount != EBB_NO_LIMIT; }

@@ -12,9 +12,7 @@
 ** drafts their methods that are Lua. What it asks of the program goes through
 ** `host`.
 */
-#define _POSIX_C_SOURCE 200809L
 #include <string.h>
-#include <time.h>
 
 #include <lualib.h>
 
@@ -23,6 +21,7 @@
 #include "bind/marshal.h"
 #include "bind/open.h"
 #include "bind/type.h"
+#include "os/clock.h"
 #include "sandbox/guard.h"
 
 const BindType BIND_SANDBOX = {"Sandbox", NULL};
@@ -237,12 +236,10 @@ static int enter(lua_State *L, SandboxHandle *sandbox) {
 /* A hook that was set on the waiting state since the call began wants to end it. */
 static int64_t now(void *user) {
   const SandboxHandle *sandbox = user;
-  struct timespec time;
   if (sandbox->call != NULL && lua_gethook(sandbox->call->program) != sandbox->program_hook) {
     sandbox_cancel(sandbox->sandbox);
   }
-  if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0;
-  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+  return clock_monotonic_us();
 }
 
 static int l_free(lua_State *L) {

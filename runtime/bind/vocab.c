@@ -1,13 +1,8 @@
 /*
 ** Vocabularies as files: made from what others publish, described, verified.
 */
-#define _GNU_SOURCE 1
-#ifndef EBB_MINIMAL
-#include <dlfcn.h>
-#endif
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bind/argument.h"
 #include "bind/error.h"
@@ -17,6 +12,7 @@
 #include "codec/sha256.h"
 #include "format/tokenizer_json.h"
 #include "json/source_position.h"
+#include "os/program.h"
 #include "tokens/regex_cut.h"
 #include "tokens/vocab_text.h"
 
@@ -231,18 +227,8 @@ static int l_verify(lua_State *L) {
 /* home() -> the path of the command or the module | nil */
 static int l_home(lua_State *L) {
   char path[4096];
-#ifndef EBB_MINIMAL
-  Dl_info info;
-  /* Within a program this names the program, by whatever name it was called. */
-  bool found = dladdr((void *)(uintptr_t)l_home, &info) != 0 && info.dli_fname != NULL;
-  size_t size = found ? strlen(info.dli_fname) : 0;
-  if (size > 3 && strcmp(info.dli_fname + size - 3, ".so") == 0) {
-    lua_pushlstring(L, info.dli_fname, size);
-    return 1;
-  }
-#endif
-  ssize_t got = readlink("/proc/self/exe", path, sizeof path);
-  if (got > 0 && (size_t)got < sizeof path) lua_pushlstring(L, path, (size_t)got);
+  size_t size = program_path(path, sizeof path);
+  if (size > 0) lua_pushlstring(L, path, size);
   else lua_pushnil(L);
   return 1;
 }

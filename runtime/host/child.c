@@ -18,6 +18,7 @@
 
 #include "bind/argument.h"
 #include "host/host.h"
+#include "os/clock.h"
 
 #define ANSWER_BYTES_MAX (64u * 1024 * 1024)
 #define CHUNK 65536
@@ -88,12 +89,6 @@ static bool start(Child *child, const char *command) {
   return true;
 }
 
-static int64_t now_ms(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 /* Writes what the pipe takes; a command need not read all. */
 static void feed(Child *child, const char *input, size_t size, size_t *written) {
   ssize_t n = write(child->in, input + *written, size - *written);
@@ -117,7 +112,7 @@ static const char *talk(Child *child, const char *input, size_t size, int64_t de
   size_t written = 0;
   if (size == 0) close_end(&child->in);
   while (child->out >= 0) {
-    int64_t left = deadline - now_ms();
+    int64_t left = deadline - clock_monotonic_ms();
     if (host_interrupted()) return "interrupted";
     if (left <= 0) return "it took too long";
     struct pollfd ends[2] = {{.fd = child->out, .events = POLLIN}, {.fd = child->in, .events = POLLOUT}};
@@ -141,7 +136,7 @@ static const char *wait_for(lua_State *L, Child *child, int64_t deadline) {
       return lua_pushfstring(L, "how it ended cannot be determined: %s", strerror(errno));
     }
     if (host_interrupted()) return lua_pushliteral(L, "interrupted");
-    if (now_ms() >= deadline) return lua_pushliteral(L, "it took too long");
+    if (clock_monotonic_ms() >= deadline) return lua_pushliteral(L, "it took too long");
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
   child->pid = 0;
@@ -152,7 +147,7 @@ static const char *wait_for(lua_State *L, Child *child, int64_t deadline) {
 int host_converse(lua_State *L) {
   size_t size;
   const char *command = luaL_checkstring(L, 1), *input = luaL_checklstring(L, 2, &size);
-  int64_t deadline = now_ms() + (int64_t)(luaL_checknumber(L, 3) * 1000);
+  int64_t deadline = clock_monotonic_ms() + (int64_t)(luaL_checknumber(L, 3) * 1000);
   lua_settop(L, 3);
   Child *child = push_child(L);
   Buffer *answer = bind_buffer(L);

@@ -34,6 +34,7 @@
 
 #include "bind/argument.h"
 #include "host/host.h"
+#include "os/clock.h"
 
 #define OPEN_FILES 64
 
@@ -198,12 +199,6 @@ static const char *confine(lua_State *L, const Bounds *bounds, pid_t parent, int
 
 /* ---- the parent ---- */
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool read_capture(int capture, Buffer *out) {
   char chunk[65536];
   if (lseek(capture, 0, SEEK_SET) != 0) return false;
@@ -217,13 +212,13 @@ static bool read_capture(int capture, Buffer *out) {
 /* Waits until the child has ended, and ends it at the deadline or on Ctrl-C: then
    *late is true. Its wait status, or -1 with errno if the system does not tell it. */
 static int wait_for(pid_t child, const Bounds *bounds, bool *late) {
-  int64_t end = now_ms() + bounds->milliseconds;
+  int64_t end = clock_monotonic_ms() + bounds->milliseconds;
   int status;
   *late = false;
   for (pid_t ended; (ended = waitpid(child, &status, *late ? 0 : WNOHANG)) != child;) {
     if (ended < 0 && errno != EINTR) return -1;
     if (ended != 0 || *late) continue;
-    *late = now_ms() >= end || host_interrupted();
+    *late = clock_monotonic_ms() >= end || host_interrupted();
     if (*late) kill(child, SIGKILL);
     else nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
   }

@@ -20,6 +20,8 @@ int64_t clock_now(const Clock *clock);
 /* Nanoseconds for measuring durations: elapsed time (cheap to read), and CPU time
    of this thread. 0 if the system has no such clock. */
 uint64_t clock_monotonic_ns(void);
+static inline int64_t clock_monotonic_us(void) { return (int64_t)(clock_monotonic_ns() / 1000); }
+static inline int64_t clock_monotonic_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000); }
 uint64_t clock_thread_ns(void);
 
 #endif

@@ -2,17 +2,13 @@
 ** Opening an image: the header has the place of each table. Each table's size must match
 ** the counts, so that no look-up can leave the table.
 */
-#define _DEFAULT_SOURCE 1
 #include "tokens/vocab.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "os/file.h"
+#include "os/file_map.h"
 #include "tokens/vocab_image.h"
 
 bool vocab_name_fits(const char *name) {
@@ -144,7 +140,7 @@ Status vocab_take(Buffer *image, Vocab **vocab) {
 }
 
 /* The largest image, in bytes, that numbers allow. */
-#define IMAGE_BYTES_MAX ((off_t)1 << 32)
+#define IMAGE_BYTES_MAX ((size_t)1 << 32)
 
 #ifdef EBB_MINIMAL
 
@@ -152,7 +148,7 @@ Status vocab_take(Buffer *image, Vocab **vocab) {
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   Buffer image;
   buffer_init(&image, *memory);
-  Status status = file_read(memory, path, (size_t)IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
+  Status status = file_read(memory, path, IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
   if (status == STATUS_OK) status = vocab_take(&image, vocab);
   buffer_free(&image);
   return status;
@@ -162,33 +158,17 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
 
 static void unmap(void *user, const void *bytes, size_t size) {
   (void)user;
-  munmap((void *)(uintptr_t)bytes, size);
-}
-
-static Status map_file(int file, VocabImage *image) {
-  struct stat info;
-  if (fstat(file, &info) != 0) return STATUS_IO;
-  if (!S_ISREG(info.st_mode) || info.st_size < (off_t)sizeof(VocabHeader)) return STATUS_SYNTAX;
-  if (info.st_size > IMAGE_BYTES_MAX) return STATUS_LIMIT;
-  void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED) return STATUS_IO;
-  *image = (VocabImage){.bytes = bytes, .size = (size_t)info.st_size, .release = unmap};
-  return STATUS_OK;
+  file_unmap(bytes, size);
 }
 
 Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
-  int file;
-  do file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  while (file < 0 && errno == EINTR);
-  if (file < 0) return STATUS_ABSENT;
-  VocabImage image;
-  Status status = map_file(file, &image);
-  int error = errno;
-  close(file);   /* the mapping stays */
-  errno = error;
+  FileMap map;
+  Status status = file_map(path, IMAGE_BYTES_MAX, &map);
+  if (status == STATUS_SHAPE) return STATUS_SYNTAX;
   if (status != STATUS_OK) return status;
+  VocabImage image = {.bytes = map.bytes, .size = map.size, .release = unmap};
   status = vocab_of_image(memory, &image, vocab);
-  if (status != STATUS_OK) unmap(NULL, image.bytes, image.size);
+  if (status != STATUS_OK) file_unmap(map.bytes, map.size);
   return status;
 }
 

@@ -17,6 +17,8 @@
 #include "base/buffer.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/file_map.h"
+#include "os/folder.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -608,6 +610,73 @@ static void files_without_memory_leave_nothing(void **state) {
   unlink("f");
 }
 
+/*
+** folders, maps
+*/
+
+static void folders_are_made_and_listed(void **state) {
+  (void)state;
+  char path[] = "deep/er/est", again[] = "deep/er", blocked[] = "deep/file/under";
+  Folder list;
+  assert_int_equal(folder_make(path), STATUS_OK);
+  assert_string_equal(path, "deep/er/est");
+  assert_int_equal(folder_make(again), STATUS_OK);
+  put_file("deep/file", "x", 1);
+  put_file("deep/.hidden", "x", 1);
+  assert_int_equal(folder_make(blocked), STATUS_IO);
+  assert_true(errno == ENOTDIR);
+  assert_string_equal(blocked, "deep/file/under");
+
+  unsigned seen = 0, count = 0;
+  assert_int_equal(folder_open(&list, "deep"), STATUS_OK);
+  for (const char *name; (name = folder_next(&list)) != NULL; count++) {
+    seen |= strcmp(name, "er") == 0 ? 1 : strcmp(name, "file") == 0 ? 2 : strcmp(name, ".hidden") == 0 ? 4 : 8;
+  }
+  assert_true(count == 3 && seen == 7);
+  folder_close(&list);
+  folder_close(&list);
+  assert_int_equal(folder_open(&list, "deep/none"), STATUS_ABSENT);
+  assert_true(errno == ENOENT);
+  folder_close(&list);
+  unlink("deep/file");
+  unlink("deep/.hidden");
+  rmdir("deep/er/est");
+  rmdir("deep/er");
+  rmdir("deep");
+}
+
+static void regular_files_are_mapped_within_the_cap(void **state) {
+  (void)state;
+  FileMap map = {0};
+  put_file("m", "12345", 5);
+  put_file("empty", "", 0);
+  assert_int_equal(file_map("m", 5, &map), STATUS_OK);
+  assert_int_equal(map.size, 5);
+  unlink("m");
+  assert_memory_equal(map.bytes, "12345", 5);      /* the mapping outlives the name */
+  file_unmap(map.bytes, map.size);
+  put_file("m", "12345", 5);
+  assert_int_equal(file_map("m", 4, &map), STATUS_LIMIT);
+  assert_int_equal(file_map("empty", 5, &map), STATUS_SHAPE);
+  assert_int_equal(file_map(".", 5, &map), STATUS_SHAPE);
+  assert_int_equal(mkfifo("fifo", 0600), 0);
+  assert_int_equal(file_map("fifo", 5, &map), STATUS_SHAPE);      /* and does not wait for a writer */
+  assert_int_equal(file_map("none", 5, &map), STATUS_ABSENT);
+  assert_true(errno == ENOENT);
+  unlink("m");
+  unlink("empty");
+  unlink("fifo");
+}
+
+static void durations_grow(void **state) {
+  (void)state;
+  uint64_t elapsed = clock_monotonic_ns(), spent = clock_thread_ns();
+  int64_t us = clock_monotonic_us(), ms = clock_monotonic_ms();
+  while (clock_thread_ns() - spent < 2000000) continue;
+  assert_true(clock_monotonic_ns() - elapsed >= 2000000);
+  assert_true(clock_monotonic_us() - us >= 2000 && clock_monotonic_ms() - ms >= 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(codes_are_what_users_see),
@@ -633,6 +702,9 @@ int main(void) {
     cmocka_unit_test(standard_output_stays_open),
     cmocka_unit_test(a_fifo_is_written_to_directly),
     cmocka_unit_test(files_without_memory_leave_nothing),
+    cmocka_unit_test(folders_are_made_and_listed),
+    cmocka_unit_test(regular_files_are_mapped_within_the_cap),
+    cmocka_unit_test(durations_grow),
   };
   return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }
