@@ -235,7 +235,7 @@ static void all_contents_share_the_limits(void **state) {
                                "chat.windows:open { id = 'w' .. i, content = function() while true do end end } end";
   begin(&host, &runtime, &chat);
   run(runtime, chat, source, &event);
-  says(render(runtime, chat, ""), "used up the time of this request");
+  says(render(runtime, chat, ""), "used up the instructions of this rendering");
   host_close(&host, runtime);
   host = (Host){.now = 1};
   ebb_config config = host_config(&host);

@@ -68,7 +68,7 @@ local function registered(name)
     end
     return value
   end
-  local methods = TABLES[owner] or PARTLY[owner] or core.methods[owner] or core.methods.Conversation   -- List is a part of all lists
+  local methods = TABLES[owner] or PARTLY[owner] or core.methods[owner] or core.methods.Conversation   -- List is in all
   return methods[method], true
 end
 

@@ -231,7 +231,7 @@ describe("chat:act", function()
       .. '<action_call>{"calls":[{"window_id":"todo","action_id":"delete","params":{"index":1}}]}</action_call>')
 
     assert.same({ "b" }, items)
-    assert.equal("todo.add: added a\nnope: error: there is no action 'nope'\n"
+    assert.equal("todo.add: added a\nnope: error: action 'nope' does not exist\n"
       .. "todo.add: error: params.text is required: expected string\ntodo.add: added b\ntodo.delete: done",
         results.text)
   end)
@@ -247,7 +247,7 @@ describe("chat:act", function()
     assert.equal(0, #chat.windows:act {})
   end)
 
-  it("refuses what is no text and no calls", function()
+  it("refuses values that are neither a text nor calls", function()
     for _, given in ipairs { 7, { 7 }, { {} }, { { name = "a", window = "w", action = "x" } }, { { window = "w" } } } do
       assert.equal("argument", refusal(chat.windows.act, chat.windows, given).code)
     end
@@ -266,7 +266,7 @@ describe("chat:act", function()
     local cases = {
       { "todo.number", true, "7" }, { "todo.table", true, '{"n":1}' },
         { "todo.false", false, "the action refused", "refused" },
-      { "todo.junk", true, "done; what it answered is no text (function)" }, { "todo.bytes", true, "a\u{FFFD}b" },
+      { "todo.junk", true, "done; its result has no text form (function)" }, { "todo.bytes", true, "a\u{FFFD}b" },
       { "todo.bare", false, "action 'bare' has no function here", "absent" },
     }
     for _, case in ipairs(cases) do
@@ -299,7 +299,8 @@ describe("chat:act", function()
     end)
 
     it("one that raises what cannot be read", function()
-      assert.equal("todo.refuse: error: an error that is no text (table)", chat.windows:act(call "todo.refuse")[1].text)
+      local result = chat.windows:act(call "todo.refuse")[1]
+      assert.equal("todo.refuse: error: an error that is not a string (table)", result.text)
     end)
 
     it("one that takes memory without end", function()
@@ -316,14 +317,14 @@ describe("chat:act", function()
         end)
         assert.same({ "limit", "limit" }, { results[1].code, results[2].code })
         assert.truthy(results[1].text:find "it takes too long", results[1].text)
-        assert.equal("todo.number: error: the actions before it have used up the time", results[2].text)
+        assert.equal("todo.number: error: earlier actions have used up the instructions", results[2].text)
         assert.is_true(chat.windows:act(call "todo.number")[1].ok)   -- each text has its own time
       end)
     end
 
     it("one that acts itself", function()
       local result = chat.windows:act(call "todo.again")[1]
-      assert.same({ false, true }, { result.ok, result.text:find("act is not called within it", 1, true) ~= nil })
+      assert.same({ false, true }, { result.ok, result.text:find("an action cannot call act", 1, true) ~= nil })
     end)
 
     it("one that was saved without its function", function()
@@ -350,10 +351,10 @@ describe("chat:act", function()
       { "with dots, two ways", "a.b.c", "error: ambiguous action 'a.b.c'; candidates: a.b.c, a.b.c", "ambiguous" },
       { "with a dot in the action", "b.c", "a b.c" },
       { "that is closed", "old.past", "error: window 'old' is closed", "closed" },
-      { "none with such an action", "past", "error: there is no action 'past'", "unknown_name" },
+      { "none with such an action", "past", "error: action 'past' does not exist", "unknown_name" },
       { "but not the action", "notes.ad", "error: action 'ad' does not exist on window 'notes' (did you mean 'add'?)",
         "unknown_name" },
-      { "none", "todoo.delete", "error: there is no action 'todoo.delete' (did you mean 'todo.delete'?)",
+      { "none", "todoo.delete", "error: action 'todoo.delete' does not exist (did you mean 'todo.delete'?)",
         "unknown_name" },
       { "that cannot be closed", "a.close", "error: window 'a' cannot be closed", "refused" },
       { "of many that can be closed", "close", "error: ambiguous action 'close'; candidates: todo.close, notes.close",
@@ -519,7 +520,7 @@ describe("events", function()
     log.to(before)
 
     assert.equal(100, count)
-    assert.truthy(lines[1]:find "go on causing more")
+    assert.truthy(lines[1]:find "keep causing more")
     chat.windows:on(nil)
     assert.truthy(chat.windows:get("x"))
   end)

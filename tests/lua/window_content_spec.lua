@@ -83,7 +83,7 @@ describe("a content", function()
   end)
 
   it("that includes itself ends at depth 16", function()
-    assert.equal("windows stand in one another 16 deep, the last is 'w'", read { { window = "w" } })
+    assert.equal("windows are nested 16 deep, the innermost is 'w'", read { { window = "w" } })
     assert.truthy(read { { window = "w" }, { window = "w" }, { window = "w" } })
   end)
 
@@ -124,7 +124,7 @@ describe("a content", function()
       chat.windows:open { id = "slow" .. i, content = function() while true do end end }
     end
     local list = chat.windows:render()
-    assert.truthy(list[#list].content:find("used up the time", 1, true))
+    assert.truthy(list[#list].content:find("used up the instructions", 1, true))
   end)
 end)
 

@@ -72,7 +72,7 @@ describe("items of windows", function()
     local out, err = does("apply " .. names)
 
     assert.equal(("[%s,%s]"):format(HELLO, BYE), out)
-    contains("message 2 names window 'map', which there is not", err)
+    contains("message 2 names window 'map', which does not exist", err)
   end)
 
   it("are shown by inspect, those of before as obsolete", function()

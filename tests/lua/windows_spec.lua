@@ -229,7 +229,7 @@ describe("a window", function()
     assert.equal("w=1", shown(window:show().chat))
   end)
 
-  it("that there is not is left out, and the log says so", function()
+  it("that does not exist is skipped, and the log says so", function()
     local chat, lines = new_chat(), {}
     chat:append { window = "absent" }
     local before = log.to(function(line) lines[#lines + 1] = line end)
@@ -256,7 +256,7 @@ describe("a window", function()
     assert.truthy(written[4].content:find("state", 1, true))
   end)
 
-  it("is refused what no window is", function()
+  it("is not made of wrong options", function()
     local chat = new_chat()
     chat.windows:open { id = "w" }
     for _, case in ipairs {

@@ -1,23 +1,23 @@
---- Performs the calls that a model wrote: finds the window, checks the parameters,
---- runs the action, and says for each call what became of it.
+--- Performs the calls of a model: finds the window, checks the parameters, runs the
+--- action, and returns a result for each call.
 --
 --     text -> calls.parse -> find -> parameters.check -> run -> result
 --                 \            \            \             \
---                  problem     refused      refused       failed: it raised, looped
---                                                         or said no
+--                  problem     refused      refused       failed: an error, a limit,
+--                                                         or the action's refusal
 --
--- Whatever is wrong with one call, the others are performed and the answer is a
--- value with a text for the model. Which window is meant:
+-- A failing call does not stop the others; its result has a text for the model. The
+-- action of a call:
 --
 --     window_id and action_id     that action of that window
 --     name = "todo.add"           the same
 --     name = "add"                the one open window that has such an action
 --
--- Hidden windows answer too: a host may hide one that holds what the system prompt
--- tells of. `close` is built in where the window is closable, in any case of its letters.
+-- Actions of hidden windows can be called, too: a system prompt may describe them.
+-- Closable windows have the built-in action `close`, in any case of its letters.
 --
--- An action that is done has changed something: its window is updated, unless it did
--- that itself. What an action did before it failed stays done.
+-- A successful action updates its window, unless it did that itself. Changes that an
+-- action made before it failed stay.
 
 local calls = require "ebb.windows.calls"
 local core = require "ebb.support.core"
@@ -32,12 +32,12 @@ local act = {}
 
 act.INSTRUCTIONS = 50000000     -- for all actions of one text, about half a second
 act.MEMORY_MAX = 64 * 1024 * 1024   -- bytes that an action may hold at once
-act.ANSWER_MAX = 64 * 1024      -- bytes of what one action answers
-local NAME_MAX = 1024           -- bytes; no window and action have a longer one
+act.ANSWER_MAX = 64 * 1024      -- bytes of one action's result
+local NAME_MAX = 1024           -- bytes; longer than any window and action
 local CANDIDATES_MAX = 8        -- listed in a message
-local NAMES_MAX = 500           -- among which the nearest is looked for
+local NAMES_MAX = 500           -- searched for the nearest
 
----@class ebb.FoundAction
+---@class ebb.ResolvedAction
 ---@field window ebb.Window
 ---@field id string
 ---@field params? string
@@ -53,7 +53,7 @@ local function is_close(id)
 end
 
 --- The action of a window that is open, or nil.
----@return ebb.FoundAction?
+---@return ebb.ResolvedAction?
 local function action_of(window, id)
   if is_close(id) then
     return window.closable and { window = window, id = "close", params = CLOSE_PARAMS, closes = true } or nil
@@ -89,7 +89,7 @@ local function shown(name)
   return model_text.line(name, 100)
 end
 
---- By window and action: what is found, or nil, a message and its code.
+--- Finds by window and action; or nil, a message and its code.
 local function find_exact(chat, id, action)
   local window = chat.windows:get(id)
   if not window then
@@ -100,8 +100,8 @@ local function find_exact(chat, id, action)
     return nil, with_hint(("window '%s' does not exist"):format(shown(id)), id, names), "unknown_name"
   end
   if window.closed then return nil, ("window '%s' is closed"):format(id), "closed" end
-  local found = action_of(window, action)
-  if found then return found end
+  local target = action_of(window, action)
+  if target then return target end
   if is_close(action) then return nil, ("window '%s' cannot be closed"):format(id), "refused" end
   return nil, with_hint(("action '%s' does not exist on window '%s'"):format(shown(action), id), action,
     action_names(window)), "unknown_name"
@@ -112,8 +112,8 @@ local function split_candidates(chat, name, list)
   for dot in name:gmatch "()%." do
     local window = chat.windows:get(name:sub(1, dot - 1))
     local action = name:sub(dot + 1)
-    local found = window and not window.closed and action ~= "" and action_of(window, action)
-    if found then list[#list + 1] = found end
+    local target = window and not window.closed and action ~= "" and action_of(window, action)
+    if target then list[#list + 1] = target end
   end
 end
 
@@ -138,11 +138,11 @@ local function all_names(windows)
   return names
 end
 
---- "todo.add" that there is not, where there is a window "todo": that window knows best what was meant.
-local function say_unknown(chat, name, windows)
+--- The refusal of an unknown name. For "todo.ad" the window "todo" gives the best hint.
+local function unknown_name(chat, name, windows)
   local id, action = name:match "^(.+)%.([^.]+)$"
   if id and chat.windows:get(id) then return find_exact(chat, id, action) end
-  return nil, with_hint(("there is no action '%s'"):format(shown(name)), name, all_names(windows)), "unknown_name"
+  return nil, with_hint(("action '%s' does not exist"):format(shown(name)), name, all_names(windows)), "unknown_name"
 end
 
 local function find_by_name(chat, name)
@@ -150,17 +150,17 @@ local function find_by_name(chat, name)
   local list, windows = {}, open_windows(chat)
   split_candidates(chat, name, list)
   for _, window in ipairs(windows) do
-    local found = action_of(window, name)
-    if found then list[#list + 1] = found end
+    local target = action_of(window, name)
+    if target then list[#list + 1] = target end
   end
   if #list == 1 then return list[1] end
-  if #list == 0 then return say_unknown(chat, name, windows) end
+  if #list == 0 then return unknown_name(chat, name, windows) end
   return nil, ("ambiguous action '%s'; candidates: %s"):format(shown(name), candidate_names(list)), "ambiguous"
 end
 
 ---- Running ----
 
---- What an action gave back, as a text for the model: ok, text, code.
+--- Turns the results of an action into ok, text and code for the model.
 local function answer_of(results)
   local first, why = results[1], results[2]
   if first == nil and why == nil or first == true then return true, "done" end
@@ -171,11 +171,11 @@ local function answer_of(results)
   if type(first) == "number" then return true, core.tostring(first) end
   local ok, json = pcall(core.json.encode, first)
   if ok then return true, model_text.cut(json, act.ANSWER_MAX) end
-  return true, ("done; what it answered is no text (%s)"):format(type(first))
+  return true, ("done; its result has no text form (%s)"):format(type(first))
 end
 
-local function close(found, params)
-  found.window:close(params.summary)
+local function close(target, params)
+  target.window:close(params.summary)
   return true, "closed"
 end
 
@@ -191,12 +191,12 @@ end
 ---@field results ebb.ActionResult[]
 
 --- Runs the action under limits: ok, text, code.
-local function perform(run, found, params)
-  if found.closes then return close(found, params) end
-  local window = found.window
-  local handler = window:handler(found.id)
-  if not handler then return false, ("action '%s' has no function here"):format(found.id), "absent" end
-  if run.left <= 0 then return false, "the actions before it have used up the time", "limit" end
+local function perform(run, target, params)
+  if target.closes then return close(target, params) end
+  local window = target.window
+  local handler = window:handler(target.id)
+  if not handler then return false, ("action '%s' has no function here"):format(target.id), "absent" end
+  if run.left <= 0 then return false, "earlier actions have used up the instructions", "limit" end
   local version, limit, results = window.version, run.left, nil
   local ok, problem, left = core.window.call(function()
     results = table.pack(handler(params, window))
@@ -204,7 +204,7 @@ local function perform(run, found, params)
   run.left = left
   if not ok then return false, model_text.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)
-  if good and window.version == version then   -- to close it counts too
+  if good and window.version == version then   -- closing it counts, too
     local updated, why = pcall(window.update, window)
     if not updated then
       return false, "done, but the window was not refreshed: " .. model_text.reason(why), code_of(why)
@@ -214,42 +214,42 @@ local function perform(run, found, params)
 end
 
 --- The whole name of a call, for texts.
-local function name_of(call, found)
-  if found then return found.window.id .. "." .. found.id end
+local function name_of(call, target)
+  if target then return target.window.id .. "." .. target.id end
   if call.name then return shown(call.name) end
   return call.window and shown(call.window .. "." .. call.action) or "call"
 end
 
-local function note(run, call, found, kind, outcome)
+local function note(run, call, target, kind, outcome)
   local result = {
     ok = outcome.ok, code = outcome.code, params = outcome.params or call.params, id = call.id, name = call.name,
-    window = found and found.window.id or call.window, action = found and found.id or call.action,
+    window = target and target.window.id or call.window, action = target and target.id or call.action,
   }
-  result.text = outcome.ok and ("%s: %s"):format(name_of(call, found), outcome.text)
-    or ("%s: error: %s"):format(name_of(call, found), outcome.text)
+  result.text = outcome.ok and ("%s: %s"):format(name_of(call, target), outcome.text)
+    or ("%s: error: %s"):format(name_of(call, target), outcome.text)
   run.results[#run.results + 1] = result
-  events.tell(run.chat, {
+  events.emit_call(run.chat, {
     type = kind, window = result.window, action = result.action, name = result.name, params = result.params,
     ok = result.ok, code = result.code, text = outcome.text,
   })
 end
 
-local function refused(run, call, found, message, code)
-  note(run, call, found, "refused", { ok = false, text = message, code = code })
+local function refused(run, call, target, message, code)
+  note(run, call, target, "refused", { ok = false, text = message, code = code })
 end
 
 local function dispatch(run, call)
   if call.problem then return refused(run, call, nil, call.problem, call.code) end
-  local found, message, code
-  if call.name then found, message, code = find_by_name(run.chat, call.name)
-  else found, message, code = find_exact(run.chat, call.window, call.action) end
-  if not found then return refused(run, call, nil, message, code) end
-  local readable, declared = pcall(parameters.parse, found.params)   -- a saved one was never checked
-  if not readable then return refused(run, call, found, model_text.reason(declared), "absent") end
+  local target, message, code
+  if call.name then target, message, code = find_by_name(run.chat, call.name)
+  else target, message, code = find_exact(run.chat, call.window, call.action) end
+  if not target then return refused(run, call, nil, message, code) end
+  local readable, declared = pcall(parameters.parse, target.params)   -- a saved declaration has not been checked
+  if not readable then return refused(run, call, target, model_text.reason(declared), "absent") end
   local params, wrong = parameters.check(declared, call.params)
-  if not params then return refused(run, call, found, wrong, "argument") end
-  local ok, text, problem = perform(run, found, params)
-  note(run, call, found, "action", { ok = ok, text = text, code = problem, params = params })
+  if not params then return refused(run, call, target, wrong, "argument") end
+  local ok, text, problem = perform(run, target, params)
+  note(run, call, target, "action", { ok = ok, text = text, code = problem, params = params })
 end
 
 ---- The face ----
@@ -294,15 +294,15 @@ end
 
 --- Performs the calls of a text, or those of a list.
 ---@param chat ebb.Conversation
----@param given string|table
+---@param source string|table    a model's text, a call, or a list of calls
 ---@param options? { instructions?: integer }
 ---@return ebb.ActionResult[] results
 ---@return integer quoted
-function act.run(chat, given, options)
+function act.run(chat, source, options)
   local values = schema.options(OPTIONS, options, "windows:act", "chat.windows:act(text, { instructions = 100000 })")
   local state = core.state(chat)
-  if state.acting then refuse("busy", "an action of this conversation runs: act is not called within it") end
-  local list, quoted = calls_of(given)
+  if state.acting then refuse("busy", "an action of this conversation runs: an action cannot call act") end
+  local list, quoted = calls_of(source)
   state.acting = true
   local ok, results = pcall(run_all, chat, list, values.instructions)
   state.acting = nil

@@ -1,12 +1,11 @@
---- The activity log: a window that lists what happened to the others.
+--- The activity log: a window that lists the events of the others.
 --
 --     <Window id="activity" compact="true">[3] opened todo
 --     [5] action todo.add -> ok (added)
 --     [7] action todo.delete -> failed (there is no item 9)</Window>
 --
--- The number is the clock. It keeps the newest lines only. The lines are the window's
--- text, so they are saved with the conversation; after loading it, `open` goes on
--- where they end.
+-- The number is chat.windows.seq. Only the newest lines are kept. They are the window's
+-- text, so they are saved with the conversation; after loading, `open` appends to them.
 
 local events = require "ebb.windows.events"
 local model_text = require "ebb.windows.model_text"
@@ -21,7 +20,7 @@ local function in_brackets(text)
   return text and text ~= "" and (" (%s)"):format(model_text.line(text, activity.LINE_MAX)) or ""
 end
 
---- The line of an event, or nil: updates come with actions, and what was refused has not happened.
+--- The line of an event; nil for updates, which come with actions, and for refused calls.
 ---@param event ebb.WindowEvent
 ---@return string?
 local function line_of(event)
@@ -33,7 +32,7 @@ local function line_of(event)
   end
 end
 
---- The text with one more line, and the oldest ones gone.
+--- Appends a line, and drops the oldest beyond `max`.
 ---@param text string
 ---@param line string
 ---@param max integer
@@ -63,7 +62,7 @@ local OPTIONS = {
   item = { type = "boolean" },
 }
 
---- Opens the log's window, or goes on with the one that is open, and writes to it from now on.
+--- Opens the log's window, or continues the open one, and writes events to it from now on.
 ---@param chat ebb.Conversation
 ---@param options? { id?: string, lines?: integer, item?: boolean }
 ---@return ebb.Window
@@ -71,7 +70,7 @@ function activity.open(chat, options)
   local values = schema.options(OPTIONS, options, "windows:log", "chat.windows:log { lines = 20 }")
   local id = values.id
   local write = listener(chat, id, values.lines)
-  events.prepare(chat)                     -- nothing may fail once the window is open
+  events.prepare(chat)                     -- before the window opens: later nothing may fail
   local window = chat.windows:get(id)
   if not window or window.closed then
     window = chat.windows:open {

@@ -1,19 +1,17 @@
---- The calls in what a model wrote.
+--- Reads the calls in a model's text.
 --
 --     <tool_call>{"name": "todo.add", "arguments": {"text": "tea"}}</tool_call>
 --     <action_call>{"calls": [{"window_id": "todo", "action_id": "add", "params": {"text": "tea"}}]}</action_call>
 --
--- Both tags take either form, one call or a list of them. What stands in a tag is
--- read by the grammar of JSON, never searched for its end: `</tool_call>`, tags
--- and code fences in an argument are text.
+-- Both tags take either form, one call or a list. The grammar of JSON finds the end
+-- of a tag's content: `</tool_call>`, tags and code fences in an argument are text.
 --
 --   - A tag is one batch: if one of its calls is malformed, none of it is performed.
---   - Where the JSON itself is broken, nobody knows where the call ends. What
---     follows may be its arguments, and they may be a stranger's text: nothing
---     behind it is read, and the model is told so.
+--   - Parsing stops at broken JSON, and the model gets an error: the end of the call
+--     is unknown, and what follows may be a stranger's text in its arguments.
 --   - A model that shows a call does not make one: tags in a fenced block of code
 --     (``` or ~~~, to its closing fence or the end of the text) and directly behind
---     a backtick are quoted. They are counted, so that a host can ask what was meant.
+--     a backtick are quoted: skipped, but counted for the host.
 --   - The closing tag may be missing at the end of the text: hosts have models stop there.
 
 local core = require "ebb.support.core"
@@ -97,18 +95,18 @@ end
 
 local function unknown_field(value, names)
   for _, name in ipairs(tables.keys(value)) do
-    local known = false
+    local is_allowed = false
     for _, other in ipairs(names) do
-      known = known or other == name
+      is_allowed = is_allowed or other == name
     end
-    if not known then
+    if not is_allowed then
       local hint = suggest.hint(name, names)
       return ("a call has no field '%s'%s"):format(name:sub(1, 64), hint and " (" .. hint .. ")" or "")
     end
   end
 end
 
---- One call of an object, or nil and what is wrong with it.
+--- A call from a decoded object; or nil and the problem.
 ---@param value any
 ---@return ebb.WindowCall?
 ---@return string? problem
@@ -130,7 +128,7 @@ function calls.read(value)
   return call.action and call, problem
 end
 
---- All calls of what stands in a tag, or nil and what is wrong with one of them.
+--- The calls of a tag's decoded JSON; or nil and the problem of one of them.
 local function read_batch(value)
   local list = value
   if parameters.is_object(value) then
@@ -200,7 +198,7 @@ local function read_tag(reader, position, name, from)
   return behind
 end
 
---- Skips the block that a fence opens at `first`; what stands in the fence's own line is quoted, too.
+--- Skips the code block whose fence begins at `first`; tags in the fence's own line are quoted, too.
 local function skip_block(reader, mark, first, at)
   local after = skip_fence(reader.text, mark, at)
   reader.quoted = reader.quoted + count_tags(reader.text:sub(first, after - 1))

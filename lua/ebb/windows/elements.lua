@@ -1,4 +1,4 @@
---- The content of a window as elements: what may stand in it, and how it is kept.
+--- The content of a window as elements: its form in Lua, and in JSON as it is stored.
 --
 --     Lua                                    kept (JSON)
 --     { "item", id = 1, "text", { "b" } }    ["item", {"id": 1}, "text", ["b", {}]]
@@ -110,7 +110,7 @@ end
 ---@field depth integer      of tables
 ---@field nested boolean     it names windows
 
---- A copy of a content that is a table; raises for what may not stand in it.
+--- A deep copy of a content; raises for values that are not allowed in it.
 ---@param content table
 ---@return table
 ---@return ebb.ElementsSize
@@ -157,7 +157,7 @@ local function unpack_element(node, state, depth)
   return out
 end
 
---- What was not written by `pack` (a state may be damaged) is no content.
+--- Reads a stored node; raises for anything that `pack` does not write, as in a damaged save.
 function unpack_node(node, state, depth)
   state.nodes = state.nodes + 1
   if type(node) ~= "table" then return check_scalar(node, "a node") end
@@ -181,7 +181,7 @@ function elements.encode(content)
   return core.json.encode(pack(content))
 end
 
---- The content again; raises where it is none.
+--- Decodes a stored content; raises if it is not valid.
 ---@param text string       of elements.encode
 ---@return table
 ---@return ebb.ElementsSize

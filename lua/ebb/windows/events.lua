@@ -1,15 +1,14 @@
---- What happens to the windows of a conversation, told to who listens: the activity
---- log first, then the host.
+--- Events of a conversation's windows, delivered to the activity log first, then to the host.
 --
 --     {type = "opened" | "updated" | "closed", window, summary?}
 --     {type = "action" | "refused", window?, action?, name?, params?, ok, text, code?}
 --
--- and in all of them `seq`, the clock. "action": it was run, well or badly; "refused":
--- it was not. A listener comes when all is done and can undo nothing; if it fails, the
--- log of the library says so. What a listener causes is told when it has returned,
--- and FOLLOW_MAX times at most: two that answer each other would never end.
+-- and in all of them `seq`. "action": it ran, with or without success; "refused": it did
+-- not run. A listener is called after the change and cannot undo it; its errors are
+-- logged. Events that a listener causes are delivered after it returns, FOLLOW_MAX at
+-- most, so that two listeners cannot answer each other for ever.
 --
--- Listeners belong to one conversation; forks and copies tell nobody.
+-- Listeners belong to one conversation; forks and copies have none.
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
@@ -24,14 +23,14 @@ local FOLLOW_MAX = 100
 ---@field log false|fun(event: ebb.WindowEvent)
 ---@field queue false|ebb.WindowEvent[]     while one of them runs
 
---- Makes the places of a conversation's listeners: to fill one needs no memory then.
+--- Creates the listeners' slots of a conversation, so that setting one needs no memory.
 ---@param chat ebb.Conversation
 function events.prepare(chat)
   local state = core.state(chat)
   state.listeners = state.listeners or { host = false, log = false, queue = false }
 end
 
---- Puts a listener in its place, or takes it away.
+--- Sets a listener, or removes it by nil.
 ---@param chat ebb.Conversation
 ---@param kind "host"|"log"
 ---@param listener? fun(event: ebb.WindowEvent)
@@ -48,50 +47,51 @@ local function tell(listener, kind, event)
   end
 end
 
---- Tells the events of the queue, and those that listeners add to it meanwhile.
-local function deliver(known)
+--- Delivers the events of the queue, and those that listeners add meanwhile.
+local function deliver(listeners)
   for i = 1, FOLLOW_MAX do
-    local event = known.queue[i]
+    local event = listeners.queue[i]
     if not event then return end
-    tell(known.log, "log", event)
-    tell(known.host, "host", event)
+    tell(listeners.log, "log", event)
+    tell(listeners.host, "host", event)
   end
-  local left = #known.queue - FOLLOW_MAX
-  if left > 0 then log.write(("ebb: %d events of windows were not told: listeners go on causing more"):format(left)) end
+  local left = #listeners.queue - FOLLOW_MAX
+  local text = "ebb: %d events of windows were not delivered: listeners keep causing more"
+  if left > 0 then log.write(text:format(left)) end
 end
 
-local function publish(chat, known, event)
+local function publish(chat, listeners, event)
   event.seq = chat.windows.seq
-  if known.queue then
-    known.queue[#known.queue + 1] = event
+  if listeners.queue then
+    listeners.queue[#listeners.queue + 1] = event
     return
   end
-  known.queue = { event }
-  local ok, problem = pcall(deliver, known)
-  known.queue = false
+  listeners.queue = { event }
+  local ok, problem = pcall(deliver, listeners)
+  listeners.queue = false
   if not ok then error(problem, 0) end
 end
 
-local function publish_change(chat, known, kind, id, summary)
-  publish(chat, known, { type = kind, window = id, summary = summary })
+local function publish_change(chat, listeners, kind, id, summary)
+  publish(chat, listeners, { type = kind, window = id, summary = summary })
 end
 
---- What is told has happened: whatever fails here, does so in the log.
+--- Runs a delivery. The change itself has succeeded, so failures are only logged.
 local function try(run, chat, ...)
-  local known = core.state(chat).listeners
-  if not known or not (known.host or known.log) then return end
-  local ok, problem = pcall(run, chat, known, ...)
+  local listeners = core.state(chat).listeners
+  if not listeners or not (listeners.host or listeners.log) then return end
+  local ok, problem = pcall(run, chat, listeners, ...)
   if not ok then log.write("ebb: an event of windows was lost: " .. model_text.reason(problem)) end
 end
 
---- Tells of a call: an event of type "action" or "refused", without seq.
+--- Delivers the event of a call, "action" or "refused"; seq is added here.
 ---@param chat ebb.Conversation
 ---@param event ebb.WindowEvent
-function events.tell(chat, event)
+function events.emit_call(chat, event)
   try(publish, chat, event)
 end
 
---- Tells what has happened to a window. Needs no memory where nobody listens.
+--- Delivers the event of a window. Needs no memory without listeners.
 ---@param chat ebb.Conversation
 ---@param kind "opened"|"updated"|"closed"
 ---@param id string

@@ -1,9 +1,9 @@
---- Windows of a conversation, as scripts have them.
+--- Windows of a conversation, as scripts see them.
 --
--- A window lives beside the batches: it is opened, updated, hidden, closed, and a
--- rollback does none of that. What shows it are items of the list, messages that
--- name it; `chat.windows:open` appends one, and so does an update of a window whose
--- refresh is "append". All state is the core's; a Window is a name for it.
+-- Windows stand beside the batches: a rollback does not change them. Items of the list,
+-- messages with a window's id, show them; `chat.windows:open` appends one, and so does
+-- each update of a window with refresh = "append". The core has all state; a Window is
+-- a handle.
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
@@ -19,7 +19,7 @@ local windows = {}
 windows.ID_MAX = 256         -- bytes
 windows.ACTIONS_MAX = 256    -- of one window
 
----- What a caller gives, as the core keeps it ----
+---- From a caller's options to the core's fields ----
 
 local FLAG, TEXT = { type = "boolean" }, { type = "string" }
 
@@ -102,7 +102,7 @@ local function merge(fields, options)
   return fields
 end
 
---- Functions are in tables of their own, which another version of the window may have too.
+--- A copy: other versions of the window may share the table.
 local function copy_functions(functions)
   if not functions then return nil end
   return { content = functions.content, actions = functions.actions }
@@ -114,7 +114,7 @@ local function state_of(chat, id)
   return state
 end
 
---- What put takes: all but what the core says itself.
+--- Stores the fields, without those that the core sets itself.
 local function put(chat, state)
   state.created, state.updated, state.version = nil, nil, nil
   local functions = state.functions
@@ -170,7 +170,7 @@ local function handle(chat, id)
   return setmetatable({ chat = chat, name = id }, meta)
 end
 
---- Where windows and their items change together, all of it happens or nothing.
+--- Changes windows and appends an item, in one transaction.
 local function with_item(chat, id, run)
   core.transaction(chat, function(copy)
     run(copy)
@@ -254,7 +254,7 @@ function windows.open(chat, options)
     refuse("exists", ("there is a window '%s'"):format(id), hints.window_exists)
   end
   local state = merge({ id = id, kind = "empty", closable = true, important = true, opened = true }, values)
-  local window = handle(chat, id)   -- nothing may fail once it is open
+  local window = handle(chat, id)   -- before it opens: later nothing may fail
   if values.item == false then
     put(chat, state)
   else
@@ -279,7 +279,7 @@ end
 
 ---- Of a save ----
 
---- What is kept as JSON is what `open` would keep of it, byte for byte.
+--- Raises unless the stored JSON is what `open` would store, byte for byte.
 local function check_state(state)
   schema.check(OPTIONS.id, state.id, "id")
   if state.kind == "elements" then
@@ -294,7 +294,7 @@ local function check_state(state)
   if fields.actions ~= state.actions then refuse("shape", "actions: expected a list of actions") end
 end
 
---- Refuses windows that no call could have made: a save may be damaged.
+--- Raises for windows that no call could have created, as in a damaged save.
 function windows.check_saved(chat)
   for _, id in ipairs(core.window.ids(chat)) do
     local ok, problem = pcall(check_state, core.window.get(chat, id))

@@ -1,5 +1,5 @@
---- Items of windows become messages of the list itself: in a copy that is checked
--- for a provider or mended for it, where what is sent must be what is looked at.
+--- Makes items of windows messages of the list, in a copy that is checked or repaired for a
+-- provider: the check must see the messages that are sent.
 --
 --     chat   user  calls  {todo}  result  {log}
 --     copy   user  calls  result  "<Window id=.." "<Window id=.."
@@ -21,15 +21,15 @@ function inline_windows.run(copy, texts)
     windows[item.position] = item.window
   end
   copy:filter { roles = ROLES }
-  local place = 0
+  local last = 0
   for _, position in ipairs(order) do
     local text = windows[position] and texts[windows[position]]
     if not windows[position] then
-      place = place + 1
+      last = last + 1
     elseif text then
-      place = place + 1
-      copy:insert(place, { role = "user", content = text })
-      items[copy[place].seq] = position
+      last = last + 1
+      copy:insert(last, { role = "user", content = text })
+      items[copy[last].seq] = position
     end
   end
   return items
@@ -44,7 +44,7 @@ function inline_windows.fork(chat)
   return copy
 end
 
---- What the provider would refuse of the list with its windows. `check` looks at a list
+--- Violations of the list with its windows as messages. `check` looks at a list
 --- without items. Nothing stays of the copy that it looks at.
 ---@param chat ebb.Conversation
 ---@param check fun(list: ebb.List, dialect: string?): ebb.Violation[], string
@@ -53,12 +53,12 @@ end
 ---@return string dialect
 function inline_windows.check(chat, check, dialect)
   local texts = (render.texts(chat))
-  local violations, found, items
+  local violations, rules, items
   local done = {}
   local ok, problem = pcall(core.transaction, chat, function(copy)
     items = inline_windows.run(copy, texts)
-    violations, found = check(copy, dialect)
-    error(done, 0)   -- so that the store forgets what was added
+    violations, rules = check(copy, dialect)
+    error(done, 0)   -- rolls back, so that the store drops the added messages
   end)
   if not ok and problem ~= done then error(problem, 0) end
   local positions = {}
@@ -69,7 +69,7 @@ function inline_windows.check(chat, check, dialect)
     violation.index = items[violation.seq] or positions[violation.seq]
     violation.seq = chat[violation.index].seq
   end
-  return violations, found
+  return violations, rules
 end
 
 return inline_windows

@@ -10,11 +10,11 @@ local listing = {}
 
 local WIDTH = 50   -- characters of a content
 
---- The first characters in one line; `...` stands for what is left out.
+--- The first characters in one line, with `...` behind a shortened text.
 local function cut(text)
   text = text:gsub("[\0-\31\127]+", " ")
   local length = utf8.len(text)
-  if not length then return text:sub(1, WIDTH) end   -- no message has such a text
+  if not length then return text:sub(1, WIDTH) end   -- not reached: texts of messages are valid
   if length <= WIDTH then return text end
   return text:sub(1, utf8.offset(text, WIDTH + 1) - 1) .. "..."
 end

@@ -4,9 +4,8 @@
 --     <Actions><action id="add" params="text:string">label</action></Actions></Window>
 --     <Window id="x" compact="true">..</Window>
 --
--- There is no white space between tags, so that all there is between them is
--- content. Whatever the texts are, what comes out is well-formed and says the same
--- when it is read back:
+-- No white space is written between tags: everything there is content. For any text
+-- the markup is well-formed, and reading it gives the same text:
 --
 --   - `&`, `<`, `>` are escaped everywhere (`]]>` and `</Window>` are plain text),
 --     in attributes `"` too.
@@ -14,7 +13,7 @@
 --     U+007F to U+009F, U+FFFE and U+FFFF. XML 1.1 has them so, but for the first and the
 --     last two, which only our reader takes; XML 1.0 has no way to write them.
 --     Tab and newline stand as they are in text, as references in attributes.
---   - What is no valid UTF-8 becomes U+FFFD, byte for byte.
+--   - Each byte of invalid UTF-8 becomes U+FFFD.
 
 local core = require "ebb.support.core"
 
@@ -25,7 +24,7 @@ local markup = {}
 local NAME = "^[%a_][%w_.-]*$"
 ---- Text ----
 
---- The same with U+FFFD for each byte that is no part of a character.
+--- The text with U+FFFD in place of each byte of invalid UTF-8.
 ---@param text string
 ---@return string
 function markup.valid(text)
@@ -65,7 +64,7 @@ local function by_name(a, b)
   return a < b
 end
 
---- What is written of a string, number or boolean.
+--- The text of a string, number or boolean.
 local function text_of(value)
   return type(value) == "string" and value or core.tostring(value)
 end
@@ -133,7 +132,7 @@ local function put_action(out, action)
   put(out, tag .. ">" .. escape(action.label or "") .. "</action>")
 end
 
----@class ebb.WindowShell     What stands around the content: a function of the window's version
+---@class ebb.WindowShell     The markup around the content; the same for one version of a window
 ---@field head string
 ---@field tail string
 ---@field actions ebb.WindowAction[]

@@ -1,8 +1,7 @@
---- From markup back to the view of a window: what ebb.windows.markup writes, read.
+--- Reads the markup of a window back into its view.
 --
--- The grammar is flat: LPeg reads the next text or tag, and a stack of frames nests
--- them, so that nothing is read twice and the depth is a number that is looked at
--- before a tag is entered. What may stand where is one table:
+-- LPeg reads the next text or tag, and a stack of frames nests them: nothing is read
+-- twice, and the depth is checked before a tag is entered. The nesting rules:
 --
 --     root      Window
 --     window    Description Content Actions       each once; only white space between
@@ -11,9 +10,9 @@
 --     actions   action                            only white space between
 --     text      nothing but text                  (Description, Failed, action)
 --
--- A compact Window is a content. Names are case-sensitive. Refused are all that XML
--- has beyond tags, attributes and texts: DTDs, processing instructions, comments,
--- CDATA; entities other than the five, and other attributes of ours than ours.
+-- The content of a compact Window stands directly in it. Names are case-sensitive.
+-- Refused: DTDs, processing instructions, comments, CDATA, entities other than the five,
+-- and unknown attributes of Window, action and the like.
 
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
@@ -25,7 +24,7 @@ local C, Cc, Cmt, Cp, Cs, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs,
 
 local markup_read = {}
 
-markup_read.BYTES_MAX = 4 * 1024 * 1024   -- far more than what is ever written
+markup_read.BYTES_MAX = 4 * 1024 * 1024   -- far more than is ever written
 markup_read.DEPTH_MAX = 64                -- of tags
 markup_read.NODES_MAX = elements.NODES_MAX
 markup_read.ATTRIBUTES_MAX = 256          -- of one tag
@@ -99,7 +98,7 @@ local BEYOND = {
   ["!DOCTYPE"] = "a DTD", ["!--"] = "a comment", ["![CDATA["] = "CDATA", ["?"] = "a processing instruction",
 }
 
---- What begins at a '<' that begins no tag.
+--- The name of a construct at a '<' that does not begin a tag.
 local function fail_tag(reader, at)
   for start, what in pairs(BEYOND) do
     if reader.text:sub(at + 1, at + #start):upper() == start then
@@ -145,14 +144,14 @@ local function read_attributes(reader)
   end
 end
 
----- Frames: what is open ----
+---- Frames: the open tags ----
 
 --- Refuses attributes of our own tags that we do not write.
 local function only(reader, at, name, attributes, ...)
-  local known = { ... }
+  local allowed = { ... }
   for attribute in pairs(attributes) do
-    if not tables.contains(known, attribute) then
-      local list = #known > 0 and "only " .. table.concat(known, ", ") or "none"
+    if not tables.contains(allowed, attribute) then
+      local list = #allowed > 0 and "only " .. table.concat(allowed, ", ") or "none"
       fail(reader, at, ("no attribute '%s' of <%s>: %s"):format(attribute, name, list))
     end
   end
@@ -170,7 +169,7 @@ local function count_node(reader, at)
   end
 end
 
-local open = {}   -- by what a tag opens: function(reader, at, parent, name, attributes) -> frame
+local open = {}   -- by kind: function(reader, at, parent, name, attributes) -> frame
 
 function open.window(reader, at, _, name, attributes)
   only(reader, at, name, attributes, "id", "compact")
@@ -235,7 +234,7 @@ function open.inner(reader, at, parent, name, attributes)
   return frame
 end
 
---- What a tag opens, by what it stands in; [1]: all other names.
+--- Kind of a tag, by the kind around it and its name; [1]: all other names.
 local WITHIN = {
   root = { Window = "window" },
   window = { Description = "description", Content = "content", Actions = "actions" },
@@ -264,7 +263,7 @@ local function open_tag(reader, at, name)
   return is_empty
 end
 
----- What is closed ----
+---- Closing tags ----
 
 --- A table that begins with a string is an element, so a list that does begins with an empty list.
 local function set_content(frame)
@@ -372,7 +371,7 @@ end
 --- is a string or a list of nodes, nil where it is empty; neighbouring texts have become one.
 --- A list whose first node is a text has an empty list before it, as that would be an element.
 ---@param text string
----@param options? { indented?: boolean }   indented: white space with a line's end in it, between tags, is no content
+---@param options? { indented?: boolean }   indented: white space with a newline between tags is not content
 ---@return ebb.WindowView? view
 ---@return ebb.Error? problem   "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function markup_read.read(text, options)

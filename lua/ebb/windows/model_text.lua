@@ -1,5 +1,4 @@
---- Texts that a model is to read, whatever they are made from: valid, short, one line
---- where they stand in one.
+--- Makes text safe for the model: valid UTF-8, bounded, on one line where needed.
 
 local core = require "ebb.support.core"
 local markup = require "ebb.windows.markup"
@@ -18,16 +17,16 @@ function model_text.cut(text, max)
   return text:sub(1, utf8.offset(text, 0, max + 1) - 1) .. "..."
 end
 
---- What was raised, in words. Of the place, the file's name is enough for a model.
+--- The text of an error. Folders are removed from its place: the file's name is enough for a model.
 ---@param problem any
 ---@return string
 function model_text.reason(problem)
   local text = core.is_error(problem) and problem.message or problem
-  if type(text) ~= "string" then text = "an error that is no text (" .. type(text) .. ")" end
+  if type(text) ~= "string" then text = "an error that is not a string (" .. type(text) .. ")" end
   return model_text.cut((text:gsub("^[^\n:]*/", "")), REASON_MAX)
 end
 
---- The same as one line.
+--- The text as one line of at most `max` bytes.
 ---@param text string
 ---@param max integer
 ---@return string

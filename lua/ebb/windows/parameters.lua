@@ -1,17 +1,17 @@
---- What actions take: "text:string, n:int?", and what a model gives, held against it.
+--- The parameters of actions: parses "text:string, n:int?", and checks a model's values.
 --
 --     name:type, name:type, ...
 --
 --     string  int  number  bool      (integer and boolean are read too)
 --     enum(a|b|c)                    one of these words
 --     type[]                         a list of that type
---     type?                          may be left out; null is as good as left out
+--     type?                          optional; null counts as absent
 --
 -- A list in a list is `int[][]`; an optional list `int[]?`. Names are letters,
 -- digits, `_` and `-`, of any script.
 --
--- Nothing is converted but 3.0 to 3 for an int: "3" is no int. A model that is told
--- so gets it right the next time; one that is never told goes on guessing.
+-- Only 3.0 is converted, to 3 for an int; "3" is refused. A model that gets an error
+-- corrects itself; silent conversions would hide its mistakes.
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
@@ -91,7 +91,7 @@ local function read_one(text, at)
   return declared, skip_space(text, optional or behind)
 end
 
---- The declared parameters in their order. Raises what is wrong, with its byte.
+--- Parses a declaration: the parameters in order. Raises errors with their byte.
 ---@param text? string      nil or "": none
 ---@return ebb.Parameter[]
 function parameters.parse(text)
@@ -116,7 +116,7 @@ end
 local SHOWN_MAX = 40     -- bytes of a value in a message
 local PROBLEMS_MAX = 8   -- in one message
 
---- Is this table marked as what only ebb.json makes: "json.array", "json.raw"?
+--- True for tables with a mark of ebb.json: "json.array", "json.raw".
 local function is_marked(value, name)
   return getmetatable(value) == name
 end
@@ -128,7 +128,7 @@ function parameters.is_object(value)
     rawlen(value) == 0
 end
 
---- A value in a message: what the model wrote, so that it finds the place.
+--- A value as messages show it: as JSON, so that the model recognises it.
 ---@param value any
 ---@return string
 function parameters.shown(value)
@@ -185,7 +185,7 @@ function parameters.check(declared, params)
   local declaration = { type = "object", fields = fields, expected = "an object" }
   local values, problems = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
   if not problems then return values end
-  table.sort(problems, function(a, b)   -- in the order of declaration, then what is not declared
+  table.sort(problems, function(a, b)   -- in the order of declaration, then the undeclared
     local first, second = a.path[1], b.path[1]
     if order[first] ~= order[second] then return (order[first] or math.huge) < (order[second] or math.huge) end
     return schema.place(a.path) < schema.place(b.path)

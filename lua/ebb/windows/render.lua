@@ -1,12 +1,12 @@
 --- Lists as they are sent: items of windows become user messages with their state.
 --
---     texts   what each window that is shown reads now; made once, so that what
---             is counted is what is sent
---     weights what these cost in a draft, put there before anything is trimmed
---     list    the messages, with the texts in the place of items; what stands
---             between a call and its results comes behind them
+--     texts   the present markup of each shown window, rendered once: the counted text
+--             is the sent text
+--     weights their tokens in a draft, set before anything is trimmed
+--     list    the messages, with the texts in place of items; an item between a call
+--             and its results moves behind them
 --
--- An item of a window that there is not is left out, with a line in the log.
+-- Items whose window does not exist are skipped and logged.
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
@@ -15,8 +15,8 @@ local views = require "ebb.windows.view"
 
 local render = {}
 
---- What stays of the markup while a window has its version: all of it where the window
---- says all itself, else what stands around its content.
+--- Cached markup by window, valid for one version: all of it, or only the part around the content
+--- where that is a function or includes other windows.
 ---@param chat ebb.Conversation
 ---@return table<string, { version: integer, text?: string, shell: ebb.WindowShell }>
 local function cache_of(chat)
@@ -25,16 +25,16 @@ local function cache_of(chat)
   return state.markup
 end
 
---- The markup of a window. What is made by a function, or shows others, is made each time.
+--- The markup of a window; false for a hidden one.
 local function text_of(chat, pass, id)
   local cache = cache_of(chat)
-  local known = cache[id]
+  local cached = cache[id]
   local state = core.window.get(chat, id)
   if state.hidden then return false end
-  if known and known.version ~= state.version then known = nil end
-  if known and known.text then return known.text end
+  if cached and cached.version ~= state.version then cached = nil end
+  if cached and cached.text then return cached.text end
   pass.nested = false
-  local text, shell = views.markup(pass, id, state, known and known.shell)
+  local text, shell = views.markup(pass, id, state, cached and cached.shell)
   local whole = state.kind ~= "source" and not pass.nested
   cache[id] = { version = state.version, text = whole and text or nil, shell = shell }
   return text
@@ -44,9 +44,9 @@ end
 ---@param chat ebb.Conversation
 ---@param all? boolean              also of obsolete items and closed windows
 ---@return table<string, string|false>? texts
----@return integer[] positions      of items of windows that there are not
----@return string[] names           of these
----@return userdata? items          of the list as it was before any content was made
+---@return integer[] positions      of items whose window does not exist
+---@return string[] names           ids of these windows
+---@return userdata? items          of the list as it was before content functions ran
 function render.texts(chat, all)
   if core.window.count(chat) == 0 then return nil, {}, {} end
   local texts, pass = {}, views.pass(chat)
@@ -59,11 +59,11 @@ end
 
 local function tell(positions, names)
   for i, position in ipairs(positions) do
-    log.write(("ebb: message %d names window '%s', which there is not: it is left out"):format(position, names[i]))
+    log.write(("ebb: message %d names window '%s', which does not exist: it is skipped"):format(position, names[i]))
   end
 end
 
---- Says in a draft what the windows weigh. Their markup counts as the user message that it becomes.
+--- Sets the weights of windows in a draft. Markup counts as the user message that it becomes.
 ---@param draft ebb.Draft
 ---@param texts? table<string, string>
 function render.weigh(draft, texts)
@@ -101,13 +101,13 @@ local function system_tokens(chat)
   return chat:where({ role = "system" }):tokens()
 end
 
---- The messages as they are sent. `shrink` runs a policy in a draft until it fits, and
---- calls its last argument with it: what is rendered stays as it is.
+--- The messages as they are sent. `shrink` runs a policy in a draft and calls its last argument
+--- with it; the conversation does not change.
 ---@param chat ebb.Conversation
 ---@param options? { max_tokens?: integer, include_system?: boolean, include_obsolete?: boolean }
 ---@param shrink fun(chat: ebb.Conversation, options: table, texts: table?, use: fun(draft: ebb.Draft))
 ---@param messages? fun(list: ebb.List, texts: table, system: boolean, obsolete: boolean, items?: userdata): any
----    what makes the list
+---    default: core.window.messages
 ---@return table[]? messages
 ---@return ebb.Error? problem
 function render.run(chat, options, shrink, messages)
@@ -118,7 +118,7 @@ function render.run(chat, options, shrink, messages)
   tell(positions, names)
   if not max then return messages(chat, texts or {}, system, obsolete, items) end
   local list
-  local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are not sent
+  local budget = system and max or max + core.counter.calibrated(chat, system_tokens(chat))   -- those are left out
   local report, problem = shrink(chat, { budget = budget, policy = "keep_turns" }, texts, function(draft)
     list = messages(draft, texts or {}, system, obsolete)
   end)
@@ -126,8 +126,8 @@ function render.run(chat, options, shrink, messages)
   return list
 end
 
---- The JSON of what an item becomes in a file of another dialect than ours, by the ids of
---- windows; nil where there are no items.
+--- The JSON of the messages that items become in a file of another dialect, by the ids of
+--- windows; nil for a list without items.
 ---@param chat ebb.Conversation
 ---@return table<string, string>?
 function render.written(chat)
