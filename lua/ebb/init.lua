@@ -141,6 +141,13 @@ local function listing() return require "ebb.windows.listing" end
 local function render() return require "ebb.windows.render" end
 local function settle() return require "ebb.windows.inline_windows" end
 
+--- Refuses calls without the colon.
+local function check_chat(chat, method)
+  if core.type(chat) ~= "Conversation" then
+    refuse("argument", method .. ": expected a Conversation", ("chat:%s()"):format(method))
+  end
+end
+
 local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
@@ -184,6 +191,7 @@ function Conversation.model(chat)
 end
 
 function Conversation.over_limit(chat)
+  check_chat(chat, "over_limit")
   local limit = chat.limit
   return limit ~= nil and chat:tokens() > limit
 end
@@ -233,6 +241,7 @@ function Conversation.apply(chat, operations)
 end
 
 function Conversation.state(chat)
+  check_chat(chat, "state")
   return require("ebb.conversation.state").of(chat)
 end
 

@@ -454,6 +454,50 @@ describe("a bound function that is called with a wrong type", function()
     assert.is_true(#calls > 100 and refusals > 1000, refusals .. " refusals of " .. #calls .. " functions")
   end)
 
+  --- All functions that scripts can reach, those of Lua, too: name, function, and what makes its object.
+  local function library_functions()
+    local list = {}
+    local function add(name, space, object_of)
+      for method, run in pairs(space or {}) do
+        if type(run) == "function" and not method:find "^__" then
+          list[#list + 1] = { name = name .. method, run = run, object_of = object_of }
+        end
+      end
+    end
+    for type_name, methods in pairs(core.methods) do
+      local owner = OWNERS[type_name]
+      if owner then add(type_name .. ":", methods, function() return current[owner[1]] end) end
+    end
+    add("Pipeline:", require("ebb.pipeline").methods, function() return ebb.pipeline() end)
+    add("ebb.", ebb)
+    for _, space in ipairs { "json", "macros", "rules", "workflow" } do add("ebb." .. space .. ".", ebb[space]) end
+    table.sort(list, function(x, y) return x.name < y.name end)
+    return list
+  end
+
+  it("raises an error object, in Lua as in C", function()
+    local plain, refusals, calls = {}, 0, library_functions()
+    for _, call in ipairs(calls) do
+      local function try(...)
+        local ok, problem = pcall(call.run, ...)
+        refusals = refusals + (ok and 0 or 1)
+        local is_ours = core.is_error(problem) or problem == "raised by a callback"
+        if not ok and not is_ours then plain[call.name] = tostring(problem) end
+      end
+      for _, wrong in ipairs(HARMFUL[call.name] and {} or WRONG) do
+        current = new_world()
+        local handle = call.object_of and call.object_of() or current.chat
+        try(handle, wrong)
+        try(handle, 1, wrong)
+        try(handle, "x", wrong)
+        try(wrong)
+      end
+      try()
+    end
+    assert.same({}, plain)
+    assert.is_true(#calls > 140 and refusals > 4000, refusals .. " refusals of " .. #calls .. " functions")
+  end)
+
   local rows = {
     { "units", "from", "unknown_name", function(w) w.draft:units { from = "newset" } end, "did you mean 'newest'?" },
     { "units", "walk", "argument", function(w) w.draft:units "oldest" end },

@@ -60,9 +60,7 @@ local ENVIRONMENT = { type = "object", expected = "a table of fields", noun = "n
   zone = { type = "integer", min = -ZONE_MAX, max = ZONE_MAX, unit = "minutes", default = 0 },
   seed = { type = "integer" }, session_id = { type = "string" }, history = { type = "function" },
   virtual_time = VIRTUAL_TIME, error_text = { type = "choice", choices = messages.languages },
-  registry = { read = function(value)
-    return registry.is(value) and value or nil, "a registry that macros.registry() made"
-  end },
+  registry = registry.SCHEMA,
 } }
 
 --- The values themselves; raises what is wrong.

@@ -23,9 +23,14 @@ local macros = {
 
 local EXPAND_OPTIONS = { values = { type = "table", shared = true }, transform = { type = "function" } }
 local VALIDATE_OPTIONS = {
-  registry = { type = "table", shared = true },
+  registry = registries.SCHEMA,
   language = { type = "choice", choices = messages.languages, default = "en" },
 }
+
+local function registry_of(registry, owner)
+  if registry == nil then return registries.built_in() end
+  return schema.check(registries.SCHEMA, registry, owner .. ": registry")
+end
 
 local function expect_text(text, owner)
   schema.check({ type = "string" }, text, owner)
@@ -67,7 +72,7 @@ end
 ---@param registry? ebb.MacroRegistry
 ---@return ebb.MacroListing[]
 function macros.list(registry)
-  return (registry or registries.built_in()):list()
+  return registry_of(registry, "macros.list"):list()
 end
 
 --- What is wrong with a template, without expanding it.
@@ -76,7 +81,7 @@ end
 ---@return ebb.MacroProblem[]
 function macros.check(text, registry)
   expect_text(text, "macros.check")
-  return check.template(text, registry or registries.built_in())
+  return check.template(text, registry_of(registry, "macros.check"))
 end
 
 --- Is what stands between the braces a macro, with the right number of arguments?

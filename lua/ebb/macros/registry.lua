@@ -116,6 +116,7 @@ end
 ---@param parent? ebb.MacroRegistry
 ---@return ebb.MacroRegistry
 function registry.new(parent)
+  if parent ~= nil then schema.check(registry.SCHEMA, parent, "macros.registry") end
   local made = setmetatable({ macros = {} }, Registry)
   for name, macro in pairs((parent or registry.built_in()).macros) do
     made.macros[name] = macro
@@ -144,6 +145,11 @@ end
 function registry.is(value)
   return getmetatable(value) == Registry
 end
+
+---@type ebb.Schema
+registry.SCHEMA = {
+  read = function(value) return registry.is(value) and value or nil, "a registry that macros.registry() made" end,
+}
 
 registry.methods = Registry   -- for tests
 

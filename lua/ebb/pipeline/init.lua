@@ -31,8 +31,8 @@ local tables = require "ebb.support.tables"
 local pipeline = {}
 local MEMORY = "not enough memory"
 
-local ANY, TEXT, INTEGER, TABLE =
-  { type = "any" }, { type = "string" }, { type = "integer" }, { type = "table", shared = true }
+local ANY, TEXT, FLAG, INTEGER, TABLE =
+  { type = "any" }, { type = "string" }, { type = "boolean" }, { type = "integer" }, { type = "table", shared = true }
 local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a file" }
 
 --- The options of ebb.pipeline.
@@ -58,6 +58,8 @@ function Pipeline.__tostring(self)
   return ("Pipeline of %d processors"):format(enabled)
 end
 pipeline.methods = Pipeline
+
+local PIPELINE = { read = function(value) return getmetatable(value) == Pipeline and value or nil, "a Pipeline" end }
 
 ---- Making one ----
 
@@ -108,6 +110,7 @@ end
 --- All settings by id, with where they came from.
 ---@return table<string, ebb.Setting>
 function Pipeline:settings()
+  schema.check(PIPELINE, self, "pipeline:settings")
   local of_model = self.model_file and self.model_file.processors
   return settings.merge(self.registry, of_model, self.agent.processors, self.singles)
 end
@@ -115,7 +118,7 @@ end
 --- What runs, in order; also what is disabled.
 ---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean }[]
 function Pipeline:order()
-  local found, order = self:settings(), {}
+  local found, order = Pipeline.settings(self), {}
   local list = self.registry:list(function(entry) return found[entry.processor.id].priority end)
   for i, entry in ipairs(list) do
     order[i] = { processor = entry.processor, setting = found[entry.processor.id], is_core = entry.is_core }
@@ -277,6 +280,19 @@ local function conclude(run, made)
   return result
 end
 
+local CHAT, RUN = { type = "handle", class = "Conversation" }, { preview = FLAG, trace = { type = "function" } }
+
+local function check_chat(chat, method)
+  return schema.check(CHAT, chat, method .. ": chat")
+end
+
+local function run_all(self, chat, options)
+  local run, made = prepare(self, chat, options)
+  local ok, problem = engine.run(run, made, 1)
+  if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
+  return conclude(run, made)
+end
+
 --- Runs all processors. `trace(step, messages, failure)` is called after each.
 ---@param chat ebb.Conversation
 ---@param options? { preview?: boolean, trace?: function }
@@ -284,19 +300,14 @@ end
 ---@return ebb.Error? problem     names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return table? partial         with the logs of what was done
 function Pipeline:run(chat, options)
-  local run, made = prepare(self, chat, options or {})
-  local ok, problem = engine.run(run, made, 1)
-  if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
-  return conclude(run, made)
+  return run_all(self, check_chat(chat, "run"), schema.options(RUN, options, "run"))
 end
 
 --- Runs all processors without effects outside of the run.
 function Pipeline:preview(chat, options)
-  local copy = { preview = true }
-  for name, value in pairs(options or {}) do
-    copy[name] = value
-  end
-  return self:run(chat, copy)
+  local values = schema.options(RUN, options, "preview")
+  values.preview = true
+  return run_all(self, check_chat(chat, "preview"), values)
 end
 
 --- A run that may wait: where no function of the host answers, `step` returns the request.
@@ -328,11 +339,10 @@ end
 ---@param options? { preview?: boolean, trace?: function }
 ---@return ebb.PipelineTask
 function Pipeline:task(chat, options)
-  local copy = { in_task = true }
-  for name, value in pairs(options or {}) do
-    copy[name] = value
-  end
-  local thread = coroutine.create(function() return self:run(chat, copy) end)
+  local values = schema.options(RUN, options, "task")
+  values.in_task = true
+  check_chat(chat, "task")
+  local thread = coroutine.create(function() return run_all(self, chat, values) end)
   return setmetatable({ thread = thread, done = false }, Task)
 end
 
@@ -342,6 +352,8 @@ end
 ---@return string
 ---@return { local: table, global: table } variables
 function Pipeline:expand(chat, text)
+  check_chat(chat, "expand")
+  schema.check(TEXT, text, "expand: text")
   local run, made = prepare(self, chat, {})
   run.current = "input"
   local expanded = made:expand(text, { values = { input = text } })

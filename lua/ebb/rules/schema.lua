@@ -73,12 +73,15 @@ rule_schema.PRESET = {
   ignored = { description = true, author = true, version = true, createdAt = true, updatedAt = true },
 }
 
+local SOURCE = { type = "string" }
+
 --- "/x/flags" as pattern and flags, or a bare pattern. Of several slashes the last
 --- one counts; what follows it is flags only if all of it is.
 ---@param text string
 ---@return string pattern
 ---@return string? flags     nil for a bare pattern, and where none are given
 function rule_schema.parse(text)
+  schema.check(SOURCE, text, "rules.parse")
   local pattern, flags = text:match "^/(.*)/([gimsuy]*)$"
   if not pattern then return text end
   return pattern, flags ~= "" and flags or nil

@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local rule_schema = require "ebb.rules.schema"
+local schema = require "ebb.support.schema"
 
 local sillytavern = {}
 
@@ -12,6 +13,8 @@ local ROLES = {
 }
 local ALL = { "system", "user", "assistant" }
 local MODES = { [0] = "NONE", [1] = "RAW", [2] = "ESCAPED" }
+
+local SCRIPT, OPTIONS = { type = "table", expected = "a script of SillyTavern" }, { unnamed = { type = "string" } }
 
 --- A value that is there: not nil, not null.
 local function present(value)
@@ -52,6 +55,8 @@ end
 ---@param options? { unnamed: string? }     what a script without a name is called
 ---@return table rule
 function sillytavern.rule(script, options)
+  schema.check(SCRIPT, script, "rules.from_sillytavern")
+  options = schema.options(OPTIONS, options, "rules.from_sillytavern")
   local pattern, flags = rule_schema.parse(present(script.findRegex) or "")
   local sliced = pattern ~= script.findRegex
   local name = present(script.scriptName) or ""
@@ -59,7 +64,7 @@ function sillytavern.rule(script, options)
   local trims = present(script.trimStrings)
   return {
     id = present(script.id),
-    name = name ~= "" and name or options and options.unnamed or "unnamed rule",
+    name = name ~= "" and name or options.unnamed or "unnamed rule",
     enabled = script.disabled ~= true,
     regex = pattern,
     -- Between slashes, no flags means the first match; a bare pattern has the usual ones.

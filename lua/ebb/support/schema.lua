@@ -23,7 +23,8 @@ local tables = require "ebb.support.tables"
 local schema = {}
 
 ---@class ebb.Schema             What one value must be
----@field type? "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"|"object"|"function"|"any"
+---@field type? "integer"|"number"|"string"|"boolean"|"choice"|"list"|"table"|"object"|"function"|"handle"|"any"
+---@field class? string          of handles: "Conversation", as core.type says it
 ---@field any_of? ebb.Schema[]   in place of type: the first that the value fits
 ---@field read? fun(value: any): any, string?   in place of type: the result, or nil and what is expected
 ---@field choose? fun(value: any): ebb.Schema    in place of type: the schema by the value
@@ -238,6 +239,11 @@ TYPES.table = {
 TYPES["function"] = {
   expected = function() return "a function" end,
   read = function(_, value) return type(value) == "function" and value or nil end,
+}
+
+TYPES.handle = {
+  expected = function(declaration) return "a " .. declaration.class end,
+  read = function(declaration, value) return core.type(value) == declaration.class and value or nil end,
 }
 
 TYPES.any = { expected = function() return "a value" end, read = function(_, value) return value end }

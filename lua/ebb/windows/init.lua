@@ -146,6 +146,13 @@ local DERIVED = {
 
 local meta = { __metatable = false, __name = "Window" }
 
+--- What a handle stands for; refuses calls without the colon.
+local function chat_and_id(window)
+  local chat = type(window) == "table" and rawget(window, "chat")
+  if not chat then refuse("argument", "expected a Window, got " .. schema.shown(window), "window:update { ... }") end
+  return chat, rawget(window, "name")
+end
+
 function meta.__index(window, key)
   if Window[key] then return Window[key] end
   local state = core.window.get(rawget(window, "chat"), rawget(window, "name"))
@@ -179,7 +186,7 @@ local function with_item(chat, id, run)
 end
 
 function Window.update(window, fields)
-  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  local chat, id = chat_and_id(window)
   local state = state_of(chat, id)
   if state.closed then
     refuse("closed", ("window '%s' is closed"):format(id), hints.window_closed)
@@ -197,7 +204,7 @@ function Window.update(window, fields)
 end
 
 local function set(window, name, value)
-  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  local chat, id = chat_and_id(window)
   local state = state_of(chat, id)
   if state[name] ~= value then
     state[name] = value
@@ -208,7 +215,7 @@ local function set(window, name, value)
 end
 
 function Window.close(window, summary)
-  local chat, id = rawget(window, "chat"), rawget(window, "name")
+  local chat, id = chat_and_id(window)
   if summary ~= nil then schema.check(TEXT, summary, "window:close: summary") end
   local state = state_of(chat, id)
   if state.closed then return window end
@@ -227,16 +234,21 @@ function Window.pin(window, flag)
   return set(window, "pinned", flag ~= false)
 end
 
+local function view_of(make, window)
+  local chat, id = chat_and_id(window)
+  return make(views.pass(chat), id)
+end
+
 function Window.view(window)
-  return views.of(views.pass(rawget(window, "chat")), rawget(window, "name"))
+  return view_of(views.of, window)
 end
 
 function Window.markup(window)
-  return (views.markup(views.pass(rawget(window, "chat")), rawget(window, "name")))
+  return (view_of(views.markup, window))
 end
 
 function Window.handler(window, action)
-  local state = core.window.get(rawget(window, "chat"), rawget(window, "name"))
+  local state = core.window.get(chat_and_id(window))
   local runs = state.functions and state.functions.actions
   return runs and runs[action] or nil
 end
