@@ -1,12 +1,12 @@
 ---@meta
 --- What authors of policies and filters write, and what they work on: drafts.
 
----@class ebb.Walk
----@field from? "oldest"|"newest"
+---@class ebb.Walk             What a walk visits: all conditions hold
+---@field from? "oldest"|"newest"   where it begins; default: oldest
 ---@field role? ebb.Role|ebb.Role[]
----@field marked? string
----@field matches? string
----@field has? ebb.PartKind
+---@field marked? string       a mark
+---@field matches? string      a Lua pattern on the text
+---@field has? ebb.PartKind    a kind of part that the message has
 ---@field calls? string        a tool's name: the message calls it
 ---@field droppable? boolean   only what no guard holds
 ---@field skip_last? integer   leave out the newest n
@@ -20,7 +20,7 @@
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
 ---@field memory table         the policy's own, kept for its next run
 local Draft = {}
---- The walks hand out what most loops want to know, so that they need not ask again.
+--- The messages that the walk chooses, with their tokens: `for message, tokens in draft:messages { role = "tool" } do`.
 ---@param walk? ebb.Walk
 ---@return fun(): ebb.Message?, integer? tokens
 function Draft:messages(walk) end

@@ -64,6 +64,11 @@ local function join(before, line)
   return before == "" and line or before .. "\n" .. line
 end
 
+--- Two texts, the second in a paragraph of its own.
+local function paragraphs(first, second)
+  return first == "" and second or first:gsub("[^.!?]$", "%0.") .. "\n\n" .. second
+end
+
 ---@class reference.Reader
 ---@field items reference.Item[]
 ---@field locals table<string, string>   local name -> class
@@ -131,10 +136,10 @@ function Reader:settle(has_function)
     local item = self.items[i]
     if item.settled then break end
     item.settled, first = true, item.before and item.before ~= "" and item or first
-    if not has_function and item.before and item.before ~= "" then item.text = join(item.text, item.before) end
+    if not has_function and item.before and item.before ~= "" then item.text = paragraphs(item.text, item.before) end
   end
   if has_function and first and self.text == "" then return first.before end
-  if has_function and first then first.text = join(first.text, first.before) end
+  if has_function and first then first.text = paragraphs(first.text, first.before) end
   return self.text
 end
 
