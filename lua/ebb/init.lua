@@ -1,9 +1,9 @@
 --- The face of the library: `local ebb = require "ebb"`. lua/ebb/meta describes all of it.
 --
--- The core gives conversations their edits and queries; what makes choices is
--- Lua and is put in beside them here: trim, filter, apply, state, repaired, windows,
--- and a draft's run. A module is loaded by the first call that needs it: most runtimes
--- use few of them, and loading all takes longer than a trim.
+-- The core gives conversations their edits and queries. Methods in Lua are added to its
+-- types here: trim, filter, apply, state, repaired, windows, and a draft's run. A module
+-- is loaded by the first call that needs it: most programs use few of them, and loading
+-- all takes longer than a trim.
 
 --- Older Lua reads this file too, but neither the others nor the core.
 if _VERSION ~= "Lua 5.4" then
@@ -92,11 +92,11 @@ function ebb.replay(chat, options)
   return require("ebb.trim.replay").run(chat, options)
 end
 
---- A pipeline: what makes the body of a request from a conversation.
+--- Makes a pipeline, which turns a conversation into the body of a request.
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options)
-  return require("ebb.pipeline").new(options)   -- and with it macros, rules, LPeg: who needs none waits for none
+  return require("ebb.pipeline").new(options)   -- loads macros, rules and LPeg, too
 end
 
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.
@@ -106,7 +106,7 @@ function ebb.tokenizer(encoding)
   return vocabularies.tokenizer(encoding)
 end
 
---- What a model's text calls, without performing it.
+--- Reads the calls of a model's text without performing them.
 ---@param text string
 ---@return ebb.WindowCall[] calls
 ---@return integer quoted
@@ -155,7 +155,7 @@ local core_filter, core_fork = Conversation.filter, Conversation.fork
 local core_tokens, core_trust = Conversation.tokens, Conversation.trust
 
 --- Tokens and trust by the counter of options; by another one each message is counted once, on
---- first use. The windows that a conversation shows count as what they read now.
+--- first use. Windows that a conversation shows count as their present markup.
 local function measure(list, options, method)
   local counter = models.counter(options, method)
   local shows_windows = core.type(list) == "Conversation" and core.window.count(list) > 0
@@ -212,7 +212,7 @@ function Conversation.filter(chat, filter, ...)
   return require("ebb.trim.filter").run(chat, filter, core_filter)
 end
 
---- What Lua keeps beside a conversation goes with its forks.
+--- A fork has the model of its original.
 function Conversation.fork(chat)
   local fork = core_fork(chat)
   models.inherit(fork, chat)
@@ -227,7 +227,7 @@ function Conversation.fork(chat)
   return fork
 end
 
---- What the user has just said: macros expanded, files attached, appended.
+--- Appends a text of the user, with macros expanded and files attached.
 function Conversation.input(chat, text, options)
   return require("ebb.pipeline.input").run(chat, text, options)
 end
@@ -261,7 +261,8 @@ end
 ---- Windows: the methods of chat.windows ----
 
 local Windows = core.methods.Windows
-local owner = core.window.owner   -- refuses a call without the colon
+--- The conversation of chat.windows; raises for a call without the colon.
+local function owner(list) return core.window.owner(list) end
 
 function Windows.open(list, options)
   return windows().open(owner(list), options)
@@ -308,7 +309,7 @@ local function written(chat)
   return core.window.count(chat) > 0 and render().written(chat) or nil
 end
 
---- What is not our own form has the windows' texts in the place of their items.
+--- In other dialects than ours the markup of windows replaces their items.
 function Conversation.save(chat, path, options)
   return core_save(chat, path, options, written(chat))
 end

@@ -28,7 +28,7 @@ local injection = { points = preset_schema.points, matches = model_match.matches
 local HISTORY = "chat_history"
 local TEMPLATES = { [HISTORY] = false, user_profile = true }
 
---- Texts that old files have where a template should be: names of what it would show.
+--- Legacy placeholders that mean "no template".
 local NO_TEMPLATE = { ["用户档案"] = true, user_profile = true, ["User Profile"] = true }
 
 local TOOLS = {
@@ -37,7 +37,7 @@ local TOOLS = {
   content = "{{tools}}\n{{tool_usage}}\n{{tool_context}}",
 }
 
-local POINTS_MAX = 100   -- of one depthConfig: more are no pattern that a person wrote
+local POINTS_MAX = 100   -- of one depthConfig
 
 local OPTIONS = {
   model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true,
@@ -51,7 +51,7 @@ local OPTIONS = {
 ---@field templates table<string, boolean>?   anchors besides chat_history and user_profile: has it a template?
 ---@field tools_if_missing boolean?   put the tools' macros before the history where no preset has one
 
--- ---- which messages, and what they say ----
+-- ---- the messages and their contents ----
 
 local function anchors_of(templates)
   local anchors = {}
@@ -64,7 +64,7 @@ local function anchors_of(templates)
   return anchors
 end
 
---- The preset messages that can be used, and what is wrong with the others.
+--- The valid preset messages, and the problems of the others.
 ---@param presets table[]    as they stand in files
 ---@param templates? table<string, boolean>
 ---@return table[] messages
@@ -142,7 +142,7 @@ local function has_content(message, anchors)
   return anchors[message.type] and not NO_TEMPLATE[message.content]
 end
 
---- The contents with their macros expanded, by message; one that comes out blank is not put in.
+--- The contents with macros expanded, by message; blank ones are skipped.
 local function contents_of(active, anchors, expand, log)
   local contents = {}
   for _, message in ipairs(active) do
@@ -189,7 +189,7 @@ local function depths_of(message, count, log)
   return depths
 end
 
---- What windows read is no history: it stands where it stands, and no depth counts it.
+--- Depths count the history without markup of windows, which keeps its place.
 ---@return integer[] before     by depth, how many messages stand before it
 ---@return integer deepest
 local function depths_in(history)
@@ -224,7 +224,7 @@ local function depth_injections(active, history, log)
   return by_order(list)
 end
 
---- What is anchored: groups[anchor].before and .after, each in order.
+--- Messages by anchor: groups[anchor].before and .after, each in order.
 local function anchor_groups(active, anchors, log)
   local present, groups = { [HISTORY] = true }, {}
   for _, message in ipairs(active) do

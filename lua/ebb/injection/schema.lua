@@ -50,7 +50,7 @@ preset_schema.MESSAGE = {
     isEnabled = flag_field(true, "false: it is left out"),
     modelMatch = preset_schema.MATCH, injectionStrategy = preset_schema.STRATEGY,
   },
-  -- What a chat program's message nodes carry besides; none of it is about injection.
+  -- Further fields of message nodes, which have no meaning for injection.
   ignored = { name = true, parentId = true, childrenIds = true, status = true, timestamp = true, metadata = true },
 }
 
@@ -62,7 +62,7 @@ local function kind_of(strategy)
   return strategy.anchorTarget and strategy.anchorTarget ~= "" and "anchor" or "default"
 end
 
---- What the strategy lacks; nil if nothing.
+--- The missing field of a strategy, or nil.
 local function missing(kind, strategy)
   local needs = ({ depth = "depth", advanced_depth = "depthConfig", anchor = "anchorTarget" })[kind]
   if needs and strategy[needs] == nil then
@@ -86,13 +86,13 @@ function preset_schema.points(text)
   return points, junk
 end
 
---- What to call a preset message where something is wrong with it.
+--- The name of a preset message in errors.
 function preset_schema.title(given, place)
   local id = type(given) == "table" and given.id
   return type(id) == "string" and id ~= "" and ("preset message '%s'"):format(id) or ("preset message %d"):format(place)
 end
 
---- What is wrong with the type, which is "message" or an anchor; nil if nothing.
+--- The problem of a type, which is "message" or an anchor; or nil.
 local function type_problem(record, anchors)
   if record.type == "message" or anchors[record.type] ~= nil then return nil end
   local names = tables.keys(anchors)
@@ -101,7 +101,7 @@ local function type_problem(record, anchors)
   return { path = { "type" }, message = message, hint = suggest.hint(record.type, names) }
 end
 
---- A checked preset message, or nil and what is wrong.
+--- A checked preset message; or nil and the problem.
 ---@param preset any
 ---@param anchors table<string, boolean>     known anchors: true if they have a template
 ---@return table? message

@@ -138,7 +138,7 @@ end
 local quoted = "[" * lpeg.C((1 - lpeg.P "]") ^ 0) * "]"
 local PATTERN = (piece + quoted + lpeg.C(1)) * lpeg.Cp()
 
---- A date by a pattern such as "YYYY-MM-DD HH:mm"; what stands in [brackets] is text.
+--- A date by a pattern such as "YYYY-MM-DD HH:mm"; [brackets] enclose text.
 ---@param date ebb.MacroDate
 ---@param pattern string
 ---@return string

@@ -12,7 +12,7 @@ local function arity_text(macro)
   return ("%d-%d"):format(macro.least, macro.most)
 end
 
---- What is wrong with the number of arguments, or nil.
+--- The problem of the number of arguments, or nil.
 local function count_problem(macro, name, given, language)
   if given >= macro.least and given <= macro.most then return nil end
   if macro.most == 0 then return messages.text(language, "takes_none", name) end
@@ -24,7 +24,7 @@ local function given_to(node)
   return #node + (node.inline and 1 or 0)
 end
 
---- What is wrong with one node itself: the error, and names like the unknown one.
+--- The problem of one node: the error, and names like the unknown one.
 local function node_problem(node, text, registry, language)
   local macro = node.name and registry:find(node.name)
   if not macro then
@@ -68,7 +68,7 @@ function check.template(text, registry)
   return problems
 end
 
---- Is what stands in the braces a macro with the right number of arguments?
+--- Whether the content of braces is a macro with the right number of arguments.
 ---@param content string       "user", "setvar::a::b"
 ---@param registry ebb.MacroRegistry
 ---@param language "en"|"zh"

@@ -1,4 +1,4 @@
---- What macros read and change: values, variables, the clock, draws.
+--- The environment of macros: values, variables, the clock, random numbers.
 --
 --     values, now, session ...   given once, only read
 --     variables                  the host's own tables: setvar writes into them
@@ -63,7 +63,7 @@ local ENVIRONMENT = { type = "object", expected = "a table of fields", noun = "n
   registry = registry.SCHEMA,
 } }
 
---- The values themselves; raises what is wrong.
+--- Checks the values; raises for wrong ones.
 ---@param values? table
 function environment.check_values(values)
   schema.check(VALUES, values or {}, "macro values")
@@ -101,7 +101,7 @@ local function copy(from)
   return made
 end
 
---- An environment that begins as this one is now; neither sees what the other changes.
+--- A copy of the environment; changes of one do not reach the other.
 ---@return ebb.MacroEnvironment
 function Environment:fork()
   local made = setmetatable(copy(self), Environment)
@@ -144,7 +144,7 @@ function Environment:set(scope, name, value, rank)
   variables[name], held[name] = value, rank
 end
 
---- Takes back what has been set since the journal was begun, the newest first.
+--- Undoes the changes of a journal, the newest first.
 ---@param journal table
 ---@param drawn integer      the draws' state at that time
 function Environment:roll_back(journal, drawn)

@@ -4,7 +4,7 @@
 -- Three levels of state, from the longest-lived:
 --
 --     environment   variables and draws; outlives the expansion
---     budget        what one expansion may still cost; also those that a macro begins within it
+--     budget        remaining limits of one expansion, nested ones included
 --     run           one text: its registry, its report
 --
 -- Whatever stops an expansion (a limit, an error of the host's) takes back the
@@ -18,7 +18,7 @@ local texts = require "ebb.macros.text"
 
 local evaluate = {}
 
---- What one expansion may cost.
+--- Limits of one expansion.
 evaluate.LIMITS = {
   -- The text that comes out, and any argument: no model reads more than 2 million tokens, which are about this.
   output = 8 * 1024 * 1024,
@@ -28,12 +28,12 @@ evaluate.LIMITS = {
   evaluations = 100000,
   -- Macros that expand texts of their own within such a macro: each level is one of C's, of which Lua has 200.
   levels = 16,
-  -- Entries in each list of a report: more are counted, but nobody reads them.
+  -- Entries in each list of a report; the rest is only counted.
   entries = 100,
 }
 local LIMITS = evaluate.LIMITS
 
---- Raised where a limit is reached, with what the report will say.
+--- Raised at a limit, with the text for the report.
 local Stop = {}
 
 --- Who catches it does not go on: the budget keeps it for the next macro, and for the end.
@@ -134,7 +134,7 @@ local function add_problems(run, problems)
   end
 end
 
--- ---- What a macro's function is given ----
+-- ---- The call object of macros ----
 
 local Call = {}
 Call.__index = Call

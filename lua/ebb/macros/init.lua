@@ -3,7 +3,7 @@
 --     local environment = macros.environment { values = { user = "Ann" }, now = 1762554605000 }
 --     macros.expand("Hello {{user}}, it is {{time}}.", environment)  --> "Hello Ann, it is 10:30 PM.", report
 --
--- What holds always: one pass from left to right; each occurrence is evaluated;
+-- Rules: one pass from left to right; each occurrence is evaluated;
 -- arguments before the macro that takes them; a value is never read again; an
 -- unknown macro stays as it stands. Only trusted texts may be expanded: who
 -- expands decides that, a text cannot tell where it comes from.
@@ -54,14 +54,14 @@ function macros.expand(text, environment, options)
   return evaluate.expand(text, environment, schema.options(EXPAND_OPTIONS, options, "macros.expand"))
 end
 
---- What macros read and change; raises {code, message, hint} where a field is wrong.
+--- Makes an environment; raises for wrong fields.
 ---@param fields? ebb.MacroFields
 ---@return ebb.MacroEnvironment
 function macros.environment(fields)
   return environments.new(fields)
 end
 
---- A registry to add macros to; it begins with what is built in, or with `parent`'s.
+--- A registry to add macros to; it begins with the built-in ones, or with `parent`'s.
 ---@param parent? ebb.MacroRegistry
 ---@return ebb.MacroRegistry
 function macros.registry(parent)
@@ -75,7 +75,7 @@ function macros.list(registry)
   return registry_of(registry, "macros.list"):list()
 end
 
---- What is wrong with a template, without expanding it.
+--- The problems of a template, without expanding it.
 ---@param text string
 ---@param registry? ebb.MacroRegistry
 ---@return ebb.MacroProblem[]
@@ -84,7 +84,7 @@ function macros.check(text, registry)
   return check.template(text, registry_of(registry, "macros.check"))
 end
 
---- Is what stands between the braces a macro, with the right number of arguments?
+--- Whether the content of braces is a macro with the right number of arguments.
 ---@param content string       "user", "setvar::a::b"
 ---@param options? { registry: ebb.MacroRegistry?, language: ("en"|"zh")? }
 ---@return { valid: boolean, error: string?, suggestions: string[]? }
@@ -94,7 +94,7 @@ function macros.validate(content, options)
   return check.content(content, values.registry or registries.built_in(), values.language)
 end
 
---- A text that expands to what it was, wherever it stands outside of macros.
+--- A text that expands to this one, outside of macros.
 ---@param text string
 ---@return string
 function macros.escape(text)

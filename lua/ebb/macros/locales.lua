@@ -122,7 +122,7 @@ function locales.find(language)
   return ALIASES[word] or ALIASES[word:match "^(%a+)%-"]
 end
 
---- What there is, for messages.
+--- The names of the locales, for messages.
 ---@return string
 function locales.names()
   return table.concat(tables.keys(LOCALES), ", ")

@@ -1,4 +1,4 @@
---- What macros say when they are used wrongly, in the two languages of their users.
+--- Error messages of macros, in two languages.
 --
 -- Reports are in English. A text that is sent gets an error only where the
 -- environment asks for it (`error_text`); the Chinese wording is the one that
@@ -43,7 +43,7 @@ local TEXTS = {
   limit = { en = "stopped: %s", zh = "已停止: %s" },
 }
 
---- The text of a message; what is no key of ours is its author's own text.
+--- The text of a message; a key that is not ours is the author's own text.
 ---@param language string      "en" or "zh"
 ---@param key string
 ---@return string

@@ -27,16 +27,16 @@ parse.DEPTH_MAX = 64
 parse.ARGUMENTS_MAX = 1000
 
 local NAME_BYTES_MAX = 64    -- longer words are text that happens to stand in braces
-local LABEL_BYTES_MAX = 40   -- of what stands in a report for something without a name
+local LABEL_BYTES_MAX = 40   -- of a label in reports, for a node without a name
 
 ---@class ebb.MacroEscape
----@field text string    what it stands for
+---@field text string    the text that it produces
 ---@field raw string     how it was written
 
 ---@class ebb.MacroNode
 ---@field first integer  position of its "{{"
 ---@field last integer   position of the end of its "}}"
----@field name? string   nil: what stands in the braces is no macro's name
+---@field name? string   nil: the braces have no valid name
 ---@field inline? table  items behind a blank or one colon: {{roll 1d6}}, {{roll:1d6}}
 ---@field head table     items before the first "::"
 ---@field too_many? boolean  the last argument holds the rest of too many
@@ -46,7 +46,7 @@ local open = P "{{" * -P "{"     -- of three braces the first is text: {{{user}}
 local escape_open = P "\\{{"
 local escape = escape_open + "\\}}" + "\\::"
 
---- The next of `tokens` from a position on: where it begins, what it is, where it ends.
+--- The next of `tokens` from a position on: its beginning, the token, its end.
 local function finder(specials, tokens, start)
   local text = (P(1) - S(specials)) ^ 1 + (P(1) - start)
   return text ^ 0 * Cp() * (tokens + Cc "end") * Cp()
@@ -69,7 +69,7 @@ local function inline_items(head, rest)
   return items
 end
 
---- What the braces hold before the first "::" says which macro it is.
+--- The name of a macro: the content of the braces before the first "::".
 local function name_node(node)
   local head = node.head
   local text = head[1]
@@ -120,7 +120,7 @@ local function close(reader, after)
   reader.items[#reader.items + 1] = node
 end
 
---- What each token does: reader, where it begins, where it ends.
+--- The action of each token: function(reader, its beginning, its end).
 local TOKEN = {
   open = function(reader, first)
     local node = { first = first, head = {} }
@@ -173,7 +173,7 @@ local function spread_unclosed(reader)
   end
 end
 
---- The items of a text, and what is wrong with it.
+--- The items of a text, and its problems.
 ---@param text string
 ---@return (string|ebb.MacroEscape|ebb.MacroNode)[] items
 ---@return { code: string, position: integer, limit: integer? }[] problems
@@ -196,7 +196,7 @@ function parse.tree(text)
   return tree, reader.problems
 end
 
---- What a report calls a node.
+--- The name of a node in reports.
 ---@param node ebb.MacroNode
 ---@param text string       that it was read from
 ---@return string

@@ -39,7 +39,7 @@ local MACRO = {
   },
 }
 
---- Checks what a macro's author wrote, before anything is kept of it.
+--- Checks a declaration; raises for wrong fields.
 local function check(declaration)
   local name = type(declaration) == "table" and declaration.name
   local where = type(name) == "string" and "macro " .. name or "macro"
@@ -112,7 +112,7 @@ function Registry:list()
   return list
 end
 
---- A registry that holds what `parent` (else: what is built in) holds now.
+--- A registry with the macros that `parent` (default: the built-in registry) has now.
 ---@param parent? ebb.MacroRegistry
 ---@return ebb.MacroRegistry
 function registry.new(parent)
@@ -126,7 +126,7 @@ end
 
 local built_in
 
---- What is built in. It is shared: `registry.new()` gives one to add to.
+--- The built-in macros. This registry is shared; `registry.new()` gives one to add to.
 ---@return ebb.MacroRegistry
 function registry.built_in()
   if built_in then return built_in end

@@ -122,7 +122,7 @@ local function attached(character, before)
     or code >= 0x1F3FB and code <= 0x1F3FF or code == 0x20E3
 end
 
---- Backwards; what belongs together stays together.
+--- Reverses a text by character, with combining marks behind their character.
 ---@param s string
 ---@return string
 function text.reverse(s)

@@ -1,9 +1,9 @@
---- What a request is made of: a line per message, and tokens by source. The sources
+--- The composition of a request: a line per message, and tokens by source. The sources
 --- and the framing add up to the request's tokens.
 
 local composition = {}
 
---- The messages that are sent. What mending put in has no working copy.
+--- The messages that are sent. Those inserted by the repair have no working copy.
 ---@param chat ebb.Conversation         the request
 ---@param messages ebb.WorkingMessage[] its seqs are places in this list
 local function parts_of(chat, messages)

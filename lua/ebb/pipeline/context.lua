@@ -1,12 +1,11 @@
---- What flows through a pipeline: the messages, what they are made for, a blackboard, a log.
+--- The context of processors: messages, the facts of the run, shared data, a log.
 --
 --     stored conversation --copies--> context.messages --processors--> request body
 --
--- Messages are working copies, plain tables that processors change in place. What
--- the run is made for (session, agent, user, abilities, time) can be read only.
--- Whatever a processor needs of the world it asks for here: macros (`expand`),
--- weights (`weigh`), the host (`call`); so a run under a fixed clock and seed is
--- the same run every time.
+-- Messages are working copies, plain tables that processors change in place. The facts
+-- of the run (session, agent, user, capabilities, time) can only be read. A processor
+-- reaches the world through methods alone: macros (`expand`), weights (`weigh`), the
+-- host (`call`). So a run with a fixed clock and seed always gives the same result.
 
 local context_fields = require "ebb.sandbox.context_fields"
 local core = require "ebb.support.core"
@@ -32,7 +31,7 @@ function Context:log(level, message, details)
   run.logs[#run.logs + 1] = { processor = run.current, level = level, message = tostring(message), details = details }
 end
 
---- Expands macros in text of the agent's or the user's own. What was reported lands in the log.
+--- Expands macros in a text of the agent or the user. Their problems are logged.
 ---@param text string
 ---@param options? { values?: table }
 ---@return string
@@ -40,12 +39,12 @@ function Context:expand(text, options)
   return self.run.macros:expand(self, text, options)
 end
 
---- Asks the host: `transcribe`, `asset`, `retrieve`. Within a run the same question
---- has one answer, so that a stage that is tried twice does not ask twice.
+--- Asks the host: `transcribe`, `asset`, `retrieve`. Within a run the same request has
+--- one answer, so a stage that is tried twice asks once.
 ---@param service string
 ---@param request table
 ---@return any answer
----@return string? why        there is none
+---@return string? why        the reason for a nil
 function Context:call(service, request)
   if type(service) ~= "string" or type(request) ~= "table" then
     refuse("argument", "call takes the name of a service and a table", 'context:call("retrieve", { query = "..." })')
@@ -60,7 +59,7 @@ function Context:call(service, request)
   return tables.copy(known[1]), known[2]
 end
 
---- How files that settings name are run: policies.
+--- How policies that settings name are run.
 ---@return ebb.Loading
 function Context:loading()
   return self.run.loading
@@ -75,35 +74,35 @@ function Context:weigh(messages)
   return chat:tokens(), chat
 end
 
---- The visible history as working copies, freshly made.
+--- The visible history as new working copies.
 ---@return ebb.WorkingMessage[]
 function Context:history()
   return self.run.request:history()
 end
 
---- Windows that the history names and that there are not.
+--- Ids the history refers to but that do not exist.
 ---@return string[]
 function Context:missing_windows()
   return self.run.request.missing
 end
 
---- These messages as a conversation of its own, with the marks of the stored ones:
---- something to trim. Its seqs are their places in the list.
+--- Makes a conversation of these messages, with the marks of the stored ones: something to
+--- trim. Its seqs are places in the list.
 ---@param messages ebb.WorkingMessage[]
----@param counter? fun(message: ebb.Message): integer   weighs them, in the place of the request's own counter
+---@param counter? fun(message: ebb.Message): integer   in place of the request's counter
 ---@return ebb.Conversation
 function Context:history_chat(messages, counter)
   return self.run.request:history_chat(messages, counter)
 end
 
---- Do only built-in processors follow the one that runs?
+--- True if only built-in processors follow the one that runs.
 ---@return boolean
 function Context:only_core_follows()
   return self.run.only_core_follows()
 end
 
---- What the request would weigh if the processors after this one had these messages; nil
---- if one of them failed. They work on copies.
+--- Tokens of the request if the later processors got these messages; nil if one of them
+--- failed. They run on copies.
 ---@param messages ebb.WorkingMessage[]
 ---@return integer? tokens
 function Context:forecast(messages)

@@ -20,7 +20,7 @@ local request = require "ebb.pipeline.request"
 local engine = {}
 
 local FUEL = 200000000    -- instructions of a function that is not built in: a second or two
-local HOOK_STEP = 10000   -- of them between two looks at what is left
+local HOOK_STEP = 10000   -- instructions between two checks
 
 ---@class ebb.engine.Step
 ---@field processor ebb.Processor
@@ -62,7 +62,7 @@ local function call_core(execute, ...)
   return false, tostring(problem), core.is_error(problem) and problem.code or nil
 end
 
---- What runs one step.
+--- The coroutine that runs one step.
 local function thread_of(run, step, context)
   local execute, loading = step.processor.execute, run.loading
   if step.is_core then
@@ -82,7 +82,7 @@ local function thread_of(run, step, context)
   return thread
 end
 
---- Runs a step to its end, handing what it asks of the host up to whoever runs us.
+--- Runs a step to its end. Its requests to the host are yielded to the caller of the run.
 ---@return boolean ok
 ---@return string? message
 ---@return string? code
@@ -97,7 +97,7 @@ local function run_step(run, step, context)
   end
 end
 
---- Runs a step and looks at what it left.
+--- Runs a step and checks the messages that it left.
 local function attempt(run, step, context)
   local ok, message, code = run_step(run, step, context)
   if not ok then return nil, message, code ~= "memory" and not step.is_core and "processor" or code end

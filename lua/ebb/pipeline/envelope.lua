@@ -1,4 +1,4 @@
---- What stands around the messages of a request body.
+--- The part of a request body around its messages.
 --
 --     {"model": "gpt-4o", "messages": [ ... ], "tools": [...]}
 --     \____ before ____________________/   \____ after ____/

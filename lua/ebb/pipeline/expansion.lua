@@ -11,7 +11,7 @@ local expansion = {}
 
 ---@class ebb.Expansion
 ---@field environment ebb.MacroEnvironment
----@field reported table<string, boolean>     each unknown name is told once
+---@field reported table<string, boolean>     unknown names that have been logged
 ---@field volatile { text: string, names: string[] }[]   texts that are others in each request
 local Expansion = {}
 Expansion.__index = Expansion
@@ -50,7 +50,7 @@ function expansion.new(made)
   return setmetatable({ environment = environment, reported = {}, volatile = {} }, Expansion)
 end
 
---- What is expanded in a fork is not known outside.
+--- A fork for previews: its variables and reports stay in it.
 ---@return ebb.Expansion
 function Expansion:fork()
   return setmetatable({ environment = self.environment:fork(), reported = {}, volatile = {} }, Expansion)

@@ -2,7 +2,7 @@
 --
 -- A JSON file is refused with file:line:byte of the value that is wrong. Presets and
 -- rules are handed on as they stand: the processors that use them know their form.
--- What a pipeline gets is in snake_case; this is the one place that translates.
+-- The results are in snake_case; only this module translates.
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
@@ -18,12 +18,12 @@ local files = {}
 
 local FILE_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 
----@class ebb.files.Source      What is read, for errors
+---@class ebb.files.Source      The file or table, for errors
 ---@field name string           of the file, or of the kind
 ---@field text? string          of a JSON file
 ---@field path? string          of the file, if it is one
 
---- Raises what is wrong at a path of the source.
+--- Raises an error with its place in the source.
 local function fail(source, problem)
   local where = source.name
   if source.text then where = ("%s:%s"):format(source.name, json_places.place(source.text, problem.path)) end

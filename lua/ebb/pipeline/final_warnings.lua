@@ -1,4 +1,4 @@
---- What is said at the end of a run of the request as a whole, so that nobody has to guess.
+--- Warnings about the request as a whole, logged at the end of a run.
 
 local final_warnings = {}
 
@@ -13,7 +13,7 @@ function final_warnings.left(from)
   end
 end
 
---- Where a preview cannot know what the real request will be.
+--- Requests to the host that a preview left out: the real request may differ by their answers.
 ---@param from ebb.Context
 ---@param unasked { service: string, request: any }[]
 function final_warnings.unasked(from, unasked)
@@ -57,7 +57,7 @@ function final_warnings.volatile(from, texts)
   end
 end
 
---- What was mended, and what could not be.
+--- The report of the repair: mended and remaining violations.
 ---@param from ebb.Context
 ---@param report? ebb.RepairReport
 function final_warnings.repair(from, report)

@@ -93,7 +93,7 @@ function pipeline.new(options)
   made.agent = place_assets(files.read("agent", options.agent or {}, made.loading), options.asset_root)
   if options.model_config then made.model_file = files.read("model", options.model_config, made.loading) end
   if options.user_profile then made.user = files.read("user", options.user_profile, made.loading) end
-  made:settings()   -- mistakes are told now
+  made:settings()   -- raises mistakes now
   for _, word in ipairs(options.set or {}) do
     made:set(word)
   end
@@ -115,7 +115,7 @@ function Pipeline:settings()
   return settings.merge(self.registry, of_model, self.agent.processors, self.singles)
 end
 
---- What runs, in order; also what is disabled.
+--- The processors in the order in which they run, disabled ones too.
 ---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean }[]
 function Pipeline:order()
   local found, order = Pipeline.settings(self), {}
@@ -164,7 +164,7 @@ local function variables_of(self, session)
   return found
 end
 
---- What the user said last.
+--- The text of the last user message.
 local function newest_input(chat)
   local message = chat:recent("user", 1)[1]
   return message and message.text
@@ -189,7 +189,7 @@ end
 local CANNOT_WAIT = "nobody answers '%s' at once, and a sandboxed processor cannot wait for an answer"
 local WAIT_HINT = "give a function: host = { retrieve = function(request) ... end }, or trust the processor"
 
---- What may be asked in a preview, too: it only reads.
+--- Services that a preview may ask, too: they only read.
 local READS = { asset = true, retrieve = true }
 
 local function only_reads(self, service, asked)
@@ -197,8 +197,8 @@ local function only_reads(self, service, asked)
     or tables.contains(self.options.reads or {}, service)
 end
 
---- Answers of the host; in a task, whoever steps it may answer too. A preview asks for
---- nothing that may have effects, and notes what it would have asked.
+--- Asks the host, or in a task without such a function the caller of `step`. A preview does
+--- not ask services with side effects, and notes their requests.
 local function ask_of(self, run, in_task)
   local host = self.options.host or {}
   return function(service, asked)
@@ -346,7 +346,7 @@ function Pipeline:task(chat, options)
   return setmetatable({ thread = thread, done = false }, Task)
 end
 
---- A text of the user's own with its macros expanded, as a run would do it now.
+--- Expands the macros of a text of the user, as a run would do it now.
 ---@param chat ebb.Conversation
 ---@param text string
 ---@return string

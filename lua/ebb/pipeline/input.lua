@@ -1,6 +1,6 @@
---- chat:input: how what a user has just said enters a conversation.
+--- chat:input: appends a user's text to a conversation.
 --
--- Macros of the text are expanded now, once: what is stored is what was said. Files
+-- Macros of the text are expanded once, before it is stored. Files
 -- are attached by reference; the pipeline reads them when a request is made.
 
 local pipeline = require "ebb.pipeline"
@@ -44,7 +44,7 @@ local function read_options(options)
   return values, attachments[1] and attachments
 end
 
---- Appends what the user says.
+--- Appends the text of the user.
 ---@param chat ebb.Conversation
 ---@param text string
 ---@param options? ebb.Input

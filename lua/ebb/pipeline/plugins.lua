@@ -1,7 +1,7 @@
---- Processors of others: a Lua file or a folder of them, or a table as it is.
+--- Loads processors: from a Lua file, a folder of files, or a table.
 --
--- Each file runs in a sandbox of its own, unless it is trusted; a table with functions
--- is as trusted as whoever gave it.
+-- Each file runs in a sandbox of its own, unless it is trusted; a table of functions is
+-- the program's own and trusted.
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
@@ -22,7 +22,7 @@ end
 
 local KIND = { noun = "processor" }
 
---- What a file returns: in this state if it is trusted, else in a sandbox.
+--- The value that a file returns; it runs in this state if it is trusted, else in a sandbox.
 ---@param path string
 ---@param loading? ebb.Loading
 ---@param kind { noun: string }
@@ -35,7 +35,7 @@ end
 
 ---@class ebb.plugins.Origin
 ---@field path string
----@field place integer        in what the file returns
+---@field place integer        in the list that the file returns
 ---@field loading? ebb.Loading
 
 ---@type table<function, ebb.plugins.Origin>   by proxy
@@ -54,9 +54,9 @@ local function from_file(path, loading)
   return list
 end
 
---- The same function in a sandbox that no run has used: what a script keeps between its
---- calls would make a preview differ from the run that follows it. `made` holds those of
---- one run, so that processors of one file share theirs.
+--- The same function in a new sandbox: state that a script keeps between calls would make a
+--- preview differ from the run that follows. `made` has the sandboxes of one run, which the
+--- processors of a file share.
 ---@param execute function     a proxy
 ---@param made table
 ---@return function
@@ -86,7 +86,7 @@ local function from_folder(folder, loading)
   return list
 end
 
---- The processors that are meant.
+--- Loads the processors of a file, a folder or a table.
 ---@param given string|ebb.Processor    a file, a folder, or one as it is
 ---@param loading? ebb.Loading           how files are run
 ---@return ebb.Processor[]

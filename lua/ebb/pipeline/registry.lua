@@ -51,7 +51,7 @@ local PROCESSOR = {
   },
 }
 
---- A processor, or a refusal that says what it lacks.
+--- Checks a processor; raises for missing or wrong fields.
 local function check(processor)
   local id = type(processor) == "table" and processor.id
   local where = type(id) == "string" and ("processor '%s'"):format(id) or "processor"

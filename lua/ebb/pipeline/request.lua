@@ -17,7 +17,7 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 ---@field original ebb.Conversation
 ---@field envelope ebb.Envelope
 ---@field parse_options table       for core.parse: the counter, the caps
----@field texts? table<string, string|false>   what each window that is shown reads in this run
+---@field texts? table<string, string|false>   markup of each shown window in this run
 ---@field missing string[]          windows that items name and that there are not
 local Request = {}
 Request.__index = Request
@@ -32,7 +32,7 @@ local function attachments_of(message)
   return list
 end
 
---- Items of windows become what these read, behind the unit in which they stand.
+--- Replaces items of windows by their markup, behind the unit in which they stand.
 local function with_windows(self, copies)
   if not self.texts then return copies end
   local windows, list = {}, {}
@@ -50,7 +50,7 @@ local function with_windows(self, copies)
   return list
 end
 
---- The visible history as working copies; what windows that it shows read is no history.
+--- The visible history as working copies; markup of windows has source = "window".
 ---@return ebb.WorkingMessage[]
 function Request:history()
   local copies = with_windows(self, core.working.copies(self.original))

@@ -1,4 +1,4 @@
---- What a request is made for: which model, what it can take, how its tokens are counted.
+--- The model of a request: its name, its capabilities, how its tokens are counted.
 --
 --     name   the caller's  >  the model file's  >  the agent's  >  the body's own
 
@@ -10,7 +10,7 @@ local request_model = {}
 
 local ABILITIES = { "vision", "audio", "video", "document" }
 
---- The model that somebody asked for; the body's own is not among them.
+--- The model named by the caller, the model's file or the agent; not that of the body.
 ---@param self ebb.Pipeline
 ---@return string?
 local function asked_name(self)
@@ -23,7 +23,7 @@ local function known(name)
   return ok and model or nil
 end
 
---- Is it known what a model can take? Else it is taken to see images, as most do.
+--- Capabilities of a model. An unknown model is assumed to read images, as most do.
 local function abilities_of(model, given)
   local found = {}
   for _, ability in ipairs(ABILITIES) do
@@ -35,7 +35,7 @@ local function abilities_of(model, given)
   return found
 end
 
---- What processors may know of the model.
+--- The `capabilities` of the context.
 ---@param self ebb.Pipeline
 ---@param chat ebb.Conversation
 ---@return table

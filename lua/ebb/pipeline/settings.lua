@@ -1,4 +1,4 @@
---- What processors can be told: declared by their config_fields, checked here.
+--- Settings of processors: declared by their config_fields, checked here.
 --
 --     defaults  <-  the model's entry  <-  the agent's entry  <-  single settings
 --                   (an entry replaces the one before it whole)   (one key each)
@@ -13,7 +13,7 @@ local suggest = require "ebb.support.suggest"
 
 local settings = {}
 
---- What every processor can be told.
+--- Settings of every processor.
 local COMMON = {
   { key = "enabled", type = "boolean", label = "Does it run at all?" },
   { key = "priority", type = "number", label = "Its place in the order: a lower one runs earlier" },
@@ -32,7 +32,7 @@ end
 
 local TYPES = { text = "string", number = "number", boolean = "boolean", select = "choice" }
 
---- What the values of a field must be.
+--- The schema of a field's values.
 ---@param field ebb.ConfigField
 ---@return ebb.Schema
 local function schema_of(field)
@@ -64,7 +64,7 @@ local FIELD = {
 
 local FIELDS = { type = "list", items = FIELD }
 
---- Checks declarations: a mistake of whoever wrote the processor.
+--- Checks declarations; raises for mistakes in the processor.
 ---@param fields? ebb.ConfigField[]
 ---@param where string
 function settings.declare(fields, where)
@@ -102,7 +102,7 @@ local function known_keys(processors)
   return keys
 end
 
---- Reads one key for those of the processors that have it; nobody: refused.
+--- Reads one key for the processors that have it; raises if none has.
 local function spread(processors, word, key, read, put)
   local found = false
   for _, processor in ipairs(processors) do
@@ -121,7 +121,7 @@ end
 ---@class ebb.Setting
 ---@field enabled boolean
 ---@field priority number
----@field values table<string, any>      what execute gets
+---@field values table<string, any>      the config of execute
 ---@field origins table<string, "default"|"model"|"agent"|"set">
 
 local function default_of(entry)
@@ -146,12 +146,12 @@ local function processors_of(registry, word)
   return processors
 end
 
---- Lays the entries of one source over what is there. What an entry does not name is the default again.
+--- Lays the entries of one source over the others. A setting that an entry leaves out has its default again.
 local function lay_one(found, registry, entry, origin)
   local processors = processors_of(registry, entry.id)
   for _, processor in ipairs(processors) do
     found[processor.id] = default_of(registry:entry(processor.id))
-    put_value(found[processor.id], "enabled", entry.enabled ~= false, origin)   -- who configures it wants it to run
+    put_value(found[processor.id], "enabled", entry.enabled ~= false, origin)   -- a configured processor is enabled
   end
   for key, value in pairs(entry.values) do
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
@@ -214,7 +214,7 @@ function settings.parse(registry, word)
   spread(processors_of(registry, id), id, key, function(field)
     local declaration = schema_of(field)
     local read = schema.from_text(declaration, text)
-    if read == nil then read = text end   -- the check says what was expected
+    if read == nil then read = text end   -- the check reports it
     return schema.check(declaration, read, ("%s.%s"):format(id, key))
   end, function(_, _, read) value = read end)
   return { id = id, key = key, value = value }

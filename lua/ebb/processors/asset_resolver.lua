@@ -1,12 +1,12 @@
---- Processor: attachments become what the provider takes; the last stage, so that
--- nobody else has to carry base64 around.
+--- Processor: attachments become parts in the provider's form. It is the last stage, so
+-- that no other has to carry base64.
 --
 --     { content = "look", attachments = { photo.png } }
 --         ->  { content = { {text "look"}, {image_url "data:image/png;base64,..."} } }
 --
 -- A file that is missing or may not be read is an error that names it. What the
 -- model or its dialect has no place for is left out, with a line in the log, as is
--- every conversion. What exceeds the provider's limits is sent, and reported.
+-- every conversion. Files beyond the provider's limits are sent, and reported.
 
 local array = require("ebb.support.core").json.array
 local assets = require "ebb.processors.assets"
@@ -19,7 +19,7 @@ local ABILITY = { image = "vision", audio = "audio", video = "video", document =
 
 ---- One attachment ----
 
----@class ebb.AssetRun          what a run of the processor carries along
+---@class ebb.AssetRun          State of one run of the processor
 ---@field context ebb.Context
 ---@field config table
 ---@field dialect ebb.AssetDialect

@@ -1,8 +1,8 @@
---- Attachments: what they are called, where their bytes come from.
+--- Attachments: their names, and where their bytes come from.
 --
 --     data    a data URI                      decoded
---     path    a file of the agent's folder    read, beneath agent_config.asset_root alone, which
---                                             itself lies beneath asset_base, if there is one
+--     path    a file of the agent's folder    read, below agent_config.asset_root only, which
+--                                             lies below asset_base, if that is set
 --     else    an id or a URL                  the host's answer to "asset"; nothing is ever fetched here
 --
 -- The host answers "asset" {id, name, mime, path, url} with {bytes = ...} or {data =
@@ -19,7 +19,7 @@ local null = core.json.null
 
 ---@class ebb.Asset
 ---@field bytes string
----@field mime? string         normal; nil: nobody knows
+---@field mime? string         normalized; nil: unknown
 ---@field kind string          text | image | audio | video | document | file
 ---@field name string
 ---@field recognised boolean   its bytes are those of its media type
@@ -55,7 +55,7 @@ function assets.name(attachment)
   return (name:gsub("%c", "?"))
 end
 
---- What was said of its media type; "bytes" says nothing.
+--- The declared media type; nil for "bytes".
 local function said_mime(attachment, found)
   local mime = given(attachment, "mime") or found
   mime = mime and mime ~= "" and media.normal(mime)
@@ -66,7 +66,7 @@ end
 
 local KINDS = { text = true, image = true, audio = true, video = true, document = true }
 
---- The kind that whoever attached it has given; nil: none, or none that is known.
+--- The declared kind; nil if it is absent or unknown.
 local function said_kind(attachment) return KINDS[attachment.kind] and attachment.kind or nil end
 
 --- The kind of an attachment as far as it is said; "file" where nothing is.
@@ -83,7 +83,7 @@ end
 
 local roots = setmetatable({}, { __mode = "k" })   -- by context: a run opens its folder once
 
---- The folder that is opened, and what stands before paths in it.
+--- The opened folder, and the prefix of paths in it.
 local function root_of(context)
   local agent = context.agent_config
   local path, folder = agent.asset_root, ""
@@ -147,7 +147,7 @@ local function find(context, attachment, cap)
   return file, problem
 end
 
---- The file behind an attachment. What it is, its bytes decide, then what is said of it.
+--- Reads the file of an attachment. Its bytes decide its type, then its declared type.
 ---@param context ebb.Context
 ---@param attachment ebb.Attachment
 ---@param cap integer          bytes, at most

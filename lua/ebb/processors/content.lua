@@ -1,4 +1,4 @@
---- What the formatters share: what a working message says, and several as one.
+--- Helpers of the formatters: the content of working messages, and merging several.
 --
 -- Content is a text, or a list of parts; joined, parts stay what they are:
 --
@@ -23,17 +23,17 @@ local SYSTEM = { system = true, developer = true }
 ---@return boolean
 function content.is_system(message) return SYSTEM[message.role] == true end
 
----- What a message holds ----
+---- Parts of a message ----
 
---- What is about a message rather than in it; of several that become one, the
+--- Fields about a message rather than in it; of merged messages the
 --- first that has such a field gives it.
 local ABOUT = { id = true, timestamp = true, metadata = true, name = true }
 
---- What a merge writes anew.
+--- Fields that a merge sets.
 local MERGED = { role = true, content = true, attachments = true, source = true, source_id = true, sources = true,
   seq = true, origin = true, trusted = true }
 
---- What every message may have and still be plain.
+--- Fields that a plain message may have.
 local USUAL = {}
 for _, fields in ipairs { ABOUT, MERGED } do
   for field in pairs(fields) do
@@ -223,7 +223,7 @@ function content.changed(message, changes)
   for field, value in next, changes do
     copy[field] = value
   end
-  copy.seq = nil   -- it is no longer that message's bytes
+  copy.seq = nil   -- its bytes are no longer those of the stored message
   return copy
 end
 

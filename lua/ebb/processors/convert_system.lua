@@ -1,4 +1,4 @@
---- Processor: what the system says is said by the user, for models without system messages.
+--- Processor: system messages become user messages, for models without system messages.
 --
 -- It comes after the merging, so that a converted message stays one of its own;
 -- alternate-roles may put something between it and the next.

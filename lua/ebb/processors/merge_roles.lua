@@ -33,7 +33,7 @@ return {
   priority = 600,
   is_core = true,
   config_fields = {
-    { key = "separator", type = "text", default = "\n\n---\n\n", label = "What stands between them" },
+    { key = "separator", type = "text", default = "\n\n---\n\n", label = "Text between them" },
   },
 
   execute = function(context, config)

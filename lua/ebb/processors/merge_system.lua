@@ -24,7 +24,7 @@ return {
   priority = 500,
   is_core = true,
   config_fields = {
-    { key = "separator", type = "text", default = "\n\n---\n\n", label = "What stands between them" },
+    { key = "separator", type = "text", default = "\n\n---\n\n", label = "Text between them" },
     { key = "lone", type = "select", default = "stay", label = "A single system message that is not the first",
       options = { { label = "stays where it is", value = "stay" }, { label = "goes to the head", value = "head" } } },
   },

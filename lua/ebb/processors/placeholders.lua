@@ -91,7 +91,7 @@ local function fill_parts(given, entries)
   return changed and list or given
 end
 
---- The content with the texts in it; the same value if there is nothing to put in.
+--- The content with the texts inserted; the same value if there are none.
 ---@param given string|table[]|nil
 ---@param entries ebb.PlaceholderEntry[]
 ---@return string|table[]|nil

@@ -5,7 +5,7 @@ local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local rules = require "ebb.rules"
 
---- A failure of one rule is told, and no failure of the request.
+--- Logs failures of rules: they do not fail the request.
 local function log_problems(context, problems)
   for _, problem in ipairs(problems) do
     local what = problem.rule and "rule" or "preset of rules"

@@ -29,7 +29,7 @@ local function is_blank(message)
   return true
 end
 
---- Results become what the user says, and nothing calls for them any more.
+--- Makes results messages of the user, and removes their calls.
 local function without_tools(message)
   if message.role == "tool" or message.role == "function" then
     message.role, message.tool_call_id, message.name = "user", nil, nil
@@ -79,7 +79,7 @@ return {
     context.messages = loaded
     context:log("info", ("%d messages loaded"):format(#loaded))
     for _, id in ipairs(context:missing_windows()) do
-      context:log("warn", ("window '%s' is named, and there is none: it is left out"):format(id))
+      context:log("warn", ("window '%s' does not exist: its items are skipped"):format(id))
     end
     if blank > 0 then context:log("info", ("%d blank messages left out"):format(blank)) end
   end,

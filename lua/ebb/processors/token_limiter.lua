@@ -1,14 +1,14 @@
 --- Processor: keeps the request within its budget, by dropping history.
 --
---     budget = fixed part + history + what later stages add (growth)
+--     budget = fixed part + history + growth by later stages
 --
 -- Only history is trimmed, by a policy of ebb.policies, on which guards hold and
 -- which tears no unit. Everything else (presets, injections, framing, tools) is the
 -- fixed part. What later stages add or save is not guessed: they are tried on
 -- copies (`forecast`), and the history is cut again by as much as they made of it.
--- So is what each message's attachments will weigh once they are resolved.
+-- The same holds for attachments, which are weighed as they will be resolved.
 --
--- Invariant: what leaves here fits once the later stages have run, or it is refused.
+-- Invariant: the messages fit after the later stages have run, or the run is refused.
 
 local core = require "ebb.support.core"
 local policies = require "ebb.trim.policies"
@@ -18,8 +18,8 @@ local trim = require "ebb.trim"
 
 local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second
 local SLACK = 16        -- tokens that are not worth another attempt
-local SAVING_MAX = 8    -- tokens per message that merging may save: beyond it nobody needs to look
-local GROWTH_MAX = 64   -- per message, by the stages of ours: then nobody needs to look
+local SAVING_MAX = 8    -- tokens per message that merging saves at most
+local GROWTH_MAX = 64   -- tokens per message that built-in stages add at most
 
 local limiter = {}
 
@@ -59,7 +59,7 @@ local function woven(parts, kept)
   return messages
 end
 
---- What a policy wrote, as a working copy: the fields of the message, the rest as it was.
+--- A message that a policy wrote, as a working copy over the original's other fields.
 local function rewritten(handle, before)
   local copy = core.json.decode(handle.json)
   copy.source, copy.source_id = "history", before and before.source_id
@@ -67,7 +67,7 @@ local function rewritten(handle, before)
   return copy
 end
 
---- What stands in the list that was trimmed; its first messages have their places as seq.
+--- Maps the trimmed list back to working messages; seqs up to #history are positions.
 local function kept_of(chat, parts, ledger)
   local place_of, kept, last = {}, {}, 0
   for _, entry in ipairs(ledger) do
@@ -128,7 +128,7 @@ local function counter_of(plan, plain)
   return function(handle)
     local before = history[handle.seq]
     if before then return plain[handle.seq].tokens + (plan.extra[before] or 0) end
-    return context:weigh { rewritten(handle) } - nothing   -- what a policy wrote
+    return context:weigh { rewritten(handle) } - nothing   -- written by a policy
   end
 end
 
@@ -207,18 +207,18 @@ local function none(plan)
   return { messages = woven(plan.parts, kept), tokens = plan.fixed + nothing }
 end
 
----- The search for what later stages make of it ----
+---- The search, with forecasts of the later stages ----
 
 local function final_tokens(plan, found)
   found.final = plan.context:forecast(found.messages) or found.tokens
   return found.final
 end
 
---- Refused for good: in the words of the trim, with what later stages add.
+--- Raises cannot_fit: in the words of the trim, or with the growth by later stages.
 local function cannot_fit(plan, found, message)
   if not found then refuse("cannot_fit", message) end
   refuse("cannot_fit", ("cannot fit: what may not be dropped makes a request of %d tokens; the budget is %d")
-    :format(found.final, plan.budget), "a budget of so many tokens, fewer presets, or when_full = drop_history")
+    :format(found.final, plan.budget), "raise the budget, use fewer presets, or set when_full = drop_history")
 end
 
 --- When the guarded history alone is too much.
@@ -229,7 +229,7 @@ local function give_up(plan, message)
     plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
     smallest = none(plan)
     final_tokens(plan, smallest)
-    return smallest   -- what is too long even so, the pipeline does not send
+    return smallest   -- the pipeline refuses it if it is still too long
   end
   return cannot_fit(plan, smallest, message)
 end
@@ -255,7 +255,7 @@ local function search(plan, growth)
   return best or give_up(plan, "cannot fit: the later stages add more than can be dropped")
 end
 
---- Does nothing that may follow make it too long? Then nobody needs to try.
+--- True if later stages cannot exceed the budget, so no forecast is needed.
 local function fits_for_sure(plan, whole, messages)
   if not plan.context:only_core_follows() then return false end
   return whole + GROWTH_MAX * #messages <= plan.budget
@@ -268,7 +268,7 @@ local function policy_of(config, loading)
   return steps[1] and steps or nil
 end
 
---- The tokens that the request may have; nil where nobody set a limit.
+--- The budget of the request in tokens; nil for no limit.
 ---@param capabilities table
 ---@param config table
 ---@return integer?
@@ -296,7 +296,7 @@ local function tell(context, plan, before, found)
     plan.budget, dropped, changed))
 end
 
---- What is known before anything is cut. Weights add up: framing is counted once.
+--- The plan of a cut. Weights add up: framing is counted once.
 local function plan_of(context, config, budget)
   local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
     policy = policy_of(config, context:loading()) }

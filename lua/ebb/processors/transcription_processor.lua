@@ -1,4 +1,4 @@
---- Processor: attachments that become text, so that what follows can weigh it.
+--- Processor: transcribes attachments to text, which later stages can weigh.
 --
 -- Text files are read in; audio, video and images go to the host, which answers
 -- "transcribe" {kind, mime, name, id, sha256, prompt, data = a data URI} with a
@@ -8,7 +8,7 @@
 --
 -- A transcript is kept by what was transcribed: for the run on the blackboard, and
 -- beyond it by a host that answers "cache" {get = key} and {set = key, text =}.
--- What is read in is nobody's command: macros in it are not expanded.
+-- Transcripts are not trusted: macros in them are not expanded.
 
 local assets = require "ebb.processors.assets"
 local content = require "ebb.processors.content"

@@ -3,7 +3,7 @@
 
 local text = require "ebb.macros.text"
 
-local REPEAT_MAX = 1000   -- as templates know it; what it makes is bounded besides
+local REPEAT_MAX = 1000   -- as in templates; the result has a limit of its own
 
 local function count_of(argument)
   local count = argument:find "^%d+$" and math.tointeger(tonumber(argument))
@@ -22,7 +22,7 @@ local function repeated(call, piece, argument)
   return times(call, piece, count)
 end
 
---- newline, space: one, or as many as are asked for.
+--- newline, space: one, or a number of them.
 local function filler(character)
   return function(call, argument)
     if argument == nil then return character end
@@ -96,7 +96,7 @@ for _, row in ipairs(OF_ONE) do
 end
 
 for _, macro in ipairs(macros) do
-  macro.stability = "stable"   -- as stable as what they are given
+  macro.stability = "stable"   -- as stable as their arguments
 end
 
 return macros

@@ -1,4 +1,4 @@
---- Who speaks, to whom, with which model: what the environment was given. What it
+--- Values of the environment: user, character, model ... What it
 -- was not given is empty; a user and a character always have a name.
 
 --- name, value it reads, values it falls back on, text without any, stability, summary.

@@ -26,7 +26,7 @@ local function text_of(value)
   return tostring(value)
 end
 
---- What is kept holds as long as what it was made of.
+--- A variable is as stable as the arguments it was set from.
 local function keep(call, scope, name, value, held)
   call.environment:set(scope, name, value, math.max(held or 1, call.held))
   return ""
@@ -56,7 +56,7 @@ local function step(call, scope, name, by)
   return keep(call, scope, name, sum_of(number, by), call.environment.state.held[scope][name])
 end
 
---- Adds a number to a number; anything else is put behind what is there.
+--- Adds numbers; other texts are appended.
 local function add(call, scope, name, value)
   local before, by = call.environment.variables[scope][name], number_of(value)
   if by and (before == nil or number_of(before)) then return step(call, scope, name, by) end
