@@ -1,5 +1,5 @@
 /*
-** The fields of a message, for message.c and store.c only.
+** The fields of a message, for message.c and store*.c only.
 **
 ** Most messages have only a role and a content; everything else is in their Details,
 ** one block of the store's arena:

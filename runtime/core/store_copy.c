@@ -1,0 +1,190 @@
+/*
+** Copies of messages in other stores: taking those of a fork, compaction, succession.
+*/
+#include "core/store_data.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bitset.h"
+
+/* ---- messages of other stores ---- */
+
+static size_t details_size(const Details *details) {
+  return sizeof *details + details->call_count * sizeof(CallData) + details->result_count * sizeof(ResultData) +
+         details->part_count * sizeof(Part) + (size_t)__builtin_popcount(details->fields) * sizeof(Span) +
+         (details->has_timestamp ? sizeof(int64_t) : 0);
+}
+
+/* Copies a message with its bytes and details into this store's arena. Its calls do not wait yet. */
+static Status copy_message(Store *store, const Message *message, Message *copy) {
+  *copy = *message;
+  char *raw = store_cut(store, message->raw_size);
+  if (raw == NULL) return STATUS_MEMORY;
+  copy->raw = memcpy(raw, message->raw, message->raw_size);
+  if (message->details == NULL) return STATUS_OK;
+  size_t size = details_size(message->details);
+  copy->details = store_cut(store, size);
+  if (copy->details == NULL) return STATUS_MEMORY;
+  memcpy(copy->details, message->details, size);
+  copy->details->rank = 0;
+  for (uint32_t i = 0; i < copy->details->call_count; i++) details_calls(copy->details)[i].answered = 0;
+  return STATUS_OK;
+}
+
+/* Adds a copy of another store's message, with the rank of an appended one. */
+static Status add_copy(Store *store, const Store *from, MessageId id) {
+  Message copy;
+  void *message, *time = NULL;
+  const Message *original = store_message(from, id);
+  bool timed = original->details != NULL && original->details->has_timestamp;
+  Status status = store_reserve(store, timed, &message, &time);
+  if (status == STATUS_OK) status = copy_message(store, original, &copy);
+  if (status != STATUS_OK) return status;
+  *(Message *)message = copy;
+  if (timed) *(int64_t *)time = store_time(from, id);
+  store->count++;
+  store->guesses += copy.details != NULL && copy.details->guessed;
+  return store_push_calls(store, copy.details);
+}
+
+static MessageId shifted(MessageId id, uint32_t base, uint32_t shift) { return id > base ? id + shift : id; }
+
+/* Copies origin and rank from the original of the newest message. */
+static Status take_place(Store *store, const Store *fork, MessageId id, uint32_t shift) {
+  Details *details = store_message(store, store->count)->details;
+  const Rank *rank = store_find_rank(fork, id);
+  if (details == NULL) return STATUS_OK;
+  if (details->origin != 0) details->origin = shifted(details->origin, fork->base, shift);
+  if (rank == NULL) return STATUS_OK;
+  return store_place(store, store->count,
+                     (Rank){.anchor = shifted(rank->anchor, fork->base, shift), .step = rank->step});
+}
+
+Status store_take(Store *store, const Store *fork, MessageId id, uint32_t shift) {
+  assert(id > fork->base && id + shift == store->count + 1);
+  const Message *original = store_message(fork, id);
+  if (!store_can_add(store, original->raw_size)) return STATUS_LIMIT;
+  StoreMark mark = store_mark(store);
+  Status status = add_copy(store, fork, id);
+  if (status == STATUS_OK) status = take_place(store, fork, id, shift);
+  if (status != STATUS_OK) {
+    store_rewind(store, mark);
+    return status;
+  }
+  for (uint32_t i = 0; i < message_result_count(original); i++) {
+    CallLink link = store_answers(fork, id, i);
+    link.message = shifted(link.message, fork->base, shift);
+    store_link(store, store->count, i, link);
+  }
+  return STATUS_OK;
+}
+
+Status store_skip(Store *store, uint32_t count) {
+  assert(!store->closed);
+  if (count > UINT32_MAX - 1 - store->count) return STATUS_LIMIT;
+  for (uint32_t i = store->count; i < store->count + count; i++) {
+    void *stale = pages_at(&store->messages, i);
+    if (stale == NULL) continue;
+    if (pages_own(&store->messages, i, &stale) != STATUS_OK) return STATUS_MEMORY;
+    memset(stale, 0, sizeof(Message));
+  }
+  store->count += count;
+  return STATUS_OK;
+}
+
+/* ---- compaction ---- */
+
+typedef struct Compaction {
+  const Store *from;
+  Store *to;
+  const uint64_t *keep;
+  Map replacements;          /* origin -> its newest kept replacement */
+} Compaction;
+
+static Status note_replacements(Compaction *compaction) {
+  const Store *from = compaction->from;
+  for (MessageId id = 1; id <= from->count; id++) {
+    if (!bitset_has(compaction->keep, id) || store_origin(from, id) == id) continue;
+    Status status = map_put(&compaction->replacements, store_origin(from, id), id);
+    if (status != STATUS_OK) return status;
+  }
+  return STATUS_OK;
+}
+
+/* The new link of a result; message 0 if no kept message has its call. */
+static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
+  const Store *from = compaction->from;
+  const Message *message = store_message(from, id);
+  CallLink link = store_answers(from, id, result);
+  if (link.message == 0 || bitset_has(compaction->keep, link.message)) return link;
+  MessageId origin = store_origin(from, link.message);
+  const uint64_t *replacement = map_find(&compaction->replacements, origin);
+  MessageId kept = replacement != NULL ? (MessageId)*replacement : bitset_has(compaction->keep, origin) ? origin : 0;
+  CallLink moved = {.message = kept};
+  Text key = message_text(message, message_result(message, result).id);
+  bool has = kept != 0 && kept < id && store_call(from, kept, link, key, &moved.call);
+  return has ? moved : (CallLink){0, 0};
+}
+
+static Status keep_message(Compaction *compaction, MessageId id) {
+  const Rank *rank = store_find_rank(compaction->from, id);
+  Status status = add_copy(compaction->to, compaction->from, id);
+  if (status == STATUS_OK && rank != NULL) status = store_place(compaction->to, id, *rank);
+  if (status != STATUS_OK) return status;
+  uint32_t results = message_result_count(store_message(compaction->to, id));
+  for (uint32_t i = 0; i < results; i++) store_link(compaction->to, id, i, kept_link(compaction, id, i));
+  return STATUS_OK;
+}
+
+static Status keep_messages(Compaction *compaction) {
+  Status status = note_replacements(compaction);
+  for (MessageId id = 1; id <= compaction->from->count && status == STATUS_OK; id++) {
+    bool kept = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
+    status = kept ? keep_message(compaction, id) : store_skip(compaction->to, 1);
+  }
+  return status;
+}
+
+Status store_compact(const Store *store, const uint64_t *keep, Store **compacted) {
+  Compaction compaction = {.from = store, .keep = keep};
+  Status status = store_new(&store->memory, store->key, &compaction.to);
+  if (status != STATUS_OK) return status;
+  map_init(&compaction.replacements, store->memory);
+  status = keep_messages(&compaction);
+  if (status == STATUS_OK) status = store_fork_attachment(&store->attachment, &compaction.to->attachment);
+  map_free(&compaction.replacements);
+  assert(status != STATUS_OK || compaction.to->count == store->count);
+  compaction.to->base = store->base;
+  compaction.to->moved = store->count;
+  if (status == STATUS_OK) *compacted = compaction.to;
+  else store_release(compaction.to);
+  return status;
+}
+
+/* ---- succession ---- */
+
+void store_succeed(Store *store, Store *from) {
+  uint32_t base = store->base;
+  assert(from->count == base && from->base <= base);
+  store->base = from->base;
+  if (store->indexed < base) return;           /* a compaction put all calls into its map */
+  map_free(&store->waiting);
+  store->waiting = from->waiting;
+  map_init(&from->waiting, from->memory);
+  store->indexed = from->indexed;
+  for (MessageId id = base + 1; id <= store->count; id++) {
+    const Message *message = store_message(store, id);
+    for (uint32_t i = 0; i < message_result_count(message); i++) {
+      CallLink link = store_answers(store, id, i);
+      if (link.message != 0 && link.message <= base) store_pop_call(store, link);
+    }
+    for (uint32_t i = 0; i < message_call_count(message); i++) {
+      CallLink link = {.message = id, .call = i};
+      if (store_call_at(store, link)->answered || store_push_call(store, link) == STATUS_OK) continue;
+      map_free(&store->waiting);               /* now all calls are found by searching lists */
+      store->indexed = store->count;
+      return;
+    }
+  }
+}
