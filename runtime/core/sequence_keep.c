@@ -15,7 +15,7 @@
 #include "base/bitset.h"
 #include "base/minmax.h"
 
-/* Removing a run costs about as much per level as building so many messages. */
+/* Number of messages whose building costs about as much per level as removing a run. */
 #define RUN_COST SEQUENCE_LEAF
 
 typedef struct Build {

@@ -61,7 +61,7 @@ WIDE_INLINE Set drop_unknown(const Window *w, Set starts, Set swallowed) {
   return starts & set_below(set_last(heads(spaces)) + 1);
 }
 
-/* Characters of the contraction at the apostrophe with number n; 0 if it is none. */
+/* Characters of the contraction at the apostrophe with number n; 0 if it is not one. */
 WIDE_INLINE unsigned contraction_at(const Window *w, unsigned n, bool small) {
   const char *at = w->bytes + set_first(window_spread(w, (Set)1 << n));
   size_t size = pretoken_contraction(at, w->bytes + WINDOW_READS, small);

@@ -356,7 +356,7 @@ static UNUSED MessageId plain_add(PlainStore *store, const MessageId *list, uint
   return id;
 }
 
-/* The cuts of a truncate by BEHAVIOUR.md, one after the other, on a list of positions. */
+/* The cuts of a truncate in their order (core/operation.h), on a list of positions. */
 static UNUSED uint32_t cut_plain(const Truncate *cut, uint32_t *at, uint32_t n) {
   uint32_t first = 0;
   if (cut->has_keep_first && n > cut->keep_first) n = cut->keep_first;

@@ -1,6 +1,6 @@
 /*
-** The plain side of the model test: what a conversation must be, kept in arrays
-** that nobody shares.
+** The plain side of the model test: the expected state of a conversation, in arrays with
+** one owner.
 **
 **     messages   by id: role, tokens, time, links; a table per fork
 **     side       one fork: its batches, each with all its ids; marks; checkpoints

@@ -146,7 +146,7 @@ static void only_plain_lists_are_searched(void **state) {
     bool searched;
   } cases[] = {
     {"s u a(x) t(x) u", true},
-    {"s a(x) t(x)", false},                    /* nobody said anything */
+    {"s a(x) t(x)", false},                    /* no user message */
     {"u a(x) U(x) u", true},
     {"u a(x) a(y) U(xy) u", false},            /* one message answers two */
   };

@@ -81,7 +81,7 @@ static size_t print_bytes(char *out, const char *bytes, size_t size) {
 }
 
 /* "0=a 400=<end>* a+b | gpt2": tokens (* is special), merges, the pattern; "wholes"
-   if pieces may be tokens whole. Of a pattern that is none of ours its stages. */
+   if pretokens may be tokens as a whole. For another pattern its stages. */
 static void describe(const TokenizerJson *read, char out[4000]) {
   static const char *const patterns[] = {"cl100k", "o200k", "gpt2"};
   size_t at = 0;
