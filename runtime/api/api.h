@@ -34,6 +34,7 @@
 #include "bind/window.h"
 #include "core/merge_branch.h"
 #include "include/ebb.h"
+#include "include/ebb_lua.h"
 #include "sandbox/sandbox.h"
 
 typedef struct MemoryQuota MemoryQuota;
@@ -314,8 +315,21 @@ int        api_keep_chunk(lua_State *L);
 
 /* ---- function.c ---- */
 
-/* Calls api.`function`(name, the function on top), which it pops; for use within sandbox_run. */
-int        api_place_function(lua_State *L, const char *function, const char *name);
+/* A function of the host's: with JSON on both sides, or with values of Lua's. */
+typedef struct HostFunction {
+  union {
+    ebb_function json;
+    ebb_lua_function lua;
+  };
+  void *user;
+  uint64_t cost;
+} HostFunction;
+
+/* Pushes a closure of `call`, whose upvalue is a copy of the host's function. */
+void       api_push_host(lua_State *L, const HostFunction *host, lua_CFunction call);
+/* A whole public call: `function` of lua/ebb/libebb registers the host's under a name. */
+ebb_status api_register(ebb_runtime *runtime, const char *function, const char *name, const HostFunction *host,
+                        lua_CFunction call);
 /* What a call of the host's is charged. */
 uint64_t   api_cost(uint64_t given);
 

@@ -9,26 +9,35 @@
 #include "api/api.h"
 #include "base/utf8.h"
 
-/* By status; scripts and the Lua library raise the same words. */
-static const char *const NAMES[] = {
-  "ok", "more", "none", "memory", "argument", "unknown_name", "out_of_range", "limit", "syntax", "encoding", "shape",
-  "role", "duplicate", "absent", "io", "cannot_fit", "over_budget", "policy", "script", "model", "fuel", "deadline",
-  "cancelled", "conflict", "busy", "unknown_version", "damaged"};
+/* Codes of errors and what programs are told; the first ones are the statuses' own names, in their order. */
+static const struct {
+  const char *code;
+  ebb_status status;
+} CODES[] = {
+  {"ok", EBB_OK}, {"more", EBB_MORE}, {"none", EBB_NONE}, {"memory", EBB_MEMORY}, {"argument", EBB_ARGUMENT},
+  {"unknown_name", EBB_UNKNOWN_NAME}, {"out_of_range", EBB_OUT_OF_RANGE}, {"limit", EBB_LIMIT},
+  {"syntax", EBB_SYNTAX}, {"encoding", EBB_ENCODING}, {"shape", EBB_SHAPE}, {"role", EBB_ROLE},
+  {"duplicate", EBB_DUPLICATE}, {"absent", EBB_ABSENT}, {"io", EBB_IO}, {"cannot_fit", EBB_CANNOT_FIT},
+  {"over_budget", EBB_OVER_BUDGET}, {"policy", EBB_POLICY}, {"script", EBB_SCRIPT}, {"model", EBB_MODEL},
+  {"fuel", EBB_FUEL}, {"deadline", EBB_DEADLINE}, {"cancelled", EBB_CANCELLED}, {"conflict", EBB_CONFLICT},
+  {"busy", EBB_BUSY}, {"unknown_version", EBB_UNKNOWN_VERSION}, {"damaged", EBB_DAMAGED},
+  /* codes without a status of their own */
+  {"guarded", EBB_ARGUMENT}, {"closed", EBB_ARGUMENT}, {"exists", EBB_ARGUMENT},
+};
 
-enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
-
-_Static_assert(NAME_COUNT == EBB_DAMAGED + 1, "each status has a name");
+enum { CODE_COUNT = sizeof CODES / sizeof *CODES, STATUS_COUNT = EBB_DAMAGED + 1 };
 
 const char *ebb_status_name(ebb_status status) {
-  return (unsigned)status < NAME_COUNT ? NAMES[status] : "unknown";
+  if ((unsigned)status >= STATUS_COUNT) return "unknown";
+  assert(CODES[status].status == status);
+  return CODES[status].code;
 }
 
 ebb_status api_status_of_code(const char *code) {
-  for (unsigned i = EBB_MEMORY; i < NAME_COUNT; i++) {
-    if (strcmp(code, NAMES[i]) == 0) return (ebb_status)i;
+  for (unsigned i = EBB_MEMORY; i < CODE_COUNT; i++) {
+    if (strcmp(code, CODES[i].code) == 0) return CODES[i].status;
   }
-  bool argument = strcmp(code, "guarded") == 0 || strcmp(code, "closed") == 0 || strcmp(code, "exists") == 0;
-  return argument ? EBB_ARGUMENT : EBB_SCRIPT;
+  return EBB_SCRIPT;
 }
 
 ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...) {

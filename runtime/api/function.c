@@ -8,12 +8,6 @@
 #include "api/api.h"
 #include "sandbox/guard.h"
 
-typedef struct HostFunction {
-  ebb_function function;
-  void *user;
-  uint64_t cost;
-} HostFunction;
-
 static int raise_host(lua_State *L, ebb_status status, const ebb_sink *result) {
   if (status == EBB_MEMORY) return bind_raise_status(L, STATUS_MEMORY, "the host's function");
   const Buffer *said = result->buffer;
@@ -30,7 +24,7 @@ static int call_host(lua_State *L) {
   ebb_sink result = {.buffer = out, .cap = SANDBOX_BLOCK - 1};
   guard_charge(L, api_cost(host->cost) + size / 8);
   Locale inside = sandbox_begin_callback(L);
-  ebb_status status = host->function(host->user, arguments, size, &result);
+  ebb_status status = host->json(host->user, arguments, size, &result);
   sandbox_end_callback(inside);
   if (result.over) status = EBB_LIMIT;
   guard_charge(L, out->size / 8);
@@ -43,36 +37,41 @@ static int call_host(lua_State *L) {
 
 /* ---- registering, also for api/lua.c ---- */
 
-typedef struct Registering {
-  const char *name;
-  const HostFunction *host;
-} Registering;
-
-int api_place_function(lua_State *L, const char *function, const char *name) {
-  api_push_function(L, function);
-  lua_pushstring(L, name);
-  lua_rotate(L, -3, -1);
-  lua_call(L, 2, 0);
-  return 0;
-}
-
 /* Of what is given as 0. */
 enum { COST_LEAST = 20 };
 
 uint64_t api_cost(uint64_t given) { return given == 0 ? COST_LEAST : given; }
 
+void api_push_host(lua_State *L, const HostFunction *host, lua_CFunction call) {
+  HostFunction *copy = lua_newuserdatauv(L, sizeof *copy, 0);
+  *copy = *host;
+  lua_pushcclosure(L, call, 1);
+}
+
+typedef struct Registration {
+  const char *function, *name;
+  const HostFunction *host;
+  lua_CFunction call;
+} Registration;
+
 static int l_register(lua_State *L) {
-  const Registering *registering = lua_touserdata(L, 1);
-  HostFunction *host = lua_newuserdatauv(L, sizeof *host, 0);
-  *host = *registering->host;
-  lua_pushcclosure(L, call_host, 1);
-  return api_place_function(L, "register_json", registering->name);
+  const Registration *registration = lua_touserdata(L, 1);
+  api_push_function(L, registration->function);
+  lua_pushstring(L, registration->name);
+  api_push_host(L, registration->host, registration->call);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+ebb_status api_register(ebb_runtime *runtime, const char *function, const char *name, const HostFunction *host,
+                        lua_CFunction call) {
+  Registration registration = {.function = function, .name = name, .host = host, .call = call};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registration)) : status;
 }
 
 ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_function function, void *user, uint64_t cost) {
   if (name == NULL || function == NULL) return api_missing(runtime);
-  HostFunction host = {.function = function, .user = user, .cost = cost};
-  Registering registering = {.name = name, .host = &host};
-  ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registering)) : status;
+  HostFunction host = {.json = function, .user = user, .cost = cost};
+  return api_register(runtime, "register_json", name, &host, call_host);
 }

@@ -70,17 +70,17 @@ static int raise(ebb_lua_state *L, const char *code, const char *format, ...) {
 
 static const char KEPT;      /* the registry's table of them */
 
-/* Before the first function of the host's runs. */
-static void open_kept(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &KEPT) == LUA_TNIL) {
-    lua_newtable(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &KEPT);
-  }
+/* Pushes the table of them. */
+static void push_kept(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &KEPT) == LUA_TTABLE) return;
   lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &KEPT);
 }
 
 static int ref(ebb_lua_state *L) {
-  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  push_kept(of(L));
   lua_insert(of(L), -2);
   int number = luaL_ref(of(L), -2);
   lua_pop(of(L), 1);
@@ -88,70 +88,44 @@ static int ref(ebb_lua_state *L) {
 }
 
 static int pushref(ebb_lua_state *L, int number) {
-  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  push_kept(of(L));
   int kind = lua_rawgeti(of(L), -1, number);
   lua_remove(of(L), -2);
   return kind;
 }
 
 static void unref(ebb_lua_state *L, int number) {
-  lua_rawgetp(of(L), LUA_REGISTRYINDEX, &KEPT);
+  push_kept(of(L));
   luaL_unref(of(L), -1, number);
   lua_pop(of(L), 1);
 }
 
 /* ---- functions of the host's ---- */
 
-typedef struct HostFunction {
-  ebb_lua_function function;
-  void *user;
-  uint64_t cost;
-} HostFunction;
-
 static int call_host(lua_State *L) {
   const HostFunction *host = lua_touserdata(L, lua_upvalueindex(1));
   guard_charge(L, api_cost(host->cost));
-  return host->function(&LUA, to(L), host->user);
-}
-
-static void push_host(lua_State *L, const HostFunction *given) {
-  HostFunction *host = lua_newuserdatauv(L, sizeof *host, 0);
-  *host = *given;
-  lua_pushcclosure(L, call_host, 1);
-}
-
-typedef struct Registering {
-  const char *name;
-  HostFunction host;
-} Registering;
-
-static int l_register(lua_State *L) {
-  const Registering *registering = lua_touserdata(L, 1);
-  open_kept(L);
-  push_host(L, &registering->host);
-  return api_place_function(L, "register", registering->name);
+  return host->lua(&LUA, to(L), host->user);
 }
 
 ebb_status ebb_lua_register(ebb_runtime *runtime, const char *name, ebb_lua_function function, void *user,
                             uint64_t cost) {
   if (name == NULL || function == NULL) return api_missing(runtime);
-  Registering registering = {.name = name, .host = {.function = function, .user = user, .cost = cost}};
-  ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, api_run(runtime, l_register, &registering)) : status;
+  HostFunction host = {.lua = function, .user = user, .cost = cost};
+  return api_register(runtime, "register", name, &host, call_host);
 }
 
 /* Leaves what is to run within limits. */
 static int l_prepare(lua_State *L) {
   api_need_library(L);                       /* what functions of the host's raise is its */
-  open_kept(L);
-  push_host(L, lua_touserdata(L, 1));
+  api_push_host(L, lua_touserdata(L, 1), call_host);
   api_hold(L);
   return 0;
 }
 
 ebb_status ebb_lua_run(ebb_runtime *runtime, ebb_lua_function function, void *user) {
   if (function == NULL) return api_missing(runtime);
-  HostFunction host = {.function = function, .user = user};
+  HostFunction host = {.lua = function, .user = user};
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   status = api_run(runtime, l_prepare, &host);
@@ -179,8 +153,8 @@ static int l_finish(lua_State *L) {
 static void push_methods(lua_State *L, const ebb_lua_type *kind) {
   lua_newtable(L);
   for (const ebb_lua_method *method = kind->methods; method != NULL && method->name != NULL; method++) {
-    HostFunction host = {.function = method->function, .user = kind->user, .cost = method->cost};
-    push_host(L, &host);
+    HostFunction host = {.lua = method->function, .user = kind->user, .cost = method->cost};
+    api_push_host(L, &host, call_host);
     lua_setfield(L, -2, method->name);
   }
 }

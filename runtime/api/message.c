@@ -44,44 +44,35 @@ static Status add_field(const Subject *subject, MessageField field, Buffer *out)
 static Status add_id(const Subject *subject, Buffer *out) { return add_field(subject, FIELD_ID, out); }
 static Status add_name(const Subject *subject, Buffer *out) { return add_field(subject, FIELD_NAME, out); }
 
-/* "before" text ", as inside of a string. */
-static Status add_string(Buffer *out, const char *before, Text text) {
-  Status status = buffer_add_string(out, before);
-  if (status == STATUS_OK) status = text_escape(text, out);
-  return status == STATUS_OK ? buffer_add_byte(out, '"') : status;
-}
-
-static Status add_marks(const Subject *subject, Buffer *out) {
+static Status add_marks(const Subject *subject, Buffer *buffer) {
   const Marks *marks = conversation_marks(subject->conversation);
-  Status status = buffer_add_byte(out, '[');
-  const char *before = "\"";
-  for (uint32_t i = 0; i < marks_name_count(marks) && status == STATUS_OK; i++) {
-    if (!marks_has(marks, marks_name(marks, i), subject->origin)) continue;
-    status = add_string(out, before, marks_name(marks, i));
-    before = ",\"";
+  JsonOut out;
+  json_out_start(&out, sink_to_buffer(buffer));
+  json_out_open(&out, '[');
+  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
+    if (marks_has(marks, marks_name(marks, i), subject->origin)) json_out_text(&out, marks_name(marks, i));
   }
-  return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
+  json_out_close(&out, ']');
+  return json_out_end(&out);
 }
 
-static Status add_call(const Message *message, Call call, Buffer *out) {
-  Status status = buffer_add_byte(out, '{');
-  if (status == STATUS_OK && call.id.at != 0) {
-    status = add_string(out, "\"id\":\"", message_text(message, call.id));
-    if (status == STATUS_OK) status = buffer_add_byte(out, ',');
-  }
-  if (status == STATUS_OK) status = add_string(out, "\"name\":\"", message_text(message, call.name));
-  Text arguments = call.arguments.at != 0 ? message_text(message, call.arguments) : text_of("");
-  if (status == STATUS_OK) status = add_string(out, ",\"arguments\":\"", arguments);
-  return status == STATUS_OK ? buffer_add_byte(out, '}') : status;
+static void add_call(JsonOut *out, const Message *message, Call call) {
+  json_out_open(out, '{');
+  if (call.id.at != 0) json_out_member_text(out, "id", message_text(message, call.id));
+  json_out_member_text(out, "name", message_text(message, call.name));
+  json_out_member_text(out, "arguments", call.arguments.at != 0 ? message_text(message, call.arguments) : text_of(""));
+  json_out_close(out, '}');
 }
 
-static Status add_calls(const Subject *subject, Buffer *out) {
-  Status status = buffer_add_byte(out, '[');
-  for (uint32_t i = 0; i < message_call_count(subject->message) && status == STATUS_OK; i++) {
-    if (i > 0) status = buffer_add_byte(out, ',');
-    if (status == STATUS_OK) status = add_call(subject->message, message_call(subject->message, i), out);
+static Status add_calls(const Subject *subject, Buffer *buffer) {
+  JsonOut out;
+  json_out_start(&out, sink_to_buffer(buffer));
+  json_out_open(&out, '[');
+  for (uint32_t i = 0; i < message_call_count(subject->message); i++) {
+    add_call(&out, subject->message, message_call(subject->message, i));
   }
-  return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
+  json_out_close(&out, ']');
+  return json_out_end(&out);
 }
 
 /* ---- of a stream ---- */

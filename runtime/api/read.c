@@ -1,10 +1,6 @@
 /*
 ** What a chat shows: plain fields, JSON. Needs no Lua but for lists that it makes.
 */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "api/api.h"
 
 static const Sequence *list_of(const ebb_chat *chat) { return conversation_list(chat_conversation(chat)); }
@@ -76,37 +72,38 @@ ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json) {
 /* ---- batches ---- */
 
 /* Members in the order of their names, as the Lua library writes them. */
-static Status add_batch(const BatchInfo *info, Buffer *out) {
-  char numbers[160];
-  Status status = buffer_add_string(out, "{\"description\":\"");
-  if (status == STATUS_OK) status = text_escape(info->description, out);
-  snprintf(numbers, sizeof numbers, "\",\"index\":%" PRIu32 ",\"messageCount\":%" PRIu32, info->index, info->count);
-  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
-  if (status == STATUS_OK && info->name.size > 0) {
-    status = buffer_add_string(out, ",\"name\":\"");
-    if (status == STATUS_OK) status = text_escape(info->name, out);
-    snprintf(numbers, sizeof numbers, "\",\"nameLength\":%" PRIu32, info->name_length);
-    if (status == STATUS_OK) status = buffer_add_string(out, numbers);
+static void add_batch(JsonOut *out, const BatchInfo *info) {
+  json_out_open(out, '{');
+  json_out_member_text(out, "description", info->description);
+  json_out_member_integer(out, "index", info->index);
+  json_out_member_integer(out, "messageCount", info->count);
+  if (info->name.size > 0) {
+    json_out_member_text(out, "name", info->name);
+    json_out_member_integer(out, "nameLength", info->name_length);
   }
-  snprintf(numbers, sizeof numbers, ",\"operation\":\"%s\",\"parent\":", batch_kind_name(info->kind));
-  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
-  if (info->parent == BATCH_NONE) snprintf(numbers, sizeof numbers, "null,\"parentLength\":null");
-  else snprintf(numbers, sizeof numbers, "%" PRIu32 ",\"parentLength\":%" PRIu32, info->parent, info->parent_length);
-  if (status == STATUS_OK) status = buffer_add_string(out, numbers);
-  snprintf(numbers, sizeof numbers, ",\"timestamp\":%" PRId64 "}", info->timestamp);
-  return status == STATUS_OK ? buffer_add_string(out, numbers) : status;
+  json_out_member_string(out, "operation", batch_kind_name(info->kind));
+  if (info->parent == BATCH_NONE) {
+    json_out_member_raw(out, "parent", text_of("null"));
+    json_out_member_raw(out, "parentLength", text_of("null"));
+  } else {
+    json_out_member_integer(out, "parent", info->parent);
+    json_out_member_integer(out, "parentLength", info->parent_length);
+  }
+  json_out_member_integer(out, "timestamp", info->timestamp);
+  json_out_close(out, '}');
 }
 
 static ebb_status write_batches(ebb_chat *chat, ebb_text *json) {
   const History *history = history_of(chat);
-  Buffer *out = api_answer_buffer(chat->runtime, 0);
-  Status status = buffer_add_byte(out, '[');
-  for (uint32_t i = 0; i < history_count(history) && status == STATUS_OK; i++) {
+  JsonOut out;
+  json_out_start(&out, sink_to_buffer(api_answer_buffer(chat->runtime, 0)));
+  json_out_open(&out, '[');
+  for (uint32_t i = 0; i < history_count(history); i++) {
     BatchInfo info = history_batch(history, i);
-    if (i > 0) status = buffer_add_byte(out, ',');
-    if (status == STATUS_OK) status = add_batch(&info, out);
+    add_batch(&out, &info);
   }
-  if (status == STATUS_OK) status = buffer_add_byte(out, ']');
+  json_out_close(&out, ']');
+  Status status = json_out_end(&out);
   return status == STATUS_OK ? api_answer(chat->runtime, 0, json) : api_fail_status(chat->runtime, status, "batches");
 }
 

@@ -151,12 +151,13 @@ ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) 
 /* ---- events ---- */
 
 static ebb_status tell_failure(ebb_task *task, ebb_text *json) {
-  Buffer *out = api_answer_buffer(task->runtime, 0);
-  Status status = buffer_add_string(out, "{\"code\":\"");
-  if (status == STATUS_OK) status = text_escape(text_of(task->code), out);
-  if (status == STATUS_OK) status = buffer_add_string(out, "\",\"message\":\"");
-  if (status == STATUS_OK) status = text_escape(text_of(task->message), out);
-  if (status == STATUS_OK) status = buffer_add_string(out, "\"}");
+  JsonOut out;
+  json_out_start(&out, sink_to_buffer(api_answer_buffer(task->runtime, 0)));
+  json_out_open(&out, '{');
+  json_out_member_string(&out, "code", task->code);
+  json_out_member_string(&out, "message", task->message);
+  json_out_close(&out, '}');
+  Status status = json_out_end(&out);
   return status == STATUS_OK ? api_answer(task->runtime, 0, json) : api_fail_status(task->runtime, status, "an event");
 }
 

@@ -23,8 +23,7 @@ static int l_free(lua_State *L) {
   return 0;
 }
 
-/* Pushes the state of a batch; the conversation stands at 1. */
-static const Sequence *push_state(lua_State *L, int index, bool has_length, uint32_t length) {
+const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, uint32_t length) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   const History *history = conversation_history(handle->conversation);
   bool named;
@@ -48,7 +47,7 @@ static const Sequence *push_state(lua_State *L, int index, bool has_length, uint
 static int l_batch(lua_State *L) {
   bool has_length = !lua_isnoneornil(L, 3);
   uint32_t length = has_length ? (uint32_t)bind_integer(L, 3, "length", 0, UINT32_MAX) : 0;
-  push_state(L, 2, has_length, length);
+  bind_push_batch_list(L, 2, has_length, length);
   return 1;
 }
 
@@ -152,8 +151,8 @@ static int l_diff(lua_State *L) {
   ConversationHandle *conversation = bind_check_conversation(L, 1);
   const Store *store = conversation_store(conversation->conversation);
   lua_settop(L, 3);
-  const Sequence *before = push_state(L, 2, false, 0);      /* 4 */
-  const Sequence *after = push_state(L, 3, false, 0);       /* 5 */
+  const Sequence *before = bind_push_batch_list(L, 2, false, 0);      /* 4 */
+  const Sequence *after = bind_push_batch_list(L, 3, false, 0);       /* 5 */
   DiffHandle *handle = push_diff(L, store, before, after);
   lua_createtable(L, 0, 3);
   int result = lua_gettop(L);

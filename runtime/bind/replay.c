@@ -7,6 +7,7 @@
 #include "bind/handle.h"
 #include "bind/open.h"
 #include "bind/type.h"
+#include "bind/view.h"
 #include "core/common_prefix.h"
 #include "os/entropy.h"
 
@@ -30,20 +31,6 @@ static int l_like(lua_State *L) {
   return 1;
 }
 
-static void end_state(void *block) { sequence_release(*(Sequence **)block); }
-
-/* Pushes the state whose batch and length stand at `index`. */
-static const Sequence *push_state(lua_State *L, Conversation *conversation, int index) {
-  const History *history = conversation_history(conversation);
-  uint32_t batch = (uint32_t)bind_integer(L, index, "batch", 0, (lua_Integer)history_count(history) - 1);
-  uint32_t length = (uint32_t)bind_integer(L, index + 1, "length", 0, UINT32_MAX);
-  Sequence **state = bind_own(L, sizeof *state, end_state);
-  Status status = conversation_reweigh(conversation, batch);
-  if (status == STATUS_OK) status = history_state(history, batch, length, state);
-  if (status != STATUS_OK) bind_raise_status(L, status, "state");
-  return *state;
-}
-
 /* common(conversation, batch, length, other, other_length) -> messages, tokens: of
    the beginning that both states have */
 static int l_common(lua_State *L) {
@@ -51,7 +38,10 @@ static int l_common(lua_State *L) {
   Memory memory = bind_memory(L);
   uint32_t messages;
   lua_settop(L, 5);
-  const Sequence *before = push_state(L, conversation, 2), *after = push_state(L, conversation, 4);
+  uint32_t length = (uint32_t)bind_integer(L, 3, "length", 0, UINT32_MAX);
+  uint32_t other_length = (uint32_t)bind_integer(L, 5, "other_length", 0, UINT32_MAX);
+  const Sequence *before = bind_push_batch_list(L, 2, true, length);
+  const Sequence *after = bind_push_batch_list(L, 4, true, other_length);
   Status status = common_prefix_count(&memory, conversation_store(conversation), before, after, &messages);
   if (status != STATUS_OK) return bind_raise_status(L, status, "common");
   Sum sum = sequence_prefix(after, messages);
