@@ -394,7 +394,9 @@ static int l_weigh(lua_State *L) {
   DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
   bind_expect(L, 2, NULL, LUA_TTABLE);
   View view = bind_look(L, 1);
-  if (ledger_count(draft_ledger(handle->draft)) > 0) return bind_raise(L, "argument", NULL, "weigh: the draft has edits");
+  if (ledger_count(draft_ledger(handle->draft)) > 0) {
+    return bind_raise_argument(L, "argument", NULL, "the draft has edits");
+  }
   const Windows *windows = conversation_windows(view.conversation);
   uint32_t count = windows_count(windows);
   uint32_t *tokens = lua_newuserdatauv(L, count * sizeof *tokens + 1, 0);

@@ -83,8 +83,8 @@ Status file_reserve(FileReader *reader, size_t capacity) {
   return STATUS_OK;
 }
 
+/* Reads up to `size` bytes, 0 where no room is left. */
 static ssize_t read_some(int descriptor, char *bytes, size_t size) {
-  assert(size > 0);
   ssize_t got;
   if (size > INT_MAX) size = INT_MAX;   /* bytes per call; some systems refuse more */
   do got = read(descriptor, bytes, size);
