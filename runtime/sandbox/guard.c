@@ -387,12 +387,23 @@ static size_t head_of(size_t size) {
   return size >= STRING_BIG ? HEAD : 0;
 }
 
+static void free_block(Sandbox *sandbox, char *block, size_t size) {
+  if (reserve_owns(&sandbox->reserve, block)) {
+    reserve_give_back(&sandbox->reserve, block);
+  } else {
+    size_t head = head_of(size);
+    sandbox->memory.allocate(sandbox->memory.user, block - head, size + head, 0);
+  }
+}
+
 /* Moves a block of Lua's between one with a head and one without, or resizes it.
    The kind is kept; small blocks need none. */
 static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_size, int kind) {
   const Memory *memory = &sandbox->memory;
   size_t old_head = head_of(old_size), new_head = head_of(new_size);
-  if (old_size == 0 || old_head == new_head) {
+  bool reserved = block != NULL && reserve_owns(&sandbox->reserve, block);
+  if (reserved && new_size <= old_size) return block;
+  if (!reserved && (old_size == 0 || old_head == new_head)) {
     char *start = block != NULL ? block - old_head : NULL;
     size_t old_total = block != NULL ? old_size + old_head : 0;
     char *base = memory->allocate(memory->user, start, old_total, new_size + new_head);
@@ -404,8 +415,25 @@ static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_s
   if (base == NULL) return NULL;
   if (new_head != 0) *(int *)(void *)base = kind;
   memcpy(base + new_head, block, old_size < new_size ? old_size : new_size);
-  memory->allocate(memory->user, block - old_head, old_size + old_head, 0);
+  free_block(sandbox, block, old_size);
   return base + new_head;
+}
+
+/* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
+   nothing else here does. (A plain read, although an allocator may not call Lua.) */
+static bool calls_finalizer(const Sandbox *sandbox) {
+  return sandbox->L != NULL && lua_gc(sandbox->L, LUA_GCISRUNNING) <= 0;
+}
+
+/* A block for the call of a finalizer, after it was refused: without one the object's
+   memory would never be released. NULL if this is another call. */
+static void *take_reserve(Sandbox *sandbox, char *block, size_t old_size, size_t new_size) {
+  if (new_size >= STRING_BIG || !calls_finalizer(sandbox)) return NULL;
+  char *base = reserve_take(&sandbox->reserve, new_size);
+  if (base == NULL || block == NULL) return base;
+  memcpy(base, block, old_size);
+  free_block(sandbox, block, old_size);
+  return base;
 }
 
 static int kind_of(const char *block, size_t size) {
@@ -421,11 +449,17 @@ static void note_block(Sandbox *sandbox, size_t size, int kind, int change) {
 
 static void *release(Sandbox *sandbox, char *block, size_t size) {
   if (block == NULL) return NULL;
-  size_t head = head_of(size);
   note_block(sandbox, size, kind_of(block, size), -1);
   sandbox->memory_used -= size;
-  sandbox->memory.allocate(sandbox->memory.user, block - head, size + head, 0);
+  free_block(sandbox, block, size);
   return NULL;
+}
+
+static bool is_over_limit(const Sandbox *sandbox, size_t old_size, size_t new_size) {
+  if (new_size <= old_size) return false;
+  size_t more = new_size - old_size;
+  if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) return true;
+  return more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more;
 }
 
 /* For a new block Lua hands over the kind of what it is for as the old size; a
@@ -437,19 +471,12 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (new_size == 0) return release(sandbox, block, old_size);
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
   if (kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size))) return refuse_growth(sandbox, new_size);
-  if (new_size > old_size) {
-    size_t more = new_size - old_size;
-    if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) {
-      return refuse(sandbox, new_size, false);
-    }
-    if (more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more) {
-      return refuse(sandbox, new_size, false);
-    }
-  }
-  if (is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
+  bool over = is_over_limit(sandbox, old_size, new_size);
+  if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
   int old_kind = kind_of(block, old_size);
-  void *made = resize(sandbox, block, old_size, new_size, kind);
-  if (made == NULL) return refuse(sandbox, new_size, true);
+  void *made = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
+  if (made == NULL) made = take_reserve(sandbox, block, old_size, new_size);
+  if (made == NULL) return refuse(sandbox, new_size, !over);
   sandbox->memory_used += new_size - old_size;
   note_block(sandbox, old_size, old_kind, -1);
   if (kind != LUA_TSTRING || new_size >= STRING_BIG) note_block(sandbox, new_size, kind, 1);

@@ -44,17 +44,20 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->block_limit = full.block_limit;
   sandbox->hook_count = HOOK_INSTRUCTIONS;
   atomic_init(&sandbox->cancelled, false);
+  if (!reserve_open(&sandbox->reserve, &full.memory)) goto free_sandbox;
   Locale outside = sandbox_enter_locale(sandbox);
   match_open(&sandbox->sets);
   sandbox_leave_locale(sandbox, outside);
   sandbox->L = lua_newstate(guard_allocate, sandbox);
-  if (sandbox->L == NULL) goto free_sandbox;
+  if (sandbox->L == NULL) goto close_reserve;
   THREAD_FLAGS(sandbox->L) = THREAD_HOST;
   lua_gc(sandbox->L, LUA_GCSTEP, -GUARD_REST_KB);      /* as if that had been freed: no cycle while libraries open */
   if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
   return sandbox;
 close_state:
   lua_close(sandbox->L);
+close_reserve:
+  reserve_close(&sandbox->reserve, &full.memory);
 free_sandbox:
   memory_free(&full.memory, sandbox, sizeof *sandbox);
   return NULL;
@@ -65,6 +68,7 @@ void sandbox_free(Sandbox *sandbox) {
   Memory memory = sandbox->memory;
   task_free_all(sandbox);
   lua_close(sandbox->L);
+  reserve_close(&sandbox->reserve, &memory);
   memory_free(&memory, sandbox, sizeof *sandbox);
 }
 

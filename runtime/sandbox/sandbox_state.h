@@ -23,6 +23,7 @@
 #include <lua.h>
 
 #include "os/locale.h"
+#include "sandbox/reserve.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
 #include "sandbox/sandbox.h"
@@ -76,6 +77,7 @@ struct Sandbox {
   lua_State *L;
   Memory memory;
   size_t memory_limit, block_limit, memory_used;
+  Reserve reserve;           /* for calling finalizers */
   size_t held;               /* of memory_used: bytes elsewhere, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
