@@ -1,8 +1,6 @@
 #include "json/json_out.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SLICE = 256, ESCAPED = 6 };      /* bytes that are escaped at a time, and what one may become */
@@ -34,7 +32,10 @@ static void put(JsonOut *out, const char *bytes, size_t size) {
   assert(out->used <= sizeof out->block);
 }
 
-static void put_byte(JsonOut *out, char byte) { put(out, &byte, 1); }
+static inline void put_byte(JsonOut *out, char byte) {
+  if (out->used == sizeof out->block) flush(out);
+  out->block[out->used++] = byte;
+}
 
 static void put_indent(JsonOut *out) {
   if (out->indent == 0) return;
@@ -131,10 +132,14 @@ void json_out_text(JsonOut *out, Text text) {
 void json_out_string(JsonOut *out, const char *string) { json_out_text(out, text_of(string)); }
 
 void json_out_integer(JsonOut *out, int64_t value) {
-  char digits[24];
-  int size = snprintf(digits, sizeof digits, "%" PRId64, value);
+  char digits[20];
+  size_t first = sizeof digits;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   put_between(out);
-  put(out, digits, (size_t)size);
+  if (value < 0) put_byte(out, '-');
+  do digits[--first] = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  put(out, digits + first, sizeof digits - first);
 }
 
 void json_out_raw(JsonOut *out, Text json) {
