@@ -179,6 +179,13 @@ describe("the reference", function()
   end)
   teardown(function() os.execute(("rm -rf '%s'"):format(folder)) end)
 
+  it("is in the checkout as the sources make it", function()
+    for _, place in ipairs { "docs/reference", "man", "completions" } do
+      local out, same = output_of(("diff -rq '%s/%s' %s"):format(folder, place, place))
+      assert(same, "run make docs\n" .. out)
+    end
+  end)
+
   it("describes every function of the header", function()
     local page = helper.read(folder .. "/docs/reference/c-api.md")
     local count = 0
