@@ -15,47 +15,46 @@
 **         ebb_chat_append(chat, message, strlen(message)) == EBB_OK) ...
 **     ebb_runtime_free(runtime);
 **
-** Errors: what can fail answers an ebb_status. EBB_MORE and EBB_NONE are no errors:
-** ebb_step has run tasks, or there is no event. Every other status but EBB_OK means
-** that nothing has changed, results included, and ebb_last_error says why. The
-** library never aborts, exits or prints. A NULL handle, or NULL for a result that is
+** Errors: functions that can fail return an ebb_status. EBB_OK is success; EBB_MORE
+** (ebb_step: work is left) and EBB_NONE (there is no event) are not errors either. Every
+** other status means that nothing has changed, results included; ebb_last_error says why.
+** The library never aborts, exits or prints. A NULL handle, or NULL for a result that is
 ** not marked "may be NULL", is EBB_ARGUMENT.
 **
-** Texts go in as (pointer, size), UTF-8, without a NUL behind them, and are
-** copied. Texts that come out, in an ebb_text, have a NUL behind them, belong to
-** the runtime, and are valid until the next call with that runtime or anything
-** of it. Names are C strings. All that comes out is UTF-8: in errors, events, reports
-** and the log, U+FFFD stands for other bytes that a script or name had.
+** Texts: arguments are (pointer, size), UTF-8, need no NUL at the end, and are copied.
+** Results are an ebb_text: they end with a NUL, belong to the runtime, and are valid until
+** the next call with that runtime or with one of its chats or tasks. Names are C strings.
+** All results are UTF-8: in errors, events, reports and the log, U+FFFD replaces other
+** bytes of scripts and names.
 **
-** Callbacks return: no longjmp and no C++ exception may leave them, for the runtime would
-** be busy for ever. Calls from a callback are EBB_BUSY, and what frees does nothing. But
-** calls that only read (ebb_chat_count, _tokens, _batch, _batch_count, _message, _messages,
-** _json, _batches, ebb_next_chat, ebb_next_task, ebb_next_timer) work there for any chat, from
-** all callbacks but `allocate` and `release`. They do not show what the script that runs has
-** done to its copy. What they hand out is valid until the next of them, or the end of the
-** callback.
+** Callbacks must return: no longjmp and no C++ exception may leave them, or the runtime
+** stays busy for ever. A call from a callback is EBB_BUSY, and functions that free do
+** nothing. Calls that only read are the exception (ebb_chat_count, _tokens, _batch,
+** _batch_count, _message, _messages, _json, _batches, ebb_next_chat, ebb_next_task,
+** ebb_next_timer): they work for any chat, from every callback but `allocate` and `release`.
+** They do not show what a running script has done to its copy. Their results are valid until
+** the next of them, or until the callback returns.
 **
-** Threads: a runtime and all that is of it belong to one thread at a time.
-** ebb_cancel and ebb_task_stop alone may come from any thread. Different runtimes have
-** nothing in common but the vocabularies and compiled policies that they are given, which
-** never change. The library makes no threads. The C stack of a thread that uses it needs
-** 1 MiB, say 2.
+** Threads: one thread at a time uses a runtime, its chats and its tasks; only ebb_cancel
+** and ebb_task_stop may be called from any thread. Different runtimes share nothing but
+** vocabularies and compiled policies, which never change. The library starts no threads.
+** A thread that uses it needs a C stack of at least 1 MiB; 2 MiB leave room for the host.
 **
 ** Scripts: each has globals of its own, with libraries, modules and the host's
-** functions; what it changes there no other script sees, nor the library. Memory
-** and random numbers are the runtime's, for all its scripts. `require "ebb"` gives
-** them json (json.array {}: an empty list) and null, as in the command: a policy
-** written for one runs in the other.
+** functions; neither other scripts nor the library see what it changes there. All scripts
+** of a runtime share its memory and its random numbers. `require "ebb"` gives them json
+** (json.array {}: an empty list) and null, as in the command, so that a policy runs in both.
 **
-** Locale: setlocale changes nothing here. Numbers have a point, in JSON and in
-** scripts, for which a thread is in the C locale (uselocale) while they run;
-** callbacks see the thread's own again, but for allocate, clock_ms and the
-** functions of ebb_lua.h.
+** Locale: setlocale does not affect the library. Numbers have a decimal point, in JSON and
+** in scripts: a thread is in the C locale (uselocale) while scripts run. Callbacks run in
+** the thread's own locale, except allocate, clock_ms and the functions of ebb_lua.h.
 **
-** Memory: all of it comes from the allocator of the config, Lua's own included.
-** (PCRE2, where a vocabulary brings expressions of its own, takes it too.)
+** Memory: all of it comes from the allocator of the config, also that of Lua and of PCRE2
+** (used for vocabularies with expressions of their own).
 **
 ** JSON has camelCase names, positions from 0, half-open ranges.
+**
+** Systems: 64-bit only.
 */
 #ifndef EBB_H
 #define EBB_H
@@ -85,8 +84,8 @@ extern "C" {
 /* Grows by one when functions or fields are added. Programs and libraries of different
    versions work together: structs say how large they are (`size`), and fields are only
    added at their ends. A field that only the program's header has must be 0 in a config
-   (EBB_UNKNOWN_VERSION), and is set to 0 in a result. A change that programs would have
-   to know comes with another name of the library. */
+   (else EBB_UNKNOWN_VERSION), and is set to 0 in a result. An incompatible change gets a new
+   soname. */
 #define EBB_API_VERSION 2
 
 /* Of the library at run time. */
@@ -100,34 +99,34 @@ typedef enum ebb_status {
   EBB_MORE,            /* ebb_step: the budget is spent, and there is work left */
   EBB_NONE,            /* ebb_next_event: nothing has happened */
   EBB_MEMORY,          /* an allocation failed, or a memory limit was reached */
-  EBB_ARGUMENT,        /* a value that is not allowed, or none where one is needed */
+  EBB_ARGUMENT,        /* a value is missing or not allowed */
   EBB_UNKNOWN_NAME,    /* no such policy, option, encoding, model, operation ... */
   EBB_OUT_OF_RANGE,    /* no such position, batch or message */
   EBB_LIMIT,           /* over a cap: bytes, depth, sums */
   EBB_SYNTAX,          /* not JSON; a script that is not Lua */
   EBB_ENCODING,        /* not UTF-8 */
   EBB_SHAPE,           /* JSON, or Lua, but not what was expected */
-  EBB_ROLE,            /* a role that nobody knows */
-  EBB_DUPLICATE,       /* a key or a name that must be unique is there already */
+  EBB_ROLE,            /* an unknown role */
+  EBB_DUPLICATE,       /* a key or name that must be unique exists already */
   EBB_ABSENT,          /* the host's `read` does not have it */
   EBB_IO,              /* the host's `read` failed */
-  EBB_CANNOT_FIT,      /* trim: what guards hold is over the budget alone */
-  EBB_OVER_BUDGET,     /* trim: the policy left too much */
+  EBB_CANNOT_FIT,      /* trim: the guarded messages alone are over the budget */
+  EBB_OVER_BUDGET,     /* trim: the policy left more than the budget */
   EBB_POLICY,          /* the policy failed; the message has file:line */
-  EBB_SCRIPT,          /* a script failed; the same */
+  EBB_SCRIPT,          /* a script failed; the message has file:line */
   EBB_MODEL,           /* a model gave no answer that could be used */
   EBB_FUEL,            /* a script used up its fuel */
-  EBB_DEADLINE,        /* ... its time */
+  EBB_DEADLINE,        /* a script ran longer than its deadline */
   EBB_CANCELLED,       /* ebb_cancel, ebb_task_cancel */
   EBB_CONFLICT,        /* the chat was changed while a task worked on its copy */
   EBB_BUSY,            /* the runtime is at work: called from one of its callbacks */
   EBB_UNKNOWN_VERSION, /* a config, or a saved chat, of a version that this library does not know */
   EBB_DAMAGED,         /* a saved chat that contradicts itself */
-  EBB_RANGE = EBB_OUT_OF_RANGE         /* its first name */
+  EBB_RANGE = EBB_OUT_OF_RANGE         /* an older name */
 } ebb_status;
 
-/* The constant's name without EBB_, in small letters: "ok", "out_of_range"; "unknown"
-   for what is none. The codes of errors in scripts are the same words. Static. */
+/* The constant's name in lower case, without EBB_: "ok", "out_of_range"; "unknown" for other
+   values. Errors in scripts have the same words as codes. Static. */
 EBB_API const char *ebb_status_name(ebb_status status);
 
 typedef struct ebb_runtime ebb_runtime;
@@ -141,41 +140,41 @@ typedef struct ebb_text {
   size_t size;
 } ebb_text;
 
-/* Microseconds or fuel without a bound: for amounts that hosts compute, 0 is nothing. */
+/* An unlimited amount of microseconds or fuel. In calls that take an amount, 0 means none at all. */
 #define EBB_NO_LIMIT ((uint64_t)-1)
 
 /* ---- runtimes ---- */
 
 typedef enum ebb_log_level { EBB_LOG_PRINT, EBB_LOG_WARNING } ebb_log_level;
 
-/* Where ebb_config.read puts what it has read, and a function of the host's what it
-   answers. ebb_sink_add: EBB_LIMIT when that is more than there may be, EBB_MEMORY. */
+/* Receives the bytes that ebb_config.read reads, and the result of a host function.
+   ebb_sink_add: EBB_LIMIT if it would hold more than allowed; EBB_MEMORY. */
 typedef struct ebb_sink ebb_sink;
 EBB_API ebb_status ebb_sink_add(ebb_sink *sink, const void *bytes, size_t size);
 
-/* A function of the host's that takes a text of any length in pieces, each valid for the
-   call: for the functions whose names end in _to, which need no memory for the text. With a
-   status other than EBB_OK the call ends and answers that, and changes nothing. What came before
-   a failure is no whole text. Of this runtime it may only read chats ("Callbacks" above). */
+/* Takes a text in pieces, each valid during the call; used by functions whose names end in
+   _to, which need no memory for the text. If it returns a status other than EBB_OK, the
+   function stops, changes nothing and returns that status; the pieces so far are incomplete.
+   Of this runtime it may only read chats ("Callbacks" above). */
 typedef ebb_status (*ebb_write)(void *user, const void *bytes, size_t size);
 
 /*
-** How a runtime is made. Set `size`, leave at zero what is not needed: zero is
-** the default everywhere.
+** Settings of a new runtime. Set `size`, and leave all other fields that are not needed
+** at zero: zero is the default everywhere.
 **
 **     ebb_config config = {.size = sizeof config, .user = my_game, .log = my_log};
 **     ebb_config config = {}; config.size = sizeof config;          (C++ before 20)
 */
 typedef struct ebb_config {
   size_t size;               /* sizeof (ebb_config), as the caller was compiled */
-  /* As realloc, but for the sizes, which are the true ones: (NULL, 0, n) makes a
-     block, (block, n, m) resizes one (on failure it stays; making one smaller
-     must not fail), (block, n, 0) frees it. Aligned as malloc's. NULL: malloc. */
+  /* Like realloc with the block's size: (NULL, 0, n) allocates, (block, n, m) resizes (on
+     failure the block stays; shrinking must not fail), (block, n, 0) frees. Blocks are
+     aligned as by malloc. NULL: malloc. */
   void *(*allocate)(void *user, void *block, size_t old_size, size_t new_size);
   void *user;                /* handed to all functions here */
   int64_t (*clock_ms)(void *user);       /* milliseconds since 1970, for batches and dates. NULL: the system's */
-  /* What scripts print and the library warns of: a line without its end, with a
-     NUL behind it. NULL: nowhere. */
+  /* Receives what scripts print and the library's warnings, one line per call, without its
+     newline, ending with a NUL. NULL: they are dropped. */
   void (*log)(void *user, ebb_log_level level, const char *line, size_t size);
   /* The only way in which the library reads anything:
        "my/tools.lua"            modules that scripts require ("my.tools")
@@ -193,24 +192,23 @@ typedef struct ebb_config {
      is absent. */
   ebb_status (*read)(void *user, const char *name, ebb_sink *sink);
   uint64_t seed;             /* of random numbers in scripts: the same seed, the same numbers */
-  /* Not 0: nothing depends on how fast the machine is. Only fuel ends a slice or
-     a script, and only clock_ms tells the time, which must be given. Fuel counts
-     instructions as usual ones: a script that means harm finds ones that take a
-     thousand times as long (long strings compared), and then only ebb_cancel
-     from another thread ends it sooner. */
+  /* Not 0: results do not depend on the speed of the machine. Only fuel ends a slice or a
+     script, and clock_ms, which must be set, is the only clock. Fuel counts instructions,
+     whatever they cost: a hostile script can find some that take a thousand times as long
+     (comparing long strings); then only ebb_cancel from another thread stops it sooner. */
   int deterministic;
   size_t memory_limit;       /* bytes that the runtime may hold in all; 0: no limit */
   size_t script_memory;      /* bytes of the Lua state; 0: 64 MiB. No string or part of a table in it is larger
                                 than 4 MiB, whatever is set here: EBB_MEMORY for scripts that need one */
   size_t chat_memory;        /* bytes of one chat and its forks together; 0: no limit. ebb_chat_apply,
-                                ebb_chat_trim and ebb_chat_compact, which may let go of messages, may take
-                                an eighth more */
+                                ebb_chat_trim and ebb_chat_compact, which can free memory, may exceed it
+                                by an eighth while they run */
   uint64_t fuel;             /* for one call or task, in units of about a VM instruction (5 ns); 0: 200,000,000 */
-  uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000, with which a table that is no
-                                list may have 65,536 keys: four times as long allows twice as many */
-  /* Since API version 2. Where ebb_runtime_new and ebb_vocab_new, which have no handle to ask
-     yet, write why they failed: UTF-8, cut to error_size bytes, its NUL among them. It is not
-     kept. NULL: nowhere. */
+  uint64_t deadline_us;      /* running time of one call or task; 0: 2,000,000. It also bounds the keys of a table
+                                that is not a list: 65,536 with 2,000,000, twice as many with four times the time */
+  /* Since API version 2. ebb_runtime_new and ebb_vocab_new, which have no handle for
+     ebb_last_error yet, write here why they failed: UTF-8, cut to error_size bytes with its
+     NUL. Used during that call only. NULL: the text is dropped. */
   char *error;
   size_t error_size;
   size_t message_limit;      /* bytes of the JSON of one message that is appended or read; 0: 16 MiB */
@@ -223,12 +221,12 @@ EBB_API ebb_status ebb_runtime_new(const ebb_config *config, ebb_runtime **runti
 EBB_API void       ebb_runtime_free(ebb_runtime *runtime);
 EBB_API size_t     ebb_runtime_memory(const ebb_runtime *runtime);      /* bytes that it holds now */
 /* Collects the garbage of scripts for about so many microseconds (EBB_NO_LIMIT: all of it),
-   so that a host chooses when; whatever they are, texts that calls have handed out give their
-   memory back. *done (may be NULL) tells whether a cycle ended. */
+   at a time that suits the host. Also frees the texts that calls have returned, so they
+   become invalid. *done (may be NULL): 1 if a cycle of the collector was completed. */
 EBB_API ebb_status ebb_collect(ebb_runtime *runtime, uint64_t microseconds, int *done);
 
-/* What the last call of this runtime that failed had to say; valid until the
-   next call. Never NULL, never fails, needs no memory: a long message is cut. */
+/* Why the last failed call of this runtime failed; valid until the next call. Never NULL;
+   needs no memory, so a long message is cut. */
 typedef struct ebb_error {
   ebb_status status;
   const char *code;          /* "cannot_fit"; finer than the status for scripts' own errors */
@@ -254,8 +252,8 @@ EBB_API void       ebb_uncancel(ebb_runtime *runtime);
 **     ebb_vocab_free(vocab);                            unmap comes with the last runtime
 */
 
-/* Takes back an image: called once, by the thread that gave up the last share. It must
-   not call the library. `user` is the config's. */
+/* Releases an image: called once, by the thread that released the last reference to the
+   vocabulary. It must not call the library. `user` is the config's. */
 typedef void (*ebb_release)(void *user, const void *bytes, size_t size);
 
 /* A vocabulary over an image, which stays the host's: readable, unchanged and aligned to 8
@@ -271,7 +269,7 @@ typedef void (*ebb_release)(void *user, const void *bytes, size_t size);
    failure `release` is not called. */
 EBB_API ebb_status ebb_vocab_new(const ebb_config *config, const void *bytes, size_t size, ebb_release release,
                                  ebb_vocab **vocab);
-/* Gives up the host's share, once; runtimes keep theirs. NULL is allowed. */
+/* Releases the host's reference; runtimes keep theirs. NULL is allowed. */
 EBB_API void       ebb_vocab_free(ebb_vocab *vocab);
 /* The encoding, "o200k_base", as the image says; valid as long as the share. "" for NULL. */
 EBB_API const char *ebb_vocab_name(const ebb_vocab *vocab);
@@ -297,7 +295,7 @@ EBB_API ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, con
    how many there are. */
 EBB_API ebb_status ebb_encode_text(ebb_runtime *runtime, const char *encoding, const char *text, size_t size,
                                    uint32_t *ids, size_t room, size_t *count);
-/* And back. The bytes may begin and end within a character. EBB_OUT_OF_RANGE: no such token. */
+/* The text of ids. Its bytes may begin and end within a character. EBB_OUT_OF_RANGE: no such token. */
 EBB_API ebb_status ebb_decode_ids(ebb_runtime *runtime, const char *encoding, const uint32_t *ids, size_t count,
                                   ebb_text *bytes);
 
@@ -306,7 +304,7 @@ EBB_API ebb_status ebb_decode_ids(ebb_runtime *runtime, const char *encoding, co
    "output"}}}: all or none. Fields that are left out stay; null takes a model out. Chats that are made
    later are counted so. EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_SHAPE ... */
 EBB_API ebb_status ebb_models_add(ebb_runtime *runtime, const char *models, size_t size);
-/* Those that are known: [{"name", "encoding", "window", "output", "dialect", "image", "prices"?}]. */
+/* All models: [{"name", "encoding", "window", "output", "dialect", "image", "prices"?}]. */
 EBB_API ebb_status ebb_models(ebb_runtime *runtime, ebb_text *json);
 
 /* ---- chats ---- */
@@ -327,8 +325,8 @@ EBB_API void       ebb_chat_free(ebb_chat *chat);
    that are visible then. Options, a JSON object or nothing: those of ebb_chat_new (model:
    default, for counting, is the body's), and
      roleMap      {"pirate": "user"}: messages of one role are read as of another
-     lenient      what is no message is left out; texts and keys that are broken are mended:
-                  ebb_chat_query has the "warnings"
+     lenient      skips elements that are not messages, repairs texts and keys; what was done is
+                  in ebb_chat_query's "warnings"
      maxMessage   bytes of one message; default: message_limit of the config
      maxFile      bytes of an array or a body, default 256 MiB; JSONL has no limit
    EBB_SYNTAX, EBB_ENCODING, EBB_SHAPE, EBB_ROLE, EBB_DUPLICATE, EBB_LIMIT, all with line:byte and
@@ -340,7 +338,7 @@ EBB_API ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t 
    byte, the space between them included (after ebb_chat_load: as between the first two); windows
    are written as the messages that ebb_chat_render makes of them. Options, a JSON object or nothing:
      shape        "array" or "jsonl": the messages alone
-     repair       true: mended for the dialect, as by ebb_chat_repair; the chat stays as it is
+     repair       true: repaired for the dialect, as by ebb_chat_repair; the chat itself stays as it is
      dialect, calls, codes     of the repair
    Runs within the runtime's limits. EBB_LIMIT: a message would stand more than 256 levels deep. */
 EBB_API ebb_status ebb_chat_write(ebb_chat *chat, const char *options, size_t size, ebb_text *text);
@@ -396,11 +394,11 @@ EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *n
 /* Overwrites the text of a visible message for good, in every batch, fork and task that
    shares it: its role, ids and name stay. EBB_OUT_OF_RANGE. */
 EBB_API ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index);
-/* Lets go of all batches but the newest `keep`, the current one and those with a
-   checkpoint, then of every message that none of them shows, and gives their memory
-   back; forks keep theirs. Seqs stay as they are. Takes O(all messages and batches),
-   and memory for what stays while it works. *removed (may be NULL): how many messages
-   went. Tasks that edit lists and began before end with EBB_CONFLICT. EBB_MEMORY. */
+/* Removes all batches except the newest `keep`, the current one and those with a
+   checkpoint, then every message that no remaining batch shows, and frees their memory;
+   forks keep theirs. Seqs do not change. Takes O(all messages and batches), and while it
+   runs memory for a copy of what remains. *removed (may be NULL): number of messages
+   removed. Tasks that began before and edit lists end with EBB_CONFLICT. EBB_MEMORY. */
 EBB_API ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed);
 /* Bytes that the chat and its forks hold together, without what scripts hold for them. */
 EBB_API size_t     ebb_chat_memory(const ebb_chat *chat);
@@ -408,14 +406,14 @@ EBB_API size_t     ebb_chat_memory(const ebb_chat *chat);
 /* The chats of a runtime in the order in which they were made: the one behind `after`
    (NULL: the first); NULL at the end. */
 EBB_API ebb_chat  *ebb_next_chat(const ebb_runtime *runtime, const ebb_chat *after);
-/* The host's own, NULL at first, also in forks. */
+/* A pointer for the host's use; NULL at first, also in forks. */
 EBB_API void      *ebb_chat_user(const ebb_chat *chat);
 EBB_API void       ebb_chat_set_user(ebb_chat *chat, void *user);
 
-/* Of the visible list. 0 for a NULL chat. */
+/* Number of visible messages; 0 for a NULL chat. */
 EBB_API uint32_t   ebb_chat_count(const ebb_chat *chat);
-/* Of a request without windows, framing included; calibrated by what providers reported
-   (a script's chat:report_usage), as budgets and reports of trims are. */
+/* Tokens of a request with the visible messages, without windows, framing included;
+   calibrated by reported usage (ebb_chat_report_usage), as budgets and trim reports are. */
 EBB_API uint64_t   ebb_chat_tokens(const ebb_chat *chat);
 EBB_API uint32_t   ebb_chat_batch(const ebb_chat *chat);         /* the current one; they count from 0 */
 EBB_API uint32_t   ebb_chat_batch_count(const ebb_chat *chat);
@@ -428,11 +426,11 @@ typedef struct ebb_message {
   uint32_t tokens;
   const char *role;          /* "system", "user", "assistant", "tool", for items "window"; static */
   int has_timestamp;
-  int64_t timestamp;         /* ms since 1970, where it has one */
+  int64_t timestamp;         /* ms since 1970, if has_timestamp */
   ebb_text text;
-  ebb_text json;             /* as it came */
+  ebb_text json;             /* the bytes that were appended or read */
   /* Since API version 2. */
-  ebb_text id, name;         /* empty where it has none */
+  ebb_text id, name;         /* empty: it has none */
   ebb_text marks;            /* ["pinned"] */
   ebb_text calls;            /* [{"id"?, "name", "arguments"}]; arguments as text, of JSON mostly */
   uint32_t origin;           /* the seq of the first message that it stands for: replacing keeps marks by it */
@@ -470,7 +468,7 @@ EBB_API ebb_status ebb_chat_stream_add(ebb_chat *chat, const char *text, size_t 
    only the end tells, as tool_calls; its content is nothing or null. On failure the stream is
    open still: EBB_ENCODING (the text ends within a character), EBB_MEMORY ... */
 EBB_API ebb_status ebb_chat_stream_settle(ebb_chat *chat, const char *json, size_t size);
-/* Also of a chat without a stream. Does nothing in a callback. */
+/* Drops the stream; allowed without one. Does nothing in a callback. */
 EBB_API void       ebb_chat_stream_drop(ebb_chat *chat);
 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
@@ -490,10 +488,10 @@ enum {
   EBB_CHANGED_OVER_LIMIT = 8     /* it has passed its limit, and was within it before */
 };
 
-/* Told once at the end of each call with the runtime (ebb_step too, in which tasks end) that changed the
-   chat, before the call returns; changes: the sum of what happened. It may read chats, as other
-   callbacks; anything else is EBB_BUSY. One per chat; NULL ends it; forks have none. Each call takes
-   O(chats with a listener) more. `user` must live as long. */
+/* Called once at the end of each call that changed the chat (also ebb_step, in which tasks end), before
+   the call returns. changes: the sum of EBB_CHANGED_ values. It may read chats, as other callbacks;
+   anything else is EBB_BUSY. A chat has one listener at most; NULL removes it; forks have none. Each
+   call takes O(chats with a listener) longer. `user` must live as long as the listener is set. */
 typedef void (*ebb_listener)(void *user, ebb_chat *chat, unsigned changes);
 EBB_API ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *user);
 
@@ -513,7 +511,7 @@ EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char 
 /* ---- queries ---- */
 
 /*
-** What a chat is asked, a JSON object, and the answer, JSON too. Within the runtime's limits; the
+** Answers a question about a chat; question and answer are JSON. Runs within the runtime's limits; the
 ** chat does not change. EBB_UNKNOWN_NAME: no such query, field, role, checkpoint, encoding;
 ** EBB_ARGUMENT, EBB_OUT_OF_RANGE, EBB_SYNTAX, EBB_SHAPE, EBB_FUEL, EBB_DEADLINE, EBB_MEMORY.
 **
@@ -588,8 +586,8 @@ EBB_API ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const
 /* A policy that is compiled once, for any number of runtimes, in any threads: the text is
    compiled and checked in `runtime`, which is not changed otherwise, with the errors of
    ebb_policy_load. The handle is the host's: it never changes, and outlives the runtime;
-   its memory, about twice the text, comes from that runtime's allocator (and is not in its
-   account), and goes back to it from the thread that frees it. */
+   its memory, about twice the text, comes from that runtime's allocator (but does not count
+   toward its limit), and is freed by the thread that calls ebb_policy_free. */
 EBB_API ebb_status ebb_policy_new(ebb_runtime *runtime, const char *name, const char *source, size_t size,
                                   ebb_policy **policy);
 /* As ebb_policy_load of the same name and text, without compiling it: what it says of itself
@@ -600,7 +598,8 @@ EBB_API ebb_status ebb_policy_unload(ebb_runtime *runtime, const char *name);
 /* All policies, loaded ones first: [{"name", "summary", "builtIn", "options": {name: {"type", "default"?,
    "min"?, "max"?, "choices"?, "help"?}}}]. */
 EBB_API ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json);
-/* While no thread adds it. Runtimes that have the policy keep it. NULL is allowed. */
+/* Frees the handle, while no thread is adding it. Runtimes that have the policy keep it.
+   NULL is allowed. */
 EBB_API void       ebb_policy_free(ebb_policy *policy);
 
 /* ---- functions for scripts ---- */
@@ -649,7 +648,8 @@ EBB_API ebb_status ebb_window_open(ebb_chat *chat, const char *id, const char *o
 /* Sets the fields that are named (as above, but for item). EBB_UNKNOWN_NAME: no such
    window; EBB_ARGUMENT: it is closed. No conflict for tasks, unless they change windows too. */
 EBB_API ebb_status ebb_window_update(ebb_chat *chat, const char *id, const char *fields, size_t size);
-/* The summary, which may be NULL, stays with it. One that is closed already stays so. */
+/* Closes a window, with a summary, which may be NULL. A window that is closed already stays
+   as it is. */
 EBB_API ebb_status ebb_window_close(ebb_chat *chat, const char *id, const char *summary);
 
 /* Makes a window's content when it is rendered: puts UTF-8 text, up to 256 KiB, into the
@@ -678,11 +678,11 @@ EBB_API ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, e
 
 /* ---- saving ---- */
 
-/* All that a chat is, as JSON: messages, windows, batches, marks, ledgers,
-   checkpoints, what policies remember. Nothing about the machine, so equal chats have equal
-   bytes. */
+/* The whole chat as JSON: messages, windows, batches, marks, ledgers, checkpoints, memory
+   of policies. It has nothing about the machine, so equal chats have equal bytes. */
 EBB_API ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved);
-/* Works where no memory is left at all; more slowly, if not even a bit per message. */
+/* As ebb_chat_save, for a writer. Works without any free memory; it is slower if there is not
+   even a bit per message. */
 EBB_API ebb_status ebb_chat_save_to(ebb_chat *chat, ebb_write write, void *user);
 /* A chat from what ebb_chat_save gave: its digest is equal. EBB_SYNTAX,
    EBB_DAMAGED, EBB_UNKNOWN_VERSION (saved by a newer library), EBB_LIMIT ... */
@@ -694,13 +694,13 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 /* ---- tasks ---- */
 
 /*
-** A task works on a copy of its chat, as that was when the task began, and nobody sees
-** what it does until it is done. Then its batches come to the chat, beneath what
-** ebb_chat_append has added since: messages that the task added get the seqs that
-** follow. If the chat's list was changed otherwise since, the task ends with
-** EBB_CONFLICT and the chat stays as it is; so it does if both changed windows. Marks,
-** checkpoints and forgotten texts of both are kept and make no conflict, nor does a
-** task that only reads.
+** A task works on a copy of its chat, taken when the task began; its changes are visible
+** only once it is done. Then its batches are added to the chat, and messages that
+** ebb_chat_append added in the meantime come after them; messages that the task added get
+** the next seqs. If the chat's list was changed otherwise in the meantime, or if both
+** changed windows, the task ends with EBB_CONFLICT and the chat stays as it is. Marks,
+** checkpoints and forgotten texts of both are kept without a conflict; a task that only
+** reads never conflicts.
 **
 **     task --ebb_step--> MORE ... --> EBB_EVENT_REQUEST --ebb_answer--> MORE ... --> EBB_EVENT_DONE
 */
@@ -723,17 +723,18 @@ EBB_API ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t s
    (lists of messages), units, diffs, ledgers, windows. `name` is how errors call it. */
 EBB_API ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size,
                                    const char *arguments, size_t arguments_size, ebb_task **task);
-/* Ends it, whatever it does, without a trace and without an event. NULL is allowed. */
+/* Ends and frees a task in any state; its changes are dropped and it has no event. NULL is
+   allowed. */
 EBB_API void       ebb_task_free(ebb_task *task);
-/* The same with an event: EBB_CANCELLED. Not for a task that has ended (EBB_ARGUMENT). From
-   the runtime's thread, between calls. */
+/* Ends a task with the event EBB_EVENT_FAILED, EBB_CANCELLED, without freeing it. Called from
+   the runtime's thread, between calls. EBB_ARGUMENT: it has ended. */
 EBB_API ebb_status ebb_task_cancel(ebb_task *task);
-/* The same from any thread, while the task lives: a task that runs is stopped at once, any
-   other ends with the next ebb_step. Does nothing to a task that has ended. */
+/* As ebb_task_cancel, from any thread, while the task exists: a running task stops at once,
+   any other ends with the next ebb_step. Does nothing to a task that has ended. */
 EBB_API void       ebb_task_stop(ebb_task *task);
-/* Limits of this task in the place of the runtime's; what it has used counts. 0: the
-   runtime's, EBB_NO_LIMIT: none. A deterministic runtime knows no deadline. EBB_ARGUMENT: it
-   has ended. */
+/* Replaces the runtime's limits for this task; what it has used so far counts. 0: the
+   runtime's limit; EBB_NO_LIMIT: none. A deterministic runtime ignores the deadline.
+   EBB_ARGUMENT: the task has ended. */
 EBB_API ebb_status ebb_task_limit(ebb_task *task, uint64_t fuel, uint64_t deadline_us);
 
 typedef enum ebb_task_phase {
@@ -771,15 +772,15 @@ typedef struct ebb_event {
   ebb_task *task;
   ebb_chat *chat;
   ebb_status status;         /* FAILED: why */
-  ebb_text json;             /* REQUEST: what is wanted; DONE: the result; FAILED: {"code", "message"} */
+  ebb_text json;             /* REQUEST: the request; DONE: the result; FAILED: {"code", "message"} */
 } ebb_event;
 
-/* The next thing that has happened, in order; EBB_NONE when there is nothing.
-   After DONE and FAILED nothing is left to do with the task but ebb_task_free. */
+/* The next event, in the order in which they happened; EBB_NONE: there is none. After DONE
+   and FAILED the task can only be freed. */
 EBB_API ebb_status ebb_next_event(ebb_runtime *runtime, ebb_event *event);
 /* Answers a task's request, with a JSON value, so that it is ready again. */
 EBB_API ebb_status ebb_answer(ebb_task *task, const char *json, size_t size);
-/* Answers that there is none: request() fails in the task with this message. */
+/* Refuses a task's request: request() fails in the task with this message. */
 EBB_API ebb_status ebb_refuse(ebb_task *task, const char *message);
 
 #ifdef __cplusplus
