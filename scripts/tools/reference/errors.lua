@@ -28,8 +28,8 @@ function errors.page(sources)
     "## Exit codes of the command\n", markdown.table({ "code", "" }, exits),
     "## Codes of errors\n", [[
 In Lua an invalid edit or argument raises an error object `{code, message, hint}`, whose `tostring` is readable; calls
-that the world may refuse (`trim`, `load`, `save`) give `nil` and why. In C the codes are the names of `ebb_status` in
-small letters, and `ebb_last_error` has code and message. Whatever failed, nothing has changed.]],
+that the world may refuse (`trim`, `load`, `save`) return `nil` and such an object. In C the codes are the names of
+`ebb_status` in small letters, and `ebb_last_error` has code and message. Whatever failed, nothing has changed.]],
     markdown.table({ "code", "" }, codes),
   })
 end
