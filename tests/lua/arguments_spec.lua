@@ -478,7 +478,7 @@ describe("a bound function that is called with a wrong type", function()
   it("raises an error object, in Lua as in C", function()
     local plain, refusals, calls = {}, 0, library_functions()
     for _, call in ipairs(calls) do
-      local function try(...)
+      local function attempt(...)
         local ok, problem = pcall(call.run, ...)
         refusals = refusals + (ok and 0 or 1)
         local is_ours = core.is_error(problem) or problem == "raised by a callback"
@@ -487,12 +487,12 @@ describe("a bound function that is called with a wrong type", function()
       for _, wrong in ipairs(HARMFUL[call.name] and {} or WRONG) do
         current = new_world()
         local handle = call.object_of and call.object_of() or current.chat
-        try(handle, wrong)
-        try(handle, 1, wrong)
-        try(handle, "x", wrong)
-        try(wrong)
+        attempt(handle, wrong)
+        attempt(handle, 1, wrong)
+        attempt(handle, "x", wrong)
+        attempt(wrong)
       end
-      try()
+      attempt()
     end
     assert.same({}, plain)
     assert.is_true(#calls > 140 and refusals > 4000, refusals .. " refusals of " .. #calls .. " functions")

@@ -19,6 +19,8 @@ describe("a content", function()
 
   it("that raises is a line that says so, without the folders of the place", function()
     assert.equal("content failed: windows_spec.lua:7: no", read(function() error("/a/b/windows_spec.lua:7: no", 0) end))
+    local long = read(function() error(("€"):rep(400), 0) end)
+    assert.equal("content failed: " .. ("€"):rep(166) .. "...", long)
   end)
 
   it("that loops is stopped, also if it catches that", function()

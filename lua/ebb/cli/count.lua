@@ -29,7 +29,7 @@ function count.declare(parser)
   })
 end
 
-local ROLES = { "system", "user", "assistant", "tool" }
+local ROLES = require "ebb.conversation.roles"
 
 local function roles_of(chat)
   local roles = core.json.array {}

@@ -11,7 +11,7 @@ local trust = require "ebb.cli.trust"
 
 local inspect = {}
 
-local ROLES = { "system", "user", "assistant", "tool" }
+local ROLES = require "ebb.conversation.roles"
 
 function inspect.declare(parser)
   options.input(parser)

@@ -24,12 +24,12 @@ end
 
 ---@return string? id      of the call that a part makes
 function parts.call_id(part)
-  return part.type == "tool_use" and parts.body(part).id or nil
+  return type(part) == "table" and part.type == "tool_use" and parts.body(part).id or nil
 end
 
 ---@return string? id      of the call that a part answers
 function parts.result_id(part)
-  return part.type == "tool_result" and parts.body(part).tool_use_id or nil
+  return type(part) == "table" and part.type == "tool_result" and parts.body(part).tool_use_id or nil
 end
 
 --- The list in `content`, or an empty one.
@@ -37,6 +37,24 @@ end
 ---@return table[]
 function parts.list(message)
   return type(message.content) == "table" and message.content or {}
+end
+
+--- The ids of the calls that a message makes.
+---@param message table
+---@return string[]
+function parts.calls(message)
+  local ids = {}
+  local function add(id)
+    if type(id) == "string" then ids[#ids + 1] = id end
+  end
+  for _, call in ipairs(type(message.tool_calls) == "table" and message.tool_calls or {}) do
+    add(call.id)
+  end
+  if type(message.function_call) == "table" then add(message.function_call.name) end
+  for _, part in ipairs(parts.list(message)) do
+    add(parts.call_id(part))
+  end
+  return ids
 end
 
 --- The ids of the calls that a message answers.

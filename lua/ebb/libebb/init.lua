@@ -15,6 +15,7 @@ local functions = require "ebb.libebb.functions"
 local json_arguments = require "ebb.libebb.json_arguments"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
+local roles = require "ebb.conversation.roles"
 local script_face = require "ebb.sandbox.script_face"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
@@ -68,12 +69,11 @@ end
 
 --- What a chat that was read may have been told besides.
 local BYTES = { type = "integer", min = 1, unit = "bytes" }
-local ROLES = { "system", "user", "assistant", "tool" }
 local ROLE = {
   type = "string", expected = "the name of a role",
   check = function(role)
-    if tables.contains(ROLES, role) then return nil end
-    return ("unknown role '%s'"):format(role), suggest.hint(role, ROLES), "unknown_name"
+    if tables.contains(roles, role) then return nil end
+    return ("unknown role '%s'"):format(role), suggest.hint(role, roles), "unknown_name"
   end,
 }
 local READ_OPTIONS = {

@@ -1,21 +1,19 @@
 --- Trim policy: limits the messages or tokens of a role.
 
-local ROLES = { "system", "user", "assistant", "tool" }
+local roles = require "ebb.conversation.roles"
+local tables = require "ebb.support.tables"
 
 --- A limit per role, checked: {tool = 5}.
-local function limits(given, name)
-  for role, limit in pairs(given or {}) do
-    local known = false
-    for _, each in ipairs(ROLES) do
-      known = known or each == role
+local function check_limits(limits, name)
+  for role, limit in pairs(limits or {}) do
+    if not tables.contains(roles, role) then
+      error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(roles, ", ")), 0)
     end
-    if not known then error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(ROLES, ", ")),
-      0) end
     if math.type(limit) ~= "integer" or limit < 0 then
       error(("%s: the limit of %s is a whole number from 0, not %s"):format(name, role, tostring(limit)), 0)
     end
   end
-  return given or {}
+  return limits or {}
 end
 
 --- Messages and tokens of a role in a unit.
@@ -57,9 +55,9 @@ results, the last user message), even over its quota.]],
   ---@param draft ebb.Draft
   ---@param options { messages?: table<string, integer>, tokens?: table<string, integer> }
   trim = function(draft, _, options)
-    local messages, tokens = limits(options.messages, "messages"), limits(options.tokens, "tokens")
+    local messages, tokens = check_limits(options.messages, "messages"), check_limits(options.tokens, "tokens")
     if next(messages) == nil and next(tokens) == nil then error("quota needs messages or tokens", 0) end
-    for _, role in ipairs(ROLES) do
+    for _, role in ipairs(roles) do
       if messages[role] or tokens[role] then
         enforce(draft, role, messages[role] or math.huge, tokens[role] or math.huge)
       end

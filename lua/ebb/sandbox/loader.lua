@@ -76,7 +76,7 @@ end
 ---- What a sandbox asks for ----
 
 --- Folders of lua/ebb whose modules sandboxes may load, or the module itself.
-local provided = { support = true, ["ebb.conversation.parts"] = true, ["ebb.conversation.transcript"] = true }
+local provided = { support = true, conversation = true }
 
 --- What stands in a sandbox under the name of a module of this folder.
 local SANDBOX = {
@@ -104,7 +104,7 @@ local function dump(name)
 end
 
 local function library(name)
-  local module = SANDBOX[name] or (provided[name] or provided[name:match "^ebb%.(%w+)%f[%z.]"]) and name
+  local module = SANDBOX[name] or provided[name:match "^ebb%.(%w+)%f[%z.]"] and name
   if not module then error(("sandbox: module '%s' cannot be loaded there"):format(name), 0) end
   dumps[name] = dumps[name] or dump(module)
   return dumps[name]

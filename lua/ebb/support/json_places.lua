@@ -5,6 +5,8 @@
 
 local core = require "ebb.support.core"
 
+local text_place = require "ebb.support.text_place"
+
 local json_places = {}
 
 --- The byte after the string whose first quote stands at `at`.
@@ -93,10 +95,7 @@ end
 ---@param path any[]
 ---@return string
 function json_places.place(text, path)
-  local at = find(text, path)
-  local before = text:sub(1, at - 1)
-  local _, lines = before:gsub("\n", "")
-  return ("%d:%d"):format(lines + 1, at - #(before:match "^.*\n" or ""))
+  return text_place(text, find(text, path))
 end
 
 return json_places

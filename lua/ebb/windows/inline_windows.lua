@@ -6,10 +6,9 @@
 
 local core = require "ebb.support.core"
 local render = require "ebb.windows.render"
+local roles = require "ebb.conversation.roles"
 
 local inline_windows = {}
-
-local ROLES = { "system", "user", "assistant", "tool" }
 
 --- Makes the items of a fork messages, where texts say so; the others go.
 ---@param copy ebb.Conversation
@@ -20,7 +19,7 @@ function inline_windows.run(copy, texts)
   for _, item in ipairs(core.window.items(copy)) do
     windows[item.position] = item.window
   end
-  copy:filter { roles = ROLES }
+  copy:filter { roles = roles }
   local last = 0
   for _, position in ipairs(order) do
     local text = windows[position] and texts[windows[position]]

@@ -18,6 +18,7 @@ local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local lpeg = require "ebb.support.lpeg"
 local schema = require "ebb.support.schema"
+local text_place = require "ebb.support.text_place"
 local tables = require "ebb.support.tables"
 
 local C, Cc, Cmt, Cp, Cs, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
@@ -83,13 +84,6 @@ local ONLY_SPACE = S " \t\n" ^ 0 * -P(1)
 
 local function fail(reader, at, expected, code)
   error({ at = at or reader.at, message = expected, code = code or "syntax" }, 0)
-end
-
---- "line:byte" of a position.
-local function place(text, at)
-  local before = text:sub(1, at - 1)
-  local _, lines = before:gsub("\n", "")
-  return ("%d:%d"):format(lines + 1, #before:match "[^\n]*$" + 1)
 end
 
 ---- Tags ----
@@ -305,7 +299,7 @@ local function close_tag(reader, at)
   local frame = reader.stack[#reader.stack]
   if frame.name ~= name then
     local wanted = "<Window>"
-    if frame.name then wanted = ("</%s>, for the tag at %s"):format(frame.name, place(reader.text, frame.at)) end
+    if frame.name then wanted = ("</%s>, for the tag at %s"):format(frame.name, text_place(reader.text, frame.at)) end
     fail(reader, at, ("%s, not </%s>"):format(wanted, name:sub(1, 64)))
   end
   after = SPACE:match(reader.text, after)
@@ -381,7 +375,7 @@ function markup_read.read(text, options)
   local ok, result = pcall(read_all, reader)
   if ok then return result end
   if core.is_error(result) or type(result) ~= "table" then error(result, 0) end   -- memory
-  return nil, core.error(result.code, ("%s: expected %s"):format(place(text, result.at), result.message))
+  return nil, core.error(result.code, ("%s: expected %s"):format(text_place(text, result.at), result.message))
 end
 
 return markup_read

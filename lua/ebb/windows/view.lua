@@ -18,6 +18,7 @@
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local markup = require "ebb.windows.markup"
+local model_text = require "ebb.windows.model_text"
 local refuse = require "ebb.support.refuse"
 
 local views = {}
@@ -49,12 +50,6 @@ local function pass_memory(problem)
   if code == "memory" or problem == "not enough memory" then error(problem, 0) end
 end
 
-local function reason(problem)
-  local text = core.is_error(problem) and problem.message or problem
-  if type(text) ~= "string" then text = "an error that is not a string (" .. type(text) .. ")" end
-  return (text:gsub("^[^\n:]*/", ""):sub(1, 500))   -- without folders: the file's name is enough for a model
-end
-
 local function checked(content)
   if content == nil or type(content) == "string" then return { content } end
   if type(content) == "number" or type(content) == "boolean" then return { core.tostring(content) } end
@@ -62,7 +57,7 @@ local function checked(content)
   local ok, copy, size = pcall(elements.copy, content)
   if ok then return { copy, size = size } end
   pass_memory(copy)
-  return { failed = reason(copy) }
+  return { failed = model_text.reason(copy) }
 end
 
 local function call(pass, state, handle)
@@ -74,7 +69,7 @@ local function call(pass, state, handle)
   pass.left = pass.left - (limit - left)
   if ok then return checked(result) end
   pass_memory(result)
-  return { failed = "content failed: " .. reason(result) }
+  return { failed = "content failed: " .. model_text.reason(result) }
 end
 
 local function decoded(state)
@@ -188,7 +183,7 @@ function views.of(pass, id, state)
   if ok then return result end
   pass_memory(result)
   if not core.is_error(result) then error(result, 0) end   -- a limit of the sandbox
-  return failed(id, reason(result), state)
+  return failed(id, model_text.reason(result), state)
 end
 
 --- The markup, or in place of one that is too long a window with an error.
