@@ -26,6 +26,8 @@ local VIEWS = {
   "trim --replay %s/chat.json --budget 100 --policy keep_recent --policy stable_prefix",
   "pipeline %s/chat.json --preview", "pipeline %s/chat.json --show-config",
   "pipeline %s/chat.json --trace -o /dev/null", "help", "help trim", "help pipeline", "help run", "vocab ls",
+  "macros", "macros roll", "rules test %s/rules.json", "help operations", "help policies-in-lua", "help input",
+  "filter 'return function(m) return m.role ~= \"tool\" end' --input %s/chat.json --dry-run",
 }
 
 local BROKEN = [=[[{"role":"user","content":"a"},
@@ -49,6 +51,7 @@ describe("the command's views", function()
     command.make_folder()
     file("chat.json", CHAT)
     file("broken.json", BROKEN)
+    file("rules.json", '[{"name":"quotes","regex":"o","replacement":"0","testInput":"' .. ("look 看 "):rep(40) .. '"}]')
   end)
   after_each(command.remove_folder)
 
