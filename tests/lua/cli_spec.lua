@@ -440,8 +440,8 @@ describe("the command", function()
     end)
 
     it("names the first message that a filter answers wrongly", function()
-      contains("message 1:", fails(command.SCRIPT, "filter 'return function(m) return { role = \"tool\" } end' --input "
-        .. path_of "small.json"))
+      local words = "filter 'return function(m) return { role = \"tool\" } end' --input " .. path_of "small.json"
+      contains("filter text, message 1:", fails(command.SCRIPT, words))
     end)
 
     it("drops the key of reasoning that a filter leaves out, also beside calls", function()
