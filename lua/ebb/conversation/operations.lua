@@ -288,9 +288,10 @@ end
 ---@param source string|table
 ---@return { operation: string, affected_batch_index: integer }[]
 function operations.apply(chat, source)
-  local steps = operations.read(source)
+  local steps, state = operations.read(source), core.state(chat)
+  state.results = state.results or false   -- the field exists: nothing may fail after the transaction
   local results = core.transaction(chat, function(copy) return run_steps(copy, steps) end)
-  core.state(chat).results = results   -- for chat:state()
+  state.results = results                  -- for chat:state()
   return results
 end
 

@@ -248,13 +248,13 @@ function models.missing(chat)
   if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
 end
 
---- Makes a model the one in use.
+--- Makes a model the one in use. The fields always exist: setting them again needs no memory.
 ---@param chat ebb.Conversation
 ---@param model? ebb.Model
 ---@param name? string
 function models.assign(chat, model, name)
   local state = core.state(chat)
-  state.model, state.model_name = model, name
+  state.model, state.model_name = model or false, name or false
 end
 
 --- Gives a fork or a copy the model of the original.
