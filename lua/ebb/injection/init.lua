@@ -74,9 +74,9 @@ function injection.read(presets, templates)
     refuse("argument", "injection: expected a list of preset messages, got " .. tostring(presets))
   end
   local anchors, messages, problems = anchors_of(templates), {}, {}
-  for place, given in ipairs(presets) do
-    local message, problem = preset_schema.message(given, anchors)
-    local title = preset_schema.title(given, place)
+  for place, preset in ipairs(presets) do
+    local message, problem = preset_schema.message(preset, anchors)
+    local title = preset_schema.title(preset, place)
     if message then
       message.title, message.place = title, place
       messages[#messages + 1] = message
@@ -125,13 +125,13 @@ end
 
 local function mentions_tools(messages)
   for _, message in ipairs(messages) do
-    local found = false
+    local has_macro = false
     map_texts(message.content, function(text)
-      found = found or text:find "{{%s*tools%s*}}" ~= nil or text:find "{{%s*tool_usage%s*}}" ~= nil
+      has_macro = has_macro or text:find "{{%s*tools%s*}}" ~= nil or text:find "{{%s*tool_usage%s*}}" ~= nil
         or text:find "{{%s*tool_context%s*}}" ~= nil
       return text
     end)
-    if found then return true end
+    if has_macro then return true end
   end
   return false
 end

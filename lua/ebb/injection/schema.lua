@@ -87,8 +87,8 @@ function preset_schema.points(text)
 end
 
 --- The name of a preset message in errors.
-function preset_schema.title(given, place)
-  local id = type(given) == "table" and given.id
+function preset_schema.title(source, place)
+  local id = type(source) == "table" and source.id
   return type(id) == "string" and id ~= "" and ("preset message '%s'"):format(id) or ("preset message %d"):format(place)
 end
 

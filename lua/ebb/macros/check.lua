@@ -13,11 +13,11 @@ local function arity_text(macro)
 end
 
 --- The problem of the number of arguments, or nil.
-local function count_problem(macro, name, given, language)
-  if given >= macro.least and given <= macro.most then return nil end
+local function count_problem(macro, name, count, language)
+  if count >= macro.least and count <= macro.most then return nil end
   if macro.most == 0 then return messages.text(language, "takes_none", name) end
-  if given == 0 then return messages.text(language, "takes_some", name) end
-  return messages.text(language, "takes", name, arity_text(macro), given)
+  if count == 0 then return messages.text(language, "takes_some", name) end
+  return messages.text(language, "takes", name, arity_text(macro), count)
 end
 
 local function given_to(node)

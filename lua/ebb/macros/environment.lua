@@ -94,22 +94,22 @@ function environment.is(value)
 end
 
 local function copy(from)
-  local made = {}
+  local result = {}
   for key, value in pairs(from) do
-    made[key] = value
+    result[key] = value
   end
-  return made
+  return result
 end
 
 --- A copy of the environment; changes of one do not reach the other.
 ---@return ebb.MacroEnvironment
 function Environment:fork()
-  local made = setmetatable(copy(self), Environment)
-  made.journal = nil   -- but the budget, where a macro forks: it may not spend more than the original
-  made.variables = { ["local"] = copy(self.variables["local"]), global = copy(self.variables.global) }
+  local result = setmetatable(copy(self), Environment)
+  result.journal = nil   -- but the budget, where a macro forks: it may not spend more than the original
+  result.variables = { ["local"] = copy(self.variables["local"]), global = copy(self.variables.global) }
   local held = self.state.held
-  made.state = { draws = self.state.draws, held = { ["local"] = copy(held["local"]), global = copy(held.global) } }
-  return made
+  result.state = { draws = self.state.draws, held = { ["local"] = copy(held["local"]), global = copy(held.global) } }
+  return result
 end
 
 --- A number from 0 to `count` - 1.

@@ -144,8 +144,8 @@ evaluate.call_methods = Call
 ---@param name string
 ---@return string?
 function Call:value(name)
-  local given = self.run.values
-  local value = given and given[name]
+  local values = self.run.values
+  local value = values and values[name]
   if value == nil then value = self.environment.values[name] end
   if type(value) == "function" then value = value() end
   if type(value) == "number" then return texts.of_number(value) end
@@ -256,15 +256,15 @@ local function call_macro(run, node, macro, arguments, held)
 end
 
 --- Is the number of arguments right? The text of the error if not.
-local function check_count(run, node, macro, given)
-  if given < macro.least then
+local function check_count(run, node, macro, count)
+  if count < macro.least then
     local key = macro.most > macro.least and "needs_some" or "needs"
     return fail(run, node, "arguments", key, node.name, macro.least)
   end
-  if given > parse.ARGUMENTS_MAX then
+  if count > parse.ARGUMENTS_MAX then
     return fail(run, node, "arguments", "too_many", node.name, parse.ARGUMENTS_MAX)
   end
-  if given > macro.most then
+  if count > macro.most then
     complain(run, "warning", "extra", node.name, node.first, messages.text("en", "extra", node.name, macro.most))
   end
 end

@@ -117,11 +117,11 @@ end
 ---@return ebb.MacroRegistry
 function registry.new(parent)
   if parent ~= nil then schema.check(registry.SCHEMA, parent, "macros.registry") end
-  local made = setmetatable({ macros = {} }, Registry)
+  local result = setmetatable({ macros = {} }, Registry)
   for name, macro in pairs((parent or registry.built_in()).macros) do
-    made.macros[name] = macro
+    result.macros[name] = macro
   end
-  return made
+  return result
 end
 
 local built_in
@@ -130,14 +130,14 @@ local built_in
 ---@return ebb.MacroRegistry
 function registry.built_in()
   if built_in then return built_in end
-  local made = setmetatable({ macros = {} }, Registry)
+  local result = setmetatable({ macros = {} }, Registry)
   for _, group in ipairs(BUILT_IN) do
     for _, declaration in ipairs(require("ebb.macros.builtin." .. group)) do
-      made:add(declaration)
+      result:add(declaration)
     end
   end
-  built_in = made
-  return made
+  built_in = result
+  return result
 end
 
 ---@param value any

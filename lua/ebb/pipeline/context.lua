@@ -51,12 +51,12 @@ function Context:call(service, request)
   end
   local run = self.run
   local key = service .. " " .. core.json.encode(request)
-  local known = run.answers[key]
-  if not known then
-    known = table.pack(run.ask(service, request))
-    run.answers[key] = known
+  local answer = run.answers[key]
+  if not answer then
+    answer = table.pack(run.ask(service, request))
+    run.answers[key] = answer
   end
-  return tables.copy(known[1]), known[2]
+  return tables.copy(answer[1]), answer[2]
 end
 
 --- How policies that settings name are run.

@@ -161,9 +161,9 @@ function engine.forecast(run, fields, context, messages, finish)
   end
   trial.run, trial.preview = copy, true
   trial.messages, trial.shared_data = tables.copy(messages), tables.copy(context.shared_data)
-  local made = context_of.new(trial)
-  if not engine.run(copy, made, run.place + 1) then return nil end
-  local ok, chat = pcall(finish, made.messages)
+  local later = context_of.new(trial)
+  if not engine.run(copy, later, run.place + 1) then return nil end
+  local ok, chat = pcall(finish, later.messages)
   return ok and chat:tokens() or nil
 end
 

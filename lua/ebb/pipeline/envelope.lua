@@ -21,9 +21,9 @@ local json = core.json
 
 --- Puts values in the place of members; those that are new come first.
 local function set(text, fields)
-  local edits, known = {}, {}
+  local edits, present = {}, {}
   for _, member in ipairs(places.members(text)) do
-    known[member.key] = true
+    present[member.key] = true
     if fields[member.key] then edits[#edits + 1] = { member.first, member.past, fields[member.key] } end
   end
   for i = #edits, 1, -1 do   -- from the end, so that places stay right
@@ -32,7 +32,7 @@ local function set(text, fields)
   end
   local added = {}
   for _, key in ipairs(tables.keys(fields)) do
-    if not known[key] then added[#added + 1] = ("%s: %s, "):format(json.encode(key), fields[key]) end
+    if not present[key] then added[#added + 1] = ("%s: %s, "):format(json.encode(key), fields[key]) end
   end
   local open = text:match "^%s*{%s*()"   -- a body has messages: something always follows
   return text:sub(1, open - 1) .. table.concat(added) .. text:sub(open)

@@ -29,23 +29,24 @@ local function history_of(chat)
   end
 end
 
-local function values_of(made)
-  local agent, user, abilities = made.agent_config, made.user_profile or {}, made.capabilities
+local function values_of(fields)
+  local agent, user, abilities = fields.agent_config, fields.user_profile or {}, fields.capabilities
   return {
     user = user.name, persona = user.description, char = agent.name, agent = agent.name,
     description = agent.description, personality = agent.personality, scenario = agent.scenario,
     agent_version = agent.version, model = abilities.model, model_id = abilities.model,
     model_name = abilities.model_name, provider = abilities.provider,
-    profile_id = abilities.profile, profile_name = abilities.profile, input = made.input,
+    profile_id = abilities.profile, profile_name = abilities.profile, input = fields.input,
   }
 end
 
----@param made table    the fields of the context, and chat, variables, seed, zone, input
+---@param fields table    the fields of the context, and chat, variables, seed, zone, input
 ---@return ebb.Expansion
-function expansion.new(made)
+function expansion.new(fields)
   local environment = macros.environment {
-    values = values_of(made), variables = made.variables, now = made.timestamp, zone = made.zone, seed = made.seed,
-    session_id = made.session.id, history = history_of(made.chat),
+    values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
+    seed = fields.seed,
+    session_id = fields.session.id, history = history_of(fields.chat),
   }
   return setmetatable({ environment = environment, reported = {}, volatile = {} }, Expansion)
 end

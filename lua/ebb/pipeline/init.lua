@@ -83,21 +83,21 @@ end
 ---@return ebb.Pipeline
 function pipeline.new(options)
   options = schema.options(pipeline.OPTIONS, options, "pipeline", 'ebb.pipeline { agent = "agent.json" }')
-  local made = setmetatable({ options = options, registry = registry.new(processors.built_in()), singles = {},
+  local pipe = setmetatable({ options = options, registry = registry.new(processors.built_in()), singles = {},
     loading = loading_of(options) }, Pipeline)
   for _, each in ipairs(options.processors or {}) do
-    for _, processor in ipairs(plugins.load(each, made.loading)) do
-      made.registry:register(processor)
+    for _, processor in ipairs(plugins.load(each, pipe.loading)) do
+      pipe.registry:register(processor)
     end
   end
-  made.agent = place_assets(files.read("agent", options.agent or {}, made.loading), options.asset_root)
-  if options.model_config then made.model_file = files.read("model", options.model_config, made.loading) end
-  if options.user_profile then made.user = files.read("user", options.user_profile, made.loading) end
-  made:settings()   -- raises mistakes now
+  pipe.agent = place_assets(files.read("agent", options.agent or {}, pipe.loading), options.asset_root)
+  if options.model_config then pipe.model_file = files.read("model", options.model_config, pipe.loading) end
+  if options.user_profile then pipe.user = files.read("user", options.user_profile, pipe.loading) end
+  pipe:settings()   -- raises mistakes now
   for _, word in ipairs(options.set or {}) do
-    made:set(word)
+    pipe:set(word)
   end
-  return made
+  return pipe
 end
 
 --- Changes one setting: "token-limiter.budget=4000".
@@ -118,10 +118,10 @@ end
 --- The processors in the order in which they run, disabled ones too.
 ---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean }[]
 function Pipeline:order()
-  local found, order = Pipeline.settings(self), {}
-  local list = self.registry:list(function(entry) return found[entry.processor.id].priority end)
+  local merged, order = Pipeline.settings(self), {}
+  local list = self.registry:list(function(entry) return merged[entry.processor.id].priority end)
   for i, entry in ipairs(list) do
-    order[i] = { processor = entry.processor, setting = found[entry.processor.id], is_core = entry.is_core }
+    order[i] = { processor = entry.processor, setting = merged[entry.processor.id], is_core = entry.is_core }
   end
   return order
 end
@@ -153,15 +153,15 @@ local function session_of(self, chat)
 end
 
 local function variables_of(self, session)
-  local found = { ["local"] = {}, global = {} }
+  local result = { ["local"] = {}, global = {} }
   for _, source in ipairs { self.user or {}, self.agent, session } do   -- the last one decides
     for group, variables in pairs(source.variables or {}) do
       for name, value in pairs(variables) do
-        found[group][name] = value
+        result[group][name] = value
       end
     end
   end
-  return found
+  return result
 end
 
 --- The text of the last user message.
@@ -173,17 +173,17 @@ end
 local function fields_of(self, chat, preview)
   local session = session_of(self, chat)
   local newest = chat[#chat]
-  local made = {
+  local fields = {
     chat = chat, preview = preview or false, session = session, timestamp = self.options.now or core.now(),
     agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.options.zone,
     capabilities = request_model.capabilities(self, chat), variables = variables_of(self, session),
     input = newest_input(chat),
     seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
-  made.run = { macros = expansion.new(made) }
-  made.session = tables.read_only(session, "session")
-  made.capabilities = tables.read_only(made.capabilities, "capabilities")
-  return made
+  fields.run = { macros = expansion.new(fields) }
+  fields.session = tables.read_only(session, "session")
+  fields.capabilities = tables.read_only(fields.capabilities, "capabilities")
+  return fields
 end
 
 local CANNOT_WAIT = "nobody answers '%s' at once, and a sandboxed processor cannot wait for an answer"
@@ -192,8 +192,8 @@ local WAIT_HINT = "give a function: host = { retrieve = function(request) ... en
 --- Services that a preview may ask, too: they only read.
 local READS = { asset = true, retrieve = true }
 
-local function only_reads(self, service, asked)
-  return READS[service] or service == "cache" and asked.set == nil
+local function only_reads(self, service, arguments)
+  return READS[service] or service == "cache" and arguments.set == nil
     or tables.contains(self.options.reads or {}, service)
 end
 
@@ -201,15 +201,15 @@ end
 --- not ask services with side effects, and notes their requests.
 local function ask_of(self, run, in_task)
   local host = self.options.host or {}
-  return function(service, asked)
-    if run.preview and (host[service] or in_task) and not only_reads(self, service, asked) then
-      run.unasked[#run.unasked + 1] = { service = service, request = asked }
+  return function(service, arguments)
+    if run.preview and (host[service] or in_task) and not only_reads(self, service, arguments) then
+      run.unasked[#run.unasked + 1] = { service = service, request = arguments }
       return nil, "a preview does not ask the host"
     end
-    if host[service] then return host[service](asked) end
+    if host[service] then return host[service](arguments) end
     if in_task then
       if not coroutine.isyieldable() then refuse("argument", CANNOT_WAIT:format(service), WAIT_HINT) end
-      return coroutine.yield { service = service, request = asked }
+      return coroutine.yield { service = service, request = arguments }
     end
     return nil, ("the host does not answer '%s'"):format(service)
   end
@@ -234,42 +234,42 @@ local function only_core_follows(run)
   end
 end
 
-local function prepare(self, chat, asked)
-  local made = fields_of(self, chat, asked.preview)
-  local run = made.run
+local function prepare(self, chat, options)
+  local fields = fields_of(self, chat, options.preview)
+  local run = fields.run
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
-  run.on_error, run.trace = self.options.on_error or "stop", asked.trace
-  run.preview, run.unasked, run.fresh = asked.preview, {}, {}
-  run.ask = ask_of(self, run, asked.in_task)
+  run.on_error, run.trace = self.options.on_error or "stop", options.trace
+  run.preview, run.unasked, run.fresh = options.preview, {}, {}
+  run.ask = ask_of(self, run, options.in_task)
   run.request = request.open(chat, request_model.members(self), request_model.parse_options(self, chat))
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
-    return engine.forecast(run, made, from, messages, function(list) return (finish(run, list)) end)
+    return engine.forecast(run, fields, from, messages, function(list) return (finish(run, list)) end)
   end
-  return run, context.new(made)
+  return run, context.new(fields)
 end
 
-local function budget_of(run, made)
+local function budget_of(run, run_context)
   for _, step in ipairs(run.steps) do
-    if step.processor.id == "token-limiter" then return budgets.budget(made.capabilities, step.values) end
+    if step.processor.id == "token-limiter" then return budgets.budget(run_context.capabilities, step.values) end
   end
 end
 
 --- The result; or nil, the error, and what was done until then.
-local function conclude(run, made)
+local function conclude(run, run_context)
   run.current = "request"
-  final_warnings.left(made)
-  final_warnings.unasked(made, run.unasked)
-  final_warnings.volatile(made, run.macros.volatile)
-  local ok, chat, report = pcall(finish, run, made.messages)
+  final_warnings.left(run_context)
+  final_warnings.unasked(run_context, run.unasked)
+  final_warnings.volatile(run_context, run.macros.volatile)
+  local ok, chat, report = pcall(finish, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
-  final_warnings.repair(made, report)
+  final_warnings.repair(run_context, report)
   local tokens, trust = chat:tokens(), chat:trust()
   local result = {
-    body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, made),
-    messages = made.messages, logs = run.logs, repair = report, shared_data = made.shared_data,
+    body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
+    messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
     skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
   }
   setmetatable(result, { __index = composition.of })
@@ -287,10 +287,10 @@ local function check_chat(chat, method)
 end
 
 local function run_all(self, chat, options)
-  local run, made = prepare(self, chat, options)
-  local ok, problem = engine.run(run, made, 1)
+  local run, run_context = prepare(self, chat, options)
+  local ok, problem = engine.run(run, run_context, 1)
   if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
-  return conclude(run, made)
+  return conclude(run, run_context)
 end
 
 --- Runs all processors. `trace(step, messages, failure)` is called after each.
@@ -354,9 +354,9 @@ end
 function Pipeline:expand(chat, text)
   check_chat(chat, "expand")
   schema.check(TEXT, text, "expand: text")
-  local run, made = prepare(self, chat, {})
+  local run, run_context = prepare(self, chat, {})
   run.current = "input"
-  local expanded = made:expand(text, { values = { input = text } })
+  local expanded = run_context:expand(text, { values = { input = text } })
   return expanded, run.macros:variables()
 end
 

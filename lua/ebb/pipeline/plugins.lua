@@ -55,18 +55,18 @@ local function from_file(path, loading)
 end
 
 --- The same function in a new sandbox: state that a script keeps between calls would make a
---- preview differ from the run that follows. `made` has the sandboxes of one run, which the
+--- preview differ from the run that follows. `sandboxes` has the sandboxes of one run, which the
 --- processors of a file share.
 ---@param execute function     a proxy
----@param made table
+---@param sandboxes table
 ---@return function
-function plugins.fresh(execute, made)
+function plugins.fresh(execute, sandboxes)
   local origin = origins[execute]
   if not origin then return execute end
-  made[origin.path] = made[origin.path] or from_file(origin.path, origin.loading)
-  local processor = made[origin.path][origin.place]
-  local found = type(processor) == "table" and processor.execute
-  if type(found) == "function" then return found end
+  sandboxes[origin.path] = sandboxes[origin.path] or from_file(origin.path, origin.loading)
+  local processor = sandboxes[origin.path][origin.place]
+  local fresh = type(processor) == "table" and processor.execute
+  if type(fresh) == "function" then return fresh end
   return refuse("processor", origin.path .. ": it has changed since it was loaded")
 end
 
@@ -87,17 +87,17 @@ local function from_folder(folder, loading)
 end
 
 --- Loads the processors of a file, a folder or a table.
----@param given string|ebb.Processor    a file, a folder, or one as it is
+---@param source string|ebb.Processor    a file, a folder, or one as it is
 ---@param loading? ebb.Loading           how files are run
 ---@return ebb.Processor[]
-function plugins.load(given, loading)
-  if type(given) == "table" then return as_list(given, "processor") end
-  if type(given) ~= "string" then refuse("argument", "a processor is a table, a Lua file or a folder of them") end
-  if not given:find "%.lua$" then
-    local list = from_folder((given:gsub("/+$", "")), loading)
+function plugins.load(source, loading)
+  if type(source) == "table" then return as_list(source, "processor") end
+  if type(source) ~= "string" then refuse("argument", "a processor is a table, a Lua file or a folder of them") end
+  if not source:find "%.lua$" then
+    local list = from_folder((source:gsub("/+$", "")), loading)
     if list then return list end
   end
-  return from_file(given, loading)
+  return from_file(source, loading)
 end
 
 return plugins

@@ -60,21 +60,21 @@ local function check(processor)
   return processor
 end
 
---- Takes a processor in. One that is known is replaced, and stays core if it was.
+--- Adds a processor, or replaces the one of the same id, which stays core if it was.
 ---@param processor ebb.Processor
 ---@return ebb.Processor? replaced
 function Registry:register(processor)
   check(processor)
-  local known = self.entries[processor.id]
-  if not known then self.count = self.count + 1 end
+  local before = self.entries[processor.id]
+  if not before then self.count = self.count + 1 end
   self.entries[processor.id] = {
     processor = processor,
     priority = processor.priority or PLUGIN_PRIORITY,
     enabled = processor.default_enabled ~= false,
-    is_core = processor.is_core or known and known.is_core or false,
-    place = known and known.place or self.count,
+    is_core = processor.is_core or before and before.is_core or false,
+    place = before and before.place or self.count,
   }
-  return known and known.processor
+  return before and before.processor
 end
 
 --- The entry of an id; an unknown one is refused.
@@ -152,11 +152,11 @@ end
 ---@param processors? ebb.Processor[]
 ---@return ebb.Registry
 function registry.new(processors)
-  local made = setmetatable({ entries = {}, count = 0 }, Registry)
+  local result = setmetatable({ entries = {}, count = 0 }, Registry)
   for _, processor in ipairs(processors or {}) do
-    made:register(processor)
+    result:register(processor)
   end
-  return made
+  return result
 end
 
 return registry

@@ -93,8 +93,8 @@ function request.check(messages)
     elseif type(content) ~= "string" then
       local speaks = message.tool_calls or message.function_call or message.refusal or message.audio
       if not speaks or content ~= nil and content ~= core.json.null then
-        local found = content == core.json.null and "null" or type(content)
-        wrong(i, ("content is %s: expected a text or parts"):format(found))
+        local kind = content == core.json.null and "null" or type(content)
+        wrong(i, ("content is %s: expected a text or parts"):format(kind))
       end
     end
   end
@@ -117,12 +117,12 @@ end
 ---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
 function Request:chat(messages, counter)
-  local asked = self.parse_options
+  local options = self.parse_options
   if counter then
-    asked = tables.copy(asked)
-    asked.counter, asked.encoding, asked.tokenizer, asked.image = counter, nil, nil, nil
+    options = tables.copy(options)
+    options.counter, options.encoding, options.tokenizer, options.image = counter, nil, nil, nil
   end
-  local chat, problem = core.parse(self:text(messages), asked)
+  local chat, problem = core.parse(self:text(messages), options)
   if not chat then refuse(problem.code, "the request: " .. problem.message) end
   return chat
 end

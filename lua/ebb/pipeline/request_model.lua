@@ -17,22 +17,22 @@ local function asked_name(self)
   return self.options.model or self.model_file and self.model_file.model or self.agent.model
 end
 
-local function known(name)
+local function model_named(name)
   if not name then return nil end
   local ok, model = pcall(models.find, name)
   return ok and model or nil
 end
 
 --- Capabilities of a model. An unknown model is assumed to read images, as most do.
-local function abilities_of(model, given)
-  local found = {}
+local function abilities_of(model, declared)
+  local abilities = {}
   for _, ability in ipairs(ABILITIES) do
-    local able = given and given[ability]
+    local able = declared and declared[ability]
     if able == nil and model and model.abilities then able = model.abilities[ability] end
     if able == nil then able = ability == "vision" and (not model or model.image ~= nil) end
-    found[ability] = able
+    abilities[ability] = able
   end
-  return found
+  return abilities
 end
 
 --- The `capabilities` of the context.
@@ -41,13 +41,13 @@ end
 ---@return table
 function request_model.capabilities(self, chat)
   local name = asked_name(self) or core.body_model(chat)
-  local model = known(name) or models.of(chat)
+  local model = model_named(name) or models.of(chat)
   local file = self.model_file or {}
-  local found = abilities_of(model, file.capabilities)
-  found.dialect, found.model, found.model_name = "openai", name, file.name
-  found.provider, found.profile = file.provider or self.agent.provider, file.profile
-  found.window, found.output = model and model.window, model and model.output
-  return found
+  local capabilities = abilities_of(model, file.capabilities)
+  capabilities.dialect, capabilities.model, capabilities.model_name = "openai", name, file.name
+  capabilities.provider, capabilities.profile = file.provider or self.agent.provider, file.profile
+  capabilities.window, capabilities.output = model and model.window, model and model.output
+  return capabilities
 end
 
 --- Members of the body that are set; the model's parameters first, the agent's over them.
@@ -69,20 +69,20 @@ end
 ---@param chat ebb.Conversation
 ---@return table core_options
 function request_model.parse_options(self, chat)
-  local given, name = self.options, asked_name(self) or core.body_model(chat)
-  local found
-  if given.counter then
-    found = { counter = given.counter }
+  local options, name = self.options, asked_name(self) or core.body_model(chat)
+  local result
+  if options.counter then
+    result = { counter = options.counter }
   else
-    local encoding = given.encoding or not known(name) and chat:encoding() or nil
-    if not known(name) and not encoding then
+    local encoding = options.encoding or not model_named(name) and chat:encoding() or nil
+    if not model_named(name) and not encoding then
       refuse("argument", "the conversation has a counter of its own: the pipeline needs it too", "counter = function")
     end
-    found = models.resolve { model = known(name) and name or nil, encoding = encoding }
-    found.limit = nil
+    result = models.resolve { model = model_named(name) and name or nil, encoding = encoding }
+    result.limit = nil
   end
-  found.role_map, found.max_message, found.max_file = given.role_map, given.max_message, given.max_file
-  return found
+  result.role_map, result.max_message, result.max_file = options.role_map, options.max_message, options.max_file
+  return result
 end
 
 return request_model

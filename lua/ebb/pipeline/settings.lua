@@ -104,15 +104,15 @@ end
 
 --- Reads one key for the processors that have it; raises if none has.
 local function spread(processors, word, key, read, put)
-  local found = false
+  local is_setting = false
   for _, processor in ipairs(processors) do
     local field = settings.field(processor, key)
     if field then
-      found = true
+      is_setting = true
       put(processor.id, field, read(field))
     end
   end
-  if not found then
+  if not is_setting then
     refuse("unknown_name", ("processor '%s' has no setting '%s'"):format(word, key),
       suggest.hint(key, known_keys(processors)))
   end
@@ -147,24 +147,24 @@ local function processors_of(registry, word)
 end
 
 --- Lays the entries of one source over the others. A setting that an entry leaves out has its default again.
-local function lay_one(found, registry, entry, origin)
+local function lay_one(merged, registry, entry, origin)
   local processors = processors_of(registry, entry.id)
   for _, processor in ipairs(processors) do
-    found[processor.id] = default_of(registry:entry(processor.id))
-    put_value(found[processor.id], "enabled", entry.enabled ~= false, origin)   -- a configured processor is enabled
+    merged[processor.id] = default_of(registry:entry(processor.id))
+    put_value(merged[processor.id], "enabled", entry.enabled ~= false, origin)   -- a configured processor is enabled
   end
   for key, value in pairs(entry.values) do
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
     spread(processors, entry.id, key, function(field) return schema.check(schema_of(field), value, where) end,
-      function(id, field, read) put_value(found[id], field.key, read, origin) end)
+      function(id, field, read) put_value(merged[id], field.key, read, origin) end)
   end
 end
 
 --- Groups come first, so that an entry for one of theirs has the last word.
-local function lay(found, registry, entries, origin)
+local function lay(merged, registry, entries, origin)
   for _, groups in ipairs { true, false } do
     for _, entry in ipairs(entries) do
-      if (#registry:ids_of(entry.id) > 1) == groups then lay_one(found, registry, entry, origin) end
+      if (#registry:ids_of(entry.id) > 1) == groups then lay_one(merged, registry, entry, origin) end
     end
   end
 end
@@ -183,22 +183,22 @@ end
 ---@param registry ebb.Registry
 ---@param model? ebb.ProcessorEntry[]
 ---@param agent? ebb.ProcessorEntry[]
----@param given? ebb.SettingGiven[]
+---@param singles? ebb.SettingGiven[]
 ---@return table<string, ebb.Setting>   by id
-function settings.merge(registry, model, agent, given)
-  local found = {}
+function settings.merge(registry, model, agent, singles)
+  local merged = {}
   for id, entry in pairs(registry.entries) do
-    found[id] = default_of(entry)
+    merged[id] = default_of(entry)
   end
-  lay(found, registry, model or {}, "model")
-  lay(found, registry, agent or {}, "agent")
-  for _, each in ipairs(given or {}) do
+  lay(merged, registry, model or {}, "model")
+  lay(merged, registry, agent or {}, "agent")
+  for _, each in ipairs(singles or {}) do
     local where = ("%s.%s"):format(each.id, each.key)
     spread(processors_of(registry, each.id), each.id, each.key,
       function(field) return schema.check(schema_of(field), each.value, where) end,
-      function(id, field, read) put_value(found[id], field.key, read, "set") end)
+      function(id, field, read) put_value(merged[id], field.key, read, "set") end)
   end
-  return found
+  return merged
 end
 
 --- Reads "id.key=value" as it stands on a command line.

@@ -84,17 +84,17 @@ end
 ---- One message ----
 
 local function own_parts(message)
-  local given = message.content
-  if type(given) == "table" then return given end
-  if type(given) == "string" and given:find "%S" then return { { type = "text", text = given } } end
+  local value = message.content
+  if type(value) == "table" then return value end
+  if type(value) == "string" and value:find "%S" then return { { type = "text", text = value } } end
   return {}
 end
 
 local function resolved(run, message)
-  local list, made = array {}, 0
+  local list, count = array {}, 0
   local function add(attachment)
     local part = resolve(run, message.role, attachment)
-    list[#list + 1], made = part, made + (part and 1 or 0)
+    list[#list + 1], count = part, count + (part and 1 or 0)
   end
   for _, part in ipairs(own_parts(message)) do
     if part.type == "asset" and type(part.attachment) == "table" then add(part.attachment)
@@ -104,7 +104,7 @@ local function resolved(run, message)
     add(attachment)
   end
   local is_text = type(message.content) ~= "table"
-  if made == 0 and (is_text or #list == 0) then list = is_text and message.content or "" end
+  if count == 0 and (is_text or #list == 0) then list = is_text and message.content or "" end
   local copy = content.changed(message, { content = list })
   copy.attachments = nil
   return copy

@@ -24,7 +24,7 @@ local null = core.json.null
 ---@field name string
 ---@field recognised boolean   its bytes are those of its media type
 
-local function given(attachment, field)
+local function field_of(attachment, field)
   local value = attachment[field]
   return type(value) == "string" and value ~= "" and value or nil
 end
@@ -37,7 +37,7 @@ local function is_url(text) return text ~= nil and text:find "^%s*[%a][%w+.-]*:/
 ---@return string?
 function assets.url(attachment)
   for _, field in ipairs { "url", "path", "data" } do
-    local value = given(attachment, field)
+    local value = field_of(attachment, field)
     if is_url(value) then return value end
   end
 end
@@ -48,19 +48,19 @@ local NAME_SHOWN = 200   -- bytes
 ---@param attachment ebb.Attachment
 ---@return string
 function assets.name(attachment)
-  local path = given(attachment, "path") or assets.url(attachment)
-  local name = given(attachment, "name") or path or given(attachment, "id") or "attachment"
+  local path = field_of(attachment, "path") or assets.url(attachment)
+  local name = field_of(attachment, "name") or path or field_of(attachment, "id") or "attachment"
   if #name > NAME_SHOWN then name = name:sub(1, NAME_SHOWN) .. "..." end
   if not utf8.len(name) then name = name:gsub("[\128-\255]", "?") end
   return (name:gsub("%c", "?"))
 end
 
 --- The declared media type; nil for "bytes".
-local function said_mime(attachment, found)
-  local mime = given(attachment, "mime") or found
+local function said_mime(attachment, declared)
+  local mime = field_of(attachment, "mime") or declared
   mime = mime and mime ~= "" and media.normal(mime)
   if mime and mime ~= "application/octet-stream" then return mime end
-  return media.of_name(given(attachment, "name") or "") or media.of_name(given(attachment, "path") or "")
+  return media.of_name(field_of(attachment, "name") or "") or media.of_name(field_of(attachment, "path") or "")
     or media.of_name(assets.url(attachment) or "")
 end
 
@@ -75,7 +75,7 @@ local function said_kind(attachment) return KINDS[attachment.kind] and attachmen
 function assets.kind(attachment)
   local kind = said_kind(attachment)
   if kind then return kind end
-  local head = (given(attachment, "data") or ""):match "^[dD][aA][tT][aA]:([^;,]+)[;,]"
+  local head = (field_of(attachment, "data") or ""):match "^[dD][aA][tT][aA]:([^;,]+)[;,]"
   return media.kind(said_mime(attachment, head))
 end
 
@@ -89,8 +89,8 @@ local function root_of(context)
   local path, folder = agent.asset_root, ""
   if type(path) ~= "string" then return nil end
   if agent.asset_base then path, folder = agent.asset_base, path:gsub("/*$", "/", 1):gsub("^/$", "") end
-  local known = roots[context]
-  if known and known.path == path then return known.root, folder end
+  local opened = roots[context]
+  if opened and opened.path == path then return opened.root, folder end
   local root, problem = core.root(path)
   if not root then refuse(problem.code, "asset_root: " .. problem.message) end
   roots[context] = { path = path, root = root }
@@ -134,7 +134,7 @@ local function from_host(context, attachment, cap)
 end
 
 local function find(context, attachment, cap)
-  local data, path = given(attachment, "data"), given(attachment, "path")
+  local data, path = field_of(attachment, "data"), field_of(attachment, "path")
   if data and not is_url(data) then return from_uri(data, cap) end
   if not path or is_url(path) then return from_host(context, attachment, cap) end
   local root, folder = root_of(context)

@@ -126,9 +126,9 @@ end
 local function joined_parts(messages, separator)
   local list = array {}
   for _, message in ipairs(messages) do
-    local given = message.content
-    if type(given) == "string" then given = given ~= "" and { { type = "text", text = given } } or {} end
-    for i, part in ipairs(is_nothing(given) and {} or given) do
+    local value = message.content
+    if type(value) == "string" then value = value ~= "" and { { type = "text", text = value } } or {} end
+    for i, part in ipairs(is_nothing(value) and {} or value) do
       add_part(list, part, i == 1 and separator or "")
     end
   end
@@ -142,9 +142,9 @@ end
 function content.joined(messages, separator)
   local texts = {}
   for _, message in ipairs(messages) do
-    local given = message.content
-    if type(given) == "table" and not is_nothing(given) then return joined_parts(messages, separator) end
-    if not is_blank(given) then texts[#texts + 1] = given end
+    local value = message.content
+    if type(value) == "table" and not is_nothing(value) then return joined_parts(messages, separator) end
+    if not is_blank(value) then texts[#texts + 1] = value end
   end
   return table.concat(texts, separator)
 end

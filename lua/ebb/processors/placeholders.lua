@@ -75,9 +75,9 @@ local function fill_string(text, entries)
   return table.concat(rest, "\n")
 end
 
-local function fill_parts(given, entries)
+local function fill_parts(value, entries)
   local list, changed = array {}, false
-  for i, part in ipairs(given) do
+  for i, part in ipairs(value) do
     local text = content.is_text(part) and fill_text(part.text, entries)
     list[i] = text and text ~= part.text and content.with_text(part, text) or part
     changed = changed or list[i] ~= part
@@ -88,18 +88,18 @@ local function fill_parts(given, entries)
     else list[#list + 1] = { type = "text", text = text } end
     changed = true
   end
-  return changed and list or given
+  return changed and list or value
 end
 
 --- The content with the texts inserted; the same value if there are none.
----@param given string|table[]|nil
+---@param value string|table[]|nil
 ---@param entries ebb.PlaceholderEntry[]
 ---@return string|table[]|nil
-function placeholders.fill(given, entries)
-  if #entries == 0 then return given end
-  if type(given) == "table" and next(given) ~= nil then return fill_parts(given, entries) end
-  local filled = fill_string(type(given) == "string" and given or "", entries)
-  if filled == "" then return given end
+function placeholders.fill(value, entries)
+  if #entries == 0 then return value end
+  if type(value) == "table" and next(value) ~= nil then return fill_parts(value, entries) end
+  local filled = fill_string(type(value) == "string" and value or "", entries)
+  if filled == "" then return value end
   return filled
 end
 

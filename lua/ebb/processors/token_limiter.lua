@@ -16,7 +16,7 @@ local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 local trim = require "ebb.trim"
 
-local ATTEMPTS = 6      -- until the growth is found; it hardly changes after the second
+local ATTEMPTS = 6      -- to find the growth; it hardly changes after the second
 local SLACK = 16        -- tokens that are not worth another attempt
 local SAVING_MAX = 8    -- tokens per message that merging saves at most
 local GROWTH_MAX = 64   -- tokens per message that built-in stages add at most
@@ -94,17 +94,17 @@ end
 --- tried once.
 ---@return table<ebb.WorkingMessage, integer>
 local function attachments_of(context, messages)
-  local extra, known = {}, {}
+  local extra, weights = {}, {}
   for _, message in ipairs(messages) do
     if message.attachments and message.attachments[1] then
       local key = core.json.encode { message.attachments, message.content or "" }
-      if not known[key] then
+      if not weights[key] then
         local bare = tables.copy(message)
         bare.attachments = nil
         local with, without = context:forecast { message }, context:forecast { bare }
-        known[key] = with and without and math.max(0, with - without) or 0
+        weights[key] = with and without and math.max(0, with - without) or 0
       end
-      extra[message] = known[key]
+      extra[message] = weights[key]
     end
   end
   return extra
@@ -209,16 +209,16 @@ end
 
 ---- The search, with forecasts of the later stages ----
 
-local function final_tokens(plan, found)
-  found.final = plan.context:forecast(found.messages) or found.tokens
-  return found.final
+local function final_tokens(plan, result)
+  result.final = plan.context:forecast(result.messages) or result.tokens
+  return result.final
 end
 
 --- Raises cannot_fit: in the words of the trim, or with the growth by later stages.
-local function cannot_fit(plan, found, message)
-  if not found then refuse("cannot_fit", message) end
+local function cannot_fit(plan, result, message)
+  if not result then refuse("cannot_fit", message) end
   refuse("cannot_fit", ("cannot fit: what may not be dropped makes a request of %d tokens; the budget is %d")
-    :format(found.final, plan.budget), "raise the budget, use fewer presets, or set when_full = drop_history")
+    :format(result.final, plan.budget), "raise the budget, use fewer presets, or set when_full = drop_history")
 end
 
 --- When the guarded history alone is too much.
@@ -238,13 +238,13 @@ end
 local function search(plan, growth)
   local best
   for _ = 1, ATTEMPTS do
-    local found, problem = cut(plan, growth)
-    if not found and problem.code ~= "cannot_fit" then error(problem, 0) end
-    if not found then return best or give_up(plan, problem.message) end
-    local final = final_tokens(plan, found)
-    local seen = final - found.tokens
+    local result, problem = cut(plan, growth)
+    if not result and problem.code ~= "cannot_fit" then error(problem, 0) end
+    if not result then return best or give_up(plan, problem.message) end
+    local final = final_tokens(plan, result)
+    local seen = final - result.tokens
     if final <= plan.budget then
-      if not best or found.tokens > best.tokens then best = found end
+      if not best or result.tokens > best.tokens then best = result end
       if plan.budget - final <= SLACK or seen >= growth then return best end
       growth = seen
     else
@@ -285,14 +285,14 @@ function limiter.budget(capabilities, config)
   return math.max(0, tokens - (math.tointeger(config.reserve) or 0))
 end
 
-local function tell(context, plan, before, found)
-  local dropped, report = #context.messages - #found.messages, found.report
-  local changed = report and report.replaced + report.inserted + (found.short and 1 or 0) or 0
+local function tell(context, plan, before, result)
+  local dropped, report = #context.messages - #result.messages, result.report
+  local changed = report and report.replaced + report.inserted + (result.short and 1 or 0) or 0
   context.shared_data.token_limiter = {
-    budget = plan.budget, before = before, after = found.tokens, final = found.final, fixed = plan.fixed,
-    dropped = dropped, ledger = found.report and core.json.decode(found.report.ledger:json()),
+    budget = plan.budget, before = before, after = result.tokens, final = result.final, fixed = plan.fixed,
+    dropped = dropped, ledger = result.report and core.json.decode(result.report.ledger:json()),
   }
-  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, found.final,
+  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, result.final,
     plan.budget, dropped, changed))
 end
 
@@ -324,9 +324,9 @@ local function execute(context, config)
     local growth = 0
     if plan.whole - budget <= SAVING_MAX * #messages then growth = final_tokens(plan, unchanged) - plan.whole end
     if plan.whole + growth > budget then
-      local found = search(plan, growth)
-      tell(context, plan, plan.whole, found)
-      context.messages = found.messages
+      local result = search(plan, growth)
+      tell(context, plan, plan.whole, result)
+      context.messages = result.messages
       return
     end
   end

@@ -35,7 +35,7 @@ local function remembered(context, key)
 end
 
 --- The host's answer as text; nil and why not.
-local function asked(context, config, asset, attachment, digest)
+local function ask_host(context, config, asset, attachment, digest)
   local answer, why = context:call("transcribe", { kind = asset.kind, mime = asset.mime, name = attachment.name,
     id = attachment.id, sha256 = digest, prompt = config.prompt ~= "" and config.prompt or nil,
     data = assets.data_uri(asset) })
@@ -56,7 +56,7 @@ local function transcript(context, config, asset, attachment)
     return text
   end
   local why
-  text, why = asked(context, config, asset, attachment, digest)
+  text, why = ask_host(context, config, asset, attachment, digest)
   if not text then
     context:log("warn", ("%s: not transcribed: %s"):format(asset.name, why))
     return nil
@@ -112,16 +112,16 @@ end
 ---- One message ----
 
 --- The parts with the assets among them that have become text; the same list if none has.
-local function with_asset_texts(context, config, given)
-  if type(given) ~= "table" then return given end
+local function with_asset_texts(context, config, value)
+  if type(value) ~= "table" then return value end
   local list, changed = core.json.array {}, false
-  for i, part in ipairs(given) do
+  for i, part in ipairs(value) do
     local is_asset = part.type == "asset" and type(part.attachment) == "table"
     local text = is_asset and text_of(context, config, part.attachment)
     list[i] = text and { type = "text", text = text } or part
     changed = changed or list[i] ~= part
   end
-  return changed and list or given
+  return changed and list or value
 end
 
 local function transcribed(context, config, message)
