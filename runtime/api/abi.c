@@ -17,7 +17,7 @@
 #include "api/api.h"
 #include "base/utf8.h"
 
-/* No header has a struct as large as that: a size that nobody has set is caught. */
+/* Above the size of any struct: a larger `size` was never set by the caller. */
 enum { SIZE_MAX_ANY = 4096 };
 
 #define ENDS_AT(type, field, size) \

@@ -213,7 +213,7 @@ ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
 void       api_hold(lua_State *L);
 bool       api_push_held(ebb_runtime *runtime);
 /* Calls it within the runtime's limits and at most so much fuel (UINT64_MAX: all
-   that there is); its result goes to `out` (NULL: it has none, or nobody wants it). */
+   that there is); its result goes to `out` (NULL: it is dropped). */
 ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out);
 /* Writes a result: two values on top, which it pops: a JSON text, and nil or the ledger of the
    trim that the text, an object, tells of. */

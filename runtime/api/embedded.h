@@ -16,7 +16,7 @@ typedef struct EmbeddedModule {
 extern const EmbeddedModule embedded_modules[];   /* sorted by name */
 extern const size_t embedded_count;
 
-/* NULL: there is none of this name. */
+/* NULL: no module has this name. */
 const EmbeddedModule *embedded_find(const char *name);
 
 #endif

@@ -197,7 +197,7 @@ static void push_getinfo(lua_State *L) {
 }
 
 static void open_globals(lua_State *L) {
-  static const char *const theirs[] = {"_G", "load", NULL};   /* a text that is loaded is no module of ours */
+  static const char *const theirs[] = {"_G", "load", NULL};   /* chunks of load run in the globals of scripts */
   sandbox_push_globals(L, 0);
   for (int i = 0; theirs[i] != NULL; i++) {
     lua_getglobal(L, theirs[i]);

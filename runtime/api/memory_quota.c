@@ -2,8 +2,8 @@
 ** Memory quotas: what one chat and its forks hold of the runtime's memory, and a limit.
 **
 ** Batches, drafts and ledgers may outlive their chat in the hands of a script,
-** and their blocks come back here: so an quota lives until nobody holds it and
-** no block is left.
+** and their blocks come back here: so a quota lives until its last holder and its
+** last block are gone.
 */
 #include "api/api.h"
 

@@ -4,7 +4,7 @@
 **
 ** Debian's static Lua is not position-independent: it takes the addresses of
 ** stdin, stdout and stderr as if they stood in the program. These stand in the
-** library. Lua's io library is not opened in it, so nobody reads or writes by them.
+** library. Lua's io library is not opened in it, so they are never read or written.
 */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
-** Steps and events. A step goes in rounds, in each of which every ready task has
-** its turn and an equal share of what was left when the round began. What tasks
+** Steps and events. A step goes in rounds. In a round every ready task has one turn,
+** with an equal share of what was left when the round began. What tasks
 ** that end or ask do not use is shared in the next round, until nothing is ready
 ** or nothing is left; then the next step goes on with the task whose turn it is.
 **

@@ -3,7 +3,7 @@
 */
 #include "api/api.h"
 
-/* The report goes into the sink (NULL: nobody wants it), and *answer (NULL: it is no answer) gets it,
+/* The report goes into the sink (NULL: it is dropped), and *answer (NULL: it is no answer) gets it,
    before the commit, after which nothing may fail. */
 static ebb_status trim(ebb_chat *chat, const char *policy, Text options, const Sink *report, ebb_text *answer) {
   ebb_runtime *runtime = chat->runtime;

@@ -1,5 +1,5 @@
 /*
-** Batches: read-only snapshots, and what lies between two of them.
+** Batches: read-only snapshots of a conversation, and differences between two of them.
 */
 #include <string.h>
 

@@ -24,7 +24,7 @@ static Dialect dialect_at(lua_State *L, int index, const View *view) {
   return dialect;
 }
 
-/* The list of codes in field `codes` as bits; all, if there is none. */
+/* The list of codes in field `codes` as bits; without the field, all of them. */
 static unsigned codes_field(lua_State *L, int options) {
   if (!bind_field(L, options, "codes")) return CHECK_ALL;
   bind_expect(L, -1, "codes", LUA_TTABLE);

@@ -165,7 +165,7 @@ void bind_mark_error(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* utf8(text) -> the text, with U+FFFD for what is no UTF-8 */
+/* utf8(text) -> the text, with U+FFFD in the place of bytes that are not UTF-8 */
 static int l_utf8(lua_State *L) {
   text_argument(L, 1);
   size_t size;

@@ -162,7 +162,7 @@ void bind_push_json(lua_State *L, const char *bytes, size_t size) {
   push_value(&decoder);
 }
 
-/* Reads the option raw at `index`; nil and none are no options. */
+/* Reads the option `raw` of the table at `index`, which may be nil or absent. */
 static void read_decode_options(lua_State *L, int index, Decoder *decoder) {
   static const char *const names[] = {"raw", NULL};
   if (lua_isnoneornil(L, index)) return;
@@ -497,7 +497,7 @@ static int l_raw_tostring(lua_State *L) {
   return 1;
 }
 
-/* All scripts of a state share the mark: getmetatable answers its name, and nobody can change it. */
+/* All scripts of a state share the mark: getmetatable returns its name, and scripts cannot change it. */
 static void push_mark(lua_State *L, const char *name) {
   lua_createtable(L, 0, 3);
   lua_pushstring(L, name);

@@ -1,5 +1,5 @@
 /*
-** Ledgers: a share of one, and the conversation whose messages it names.
+** Ledgers: userdata with a reference to a Ledger, and the conversation of its messages as user value.
 */
 #include "bind/argument.h"
 #include "bind/error.h"

@@ -10,7 +10,7 @@
 
 extern const BindType BIND_LEDGER;
 
-/* NULL: the value is no ledger. */
+/* The ledger at index, or NULL for other values. */
 const Ledger *bind_test_ledger(lua_State *L, int index);
 /* Writes the entries of the ledger at index: [{action, by, reason, replacement?, role, seq, tokens}].
    Raises nothing. */

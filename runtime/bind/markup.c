@@ -60,7 +60,7 @@ static bool is_plain(Text text) {
   return true;
 }
 
-/* escape(text, attribute) -> text; each byte that is no UTF-8 becomes U+FFFD */
+/* escape(text, attribute) -> text; each byte that is not UTF-8 becomes U+FFFD */
 int bind_escape_markup(lua_State *L) {
   bind_expect(L, 1, NULL, LUA_TSTRING);
   Text text = bind_text(L, 1);

@@ -150,7 +150,7 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
-/* Pushes {{rule, reason, given_up}, ...}, or nil if there is none. */
+/* Pushes {{rule, reason, given_up}, ...}, or nil without failures. */
 static void push_failures(lua_State *L, const RegexResult *result) {
   if (result->failure_count == 0) {
     lua_pushnil(L);

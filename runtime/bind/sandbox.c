@@ -1,10 +1,10 @@
 /*
-** Sandboxes that a program's Lua makes, for scripts of strangers.
+** Sandboxes that a program's Lua makes, for untrusted scripts.
 **
-**     box = core.sandbox.new(host)               host(what, word) answers what is asked from within
+**     box = core.sandbox.new(host)               host(what, word) answers requests of the sandbox
 **     core.sandbox.limit(box, fuel, microseconds, memory)
-**     ... = core.sandbox.enter(box, entry, ...)  a function of ours within, such as the one that loads
-**     ... = proxy(...)                           a function of the script's that came out of it
+**     ... = core.sandbox.enter(box, entry, ...)  calls an entry of the library inside, such as its loader
+**     ... = proxy(...)                           calls a function of the script
 **
 ** Beside the script stands a library of ours (lua/ebb/sandbox/entry.lua and what
 ** it requires) in globals of its own, copied before the script could change any:
@@ -160,7 +160,7 @@ static int run_entry(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
-/* How limits are raised, in the words of whoever runs the library; NULL: nothing is said. */
+/* Pushes the program's hint how limits are raised (set_hint); NULL: it has set none. */
 static const char *push_hint(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &HINT);
   const char *hint = lua_tostring(L, -1);

@@ -1,7 +1,7 @@
 /*
-** Transactions: several edits as one, on a branch of the conversation that comes
-** back if all goes well, and is dropped if not. What was made of the branch, forks
-** and drafts, goes its own way.
+** Transactions: several edits as one. They are made on a branch of the conversation, which
+** replaces it if all of them succeed and is dropped otherwise. Forks and drafts that were
+** made from the branch are independent of it.
 */
 #include "bind/argument.h"
 #include "bind/conversation.h"
@@ -34,7 +34,7 @@ static void drop_branch(ConversationHandle *branch) {
   branch->conversation = NULL;
 }
 
-/* Raises what the branch's end cannot: it is dropped first. */
+/* Merges the branch; drops it before anything is raised. */
 static void join(lua_State *L, ConversationHandle *handle, ConversationHandle *branch) {
   bool changed;
   Status status = conversation_merge_branch(handle->conversation, branch->conversation, &changed);

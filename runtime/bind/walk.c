@@ -30,8 +30,8 @@ typedef enum WalkKind { WALK_MESSAGES, WALK_UNITS, WALK_TURNS } WalkKind;
 
 typedef struct Walk {
   WalkKind kind;
-  Conditions conditions;     /* its texts are held by a copy of the options, which nobody else has */
-  bool newest, droppable, all;       /* all: there are no conditions */
+  Conditions conditions;     /* its texts are held by a private copy of the options */
+  bool newest, droppable, all;       /* all: without conditions */
   uint32_t at, end;          /* numbers of ids still to pass: at .. end - 1 */
   uint32_t total;            /* of ids, skipped ones too */
   MessageId ids[];

@@ -267,7 +267,7 @@ static int l_text(lua_State *L) {
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
     add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
-    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is no table", i);
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
     edited += !add_message(L, &own, store, out);
     lua_pop(L, 1);
   }

@@ -84,7 +84,7 @@ static bool start(Child *child, const char *command) {
     child->pid = 0;
     return false;
   }
-  setpgid(child->pid, child->pid);      /* here too: whoever comes first */
+  setpgid(child->pid, child->pid);      /* parent and child both call it: either may run first */
   fcntl(child->in, F_SETFL, O_NONBLOCK);
   return true;
 }

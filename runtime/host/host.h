@@ -50,7 +50,7 @@ int host_cells(lua_State *L);
 int host_capture(lua_State *L);
 
 /* editor(history_path | nil, complete) -> Editor: the line editor of a prompt;
-   nil where there is none to be had. complete(text) -> what to insert, what to
+   nil without a terminal or editor library. complete(text) -> what to insert, what to
    list. From then on Ctrl-C is for lines and interruptible calls only. */
 int host_editor(lua_State *L);
 

@@ -28,7 +28,7 @@ static int l_is_terminal(lua_State *L) {
   return 1;
 }
 
-/* columns(fd) -> width of the terminal, or nil if it is none */
+/* columns(fd) -> width of the terminal, or nil for anything else */
 static int l_columns(lua_State *L) {
   struct winsize size = {0};
   int answer = ioctl((int)luaL_checkinteger(L, 1), TIOCGWINSZ, &size);
@@ -79,7 +79,7 @@ static int open_host(lua_State *L) {
   return 1;
 }
 
-/* searcher(name) -> loader, or why there is none */
+/* searcher(name) -> loader, or why the module was not found */
 static int l_search(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const EmbeddedModule *module = embedded_find(name);

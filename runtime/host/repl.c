@@ -182,7 +182,7 @@ static void set_up(Editor *editor) {
 
 /* ---- history ---- */
 
-/* Makes the folders of a path, for nobody else to read. */
+/* Makes the folders of a path, readable by the user only. */
 static void make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
@@ -261,7 +261,7 @@ static void push_metatable(lua_State *L) {
   lua_setfield(L, -2, "__index");
 }
 
-/* editor(history_path | nil, complete) -> Editor, or nil where there is none to be had */
+/* editor(history_path | nil, complete) -> Editor, or nil without a terminal or editor library */
 int host_editor(lua_State *L) {
   const char *path = luaL_optstring(L, 1, NULL);
   luaL_checktype(L, 2, LUA_TFUNCTION);

@@ -336,7 +336,7 @@ static void note_string(Sandbox *sandbox, size_t size, int change) {
   if (sooner && sandbox->current != NULL && !sandbox->armed) set_hook(sandbox->current, sandbox->hook_count);
 }
 
-/* Keys of the hash part that a block of this size may be; 0: it is none. */
+/* Keys of a hash part that a block of this size may hold; 0: it is not a hash part. */
 static size_t keys_of(size_t size) {
   size_t keys = size / KEY_BYTES;
   return size % KEY_BYTES == 0 && keys >= KEYS_LEAST && (keys & (keys - 1)) == 0 ? keys : 0;

@@ -176,7 +176,7 @@ static int digit_of(int c) {
   return isdigit(c) ? c - '0' : isalpha(c) ? toupper(c) - 'A' + 10 : 99;
 }
 
-/* An integer in `base`, with spaces around; false if it is none. */
+/* An integer in `base`, with spaces around it; false for other texts. */
 static bool parse_integer(const char *s, const char *end, int base, lua_Unsigned *value) {
   while (s < end && isspace((unsigned char)*s)) s++;
   while (s < end && isspace((unsigned char)end[-1])) end--;

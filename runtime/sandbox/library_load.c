@@ -107,7 +107,7 @@ static bool is_module_name(const char *name, size_t size) {
   return true;
 }
 
-/* Raises {code, message}: whoever catches it can tell it from a script's own. */
+/* Raises {code, message}, which callers can tell from errors of scripts. */
 static int raise_memory(lua_State *L, const char *name) {
   lua_createtable(L, 0, 2);
   lua_pushstring(L, status_code(STATUS_MEMORY));
@@ -136,7 +136,7 @@ static void load_module(lua_State *L, const char *name) {
 static int l_require(lua_State *L) {
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);
-  if (!is_module_name(name, size)) return luaL_error(L, "'%s' is no module name: words with dots between", name);
+  if (!is_module_name(name, size)) return luaL_error(L, "'%s' is not a module name (words separated by dots)", name);
   lua_settop(L, 1);
   lua_pushvalue(L, 1);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {

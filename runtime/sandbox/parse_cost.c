@@ -1,6 +1,6 @@
 /*
-** Sources that the parser would choke on. It cannot be interrupted, and parts of
-** it are quadratic:
+** Estimates how long Lua's parser takes for a text, so that hostile sources are refused.
+** The parser cannot be interrupted, and parts of it are quadratic:
 **
 **   jumps   each `and`, `or` and `elseif` walks through the jumps of its chain,
 **           each break and goto through those that wait, each label through all
@@ -77,7 +77,7 @@ static uint64_t count_jumps(const char *at, const char *end) {
   return count;
 }
 
-/* ---- what is no code ---- */
+/* ---- strings and comments ---- */
 
 /* Behind the long bracket that begins at `at`; NULL if none does. */
 static const char *skip_long(const char *at, const char *end) {

@@ -74,7 +74,7 @@ typedef struct SandboxConfig {
   int64_t (*now)(void *user);                                   /* microseconds, only growing; NULL: the system's */
   void (*print)(void *user, const char *line, size_t size);     /* a line without its end; NULL: print does nothing */
   /* The text of module `name` for require: STATUS_OK and bytes that stay valid
-     until the next call; STATUS_ABSENT when there is none. Names hold letters,
+     until the next call; STATUS_ABSENT: there is no such module. Names hold letters,
      digits, "_", "-" and single dots within, nothing else: no path can be said.
      NULL: require finds nothing. */
   Status (*module)(void *user, const char *name, const char **text, size_t *size);

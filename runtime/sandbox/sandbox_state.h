@@ -142,7 +142,7 @@ void  guard_end(Sandbox *sandbox);
 int   guard_fall(lua_State *L, Sandbox *sandbox);
 /* After something was caught: falls if the script is killed. */
 void  guard_caught(lua_State *L, Sandbox *sandbox);
-/* Looks at once, whatever credit is left: before work whose cost nobody knows. */
+/* Looks at once, whatever credit is left: before work of unknown cost. */
 void  guard_look_now(lua_State *L);
 /* Pushes a block for this layer's own work, which the biggest block does not bound. */
 void *guard_scratch(lua_State *L, size_t size);
