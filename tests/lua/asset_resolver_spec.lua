@@ -161,7 +161,7 @@ describe("an attachment", function()
     assert.equal("n: its bytes do not look like image/png", context:said "warn")
   end)
 
-  it("in a dialect that nobody has told about is an error, others are no matter", function()
+  it("in an unknown dialect is an error, if there are attachments", function()
     local problem = helper.refusal(run, { message("", { path = "photo.png" }) }, nil,
       { capabilities = { dialect = "runes" } })
     assert.equal("unknown_name", problem.code)

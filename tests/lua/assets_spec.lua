@@ -30,7 +30,7 @@ end)
 teardown(fake.clean)
 
 describe("a folder", function()
-  it("is opened once, read beneath, and closed", function()
+  it("is opened once, read below, and closed", function()
     local folder = assert(core.root(root))
     assert.equal("note", folder:read("notes.txt", 4))
     assert.equal("note", folder:read("./notes.txt", 4))
@@ -75,7 +75,7 @@ describe("an attachment's path", function()
     end)
   end
 
-  it("is asked of the host where there is no folder", function()
+  it("comes from the host where there is no folder", function()
     local asset, message, code, context = read({ path = "a.png", id = "7" }, { rootless = true })
     assert.is_nil(asset)
     local why, hint = message:match "^(.-) (%b())$"
@@ -139,7 +139,7 @@ describe("data", function()
     end)
   end
 
-  it("has a cap of 20 MiB where none is asked for, seen by the length", function()
+  it("has a default cap of 20 MiB, checked by the length", function()
     local most = 20 << 20
     local at_most = "data:;base64," .. ("A"):rep(most // 3 * 4) .. "AAA="
     assert.equal(most, #core.data_uri(at_most).bytes)

@@ -255,7 +255,7 @@ describe("models", function()
 end)
 
 describe("limit", function()
-  it("is told once when an append goes over it", function()
+  it("calls on_limit once when an append exceeds it", function()
     local calls = {}
     local chat = conversation("", { limit = 50, on_limit = function(c, tokens, limit)
       calls[#calls + 1] = { #c, tokens, limit }

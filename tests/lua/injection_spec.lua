@@ -256,7 +256,7 @@ describe("what is put in", function()
     assert.equal("M", parts[1].text)
   end)
 
-  it("has the tools' macros where asked for, once", function()
+  it("inserts the tools' macros once, where configured", function()
     local options = { tools_if_missing = true }
     assert.equal("M {{tools}}\n{{tool_usage}}\n{{tool_context}} u1", (woven("u1", { M, ANCHOR }, options)))
     assert.equal("{{ tools }} u1", (woven("u1", { { content = "{{ tools }}" } }, options)))

@@ -85,7 +85,7 @@ describe("the report", function()
     assert.equal(" { not a name }, @1", names(report_of("{{ { not a name }, }}").unknown))
   end)
 
-  it("cuts what is no name without tearing a character", function()
+  it("cuts long text that is not a name between characters", function()
     local name = report_of("{{!" .. ("é"):rep(100) .. "}}").unknown[1].name
     assert.equal("!" .. ("é"):rep(19) .. "...", name)
   end)

@@ -116,7 +116,7 @@ describe("a plugin that adds", function()
 end)
 
 describe("what the limiter leaves alone:", function()
-  it("pinned messages, and what is no history", function()
+  it("pinned messages, and messages outside of the history", function()
     local chat = helper.conversation("u10 a10! u10 a10 u10", { counter = helper.tokens_of })
     local result = assert(ebb.pipeline {
       counter = helper.tokens_of, set = { "token-limiter.budget=25", "message-formatters.enabled=false" },

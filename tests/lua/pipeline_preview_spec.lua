@@ -85,7 +85,7 @@ describe("a preview, twice, and the run", function()
     assert.matches("a dog", told.body, 1, true)
   end)
 
-  it("are the same where nobody would answer", function()
+  it("are the same without a host that answers", function()
     local chat = ebb.conversation()
     chat:input("look", { { data = PNG } })
     same(ebb.pipeline { model = "gpt-4o", encoding = "cjk", set = { "transcription-processor.image=always" } }, chat)

@@ -62,7 +62,7 @@ describe("a processor from a file", function()
     assert.equal("B", result.chat[2].content)
   end)
 
-  it("is answered by functions of the host, and told clearly where it would have to wait", function()
+  it("is answered by functions of the host, and fails clearly where it would have to wait", function()
     local text = step [[context.messages[1].content = context:call("retrieve", { q = 1 }) ]]
     local chat = helper.conversation("u1", { counter = helper.tokens_of })
     local result = assert(run(chat, text, { host = { retrieve = function(asked) return "found " .. asked.q end } }))

@@ -145,7 +145,7 @@ describe("configuration", function()
     return settings.merge(registry, model, agent, set)
   end
 
-  it("is the defaults where nobody says anything", function()
+  it("has defaults for all settings", function()
     local one = merged().one
 
     assert.same({ size = 1, word = "w", flag = false, way = "a" }, one.values)
@@ -218,7 +218,7 @@ describe("configuration", function()
     end)
   end
 
-  it("takes camelCase keys too, and a budget that is no whole number not", function()
+  it("accepts camelCase keys, and refuses a budget that is not an integer", function()
     local chat = chat_of "u10"
 
     assert(run(chat, {}, { set = { "token-limiter.whenFull=drop_history", "token-limiter.budget=10" } }))
@@ -285,7 +285,7 @@ describe("the context", function()
       session = "S" }, seen)
   end)
 
-  it("expands macros, and remembers variables for whoever keeps them", function()
+  it("expands macros, and returns their variables", function()
     local chat = chat_of "u1"
     local given = { agent = { name = "Bot", variables = { mood = "calm" } }, user_profile = { name = "Ann" } }
     local text

@@ -37,7 +37,7 @@ describe("regex-processor", function()
     assert.equal(1, made.logs[1].details.messages)
   end)
 
-  it("takes global rules as JSON, and refuses what is none", function()
+  it("accepts global rules as JSON, and refuses other texts", function()
     local made = context { messages = { { role = "user", content = "a" } } }
     regex.execute(made, { rules = '[{"rules":[{"regex":"a","replacement":"b"}]}]' })
     assert.equal("b", made.messages[1].content)

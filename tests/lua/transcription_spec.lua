@@ -104,7 +104,7 @@ describe("a text file", function()
     end)
   end
 
-  it("of which nothing is said may be large if it is no text", function()
+  it("without a declared type may be large if it is not text", function()
     local unknown = "data:application/octet-stream,"
     local _, attachments = after(user("", { data = unknown .. ("%00"):rep(200) }), { max_bytes = 100 })
     assert.equal(1, #attachments)
@@ -130,7 +130,7 @@ local function transcriber(answers)
 end
 
 describe("a transcript", function()
-  it("is asked of the host, with all it needs", function()
+  it("asks the host, with all fields of the request", function()
     local services, asked = transcriber "words"
     local content, attachments = after(user("hear", file("sound.mp3", { id = "7", name = "s" })),
       { audio = "always", prompt = "In English." }, { services = services })
@@ -176,7 +176,7 @@ describe("a transcript", function()
     end
   end)
 
-  it("of the same bytes is asked for once, also by other messages", function()
+  it("of the same bytes is requested once, also for other messages", function()
     local services, asked = transcriber "words"
     local looked = 0
     services.cache = function(request) looked = looked + (request.get and 1 or 0) end
@@ -227,7 +227,7 @@ describe("a transcript", function()
 end)
 
 describe("the processor", function()
-  it("wraps texts as it is told, and the text's own braces stay", function()
+  it("wraps texts as configured, and keeps braces in them", function()
     local content = after(user("look", { data = "data:text/csv,{name}", name = "t.csv" }),
       { text_template = "<{name} {kind} {mime} {odd}>{text}</>" })
     assert.equal("look\n<t.csv text text/csv {odd}>{name}</>", content)

@@ -256,7 +256,7 @@ describe("chat:act", function()
     assert.equal("argument", refusal(chat.windows.act, chat.windows, "", { instructions = 0 }).code)
   end)
 
-  it("counts what was quoted", function()
+  it("counts quoted calls", function()
     local results, quoted = chat.windows:act("```\n" .. call("add", { text = "a" }) .. "\n```")
     assert.same({ 0, 1, "" }, { #results, quoted, results.text })
     assert.same({}, items)
@@ -509,7 +509,7 @@ describe("events", function()
     assert.truthy(lines[1]:find "^ebb: the host's listener to windows failed: .*: listener$")
   end)
 
-  it("that listeners cause are told behind, and end", function()
+  it("that listeners cause are delivered afterwards, and end", function()
     local lines, count = {}, 0
     local before = log.to(function(line) lines[#lines + 1] = line end)
     chat.windows:on(function()

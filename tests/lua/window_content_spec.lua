@@ -89,7 +89,7 @@ describe("a content", function()
     assert.truthy(read { { window = "w" }, { window = "w" }, { window = "w" } })
   end)
 
-  it("that gives what is no content is a line that says so", function()
+  it("that returns a wrong value becomes a line with the error", function()
     assert.truthy(read(function() return print end))
     assert.truthy(read(function() return { { "a", [0.5] = 1 } } end))
     local deep = {}
@@ -116,7 +116,7 @@ describe("a content", function()
     assert.same({ 3, "w", "late", "b" }, { #second, second[1].window, second[2].content, second[3].window })
   end)
 
-  it("is asked for once in a rendering, and all of them get no more than their time", function()
+  it("is called once per rendering, and all of them share its instructions", function()
     local chat, calls = new_chat(), 0
     chat.windows:open { id = "f", content = function() calls = calls + 1 return "x" end }
     chat.windows:open { id = "g", content = { { window = "f" }, { window = "f" } } }
@@ -178,7 +178,7 @@ describe("markup of random text", function()
     assert.truthy(shown(chat):find "<Content>2</Content>")
   end)
 
-  it("puts U+FFFD in the place of what is no UTF-8", function()
+  it("replaces invalid UTF-8 by U+FFFD", function()
     local written = markup.write { id = "x", content = "a\xFFb\xED\xA0\x80c", actions = {}, compact = true }
     assert.equal('<Window id="x" compact="true">a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}c</Window>', written)
   end)

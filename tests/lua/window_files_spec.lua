@@ -32,7 +32,7 @@ describe("items of windows", function()
     end
   end)
 
-  it("that name nothing, or by what is no name, are refused with their place", function()
+  it("without a valid id of a window are refused with their place", function()
     for _, item in ipairs { '{"type":"window"}', '{"window":5}', '{"window":""}', '{"window":"map","role":"user"}' } do
       local chat, why = ebb.parse(("[%s,\n%s]"):format(HELLO, item))
 
