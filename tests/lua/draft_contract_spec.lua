@@ -622,7 +622,8 @@ describe("a wrong policy changes nothing, and is told what it did:", function()
     { "it has a wrong message", "return function(draft)\n  draft:insert(1, { role = 'robot', content = 'u1' })\nend",
       "policy",
       "FILE:2: insert: message 1" },
-    { "it drops what is not there", "return function(draft)\n  draft:drop(99)\nend", "policy", "FILE:2: drop: position" },
+    { "it drops what is not there", "return function(draft)\n  draft:drop(99)\nend",
+      "policy", "FILE:2: drop: position" },
   }
   for _, row in ipairs(rows) do
     it(row[1], function()

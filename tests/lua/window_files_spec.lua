@@ -80,7 +80,7 @@ describe("items of windows", function()
 
     local out = does("inspect " .. path_of "list.json")
 
-    assert.truthy(out:find "\n +4 +4 +window +%d+ +map")
+    assert.truthy(out:find "\n +4 +window +%d+ +map")
     contains("2 items, of these 1 obsolete", out)
     contains('"window": "map"', does(("inspect %s --json"):format(path_of "list.json")))
   end)
