@@ -194,7 +194,7 @@ install-files:
 	install -d $(TO_LIB)/pkgconfig
 	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
 	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
-	install -D -m 644 -t $(TO)/share/ebb/lua/ebb lua/ebb/meta/*.lua
+	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb/meta/*.lua
 	install -D -m 644 -t $(TO_DOC) LICENSE README.md CHANGELOG.md CONTRIBUTING.md
 	for file in $(DOCS); do \
 	  install -D -m 644 $$file $(TO_DOC)/$$file || exit 1; \
