@@ -119,31 +119,30 @@ local function kept_of(before, ledgers)
   return kept
 end
 
---- The messages that stand in the list after the trim, by seq.
-local function texts_after(chat)
-  local texts = {}
+local function messages_by_seq(chat)
+  local messages = {}
   for _, message in ipairs(chat) do
-    texts[message.seq] = transcript.of(message)
+    messages[message.seq] = message
   end
-  return texts
+  return messages
 end
 
 ---@param fate ebb.cli.Fate|ebb.cli.Kept
-local function row_of(position, message, fate, texts)
-  local tokens, line = tostring(message.tokens), nil
+local function row_of(position, message, fate, after)
+  local tokens, shown = tostring(message.tokens), message
   if fate.action == "replaced" then
-    tokens, line = ("%s -> %d"):format(tokens, fate.left), texts[fate.seq]
+    tokens, shown = ("%s -> %d"):format(tokens, fate.left), after[fate.seq] or message
   end
   return {
     tostring(position), text.seq(message), text.kind(message), tokens, fate.action, fate.by, fate.why,
-    line or transcript.of(message), colour = fate.action,
+    transcript.of(shown), colour = fate.action,
   }
 end
 
-local function row_of_inserted(entry, texts)
+local function row_of_inserted(entry, after)
   return {
     "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason,
-    texts[entry.seq] or "", colour = entry.action,
+    after[entry.seq] and transcript.of(after[entry.seq]) or "", colour = entry.action,
   }
 end
 
@@ -166,7 +165,7 @@ local function extends(run, position, fate)
     and run.fate.why == fate.why and run.fate.by == fate.by
 end
 
-local function rows_of(before, by_seq, kept_by_seq, texts)
+local function rows_of(before, by_seq, kept_by_seq, after)
   local rows, run = {}, nil
   local folds = #before.chat >= RUNS_FROM
   for position, message in ipairs(before.chat) do
@@ -176,7 +175,7 @@ local function rows_of(before, by_seq, kept_by_seq, texts)
       rows[#rows] = row_of_run(run)
     else
       run = { first = position, last = position, tokens = message.tokens, fate = fate }
-      rows[#rows + 1] = row_of(position, message, fate, texts)
+      rows[#rows + 1] = row_of(position, message, fate, after)
     end
   end
   return rows
@@ -187,10 +186,10 @@ end
 ---@param after ebb.Conversation           with all that they name
 function explain.show(before, ledgers, after)
   local by_seq, inserted = sort_entries(ledgers)
-  local texts, page = texts_after(after), terminal.messages()
-  local rows = rows_of(before, by_seq, kept_of(before, ledgers), texts)
+  local messages, page = messages_by_seq(after), terminal.messages()
+  local rows = rows_of(before, by_seq, kept_of(before, ledgers), messages)
   for _, entry in ipairs(inserted) do
-    if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry, texts) end
+    if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry, messages) end
   end
   rows[#rows + 1] = { "", "", "", tostring(before.overhead), "kept", "", "tools, framing", "", colour = "kept" }
   terminal.show(grid.render(COLUMNS, rows, page))
