@@ -49,20 +49,7 @@ static uint64_t bytes_of(lua_State *L) {
   return bytes;
 }
 
-/* A bound function in a sandbox. Upvalues: its BindMethod, its owner. */
-static int call_charged(lua_State *L) {
-  const BindMethod *method = lua_touserdata(L, lua_upvalueindex(1));
-  switch (method->charge) {
-    case CHARGE_STEP: guard_charge(L, STEP_UNITS); break;
-    case CHARGE_PATH: guard_charge(L, PATH_UNITS); break;
-    case CHARGE_LIST: guard_charge(L, PATH_UNITS + MESSAGE_UNITS * messages_of(L)); break;
-    case CHARGE_TEXT: guard_charge(L, STEP_UNITS + bytes_of(L)); break;
-    case CHARGE_NEVER:
-      return bind_raise(L, "sandbox", NULL, "%s%s is not available to sandboxed scripts",
-                        lua_tostring(L, lua_upvalueindex(2)), method->name);
-  }
-  return method->function(L);
-}
+static int call_charged(lua_State *L);
 
 /* ---- tables of functions ---- */
 
@@ -111,8 +98,7 @@ static void add_functions(lua_State *L, const char *owner, const BindMethod *fun
     assert(method->charge >= CHARGE_STEP && method->charge <= CHARGE_NEVER);
     if (charged) {
       lua_pushlightuserdata(L, (void *)method);
-      lua_pushstring(L, owner);
-      lua_pushcclosure(L, call_charged, 2);
+      lua_pushcclosure(L, call_charged, 1);
     } else {
       lua_pushcfunction(L, method->function);
     }
@@ -162,15 +148,35 @@ const char *bind_charge_name(lua_State *L, const char *name) {
   return method != NULL ? CHARGE_NAMES[method->charge] : NULL;
 }
 
+static bool is_method(const BindMethod *method, const char *owner, const void *key) {
+  (void)owner;
+  return method == key;
+}
+
+/* A bound function in a sandbox. Upvalue: its BindMethod. */
+static int call_charged(lua_State *L) {
+  const BindMethod *method = lua_touserdata(L, lua_upvalueindex(1));
+  const char *owner = "";
+  switch (method->charge) {
+    case CHARGE_STEP: guard_charge(L, STEP_UNITS); break;
+    case CHARGE_PATH: guard_charge(L, PATH_UNITS); break;
+    case CHARGE_LIST: guard_charge(L, PATH_UNITS + MESSAGE_UNITS * messages_of(L)); break;
+    case CHARGE_TEXT: guard_charge(L, STEP_UNITS + bytes_of(L)); break;
+    case CHARGE_NEVER:
+      find_function(L, is_method, method, &owner);
+      return bind_raise(L, "sandbox", NULL, "%s%s is not available to sandboxed scripts", owner, method->name);
+  }
+  return method->function(L);
+}
+
 const BindMethod *bind_running(lua_State *L, const char **owner) {
   lua_Debug frame;
   if (!lua_checkstack(L, 4) || !lua_getstack(L, 0, &frame)) return NULL;
   lua_getinfo(L, "f", &frame);
   lua_CFunction function = lua_tocfunction(L, -1);
   lua_pop(L, 1);
-  if (function != call_charged) return function == NULL ? NULL : find_function(L, has_function, &function, owner);
-  *owner = lua_tostring(L, lua_upvalueindex(2));
-  return lua_touserdata(L, lua_upvalueindex(1));
+  if (function == call_charged) return find_function(L, is_method, lua_touserdata(L, lua_upvalueindex(1)), owner);
+  return function == NULL ? NULL : find_function(L, has_function, &function, owner);
 }
 
 /* ---- types ---- */
