@@ -1,12 +1,11 @@
---- Difference: what two lists of messages do not have in common.
+--- Differences between two lists of messages.
 --
--- An id that both lists know names one message, wherever it stands. All others
--- are the same if their JSON says the same: key order and white space do not
--- count. What is left over between two partners is paired by role: a user
--- message that went and one that came in its place are one that changed.
+-- Messages with an id that both lists have are the same message, wherever they stand. All others
+-- are equal if their JSON is, whatever its key order and white space. Between two
+-- equal messages the rest is paired by role: a removed and an added user message
+-- make one changed message.
 --
--- Ids decide first: of messages that both have one, and not the same, neither
--- is the other changed.
+-- Ids decide first: two messages with different ids are never a changed pair.
 
 local lcs = require "ebb.support.lcs"
 local core = require "ebb.support.core"
@@ -97,12 +96,12 @@ local function roles_of(side, places, by_id, mark)
 end
 
 local function comparison(a, b)
-  local found = {}
-  local self = { found = found }
+  local list = {}
+  local self = { list = list }
 
   function self.changed(i, j, moved)
     local fields = fields_of(a.texts[i], b.texts[j])
-    found[#found + 1] = {
+    list[#list + 1] = {
       kind = "changed", a = i, b = j, before = a.messages[i], after = b.messages[j], fields = fields, moved = moved,
     }
   end
@@ -116,9 +115,9 @@ local function comparison(a, b)
       if i and j then
         self.changed(i, j)
       elseif i then
-        found[#found + 1] = { kind = "removed", a = i, before = a.messages[i] }
+        list[#list + 1] = { kind = "removed", a = i, before = a.messages[i] }
       else
-        found[#found + 1] = { kind = "added", b = j, after = b.messages[j] }
+        list[#list + 1] = { kind = "added", b = j, after = b.messages[j] }
       end
     end
   end
@@ -126,7 +125,7 @@ local function comparison(a, b)
   return self
 end
 
---- What differs, in order.
+--- The differences, in order.
 ---@param list_a ebb.List
 ---@param list_b ebb.List
 ---@return ebb.Difference[]
@@ -149,7 +148,7 @@ function difference.of(list_a, list_b)
     end
   end
   compared.gap(gone, came)
-  return compared.found
+  return compared.list
 end
 
 return difference

@@ -30,9 +30,9 @@ local function repair_options(options)
 end
 
 --- `api.write_document` writes the list.
-function documents.writer(told, api, chat, text)
+function documents.writer(with_hints, api, chat, text)
   local options = read_write(text)
-  return told(function()
+  return with_hints(function()
     local list = options["repair"] and chat:repaired(repair_options(options)) or chat
     local windows = core.window.count(list) > 0
     local texts = windows and require("ebb.windows.render").written(list) or nil
@@ -49,8 +49,8 @@ local function violation_of(violation)
   }
 end
 
-function documents.checker(told, api, chat, dialect)
-  return told(function()
+function documents.checker(with_hints, api, chat, dialect)
+  return with_hints(function()
     local violations, by = chat:check(dialect)
     api.write(('{"dialect":%s,"violations":'):format(json.encode(by)))
     emit.list(api.write, violations, violation_of)
@@ -59,9 +59,9 @@ function documents.checker(told, api, chat, dialect)
 end
 
 --- The copy is `target`'s from then on.
-function documents.repairer(told, api, chat, text, target)
+function documents.repairer(with_hints, api, chat, text, target)
   local options = json_arguments.options(text, repair.OPTIONS, "a repair")
-  return told(function()
+  return with_hints(function()
     local copy, report = chat:repaired(options)
     api.write(('{"dialect":%s,"mended":%d,"ledger":'):format(json.encode(report.dialect), report.mended))
     emit.list(api.write, report.ledger or {}, json.encode)

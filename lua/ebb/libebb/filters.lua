@@ -29,8 +29,8 @@ end
 
 --- Compiles, checks and swaps; whatever fails, the old one stays.
 ---@param compile fun(name: string, source: string): function
-function filters.filter_loader(told, compile, name, source)
-  return told(function() loaded[name] = check(name, compile(name, source)()) end)
+function filters.filter_loader(with_hints, compile, name, source)
+  return with_hints(function() loaded[name] = check(name, compile(name, source)()) end)
 end
 
 function filters.filter_unload(_, _, name)
@@ -47,9 +47,9 @@ local function find(name)
 end
 
 --- One batch, or nothing at all.
-function filters.filterer(told, _, chat, name, text)
+function filters.filterer(with_hints, _, chat, name, text)
   local found, options = find(name), json_arguments.object(text, "options")
-  return told(function() chat:filter { found, options = options } end)
+  return with_hints(function() chat:filter { found, options = options } end)
 end
 
 return filters

@@ -39,7 +39,7 @@ local function finish(ok, ...)
   return error(core.error(problem.code, ("%s (%s)"):format(problem.message, problem.hint)), 0)
 end
 
-local function told(run)
+local function with_hints(run)
   return function(...) return finish(pcall(run, ...)) end
 end
 
@@ -67,7 +67,7 @@ function vocabularies.open(encoding)
   return tokenizer
 end
 
---- What a chat that was read may have been told besides.
+--- Options of chats that are read from a file or text.
 local BYTES = { type = "integer", min = 1, unit = "bytes" }
 local ROLE = {
   type = "string", expected = "the name of a role",
@@ -85,9 +85,9 @@ local READ_OPTIONS = {
 for name, field in pairs(CHAT_OPTIONS) do READ_OPTIONS[name] = field end
 
 local function chat_options(text, was_read)
-  local given = json_arguments.options(text, was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
-  given.clock = api.clock
-  return given
+  local options = json_arguments.options(text, was_read and READ_OPTIONS or CHAT_OPTIONS, "a chat")
+  options.clock = api.clock
+  return options
 end
 
 --- A conversation with the host's clock, `api.clock`.
@@ -102,13 +102,13 @@ end
 ---@param parse fun(options: table): ebb.Conversation?, string?, string?
 ---@param message_limit integer
 function api.read(text, parse, message_limit)
-  local given = chat_options(text, true)
-  given.max_message = given.max_message or message_limit
-  local core_options, model = models.resolve(given)
+  local options = chat_options(text, true)
+  options.max_message = options.max_message or message_limit
+  local core_options, model = models.resolve(options)
   local chat, problem = parse(core_options)
   if not chat then error(problem, 0) end
-  models.assign(chat, model, given.model)
-  models.adopt(chat, given)
+  models.assign(chat, model, options.model)
+  models.adopt(chat, options)
   return chat
 end
 
@@ -132,7 +132,7 @@ end
 
 ---- Policies and scripts ----
 
---- A module for policies, loaded by whoever asks for one of its functions.
+--- A module for policies, loaded on first use.
 local parts_of_script = {
   __index = function(_, name) return require("ebb.conversation.parts")[name] end, __metatable = false,
 }
@@ -181,9 +181,9 @@ local function find(name)
   local policy = built_in.find(name)
   if policy then return policy end
   if name:find "%.lua$" then return policies().find(name) end
-  local known = tables.keys(loaded)
-  table.move(built_in.names, 1, #built_in.names, #known + 1, known)
-  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, known) or hints.policies)
+  local names = tables.keys(loaded)
+  table.move(built_in.names, 1, #built_in.names, #names + 1, names)
+  return refuse("unknown_name", ("unknown policy '%s'"):format(name), suggest.hint(name, names) or hints.policies)
 end
 
 --- { "name", { name = "other", option = value } } as chat:trim takes it.
@@ -203,27 +203,27 @@ local function policy_list(list)
   return steps
 end
 
-local function resolve(policy, given)
+local function resolve(policy, options)
   if policy:find "^%s*%[" then
-    if given ~= nil then refuse("argument", "options of several policies stand in their list") end
+    if options ~= nil then refuse("argument", "options of several policies stand in their list") end
     return policy_list(decode(policy, "policy"))
   end
   local spec = { find(policy) }
-  for name, value in pairs(given or {}) do
+  for name, value in pairs(options or {}) do
     spec[name] = value
   end
   return spec
 end
 
---- Everything that can be wrong with the arguments is found here, before it runs; and
+--- Checks all arguments before anything runs; and
 --- what a trim needs is loaded here, at no script's expense.
 local function read_trim(policy, text)
   require "ebb.trim"
   local fields = require("ebb.trim.options").with({ "budget", "reserve", "guards", "dry_run" }, { options = TABLE })
-  local given = json_arguments.options(text, fields, "a trim")
-  given.policy = resolve(policy or built_in.default, given.options)
-  given.options = nil
-  return given
+  local options = json_arguments.options(text, fields, "a trim")
+  options.policy = resolve(policy or built_in.default, options.options)
+  options.options = nil
+  return options
 end
 
 local COUNTS = { "before", "after", "budget", "trust", "dropped", "replaced", "inserted", "kept", "batch", "refused" }
@@ -237,8 +237,8 @@ local function encode_report(report)
   return json.encode(result), report.ledger
 end
 
-local function trim(chat, given)
-  local report, problem = chat:trim(given)
+local function trim(chat, options)
+  local report, problem = chat:trim(options)
   if not report then error(problem, 0) end
   return encode_report(report)
 end
@@ -246,22 +246,22 @@ end
 --- The calls below give a function that runs within limits.
 
 function api.trim(chat, policy, text)
-  local given = read_trim(policy, text)
-  return told(function() return trim(chat, given) end)
+  local options = read_trim(policy, text)
+  return with_hints(function() return trim(chat, options) end)
 end
 
 --- Compiles, checks and swaps; whatever fails, the old one stays.
 function api.policy_loader(name, source)
   refuse_built_in(name)
   policies()
-  return told(function() loaded[name] = check_policy(name, compile(name, source)()) end)
+  return with_hints(function() loaded[name] = check_policy(name, compile(name, source)()) end)
 end
 
 --- Compiles and checks, for `api.keep_chunk`, which is the runtime's; nothing is swapped.
 function api.policy_compiler(name, source)
   refuse_built_in(name)
   policies()
-  return told(function()
+  return with_hints(function()
     local chunk = compile(name, source)
     api.keep_chunk(chunk)   -- before it runs
     check_policy(name, chunk())
@@ -272,7 +272,7 @@ end
 ---@param chunk function      with globals of its own, `api.script_globals`
 function api.policy_adder(name, chunk)
   policies()
-  return told(function() loaded[name] = check_policy(name, chunk()) end)
+  return with_hints(function() loaded[name] = check_policy(name, chunk()) end)
 end
 
 api.script_globals = globals_of_script
@@ -309,9 +309,9 @@ local function model(request)
 end
 
 function api.task_trim(chat, policy, text)
-  local given = read_trim(policy, text)
-  given.model = model
-  return told(function() return trim(chat, given) end)
+  local options = read_trim(policy, text)
+  options.model = model
+  return with_hints(function() return trim(chat, options) end)
 end
 
 --- Says where in the script it happened. A table of the script's own, {code, message},
@@ -341,24 +341,24 @@ end
 --- What is for windows only is loaded where there are any: a runtime without stays small.
 for _, name in ipairs { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
   "actor" } do
-  api[name] = function(...) return require("ebb.libebb.windows")[name](told, api, ...) end
+  api[name] = function(...) return require("ebb.libebb.windows")[name](with_hints, api, ...) end
 end
 
 for _, name in ipairs { "writer", "checker", "repairer" } do
-  api[name] = function(...) return require("ebb.libebb.documents")[name](told, api, ...) end
+  api[name] = function(...) return require("ebb.libebb.documents")[name](with_hints, api, ...) end
 end
 
-function api.task_replay(...) return require("ebb.libebb.replays").task(told, policy_list, ...) end
+function api.task_replay(...) return require("ebb.libebb.replays").task(with_hints, policy_list, ...) end
 
 for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
-  api[name] = function(...) return require("ebb.libebb.filters")[name](told, compile, ...) end
+  api[name] = function(...) return require("ebb.libebb.filters")[name](with_hints, compile, ...) end
 end
 
 for _, name in ipairs { "models_adder", "models", "counter", "tokenizer", "changed", "change", "report_usage" } do
-  api[name] = function(...) return require("ebb.libebb.settings")[name](told, api, ...) end
+  api[name] = function(...) return require("ebb.libebb.settings")[name](with_hints, api, ...) end
 end
 
-function api.policies() return require("ebb.libebb.settings").policies(told, api, loaded) end
+function api.policies() return require("ebb.libebb.settings").policies(with_hints, api, loaded) end
 
 --- Tasks that run end with it.
 function api.policy_unload(name)
@@ -369,14 +369,14 @@ function api.policy_unload(name)
   loaded[name] = nil
 end
 
-function api.querier(...) return require("ebb.libebb.queries").querier(told, api, ...) end
+function api.querier(...) return require("ebb.libebb.queries").querier(with_hints, api, ...) end
 
 for name, run in pairs(functions) do
   api[name] = run
 end
 
 for name, run in pairs(api) do
-  api[name] = told(run)
+  api[name] = with_hints(run)
 end
 
 return api

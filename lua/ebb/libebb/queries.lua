@@ -303,9 +303,9 @@ local function read(object)
 end
 
 --- What is given runs within limits.
-function queries.querier(told, api, chat, asked)
+function queries.querier(with_hints, api, chat, asked)
   local found, query = read(json_arguments.object(asked, "query"))
-  return told(function() found.run(api, chat, query) end)
+  return with_hints(function() found.run(api, chat, query) end)
 end
 
 return queries

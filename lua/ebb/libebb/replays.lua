@@ -44,12 +44,12 @@ local function play(chat, options)
   return core.json.encode(list)
 end
 
----@param told fun(run: function): function
+---@param with_hints fun(run: function): function
 ---@param policy_list fun(list: any[]): table[]
-function replays.task(told, policy_list, chat, text)
+function replays.task(with_hints, policy_list, chat, text)
   local options = json_arguments.options(text, OPTIONS, "a replay")
   if options.policies ~= nil then options.policies = read_policies(options.policies, policy_list) end
-  return told(function() return play(chat, options) end)
+  return with_hints(function() return play(chat, options) end)
 end
 
 return replays

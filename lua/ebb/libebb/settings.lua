@@ -33,12 +33,12 @@ local function read_model(name, value)
 end
 
 --- Adds all of them or none.
-function settings.models_adder(told, _, text)
+function settings.models_adder(with_hints, _, text)
   local entries = {}
   for name, value in pairs(json_arguments.object(text, "models")) do
     entries[name] = read_model(name, value)
   end
-  return told(function()
+  return with_hints(function()
     for _, fields in pairs(entries) do
       if fields and fields.image ~= nil then core.conversation { image = fields.image } end   -- is it a rule?
     end
@@ -56,8 +56,8 @@ local function encode_model(name)
   }
 end
 
-function settings.models(told, api)
-  return told(function() emit.list(api.write, tables.keys(ebb.models), encode_model) end)
+function settings.models(with_hints, api)
+  return with_hints(function() emit.list(api.write, tables.keys(ebb.models), encode_model) end)
 end
 
 ---- Policies ----
@@ -76,8 +76,8 @@ local function options_of(policy)
 end
 
 ---@param loaded table<string, ebb.Policy>
-function settings.policies(told, api, loaded)
-  return told(function()
+function settings.policies(with_hints, api, loaded)
+  return with_hints(function()
     local names = tables.keys(loaded)
     table.move(built_in.names, 1, #built_in.names, #names + 1, names)
     emit.list(api.write, names, function(name)
@@ -99,17 +99,17 @@ local function counter_options(name)
   if models.is_estimator(name) or vocabularies.find(name) and vocabularies.open(name) then
     return { encoding = name }
   end
-  local known = tables.keys(ebb.models)
-  for _, image in ipairs(vocabularies.list()) do known[#known + 1] = image.name end
-  table.move(models.estimators, 1, #models.estimators, #known + 1, known)
-  return refuse("unknown_name", ("there is no encoding or model '%s'"):format(name), suggest.hint(name, known))
+  local names = tables.keys(ebb.models)
+  for _, image in ipairs(vocabularies.list()) do names[#names + 1] = image.name end
+  table.move(models.estimators, 1, #models.estimators, #names + 1, names)
+  return refuse("unknown_name", ("there is no encoding or model '%s'"):format(name), suggest.hint(name, names))
 end
 
 --- An empty conversation that counts so.
 function settings.counter(_, _, name)
   local options = counter_options(name)
-  local known = options.encoding and counters[name]
-  local chat = known or ebb.conversation(options)
+  local existing = options.encoding and counters[name]
+  local chat = existing or ebb.conversation(options)
   if options.encoding then counters[name] = chat end
   return chat
 end
@@ -131,9 +131,9 @@ end
 
 --- The options of a chat as they are after a change, for its saves, and what to change.
 ---@param text string       options
----@param asked string      changes
-local function changed(text, asked)
-  local options, changes = json_arguments.object(text, "options"), json_arguments.object(asked, "changes")
+---@param changes_text string
+local function changed(text, changes_text)
+  local options, changes = json_arguments.object(text, "options"), json_arguments.object(changes_text, "changes")
   for name in pairs(changes) do
     if not CHANGES[name] then
       refuse("unknown_name", ("a chat has no setting '%s'"):format(name), suggest.hint(name, tables.keys(CHANGES)))
@@ -147,14 +147,14 @@ local function changed(text, asked)
   return options, changes
 end
 
-function settings.changed(_, _, text, asked)
-  return json.encode((changed(text, asked)))
+function settings.changed(_, _, text, changes_text)
+  return json.encode((changed(text, changes_text)))
 end
 
 --- Counts as the changes say, which is the last step that may fail.
 ---@return integer? limit      as the options say, or the model's window
-function settings.change(_, _, chat, text, asked)
-  local options, changes = changed(text, asked)
+function settings.change(_, _, chat, text, changes_text)
+  local options, changes = changed(text, changes_text)
   local limit = options.limit or options.model and models.find(options.model).window or nil
   if changes.model == nil and changes.encoding == nil then return limit end
   if options.model == nil and options.encoding == nil then

@@ -134,9 +134,9 @@ end
 ---- Requests, and what the model answers ----
 
 --- `api.write_messages` writes the list; what is given runs within limits.
-function windows.renderer(told, api, chat, text)
+function windows.renderer(with_hints, api, chat, text)
   local options = json_arguments.options(text, render.OPTIONS, "a rendering")
-  return told(function()
+  return with_hints(function()
     local done, problem = render.run(chat, options, trim.look, api.write_messages)
     if not done then error(problem, 0) end
   end)
@@ -146,8 +146,8 @@ local RESULT = { "ok", "text", "code", "window", "action", "name", "params", "id
 
 --- `api.write` writes what became of each call; what is given runs within limits. What ran
 --- out of memory has not been done, so none of it is.
-function windows.actor(told, api, chat, text)
-  return told(function()
+function windows.actor(with_hints, api, chat, text)
+  return with_hints(function()
     local separator = "["
     for _, result in ipairs((chat.windows:act(text))) do
       if result.code == "memory" then error(core.error("memory", result.text), 0) end

@@ -1,5 +1,6 @@
 --- Checks a model's entry, whether a script or a file wrote it.
 
+local dialects = require "ebb.models.dialects"
 local schema = require "ebb.support.schema"
 
 local check = {}
@@ -15,7 +16,7 @@ check.MODEL = {
     window = { type = "integer", min = 1, unit = "tokens", required = true, help = "of request and answer together" },
     output = { type = "integer", min = 0, unit = "tokens",
       help = "part of the window that a trim leaves for the answer; default: a quarter" },
-    dialect = { type = "choice", choices = { "openai", "responses", "anthropic", "gemini" }, default = "openai",
+    dialect = { type = "choice", choices = dialects, default = dialects[1],
       help = "the provider's form of requests" },
     image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule",
       help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },

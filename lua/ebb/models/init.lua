@@ -1,4 +1,4 @@
---- What is known of models: encoding, window, output reserve, dialect, image rule.
+--- Models: encoding, window, output reserve, dialect, image rule.
 --
 -- `known` is the table that users see as `ebb.models`. They may add to it and
 -- change what is there; what they assign is checked, and fields that they leave
@@ -74,7 +74,7 @@ local function check(name, fields)
   return require("ebb.models.check").model(name, fields)
 end
 
---- The name under which a model is known; nil if nobody knows it.
+--- The name under which a model is listed; nil if it is unknown.
 local function name_of(name)
   if list[name] then return name end
   local best
@@ -85,9 +85,9 @@ local function name_of(name)
   return best
 end
 
-local function known(name)
-  local found = name_of(name)
-  return found and check(found, list[found])   -- a field may have been set since
+local function find(name)
+  local listed = name_of(name)
+  return listed and check(listed, list[listed])   -- a field may have been set since
 end
 
 --- What a model is after an assignment; nil: none.
@@ -137,7 +137,7 @@ models.known = setmetatable({}, {
 ---@return ebb.Model
 function models.find(name)
   if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
-  local model = known(name)
+  local model = find(name)
   if model then return model end
   local hint = suggest.hint(name, tables.keys(list))
     or hints.models
@@ -154,7 +154,7 @@ end
 
 local COUNTER = { encoding = { type = "string" }, model = { type = "string" } }
 
---- An exact encoding asked for by name must not become an estimate in silence.
+--- Refuses an encoding that is not installed; an estimate would take its place silently.
 local function refuse_encoding(encoding)
   local names = tables.copy(models.estimators)
   for _, image in ipairs(vocabularies.list()) do
@@ -229,13 +229,13 @@ function models.resolve(options)
   return translated, model
 end
 
---- Counts a loaded body for the model that it names, if nobody asked otherwise.
+--- Counts a loaded body for the model that it names, unless options say otherwise.
 ---@param chat ebb.Conversation
 ---@param options? ebb.ConversationOptions
 function models.adopt(chat, options)
   local chosen = options and (options.model or options.encoding or options.counter)
   local name = not chosen and core.body_model(chat)
-  local model = name and known(name)
+  local model = name and find(name)
   if model then core.counter.recount(chat, counting(nil, model)) end
 end
 
@@ -269,7 +269,7 @@ end
 ---@return ebb.Model?
 function models.of(chat)
   local named = core.body_model(chat)
-  return core.state(chat).model or named and known(named)
+  return core.state(chat).model or named and find(named)
 end
 
 --- The name of the model in use: as the caller gave it, or as the loaded body names it.

@@ -1,7 +1,7 @@
---- Where vocabularies lie, and which there are.
+--- Vocabularies: the folders in which they are, and the images in them.
 --
 -- An encoding is the name of an image, a file NAME.vocab in one of these
--- folders; the first one that has it counts:
+-- folders; the first folder that has it counts:
 --
 --     $EBB_VOCAB_PATH                    where it is set: for containers and tests, which have no home
 --     $XDG_DATA_HOME/ebb/vocab           the user's own imports (~/.local/share/ebb/vocab)
@@ -47,24 +47,24 @@ end
 --- The images there are, by name; an image hides others of its name in later folders.
 ---@return { name: string, path: string }[]
 function vocabularies.list()
-  local found, seen = {}, {}
+  local images, seen = {}, {}
   for _, folder in ipairs(vocabularies.folders()) do
     for _, file in ipairs(core.list_folder(folder) or {}) do
       local name = file:sub(-#SUFFIX) == SUFFIX and file:sub(1, -#SUFFIX - 1)
       if name and name ~= "" and not seen[name] then
         seen[name] = true
-        found[#found + 1] = { name = name, path = folder .. "/" .. file }
+        images[#images + 1] = { name = name, path = folder .. "/" .. file }
       end
     end
   end
-  table.sort(found, function(a, b) return a.name < b.name end)
-  return found
+  table.sort(images, function(a, b) return a.name < b.name end)
+  return images
 end
 
 local ENOENT, ENOTDIR = 2, 20
 
---- Is there a file? One that cannot be read is there, and whoever opens it says why;
---- but nothing is in a folder that cannot be looked into, such as another's home.
+--- True if the file exists, readable or not; who opens it gets the error.
+--- Folders without permission to look into count as empty.
 local function is_there(folder, path)
   local file, _, number = io.open(path, "rb")
   if file then file:close() end
@@ -100,7 +100,7 @@ local function hint_for(encoding)
     or ("there are %s; %s"):format(table.concat(names, ", "), hints.vocabularies)
 end
 
---- The tokenizer of an image that `find` has found; raises why it cannot be used.
+--- The tokenizer of an image that `find` returned; raises why it cannot be used.
 ---@param path string
 ---@return ebb.Tokenizer
 function vocabularies.open(path)

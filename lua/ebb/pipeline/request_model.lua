@@ -8,6 +8,7 @@ local refuse = require "ebb.support.refuse"
 
 local request_model = {}
 
+local BODY_DIALECT = "openai"   -- the form of the bodies that pipelines write, whatever the model
 local ABILITIES = { "vision", "audio", "video", "document" }
 
 --- The model named by the caller, the model's file or the agent; not that of the body.
@@ -44,7 +45,7 @@ function request_model.capabilities(self, chat)
   local model = model_named(name) or models.of(chat)
   local file = self.model_file or {}
   local capabilities = abilities_of(model, file.capabilities)
-  capabilities.dialect, capabilities.model, capabilities.model_name = "openai", name, file.name
+  capabilities.dialect, capabilities.model, capabilities.model_name = BODY_DIALECT, name, file.name
   capabilities.provider, capabilities.profile = file.provider or self.agent.provider, file.profile
   capabilities.window, capabilities.output = model and model.window, model and model.output
   return capabilities

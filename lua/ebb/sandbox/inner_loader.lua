@@ -23,9 +23,9 @@ end
 ---@return table value
 ---@return string name
 function inner_loader.read(path, kind)
-  local text, found = host("file", path)
-  if not text then return script_file.shaped(path, kind, nil, core.error("absent", found)), path end
-  return script_file.shaped(found, kind, run(text, "@" .. found)), script_file.name(found)
+  local text, full_path = host("file", path)
+  if not text then return script_file.shaped(path, kind, nil, core.error("absent", full_path)), path end
+  return script_file.shaped(full_path, kind, run(text, "@" .. full_path)), script_file.name(full_path)
 end
 
 ---@param text string

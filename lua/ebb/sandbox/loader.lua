@@ -1,4 +1,4 @@
---- Runs Lua files of strangers in sandboxes: policies, filters, processors.
+--- Loads untrusted Lua files into sandboxes: policies, filters, processors.
 --
 --     local value = loader.load("mine.lua", limits)      -- what the file returned
 --     value.name, value.options, value.list[1]                 -- plain data: copies
@@ -73,7 +73,7 @@ local function set_limits(box, limits, messages)
   sandbox.limit(box, of "fuel", math.ceil(of "deadline" * 1000), of "memory")
 end
 
----- What a sandbox asks for ----
+---- Requests of sandboxes ----
 
 --- Folders of lua/ebb whose modules sandboxes may load, or the module itself.
 local provided = { support = true, conversation = true }
@@ -94,7 +94,7 @@ end
 
 local dumps = {}
 
---- The bytecode of a module, found as `require` finds it.
+--- The bytecode of a module, searched for as `require` does.
 local function dump(name)
   for _, search in ipairs(package.searchers) do
     local chunk, where = search(name)
@@ -110,7 +110,7 @@ local function library(name)
   return dumps[name]
 end
 
---- Can this be said of a file below a folder, and of nothing else?
+--- True if the name stays below a folder.
 local function is_below(word)
   return word:find "^[%w_%-][%w_%-./]*$" ~= nil and not word:find("..", 1, true) and not word:find "/[./]"
 end
@@ -134,7 +134,7 @@ local function find_module(place, name)
   return nil, ("module '%s' not found: a sandboxed %s finds those beside it and on its path"):format(name, place.noun)
 end
 
---- The answers to what is asked from within: host(what, word).
+--- The function `host(what, word)` of a sandbox.
 local function host_of(place)
   return function(what, word)
     if what == "print" then return log.write(word) end
@@ -144,7 +144,7 @@ local function host_of(place)
   end
 end
 
---- Where a script's neighbours are: beside its file, and on the path of its kind.
+--- The folders in which a script finds other files: its own, and the path of its kind.
 local function place_of(path, kind)
   local own = path and (path:match "^(.*/)" or "./")
   local noun = kind and kind.noun or "script"
@@ -215,14 +215,14 @@ end
 
 ---- Calling ----
 
---- Does this function run in a sandbox?
+--- True if the function runs in a sandbox.
 ---@param call function
 ---@return boolean
 function loader.holds(call)
   return sandbox ~= nil and sandbox.box_of(call) ~= nil
 end
 
---- Calls the function of a proxy, and gives back what it has made of its first argument.
+--- Calls the function of a proxy; returns its first argument as it is after the call, then its results.
 ---@param proxy function
 ---@param limits? ebb.Limits
 ---@param value any             a table that the function may change in place

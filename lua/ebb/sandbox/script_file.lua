@@ -2,7 +2,7 @@
 --- nodes, steps of workflows, and policies and filters that are trusted. What comes
 --- from strangers goes through loader.lua.
 --
--- The file gets the globals of the program that asked for it, except that its
+-- The file gets the globals of the program, except that its
 -- `print` goes to the log and its own globals stay its own.
 
 local traceback = require "ebb.support.traceback"
@@ -14,7 +14,7 @@ local script_file = {}
 
 script_file.MAX = 1024 * 1024   -- bytes; no script that a person wrote is longer
 
---- Is this word the path of a Lua file, rather than the name of something built in?
+--- True if the word is the path of a Lua file, false if it is the name of something built in.
 ---@param word string
 ---@return boolean
 function script_file.is_path(word)
@@ -28,15 +28,15 @@ function script_file.name(path)
   return (path:gsub("^.*/", ""):gsub("%.lua$", ""))
 end
 
---- Is this word the text of a script, rather than the name of one? Scripts return
---- something, and no name begins so.
+--- True if the word is the text of a script, false if it is a name. Scripts begin with
+--- return, local or a comment, names do not.
 ---@param word string
 ---@return boolean
 function script_file.is_source(word)
   return word:find "^%s*return%f[^%w_]" ~= nil or word:find "^%s*local%s" ~= nil or word:find "^%s*%-%-" ~= nil
 end
 
---- A word that is Lua, but gives nothing back: names have no such beginning either.
+--- Refuses source that forgot `return`.
 ---@param word string
 ---@param noun string
 function script_file.refuse_without_return(word, noun)
@@ -45,7 +45,7 @@ function script_file.refuse_without_return(word, noun)
     ("'return %s'"):format(word:match "^%s*(.*)$"))
 end
 
---- The globals of one file, over those of the program that asked for it.
+--- The globals of one file, over those of the program.
 ---@return table
 function script_file.globals()
   return setmetatable({ print = log.print }, { __index = _G })

@@ -1,7 +1,7 @@
 --- Folders in which a bare name is looked for: `NAME.lua` in the first that has it.
 --
--- What is built in comes before them, so that nobody's file changes what a
--- built-in name means. The lists belong to the program, which may add to them.
+-- Built-in names come first, so that no file changes their meaning. The lists belong to
+-- the program, which may add to them.
 
 local core = require "ebb.support.core"
 local xdg = require "ebb.support.xdg"
@@ -13,8 +13,7 @@ script_path.policies = { xdg.path("config", "policies") }
 ---@type string[]
 script_path.filters = { xdg.path("config", "filters") }
 
---- The path of `NAME.lua`, or nil. A file that is there and cannot be read counts:
---- whoever loads it says why.
+--- The path of `NAME.lua`, or nil. An unreadable file counts, so that loading it says why.
 ---@param name string
 ---@param folders string[]
 ---@return string?
@@ -27,7 +26,7 @@ function script_path.find(name, folders)
   end
 end
 
---- Takes over what stands in `list`, in front of what is there.
+--- Adds folders in front of the others.
 ---@param folders string[]
 ---@param list string[]
 function script_path.add(folders, list)

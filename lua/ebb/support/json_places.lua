@@ -76,16 +76,16 @@ end
 local function find(text, path)
   local at = text:match "^%s*()"
   for _, step in ipairs(path) do
-    local found
+    local next_at
     if math.type(step) == "integer" then
-      found = element(text, at, step)
+      next_at = element(text, at, step)
     else
       for _, member in ipairs(json_places.members(text, at)) do
-        if member.key == step then found = member.first end
+        if member.key == step then next_at = member.first end
       end
     end
-    if not found then return at end
-    at = found
+    if not next_at then return at end
+    at = next_at
   end
   return at
 end

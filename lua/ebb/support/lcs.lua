@@ -1,7 +1,6 @@
---- Alignment: which items of two lists belong together, in order.
+--- Longest common subsequence: which items of two lists belong together, in order.
 --
--- A longest common subsequence, found as the longest chain of pairs (i, j) of
--- equal keys in which both numbers rise:
+-- It is the longest chain of pairs (i, j) of equal keys in which both numbers rise:
 --
 --     a:  s u a u a      pairs   1-1  2-3  3-2  3-5  4-3  5-2  5-5
 --     b:  s a u x a      chain   1-1  3-2  4-3  5-5
@@ -24,8 +23,8 @@ local function places_of(list, first, last)
   local places = {}
   for i = first, last do
     local key = list[i]
-    local found = places[key]
-    if found then found[#found + 1] = i else places[key] = { i } end
+    local list_of_key = places[key]
+    if list_of_key then list_of_key[#list_of_key + 1] = i else places[key] = { i } end
   end
   return places
 end

@@ -55,15 +55,15 @@ local MAGIC = {
   { "MM\0*", "image/tiff" },
 }
 
---- What the first bytes say; nil: nothing that is known.
+--- The type by the first bytes; nil if it is unknown.
 ---@param bytes string
 ---@return string?
 function media.of_bytes(bytes)
   for _, entry in ipairs(MAGIC) do
     if at(bytes, 1, entry[1]) then
-      local found = entry[2]
-      if type(found) == "function" then found = found(bytes) end
-      return found
+      local mime = entry[2]
+      if type(mime) == "function" then mime = mime(bytes) end
+      return mime
     end
   end
   return iso_media(bytes) or mpeg_audio(bytes)
@@ -99,7 +99,7 @@ for mime, extensions in pairs(EXTENSIONS) do
   end
 end
 
---- What the ending of a name says; nil: nothing that is known.
+--- The type by the ending of a name; nil if it is unknown.
 ---@param name string
 ---@return string?
 function media.of_name(name)
@@ -139,16 +139,16 @@ function media.kind(mime)
   return DOCUMENTS[mime] and "document" or "file"
 end
 
---- What a file is; nil: nobody knows.
+--- The media type of a file; nil if it is unknown.
 ---@param bytes string
----@param said? string         by whoever named it: normal
+---@param said? string         the declared type, normal
 ---@return string? mime
 ---@return boolean recognised  its bytes have said so
 function media.decide(bytes, said)
-  local found = media.of_bytes(bytes)
-  if not found then return said, false end
-  local held = said and MAY_HOLD[found]
-  return held and held[media.kind(said)] and said or found, true
+  local mime = media.of_bytes(bytes)
+  if not mime then return said, false end
+  local kinds = said and MAY_HOLD[mime]
+  return kinds and kinds[media.kind(said)] and said or mime, true
 end
 
 ---- Text ----

@@ -21,7 +21,6 @@ local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local script_file = require "ebb.sandbox.script_file"
-local suggest = require "ebb.support.suggest"
 local trim_options = require "ebb.trim.options"
 
 local filter = {}
@@ -30,25 +29,21 @@ loader.provide "trim"
 
 local json = core.json
 
-local FIELDS = { "name", "summary", "options", "exact", "filter" }
+local FILTER = {
+  type = "object", fields = {
+    name = { type = "string" }, summary = { type = "any" }, options = { type = "any" }, exact = { type = "any" },
+    filter = {
+      type = "function", required = true, expected = "a function", hint = "filter = function(message, options) ... end",
+    },
+  },
+}
 
----- What was given ----
+---- What a caller passes ----
 
-local function check_table(given, where)
-  if type(given.filter) ~= "function" then
-    refuse("shape", where .. " is not a filter: it has no filter", "filter = function(message, options) ... end")
-  end
-  for field in pairs(given) do
-    local known = false
-    for _, name in ipairs(FIELDS) do
-      known = known or name == field
-    end
-    if not known then
-      refuse("shape", ("%s: unknown field '%s'"):format(where, tostring(field)), suggest.hint(field, FIELDS))
-    end
-  end
-  schema.declare(given.options, where)
-  return given
+local function check_table(value, where)
+  schema.check(FILTER, value, where, { code = "shape" })
+  schema.declare(value.options, where)
+  return value
 end
 
 local KIND = {
@@ -79,36 +74,37 @@ local function from_word(word, loading)
   return from_file(path or word, loading)   -- a plain name is still a file of the working directory
 end
 
---- A filter to run, or nil if `given` is a table of conditions.
----@param given any
+--- A filter to run, or nil if the value is a table of conditions.
+---@param value any
 ---@param loading? ebb.Loading    how files and texts are run
 ---@return ebb.FilterFile?
-function filter.find(given, loading)
-  if type(given) == "function" then return { name = "function", filter = given } end
-  if type(given) == "string" then return from_word(given, loading) end
-  if type(given) ~= "table" then return nil end
-  if given.source ~= nil then return from_source(given.source, loading) end
-  if given.filter ~= nil then
-    return made_of(check_table(given, "filter " .. tostring(given.name or "?")), "filter")
+function filter.find(value, loading)
+  if type(value) == "function" then return { name = "function", filter = value } end
+  if type(value) == "string" then return from_word(value, loading) end
+  if type(value) ~= "table" then return nil end
+  if value.source ~= nil then return from_source(value.source, loading) end
+  if value.filter ~= nil then
+    return made_of(check_table(value, "filter " .. tostring(value.name or "?")), "filter")
   end
 end
 
 ---- Asking ----
 
-local function complain(found, index, text, hint)
-  local who = found.name:find "^filter%f[^%w_]" and found.name or "filter " .. found.name   -- a text has no name
+local function complain(definition, index, text, hint)
+  local name = definition.name
+  local who = name:find "^filter%f[^%w_]" and name or "filter " .. name   -- a text has no name
   return refuse("filter", ("%s, message %d: %s"):format(who, index, text), hint)
 end
 
 local ANSWERS = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
 
 --- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
-local function verdict(found, message, answer)
+local function verdict(definition, message, answer)
   if answer == nil or answer == true then return nil end
   if answer == false then return false end
   if core.type(answer) == "Message" then answer = { answer } end
   if type(answer) ~= "table" then
-    return complain(found, message.index, ("it returned a %s"):format(type(answer)), ANSWERS)
+    return complain(definition, message.index, ("it returned a %s"):format(type(answer)), ANSWERS)
   end
   if answer[1] == nil and next(answer) ~= nil then return { answer } end
   return #answer == 0 and false or answer
@@ -118,34 +114,34 @@ end
 --- until they have crossed.
 local CHUNK = 4096
 
-local function ask_sandboxed(found, draft, values, limits)
+local function ask_sandboxed(definition, draft, values, limits)
   local answers = {}
-  loader.begin(found.filter, limits, #draft)
+  loader.begin(definition.filter, limits, #draft)
   for first = 1, #draft, CHUNK do
-    local some, at, message, kind = loader.use(found.filter, "ebb.trim.sandboxed_run", "filter", draft, values,
+    local some, at, message, kind = loader.use(definition.filter, "ebb.trim.sandboxed_run", "filter", draft, values,
       first, math.min(first + CHUNK - 1, #draft))
-    if message then complain(found, at, message) end
-    if kind then complain(found, at, ("it returned a %s"):format(kind), ANSWERS) end
+    if message then complain(definition, at, message) end
+    if kind then complain(definition, at, ("it returned a %s"):format(kind), ANSWERS) end
     for i, answer in pairs(some) do
-      answers[i] = verdict(found, draft[i], answer)
+      answers[i] = verdict(definition, draft[i], answer)
     end
   end
   return answers
 end
 
 --- The answers by position; positions that are kept are left out.
-local function ask(found, draft, values, limits)
-  if loader.holds(found.filter) then
-    local ok, answers = traceback.call(found.filter, ask_sandboxed, found, draft, values, limits)
+local function ask(definition, draft, values, limits)
+  if loader.holds(definition.filter) then
+    local ok, answers = traceback.call(definition.filter, ask_sandboxed, definition, draft, values, limits)
     if ok then return answers end
     if answers:find "^filter%f[^%w_]" then refuse("filter", answers) end
-    return refuse("filter", ("filter %s: %s"):format(found.name, answers))
+    return refuse("filter", ("filter %s: %s"):format(definition.name, answers))
   end
   local answers = {}
   for i, message in ipairs(draft) do
-    local ok, answer = traceback.call(found.filter, found.filter, message, values)
-    if not ok then complain(found, i, answer) end
-    answers[i] = verdict(found, message, answer)
+    local ok, answer = traceback.call(definition.filter, definition.filter, message, values)
+    if not ok then complain(definition, i, answer) end
+    answers[i] = verdict(definition, message, answer)
   end
   return answers
 end
@@ -154,30 +150,31 @@ end
 
 --- Makes an edit of the draft; whatever refuses it, the filter and the message are named.
 --- That memory ran out is not the filter's doing.
-local function attempt(found, index, edit, draft, ...)
+local function attempt(definition, index, edit, draft, ...)
   local ok, result, why = pcall(edit, draft, ...)
   if not ok and core.is_error(result) and result.code == "memory" then error(result, 0) end
-  if not ok then complain(found, index, core.is_error(result) and result.message or tostring(result)) end
-  if result == false then complain(found, index, tostring(why)) end
+  if not ok then complain(definition, index, core.is_error(result) and result.message or tostring(result)) end
+  if result == false then complain(definition, index, tostring(why)) end
 end
 
 --- What a part of a unit is recognized by.
 local FIXED = { "role", "id", "tool_call_id" }
 
 --- What cannot become a message is told by what the filter answered, not by the edit that fails.
-local function check_answer(found, index, wanted)
+local function check_answer(definition, index, wanted)
   if core.type(wanted) ~= "Message" and wanted.role == nil and wanted.window == nil then
-    complain(found, index, "the table lacks role", "message:totable() gives all fields, to be changed and returned")
+    complain(definition, index, "the table lacks role",
+      "message:totable() gives all fields, to be changed and returned")
   end
 end
 
-local function check_fixed(found, index, wanted, fields)
+local function check_fixed(definition, index, wanted, fields)
   for _, name in ipairs(FIXED) do
     if wanted[name] == nil and fields[name] ~= nil then
-      complain(found, index, "the table lacks " .. name,
+      complain(definition, index, "the table lacks " .. name,
         "message:totable() gives all fields, to be changed and returned")
     elseif fields[name] ~= nil then
-      complain(found, index, ("it belongs to a call and its results: its %s stays"):format(name))
+      complain(definition, index, ("it belongs to a call and its results: its %s stays"):format(name))
     end
   end
 end
@@ -198,79 +195,79 @@ local function changes(message, wanted)
 end
 
 --- Without guards a draft drops just what it is told; so a unit is named as a whole.
-local function drop(found, draft, index, message)
-  attempt(found, index, draft.drop, draft, found.exact and message or message.unit, "filter")
+local function drop(definition, draft, index, message)
+  attempt(definition, index, draft.drop, draft, definition.exact and message or message.unit, "filter")
 end
 
 --- Puts the messages of `list` around the place of `message`, which goes unless it is among them.
-local function spread(found, draft, index, message, list)
+local function spread(definition, draft, index, message, list)
   local place, stays = message.index, false
   for _, item in ipairs(list) do
     if core.type(item) == "Message" and item.seq == message.seq then
       stays = true
     else
       if core.type(item) == "Message" then item = json.raw(item.json) end
-      attempt(found, index, draft.insert, draft, place, item, "filter")
+      attempt(definition, index, draft.insert, draft, place, item, "filter")
     end
     place = place + 1
   end
-  if not stays then drop(found, draft, index, message) end
+  if not stays then drop(definition, draft, index, message) end
 end
 
 --- Results that stay behind a caller whose calls were changed: copies of them find the new one.
-local function relink(found, draft, index, results)
+local function relink(definition, draft, index, results)
   for _, result in ipairs(results) do
     if result.index then
-      attempt(found, index, draft.insert, draft, result.index, json.raw(result.json), "filter")
-      attempt(found, index, draft.drop, draft, result, "filter")
+      attempt(definition, index, draft.insert, draft, result.index, json.raw(result.json), "filter")
+      attempt(definition, index, draft.drop, draft, result, "filter")
     end
   end
 end
 
 --- One message for another: its place, links and marks stay as they are if they can.
-local function replace(found, draft, index, message, wanted, alone)
+local function replace(definition, draft, index, message, wanted, alone)
   local fields, leaves_out = changes(message, wanted)
   if next(fields) == nil then return end
   local anew = leaves_out or fields.role or fields.id or fields.tool_calls
   if alone and (anew or #message.calls > 0 and fields.content) then
     local results = table.move(message.unit.messages, 2, message.unit.count, 1, {})
-    spread(found, draft, index, message, { wanted })
-    return relink(found, draft, index, results)
+    spread(definition, draft, index, message, { wanted })
+    return relink(definition, draft, index, results)
   end
-  check_fixed(found, index, wanted, fields)
-  attempt(found, index, draft.replace, draft, message, fields, "filter")
+  check_fixed(definition, index, wanted, fields)
+  attempt(definition, index, draft.replace, draft, message, fields, "filter")
 end
 
-local function apply_list(found, draft, index, message, list)
+local function apply_list(definition, draft, index, message, list)
   for _, wanted in ipairs(list) do
-    check_answer(found, index, wanted)
+    check_answer(definition, index, wanted)
   end
-  local alone = found.exact or message.unit.count == 1
+  local alone = definition.exact or message.unit.count == 1
   if #list == 1 and core.type(list[1]) ~= "Message" then
-    return replace(found, draft, index, message, list[1], alone)
+    return replace(definition, draft, index, message, list[1], alone)
   end
   if not alone then
     local hint = "a call and its results stay together: replace one by one, or drop the unit"
-    return complain(found, index, "several messages cannot take the place of a part of a unit", hint)
+    return complain(definition, index, "several messages cannot take the place of a part of a unit", hint)
   end
-  return spread(found, draft, index, message, list)
+  return spread(definition, draft, index, message, list)
 end
 
-local function apply_answer(found, draft, index, message, answer)
+local function apply_answer(definition, draft, index, message, answer)
   if not message.index then return end   -- it went with its unit
-  if answer == false then return drop(found, draft, index, message) end
-  if answer then apply_list(found, draft, index, message, answer) end
+  if answer == false then return drop(definition, draft, index, message) end
+  if answer then apply_list(definition, draft, index, message, answer) end
 end
 
 --- Edits from the newest to the oldest, so that positions before them stay true. Of several
 --- answers that are refused the first message's is raised.
-local function edit(found, draft, answers)
+local function edit(definition, draft, answers)
   local messages, refusal = {}, nil
   for i, message in ipairs(draft) do
     messages[i] = message
   end
   for i = #messages, 1, -1 do
-    local ok, problem = pcall(apply_answer, found, draft, i, messages[i], answers[i])
+    local ok, problem = pcall(apply_answer, definition, draft, i, messages[i], answers[i])
     if not ok and not (core.is_error(problem) and problem.code == "filter") then error(problem, 0) end
     if not ok then refusal = problem end
   end
@@ -280,17 +277,17 @@ end
 ---- One filter ----
 
 ---@param chat ebb.Conversation
----@param found ebb.FilterFile
----@param given? table                options
+---@param definition ebb.FilterFile
+---@param options? table
 ---@param limits? ebb.Limits
 ---@return integer batch
-local function run_one(chat, found, given, limits)
-  local values = schema.options(found.options, given, "filter " .. found.name)
+local function run_one(chat, definition, options, limits)
+  local values = schema.options(definition.options, options, "filter " .. definition.name)
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
-    core.draft.by(draft, found.name)
-    edit(found, draft, ask(found, draft, values, limits))
-    return core.draft.commit(draft, { operation = "filter", description = "filter " .. found.name })
+    core.draft.by(draft, definition.name)
+    edit(definition, draft, ask(definition, draft, values, limits))
+    return core.draft.commit(draft, { operation = "filter", description = "filter " .. definition.name })
   end)
   if ok then return result end
   core.draft.discard(draft)
@@ -315,8 +312,8 @@ function filter.run(chat, argument, filter_conditions)
   if not is_call(argument) then argument = { argument } end
   if argument[1] == nil then return filter_conditions(chat, nil) end
   local values = schema.options(CALL, call.read(argument, "filter", "filter"), "filter")
-  local found = filter.find(values.filter, values)
-  if found then return run_one(chat, found, values.options, values.limits) end
+  local definition = filter.find(values.filter, values)
+  if definition then return run_one(chat, definition, values.options, values.limits) end
   if values.options ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
   return filter_conditions(chat, values.filter)
 end

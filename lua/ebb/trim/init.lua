@@ -177,14 +177,14 @@ local function trim_draft(chat, run, steps, request)
   return commit(run, remembered, report, steps)
 end
 
---- What was raised, or nil and what trim answers.
+--- pcall for trim_draft: the raised error, or nil followed by its results.
 local function finish(...)
   local ok, report, problem = pcall(trim_draft, ...)
   if not ok then return report end
   return nil, report, problem
 end
 
---- What the windows read, where the list shows any.
+--- The texts of the windows that the list shows; nil if it shows none.
 local function texts_of(chat)
   if core.window.count(chat) == 0 then return nil end
   return (require("ebb.windows.render").texts(chat))

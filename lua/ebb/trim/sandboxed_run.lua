@@ -43,7 +43,7 @@ function sandboxed_run.trim(trim, draft, name, budget, options, host)
   return true, record.memories
 end
 
---- What no answer of a filter can be, in words; nil for the others.
+--- Type name of an invalid filter result, nil if it is valid.
 local function wrong_kind(answer)
   local kind = type(answer)
   if kind == "table" or kind == "boolean" or kind == "nil" or core.type(answer) == "Message" then return nil end
