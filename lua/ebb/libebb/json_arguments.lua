@@ -3,7 +3,6 @@
 local core = require "ebb.support.core"
 local names = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
-local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
 local json_arguments = {}
@@ -51,6 +50,7 @@ end
 ---@param what string        how errors call it: "a trim"
 ---@return table
 function json_arguments.fields(object, fields, what)
+  local schema = require "ebb.support.schema"   -- an idle chat without options does not need it
   local values, problems = schema.read(in_camel_case { type = "object", fields = fields }, object, { null = true })
   if not problems then return values end
   local problem = problems[1]
@@ -67,7 +67,8 @@ end
 ---@param what string
 ---@return table
 function json_arguments.options(text, fields, what)
-  return json_arguments.fields(json_arguments.object(text, "options"), fields, what)
+  local object = json_arguments.object(text, "options")
+  return next(object) == nil and {} or json_arguments.fields(object, fields, what)
 end
 
 return json_arguments
