@@ -289,7 +289,7 @@ static const Row ROWS[] = {
   {"no addresses", ENDS,
    "for _, v in ipairs { {}, print, coroutine.create(print) } do assert(not tostring(v):find '0x') end"
    " assert(not pcall(string.format, '%p', {})) assert(not string.format('%s', {}):find '0x')"},
-  {"__name is no way to a text that is none", ENDS, "assert(tostring(setmetatable({}, {__name = 'A'})):find '^A:"
+  {"__name cannot make a value that is not text a text", ENDS, "assert(tostring(setmetatable({}, {__name = 'A'})):find '^A:"
     " %d+$')"},
   {"__tostring must answer a text", ENDS, "assert(not pcall(tostring, setmetatable({}, {__tostring = function()"
     " return {} end})))"},
@@ -300,7 +300,7 @@ static const Row ROWS[] = {
   {"next in order", ENDS,
    "local t, s, k = { z = 1, [3] = 1, [true] = 1, a = 1 }, '' repeat k = next(t, k) s = s .. tostring(k) .. ' ' until"
    " k == nil assert(s == 'true 3 a z nil ', s)"},
-  {"the main thread is nobody's to resume", ENDS,
+  {"scripts cannot resume the main thread", ENDS,
    "local main = coroutine.running() assert(not coroutine.resume(main))"
    " coroutine.wrap(function() assert(not coroutine.resume(main)) assert(not pcall(coroutine.close, main)) end)()"},
   {"a coroutine that resumes itself", ENDS,

@@ -40,7 +40,7 @@ static void shapes_come_back_byte_for_byte(void **state) {
     BODY,
     "[ {\"role\":\"user\",\"content\":\"a\"} ,\n\t{\"role\":\"user\",\"content\":\"b\"},{\"role\":\"user\",\"content\":\"c\"}]",
     "{\"role\":\"user\",\"content\":\"a\"}\n\n{\"role\":\"user\",\"content\":\"b\"}\n",
-    "\xef\xbb\xbf[]", "[\n]\n", "", " \n", "{\"messages\":[],\"model\":\"none of ours\"}",
+    "\xef\xbb\xbf[]", "[\n]\n", "", " \n", "{\"messages\":[],\"model\":\"an unknown one\"}",
   };
   Host host;
   ebb_runtime *runtime;
@@ -131,7 +131,7 @@ static void replace_once(char *text, const char *from, const char *to) {
   memcpy(at, to, strlen(to));
 }
 
-/* A save whose envelope has been tampered with is refused: it would write what is no JSON. */
+/* A save whose envelope has been tampered with is refused: it would write invalid JSON. */
 static void damaged_envelopes_are_refused(void **state) {
   static const char text[] = "{\"model\":\"gpt-4o\",\"messages\":[ {\"role\":\"user\",\"content\":\"a\"} ,  "
                              "{\"role\":\"pirate\",\"content\":\"b\"}],\"user\":\"me, or [ ]\"}";

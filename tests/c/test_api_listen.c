@@ -6,7 +6,7 @@
 typedef struct Ear {
   ebb_chat *chat;
   unsigned changes, count;
-  uint32_t messages;         /* of the chat, as it is told */
+  uint32_t messages;         /* count that the listener saw */
   ebb_status appended;       /* what an edit answered */
 } Ear;
 

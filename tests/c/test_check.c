@@ -48,7 +48,7 @@ static const struct Case {
   {"openai: an id twice in the list", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") "," CALLS(CALL("a")) "," R("a"), "",
    CALLS(CALL("a")) "," R("a") "," CALLS(CALL("a")) "," R("a"), NULL},
   {"openai: no id", DIALECT_OPENAI, CALLS(CALL("")) "," R(""), "0 call_id ", CALLS(CALL("call_1")) "," R("call_1"), NULL},
-  {"openai: a tool that answers nobody", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") ",{'role':'tool','content':'r'}",
+  {"openai: a tool result without a call", DIALECT_OPENAI, CALLS(CALL("a")) "," R("a") ",{'role':'tool','content':'r'}",
    "2 orphan_result ", CALLS(CALL("a")) "," R("a"), NULL},
   {"openai: the legacy form", DIALECT_OPENAI,
    "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}},{'role':'function','name':'f','content':'r'}",
@@ -138,7 +138,7 @@ static const struct Case {
    U "," AP(USE("a")) "," UP(RES("a")) "," AP(USE("a")) "," UP(RES("a")), NULL},
   {"anthropic: a new id that others have", DIALECT_ANTHROPIC, U "," AP(USE("a") "," USE("a") "," USE("a_2")) "," UP(RES("a") "," RES("a") "," RES("a_2")),
    "1 duplicate_call ", U "," AP(USE("a") "," USE("a_2_2") "," USE("a_2")) "," UP(RES("a") "," RES("a_2_2") "," RES("a_2")), NULL},
-  {"anthropic: ids of all letters, and of one that is none", DIALECT_ANTHROPIC,
+  {"anthropic: ids of all letters, and of a character that is not one", DIALECT_ANTHROPIC,
    U "," AP(USE("aZ09_-b") "," USE("a~{[/:@`")) "," UP(RES("aZ09_-b") "," RES("a~{[/:@`")), "1 call_id ",
    U "," AP(USE("aZ09_-b") "," USE("a________2")) "," UP(RES("aZ09_-b") "," RES("a________2")), NULL},
   {"anthropic: a call without an id", DIALECT_ANTHROPIC, U "," AP("{'type':'tool_use','name':'f','input':{}}"),
@@ -149,7 +149,7 @@ static const struct Case {
    UP("{'type':'tool_result','tool_result':{'tool_use_id':'a.b','content':'r'}}"), "1 call_id ",
    U "," AP("{'type':'tool_use','tool_use':{'id':'a_b_2','name':'f','input':{}}}") ","
    UP("{'type':'tool_result','tool_result':{'tool_use_id':'a_b_2','content':'r'}}"), NULL},
-  {"anthropic: a long id, and one behind which there is no room", DIALECT_ANTHROPIC,
+  {"anthropic: a long id, and one that leaves no room for a suffix", DIALECT_ANTHROPIC,
    U "," AP(USE("a23456789.123456789.123456789.123456789") "," USE("a23456789.123456789.1234567890")) ","
    UP(RES("a23456789.123456789.123456789.123456789") "," RES("a23456789.123456789.1234567890")), "1 call_id 1 call_id ",
    U "," AP(USE("a23456789_123456789_123456789_12_2") "," USE("a23456789_123456789_1234567890_2")) ","

@@ -1,6 +1,6 @@
 /*
-** Reading beneath a folder: every name by which somebody might get out of it, or
-** at what is no file; with openat2 and without. The folder, with what lies beside it:
+** Reading beneath a folder: every name that might lead out of it, or
+** at something that is not a file; with openat2 and without. The folder, with what lies beside it:
 **
 **     secret.txt            a FIFO, a socket, links to in and out, to a folder,
 **     root/ a.txt  sub/     to /proc/self/root, to itself ...
@@ -224,7 +224,7 @@ static void long_names_are_refused(void **state) {
   with_each(refuse_long_names);
 }
 
-/* Somebody waits for a reader of the FIFO: an attempt to read it must not look like one. */
+/* A writer waits for a reader of the FIFO: an attempt to read it must not look like one. */
 static void leave_fifo_alone(ContainedDir *beneath) {
   Buffer out;
   buffer_init(&out, memory_system());

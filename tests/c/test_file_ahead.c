@@ -122,7 +122,7 @@ static void what_cannot_be_read_is_said(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
-/* Nobody waits: it ends all the same, and leaves nothing. */
+/* Closed before its end: the thread ends all the same, and leaks nothing. */
 static void it_may_end_at_any_time(void **state) {
   (void)state;
   for (int i = 0; i < 20; i++) {

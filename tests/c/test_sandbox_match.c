@@ -119,12 +119,13 @@ static void agrees_on_random_patterns(void **state) {
     Case c;
     random_case(&c);
     size_t expected_size, size;
-    const char *expected = answer(stock, &c, &expected_size), *found = answer(own, &c, &size);
-    if (size == expected_size && memcmp(found, expected, size) == 0) continue;
+    const char *expected = answer(stock, &c, &expected_size);
+    const char *actual = answer(own, &c, &size);
+    if (size == expected_size && memcmp(actual, expected, size) == 0) continue;
     fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", (unsigned long)round,
              c.function, (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size,
              c.template, (int)c.init,
-             found, expected);
+             actual, expected);
   }
   lua_close(stock);
   sandbox_free(sandbox);

@@ -329,7 +329,7 @@ static void fuel_does_not_depend_on_collections(void **state) {
   assert_true(steps[0] > 40);
 }
 
-/* 60,000 dead tables are freed bit by bit by whoever allocates next, and in no slice
+/* 60,000 dead tables are freed bit by bit by the next allocations, and in no slice
    many more than it deserves: Lua's own pace frees them all in one. */
 static void no_slice_pays_for_all_garbage(void **state) {
   (void)state;

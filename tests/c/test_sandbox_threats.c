@@ -160,7 +160,7 @@ static void threats_stop_in_time(void **state) {
 /* ---- by fuel alone ---- */
 
 /* Their work is in Lua's own instructions, or in finding the first field of an
-   emptied table, whose size nobody tells: only a deadline sees it. */
+   emptied table, whose size Lua does not show: only a deadline sees it. */
 static const char *const UNSEEN[] = {
   "varargs in a loop", "== on equal long strings", "< on equal long strings", "< on long strings of zeros",
   "< on many strings of zeros of middle length", "a walk along a chain of keys", "a chain of __index",

@@ -1,5 +1,5 @@
 --- Wrong arguments: every function that C gives to Lua, and the library's own on
---- top, called with values that nobody should give them. Each call works or
+--- top, called with wrong values. Each call works or
 --- raises, and the conversation is whole after it. The run under sanitizers is
 --- the one that sees what a crash does not show.
 --
@@ -344,7 +344,7 @@ describe("wrong arguments (SEED=" .. seed .. ")", function()
   local log_before
 
   setup(function()
-    log_before = log.to(function() end)   -- windows that there are not
+    log_before = log.to(function() end)   -- windows that do not exist
     folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder))

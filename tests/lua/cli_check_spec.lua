@@ -49,7 +49,7 @@ describe("the command check", function()
     assert.equal(1, run.status)
   end)
 
-  it("refuses dialects that nobody knows", function()
+  it("refuses unknown dialects", function()
     contains("openai", fails(command.USAGE, "check --dialect openia " .. command.path_of "small.json"))
     contains("openai", fails(command.USAGE, "trim --budget 9 --dialect openia " .. command.path_of "small.json"))
   end)

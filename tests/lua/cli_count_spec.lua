@@ -78,7 +78,7 @@ describe("the command", function()
     contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
   end)
 
-  it("adds up by message and by role, with what is no message", function()
+  it("adds up by message and by role, with the parts around messages", function()
     local path = command.path_of "small.json"
     for _, by in ipairs { "message", "role" } do
       local out, sum, total = does(("count %s --by %s"):format(path, by)), 0, nil

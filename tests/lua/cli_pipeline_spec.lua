@@ -165,7 +165,7 @@ describe("ebb processors", function()
     end
   end)
 
-  it("refuses one that nobody knows", function()
+  it("refuses an unknown one", function()
     assert.matches("token-limiter", command.fails(command.USAGE, "processors token-limitr"), 1, true)
   end)
 end)

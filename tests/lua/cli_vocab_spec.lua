@@ -84,7 +84,7 @@ describe("ebb vocab", function()
     contains("--pattern cl100k, o200k, gpt2", said)
   end)
 
-  it("cuts by any expression, and refuses what is none", function()
+  it("cuts by any expression, and refuses invalid ones", function()
     file("use.lua", "print(table.concat(require('ebb').tokenizer('small'):encode('abcab'), ' '))")
 
     command.does(("vocab import %s --pattern 'c|[^c]'"):format(path_of "small.tiktoken"))

@@ -382,7 +382,7 @@ describe("ebb.models", function()
       ebb.models["gpt-4o"].image })
   end)
 
-  it("refuses an image rule that nobody knows", function()
+  it("refuses an unknown image rule", function()
     ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = "tiles_51" }
     assert.equal("did you mean 'tiles_512'?", refusal(ebb.conversation, { model = "my-model" }).hint)
     ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = { rule = "patches_32", multiplier = 0 / 0 } }

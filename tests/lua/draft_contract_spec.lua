@@ -332,9 +332,9 @@ describe("an edit", function()
       { slip.message, slip.hint })
     assert.truthy(draft:replace(draft[1], { cache_control = { type = "ephemeral" } }))
     assert.truthy(draft:replace(draft[1], { cache_controls = 1 }))     -- like none that messages have
-    for _, nobody in ipairs { false, "x", {} } do
-      assert.equal("keep: what: a message or its position is expected, not " .. type(nobody),
-        refusal(draft.keep, draft, nobody).message)
+    for _, wrong in ipairs { false, "x", {} } do
+      assert.equal("keep: what: a message or its position is expected, not " .. type(wrong),
+        refusal(draft.keep, draft, wrong).message)
     end
   end)
 

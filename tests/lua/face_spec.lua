@@ -1,4 +1,4 @@
---- The Lua face, line by line as BEHAVIOUR.md section 12 shows it, and around it.
+--- The Lua face, call by call, and around it.
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"

@@ -17,7 +17,7 @@ describe("roles", function()
     assert.equal("developer", chat[1]:totable().role)
   end)
 
-  it("that nobody knows are refused", function()
+  it("that are unknown are refused", function()
     for _, role in ipairs { "boss", "", "User", "window" } do
       local chat = with({ role = "user", content = "x" })
       assert.equal("role", refusal(chat.append, chat, { role = role, content = "x" }).code)

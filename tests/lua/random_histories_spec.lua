@@ -94,7 +94,7 @@ end
 
 ---- Windows ----
 
---- Items of three windows and of one that there is not, anywhere in a chat's messages.
+--- Items of three windows and of one that does not exist, anywhere in a chat's messages.
 local function with_items(list)
   for _ = 1, math.random(1, 8) do
     local id = math.random(12) == 1 and "absent" or "w" .. math.random(3)

@@ -450,7 +450,7 @@ describe("rules of SillyTavern", function()
     substituteRegex = 2, minDepth = core.json.null, maxDepth = 4,
   }
 
-  it("are read where rules of ours stand", function()
+  it("are read in the place of our own rules", function()
     local contents, _, problems = run({ { rules = { script } } }, { { role = "user", content = 'say "x"' } })
     assert.same({}, problems)
     assert.equal('say "x"=x', contents[1])

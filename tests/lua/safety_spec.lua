@@ -62,7 +62,7 @@ local rows = {
     { "[{'role':'user','content':'a\0b'}]", "", REFUSED, "1:29", "an escape in place of a control character" },
     { U .. "\n{'role':'user','content':'a\0b'}", "--lenient", MENDED, "2:28", "skipped (syntax)" },
   },
-  ["duplicate keys of ours (role, content, id)"] = {
+  ["duplicate keys that Ebb reads (role, content, id)"] = {
     { "[{'role':'user','content':'x','role':'user'}]", "", REFUSED, "1:31", "expected each key once at [0].role" },
     { "[{'role':'user','content':'x','role':'user'}]", "--lenient", MENDED, "1:3", "mended (duplicate): 'role' comes" },
     { "{'id':'a','role':'user','content':'','\\u0069d':'b'}", "--lenient", MENDED, "1:2", "'id' comes again" },
@@ -135,7 +135,7 @@ local codes = {
   ["JSONL: invalid last line without newline"] = "syntax",
   ["invalid UTF-8, overlong, beyond U+10FFFF; lone surrogate"] = "encoding",
   ["\\u0000 and a raw NUL"] = "syntax",
-  ["duplicate keys of ours (role, content, id)"] = "duplicate",
+  ["duplicate keys that Ebb reads (role, content, id)"] = "duplicate",
   ["a message over 16 MiB, an array or body over 256 MiB"] = "limit",
   ["nesting over 256, also when writing"] = "limit",
   ["1e400, 400-digit numbers"] = "shape syntax",
@@ -320,7 +320,7 @@ describe("the library", function()
       message = "skipped (syntax): expected a value" } }, warnings)
   end)
 
-  it("refuses a role map that is none", function()
+  it("refuses an invalid role map", function()
     for _, map in ipairs { 5, { "x" }, { bot = 5 }, { bot = "robot" } } do
       local ok, problem = pcall(library.parse, "[]", { role_map = map })
       assert.falsy(ok)

@@ -192,7 +192,7 @@ describe("a tokenizer", function()
     assert.is_string(problem.hint)
   end)
 
-  it("refuses what is no text, no id, and no limit", function()
+  it("refuses wrong texts, ids and limits", function()
     local tokenizer = tokenizer_of "cl100k_base"
     if not tokenizer then return end
     local cases = {
@@ -323,12 +323,12 @@ describe("a tokenizer.json", function()
     { "a prefix space", "no add_prefix_space", function(file)
       file.pre_tokenizer = { type = "ByteLevel", add_prefix_space = true }
     end },
-    { "a merge of what is no token", "merge 1: expected a merge that makes a token", function(file)
+    { "a merge of a piece that is not a token", "merge 1: expected a merge that makes a token", function(file)
       file.model.merges = core.json.array { "q u" }
     end },
     { "a missing byte", "256 single bytes", function(file) file.model.vocab["!"] = nil end },
     { "other alphabets", "byte-level alphabet", function(file) file.model.vocab["▁the"] = 700 end },
-    { "an expression that is none", "expression 1, byte 4",
+    { "an invalid expression", "expression 1, byte 4",
       function(file) file.pre_tokenizer = cut_by(split "a(b") end },
     { "an id twice", "an id that no other token has", function(file) file.model.vocab["ll"] = 257 end },
     { "added white space", "white space", function(file)

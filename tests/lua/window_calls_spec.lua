@@ -77,7 +77,7 @@ describe("quoted, not made:", function()
     { "before and behind calls",     tool '{"name":"a"}' .. "\n```\n" .. tool(ADD) .. "\n```\n"
       .. tool '{"name":"b"}', "a() b() quoted:1" },
     { "directly behind a backtick",  "Write `<tool_call>` or `" .. tool(ADD) .. "`.", "quoted:2" },
-    -- and what is no quotation
+    -- and text that is not quoted
     { "not by ``` within a line",    "say ``` and " .. tool '{"name":"b"}', "b()" },
     { "not by a span with backticks", "```a` b\n" .. tool '{"name":"b"}', "b()" },
     { "not by four spaces",          "x\n    ```\n" .. tool '{"name":"b"}', "b()" },

@@ -1,4 +1,4 @@
---- Markup read back: whatever was written reads back equal, and what is no window of
+--- Markup read back: whatever was written reads back equal, and anything but a window of
 --- ours is refused with its place.
 
 local helper = dofile "tests/lua/helper.lua"

@@ -89,7 +89,7 @@ describe("the seed's flow charts", function()
     note("  open -> %d", chat[#chat].seq)
 
     chat:append { { window = "gone" }, { role = "user", content = "Milk." } }
-    note_request "each is rendered by its kind; a window that there is not is skipped"
+    note_request "each is rendered by its kind; a window that does not exist is skipped"
     state = "milk"
     note_request "the window is asked each time"
     note_request("without the system message", { include_system = false })

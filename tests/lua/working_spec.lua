@@ -1,4 +1,4 @@
---- Working copies and their text: what nobody changed keeps its bytes; what somebody
+--- Working copies and their text: unchanged fields keep their bytes; what a processor
 --- changed, however little, is written anew and says what the copy says.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -29,7 +29,7 @@ describe("working copies", function()
     for i, message in ipairs(chat) do
       assert.truthy(text:find(message.json, 1, true), "message " .. i)
     end
-    assert.is_nil(copies[1].trusted)               -- nobody trusts a message because it says so
+    assert.is_nil(copies[1].trusted)               -- a message is not trusted because it says so
     assert.equal("history", copies[1].source)
     assert.same({ x = { 1 } }, copies[1].own.source)
   end)
@@ -77,7 +77,7 @@ describe("working copies", function()
     assert.equal(json.encode(json.decode(ODD)), json.encode(json.decode(text)))
   end)
 
-  it("refuse what is no table, and what has no JSON", function()
+  it("refuse values that are not tables, and values without a JSON form", function()
     local chat = ebb.conversation()
     assert.equal("shape", helper.refusal(text_of, chat, { "x" }).code)
     assert.equal("argument", helper.refusal(text_of, chat, { { role = print } }).code)

@@ -249,7 +249,7 @@ static bool take_policy(World *world, const Input *input) {
   world->problem[0] = '\0';
   for (int i = 0; i < CHARACTERS; i++) {
     Character *character = &world->characters[i];
-    if (strcmp(character->name, input->name) == 0) strcpy(character->policy, character->name);   /* the character's own policy */
+    if (strcmp(character->name, input->name) == 0) strcpy(character->policy, character->name);   /* its own */
     if (strcmp(character->policy, input->name) == 0) character->failed = false;
   }
   return true;
