@@ -192,7 +192,7 @@ static void what_is_no_query_is_refused(void **state) {
     {"{'query':'where','batch':9}", EBB_OUT_OF_RANGE, "batch"},
     {"{'query':'where','batch':'second'}", EBB_UNKNOWN_NAME, "second"},
     {"{'query':'where','batch':0,'length':99}", EBB_OUT_OF_RANGE, "never had 99"},
-    {"{'query':'recent'}", EBB_ARGUMENT, "role is needed"},
+    {"{'query':'recent','n':-1}", EBB_ARGUMENT, "n: expected a whole number, 0 or more"},
     {"{'query':'recent','role':'user','n':99999999999}", EBB_OUT_OF_RANGE, "n"},
     {"{'query':'range','role':'user'}", EBB_ARGUMENT, "start"},
     {"{'query':'range','role':'user','start':3,'end':1}", EBB_ARGUMENT, "half-open"},
