@@ -45,7 +45,7 @@ ok "DESTDIR comes before PREFIX, and nothing else is different" \
 ok "ebb.pc names PREFIX, not DESTDIR" "$(head -1 "$top/stage/opt/ebb/lib/pkgconfig/ebb.pc")" "prefix=/opt/ebb"
 
 ok "LICENSE, annotations and examples are installed" \
-  "$(cd "$prefix/share" && ls doc/ebb/LICENSE doc/ebb/examples/hosts/tool/notebook.lua; cd ebb/lua/ebb && ls)" \
+  "$(cd "$prefix/share" && ls doc/ebb/LICENSE doc/ebb/examples/hosts/tool/notebook.lua; cd ebb/lua && ls)" \
   $'doc/ebb/LICENSE\ndoc/ebb/examples/hosts/tool/notebook.lua\n'"$(ls lua/ebb/meta)"
 ok "all documents are installed" "$(cd "$prefix/share/doc/ebb" && find docs -type f | sort)" "$(find docs -type f | sort)"
 ok "man page and completions are installed" \
