@@ -64,6 +64,7 @@ static void messages_are_found(void **state) {
     {"{'query':'where','role':null,'answer':'count'}", "4"},
     {"{'query':'recent','role':'user'}", "[" U1 "]"},
     {"{'query':'recent','role':'user','n':9,'answer':'positions'}", "[0,2]"},
+    {"{'query':'recent','n':2,'answer':'positions'}", "[2,3]"},
     {"{'query':'range','role':'user','start':1,'end':2,'answer':'positions'}", "[2]"},
     {"{'query':'range','role':['user','assistant'],'start':1,'end':3,'answer':'positions'}", "[1,2]"},
     {"{'query':'range','role':'user','start':1,'end':1}", "[]"},
