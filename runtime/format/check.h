@@ -27,7 +27,7 @@ bool        dialect_parse(Text name, Dialect *dialect);
 Dialect     dialect_detect(const Store *store, const Sequence *list);
 
 typedef enum CheckCode {
-  CHECK_ORPHAN_RESULT,       /* answers no call of the assistant message before it */
+  CHECK_ORPHAN_RESULT,       /* answers no call of the previous assistant message */
   CHECK_DUPLICATE_RESULT,    /* its call is answered already */
   CHECK_UNANSWERED_CALL,     /* no result where it is required */
   CHECK_DUPLICATE_CALL,      /* an id that another call of the message has */
@@ -71,7 +71,7 @@ typedef struct CheckReport {
 
 void        check_report_free(CheckReport *report);
 
-/* Fills `report`, of which only `memory` must be set; free it also after a failure.
+/* Fills `report`, whose `memory` must be set; free it also after a failure.
    Items of windows are skipped: check the messages that replace them. STATUS_MEMORY.
    O(messages and their parts). */
 Status      check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report);

@@ -10,7 +10,7 @@
 typedef enum FileFormat { FORMAT_LINES, FORMAT_ARRAY, FORMAT_BODY, FORMAT_GEMINI, FORMAT_RESPONSES } FileFormat;
 
 /* Detects the format of the file from the cursor on. An object with a role is a
-   message, wherever the role stands, so its file is FORMAT_LINES; a truncated body
+   message, whatever precedes the role, so its file is FORMAT_LINES; a truncated body
    is a body. *evidence: the key that decided; its bytes are NULL if no key did. */
 FileFormat detect_format(Json json, Text *evidence);
 

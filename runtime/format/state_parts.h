@@ -75,7 +75,7 @@ typedef struct StateLoader {
 
 /* These return false and set l->error; `at` is in the bytes of the state. */
 bool state_fail(StateLoader *l, Status status, const char *at, const char *expected);
-/* The cursor's error, or STATUS_SHAPE where it stands. */
+/* Records the cursor's error, or STATUS_SHAPE at its position. */
 bool state_fail_json(StateLoader *l, const Json *json, const char *expected);
 bool state_fail_memory(StateLoader *l);
 

@@ -1,7 +1,6 @@
 /*
-** Reads the messages of a state. What the state has besides of some of them (origins,
-** ranks, links) stands in lists of their own, sorted by seq, which are read beside the
-** messages in one pass.
+** Reads the messages of a state. Origins, ranks and links are in lists of their own,
+** sorted by seq, which are read beside the messages in one pass.
 */
 #include <assert.h>
 

@@ -25,7 +25,7 @@ static void text(StateWriter *w, Text value) { json_out_text(&w->out, value); }
 static void string(StateWriter *w, const char *value) { json_out_string(&w->out, value); }
 static void name(StateWriter *w, const char *key) { json_out_name(&w->out, key); }
 
-/* JSON as it stands; an empty text is an empty object. */
+/* Writes a JSON object as it is; {} for an empty text. */
 static void object(StateWriter *w, Text value) { json_out_raw(&w->out, value.size == 0 ? text_of("{}") : value); }
 
 /* Begins a field of the state on a line of its own. */
@@ -192,7 +192,7 @@ static void write_run(StateWriter *w, PutRun *run) {
 }
 
 /* Writes the messages that only the list has. No operation moves one message past
-   another, so what both have stands in the same order. */
+   another, so what both have is in the same order. */
 static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list) {
   PutRun run = {0};
   uint32_t at = 0;

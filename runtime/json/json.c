@@ -65,7 +65,7 @@ static inline const char *skip_space(const char *at, const char *end) {
 }
 
 /* True if `c` is at the cursor, behind white space. */
-static inline bool stands(Json *json, char c) {
+static inline bool is_next(Json *json, char c) {
   json->at = skip_space(json->at, json->end);
   return json->at < json->end && *json->at == c;
 }
@@ -256,12 +256,12 @@ static bool leave(Json *json) {
 
 bool json_next_element(Json *json) {
   if (json->status != STATUS_OK) return false;
-  if (stands(json, ']')) return leave(json);
+  if (is_next(json, ']')) return leave(json);
   if (json->fresh) {
     json->fresh = false;   /* the reader of the value checks that there is one */
     return json->at < json->end || json_fail(json, STATUS_SYNTAX, json->at, "a value or ']'");
   }
-  if (!stands(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or ']'");
+  if (!is_next(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or ']'");
   json->at++;
   return true;
 }
@@ -272,7 +272,7 @@ static bool read_key(Json *json, Text *key) {
   const char *to = skip_string(json, json->at, &escaped);
   if (to == NULL) return false;
   json->at = to;
-  if (!stands(json, ':')) return json_fail(json, STATUS_SYNTAX, json->at, "':' after a key");
+  if (!is_next(json, ':')) return json_fail(json, STATUS_SYNTAX, json->at, "':' after a key");
   json->at++;
   *key = (Text){.bytes = from, .size = (size_t)(to - 1 - from), .escaped = escaped};
   return true;
@@ -280,13 +280,13 @@ static bool read_key(Json *json, Text *key) {
 
 bool json_next_member(Json *json, Text *key) {
   if (json->status != STATUS_OK) return false;
-  if (stands(json, '}')) return leave(json);
+  if (is_next(json, '}')) return leave(json);
   if (json->fresh) {
-    if (!stands(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key or '}'");
+    if (!is_next(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key or '}'");
   } else {
-    if (!stands(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or '}'");
+    if (!is_next(json, ',')) return json_fail(json, STATUS_SYNTAX, json->at, "',' or '}'");
     json->at++;
-    if (!stands(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key");
+    if (!is_next(json, '"')) return json_fail(json, STATUS_SYNTAX, json->at, "a key");
   }
   json->fresh = false;
   return read_key(json, key);

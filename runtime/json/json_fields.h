@@ -1,12 +1,12 @@
 /*
-** JSON fields: the members of an object, read at once and then asked for by name.
+** JSON fields: the members of an object, read at once and then looked up by name.
 **
 **     JsonFields fields;
 **     if (!json_enter(&json) || !json_fields_read(&json, &fields)) return false;   the cursor holds the error
 **     const JsonValue *model = json_field(&fields, "model");
 **
-** For objects of few members, each of which stands once. Texts and values point
-** into the bytes of the cursor.
+** For objects of few members without duplicates. Names and values point into the bytes
+** of the cursor.
 */
 #ifndef EBB_JSON_JSON_FIELDS_H
 #define EBB_JSON_JSON_FIELDS_H
@@ -22,8 +22,8 @@ typedef struct JsonFields {
   JsonValue values[JSON_FIELDS_MAX];
 } JsonFields;
 
-/* Reads all members; the cursor stands behind '{' and moves behind '}'. STATUS_SHAPE
-   at a name that stands twice, and at a member too many. */
+/* Reads all members; the cursor is behind '{' and moves behind '}'. STATUS_SHAPE at a
+   duplicate name, and at the first member too many. */
 bool json_fields_read(Json *json, JsonFields *fields);
 
 /* The value of a member; NULL if there is none. */

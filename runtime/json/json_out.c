@@ -43,7 +43,7 @@ static void put_indent(JsonOut *out) {
   for (uint32_t i = 0; i < out->indent * out->depth; i++) put_byte(out, ' ');
 }
 
-/* What stands between the value before and the next one, or the next name. */
+/* Writes the comma and the indent before the next value or name. */
 static void put_between(JsonOut *out) {
   if (!out->placed) {
     if (out->follows && out->depth > 0) put_byte(out, ',');

@@ -27,7 +27,7 @@ typedef struct JsonOut {
   Status status;
   uint32_t indent;           /* spaces per level; 0 (as started): all on one line */
   uint32_t depth;            /* brackets that are open */
-  bool follows;              /* a value stands before in this bracket, so the next one needs a comma */
+  bool follows;              /* this bracket has a value already: the next one needs a comma */
   bool placed;               /* the next value goes right here: behind a name or a line break */
   size_t used;               /* of `block` */
   char block[4096];

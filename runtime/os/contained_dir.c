@@ -36,7 +36,7 @@ static Status refuse(const char **why, Status status, const char *words) {
 static Status refuse_open(const char **why) {
   switch (errno) {
     case ENOENT: return refuse(why, STATUS_ABSENT, "there is no such file");
-    case ENOTDIR: return refuse(why, STATUS_ABSENT, "a part of its path is no folder");
+    case ENOTDIR: return refuse(why, STATUS_ABSENT, "a part of its path is not a folder");
     case EACCES: case EPERM: return refuse(why, STATUS_ABSENT, "it may not be read");
     case ENAMETOOLONG: return refuse(why, STATUS_ABSENT, "its name is too long");
     case ELOOP: return refuse(why, STATUS_FORBIDDEN, "a symbolic link is not followed");

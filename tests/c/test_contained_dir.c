@@ -177,8 +177,8 @@ static const Attack ATTACKS[] = {
   {PATH("fifo"), NO, "FIFO"},                    {PATH("socket"), NO, "socket"},
   {PATH("sub"), NO, "folder"},                   {PATH("."), NO, "folder"},
   {PATH("sub/"), NO, "folder"},                  {PATH("nothing"), STATUS_ABSENT, "no such file"},
-  {PATH("sub/nothing/x"), STATUS_ABSENT, "no such file"}, {PATH("a.txt/x"), STATUS_ABSENT, "no folder"},
-  {PATH("a.txt/"), STATUS_ABSENT, "no folder"},  {PATH("large"), STATUS_LIMIT, "too large"},
+  {PATH("sub/nothing/x"), STATUS_ABSENT, "no such file"}, {PATH("a.txt/x"), STATUS_ABSENT, "not a folder"},
+  {PATH("a.txt/"), STATUS_ABSENT, "not a folder"},  {PATH("large"), STATUS_LIMIT, "too large"},
 };
 
 static void refuse_attacks(ContainedDir *beneath) {

@@ -201,7 +201,7 @@ static void a_path_ends_where_the_file_cannot_be_read(void **state) {
   source_path(text, strlen(text), (size_t)(strchr(text, '3') - text), false, out, sizeof out);
   assert_string_equal(out, "a[0]");
   source_path(text, strlen(text), (size_t)(strchr(text, '3') - text), true, out, sizeof out);
-  assert_string_equal(out, "a[1]");      /* a key that is no text is no step */
+  assert_string_equal(out, "a[1]");      /* an invalid key is not a step */
   char deep[300];
   memset(deep, '[', sizeof deep);
   source_path(deep, sizeof deep, 299, false, out, 10);

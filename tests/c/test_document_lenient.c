@@ -1,6 +1,6 @@
 /*
 ** Lenient readings: what they mend can be read strictly, they change nothing that
-** needs no mending, and they fail like all others when there is no memory.
+** needs no mending, and they fail like all others without memory.
 */
 #include "documents.h"
 

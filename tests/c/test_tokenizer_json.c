@@ -134,7 +134,7 @@ static const struct Good {
   {"an added token in place of one of the model", WITH_ADDED("[{'id':0,'content':'A','special':false}]"),
    "0=A* | gpt2"},
   {"added white space that is special", WITH_ADDED("[{'id':5,'content':' ','special':true}]"), "5=\\20* 0=a | gpt2"},
-  {"an added NUL is no white space", WITH_ADDED("[{'id':5,'content':'\\u0000'}]"), "5=\\00* 0=a | gpt2"},
+  {"an added NUL is not white space", WITH_ADDED("[{'id':5,'content':'\\u0000'}]"), "5=\\00* 0=a | gpt2"},
   {"added null", WITH_ADDED("null"), "0=a | gpt2"},
   {"ByteLevel cuts as GPT-2 does", WITH_CUTS("{'type':'ByteLevel','use_regex':true,'add_prefix_space':null}"),
    "0=a | gpt2"},
