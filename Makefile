@@ -152,13 +152,14 @@ bench: deps   ## measure the release build, beside the peers
 	build/release/bench/turns
 	FRAMES=10000 tests/golden/game.sh
 
-lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, order of the layers, no machine's paths
+lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, layers, circles of files, plain words
 	@for cc in gcc clang; do \
 	  printf '%s\n' $(C_FILES) | xargs -n 8 -P "$$(nproc)" $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) || exit 1; \
 	done
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
 	lua5.4 tests/lint_circles.lua
+	lua5.4 tests/lint_words.lua
 
 docs: $(B)/ebb   ## write docs/reference, the man page, shell completions and the rockspec's modules from the sources
 	@EBB=$(B)/ebb $(B)/ebb run scripts/tools/reference.lua </dev/null

@@ -97,7 +97,7 @@ struct ebb_chat {
   void *listener_user;
   ChatState known;
   Ring tasks;                   /* that work for it, or have ended and are not freed */
-  void (*end_stream)(ebb_chat *chat);   /* stream.c and task.c set these with the first of theirs */
+  void (*end_stream)(ebb_chat *chat);   /* stream.c and task.c set these when they make the first one */
   void (*end_task)(ebb_task *task);
   struct Stream *stream;        /* NULL: none is open; in the quota's memory */
   void *user;
@@ -161,7 +161,7 @@ Memory     api_host_memory(const ebb_config *config);
 /* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
 ebb_status api_enter(ebb_runtime *runtime);
 /* The same for calls that only read chats, and run no Lua: from a callback, too. Scripts work on
-   copies of chats and change nothing of theirs before no callback runs any more. */
+   copies of chats and change them only after the last callback. */
 ebb_status api_enter_read(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
 int64_t    api_now(ebb_runtime *runtime);

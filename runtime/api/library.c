@@ -3,12 +3,12 @@
 **
 **     _G of the state      guarded libraries, request
 **     globals of a script  copies of them, and the host's functions
-**     globals of ours      copies too; and a require of the modules that are
+**     Ebb's globals        copies too; and a require of the modules that are
 **                          compiled in, debug.getinfo, an os that knows nothing
 **
 ** So nothing that a script changes is seen by another, or by the library.
 **
-** A module of ours sees the state's guarded pcall and string as scripts do, so a
+** An Ebb module sees the state's guarded pcall and string as scripts do, so a
 ** limit that is reached in the middle of it falls through it too. What reads
 ** files, environment or folders is not there, or asks the host's `read`.
 **

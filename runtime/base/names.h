@@ -10,7 +10,7 @@
 /* The number of elements of an array. */
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* Index of `name` among `count` names, or `count` if it is none of them. */
+/* Index of `name` among `count` names, or `count` if it is not among them. */
 static inline size_t names_find(const char *const names[], size_t count, Text name) {
   size_t i = 0;
   while (i < count && !text_is(name, names[i])) i++;

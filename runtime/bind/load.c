@@ -216,7 +216,7 @@ static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
     break;
   case ODD_TEXT:
     code = status_code(STATUS_ENCODING);
-    lua_pushliteral(L, "mended (encoding): what is no valid text was replaced by U+FFFD");
+    lua_pushliteral(L, "mended (encoding): invalid text was replaced by U+FFFD");
     break;
   case ODD_KEY:
     code = status_code(STATUS_DUPLICATE);

@@ -19,7 +19,7 @@ extern const BindType BIND_SANDBOX;
 /* One call into a sandbox, and what the sandbox may use of the program until it ends. */
 typedef struct SandboxCall {
   Borrowing borrowing;       /* first: the borrowed conversation's handle points here */
-  lua_State *program;        /* runs a C function of ours, whose frame stays as it is */
+  lua_State *program;        /* runs an Ebb C function, whose frame stays as it is */
   int base;                  /* top of that frame */
   int conversation;          /* where the draft's conversation stands there; 0: there is no draft */
   DraftHandle *draft;        /* the program's; NULL: there is none among the arguments */
@@ -36,7 +36,7 @@ struct SandboxHandle {
   SandboxCall *call;         /* NULL: nothing runs in it */
   /* Runs the entry or proxy at 2 in the sandbox at 1, with the arguments behind it. */
   int (*enter)(lua_State *L, SandboxHandle *sandbox);
-  lua_CFunction open_core;   /* the library of ours in it: luaopen_ebb_core */
+  lua_CFunction open_core;   /* opens Ebb's library in it: luaopen_ebb_core */
   uint64_t calls;
   SandboxLimits limits;
   bool goes_on;              /* the next call counts toward the limits of the last one */

@@ -1,5 +1,5 @@
 /*
-** Root: a folder below which files may be read. Whoever holds one reads all
+** Root: a folder below which files may be read. Its owner may read all
 ** that is in it, so a sandboxed script never gets one, nor core.root.
 */
 #include <errno.h>

@@ -6,7 +6,7 @@
 **     ... = core.sandbox.enter(box, entry, ...)  calls an entry of the library inside, such as its loader
 **     ... = proxy(...)                           calls a function of the script
 **
-** Beside the script stands a library of ours (lua/ebb/sandbox/entry.lua and what
+** Beside the script stands Ebb's library (lua/ebb/sandbox/entry.lua and what
 ** it requires) in globals of its own, copied before the script could change any:
 ** it calls the script's functions, says where in them something failed, and gives
 ** drafts their methods that are Lua. What it asks of the program goes through

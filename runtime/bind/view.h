@@ -32,7 +32,7 @@ uint64_t bind_view_tokens(const View *view);
 uint32_t bind_view_weight(const View *view, MessageId id);
 
 /* Pushes the Batch of the conversation at 1 that the number or name at `index` stands for, with
-   so many messages (has_length false: as many as it has, or had when it got the name); its list. */
+   `length` messages (has_length false: as many as it has, or had when it got the name); its list. */
 const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, uint32_t length);
 
 #endif

@@ -222,7 +222,7 @@ static int l_items(lua_State *L) {
 }
 
 /* shown(list, all) -> ids of windows that items show, each once, in order of their newest
-   items; positions of items of windows that there are not, and what these name; and the
+   items; positions of items whose window does not exist, and the ids that they name; and the
    items of the list as it is, for messages. all: also windows of which every item is
    obsolete */
 static int l_shown(lua_State *L) {

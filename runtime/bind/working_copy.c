@@ -6,7 +6,7 @@
 ** A copy is a plain table: the members of the message, and a few of the
 ** pipeline's own. What the message itself calls by such a name waits in `own`. As
 ** long as a copy says what its message says, the message's bytes are written, so
-** that nobody has to be trusted to say what was edited.
+** that no script has to be trusted to say what was edited.
 */
 #include "bind/argument.h"
 #include "bind/error.h"
@@ -55,7 +55,7 @@ static bool has_own_name(lua_State *L, const OwnNames *own, int copy) {
   return any;
 }
 
-/* Moves members of the message at the top that have names of ours to its `own`. */
+/* Moves members of the message at the top with Ebb's own names to its `own`. */
 static void set_aside(lua_State *L, const OwnNames *own) {
   int copy = lua_gettop(L);
   if (!has_own_name(L, own, copy)) return;
@@ -118,7 +118,7 @@ static bool same_list(lua_State *L, Json *json) {
   return i == count && (count > 0 || bind_is_json_list(L, -1));
 }
 
-/* How many members the table at the top has, those of ours not counted. */
+/* How many members the table at the top has, Ebb's own not counted. */
 static lua_Integer members_of(lua_State *L, const OwnNames *own) {
   lua_Integer count = 0;
   int table = lua_gettop(L);
@@ -127,7 +127,7 @@ static lua_Integer members_of(lua_State *L, const OwnNames *own) {
 }
 
 /* Pushes the member of the table at `table` whose name is at the top, which it
-   pops. Names of ours are looked for in `own`. */
+   pops. Ebb's own names are looked up in `own`. */
 static void push_member(lua_State *L, const OwnNames *own, int table) {
   if (own != NULL && own_name(L, own, -1) >= 0) {
     if (lua_getfield(L, table, "own") == LUA_TTABLE) {

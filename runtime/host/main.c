@@ -1,7 +1,7 @@
 /*
 ** ebb: the command. It makes a lua_State and lets lua/ebb/cli decide the rest.
 **
-** Exit codes are BEHAVIOUR.md's; those given here are for what Lua cannot
+** Exit codes are listed in docs/reference/errors.md; these are for what Lua cannot
 ** answer itself: an error that left it, no memory, and Ctrl-C.
 */
 #define _DEFAULT_SOURCE 1

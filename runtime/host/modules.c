@@ -3,7 +3,7 @@
 **
 ** The searcher for embedded modules stands right behind package.preload, so
 ** that neither LUA_PATH nor a file in the working directory can put another
-** library in the place of ours.
+** library in its place.
 */
 #define _DEFAULT_SOURCE 1
 #include <dirent.h>

@@ -334,7 +334,7 @@ EBB_API void       ebb_chat_free(ebb_chat *chat);
 EBB_API ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t size, const char *options,
                                  size_t options_size, ebb_chat **chat);
 /* The visible messages as a text: a chat that was read in the shape of what was read, with all
-   that stood around them, others as an array. Messages that nobody edited are written byte for
+   that stood around them, others as an array. Messages that were not edited are written byte for
    byte, the space between them included (after ebb_chat_load: as between the first two); windows
    are written as the messages that ebb_chat_render makes of them. Options, a JSON object or nothing:
      shape        "array" or "jsonl": the messages alone
@@ -476,7 +476,7 @@ EBB_API void       ebb_chat_stream_drop(ebb_chat *chat);
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
 EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user);
 /* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?,
-   "nameLength"?}]; name: the newest checkpoint in it, of the state with so many messages */
+   "nameLength"?}]; name: the newest checkpoint in it, nameLength: the messages of its state */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
 /* ---- listeners ---- */

@@ -264,7 +264,7 @@ void guard_enter(Sandbox *sandbox, lua_State *L) {
 
 /* ---- the collector ---- */
 
-/* A script pays for garbage with each allocation, within its slice, whoever left it:
+/* A script pays for garbage with each allocation, within its slice, its own or another's:
    so none may cost much. Lua's own pace rests until memory has doubled, and then runs
    through the whole cycle while a hundredth of that is allocated, 6,400 elements or
    objects for each KB: who allocates 10 KB just then pays for all. Here it is 320, and

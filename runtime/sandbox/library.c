@@ -143,7 +143,7 @@ static void open_own(lua_State *L, const char *name, void (*fill)(lua_State *)) 
 }
 
 void library_open(lua_State *L) {
-  lua_pushboolean(L, 1);     /* nothing is read from the environment, whoever opens what later */
+  lua_pushboolean(L, 1);     /* nothing is read from the environment, also by libraries opened later */
   lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   lua_pushglobaltable(L);
   library_basic(L);

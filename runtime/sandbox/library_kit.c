@@ -1,5 +1,5 @@
 /*
-** How the libraries are opened: functions of ours beside those of the stock library.
+** How the libraries are opened: Ebb's functions beside those of the stock library.
 */
 #include "sandbox/sandbox_state.h"
 

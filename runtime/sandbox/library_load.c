@@ -64,7 +64,7 @@ static void set_globals(lua_State *L, int index) {
 }
 
 /* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t".
-   Upvalue 1: the globals of whoever calls, which the chunk gets without env. */
+   Upvalue 1: the caller's globals, which the chunk gets without env. */
 static int l_load(lua_State *L) {
   int environment = lua_isnone(L, 4) ? lua_upvalueindex(1) : 4;
   const char *mode = luaL_optstring(L, 3, "bt");
@@ -132,7 +132,7 @@ static void load_module(lua_State *L, const char *name) {
 }
 
 /* Upvalue 1: what was loaded, by name; false while a module runs. 2: the globals of
-   whoever calls, which modules get too. */
+   the caller, which modules get too. */
 static int l_require(lua_State *L) {
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);

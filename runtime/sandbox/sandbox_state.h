@@ -13,7 +13,7 @@
 ** an error raises it again.
 **
 ** The sandbox is found from any thread as the user value of its allocator: so a
-** function that runs in somebody else's state finds none, whatever that state
+** function that runs in another state finds none, whatever that state
 ** keeps elsewhere.
 */
 #ifndef EBB_SANDBOX_SANDBOX_STATE_H

@@ -170,7 +170,7 @@ describe("an attachment", function()
     assert.equal(messages, (run(messages, nil, { capabilities = { dialect = "runes" } })))
   end)
 
-  it("finds a dialect that somebody adds", function()
+  it("finds a dialect that a plugin adds", function()
     dialects.runes = { roles = { user = true }, limits = { bytes = {}, count = {}, total = 1 << 40 },
       video = function(asset) return { type = "rune", of = asset.name } end, text = dialects.openai.text }
     local messages = run({ message("", { path = "clip.mp4" }) }, nil, { capabilities = { dialect = "runes" } })
@@ -202,7 +202,7 @@ local function says(document, words)
   return flat(document):find(flat(words), 1, true) ~= nil
 end
 
---- The case's messages with attachments of ours, whose bytes the host has.
+--- The case's messages with our attachments, whose bytes the host has.
 local function translated(case)
   local messages, files = {}, {}
   for i, given in ipairs(case.input) do

@@ -209,7 +209,7 @@ describe("a transcript", function()
     kept = { [next(kept)] = "a\0b" }
     once { image = "always" }
     once { image = "always", prompt = "p" }
-    assert.equal(4, #asked)      -- what is no text is not believed
+    assert.equal(4, #asked)      -- an answer that is not text is refused
   end)
 
   it("is remembered for later runs in none that is a preview", function()

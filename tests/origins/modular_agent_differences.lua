@@ -151,7 +151,7 @@ local ROWS = {
     decides = "truncate: negative or start > end refused",
     cases = {
       ['msgarray-old truncate {"range":{"start":-2,"end":99}}'] = {
-        refuses "operations[0].range.start: expected 0 or more, got -2",
+        refuses "operations[0].range.start: expected a whole number, 0 or more, got -2",
       },
     },
   },

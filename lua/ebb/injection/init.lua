@@ -10,7 +10,7 @@
 -- there, between what is anchored before and after it. Within a group, and at one
 -- depth, a larger `order` is nearer the newest message.
 --
--- Depth n is before the last n messages of the history, whatever else is put in:
+-- Depth n is before the last n messages of the history, regardless of other insertions:
 --
 --     depth    4    3    2    1    0
 --              |h0| |h1| |h2| |h3|

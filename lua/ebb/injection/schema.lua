@@ -70,7 +70,7 @@ local function missing(kind, strategy)
   end
 end
 
---- "3, 10~5": each {first, step}; step 0 is one depth. What is no such thing comes back as junk.
+--- "3, 10~5": each {first, step}; step 0 is one depth. Anything else comes back as junk.
 ---@param text string
 ---@return { first: integer, step: integer }[] points
 ---@return string[] junk

@@ -21,10 +21,10 @@ local function check(name, value)
     refuse("shape", ("%s: expected a filter, the text returned %s"):format(name, type(value)),
       "return function(message, options) ... end")
   end
-  local found = filter.find(type(value) == "table" and value or { filter = value })
-  if not found then refuse("shape", name .. ": expected a filter", "filter = function(message, options) ... end") end
-  found.name = name
-  return found
+  local entry = filter.find(type(value) == "table" and value or { filter = value })
+  if not entry then refuse("shape", name .. ": expected a filter", "filter = function(message, options) ... end") end
+  entry.name = name
+  return entry
 end
 
 --- Compiles, checks and swaps; whatever fails, the old one stays.
@@ -48,8 +48,8 @@ end
 
 --- One batch, or nothing at all.
 function filters.filterer(with_hints, _, chat, name, text)
-  local found, options = find(name), json_arguments.object(text, "options")
-  return with_hints(function() chat:filter { found, options = options } end)
+  local entry, options = find(name), json_arguments.object(text, "options")
+  return with_hints(function() chat:filter { entry, options = options } end)
 end
 
 return filters

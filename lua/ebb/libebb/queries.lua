@@ -113,10 +113,10 @@ local LISTS = {
       "important" } do
       conditions[name] = query[name]
     end
-    local ok, found = pcall(list.where, list, conditions)
-    if ok then return found end
-    if core.is_error(found) then error(found, 0) end
-    return refuse("argument", "query where: matches: " .. tostring(found))   -- the pattern is none
+    local ok, result = pcall(list.where, list, conditions)
+    if ok then return result end
+    if core.is_error(result) then error(result, 0) end
+    return refuse("argument", "query where: matches: " .. tostring(result))   -- the pattern is invalid
   end),
   recent = list_query({ role = TEXT_OR_TEXTS, n = { type = "integer", min = 0, default = 1 } }, function(list, query)
     if not query.role then return list:recent(query.n) end
@@ -191,13 +191,13 @@ end
 
 local function diff(api, chat, query)
   need(query, "from")
-  local found = chat:diff(query.from, query.to or chat:stats().current_batch_index)
+  local difference = chat:diff(query.from, query.to or chat:stats().current_batch_index)
   api.write '{"added":'
-  api.write_list(found.added)
+  api.write_list(difference.added)
   api.write ',"removed":'
-  api.write_list(found.removed)
+  api.write_list(difference.removed)
   api.write ',"replaced":['
-  for i, pair in ipairs(found.replaced) do
+  for i, pair in ipairs(difference.replaced) do
     api.write(i == 1 and '{"before":' or ',{"before":')
     api.write_message(pair.before)
     api.write ',"after":'
@@ -208,9 +208,9 @@ local function diff(api, chat, query)
 end
 
 local function ledger(api, chat, query)
-  local found = chat:ledger(query.batch)
-  if not found then return api.write "null" end
-  emit.list(api.write, query.runs and found:runs() or found, json.encode)
+  local record = chat:ledger(query.batch)
+  if not record then return api.write "null" end
+  emit.list(api.write, query.runs and record:runs() or record, json.encode)
 end
 
 local function whole_state(api, chat)
@@ -303,9 +303,9 @@ local function read(object)
 end
 
 --- What is given runs within limits.
-function queries.querier(with_hints, api, chat, asked)
-  local found, query = read(json_arguments.object(asked, "query"))
-  return with_hints(function() found.run(api, chat, query) end)
+function queries.querier(with_hints, api, chat, text)
+  local entry, query = read(json_arguments.object(text, "query"))
+  return with_hints(function() entry.run(api, chat, query) end)
 end
 
 return queries

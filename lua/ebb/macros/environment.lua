@@ -25,7 +25,7 @@ environment.VALUES = {
 }
 
 local ZONE_MAX = 24 * 60       -- no place on earth is further than 14 hours from UTC
-local SCALE_MAX = 1000000      -- a second of ours is at most eleven days of the story's
+local SCALE_MAX = 1000000      -- a real second is at most eleven days of the story
 
 --- A value is a constant, or a function that is called when a macro asks for it.
 local VALUE = { any_of = { { type = "string" }, { type = "number" }, { type = "function" } } }
@@ -107,8 +107,8 @@ function Environment:fork()
   local result = setmetatable(copy(self), Environment)
   result.journal = nil   -- but the budget, where a macro forks: it may not spend more than the original
   result.variables = { ["local"] = copy(self.variables["local"]), global = copy(self.variables.global) }
-  local held = self.state.held
-  result.state = { draws = self.state.draws, held = { ["local"] = copy(held["local"]), global = copy(held.global) } }
+  local ranks = self.state.held
+  result.state = { draws = self.state.draws, held = { ["local"] = copy(ranks["local"]), global = copy(ranks.global) } }
   return result
 end
 
@@ -137,11 +137,11 @@ end
 ---@param value string|number|nil
 ---@param rank integer?
 function Environment:set(scope, name, value, rank)
-  local variables, held = self.variables[scope], self.state.held[scope]
+  local variables, ranks = self.variables[scope], self.state.held[scope]
   if self.journal then
-    self.journal[#self.journal + 1] = { scope, name, variables[name], held[name] }
+    self.journal[#self.journal + 1] = { scope, name, variables[name], ranks[name] }
   end
-  variables[name], held[name] = value, rank
+  variables[name], ranks[name] = value, rank
 end
 
 --- Undoes the changes of a journal, the newest first.

@@ -238,11 +238,11 @@ local function settle(run, node, ok, result, key, ...)
   return result
 end
 
-local function call_macro(run, node, macro, arguments, held)
+local function call_macro(run, node, macro, arguments, lifetime)
   local running = run.environment.budget.running
   if running[macro] then return nil, fail(run, node, "self_reference", "self_reference", node.name) end
   local call = setmetatable({
-    run = run, environment = run.environment, name = node.name, position = run.at or node.first, held = held,
+    run = run, environment = run.environment, name = node.name, position = run.at or node.first, held = lifetime,
   }, Call)
   local taken = math.min(#arguments, macro.most)
   running[macro] = true
@@ -302,12 +302,12 @@ local function evaluate_node(run, node, buffer)
   end
   local failed = run.failed
   run.failed = false
-  local arguments, held = take_arguments(run, node, macro)
+  local arguments, lifetime = take_arguments(run, node, macro)
   if run.failed then return add(run, buffer, source(run, node)) end
   run.failed = failed
   if macro.trims and #arguments == 0 then return eat_space(buffer) end
   local text, failure = nil, check_count(run, node, macro, #arguments)
-  if not failure then text, failure = call_macro(run, node, macro, arguments, held) end
+  if not failure then text, failure = call_macro(run, node, macro, arguments, lifetime) end
   if text and run.transform and run.arguments == 0 then text = run.transform(text) end
   add(run, buffer, text or failure)
 end

@@ -39,7 +39,7 @@ local function by_source(parts, total)
   return list
 end
 
---- Makes `parts` and `shares` of a result when somebody asks for them.
+--- Makes `parts` and `shares` of a result on first use.
 ---@param result ebb.PipelineResult
 ---@param name string
 function composition.of(result, name)

@@ -2,7 +2,7 @@
 --
 -- Processors expand through the context. Variables that they set live in the
 -- environment, never in the session: the result of a run says what they have become,
--- and whoever keeps sessions keeps them.
+-- and the keeper of sessions stores them.
 
 local core = require "ebb.support.core"
 local macros = require "ebb.macros"

@@ -149,7 +149,7 @@ local function place_assets(source, fields)
   if climbs then
     local expected = "expected a folder beneath the agent's own (%s), got %s"
     fail(source, { path = { "assetRoot" }, code = "forbidden", message = expected:format(base, schema.shown(root)),
-      hint = "another one is named by whoever runs it: " .. hints.asset_root })
+      hint = "the caller may name another one: " .. hints.asset_root })
   end
   fields.asset_base = base
 end

@@ -18,11 +18,11 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 ---@field envelope ebb.Envelope
 ---@field parse_options table       for core.parse: the counter, the caps
 ---@field texts? table<string, string|false>   markup of each shown window in this run
----@field missing string[]          windows that items name and that there are not
+---@field missing string[]          ids of windows that items name but that do not exist
 local Request = {}
 Request.__index = Request
 
---- The attachments of a stored message, if it has any of ours.
+--- The attachments of a stored message, in Ebb's own form.
 local function attachments_of(message)
   local list = message.attachments
   if type(list) ~= "table" or list[1] == nil then return nil end

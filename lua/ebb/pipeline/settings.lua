@@ -160,7 +160,7 @@ local function lay_one(merged, registry, entry, origin)
   end
 end
 
---- Groups come first, so that an entry for one of theirs has the last word.
+--- Groups come first, so that an entry for one of their processors has the last word.
 local function lay(merged, registry, entries, origin)
   for _, groups in ipairs { true, false } do
     for _, entry in ipairs(entries) do

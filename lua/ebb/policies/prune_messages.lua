@@ -35,9 +35,9 @@ local function tail_of(word, count)
   return n > 0 and n or count   -- "before the last 0" has always meant: prune nothing
 end
 
-local function rules_of(given, count)
+local function rules_of(entries, count)
   local rules = {}
-  for _, item in ipairs(given) do
+  for _, item in ipairs(entries) do
     local rule = type(item) == "table" and item or { type = item }
     local tail, tools = tail_of(rule.type, count), nil
     for _, tool in ipairs(rule.tools or {}) do

@@ -10,7 +10,7 @@
 --     low    ..../  |../  |../  |
 --
 -- The cut lies on a grid, counted in tokens from the beginning of what may go. So
--- it needs no memory of the last cut: whoever trims the whole history again for
+-- it needs no memory of the last cut: a caller that trims the whole history again for
 -- every request finds the same cut until a step further is due.
 
 ---@type ebb.Policy

@@ -18,7 +18,7 @@
 local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system",
   tool = "tool" }
 
---- The roles of a list as a set; nil for an empty one, which is no condition.
+--- The roles of a list as a set; nil for an empty one, which sets no condition.
 local function roles_of(names, option)
   local set = {}
   for _, name in ipairs(names) do
@@ -53,10 +53,10 @@ end
 --- Drops units from one end until one has a wanted role; what is guarded is passed over.
 local function drop_to(draft, list, roles, field, reason)
   if not roles then return list end
-  local rest, found = {}, false
+  local rest, reached = {}, false
   for _, each in ipairs(list) do
-    found = found or roles[each[field]] == true
-    if found or each.guarded or not draft:drop(each.unit, reason) then rest[#rest + 1] = each end
+    reached = reached or roles[each[field]] == true
+    if reached or each.guarded or not draft:drop(each.unit, reason) then rest[#rest + 1] = each end
   end
   return rest
 end

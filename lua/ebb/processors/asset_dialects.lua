@@ -16,7 +16,7 @@ local core = require "ebb.support.core"
 local dialects = {}
 
 local function no_form(asset)
-  return nil, ("%s has no form there"):format(asset.mime or "what nobody knows")
+  return nil, ("%s has no form there"):format(asset.mime or "an unknown type")
 end
 
 ---- OpenAI, Chat Completions ----

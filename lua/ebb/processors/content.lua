@@ -74,7 +74,7 @@ function content.answers(message)
 end
 
 --- Does it say nothing but its content, so that it may become a part of another
---- message? Calls, results, reasoning, refusals, audio and fields that nobody
+--- message? Calls, results, reasoning, refusals, audio and fields that nothing here
 --- knows belong to the message that has them.
 ---@param message ebb.WorkingMessage
 ---@return boolean

@@ -1,7 +1,7 @@
 --- Processor: neighbours of one role become one message.
 --
 -- What is left alone: tool results and messages with calls; messages that hold
--- more than their content (reasoning, a refusal, a field that nobody knows), since
+-- more than their content (reasoning, a refusal, an unknown field), since
 -- that would be said of the others too; and neighbours whose names differ. Parts
 -- and attachments survive, and `sources` says where each came from.
 

@@ -4,7 +4,7 @@
 --
 -- Only what the message itself says is searched, never what was put in. The first
 -- occurrence gets the text; each other, and one whose attachment stays, gets the
--- reference (an empty one: it stays as it is), so that nobody repeats a file a
+-- reference (an empty one: it stays as it is), so that no reply repeats a file a
 -- thousand times. A text without a place follows after a newline.
 
 local array = require("ebb.support.core").json.array

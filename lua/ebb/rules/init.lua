@@ -66,9 +66,9 @@ local function pattern_problem(rule)
   return problem and { path = { "regex" }, message = problem.message } or nil
 end
 
-local function read_rule(given)
-  if sillytavern.is_script(given) then given = sillytavern.rule(given) end
-  local rule, problem = rule_schema.rule(given)
+local function read_rule(source)
+  if sillytavern.is_script(source) then source = sillytavern.rule(source) end
+  local rule, problem = rule_schema.rule(source)
   if not rule then return nil, problem end
   problem = pattern_problem(rule)
   if problem then return nil, problem end
@@ -77,10 +77,10 @@ end
 
 --- Adds the rules of one preset that can run.
 local function read_rules(list, preset, title, problems)
-  for place, given in ipairs(preset.rules) do
-    local rule, problem = read_rule(given)
+  for place, source in ipairs(preset.rules) do
+    local rule, problem = read_rule(source)
     if not rule then
-      add_problem(problems, title, rule_schema.title(given, place), problem)
+      add_problem(problems, title, rule_schema.title(source, place), problem)
     elseif rule.enabled and preset.enabled then
       rule.title, rule.preset, rule.priority = rule_schema.title(rule, place), title, preset.priority
       list[#list + 1] = rule
@@ -91,9 +91,9 @@ end
 --- Adds the rules of one level: of its presets by their order.
 local function read_level(list, level, problems)
   local presets = {}
-  for place, given in ipairs(level.presets or level) do
-    local title = preset_title(given, place)
-    local preset, problem = rule_schema.preset(given)
+  for place, source in ipairs(level.presets or level) do
+    local title = preset_title(source, place)
+    local preset, problem = rule_schema.preset(source)
     if preset then
       preset.title = title
       presets[#presets + 1] = preset
@@ -169,14 +169,14 @@ end
 function RuleSet:_set_for(options, log)
   local chosen, key = rules_for(self.list, options.stage or "request", options)
   local slot = (options.stage or "request") .. (options.streaming and " streaming" or "")
-  local made = self.made[slot]
-  if not made or made.key ~= key then
+  local entry = self.made[slot]
+  if not entry or entry.key ~= key then
     local set, made_from = make_set(chosen, log)
-    made = { key = key, set = set, made_from = made_from }
-    self.made[slot] = made
+    entry = { key = key, set = set, made_from = made_from }
+    self.made[slot] = entry
   end
-  made.set:begin()
-  return made.set, made.made_from
+  entry.set:begin()
+  return entry.set, entry.made_from
 end
 
 -- ---- applying ----

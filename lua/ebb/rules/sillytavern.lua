@@ -6,7 +6,7 @@ local schema = require "ebb.support.schema"
 
 local sillytavern = {}
 
---- Where a script applies, by its numbers. 3 is slash commands, which are none of ours.
+--- Where a script applies, by its numbers. 3 is slash commands, which Ebb does not have.
 local ROLES = {
   [0] = { "system", "user", "assistant" },
   [1] = { "user" }, [2] = { "assistant" }, [3] = {}, [5] = { "system" }, [6] = { "assistant" },
@@ -45,7 +45,7 @@ local function depth_of(value)
   return type(value) == "number" and value >= 0 and value or nil
 end
 
---- Its two words for the whole match are one of ours.
+--- Its two words for the whole match are one of Ebb's.
 local function replacement_of(text)
   return ((text or ""):gsub("{{match}}", "$&"):gsub("%$0", "$&"))
 end

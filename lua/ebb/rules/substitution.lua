@@ -3,7 +3,7 @@
 -- A pattern is code, so its macros are found one by one and their values are
 -- pasted: as they are (RAW), or with all that a pattern gives a meaning taken
 -- literally (ESCAPED). In a replacement a value's dollar signs are never
--- references. A macro that nobody knows stays as it is written.
+-- references. An unknown macro stays as it is written.
 
 local substitution = {}
 

@@ -16,7 +16,7 @@ local own_require = require
 
 ---- What the script finds ----
 
---- A module of ours that is meant for policies.
+--- An Ebb module that is meant for policies.
 local FOR_POLICIES = { ["ebb.conversation.parts"] = true }
 
 local loaded = { _G = script, ebb = require "ebb.sandbox.script_face"() }
@@ -96,7 +96,7 @@ function entry.edit(call, value, ...)
   return true, value, table.unpack(results, 2, results.n)
 end
 
---- Calls a function of a module of ours, which is an entry like these.
+--- Calls a function of an Ebb module, which is an entry like these.
 function entry.use(module, name, ...)
   return own_require(module)[name](...)
 end

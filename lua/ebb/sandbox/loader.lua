@@ -244,7 +244,7 @@ function loader.begin(proxy, limits, messages)
   set_limits(sandbox.box_of(proxy), limits, messages)
 end
 
---- Calls a function of a module of ours that stands beside the script.
+--- Calls a function of an Ebb module that stands beside the script.
 ---@param proxy function        the script's, which is the first argument
 ---@param module string
 ---@param name string

@@ -1,4 +1,4 @@
---- What to do instead, in the words of whoever is asked: the module's own stand here, and
+--- What to do instead, in the words of the surface that is used: the module's own stand here, and
 --- the command (cli/hints.lua) and libebb (api/hints.lua) put theirs in their place.
 
 local core = require "ebb.support.core"

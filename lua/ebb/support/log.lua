@@ -22,7 +22,7 @@ function log.to(new_sink)
   return before
 end
 
---- What is no UTF-8 in it becomes U+FFFD.
+--- Bytes in it that are not UTF-8 become U+FFFD.
 ---@param line string
 function log.write(line)
   sink(core.utf8(line))

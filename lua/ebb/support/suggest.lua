@@ -44,7 +44,7 @@ end
 function suggest.nearest(name, names)
   local folded = fold(name)
   local best, best_distance = nil, math.max(1, #folded // 3) + 1
-  if #folded > 64 then return nil end   -- no name of ours is near; keeps the table small
+  if #folded > 64 then return nil end   -- no known name is near; keeps the table small
   for _, candidate in ipairs(names) do
     local d = distance(folded, fold(candidate))
     if d < best_distance then

@@ -110,7 +110,7 @@ local function verdict(definition, message, answer)
   return #answer == 0 and false or answer
 end
 
---- Asks a filter in a sandbox, so many messages at a time: their answers stand there
+--- Asks a filter in a sandbox, a batch of messages at a time: their answers stand there
 --- until they have crossed.
 local CHUNK = 4096
 

@@ -95,25 +95,25 @@ end
 --- draft:run(policy, options): hands on to another policy, within the same trim.
 ---@param draft ebb.Draft
 ---@param policy string|function|table
----@param given? table
-function run.hand_on(draft, policy, given)
+---@param options? table
+function run.hand_on(draft, policy, options)
   local record = runs[draft]
   if not record then refuse("closed", "run works inside a trim only") end
   if policy == nil then refuse("argument", "run needs a policy", 'draft:run("keep_recent")') end
-  run.steps(record, policies.resolve(policy, given, record.loading), run.step)
+  run.steps(record, policies.resolve(policy, options, record.loading), run.step)
 end
 
 --- draft:summarize(first, last, options): one message in the place of several.
 ---@param draft ebb.Draft
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message
----@param given? ebb.Summarize
+---@param options? ebb.Summarize
 ---@return integer? tokens    freed
 ---@return ebb.Error? problem
-function run.summarize(draft, first, last, given)
+function run.summarize(draft, first, last, options)
   local record = runs[draft]
   if not record then refuse("closed", "summarize works inside a trim only") end
-  local freed, problem = require("ebb.trim.summary").run(draft, first, last, given, record.model)
+  local freed, problem = require("ebb.trim.summary").run(draft, first, last, options, record.model)
   record.no_answer = problem and problem.code == "model" and problem.message or nil
   if record.answered then record.answered(record.no_answer) end
   return freed, problem

@@ -158,8 +158,8 @@ local function replace(draft, plan, message)
   for _, unit in ipairs(plan.units) do
     draft:drop(unit, "summarized")
   end
-  local made, why = draft:insert(position, message, "summary")
-  return made and true or error(why, 0)   -- nothing that stays lies around an open place
+  local insertion, why = draft:insert(position, message, "summary")
+  return insertion and true or error(why, 0)   -- nothing that stays lies around an open place
 end
 
 ---@param draft ebb.Draft

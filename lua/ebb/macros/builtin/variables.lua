@@ -27,8 +27,8 @@ local function text_of(value)
 end
 
 --- A variable is as stable as the arguments it was set from.
-local function keep(call, scope, name, value, held)
-  call.environment:set(scope, name, value, math.max(held or 1, call.held))
+local function keep(call, scope, name, value, rank)
+  call.environment:set(scope, name, value, math.max(rank or 1, call.held))
   return ""
 end
 
@@ -37,8 +37,8 @@ local function set(call, scope, name, value)
 end
 
 local function get(call, scope, name)
-  local held = call.environment.state.held[scope][name]
-  if held and held > registry.RANK.turn then call.stability = registry.STABILITIES[held] end
+  local rank = call.environment.state.held[scope][name]
+  if rank and rank > registry.RANK.turn then call.stability = registry.STABILITIES[rank] end
   return text_of(call.environment.variables[scope][name])
 end
 
