@@ -205,9 +205,9 @@ install-files:
 	done
 	ln -sfn examples $(TO_DOC)/scripts
 	install -D -m 644 man/ebb.1 $(TO_MAN)/ebb.1
-	install -D -m 644 completions/ebb.bash $(TO_BASH)/ebb
-	install -D -m 644 completions/_ebb $(TO_ZSH)/_ebb
-	install -D -m 644 completions/ebb.fish $(TO_FISH)/ebb.fish
+	install -D -m 644 docs/completions/ebb.bash $(TO_BASH)/ebb
+	install -D -m 644 docs/completions/_ebb $(TO_ZSH)/_ebb
+	install -D -m 644 docs/completions/ebb.fish $(TO_FISH)/ebb.fish
 
 # The link `scripts` makes the commands in the documents work from the documents' folder.
 EXAMPLES = $(sort $(shell find scripts -type f ! -path 'scripts/tools/*'))

@@ -180,7 +180,7 @@ describe("the reference", function()
   teardown(function() os.execute(("rm -rf '%s'"):format(folder)) end)
 
   it("is in the checkout as the sources make it", function()
-    for _, place in ipairs { "docs/reference", "man", "completions" } do
+    for _, place in ipairs { "docs/reference", "man", "docs/completions" } do
       local out, same = output_of(("diff -rq '%s/%s' %s"):format(folder, place, place))
       assert(same, "run make docs\n" .. out)
     end
@@ -216,7 +216,7 @@ describe("the reference", function()
   end)
 
   it("completes commands and options in bash", function()
-    local script = ([[bash -c 'source %s/completions/ebb.bash
+    local script = ([[bash -c 'source %s/docs/completions/ebb.bash
       words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _ebb; echo "${COMPREPLY[@]}"; }
       words ebb tri; words ebb trim --bud']]):format(folder)
     assert.equal("trim\n--budget\n", (output_of(script)))
@@ -224,14 +224,14 @@ describe("the reference", function()
 
   it("completes commands in fish", function()
     if not has "fish" then return pending "there is no fish" end
-    local out = output_of(([[fish -c "source '%s/completions/ebb.fish'; complete -C 'ebb tri'"]]):format(folder))
+    local out = output_of(([[fish -c "source '%s/docs/completions/ebb.fish'; complete -C 'ebb tri'"]]):format(folder))
     assert.truthy(out:find("^trim\t"), out)
   end)
 
   for shell, file in pairs { zsh = "_ebb", fish = "ebb.fish" } do
     it("has completions that " .. shell .. " can read", function()
       if not has(shell) then return pending("there is no " .. shell) end
-      assert.same({ "", true }, { output_of(("%s -n '%s/completions/%s'"):format(shell, folder, file)) })
+      assert.same({ "", true }, { output_of(("%s -n '%s/docs/completions/%s'"):format(shell, folder, file)) })
     end)
   end
 end)

@@ -66,9 +66,9 @@ function pages.files(root)
     "Made from the sources by `make docs`.", markdown.table({ "page", "" }, rows) }) }
   files[#files + 1] = { path = "man/ebb.1", text = manual.page(require("ebb.cli.help").statuses) }
   local whole = require("ebb.cli.parser").whole()
-  files[#files + 1] = { path = "completions/ebb.bash", text = whole:get_bash_complete() }
-  files[#files + 1] = { path = "completions/_ebb", text = whole:get_zsh_complete() }
-  files[#files + 1] = { path = "completions/ebb.fish", text = whole:get_fish_complete() }
+  files[#files + 1] = { path = "docs/completions/ebb.bash", text = whole:get_bash_complete() }
+  files[#files + 1] = { path = "docs/completions/_ebb", text = whole:get_zsh_complete() }
+  files[#files + 1] = { path = "docs/completions/ebb.fish", text = whole:get_fish_complete() }
   return files
 end
 
