@@ -108,7 +108,7 @@ static bool is_space(Text text) {
 static bool read_added_token(TokenizerReading *r, const JsonValue *value, Map *added) {
   JsonFields f;
   Text plain;
-  uint32_t id;
+  uint32_t id = 0;
   if (!reading_fields(r, value, "an added token", &f)) return false;
   const JsonValue *number = json_field(&f, "id"), *content = json_field_of(&f, "content", JSON_STRING);
   if (number == NULL || content == NULL) {
