@@ -83,7 +83,7 @@ static bool read_vocab(TokenizerReading *r, const JsonValue *value, const Map *a
   json_open_value(&json, value);
   json_enter(&json);
   while (json_next_member(&json, &name) && json_value(&json, &number)) {
-    uint32_t id;
+    uint32_t id = 0;
     size_t start = r->read->bytes.size;
     if (!read_id(r, &number, &id)) return false;
     if (map_find(added, id) != NULL) continue;
