@@ -51,10 +51,10 @@ local REFUSALS = {
   ["Invalid batch index: -1. Must be between 0 and 0"] =
     "operations[0].targetBatchIndex: expected a whole number, 0 or more, got -1",
   ["Invalid batch index: 10. Must be between 0 and 0"] =
-    "operations[0] (rollback): rollback: batch: 10 is out of range",
+    "operations[0] (rollback): batch: 10 is out of range",
   ["Target batch 5 not found. Available batches: 0, 1"] =
-    "operations[0] (rollback): rollback: batch: 5 is out of range",
-  ["Target batch 99 not found"] = "operations[0] (rollback): rollback: batch: 99 is out of range",
+    "operations[0] (rollback): batch: 5 is out of range",
+  ["Target batch 99 not found"] = "operations[0] (rollback): batch: 99 is out of range",
   ["Invalid boundary index: 8. Must be between 0 and 7"] = "operations[0].range: start 8 is greater than end 7",
   ["Invalid boundary index: 5"] = "operations[0].range: start 5 is greater than end 2",
 }

@@ -168,7 +168,7 @@ local ROWS = {
     decides = "append: an empty list is refused",
     cases = {
       ["msgarray-old append empty list"] = {
-        { refused = "operations[0] (append): append: no messages", affected = NOTHING },
+        { refused = "operations[0] (append): no messages", affected = NOTHING },
       },
     },
   },

@@ -251,6 +251,8 @@ end
 local function with_place(index, name, problem)
   if not core.is_error(problem) then return problem end
   local reason = problem.message
+  local function_name = name .. ": "   -- which the call puts before its errors; the operation is named already
+  if reason:sub(1, #function_name) == function_name then reason = reason:sub(#function_name + 1) end
   if not reason:find("^operation") then reason = ("operations[%d] (%s): %s"):format(index, name, reason) end
   return core.error(problem.code, reason, problem.hint)
 end
