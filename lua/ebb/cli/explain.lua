@@ -6,6 +6,7 @@
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
+local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local transcript = require "ebb.conversation.transcript"
@@ -25,17 +26,10 @@ local COLUMNS = {
   { title = "text" },
 }
 
-local function has(list, word)
-  for _, item in ipairs(list) do
-    if item == word then return true end
-  end
-  return false
-end
-
 --- The guard of a message in a guarded unit, in words.
 local function guard_of(message, unit)
   if message.role == "system" then return "guarded: system" end
-  if has(message.marks, "pinned") then return "guarded: pinned" end
+  if tables.contains(message.marks, "pinned") then return "guarded: pinned" end
   if unit.pending then return "guarded: pending call" end
   return message.role == "user" and "guarded: last user message" or "guarded: its unit"
 end

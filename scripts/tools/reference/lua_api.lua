@@ -3,17 +3,11 @@
 local annotations = require "reference.annotations"
 local host = require "ebb.host"
 local markdown = require "reference.markdown"
+local read_file = require "reference.read_file"
 
 local lua_api = {}
 
 local code = markdown.code
-
-local function read_file(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "a"
-  file:close()
-  return text
-end
 
 --- The page of each class, for links between pages.
 local page_of = {}

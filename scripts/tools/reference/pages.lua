@@ -7,19 +7,13 @@ local lua_api = require "reference.lua_api"
 local manual = require "reference.manual"
 local markdown = require "reference.markdown"
 local operations = require "reference.operations"
+local read_file = require "reference.read_file"
 local registries = require "reference.registries"
 local schemas = require "reference.schemas"
 
 local pages = {}
 
 local FOLDER = "docs/reference/"
-
-local function read_file(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "a"
-  file:close()
-  return text
-end
 
 --- What `ebb help` prints, 100 columns wide.
 local function help_of(ebb)

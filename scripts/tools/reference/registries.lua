@@ -4,17 +4,11 @@ local ebb = require "ebb"
 local macros = require "ebb.macros"
 local markdown = require "reference.markdown"
 local settings = require "ebb.pipeline.settings"
+local tables = require "ebb.support.tables"
 
 local registries = {}
 
 local code = markdown.code
-
-local function sorted_keys(list)
-  local keys = {}
-  for key in pairs(list) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
 
 ---- Policies ----
 
@@ -34,7 +28,7 @@ end
 
 local function option_rows(options)
   local rows = {}
-  for i, name in ipairs(sorted_keys(options or {})) do
+  for i, name in ipairs(tables.keys(options or {})) do
     local declared = options[name]
     rows[i] = { code(name), declared.type, default_of(declared.default), values_of(declared), declared.help or "" }
   end

@@ -7,6 +7,7 @@ local model_check = require "ebb.models.check"
 local preset_schema = require "ebb.injection.schema"
 local rule_schema = require "ebb.rules.schema"
 local schema = require "ebb.support.schema"
+local tables = require "ebb.support.tables"
 local workflow = require "ebb.workflow"
 
 local schemas = {}
@@ -28,16 +29,9 @@ local function default_of(declaration)
   return code(ebb.json.encode(value))
 end
 
-local function sorted_keys(list)
-  local keys = {}
-  for key in pairs(list) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 --- A row per field; those of objects in fields follow as "object.field".
 local function add_rows(rows, fields, prefix, spelling)
-  for _, name in ipairs(sorted_keys(fields)) do
+  for _, name in ipairs(tables.keys(fields)) do
     local declaration = fields[name]
     local path = prefix .. spelling(name)
     rows[#rows + 1] = { code(path), expected_of(declaration), default_of(declaration), declaration.help or "" }
@@ -71,7 +65,7 @@ A workflow is a Lua file that returns a list of nodes, or `{name = ..., nodes = 
 runs them in order. All nodes are checked before the first one runs; each leaves batches of its own. How to write one:
 [your own node](../guide/your-own-processor.md#a-workflow-node).]], "Every node may have:\n",
     schemas.table(workflow.common) }
-  for _, name in ipairs(sorted_keys(types)) do
+  for _, name in ipairs(tables.keys(types)) do
     local declared = types[name]
     parts[#parts + 1] = ("## %s\n"):format(name)
     parts[#parts + 1] = markdown.sentence(declared.summary)
@@ -93,11 +87,11 @@ end
 
 local function file_table(kind)
   local form, rows, other = files.FORMS[kind], {}, {}
-  for _, alias in ipairs(sorted_keys(form.aliases)) do
+  for _, alias in ipairs(tables.keys(form.aliases)) do
     local field = form.aliases[alias]
     other[field] = (other[field] and other[field] .. ", " or "") .. alias
   end
-  for i, field in ipairs(sorted_keys(form.fields)) do
+  for i, field in ipairs(tables.keys(form.fields)) do
     local help = assert(form.help[field], field)
     if other[field] then help = ("%s (also called %s)"):format(help, other[field]) end
     rows[i] = { code(camel(field)), kind_of(kind, field), help }
