@@ -117,6 +117,7 @@ build = {
       ["ebb.support.traceback"] = "lua/ebb/support/traceback.lua",
       ["ebb.support.xdg"] = "lua/ebb/support/xdg.lua",
       ["ebb.trim.call"] = "lua/ebb/trim/call.lua",
+      ["ebb.trim.draft_methods"] = "lua/ebb/trim/draft_methods.lua",
       ["ebb.trim.filter"] = "lua/ebb/trim/filter.lua",
       ["ebb.trim.init"] = "lua/ebb/trim/init.lua",
       ["ebb.trim.memory"] = "lua/ebb/trim/memory.lua",

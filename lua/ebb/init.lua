@@ -12,6 +12,7 @@ if _VERSION ~= "Lua 5.4" then
 end
 
 require "ebb.conversation.descriptions"
+require "ebb.trim.draft_methods"
 
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
@@ -148,7 +149,7 @@ local function check_chat(chat, method)
   end
 end
 
-local Conversation, Batch, Draft = core.methods.Conversation, core.methods.Batch, core.methods.Draft
+local Conversation, Batch = core.methods.Conversation, core.methods.Batch
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
 
@@ -316,16 +317,6 @@ end
 
 function Conversation.json(chat)
   return core_json(chat, written(chat))
-end
-
----- Drafts ----
-
-function Draft.run(draft, policy, options)
-  require("ebb.trim.run").hand_on(draft, policy, options)
-end
-
-function Draft.summarize(draft, first, last, options)
-  return require("ebb.trim.run").summarize(draft, first, last, options)
 end
 
 return ebb

@@ -2,21 +2,12 @@
 --- library beside the script (sandbox/entry.lua). The draft is the program's, lent
 --- for the call.
 
+require "ebb.trim.draft_methods"
+
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 
 local sandboxed_run = {}
-
-local Draft = core.methods.Draft
-
---- Only policies that run others need what reads names, files and options.
-function Draft.run(draft, policy, options)
-  require("ebb.trim.run").hand_on(draft, policy, options)
-end
-
-function Draft.summarize(draft, first, last, options)
-  return require("ebb.trim.run").summarize(draft, first, last, options)
-end
 
 --- What policies remember, asked for when the first of a name runs.
 local function memories_of(recall)
