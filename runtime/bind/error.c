@@ -22,18 +22,23 @@ void bind_push_mended(lua_State *L, Text text) {
   luaL_pushresult(&b);
 }
 
-/* Of the table on top. What errors quote may be anything; what they say is UTF-8. */
-static void set_words(lua_State *L, const char *field, const char *words) {
-  bind_push_mended(L, text_of(words));
+/* Sets a field of the table on top to a text, as valid UTF-8: errors quote arbitrary bytes. */
+static void set_words(lua_State *L, const char *field, Text words) {
+  bind_push_mended(L, words);
   lua_setfield(L, -2, field);
 }
 
-void bind_push_error(lua_State *L, const char *code, const char *message, const char *hint) {
+/* Pushes {code, message}; a hint whose bytes are NULL is left out. The texts may contain NUL. */
+static void push_error(lua_State *L, Text code, Text message, Text hint) {
   lua_createtable(L, 0, 3);
   set_words(L, "code", code);
   set_words(L, "message", message);
-  if (hint != NULL) set_words(L, "hint", hint);
+  if (hint.bytes != NULL) set_words(L, "hint", hint);
   bind_mark_error(L);
+}
+
+void bind_push_error(lua_State *L, const char *code, const char *message, const char *hint) {
+  push_error(L, text_of(code), text_of(message), hint == NULL ? (Text){0} : text_of(hint));
 }
 
 int bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...) {
@@ -133,22 +138,29 @@ const char *bind_push_suggestion(lua_State *L, const char *name, const char *con
 static int l_tostring(lua_State *L) {
   bool has_message = lua_getfield(L, 1, "message") == LUA_TSTRING;
   if (!has_message) lua_pushstring(L, "error");
-  if (lua_getfield(L, 1, "hint") == LUA_TSTRING)
-    lua_pushfstring(L, "%s (%s)", lua_tostring(L, -2), lua_tostring(L, -1));
-  else lua_pop(L, 1);
+  if (lua_getfield(L, 1, "hint") != LUA_TSTRING) {
+    lua_pop(L, 1);
+    return 1;
+  }
+  lua_pushliteral(L, " (");
+  lua_insert(L, -2);
+  lua_pushliteral(L, ")");
+  lua_concat(L, 4);      /* not lua_pushfstring, which would end the texts at a NUL */
   return 1;
 }
 
-static const char *text_argument(lua_State *L, int index) {
-  const char *text = lua_tostring(L, index);
-  if (text == NULL) bind_raise(L, "argument", NULL, "error: argument %d: a string is expected, not %s", index,
-                               luaL_typename(L, index));
-  return text;
+/* A string argument; raises for other types. */
+static Text text_argument(lua_State *L, int index) {
+  size_t size = 0;
+  const char *bytes = lua_tolstring(L, index, &size);
+  if (bytes == NULL) bind_raise(L, "argument", NULL, "error: argument %d: a string is expected, not %s", index,
+                                luaL_typename(L, index));
+  return text_plain(bytes, size);
 }
 
 /* error(code, message, hint) -> error object */
 static int l_error(lua_State *L) {
-  bind_push_error(L, text_argument(L, 1), text_argument(L, 2), lua_isnoneornil(L, 3) ? NULL : text_argument(L, 3));
+  push_error(L, text_argument(L, 1), text_argument(L, 2), lua_isnoneornil(L, 3) ? (Text){0} : text_argument(L, 3));
   return 1;
 }
 
@@ -167,11 +179,9 @@ void bind_mark_error(lua_State *L) {
 
 /* utf8(text) -> the text, with U+FFFD in the place of bytes that are not UTF-8 */
 static int l_utf8(lua_State *L) {
-  text_argument(L, 1);
-  size_t size;
-  const char *bytes = lua_tolstring(L, 1, &size);
+  Text text = text_argument(L, 1);
   lua_settop(L, 1);
-  if (utf8_check(bytes, size) < size) bind_push_mended(L, text_plain(bytes, size));
+  if (utf8_check(text.bytes, text.size) < text.size) bind_push_mended(L, text);
   return 1;
 }
 

@@ -39,6 +39,9 @@ describe("a schema", function()
     { word, "", "v: expected a string of 1 to 5 bytes, got ''" },
     { { type = "string", utf8 = true }, "\xFF", "v: expected a string in UTF-8" },
     { word, ("x"):rep(50), ("got '%s...'"):format(("x"):rep(40)) },
+    { count, "a\nb\0c\xFF\t\27", "got 'a\\nb\\x00c\u{FFFD}\\t\\x1B'" },
+    { { type = "handle", class = "Index" }, true, "v: expected an Index, got true" },
+    { record, { id = "x", ["a\0b"] = 1 }, "v: a\0b: unknown field" },
     { mode, "stpo", "v: expected one of stop, skip, 3, got 'stpo'", "did you mean 'stop'?" },
     { { type = "function" }, {}, "v: expected a function, got a table" },
     { { type = "list" }, { a = 1 }, "v: expected a list, got a table" },
@@ -63,6 +66,13 @@ describe("a schema", function()
       if case[4] then assert.equal(case[4], problem.hint) end
     end)
   end
+
+  it("describes every string as one line of UTF-8", function()
+    assert.equal("'\u{FFFD}'", schema.describe "\xFF")
+    assert.equal("'it''", schema.describe "it'")
+    assert.equal("'" .. ("\\n"):rep(40) .. "...'", schema.describe(("\n"):rep(41)))
+    assert.equal("a Conversation", schema.describe(helper.ebb.conversation()))
+  end)
 
   it("collects problems with their places, up to a number", function()
     local list = { type = "list", items = record }

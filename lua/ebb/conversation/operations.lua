@@ -183,7 +183,7 @@ local function operation_name(entry, path)
   local lower = name:lower()
   if not FORMS[lower] then
     local hint = suggest.hint(name, tables.keys(FORMS))
-    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, schema.shown(name)), hint)
+    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, schema.describe(name)), hint)
   end
   return lower
 end

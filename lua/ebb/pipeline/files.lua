@@ -148,7 +148,7 @@ local function place_assets(source, fields)
   local climbs = root:find "^/" or ("/" .. root .. "/"):find("/../", 1, true) or root:find("\0", 1, true)
   if climbs then
     local expected = "expected a folder beneath the agent's own (%s), got %s"
-    fail(source, { path = { "assetRoot" }, code = "forbidden", message = expected:format(base, schema.shown(root)),
+    fail(source, { path = { "assetRoot" }, code = "forbidden", message = expected:format(base, schema.describe(root)),
       hint = "the caller may name another one: " .. hints.asset_root })
   end
   fields.asset_base = base

@@ -65,7 +65,8 @@ local schema = {}
 ---@field null boolean              JSON's null counts as absent
 ---@field options boolean           of a call: a string stands for a list without `items`, tables are copied
 
-local SHOWN_MAX = 40   -- bytes of a string in a message
+local QUOTED_BYTES_MAX = 40   -- of a string that an error text quotes
+local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
 ---- Words ----
 
@@ -79,19 +80,31 @@ local function is_object(value)
   return type(value) == "table" and meta ~= "json.raw" and meta ~= "json.array" and rawlen(value) == 0
 end
 
---- A value as messages show it: 'text', 5, true, null, a list, a table, a Message.
+--- A noun with its article: "a Batch", "an object".
+local function with_article(noun) return (noun:find "^[aeioAEIO]" and "an " or "a ") .. noun end
+
+--- A string in quotes on one line of UTF-8: a long one is cut, controls are escaped. Quotes inside stay.
+local function quote(text)
+  local cut = #text > QUOTED_BYTES_MAX
+  local valid = core.utf8(cut and text:sub(1, QUOTED_BYTES_MAX) or text)
+  local line = valid:gsub("[\0-\31\127]", function(control)
+    return ESCAPES[control] or ("\\x%02X"):format(control:byte())
+  end)
+  return ("'%s%s'"):format(line, cut and "..." or "")
+end
+
+--- A value as error texts describe it: 'text', 5, true, null, a list, a table, a Message.
 ---@param value any
 ---@return string
-function schema.shown(value)
+function schema.describe(value)
   local kind = type(value)
   if value == core.json.null then return "null" end
   if kind == "number" then return value ~= value and "nan" or core.tostring(value) end
-  if kind == "string" and #value > SHOWN_MAX then return ("'%s...'"):format(core.utf8(value:sub(1, SHOWN_MAX))) end
-  if kind == "string" then return ("'%s'"):format(value) end
-  if kind == "table" and getmetatable(value) == "json.raw" then return schema.shown(core.json.encode(value)) end
+  if kind == "string" then return quote(value) end
+  if kind == "table" and getmetatable(value) == "json.raw" then return schema.describe(core.json.encode(value)) end
   if kind == "table" then return next(value) ~= nil and is_list(value) and "a list" or "a table" end
-  if kind == "userdata" then return "a " .. (core.type(value) or kind) end
-  return (kind == "boolean" or kind == "nil") and tostring(value) or "a " .. kind
+  if kind == "userdata" then return with_article(core.type(value) or kind) end
+  return (kind == "boolean" or kind == "nil") and tostring(value) or with_article(kind)
 end
 
 --- "messages[3].role"
@@ -242,7 +255,7 @@ TYPES["function"] = {
 }
 
 TYPES.handle = {
-  expected = function(declaration) return "a " .. declaration.class end,
+  expected = function(declaration) return with_article(declaration.class) end,
   read = function(declaration, value) return core.type(value) == declaration.class and value or nil end,
 }
 
@@ -272,7 +285,7 @@ end
 local function add_wrong_type(declaration, value, context, expected)
   expected = declaration.expected or expected or expected_of(declaration)
   local hint = declaration.type == "choice" and TYPES.choice.hint(declaration, value) or declaration.hint
-  local message = ("expected %s, got %s"):format(expected, schema.shown(value))
+  local message = ("expected %s, got %s"):format(expected, schema.describe(value))
   add_problem(context, { kind = "type", message = message, hint = hint, expected = expected, value = value })
 end
 
@@ -445,7 +458,8 @@ function schema.options(fields, options, owner, example)
   fields = fields or {}
   if options == nil then options = {} end
   if type(options) ~= "table" or getmetatable(options) == "json.raw" then
-    return refuse("argument", ("%s: expected a table of options, got %s"):format(owner, schema.shown(options)), example)
+    local message = ("%s: expected a table of options, got %s"):format(owner, schema.describe(options))
+    return refuse("argument", message, example)
   end
   local declaration = { type = "object", fields = fields, expected = "a table of options" }
   local values, problems = schema.read(declaration, options, { options = true })
@@ -453,7 +467,7 @@ function schema.options(fields, options, owner, example)
   local problem = problems[1]
   local message = schema.message(problem, owner)
   if problem.kind == "unknown" and #problem.path == 1 then
-    message = ("%s has no option %s"):format(owner, schema.shown(problem.value))
+    message = ("%s has no option %s"):format(owner, schema.describe(problem.value))
   elseif problem.kind == "type" and #problem.path == 0 then
     problem.hint = example
   end

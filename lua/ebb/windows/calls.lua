@@ -80,7 +80,7 @@ local FIELDS = {
 local function text_field(value, name)
   local field = value[name]
   if type(field) == "string" and field ~= "" then return field end
-  return nil, ("%s: a name is expected, not %s"):format(name, field == nil and "nothing" or parameters.shown(field))
+  return nil, ("%s: a name is expected, not %s"):format(name, field == nil and "nothing" or parameters.describe(field))
 end
 
 --- The object of parameters; some models write it as a string with JSON in it.
@@ -90,7 +90,7 @@ local function object_field(value, name)
   local decoded = field
   if type(field) == "string" then decoded = core.json.decode(field) end
   if parameters.is_object(decoded) then return decoded end
-  return nil, ("%s: an object is expected, not %s"):format(name, parameters.shown(field))
+  return nil, ("%s: an object is expected, not %s"):format(name, parameters.describe(field))
 end
 
 local function unknown_field(value, names)
@@ -111,7 +111,7 @@ end
 ---@return ebb.WindowCall?
 ---@return string? problem
 function calls.read(value)
-  if not parameters.is_object(value) then return nil, "an object is expected, not " .. parameters.shown(value) end
+  if not parameters.is_object(value) then return nil, "an object is expected, not " .. parameters.describe(value) end
   local is_tool = value.name ~= nil
   local problem = unknown_field(value, is_tool and FIELDS.tool or FIELDS.action)
   if problem then return nil, problem end
@@ -140,7 +140,7 @@ local function read_batch(value)
     end
   end
   if type(list) ~= "table" or #list == 0 then
-    return nil, "calls: a list of calls is expected, not " .. parameters.shown(list)
+    return nil, "calls: a list of calls is expected, not " .. parameters.describe(list)
   end
   local batch = {}
   for i, item in ipairs(list) do

@@ -113,8 +113,8 @@ end
 
 ---- Values ----
 
-local SHOWN_MAX = 40     -- bytes of a value in a message
-local PROBLEMS_MAX = 8   -- in one message
+local QUOTED_BYTES_MAX = 40     -- of a string that a problem quotes
+local PROBLEMS_MAX = 8          -- in one refusal
 
 --- True for tables with a mark of ebb.json: "json.array", "json.raw".
 local function is_marked(value, name)
@@ -128,13 +128,13 @@ function parameters.is_object(value)
     rawlen(value) == 0
 end
 
---- A value as messages show it: as JSON, so that the model recognises it.
+--- A value as problems describe it to a model: short values as JSON, so that the model recognises them.
 ---@param value any
 ---@return string
-function parameters.shown(value)
+function parameters.describe(value)
   if value == core.json.null then return "null" end
   if type(value) == "string" then
-    if #value <= SHOWN_MAX and utf8.len(value) then return core.json.encode(value) end
+    if #value <= QUOTED_BYTES_MAX and utf8.len(value) then return core.json.encode(value) end
     return ("a string of %d bytes"):format(#value)
   end
   if type(value) ~= "table" then return core.tostring(value) end
@@ -162,11 +162,11 @@ local function words_of(problem, names)
   local place = schema.place({ "params", table.unpack(problem.path) }, 0)
   if problem.kind == "missing" then return ("%s is required: expected %s"):format(place, problem.expected) end
   if problem.kind == "type" then
-    return ("%s must be %s, not %s"):format(place, problem.expected, parameters.shown(problem.value))
+    return ("%s must be %s, not %s"):format(place, problem.expected, parameters.describe(problem.value))
   end
-  local shown = #place <= SHOWN_MAX and place or place:sub(1, SHOWN_MAX) .. "..."
+  local name = #place <= QUOTED_BYTES_MAX and place or place:sub(1, QUOTED_BYTES_MAX) .. "..."
   local hint = #names == 0 and "there are no parameters" or suggest.hint(problem.value, names)
-  return ("%s is not allowed%s"):format(shown, hint and " (" .. hint .. ")" or "")
+  return ("%s is not allowed%s"):format(name, hint and " (" .. hint .. ")" or "")
 end
 
 --- The values that an action gets, each of its declared type.
