@@ -73,7 +73,7 @@ static int enter(lua_State *L) {
 /* By the counter whose options are on top, which it pops. */
 static void measure(lua_State *L, ConversationHandle *handle, Draft *draft) {
   Counter counter = bind_counter(L, 1, lua_gettop(L));
-  Status status = draft_weigh_by(draft, &counter, bind_overhead(L, handle, &counter));
+  Status status = draft_recount(draft, &counter, bind_overhead(L, handle, &counter));
   if (status != STATUS_OK) bind_raise_edit(L, 1, status, "draft");
   lua_pop(L, 1);
 }
@@ -382,7 +382,7 @@ static int l_note(lua_State *L) {
   Draft *draft = check(L);
   Text text = bind_mended(L, 2);
   hold_bytes(L, text.size);
-  Status status = ledger_note(draft_ledger(draft), draft_by(draft), text);
+  Status status = ledger_note(draft_ledger(draft), draft_author(draft), text);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "note");
 }
 
@@ -394,16 +394,16 @@ static int l_info(lua_State *L) {
   uint64_t guarded;
   Status status = draft_guarded_tokens(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
-  Fates fates = draft_fates(draft);
+  EditCounts counts = draft_edit_counts(draft);
   lua_createtable(L, 0, 9);
   bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
   bind_set_integer(L, "overhead", (lua_Integer)draft_overhead(draft));
   bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
   bind_set_integer(L, "guarded_tokens", (lua_Integer)guarded);
-  bind_set_integer(L, "dropped", fates.dropped);
-  bind_set_integer(L, "replaced", fates.replaced);
-  bind_set_integer(L, "inserted", fates.inserted);
-  bind_set_integer(L, "kept", fates.kept);
+  bind_set_integer(L, "dropped", counts.dropped);
+  bind_set_integer(L, "replaced", counts.replaced);
+  bind_set_integer(L, "inserted", counts.inserted);
+  bind_set_integer(L, "kept", counts.unchanged);
   lua_pushboolean(L, ledger_count(draft_ledger(draft)) > 0);
   lua_setfield(L, -2, "changed");
   return 1;
@@ -448,8 +448,8 @@ static int l_insert_all(lua_State *L) {
 static int l_by(lua_State *L) {
   Draft *draft = check(L);
   Text name = bind_mended(L, 2);
-  bind_push_text(L, draft_by(draft));
-  Status status = draft_set_by(draft, name);
+  bind_push_text(L, draft_author(draft));
+  Status status = draft_set_author(draft, name);
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "by");
 }
 

@@ -42,7 +42,7 @@ static int l_length(lua_State *L) {
 static void push_run(lua_State *L, const Ledger *ledger, LedgerRun run) {
   lua_createtable(L, 0, 8);
   bind_set_text(L, "action", text_of(action_name(run.action)));
-  bind_set_text(L, "by", ledger_text(ledger, run.cause.by));
+  bind_set_text(L, "by", ledger_text(ledger, run.cause.author));
   bind_set_text(L, "reason", ledger_text(ledger, run.cause.reason));
   if (run.action == ACTION_REPLACED) bind_set_integer(L, "replacement", run.replacement);
 }
@@ -59,7 +59,7 @@ static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run
   Role role = own || !known ? run->role : message_role(store_message(store, seq));
   json_out_open(out, '{');
   json_out_member_string(out, "action", action_name(run->action));
-  json_out_member_text(out, "by", ledger_text(ledger, run->cause.by));
+  json_out_member_text(out, "by", ledger_text(ledger, run->cause.author));
   json_out_member_text(out, "reason", ledger_text(ledger, run->cause.reason));
   if (run->action == ACTION_REPLACED) json_out_member_integer(out, "replacement", run->replacement);
   json_out_member_string(out, "role", role_name(role));
@@ -136,10 +136,10 @@ static int l_notes(lua_State *L) {
   const Ledger *ledger = check(L);
   lua_newtable(L);
   for (uint32_t i = 0; i < ledger_note_count(ledger); i++) {
-    Text by, note;
-    ledger_note_at(ledger, i, &by, &note);
+    Text author, note;
+    ledger_note_at(ledger, i, &author, &note);
     lua_createtable(L, 0, 2);
-    bind_set_text(L, "by", by);
+    bind_set_text(L, "by", author);
     bind_set_text(L, "text", note);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -154,7 +154,7 @@ static int l_keeps(lua_State *L) {
     LedgerKeep keep = ledger_keep_at(ledger, i);
     lua_createtable(L, 0, 3);
     bind_set_integer(L, "seq", keep.id);
-    bind_set_text(L, "by", ledger_text(ledger, keep.cause.by));
+    bind_set_text(L, "by", ledger_text(ledger, keep.cause.author));
     bind_set_text(L, "reason", ledger_text(ledger, keep.cause.reason));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -213,7 +213,7 @@ static void push_event(lua_State *L, const Conversation *conversation, const Eve
   uint32_t after = inserted || event->action == ACTION_KEPT ? tokens : 0;
   lua_createtable(L, 0, 8);
   bind_set_text(L, "action", text_of(action_name(event->action)));
-  bind_set_text(L, "by", event->by);
+  bind_set_text(L, "by", event->author);
   bind_set_text(L, "reason", event->reason);
   bind_set_integer(L, "batch", event->batch);
   bind_set_integer(L, "seq", event->id);

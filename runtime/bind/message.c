@@ -185,14 +185,14 @@ static void push_draft_age(lua_State *L, Access *access) {
   const Units *units = bind_view_units(L, &access->view);
   uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, 0);
   const uint32_t *turns;
-  if (slot == UNIT_NONE || bind_view_slot_is_gone(&access->view, slot)) {
+  if (slot == UNIT_NONE || bind_view_slot_is_dropped(&access->view, slot)) {
     lua_pushnil(L);
     return;
   }
   Status status = draft_turns_after(access->view.draft, &turns);
   if (status != STATUS_OK) bind_raise_status(L, status, "age");
   lua_Integer slots = draft_slot_count(access->view.draft);
-  push_ages(L, slots - 1 - slot, (lua_Integer)units->count - 1 - units->of[slot], turns[slot]);
+  push_ages(L, slots - 1 - slot, (lua_Integer)units->count - 1 - units->unit_of[slot], turns[slot]);
 }
 
 /* {messages, units, turns}: how many stand after it. */
@@ -205,7 +205,7 @@ static void push_age(lua_State *L, Access *access) {
     return;
   }
   Sum sum = sequence_sum(access->view.list), before = sequence_prefix(access->view.list, index + 1);
-  push_ages(L, (lua_Integer)count - 1 - index, (lua_Integer)units->count - 1 - units->of[slot],
+  push_ages(L, (lua_Integer)count - 1 - index, (lua_Integer)units->count - 1 - units->unit_of[slot],
             (lua_Integer)sum.turns - before.turns);
 }
 
@@ -216,7 +216,7 @@ static void push_unit(lua_State *L, Access *access) {
     lua_pushnil(L);
     return;
   }
-  uint32_t first = units->units[units->of[slot]].first;
+  uint32_t first = units->units[units->unit_of[slot]].first;
   bind_push_unit(L, access->view.owner, bind_view_slot_message(&access->view, first));
 }
 

@@ -25,7 +25,7 @@ static UnitAccess access_of(lua_State *L, int index) {
   access.units = bind_view_units(L, &access.view);
   uint32_t slot = bind_view_slot(L, &access.view, handle->first, 0);
   if (slot == UNIT_NONE) bind_raise_argument(L, "out_of_range", NULL, "the unit is no longer in the list");
-  access.number = access.units->of[slot];
+  access.number = access.units->unit_of[slot];
   access.unit = access.units->units[access.number];
   return access;
 }
@@ -34,7 +34,7 @@ static void push_messages(lua_State *L, UnitAccess *access) {
   lua_Integer n = 0;
   lua_newtable(L);
   for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
     bind_push_message(L, access->view.owner, bind_view_slot_message(&access->view, slot), slot);
     lua_rawseti(L, -2, ++n);
   }
@@ -43,7 +43,7 @@ static void push_messages(lua_State *L, UnitAccess *access) {
 static void push_first(lua_State *L, UnitAccess *access) {
   bind_view_list(L, &access->view);
   for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
     uint32_t index = sequence_index_of(access->view.list, bind_view_slot_message(&access->view, slot), slot);
     lua_pushinteger(L, (lua_Integer)index + 1);
     return;
@@ -56,7 +56,7 @@ static uint32_t count_of(const UnitAccess *access, uint32_t *tokens) {
   uint32_t count = 0;
   *tokens = 0;
   for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_gone(&access->view, slot)) continue;
+    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
     *tokens += bind_view_weight(&access->view, bind_view_slot_message(&access->view, slot));
     count++;
   }
@@ -69,7 +69,7 @@ uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids) {
   lua_pop(L, 1);
   *ids = lua_newuserdatauv(L, count_of(&access, &tokens) * sizeof **ids + 1, 0);
   for (uint32_t slot = access.unit.first; slot != UNIT_NONE; slot = access.units->next[slot]) {
-    if (!bind_view_slot_is_gone(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
+    if (!bind_view_slot_is_dropped(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
   }
   return count;
 }

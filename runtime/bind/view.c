@@ -46,7 +46,7 @@ View bind_look(lua_State *L, int index) {
 
 void bind_view_list(lua_State *L, View *view) {
   if (view->list != NULL) return;
-  guard_charge(L, draft_is_settled(view->draft) ? 1 : 20 + sequence_count(conversation_list(view->conversation)) / 16);
+  guard_charge(L, draft_list_is_current(view->draft) ? 1 : 20 + sequence_count(conversation_list(view->conversation)) / 16);
   Status status = draft_list(view->draft, &view->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "draft");
 }
@@ -61,7 +61,7 @@ const Units *bind_view_units(lua_State *L, View *view) {
   const Units *units = NULL;
   Status status = STATUS_OK;
   if (view->draft != NULL) {
-    status = draft_number(view->draft);
+    status = draft_number_slots(view->draft);
     if (status != STATUS_OK) bind_raise_status(L, status, "units");
     return draft_units(view->draft);
   }
@@ -79,12 +79,12 @@ const Units *bind_view_units(lua_State *L, View *view) {
 }
 
 uint32_t bind_view_weight(const View *view, MessageId id) {
-  return view->draft != NULL ? draft_weight(view->draft, id) : sequence_weight(view->list, id);
+  return view->draft != NULL ? draft_message_tokens(view->draft, id) : sequence_weight(view->list, id);
 }
 
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint) {
   if (view->draft != NULL) {
-    Status status = draft_number(view->draft);
+    Status status = draft_number_slots(view->draft);
     if (status != STATUS_OK) bind_raise_status(L, status, "draft");
     return draft_slot_of(view->draft, id);
   }
@@ -96,8 +96,8 @@ MessageId bind_view_slot_message(const View *view, uint32_t slot) {
   return view->draft != NULL ? draft_slot_message(view->draft, slot) : sequence_at(view->list, slot);
 }
 
-bool bind_view_slot_is_gone(const View *view, uint32_t slot) {
-  return view->draft != NULL && draft_slot_is_gone(view->draft, slot);
+bool bind_view_slot_is_dropped(const View *view, uint32_t slot) {
+  return view->draft != NULL && draft_slot_is_dropped(view->draft, slot);
 }
 
 uint64_t bind_view_tokens(const View *view) {

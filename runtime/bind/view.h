@@ -26,7 +26,7 @@ const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of
 /* Where a message stands in the units' numbering, or UNIT_NONE. */
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);
 MessageId bind_view_slot_message(const View *view, uint32_t slot);
-bool  bind_view_slot_is_gone(const View *view, uint32_t slot);
+bool  bind_view_slot_is_dropped(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
 /* What a message weighs there; of any message of the store. */
 uint32_t bind_view_weight(const View *view, MessageId id);

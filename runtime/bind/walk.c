@@ -43,7 +43,7 @@ static const char *const WALK_NAMES[] = {"from",      "role",   "marked",   "mat
 /* ---- what passes ---- */
 
 static bool message_passes(lua_State *L, const View *view, const Walk *walk, uint32_t slot) {
-  if (draft_slot_is_gone(view->draft, slot)) return false;
+  if (draft_slot_is_dropped(view->draft, slot)) return false;
   if (walk->droppable && draft_slot_hold(view->draft, slot) != HOLD_NONE) return false;
   return walk->all || bind_passes(L, view, &walk->conditions, draft_slot_message(view->draft, slot));
 }
@@ -51,14 +51,14 @@ static bool message_passes(lua_State *L, const View *view, const Walk *walk, uin
 /* A unit or turn passes if one of its messages does. */
 static bool unit_passes(lua_State *L, const View *view, const Walk *walk, uint32_t slot) {
   const Units *units = draft_units(view->draft);
-  for (slot = units->units[units->of[slot]].first; slot != UNIT_NONE; slot = units->next[slot]) {
+  for (slot = units->units[units->unit_of[slot]].first; slot != UNIT_NONE; slot = units->next[slot]) {
     if (message_passes(L, view, walk, slot)) return true;
   }
   return false;
 }
 
 static bool turn_passes(lua_State *L, const View *view, const Walk *walk, uint32_t slot) {
-  if (draft_slot_is_gone(view->draft, slot)) return false;
+  if (draft_slot_is_dropped(view->draft, slot)) return false;
   for (uint32_t at = slot; at < draft_slot_count(view->draft); at++) {
     const Message *message = conversation_message(view->conversation, draft_slot_message(view->draft, at));
     if (at > slot && message_starts_turn(message)) return false;
@@ -85,7 +85,7 @@ static void note_ids(const View *view, Walk *walk) {
   uint32_t slots = draft_slot_count(view->draft);
   for (uint32_t slot = 0; slot < slots; slot++) {
     MessageId id = draft_slot_message(view->draft, slot);
-    if (walk->kind == WALK_UNITS && units->units[units->of[slot]].first != slot) continue;
+    if (walk->kind == WALK_UNITS && units->units[units->unit_of[slot]].first != slot) continue;
     if (walk->kind == WALK_TURNS && !message_starts_turn(conversation_message(view->conversation, id))) continue;
     walk->ids[walk->end++] = id;
   }
@@ -146,12 +146,12 @@ static lua_Integer push_turn(lua_State *L, const View *view, uint32_t first, uin
   uint32_t end = first + 1, slots = draft_slot_count(view->draft);
   for (; end < slots; end++) {
     const Message *message = conversation_message(view->conversation, draft_slot_message(view->draft, end));
-    if (!draft_slot_is_gone(view->draft, end) && message_starts_turn(message)) break;
+    if (!draft_slot_is_dropped(view->draft, end) && message_starts_turn(message)) break;
   }
   Turn *turn = bind_push_turn(L, view->owner, end - first, age);
   lua_Integer tokens = 0;
   for (uint32_t slot = first; slot < end; slot++) {
-    if (draft_slot_is_gone(view->draft, slot)) continue;
+    if (draft_slot_is_dropped(view->draft, slot)) continue;
     turn->ids[turn->count++] = draft_slot_message(view->draft, slot);
     tokens += tokens_of(view, slot);
   }
@@ -162,7 +162,7 @@ static lua_Integer unit_tokens(const View *view, uint32_t slot) {
   const Units *units = draft_units(view->draft);
   lua_Integer tokens = 0;
   for (; slot != UNIT_NONE; slot = units->next[slot]) {
-    if (!draft_slot_is_gone(view->draft, slot)) tokens += tokens_of(view, slot);
+    if (!draft_slot_is_dropped(view->draft, slot)) tokens += tokens_of(view, slot);
   }
   return tokens;
 }
@@ -180,7 +180,7 @@ static int push_one(lua_State *L, const View *view, const Walk *walk, uint32_t n
   if (walk->kind == WALK_UNITS) {
     const Units *units = draft_units(view->draft);
     bind_push_unit(L, view->owner, id);
-    tokens = unit_tokens(view, units->units[units->of[slot]].first);
+    tokens = unit_tokens(view, units->units[units->unit_of[slot]].first);
   } else {
     tokens = push_turn(L, view, slot, age);
   }

@@ -406,7 +406,7 @@ static int l_weigh(lua_State *L) {
     if (lua_rawget(L, 2) != LUA_TNIL) tokens[i] = (uint32_t)bind_integer(L, -1, "tokens", 0, MESSAGE_TOKENS_MAX);
     lua_pop(L, 1);
   }
-  Status status = draft_weigh_windows(handle->draft, tokens);
+  Status status = draft_set_window_tokens(handle->draft, tokens);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "windows");
 }
 

@@ -463,6 +463,6 @@ void conversation_check(const Conversation *conversation) {
   assert(sequence_store(list) == conversation->store && sequence_token_weights(list) == conversation->weights);
   if (conversation->units == NULL) return;
   units_check(conversation->units);
-  assert(conversation->units->messages == sequence_count(list));
+  assert(conversation->units->message_count == sequence_count(list));
   (void)list;
 }

@@ -49,12 +49,12 @@ static uint32_t window_tokens(const Draft *draft, MessageId id) {
 }
 
 /* True if the item is rendered. */
-static bool is_shown(const Draft *draft, const WindowItem *item) {
+static bool is_rendered(const Draft *draft, const WindowItem *item) {
   if (item->obsolete || item->window == WINDOW_NONE) return false;
   return !(windows_at(conversation_windows(draft->conversation), item->window)->flags & WINDOW_HIDDEN);
 }
 
-Status draft_weigh_windows(Draft *draft, const uint32_t *tokens) {
+Status draft_set_window_tokens(Draft *draft, const uint32_t *tokens) {
   DraftWindows *windows = &draft->windows;
   uint32_t count = windows->items.count;
   assert(ledger_count(draft->ledger) == 0);
@@ -68,7 +68,7 @@ Status draft_weigh_windows(Draft *draft, const uint32_t *tokens) {
     const WindowItem *item = &windows->items.list[i];
     assert(draft->tokens >= windows->tokens[i]);
     draft->tokens -= windows->tokens[i];
-    windows->tokens[i] = is_shown(draft, item) ? tokens[item->window] : 0;
+    windows->tokens[i] = is_rendered(draft, item) ? tokens[item->window] : 0;
     draft->tokens += windows->tokens[i];
   }
   draft->before = draft->tokens;
@@ -76,7 +76,7 @@ Status draft_weigh_windows(Draft *draft, const uint32_t *tokens) {
 }
 
 static bool is_pinned(const Draft *draft, const WindowItem *item) {
-  return is_shown(draft, item) &&
+  return is_rendered(draft, item) &&
          windows_at(conversation_windows(draft->conversation), item->window)->flags & WINDOW_PINNED;
 }
 
@@ -90,11 +90,11 @@ static void hold_windows(const Draft *draft, const Sequence *list, Slots *slots)
     uint32_t slot = sequence_find(list, MEASURE_WINDOWS, i);
     const WindowItem *item = draft_window_item(draft, slots->ids[slot]);
     assert(item != NULL);
-    if (is_pinned(draft, item)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
+    if (is_pinned(draft, item)) slots_hold_unit(slots, slots->units->unit_of[slot], HOLD_PINNED);
     bool has_hold = slots->flags[slot] & SLOT_HOLD;
     if (!has_hold || !item->obsolete || items[item->newest].obsolete) continue;
-    uint32_t shown = sequence_index_of(list, items[item->newest].id, slot);
-    if (shown < slots->count) slots_hold_unit(slots, slots->units->of[shown], HOLD_PINNED);
+    uint32_t newest = sequence_index_of(list, items[item->newest].id, slot);
+    if (newest < slots->count) slots_hold_unit(slots, slots->units->unit_of[newest], HOLD_PINNED);
   }
 }
 
@@ -108,11 +108,11 @@ static void slots_free(const Memory *memory, Slots *slots) {
   *slots = (Slots){0};
 }
 
-/* Sets the hold of a slot. The first one stays, except that HOLD_KEPT replaces HOLD_PENDING. */
+/* Sets the hold of a slot. The first one stays, except that HOLD_REQUESTED replaces HOLD_PENDING. */
 static void hold_slot(Slots *slots, uint32_t slot, Hold hold) {
-  assert(slot < slots->count && hold <= HOLD_KEPT);
+  assert(slot < slots->count && hold <= HOLD_REQUESTED);
   Hold before = (Hold)(slots->flags[slot] & SLOT_HOLD);
-  if (before != HOLD_NONE && !(before == HOLD_PENDING && hold == HOLD_KEPT)) return;
+  if (before != HOLD_NONE && !(before == HOLD_PENDING && hold == HOLD_REQUESTED)) return;
   slots->flags[slot] = (uint8_t)((slots->flags[slot] & ~SLOT_HOLD) | hold);
 }
 
@@ -130,7 +130,7 @@ static void hold_pinned(const Conversation *conversation, Slots *slots) {
   if (marks_size(marks, pinned) == 0) return;
   for (uint32_t slot = 0; slot < slots->count; slot++) {
     MessageId origin = store_origin(conversation_store(conversation), slots->ids[slot]);
-    if (marks_has(marks, pinned, origin)) slots_hold_unit(slots, slots->units->of[slot], HOLD_PINNED);
+    if (marks_has(marks, pinned, origin)) slots_hold_unit(slots, slots->units->unit_of[slot], HOLD_PINNED);
   }
 }
 
@@ -138,7 +138,7 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
   Sum sum = sequence_sum(list);
   for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
     uint32_t slot = sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
-    slots_hold_unit(slots, slots->units->of[slot], HOLD_SYSTEM);
+    slots_hold_unit(slots, slots->units->unit_of[slot], HOLD_SYSTEM);
   }
   hold_pinned(conversation, slots);
   for (uint32_t unit = 0; unit < slots->units->count; unit++) {
@@ -146,7 +146,7 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
   }
   if (sum.turns > 0) {
     uint32_t last = sequence_find(list, MEASURE_TURNS, sum.turns - 1);
-    slots_hold_unit(slots, slots->units->of[last], HOLD_LAST_USER);
+    slots_hold_unit(slots, slots->units->unit_of[last], HOLD_LAST_USER);
   }
 }
 
@@ -168,7 +168,7 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
   while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
   if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
   if (draft->guarded) hold_windows(draft, list, &slots);
-  assert(slots.units->messages == slots.count);
+  assert(slots.units->message_count == slots.count);
   *result = slots;
   return STATUS_OK;
 }
@@ -185,7 +185,7 @@ Status draft_reserve_ids(Draft *draft) {
   return STATUS_OK;
 }
 
-Status draft_number(Draft *draft) {
+Status draft_number_slots(Draft *draft) {
   if (draft->numbered) return STATUS_OK;
   Slots slots;
   Status status = draft_reserve_ids(draft);
@@ -207,7 +207,7 @@ static void carry_holds(Draft *draft, Slots *slots) {
     if (old == UNIT_NONE || draft_slot_hold(draft, old) == HOLD_NONE) continue;
     /* A call that the policy inserted is free once it is answered. */
     if (draft_slot_hold(draft, old) == HOLD_PENDING && slots->ids[slot] > draft->base) continue;
-    slots_hold_unit(slots, slots->units->of[slot], draft_slot_hold(draft, old));
+    slots_hold_unit(slots, slots->units->unit_of[slot], draft_slot_hold(draft, old));
   }
 }
 
@@ -216,10 +216,10 @@ static void carry_holds(Draft *draft, Slots *slots) {
 static void renumber_ids(Draft *draft, const uint32_t *places, uint32_t count) {
   uint32_t index = 0, before = 0;      /* before: insertions before the slot */
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    bool gone = draft_slot_is_gone(draft, slot);
+    bool dropped = draft_slot_is_dropped(draft, slot);
     while (before < count && places[before] <= index) before++;
-    draft->slots.ids[slot] = gone ? 0 : index + before + 1;
-    index += !gone;
+    draft->slots.ids[slot] = dropped ? 0 : index + before + 1;
+    index += !dropped;
   }
   assert(index == draft->live);
   for (uint32_t id = 0; id < draft->slot_of_room; id++) {
@@ -228,7 +228,7 @@ static void renumber_ids(Draft *draft, const uint32_t *places, uint32_t count) {
 }
 
 void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count) {
-  assert(slots.count == sequence_count(list) && slots.count == draft->live + count && draft->settled);
+  assert(slots.count == sequence_count(list) && slots.count == draft->live + count && draft->list_is_current);
   carry_holds(draft, &slots);
   renumber_ids(draft, places, count);
   for (uint32_t i = 0; i < count; i++) draft->slot_of[slots.ids[places[i] + i]] = places[i] + i + 1;
@@ -267,9 +267,9 @@ MessageId draft_slot_message(const Draft *draft, uint32_t slot) {
   return draft->slots.ids[slot];
 }
 
-bool draft_slot_is_gone(const Draft *draft, uint32_t slot) {
+bool draft_slot_is_dropped(const Draft *draft, uint32_t slot) {
   assert(slot < draft->slots.count);
-  return draft->slots.flags[slot] & SLOT_GONE;
+  return draft->slots.flags[slot] & SLOT_DROPPED;
 }
 
 Hold draft_slot_hold(const Draft *draft, uint32_t slot) {
@@ -277,12 +277,12 @@ Hold draft_slot_hold(const Draft *draft, uint32_t slot) {
   return (Hold)(draft->slots.flags[slot] & SLOT_HOLD);
 }
 
-uint32_t draft_weight(const Draft *draft, MessageId id) {
+uint32_t draft_message_tokens(const Draft *draft, MessageId id) {
   bool window = message_is_window(store_message(draft->store, id));
   return window ? window_tokens(draft, id) : token_weights_get(draft->weights, draft->store, id);
 }
 
-uint32_t slot_tokens(const Draft *draft, uint32_t slot) { return draft_weight(draft, draft->slots.ids[slot]); }
+uint32_t slot_tokens(const Draft *draft, uint32_t slot) { return draft_message_tokens(draft, draft->slots.ids[slot]); }
 
 /* ---- life ---- */
 
@@ -291,7 +291,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   Draft *draft = memory_new(memory, sizeof *draft);
   if (draft == NULL) return STATUS_MEMORY;
   *draft = (Draft){.memory = *memory, .conversation = conversation,
-                   .store = store_share(conversation_store(conversation)), .guarded = guarded, .settled = true,
+                   .store = store_share(conversation_store(conversation)), .guarded = guarded, .list_is_current = true,
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
                    .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
@@ -303,7 +303,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
     ledger_set_token_weights(draft->ledger, draft->weights);
     draft->overhead = conversation_overhead(conversation);
     draft->trust = conversation_trust(conversation, draft->list);
-    draft->live = draft->untouched = sequence_count(draft->list);
+    draft->live = draft->unchanged = sequence_count(draft->list);
     *result = draft;
   } else {
     draft_free(draft);
@@ -311,7 +311,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   return status;
 }
 
-Status draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead) {
+Status draft_recount(Draft *draft, const Counter *counter, Cost overhead) {
   Sequence *list;
   assert(!draft->numbered && ledger_count(draft->ledger) == 0);
   TokenWeights *weights;
@@ -345,26 +345,26 @@ void draft_free(Draft *draft) {
   ledger_release(draft->ledger);
   rewind_store(draft);
   store_release(draft->store);
-  memory_free(&memory, draft->by, draft->by_size);
+  memory_free(&memory, draft->author, draft->author_size);
   memory_free(&memory, draft, sizeof *draft);
 }
 
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
 uint32_t draft_count(const Draft *draft) { return draft->live; }
-uint32_t draft_untouched(const Draft *draft) { return draft->untouched; }
+uint32_t draft_unchanged_count(const Draft *draft) { return draft->unchanged; }
 uint64_t draft_overhead(const Draft *draft) { return draft->overhead; }
 Trust draft_trust(const Draft *draft) { return draft->trust; }
 uint64_t draft_tokens(const Draft *draft) { return draft->tokens; }
 uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }
-Text draft_by(const Draft *draft) { return text_plain(draft->by, draft->by_size); }
+Text draft_author(const Draft *draft) { return text_plain(draft->author, draft->author_size); }
 
-Status draft_set_by(Draft *draft, Text by) {
+Status draft_set_author(Draft *draft, Text author) {
   char *copy;
-  Status status = text_copy(&draft->memory, by, &copy);
+  Status status = text_copy(&draft->memory, author, &copy);
   if (status != STATUS_OK) return status;
-  memory_free(&draft->memory, draft->by, draft->by_size);
-  draft->by = copy;
-  draft->by_size = by.size;
+  memory_free(&draft->memory, draft->author, draft->author_size);
+  draft->author = copy;
+  draft->author_size = author.size;
   return STATUS_OK;
 }
 
@@ -377,9 +377,9 @@ Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
     *tokens += guarded;
     return status;
   }
-  Status status = draft_number(draft);
+  Status status = draft_number_slots(draft);
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    bool counts = !draft_slot_is_gone(draft, slot) && draft_slot_hold(draft, slot) != HOLD_NONE;
+    bool counts = !draft_slot_is_dropped(draft, slot) && draft_slot_hold(draft, slot) != HOLD_NONE;
     if (counts) *tokens += slot_tokens(draft, slot);
   }
   return status;
@@ -399,9 +399,9 @@ static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
   uint32_t index = 0;
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
     uint8_t flags = draft->slots.flags[slot];
-    if (flags & SLOT_SETTLED) continue;
-    if (!(flags & SLOT_GONE)) bitset_add(keep, index);
-    if ((flags & SLOT_CHANGED) && !(flags & SLOT_GONE)) {
+    if (flags & SLOT_REMOVED) continue;
+    if (!(flags & SLOT_DROPPED)) bitset_add(keep, index);
+    if ((flags & SLOT_CHANGED) && !(flags & SLOT_DROPPED)) {
       Status status = sequence_replace(list, index, draft->slots.ids[slot]);
       if (status != STATUS_OK) return status;
     }
@@ -411,8 +411,8 @@ static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
   return sequence_keep(list, keep);
 }
 
-Status draft_settle(Draft *draft) {
-  if (draft->settled) return STATUS_OK;
+Status draft_apply_edits(Draft *draft) {
+  if (draft->list_is_current) return STATUS_OK;
   uint32_t count = sequence_count(draft->list);
   Sequence *list = NULL;
   uint64_t *keep = bitset_new(&draft->memory, count);
@@ -425,9 +425,9 @@ Status draft_settle(Draft *draft) {
     return status;
   }
   draft_take_list(draft, list);
-  draft->settled = true;
+  draft->list_is_current = true;
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    if (draft->slots.flags[slot] & SLOT_GONE) draft->slots.flags[slot] |= SLOT_SETTLED;
+    if (draft->slots.flags[slot] & SLOT_DROPPED) draft->slots.flags[slot] |= SLOT_REMOVED;
     draft->slots.flags[slot] &= (uint8_t)~SLOT_CHANGED;
   }
   assert(sequence_count(list) == draft->live);
@@ -435,17 +435,17 @@ Status draft_settle(Draft *draft) {
 }
 
 Status draft_list(Draft *draft, const Sequence **list) {
-  Status status = draft_settle(draft);
+  Status status = draft_apply_edits(draft);
   *list = draft->list;
   return status;
 }
 
-bool draft_is_settled(const Draft *draft) { return draft->settled; }
+bool draft_list_is_current(const Draft *draft) { return draft->list_is_current; }
 
 /* ---- the ledger ---- */
 
 Status draft_cause(Draft *draft, Text reason, Cause *cause) {
-  return ledger_cause(draft->ledger, draft_by(draft), reason, cause);
+  return ledger_cause(draft->ledger, draft_author(draft), reason, cause);
 }
 
 void draft_record(Draft *draft, Cause cause, LedgerRun entry) {
@@ -462,16 +462,16 @@ void draft_check(const Draft *draft) {
   if (draft->done) return;
   ledger_check(draft->ledger);
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    bool gone = draft_slot_is_gone(draft, slot), settled = draft->slots.flags[slot] & SLOT_SETTLED;
-    assert(gone || draft_slot_of(draft, draft->slots.ids[slot]) == slot);
-    assert(gone || !settled);
-    listed += !settled;
-    live += !gone;
-    tokens += gone ? 0 : slot_tokens(draft, slot);
+    bool dropped = draft_slot_is_dropped(draft, slot), removed = draft->slots.flags[slot] & SLOT_REMOVED;
+    assert(dropped || draft_slot_of(draft, draft->slots.ids[slot]) == slot);
+    assert(dropped || !removed);
+    listed += !removed;
+    live += !dropped;
+    tokens += dropped ? 0 : slot_tokens(draft, slot);
   }
   if (!draft->numbered) listed = live = sequence_count(draft->list);
   else units_check(draft->slots.units);
-  assert(live == draft->live && draft->untouched <= live && listed == sequence_count(draft->list));
+  assert(live == draft->live && draft->unchanged <= live && listed == sequence_count(draft->list));
   assert(!draft->numbered || tokens == draft->tokens);
   (void)tokens, (void)live, (void)listed;
 }
@@ -481,7 +481,7 @@ Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *
   assert(!draft->done);
   if (conversation_version(conversation) != draft->version) return STATUS_ARGUMENT;
   if (ledger_count(draft->ledger) > 0) {
-    Status status = draft_settle(draft);
+    Status status = draft_apply_edits(draft);
     if (status != STATUS_OK) return status;
     status = conversation_commit_with(conversation, draft->list, kind, description, draft->ledger, policy_memory);
     if (status != STATUS_OK) return status;

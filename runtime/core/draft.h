@@ -1,22 +1,29 @@
 /*
 ** Draft: a private fork in which a policy trims.
 **
-** Every reader of the draft sees an edit at once; draft_commit gives all edits to the
+** All functions of a draft see an edit at once; draft_commit gives all edits to the
 ** conversation as one batch with its ledger. While guards are on, system messages,
-** pinned messages, pending units and the last user message are neither dropped nor
-** replaced, and dropping a message drops its unit.
+** pinned messages, pending units (core/unit.h) and the last user message are neither
+** dropped nor replaced, and dropping a message drops its unit. Without guards any
+** message can be dropped alone, except those that draft_keep holds.
 **
-** A window item weighs the tokens of the window's rendering if it is visible, and
-** nothing if it is obsolete. Dropping the visible item drops the obsolete items of its
-** window too, because the newest of them would become visible.
+** Window items (core/window.h): the visible item of a window costs the tokens of its
+** rendering, an obsolete one costs nothing. Dropping the visible item drops the obsolete
+** items of its window too, because the newest of them would become visible.
 **
-** A draft numbers its first messages: slots. A slot keeps its number when its message
-** is dropped or replaced; an insert renumbers all slots.
+** Slots: the messages of the list at the draft's start are numbered 0, 1, 2 ... A slot
+** keeps its number when its message is dropped or replaced. An insertion numbers the
+** present messages anew, so all slots, units and turns_after read before are stale:
 **
 **     slot     0        1        2        3         4
 **     message  system   user     calls    result    user
 **     hold     system   -        -        -         last user
-**     state    present  dropped  present  replaced  present      -> the list
+**     state    present  dropped  present  replaced  present
+**     list     system            calls    new one   user
+**
+** Every edit may return STATUS_MEMORY and STATUS_LIMIT (a sum beyond 2^32 - 1, or the
+** store is full); other statuses are named at the function. A failed edit changes
+** nothing. Words such as batch, ledger, unit, turn: docs/internals/words.md.
 **
 ** Ownership: the conversation outlives its drafts. draft_commit refuses if the
 ** conversation was edited after the draft began.
@@ -28,102 +35,120 @@
 
 typedef struct Draft Draft;
 
-/* The reason why a message may not be dropped. */
-typedef enum Hold { HOLD_NONE, HOLD_SYSTEM, HOLD_PINNED, HOLD_PENDING, HOLD_LAST_USER, HOLD_KEPT } Hold;
+/* The reason why a message may not be dropped. HOLD_REQUESTED is set by draft_keep. */
+typedef enum Hold {
+  HOLD_NONE, HOLD_SYSTEM, HOLD_PINNED, HOLD_PENDING, HOLD_LAST_USER, HOLD_REQUESTED
+} Hold;
 
 const char *hold_reason(Hold hold);     /* "is a system message", ...; static */
 
 /* Starts a draft of the current list; `guarded`: with guards. STATUS_MEMORY. */
 Status   draft_new(Conversation *conversation, bool guarded, Draft **draft);
-/* Recounts an unedited draft with another counter; `overhead`: tokens of the rest of the
-   request, without the reply's priming. A commit counts with the conversation's counter
-   again. O(n); STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
-Status   draft_weigh_by(Draft *draft, const Counter *counter, Cost overhead);
-/* Sets the tokens of the visible windows of an unedited draft: tokens[i] is for windows_at(i);
-   figures of other windows are ignored. STATUS_MEMORY. */
-Status   draft_weigh_windows(Draft *draft, const uint32_t *tokens);
-/* True if the message is an obsolete window item. */
+/* Counts the messages of a draft without edits and slots with another counter; `overhead`:
+   tokens of the rest of the request, without those for priming the reply (core/cost.h), which
+   are added. The batch of a commit is counted with the conversation's counter again. O(n);
+   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+Status   draft_recount(Draft *draft, const Counter *counter, Cost overhead);
+/* Sets the tokens of the visible windows of a draft without edits: tokens[i] is for
+   windows_at(i); figures of other windows are ignored. STATUS_MEMORY. */
+Status   draft_set_window_tokens(Draft *draft, const uint32_t *tokens);
+/* True if the message is an obsolete window item of the draft's first list. */
 bool     draft_is_obsolete(const Draft *draft, MessageId id);
 void     draft_free(Draft *draft);      /* NULL is allowed; discards edits without a commit */
 
-/* Sets the name under which the next edits are recorded; copied. STATUS_MEMORY. */
-Status   draft_set_by(Draft *draft, Text by);
-Text     draft_by(const Draft *draft);
+/* Sets the author, the name under which the next edits are recorded; copied. STATUS_MEMORY. */
+Status   draft_set_author(Draft *draft, Text author);
+Text     draft_author(const Draft *draft);           /* borrowed until draft_set_author; at first empty */
 
-/* The current list, borrowed until the next edit. O(slots) after edits. STATUS_MEMORY, STATUS_LIMIT. */
+/* The current list, borrowed until the next edit. O(slots) after edits. STATUS_MEMORY,
+   STATUS_LIMIT: the edits stay, and a later call may succeed. */
 Status   draft_list(Draft *draft, const Sequence **list);
-bool     draft_is_settled(const Draft *draft);       /* the list includes all edits: draft_list is O(1) */
+bool     draft_list_is_current(const Draft *draft);  /* no edit waits for draft_list, which is O(1) then */
 uint32_t draft_count(const Draft *draft);            /* messages of the current list */
-uint32_t draft_untouched(const Draft *draft);        /* first messages that were neither dropped nor replaced */
+uint32_t draft_unchanged_count(const Draft *draft);  /* messages of the first list that are still in it, unreplaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request with the current list */
-uint32_t draft_weight(const Draft *draft, MessageId id);      /* tokens of any message of the store */
+uint32_t draft_message_tokens(const Draft *draft, MessageId id);   /* of any message of the store */
 uint64_t draft_overhead(const Draft *draft);         /* tokens of the request outside messages: tools and framing */
-Trust    draft_trust(const Draft *draft);            /* in these tokens */
+Trust    draft_trust(const Draft *draft);            /* how exact these tokens are */
 uint64_t draft_tokens_before(const Draft *draft);    /* of the request before all edits */
-Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);   /* of a request with only the guarded messages */
-Ledger  *draft_ledger(const Draft *draft);           /* borrowed */
+/* Tokens of a request with only the messages that have a hold; numbers the slots if it must.
+   STATUS_MEMORY: *tokens has no meaning then. */
+Status   draft_guarded_tokens(Draft *draft, uint64_t *tokens);
+Ledger  *draft_ledger(const Draft *draft);           /* borrowed until draft_free */
 
-/* Counts of messages by their final state: kept + dropped + replaced are the draft's
-   first messages; inserted ones come on top. O(runs of the ledger). */
-typedef struct Fates {
-  uint32_t kept, dropped, replaced, inserted;
-} Fates;
+/* Numbers of messages by what finally became of them: unchanged + dropped + replaced are
+   those of the first list; inserted ones, without those dropped again, come on top. */
+typedef struct EditCounts {
+  uint32_t unchanged, dropped, replaced, inserted;
+} EditCounts;
 
-Fates    draft_fates(const Draft *draft);
+EditCounts draft_edit_counts(const Draft *draft);    /* O(runs of the ledger) */
 
-/* Numbers the slots; required before every query below. O(messages) once. STATUS_MEMORY. */
-Status   draft_number(Draft *draft);
+/* ---- slots ---- */
+
+/* Numbers the slots, which the queries of this section require. O(messages) once. STATUS_MEMORY. */
+Status   draft_number_slots(Draft *draft);
 uint32_t draft_slot_count(const Draft *draft);
-const Units *draft_units(const Draft *draft);        /* of the slots */
-uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* or UNIT_NONE */
+const Units *draft_units(const Draft *draft);        /* a position is a slot; borrowed until the next insertion */
+uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* also of a replaced message; UNIT_NONE: no slot */
 MessageId draft_slot_message(const Draft *draft, uint32_t slot);
-/* Per slot, the number of turns that begin after it. Dropping messages does not change
-   it, so ages stay constant while a policy works. STATUS_MEMORY. */
+/* Per slot, the number of turns that begin after it; borrowed until the next insertion.
+   Dropping messages does not change it, so ages stay constant while a policy works. STATUS_MEMORY. */
 Status   draft_turns_after(Draft *draft, const uint32_t **turns);
-bool     draft_slot_is_gone(const Draft *draft, uint32_t slot);
+bool     draft_slot_is_dropped(const Draft *draft, uint32_t slot);
 Hold     draft_slot_hold(const Draft *draft, uint32_t slot);   /* of the message or its unit */
 
-/* Drops messages, with their units while guards are on; all or none. *freed gets the
-   tokens. STATUS_GUARDED with *why if one has a hold; STATUS_RANGE if one is not in the
-   list; STATUS_MEMORY. */
-Status   draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why);
+/* ---- edits; draft_insert, draft_insert_all and draft_replace also return STATUS_HOST, and
+   STATUS_ARGUMENT if the conversation got another store by a merge or a compaction ---- */
 
-/* Drops units without a hold, the oldest first, until the request has at most `to`
-   tokens; never the newest `keep` units, and no more units than needed. STATUS_MEMORY. */
-Status   draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed);
+/* Drops messages, with their units while guards are on; all or none. A message that is named
+   twice is dropped once. *freed gets the tokens. STATUS_GUARDED if one has a hold, which *hold
+   gets; STATUS_RANGE if one is not in the list. *hold has no meaning after other statuses. */
+Status   draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *hold);
 
-/* Replaces a message by one with the same role, calls and results. STATUS_ARGUMENT if those
-   differ, and for a window item; STATUS_RANGE, STATUS_GUARDED as draft_drop; STATUS_MEMORY,
-   STATUS_LIMIT, STATUS_HOST. */
+/* Drops units without a hold, the oldest first, until the request has at most `target` tokens;
+   never the newest `keep` units, and no more units than needed. If too few can be dropped, the
+   request stays above the target: STATUS_OK, too. *dropped and *freed get messages and tokens. */
+Status   draft_drop_oldest(Draft *draft, uint64_t target, uint32_t keep, Text reason, uint32_t *dropped,
+                           uint64_t *freed);
+
+/* Replaces a message by one with the same role, calls and results, else STATUS_ARGUMENT; a
+   window item cannot be replaced: STATUS_ARGUMENT. *freed gets the tokens before minus those
+   after, which may be negative. STATUS_RANGE, STATUS_GUARDED and *hold as in draft_drop. */
 Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
-                       int64_t *freed, Hold *why);
+                       int64_t *freed, Hold *hold);
 
-/* Inserts at a position of the list, position <= count, else STATUS_RANGE. STATUS_GUARDED
-   between the messages of a unit, and for a window item. */
+/* Inserts before the message at `position` of the current list, or behind the last one; beyond
+   that STATUS_RANGE. STATUS_GUARDED for a window item, and while guards are on between the
+   messages of a unit. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
                       MessageId *new_id);
 
-/* Many insertions as one; all or none. */
+/* Many messages to insert, each at its own place. */
 typedef struct Insertion {
   uint32_t count;
-  const uint32_t *places;    /* positions of the list before the insertion, ascending, each <= its count */
-  MessageSource *source;     /* returns `count` messages, else STATUS_ARGUMENT */
-  MessageId *ids;              /* room for `count` */
+  const uint32_t *places;    /* positions of the list before the insertion, ascending, each <= draft_count */
+  MessageSource *source;     /* gives `count` messages; fewer: STATUS_ARGUMENT */
+  MessageId *ids;            /* gets the ids; room for `count` */
 } Insertion;
 
+/* Inserts all messages or none. O(messages of the store + count log n). Statuses as in
+   draft_insert, and those of the source. */
 Status   draft_insert_all(Draft *draft, const Insertion *insertion, Text reason);
 
-/* Counts the tokens that a message would add; the draft stays as it is. */
+/* Counts the tokens that a message would add; the draft stays as it is. STATUS_MEMORY,
+   STATUS_LIMIT, STATUS_HOST; STATUS_ARGUMENT as in the other edits. */
 Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t *tokens);
 
-/* Holds a message and its unit for the rest of the draft. The ledger records the messages
-   that had no hold before. STATUS_RANGE, STATUS_MEMORY. */
+/* Holds a message and its unit for the rest of the draft, with guards and without. The ledger
+   records the messages that had no hold before. STATUS_RANGE if it is not in the list. */
 Status   draft_keep(Draft *draft, MessageId id, Text reason);
 
-/* Commits the edits as one batch, or as none if no message has changed; *batch gets the
-   current batch. `policy_memory`: its memory of policies (history_policy_memory); NULL:
-   inherited. After success only draft_ledger and draft_free may follow.
-   STATUS_ARGUMENT if the conversation was edited after the draft began. */
+/* Commits the edits as one batch; without edits it adds no batch. *batch gets the batch that is
+   current afterwards. `policy_memory`: what policies remember from here on
+   (history_policy_memory); NULL: inherited. After success only draft_ledger and draft_free
+   may follow. STATUS_ARGUMENT if the conversation was edited after the draft began; STATUS_MEMORY,
+   STATUS_LIMIT. */
 Status   draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch);
 
 /* Asserts every invariant, for tests: O(slots + runs). */

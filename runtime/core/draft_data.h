@@ -4,13 +4,13 @@
 ** Slots are numbered on first use; until then the draft is only its list, which
 ** suffices for dropping the oldest units (core/evict_oldest.h).
 **
-** Drops and replacements only mark their slots; draft_settle applies the marks to the
+** Drops and replacements only mark their slots; draft_apply_edits applies the marks to the
 ** list before a read. So a policy that drops ten thousand units one by one costs ten
 ** thousand marks and one edit of the tree.
 **
 ** Invariants (asserted by draft_check):
-**   1. `live` and `tokens` are those of the slots without SLOT_GONE, and the overhead.
-**   2. `list` has every slot without SLOT_SETTLED, which only dropped slots have.
+**   1. `live` and `tokens` are those of the slots without SLOT_DROPPED, and the overhead.
+**   2. `list` has every slot without SLOT_REMOVED, which only dropped slots have.
 **   3. `list` has the old message of a slot with SLOT_CHANGED.
 **   4. The slots' units are sound (units_check); `slot_of` leads to each present slot.
 */
@@ -20,7 +20,9 @@
 #include "base/map.h"
 #include "core/draft.h"
 
-enum { SLOT_HOLD = 0x07, SLOT_GONE = 0x08, SLOT_SETTLED = 0x10, SLOT_CHANGED = 0x20 };
+/* Flags of a slot: its Hold in the lowest bits; its message was dropped; the drop is applied,
+   so `list` lacks the message; it was replaced, and `list` still has the old message. */
+enum { SLOT_HOLD = 0x07, SLOT_DROPPED = 0x08, SLOT_REMOVED = 0x10, SLOT_CHANGED = 0x20 };
 
 typedef struct Slots {
   uint32_t count;
@@ -42,31 +44,35 @@ struct Draft {
   Memory memory;
   Conversation *conversation;
   Store *store;              /* a share of the conversation's store, in case the draft ends later */
-  bool guarded, numbered, settled, done;
+  bool guarded;
+  bool numbered;             /* `slots` and `slot_of` are filled */
+  bool list_is_current;      /* no drop or replacement waits for draft_apply_edits */
+  bool done;                 /* committed */
   uint64_t version;          /* of the conversation at the start */
   uint32_t base;             /* messages of the store at the start */
   StoreMark mark;            /* the store before the draft's first addition */
   uint32_t stored;           /* messages that the draft added to the store */
   Sequence *list;
   const TokenWeights *weights;   /* token weights of its messages; NULL: their own tokens */
-  uint64_t overhead;
+  uint64_t overhead;         /* tokens of the request outside messages */
   Trust trust;
   DraftWindows windows;
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;
   uint32_t live;             /* messages of the current list */
-  uint32_t untouched;        /* first messages that were neither dropped nor replaced */
+  uint32_t unchanged;        /* messages of the first list that were neither dropped nor replaced */
   uint64_t tokens, before;   /* of the request, now and at the start */
   Ledger *ledger;
-  char *by;
-  size_t by_size;
+  char *author;              /* name under which edits are recorded */
+  size_t author_size;
 };
 
 /* ---- draft.c ---- */
 
 /* Slots for a list, with the holds of the guards. STATUS_MEMORY. */
 Status   slots_make(const Draft *draft, const Sequence *list, Slots *result);
+/* Sets the hold of the unit's messages that have none. HOLD_REQUESTED replaces HOLD_PENDING. */
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
 /* Makes room in slot_of for every id of the store, and one more. STATUS_MEMORY. */
@@ -84,9 +90,10 @@ const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item)
    the draft adds could no longer reach it. */
 bool     draft_may_store(const Draft *draft);
 
-/* Applies drops and replacements to the list. STATUS_MEMORY, STATUS_LIMIT. */
-Status   draft_settle(Draft *draft);
-void     draft_take_list(Draft *draft, Sequence *list);      /* replaces the list */
+/* Applies waiting drops and replacements to the list. STATUS_MEMORY, STATUS_LIMIT: they still wait. */
+Status   draft_apply_edits(Draft *draft);
+void     draft_take_list(Draft *draft, Sequence *list);      /* releases the list and takes over another one */
+/* The cause of the next entries: the draft's author and a reason. STATUS_MEMORY. */
 Status   draft_cause(Draft *draft, Text reason, Cause *cause);
 /* Adds an entry for one message or a run; the caller has reserved room. */
 void     draft_record(Draft *draft, Cause cause, LedgerRun entry);

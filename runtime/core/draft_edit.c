@@ -10,8 +10,8 @@
 #include "core/evict_oldest.h"
 
 const char *hold_reason(Hold hold) {
-  assert(hold <= HOLD_KEPT);
-  static const char *const reasons[] = {"is held by nothing",         "is a system message",      "is pinned",
+  assert(hold <= HOLD_REQUESTED);
+  static const char *const reasons[] = {"has no hold",                "is a system message",      "is pinned",
                                         "waits for its results", "is the last user message", "is kept by the policy"};
   return reasons[hold];
 }
@@ -19,16 +19,16 @@ const char *hold_reason(Hold hold) {
 /* ---- dropping ---- */
 
 static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
-  if (draft_slot_is_gone(draft, slot)) return STATUS_OK;
+  if (draft_slot_is_dropped(draft, slot)) return STATUS_OK;
   Status status = ledger_reserve(draft->ledger);
   if (status != STATUS_OK) return status;
   uint32_t tokens = slot_tokens(draft, slot);
   draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
   assert(draft->live > 0 && draft->tokens >= tokens);
-  draft->slots.flags[slot] |= SLOT_GONE;
-  draft->settled = false;
+  draft->slots.flags[slot] |= SLOT_DROPPED;
+  draft->list_is_current = false;
   draft->live--;
-  draft->untouched -= draft->slots.ids[slot] <= draft->base;
+  draft->unchanged -= draft->slots.ids[slot] <= draft->base;
   draft->tokens -= tokens;
   *freed += tokens;
   return STATUS_OK;
@@ -63,33 +63,33 @@ static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
     uint32_t place;
     LedgerRun run = ledger_run_of(draft->ledger, entry, &place);
     uint32_t slot = draft_slot_of(draft, run.first + place);
-    assert(slot != UNIT_NONE && draft_slot_is_gone(draft, slot));
-    draft->slots.flags[slot] &= (uint8_t)~SLOT_GONE;
+    assert(slot != UNIT_NONE && draft_slot_is_dropped(draft, slot));
+    draft->slots.flags[slot] &= (uint8_t)~SLOT_DROPPED;
     draft->live++;
-    draft->untouched += draft->slots.ids[slot] <= draft->base;
+    draft->unchanged += draft->slots.ids[slot] <= draft->base;
     draft->tokens += slot_tokens(draft, slot);
   }
   ledger_rewind(draft->ledger, mark);
   *freed = 0;
 }
 
-Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *why) {
+Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *hold) {
   Cause cause;
   *freed = 0;
-  Status status = draft_number(draft);
+  Status status = draft_number_slots(draft);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
-    if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
-    *why = draft_slot_hold(draft, slot);
-    if (*why != HOLD_NONE) return STATUS_GUARDED;
+    if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;
+    *hold = draft_slot_hold(draft, slot);
+    if (*hold != HOLD_NONE) return STATUS_GUARDED;
   }
   LedgerMark mark = ledger_mark(draft->ledger);
   status = draft_cause(draft, reason, &cause);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
     /* With guards the whole unit goes, without them the message alone. */
-    status = draft->guarded ? drop_unit(draft, draft->slots.units->of[slot], cause, freed)
+    status = draft->guarded ? drop_unit(draft, draft->slots.units->unit_of[slot], cause, freed)
                             : drop_slot(draft, slot, cause, freed);
   }
   if (status != STATUS_OK) undo_drops(draft, mark, freed);
@@ -99,7 +99,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
 static bool unit_is_present(const Draft *draft, uint32_t unit) {
   const Units *units = draft->slots.units;
   for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE; slot = units->next[slot]) {
-    if (!draft_slot_is_gone(draft, slot)) return true;
+    if (!draft_slot_is_dropped(draft, slot)) return true;
   }
   return false;
 }
@@ -117,21 +117,21 @@ static Status drop_obsolete(Draft *draft, uint32_t end, Cause cause, uint64_t *f
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < items->count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, items->list[i].id);
-    if (!items->list[i].obsolete || slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) continue;
-    uint32_t unit = draft->slots.units->of[slot];
+    if (!items->list[i].obsolete || slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) continue;
+    uint32_t unit = draft->slots.units->unit_of[slot];
     if (unit < end && draft_slot_hold(draft, slot) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }
   return status;
 }
 
-static Status walk_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
-  Status status = draft_number(draft);
+static Status walk_oldest(Draft *draft, uint64_t target, uint32_t keep, Cause cause, uint64_t *freed) {
+  Status status = draft_number_slots(draft);
   if (status != STATUS_OK) return status;
   const Units *units = draft->slots.units;
   uint32_t end = first_kept_unit(draft, keep);
   LedgerMark mark = ledger_mark(draft->ledger);
-  if (draft->tokens > to) status = drop_obsolete(draft, end, cause, freed);
-  for (uint32_t unit = 0; unit < end && draft->tokens > to && status == STATUS_OK; unit++) {
+  if (draft->tokens > target) status = drop_obsolete(draft, end, cause, freed);
+  for (uint32_t unit = 0; unit < end && draft->tokens > target && status == STATUS_OK; unit++) {
     if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }
   if (status != STATUS_OK) undo_drops(draft, mark, freed);
@@ -160,27 +160,27 @@ static Status record_range(Draft *draft, Cause cause, uint32_t first, uint32_t e
   return STATUS_OK;
 }
 
-static Status record_gone(Draft *draft, Cause cause, const uint64_t *gone) {
+static Status record_dropped(Draft *draft, Cause cause, const uint64_t *dropped) {
   uint32_t count = sequence_count(draft->list);
-  for (uint32_t first = bitset_next(gone, 0, count, true); first < count;) {
-    uint32_t end = bitset_next(gone, first, count, false);
+  for (uint32_t first = bitset_next(dropped, 0, count, true); first < count;) {
+    uint32_t end = bitset_next(dropped, first, count, false);
     Status status = record_range(draft, cause, first, end);
     if (status != STATUS_OK) return status;
-    first = bitset_next(gone, end, count, true);
+    first = bitset_next(dropped, end, count, true);
   }
   return STATUS_OK;
 }
 
-/* Removes the messages with a bit in `gone` from the list and records them; leaves no trace on
-   failure. Inverts `gone`. */
-static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words, uint64_t *freed) {
+/* Removes the messages with a bit in `dropped` from the list and records them; leaves no trace on
+   failure. Inverts `dropped`. */
+static Status drop_chosen(Draft *draft, Cause cause, uint64_t *dropped, size_t words, uint64_t *freed) {
   LedgerMark mark = ledger_mark(draft->ledger);
   Sequence *list;
   Status status = sequence_share(draft->list, &list);
   if (status != STATUS_OK) return status;
-  status = record_gone(draft, cause, gone);
-  for (size_t word = 0; word < words; word++) gone[word] = ~gone[word];
-  if (status == STATUS_OK) status = sequence_keep(&list, gone);
+  status = record_dropped(draft, cause, dropped);
+  for (size_t word = 0; word < words; word++) dropped[word] = ~dropped[word];
+  if (status == STATUS_OK) status = sequence_keep(&list, dropped);
   if (status != STATUS_OK) {
     ledger_rewind(draft->ledger, mark);
     sequence_release(list);
@@ -190,33 +190,34 @@ static Status drop_gone(Draft *draft, Cause cause, uint64_t *gone, size_t words,
   *freed = sum_measure(&before, MEASURE_TOKENS) - sum_measure(&now, MEASURE_TOKENS);
   assert(*freed <= draft->tokens && sequence_count(list) <= draft->live);
   draft->tokens -= *freed;
-  draft->untouched -= draft->live - sequence_count(list);      /* no edit other than drops came before */
+  draft->unchanged -= draft->live - sequence_count(list);      /* no edit other than drops came before */
   draft->live = sequence_count(list);
   draft_take_list(draft, list);
   return STATUS_OK;
 }
 
-static Status search_oldest(Draft *draft, uint64_t to, uint32_t keep, Cause cause, uint64_t *freed) {
-  if (draft->tokens <= to) return STATUS_OK;
+static Status search_oldest(Draft *draft, uint64_t target, uint32_t keep, Cause cause, uint64_t *freed) {
+  if (draft->tokens <= target) return STATUS_OK;
   uint32_t count = sequence_count(draft->list);
-  uint64_t *gone = bitset_new(&draft->memory, count);
-  if (gone == NULL) return STATUS_MEMORY;
-  Status status = evict_oldest_choose(draft->conversation, draft->list, draft->tokens - to, keep, gone);
-  if (status == STATUS_OK) status = drop_gone(draft, cause, gone, bitset_words(count), freed);
-  bitset_free(&draft->memory, gone, count);
+  uint64_t *dropped = bitset_new(&draft->memory, count);
+  if (dropped == NULL) return STATUS_MEMORY;
+  Status status = evict_oldest_choose(draft->conversation, draft->list, draft->tokens - target, keep, dropped);
+  if (status == STATUS_OK) status = drop_chosen(draft, cause, dropped, bitset_words(count), freed);
+  bitset_free(&draft->memory, dropped, count);
   return status;
 }
 
-Status draft_drop_oldest(Draft *draft, uint64_t to, uint32_t keep, Text reason, uint32_t *messages, uint64_t *freed) {
+Status draft_drop_oldest(Draft *draft, uint64_t target, uint32_t keep, Text reason, uint32_t *dropped,
+                         uint64_t *freed) {
   Cause cause;
   uint32_t before = draft->live;
   Status status = draft_cause(draft, reason, &cause);
   *freed = 0;
   if (status == STATUS_OK) {
     bool search = !draft->numbered && draft->guarded && evict_oldest_can_search(draft->conversation, draft->list);
-    status = search ? search_oldest(draft, to, keep, cause, freed) : walk_oldest(draft, to, keep, cause, freed);
+    status = search ? search_oldest(draft, target, keep, cause, freed) : walk_oldest(draft, target, keep, cause, freed);
   }
-  *messages = before - draft->live;
+  *dropped = before - draft->live;
   return status;
 }
 
@@ -260,13 +261,13 @@ static Status store_replacement(Draft *draft, Text raw, const MessageShape *shap
 }
 
 Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
-                     int64_t *freed, Hold *why) {
-  Status status = draft_number(draft);
+                     int64_t *freed, Hold *hold) {
+  Status status = draft_number_slots(draft);
   if (status != STATUS_OK) return status;
   uint32_t slot = draft_slot_of(draft, id);
-  if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
-  *why = draft_slot_hold(draft, slot);
-  if (*why != HOLD_NONE) return STATUS_GUARDED;
+  if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;
+  *hold = draft_slot_hold(draft, slot);
+  if (*hold != HOLD_NONE) return STATUS_GUARDED;
   if (message_is_window(store_message(draft->store, draft->slots.ids[slot]))) return STATUS_ARGUMENT;
   Cause cause;
   status = draft_cause(draft, reason, &cause);
@@ -277,11 +278,11 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (status != STATUS_OK) return status;
   uint32_t old = slot_tokens(draft, slot);
   draft->stored++;
-  draft->untouched -= before <= draft->base;
+  draft->unchanged -= before <= draft->base;
   draft->slots.ids[slot] = *new_id;
   draft->slots.flags[slot] |= SLOT_CHANGED;
   draft->slot_of[*new_id] = slot + 1;
-  draft->settled = false;
+  draft->list_is_current = false;
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
@@ -299,7 +300,7 @@ static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
   Cause cause;
   Status status = draft_cause(draft, reason, &cause);
   for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
-    if (draft_slot_is_gone(draft, slot) || draft_slot_hold(draft, slot) != HOLD_NONE) continue;
+    if (draft_slot_is_dropped(draft, slot) || draft_slot_hold(draft, slot) != HOLD_NONE) continue;
     status = ledger_keep(draft->ledger, cause, draft->slots.ids[slot]);
   }
   if (status != STATUS_OK) ledger_rewind(draft->ledger, mark);
@@ -307,25 +308,25 @@ static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
 }
 
 Status draft_keep(Draft *draft, MessageId id, Text reason) {
-  Status status = draft_number(draft);
+  Status status = draft_number_slots(draft);
   if (status != STATUS_OK) return status;
   uint32_t slot = draft_slot_of(draft, id);
-  if (slot == UNIT_NONE || draft_slot_is_gone(draft, slot)) return STATUS_RANGE;
-  uint32_t unit = draft->slots.units->of[slot];
+  if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;
+  uint32_t unit = draft->slots.units->unit_of[slot];
   status = record_kept(draft, unit, reason);
   if (status != STATUS_OK) return status;
-  slots_hold_unit(&draft->slots, unit, HOLD_KEPT);
+  slots_hold_unit(&draft->slots, unit, HOLD_REQUESTED);
   const WindowItem *item = draft_window_item(draft, draft->slots.ids[slot]);
   if (item == NULL || !item->obsolete) return STATUS_OK;
-  const WindowItem *shown = &draft->windows.items.list[item->newest];
-  uint32_t there = draft_slot_of(draft, shown->id);
-  if (!shown->obsolete && !draft_slot_is_gone(draft, there)) {
-    slots_hold_unit(&draft->slots, draft->slots.units->of[there], HOLD_KEPT);
+  const WindowItem *newest = &draft->windows.items.list[item->newest];
+  uint32_t newest_slot = draft_slot_of(draft, newest->id);
+  if (!newest->obsolete && !draft_slot_is_dropped(draft, newest_slot)) {
+    slots_hold_unit(&draft->slots, draft->slots.units->unit_of[newest_slot], HOLD_REQUESTED);
   }
   return STATUS_OK;
 }
 
-/* ---- fates ----
+/* ---- counts of edits ----
 **
 ** The ledger lists every edit, and a message may have had several:
 **
@@ -338,27 +339,27 @@ Status draft_keep(Draft *draft, MessageId id, Text reason) {
 static bool is_first(const Draft *draft, MessageId id) { return store_origin(draft->store, id) <= draft->base; }
 
 /* Counts a run of drops. Looks up ids that the draft added one by one: they are few. */
-static void count_dropped(const Draft *draft, const LedgerRun *run, Fates *fates) {
+static void count_dropped(const Draft *draft, const LedgerRun *run, EditCounts *counts) {
   uint32_t old = run->first > draft->base ? 0 : min_u32(draft->base - run->first + 1, run->count);
-  fates->dropped += old;
+  counts->dropped += old;
   for (uint32_t i = old; i < run->count; i++) {
     if (is_first(draft, run->first + i)) {
-      fates->dropped++;
-      fates->replaced--;               /* counted there when it was replaced */
+      counts->dropped++;
+      counts->replaced--;               /* counted there when it was replaced */
     } else {
-      fates->inserted--;
+      counts->inserted--;
     }
   }
 }
 
-Fates draft_fates(const Draft *draft) {
-  Fates fates = {.kept = draft->untouched};
+EditCounts draft_edit_counts(const Draft *draft) {
+  EditCounts counts = {.unchanged = draft->unchanged};
   for (uint32_t i = 0; i < ledger_run_count(draft->ledger); i++) {
     LedgerRun run = ledger_run(draft->ledger, i);
-    if (run.action == ACTION_INSERTED) fates.inserted += run.count;
-    else if (run.action == ACTION_REPLACED) fates.replaced += run.first <= draft->base;
-    else count_dropped(draft, &run, &fates);
+    if (run.action == ACTION_INSERTED) counts.inserted += run.count;
+    else if (run.action == ACTION_REPLACED) counts.replaced += run.first <= draft->base;
+    else count_dropped(draft, &run, &counts);
   }
-  assert(fates.inserted + fates.kept + fates.replaced == draft->live);
-  return fates;
+  assert(counts.inserted + counts.unchanged + counts.replaced == draft->live);
+  return counts;
 }

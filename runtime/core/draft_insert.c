@@ -16,10 +16,10 @@
    `slot`; 0 if that unit starts at another slot. */
 static uint32_t reach_of(const Draft *draft, uint32_t slot) {
   const Units *units = draft->slots.units;
-  uint32_t first = units->units[units->of[slot]].first, reach = 0;
-  while (draft_slot_is_gone(draft, first)) first = units->next[first];
+  uint32_t first = units->units[units->unit_of[slot]].first, reach = 0;
+  while (draft_slot_is_dropped(draft, first)) first = units->next[first];
   for (uint32_t at = first; first == slot && at != UNIT_NONE; at = units->next[at]) {
-    if (!draft_slot_is_gone(draft, at)) reach = at + 1;
+    if (!draft_slot_is_dropped(draft, at)) reach = at + 1;
   }
   return reach;
 }
@@ -28,7 +28,7 @@ static uint32_t reach_of(const Draft *draft, uint32_t slot) {
 static bool tears_unit(const Draft *draft, const uint32_t *places, uint32_t count) {
   uint32_t reach = 0;        /* the end of earlier units */
   for (uint32_t slot = 0, live = 0, next = 0; slot < draft->slots.count; slot++) {
-    if (draft_slot_is_gone(draft, slot)) continue;
+    if (draft_slot_is_dropped(draft, slot)) continue;
     for (; next < count && places[next] == live; next++) {
       if (reach > slot) return true;
     }
@@ -60,7 +60,7 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     }
     if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
     if (status != STATUS_OK) return status;
-    uint32_t weight = draft_weight(draft, *id);
+    uint32_t weight = draft_message_tokens(draft, *id);
     *tokens += weight;
     draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *id, .freed = -(int64_t)weight});
   }
@@ -68,8 +68,8 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
 }
 
 Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
-  Status status = draft_number(draft);
-  if (status == STATUS_OK) status = draft_settle(draft);
+  Status status = draft_number_slots(draft);
+  if (status == STATUS_OK) status = draft_apply_edits(draft);
   if (status != STATUS_OK) return status;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   assert(insertion->count == 0 || insertion->places[insertion->count - 1] <= sequence_count(draft->list));
@@ -134,7 +134,7 @@ Status draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   uint32_t end = sequence_count(draft->list);
   Status status = conversation_store_one(draft->conversation, draft->list, end, raw, false, shape, 0, &id);
-  if (status == STATUS_OK) *tokens = draft_weight(draft, id);
+  if (status == STATUS_OK) *tokens = draft_message_tokens(draft, id);
   store_rewind(store, mark);
   return status;
 }

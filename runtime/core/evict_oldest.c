@@ -19,7 +19,7 @@ typedef struct Search {
   uint32_t count;
   uint32_t last_user;        /* position of the last message that starts a turn */
   uint64_t need, freed;
-  uint64_t *gone;            /* a bit per position */
+  uint64_t *dropped;            /* a bit per position */
   uint64_t *guarded;         /* a bit per position of a pinned unit; NULL: no pins */
 } Search;
 
@@ -40,8 +40,8 @@ static bool is_guarded(const Search *search, uint32_t position) {
 }
 
 static void drop(Search *search, uint32_t position) {
-  assert(position < search->count && !bitset_has(search->gone, position));
-  bitset_add(search->gone, position);
+  assert(position < search->count && !bitset_has(search->dropped, position));
+  bitset_add(search->dropped, position);
   search->freed += weight_at(search, position);
 }
 
@@ -72,7 +72,7 @@ static void for_unit(Search *search, uint32_t position, void (*act)(Search *sear
 
 /* True if a unit starts here and has no hold. */
 static bool may_go(const Search *search, uint32_t position) {
-  if (position == search->last_user || bitset_has(search->gone, position) || is_guarded(search, position)) return false;
+  if (position == search->last_user || bitset_has(search->dropped, position) || is_guarded(search, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
   if (call_links_caller(&search->links, position) < search->count) return false;
   return position < search->last_user || !call_links_is_open(&search->links, position);
@@ -132,14 +132,14 @@ static void set_range(uint64_t *bits, uint32_t end) {
   if (end % 64 > 0) bits[end / 64] |= ((uint64_t)1 << (end % 64)) - 1;
 }
 
-/* Takes the guarded messages before `end` out of `gone`. */
+/* Takes the guarded messages before `end` out of `dropped`. */
 static void spare_guarded(Search *search, uint32_t end) {
   for (uint32_t word = 0; search->guarded != NULL && word <= end / 64; word++) {
     assert(word < bitset_words(search->count));
-    for (uint64_t spared = search->guarded[word] & search->gone[word]; spared != 0; spared &= spared - 1) {
+    for (uint64_t spared = search->guarded[word] & search->dropped[word]; spared != 0; spared &= spared - 1) {
       search->freed -= weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(spared));
     }
-    search->gone[word] &= ~search->guarded[word];
+    search->dropped[word] &= ~search->guarded[word];
   }
 }
 
@@ -147,10 +147,10 @@ static void spare_guarded(Search *search, uint32_t end) {
 static void drop_before(Search *search, uint32_t end) {
   if (end == 0) return;
   Sum sum = sequence_prefix(search->list, end);
-  set_range(search->gone, end);
+  set_range(search->dropped, end);
   for (uint32_t i = 0; i < sum.count[ROLE_SYSTEM]; i++) {
     uint32_t at = sequence_find(search->list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i);
-    bitset_remove(search->gone, at);
+    bitset_remove(search->dropped, at);
   }
   search->freed += tokens_before(search, end);
   spare_guarded(search, end);
@@ -170,10 +170,10 @@ static uint32_t find_sure(const Search *search) {
 }
 
 Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
-                           uint64_t *gone) {
+                           uint64_t *dropped) {
   Search search = search_start(conversation, list);
   search.need = need;
-  search.gone = gone;
+  search.dropped = dropped;
   const Marks *marks = conversation_marks(conversation);
   if (marks_size(marks, text_of(MARK_PINNED)) > 0) {
     Status status = hold_none(&search);

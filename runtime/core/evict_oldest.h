@@ -19,11 +19,11 @@
 /* True if the search works for the list. O(log n). */
 bool evict_oldest_can_search(const Conversation *conversation, const Sequence *list);
 
-/* Sets in `gone` (zeros; a bit per position) the messages of the oldest units without a
+/* Sets in `dropped` (zeros; a bit per position) the messages of the oldest units without a
    guard, until they free `need` tokens; never those of the newest `keep` units. Chooses
    no more units than needed, and fewer only if none are left. STATUS_MEMORY. */
 Status evict_oldest_choose(const Conversation *conversation, const Sequence *list, uint64_t need, uint32_t keep,
-                           uint64_t *gone);
+                           uint64_t *dropped);
 
 /* Adds up the tokens of the guarded messages. STATUS_MEMORY. */
 Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens);

@@ -18,7 +18,7 @@ static Status read_keeps(const Ledger *ledger, uint32_t batch, Explanation *expl
     LedgerKeep keep = ledger_keep_at(ledger, i);
     if (keep.id != explanation->id) continue;
     Event event = {.action = ACTION_KEPT, .batch = batch, .id = keep.id,
-                   .by = ledger_text(ledger, keep.cause.by), .reason = ledger_text(ledger, keep.cause.reason)};
+                   .author = ledger_text(ledger, keep.cause.author), .reason = ledger_text(ledger, keep.cause.reason)};
     return add(explanation, event);
   }
   return STATUS_OK;
@@ -33,7 +33,7 @@ static Status read_ledger(const History *history, uint32_t batch, Explanation *e
     LedgerRun run = ledger_run(ledger, i);
     if (explanation->id < run.first || explanation->id - run.first >= run.count) continue;
     Event event = {.action = run.action, .batch = batch, .id = explanation->id, .replacement = run.replacement,
-                   .by = ledger_text(ledger, run.cause.by), .reason = ledger_text(ledger, run.cause.reason)};
+                   .author = ledger_text(ledger, run.cause.author), .reason = ledger_text(ledger, run.cause.reason)};
     status = add(explanation, event);
   }
   if (ledger == NULL || status != STATUS_OK || explanation->count > events_before) return status;
@@ -54,7 +54,7 @@ static Status compare(const Conversation *conversation, BatchInfo info, const Se
   bool had = find(before, id, &was), has = find(after, id, &is);
   if (had == has) return STATUS_OK;
   Event event = {.action = has ? ACTION_INSERTED : ACTION_DROPPED, .batch = info.index, .id = id,
-                 .by = text_of(batch_kind_name(info.kind)), .reason = info.description};
+                 .author = text_of(batch_kind_name(info.kind)), .reason = info.description};
   if (had && was < sequence_count(after)) {      /* maybe a replacement at the same position */
     MessageId there = sequence_at(after, was);
     if (store_origin(store, there) == store_origin(store, id)) {

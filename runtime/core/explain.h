@@ -18,7 +18,7 @@ typedef struct Event {
   uint32_t batch;
   MessageId id;              /* the message of the edit: the original or its replacement */
   MessageId replacement;     /* 0: none */
-  Text by, reason;           /* borrowed until the batch is freed */
+  Text author, reason;       /* borrowed until the batch is freed */
 } Event;
 
 typedef struct Explanation {

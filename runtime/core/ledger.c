@@ -5,7 +5,7 @@
 #include "base/map.h"
 
 typedef struct Note {
-  uint32_t by, text;
+  uint32_t author, text;
 } Note;
 
 typedef struct Run {
@@ -115,8 +115,8 @@ static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
 
 /* ---- runs ---- */
 
-Status ledger_cause(Ledger *ledger, Text by, Text reason, Cause *cause) {
-  Status status = keep_text(ledger, by, &cause->by);
+Status ledger_cause(Ledger *ledger, Text author, Text reason, Cause *cause) {
+  Status status = keep_text(ledger, author, &cause->author);
   return status == STATUS_OK ? keep_text(ledger, reason, &cause->reason) : status;
 }
 
@@ -131,14 +131,14 @@ Status ledger_reserve(Ledger *ledger) {
    run, because its tokens are recorded only there. */
 static bool continues(const LedgerRun *run, const LedgerRun *entry) {
   if (run->role == ROLE_NONE || entry->role == ROLE_NONE) return false;
-  return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->cause.by == entry->cause.by &&
+  return run->action == ACTION_DROPPED && entry->action == ACTION_DROPPED && run->cause.author == entry->cause.author &&
          run->cause.reason == entry->cause.reason && run->first + run->count == entry->first;
 }
 
 void ledger_add(Ledger *ledger, Cause cause, LedgerRun entry) {
   assert(ledger->run_count < ledger->run_room);
   assert(entry.count == 1 || (entry.count > 1 && entry.action == ACTION_DROPPED));
-  assert(cause.by < ledger->text_count && cause.reason < ledger->text_count);
+  assert(cause.author < ledger->text_count && cause.reason < ledger->text_count);
   entry.cause = cause;
   LedgerRun *newest = ledger->run_count == 0 ? NULL : &ledger->runs[ledger->run_count - 1].run;
   if (newest != NULL && continues(newest, &entry)) {
@@ -224,9 +224,9 @@ static Status add_all_renumbered(Ledger *to, const Ledger *from, Store *fork, ui
     status = ledger_keep(to, from->keeps[i].cause, shifted(from->keeps[i].id, store_base(fork), shift));
   }
   for (uint32_t i = 0; i < from->note_count && status == STATUS_OK; i++) {
-    Text by, note;
-    ledger_note_at(from, i, &by, &note);
-    status = ledger_note(to, by, note);
+    Text author, note;
+    ledger_note_at(from, i, &author, &note);
+    status = ledger_note(to, author, note);
   }
   return status;
 }
@@ -272,7 +272,7 @@ LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place) {
 /* ---- keeps ---- */
 
 Status ledger_keep(Ledger *ledger, Cause cause, MessageId id) {
-  assert(cause.by < ledger->text_count && cause.reason < ledger->text_count && id != 0);
+  assert(cause.author < ledger->text_count && cause.reason < ledger->text_count && id != 0);
   void *grown =
       memory_grow(&ledger->memory, ledger->keeps, &ledger->keep_room, ledger->keep_count, sizeof *ledger->keeps);
   if (grown == NULL) return STATUS_MEMORY;
@@ -290,9 +290,9 @@ LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index) {
 
 /* ---- notes ---- */
 
-Status ledger_note(Ledger *ledger, Text by, Text note) {
+Status ledger_note(Ledger *ledger, Text author, Text note) {
   Note result;
-  Status status = keep_text(ledger, by, &result.by);
+  Status status = keep_text(ledger, author, &result.author);
   if (status == STATUS_OK) status = keep_text(ledger, note, &result.text);
   if (status != STATUS_OK) return status;
   void *grown =
@@ -305,9 +305,9 @@ Status ledger_note(Ledger *ledger, Text by, Text note) {
 
 uint32_t ledger_note_count(const Ledger *ledger) { return ledger->note_count; }
 
-void ledger_note_at(const Ledger *ledger, uint32_t index, Text *by, Text *note) {
+void ledger_note_at(const Ledger *ledger, uint32_t index, Text *author, Text *note) {
   assert(index < ledger->note_count);
-  *by = ledger_text(ledger, ledger->notes[index].by);
+  *author = ledger_text(ledger, ledger->notes[index].author);
   *note = ledger_text(ledger, ledger->notes[index].text);
 }
 
@@ -320,7 +320,7 @@ void ledger_check(const Ledger *ledger) {
     assert(ledger->runs[i].start == entries && run->count > 0 && run->first > 0);
     assert(run->count == 1 || run->action == ACTION_DROPPED);
     assert((run->action == ACTION_REPLACED) == (run->replacement != 0) && run->action != ACTION_KEPT);
-    assert(run->cause.by < ledger->text_count && run->cause.reason < ledger->text_count);
+    assert(run->cause.author < ledger->text_count && run->cause.reason < ledger->text_count);
     entries += run->count;
   }
   assert(entries == ledger->entries);

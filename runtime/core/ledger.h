@@ -27,7 +27,7 @@ const char *action_name(Action action);     /* "dropped", ...; static */
 
 /* Author and reason as numbers of texts: ledger_cause gives them once for many entries. */
 typedef struct Cause {
-  uint32_t by, reason;
+  uint32_t author, reason;
 } Cause;
 
 typedef struct LedgerRun {
@@ -52,7 +52,7 @@ Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 
 /* Stores both texts once. STATUS_MEMORY. */
-Status   ledger_cause(Ledger *ledger, Text by, Text reason, Cause *cause);
+Status   ledger_cause(Ledger *ledger, Text author, Text reason, Cause *cause);
 
 /* Makes room for one more run, so that the next ledger_add cannot fail. STATUS_MEMORY. */
 Status   ledger_reserve(Ledger *ledger);
@@ -92,9 +92,9 @@ uint32_t ledger_keep_count(const Ledger *ledger);
 LedgerKeep ledger_keep_at(const Ledger *ledger, uint32_t index);
 
 /* Notes that policies write for the reader. STATUS_MEMORY. */
-Status   ledger_note(Ledger *ledger, Text by, Text note);
+Status   ledger_note(Ledger *ledger, Text author, Text note);
 uint32_t ledger_note_count(const Ledger *ledger);
-void     ledger_note_at(const Ledger *ledger, uint32_t index, Text *by, Text *note);
+void     ledger_note_at(const Ledger *ledger, uint32_t index, Text *author, Text *note);
 
 /* Asserts every invariant, for tests: O(runs). */
 void     ledger_check(const Ledger *ledger);

@@ -26,7 +26,7 @@ static void put_waiting(Arranger *arranger) {
 /* Extends `reach` if a unit of several messages starts here. */
 static void reach_for(Arranger *arranger, uint32_t position) {
   const Units *units = arranger->units;
-  if (units->units[units->of[position]].first != position) return;
+  if (units->units[units->unit_of[position]].first != position) return;
   for (uint32_t at = units->next[position]; at != UNIT_NONE; at = units->next[at]) {
     if (at > arranger->reach) arranger->reach = at;
   }

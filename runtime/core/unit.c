@@ -1,7 +1,7 @@
 /*
 ** Two passes: the first records the position of each message with calls, the second
 ** joins the position of each result with that of its call. Joined positions form trees
-** with the unit's first position as root; during the passes `of` holds the parents.
+** with the unit's first position as root; during the passes `unit_of` holds the parents.
 **
 ** Messages without calls and results are skipped by the marks of the leaves. Calls and
 ** results are close together in real logs, so an array by seq is read nearly in order,
@@ -41,11 +41,11 @@ static uint64_t key_of(uint32_t position, uint32_t call) { return (uint64_t)posi
 
 static bool note_callers(Builder *builder) {
   bool any = false;
-  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
+  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->message_count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
       uint32_t position = walk.index + i;
-      builder->units->of[position] = position;
+      builder->units->unit_of[position] = position;
       if (!(walk.marks[i] & MARK_CALLS)) continue;
       builder->places[store_origin(builder->store, walk.ids[i])] = position + 1;
       any = true;
@@ -71,7 +71,7 @@ static Status join_results(Builder *builder, uint32_t position, MessageId id) {
     Text text = message_text(message, message_result(message, i).id);
     MessageId caller = sequence_at(builder->sequence, place - 1);
     if (!store_call(builder->store, caller, link, text, &call)) continue;
-    join(builder->units->of, place - 1, position);
+    join(builder->units->unit_of, place - 1, position);
     Status status = note_answer(builder, place - 1, call, message_call_count(store_message(builder->store, caller)));
     if (status != STATUS_OK) return status;
   }
@@ -80,7 +80,7 @@ static Status join_results(Builder *builder, uint32_t position, MessageId id) {
 
 static Status join_all_results(Builder *builder) {
   Status status = STATUS_OK;
-  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
+  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->message_count);
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
       if (walk.marks[i] & MARK_RESULTS) status = join_results(builder, walk.index + i, walk.ids[i]);
@@ -101,17 +101,17 @@ static bool has_open_call(const Builder *builder, const Message *message, uint32
 /* Numbers the unit of a message. A root comes before the others of its tree. */
 static void number_message(Builder *builder, uint32_t position, MessageId id, uint8_t marks) {
   Units *units = builder->units;
-  uint32_t root = units->of[position];
+  uint32_t root = units->unit_of[position];
   assert(root <= position && (root < position || units->count < units->room));
-  uint32_t number = root == position ? units->count++ : units->of[root];
-  units->of[position] = number;
+  uint32_t number = root == position ? units->count++ : units->unit_of[root];
+  units->unit_of[position] = number;
   if (root == position) units->units[number] = (Unit){0};
   if (!(marks & MARK_CALLS)) return;
   units->units[number].open |= has_open_call(builder, store_message(builder->store, id), position);
 }
 
 static void number_units(Builder *builder) {
-  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->messages);
+  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->message_count);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) number_message(builder, walk.index + i, walk.ids[i], walk.marks[i]);
   }
@@ -120,8 +120,8 @@ static void number_units(Builder *builder) {
 /* Chains the messages of each unit, from the end to the front: `first` is always the head of a chain. */
 static void chain_units(Units *units) {
   for (uint32_t i = 0; i < units->count; i++) units->units[i].first = UNIT_NONE;
-  for (uint32_t position = units->messages; position-- > 0;) {
-    Unit *unit = &units->units[units->of[position]];
+  for (uint32_t position = units->message_count; position-- > 0;) {
+    Unit *unit = &units->units[units->unit_of[position]];
     units->next[position] = unit->first;
     unit->first = position;
   }
@@ -130,9 +130,9 @@ static void chain_units(Units *units) {
 /* Points every position at its root; returns the number of roots. */
 static uint32_t flatten(Units *units) {
   uint32_t roots = 0;
-  for (uint32_t i = 0; i < units->messages; i++) {
-    units->of[i] = root_of(units->of, i);
-    roots += units->of[i] == i;
+  for (uint32_t i = 0; i < units->message_count; i++) {
+    units->unit_of[i] = root_of(units->unit_of, i);
+    roots += units->unit_of[i] == i;
   }
   return roots;
 }
@@ -152,7 +152,7 @@ static Status join_units(Builder *builder) {
   builder->places = memory_new_array(memory, count, sizeof *builder->places);
   if (builder->places == NULL) return STATUS_MEMORY;
   memset(builder->places, 0, count * sizeof *builder->places);
-  memset(builder->units->next, 0, builder->units->messages * sizeof *builder->units->next);
+  memset(builder->units->next, 0, builder->units->message_count * sizeof *builder->units->next);
   Status status = note_callers(builder) ? join_all_results(builder) : STATUS_OK;
   memory_free(memory, builder->places, count * sizeof *builder->places);
   return status;
@@ -160,9 +160,9 @@ static Status join_units(Builder *builder) {
 
 static Status build(Builder *builder) {
   Units *units = builder->units;
-  units->of = memory_new_array(&units->memory, units->messages, sizeof *units->of);
-  units->next = memory_new_array(&units->memory, units->messages, sizeof *units->next);
-  if (units->of == NULL || units->next == NULL) return STATUS_MEMORY;
+  units->unit_of = memory_new_array(&units->memory, units->message_count, sizeof *units->unit_of);
+  units->next = memory_new_array(&units->memory, units->message_count, sizeof *units->next);
+  if (units->unit_of == NULL || units->next == NULL) return STATUS_MEMORY;
   Status status = join_units(builder);
   if (status != STATUS_OK) return status;
   units->room = flatten(units);
@@ -178,9 +178,9 @@ static Status build(Builder *builder) {
 Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **result) {
   Units *units = memory_new(memory, sizeof *units);
   if (units == NULL) return STATUS_MEMORY;
-  *units = (Units){.memory = *memory, .messages = sequence_count(sequence)};
+  *units = (Units){.memory = *memory, .message_count = sequence_count(sequence)};
   Status status = STATUS_OK;
-  if (units->messages > 0) {
+  if (units->message_count > 0) {
     Builder builder = {.store = store, .sequence = sequence, .units = units};
     map_init(&builder.answered, *memory);
     status = build(&builder);
@@ -195,8 +195,8 @@ void units_free(Units *units) {
   if (units == NULL) return;
   Memory memory = units->memory;
   memory_free(&memory, units->units, units->room * sizeof *units->units);
-  memory_free(&memory, units->of, units->messages * sizeof *units->of);
-  memory_free(&memory, units->next, units->messages * sizeof *units->next);
+  memory_free(&memory, units->unit_of, units->message_count * sizeof *units->unit_of);
+  memory_free(&memory, units->next, units->message_count * sizeof *units->next);
   memory_free(&memory, units, sizeof *units);
 }
 
@@ -208,10 +208,10 @@ void units_check(const Units *units) {
     assert(!unit->pending || unit->open);
     previous = unit->first;
     for (uint32_t at = unit->first; at != UNIT_NONE; at = units->next[at]) {
-      assert(at < units->messages && units->of[at] == i && units->next[at] > at);
+      assert(at < units->message_count && units->unit_of[at] == i && units->next[at] > at);
       messages++;
     }
   }
-  assert(messages == units->messages);
+  assert(messages == units->message_count);
   (void)messages, (void)previous;
 }

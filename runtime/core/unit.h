@@ -1,40 +1,47 @@
 /*
 ** Units: groups of messages that belong together.
 **
-** An assistant message with calls and the visible results that answer them are one
-** unit; any other message is a unit by itself. A message that answers calls of two
-** others forms one unit with both. Units depend only on a sequence and the store's
-** links:
+** An assistant message with calls and the results that answer them are one unit; any
+** other message is a unit by itself. A message that answers calls of two others forms
+** one unit with both. Only messages of the sequence count, and which call a result
+** answers is what the store recorded when the result was added (its links, core/store.h):
 **
 **     position   0       1      2            3         4         5
 **     message    system  user   calls a, b   result a  result b  user
 **     unit       0       1      2            2         2         3
 **
-** Units are numbered in the order of their first message.
+** Units are numbered in the order of their first message. They are computed once and
+** never change; an edit of the sequence needs new ones.
+**
+** A unit is open while one of its calls has no result in the sequence. It is pending
+** while the result may still come: no turn (a user message that is more than results)
+** starts after its first message. Pending units are guarded in a draft, because a
+** result that arrives later would answer a dropped call.
 */
 #ifndef EBB_CORE_UNIT_H
 #define EBB_CORE_UNIT_H
 
 #include "core/sequence.h"
 
-#define UNIT_NONE UINT32_MAX
+#define UNIT_NONE UINT32_MAX    /* no position; of functions that return a position or a slot */
 
 typedef struct Unit {
-  uint32_t first;      /* position of its first message; `next` gives the others */
-  bool open;           /* one of its calls has no visible result */
-  bool pending;        /* open, and no turn starts after its first message */
+  uint32_t first;          /* position of its first message; `next` gives the others */
+  bool open, pending;
 } Unit;
 
+/* Read-only for callers. */
 typedef struct Units {
   Memory memory;
-  uint32_t messages;   /* number of messages of the sequence */
-  uint32_t count, room;
+  uint32_t message_count;  /* messages of the sequence: length of `unit_of` and `next` */
+  uint32_t count, room;    /* units, and how many fit into `units` */
   Unit *units;
-  uint32_t *of;        /* per position: the number of its unit */
-  uint32_t *next;      /* per position: the next position of the same unit, or UNIT_NONE */
+  uint32_t *unit_of;       /* per position: the number of its unit */
+  uint32_t *next;          /* per position: the next position of the same unit, or UNIT_NONE */
 } Units;
 
-/* Computes the units of a sequence; the caller frees them. O(messages). STATUS_MEMORY. */
+/* Computes the units of a sequence; the caller frees them with units_free. `store` is the
+   sequence's. O(messages). STATUS_MEMORY. */
 Status units_new(const Memory *memory, const Store *store, const Sequence *sequence, Units **units);
 void   units_free(Units *units);    /* NULL is allowed */
 

@@ -25,23 +25,23 @@ static bool read_action(StateLoader *l, Json *json, Action *action) {
 
 /* Reads the reason, which comes next, and makes a cause of both texts. The ledger
    copies them decoded. */
-static bool read_cause_by(StateLoader *l, Json *json, Ledger *ledger, Text by, Cause *cause) {
+static bool read_reason(StateLoader *l, Json *json, Ledger *ledger, Text author, Cause *cause) {
   Text reason;
   if (!state_text(l, json, &reason)) return false;
   buffer_reset(&l->scratch);
-  Status status = text_decode(by, &l->scratch);
+  Status status = text_decode(author, &l->scratch);
   size_t middle = l->scratch.size;
   if (status == STATUS_OK) status = text_decode(reason, &l->scratch);
   if (status == STATUS_OK) status = buffer_add_byte(&l->scratch, '\0');
   if (status != STATUS_OK) return state_fail_memory(l);
-  Text plain_by = text_plain(l->scratch.bytes, middle);
+  Text plain_author = text_plain(l->scratch.bytes, middle);
   Text plain_reason = text_plain(l->scratch.bytes + middle, l->scratch.size - 1 - middle);
-  return ledger_cause(ledger, plain_by, plain_reason, cause) == STATUS_OK || state_fail_memory(l);
+  return ledger_cause(ledger, plain_author, plain_reason, cause) == STATUS_OK || state_fail_memory(l);
 }
 
 static bool read_cause(StateLoader *l, Json *json, Ledger *ledger, Cause *cause) {
-  Text by;
-  return state_text(l, json, &by) && read_cause_by(l, json, ledger, by, cause);
+  Text author;
+  return state_text(l, json, &author) && read_reason(l, json, ledger, author, cause);
 }
 
 static bool read_run(StateLoader *l, Json *json, Ledger *ledger) {
@@ -79,9 +79,9 @@ static bool read_keeps(StateLoader *l, Json *json, Ledger *ledger) {
   if (!state_enter(l, json, JSON_ARRAY, "a list")) return false;
   while (json_next_element(json)) {
     Cause cause;
-    Text by;
+    Text author;
     int64_t id;
-    if (!state_value_text(l, json, &by) || !read_cause_by(l, json, ledger, by, &cause) ||
+    if (!state_value_text(l, json, &author) || !read_reason(l, json, ledger, author, &cause) ||
         !state_integer(l, json, 1, store_count(l->store), &id, "a seq")) {
       return false;
     }
@@ -90,10 +90,10 @@ static bool read_keeps(StateLoader *l, Json *json, Ledger *ledger) {
   return state_end(l, json, "what was kept");
 }
 
-static bool add_note(StateLoader *l, Ledger *ledger, Text by, Text note) {
+static bool add_note(StateLoader *l, Ledger *ledger, Text author, Text note) {
   Buffer copy;
   buffer_init(&copy, l->scratch.memory);
-  Status status = text_decode(by, &copy);
+  Status status = text_decode(author, &copy);
   if (status == STATUS_OK && state_plain(l, &note)) {
     status = ledger_note(ledger, text_plain(copy.bytes == NULL ? "" : copy.bytes, copy.size), note);
   }
@@ -102,10 +102,10 @@ static bool add_note(StateLoader *l, Ledger *ledger, Text by, Text note) {
 }
 
 static bool read_notes(StateLoader *l, Json *json, Ledger *ledger) {
-  Text by, note;
+  Text author, note;
   if (!state_enter(l, json, JSON_ARRAY, "a list")) return false;
   while (json_next_element(json)) {
-    if (!state_value_text(l, json, &by) || !state_text(l, json, &note) || !add_note(l, ledger, by, note)) return false;
+    if (!state_value_text(l, json, &author) || !state_text(l, json, &note) || !add_note(l, ledger, author, note)) return false;
   }
   return state_end(l, json, "a note");
 }

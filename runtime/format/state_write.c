@@ -218,7 +218,7 @@ static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, c
 static void write_ledger_run(StateWriter *w, const Ledger *ledger, LedgerRun run) {
   open_bracket(w, '[');
   string(w, action_name(run.action));
-  text(w, ledger_text(ledger, run.cause.by));
+  text(w, ledger_text(ledger, run.cause.author));
   text(w, ledger_text(ledger, run.cause.reason));
   number(w, run.first);
   number(w, run.count);
@@ -239,7 +239,7 @@ static void write_ledger(StateWriter *w, const Ledger *ledger) {
   open_bracket(w, '[');
   for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
     LedgerKeep keep = ledger_keep_at(ledger, i);
-    text(w, ledger_text(ledger, keep.cause.by));
+    text(w, ledger_text(ledger, keep.cause.author));
     text(w, ledger_text(ledger, keep.cause.reason));
     number(w, keep.id);
   }
@@ -247,9 +247,9 @@ static void write_ledger(StateWriter *w, const Ledger *ledger) {
   name(w, LEDGER_NAMES[LEDGER_NOTES]);
   open_bracket(w, '[');
   for (uint32_t i = 0; i < ledger_note_count(ledger); i++) {
-    Text by, note;
-    ledger_note_at(ledger, i, &by, &note);
-    text(w, by);
+    Text author, note;
+    ledger_note_at(ledger, i, &author, &note);
+    text(w, author);
     text(w, note);
   }
   close_bracket(w, ']');

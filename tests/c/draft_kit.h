@@ -12,7 +12,7 @@
 static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {
   Draft *draft;
   assert_int_equal(draft_new(chat, guarded, &draft), STATUS_OK);
-  assert_int_equal(draft_number(draft), STATUS_OK);
+  assert_int_equal(draft_number_slots(draft), STATUS_OK);
   return draft;
 }
 
@@ -50,7 +50,7 @@ static UNUSED int64_t ledger_freed(const Ledger *ledger) {
 static void write_ledger(FILE *out, const Ledger *ledger) {
   for (uint32_t i = 0; i < ledger_run_count(ledger); i++) {
     LedgerRun run = ledger_run(ledger, i);
-    Text by = ledger_text(ledger, run.cause.by), reason = ledger_text(ledger, run.cause.reason);
+    Text by = ledger_text(ledger, run.cause.author), reason = ledger_text(ledger, run.cause.reason);
     fprintf(out, "%s %s seq %u + %u by seq %u, %.*s, %.*s: %lld\n", action_name(run.action), role_name(run.role),
             (unsigned)run.first, (unsigned)run.count, (unsigned)run.replacement, (int)by.size,
             by.size == 0 ? "" : by.bytes, (int)reason.size, reason.size == 0 ? "" : reason.bytes, (long long)run.freed);

@@ -159,9 +159,9 @@ static void same_units(Conversation *chat, const PlainBatch *plain) {
   static uint32_t of[LONGEST];
   const Units *units;
   assert_int_equal(conversation_units(chat, &units), STATUS_OK);
-  assert_int_equal(units->messages, plain->count);
+  assert_int_equal(units->message_count, plain->count);
   assert_int_equal(units->count, plain_units(plain, of));
-  if (plain->count > 0) assert_true(memcmp(units->of, of, plain->count * sizeof *of) == 0);
+  if (plain->count > 0) assert_true(memcmp(units->unit_of, of, plain->count * sizeof *of) == 0);
 }
 
 /* ---- items of windows ---- */

@@ -110,7 +110,7 @@ static void a_draft_keeps_once_there_is_memory(void **state) {
   assert_int_equal(draft_keep(draft, 2, text_of("mine")), STATUS_MEMORY);
   fail.fail_at = 0;
   assert_int_equal(draft_keep(draft, 2, text_of("mine")), STATUS_OK);
-  assert_int_equal(draft_slot_hold(draft, draft_slot_of(draft, 2)), HOLD_KEPT);
+  assert_int_equal(draft_slot_hold(draft, draft_slot_of(draft, 2)), HOLD_REQUESTED);
   draft_free(draft);
   conversation_check(chat);
   conversation_free(chat);
@@ -194,7 +194,7 @@ static Status fork_and_free(Conversation *chat) {
 static Status find_units(Conversation *chat) {
   const Units *units;
   Status status = conversation_units(chat, &units);
-  if (status == STATUS_OK) assert_true(units->count > 0 && units->messages == visible_count(chat));
+  if (status == STATUS_OK) assert_true(units->count > 0 && units->message_count == visible_count(chat));
   return status;
 }
 

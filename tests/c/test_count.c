@@ -310,7 +310,7 @@ static void a_draft_may_be_weighed_by_another_counter(void **state) {
   uint64_t before = conversation_tokens(chat), freed, by_other;
   uint32_t messages, batch;
   assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
-  assert_int_equal(draft_weigh_by(draft, &other, (Cost){.tokens = 5}), STATUS_OK);
+  assert_int_equal(draft_recount(draft, &other, (Cost){.tokens = 5}), STATUS_OK);
   assert_int_equal(conversation_count_by(chat, conversation_list(chat), &other, &by_other), STATUS_OK);
   assert_int_equal(draft_tokens(draft), by_other + 5 + 3);
   assert_int_equal(draft_drop_oldest(draft, 40, 0, text_of("old"), &messages, &freed), STATUS_OK);
@@ -378,8 +378,8 @@ static void a_given_counter_is_asked(void **state) {
 
   Draft *draft;
   assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
-  assert_int_equal(draft_weigh_by(draft, &failing, (Cost){0}), STATUS_HOST);
-  assert_int_equal(draft_weigh_by(draft, &given, (Cost){0}), STATUS_OK);
+  assert_int_equal(draft_recount(draft, &failing, (Cost){0}), STATUS_HOST);
+  assert_int_equal(draft_recount(draft, &given, (Cost){0}), STATUS_OK);
   assert_int_equal(draft_tokens(draft), 6);
   draft_free(draft);
   assert_int_equal(conversation_recount(chat, &given, (Cost){0}), STATUS_OK);

@@ -35,7 +35,7 @@ static const Message *message_of(const Trim *trim, MessageId id) { return conver
 static void hold_unit(Trim *trim, uint32_t unit, Hold hold) {
   for (uint32_t i = 0; i < trim->count; i++) {
     PlainSlot *slot = &trim->slots[i];
-    bool free = slot->held == HOLD_NONE || (slot->held == HOLD_PENDING && hold == HOLD_KEPT);
+    bool free = slot->held == HOLD_NONE || (slot->held == HOLD_PENDING && hold == HOLD_REQUESTED);
     if (slot->unit == unit && free) slot->held = hold;
   }
 }
@@ -59,7 +59,7 @@ static void hold_all(Trim *trim) {
     PlainSlot *slot = &trim->slots[i];
     before[i] = slot->held;
     slot->held = HOLD_NONE;
-    slot->unit = draft_units(trim->draft)->of[i];
+    slot->unit = draft_units(trim->draft)->unit_of[i];
     if (message_starts_turn(message_of(trim, slot->id))) last = i;
   }
   for (Hold hold = HOLD_SYSTEM; trim->guarded && hold <= HOLD_LAST_USER; hold++) {
@@ -93,29 +93,29 @@ static uint64_t plain_tokens(const Trim *trim) {
 }
 
 /* Whatever was done: each message that there was has one fate, and what is live is kept, replaced or inserted. */
-static void check_fates(const Trim *trim, uint32_t live, uint32_t untouched) {
-  Fates fates = draft_fates(trim->draft);
-  assert_int_equal(fates.kept, untouched);
-  assert_int_equal(fates.kept + fates.replaced + fates.inserted, live);
-  assert_int_equal(fates.kept + fates.dropped + fates.replaced, sequence_count(conversation_list(trim->chat)));
+static void check_counts(const Trim *trim, uint32_t live, uint32_t unchanged) {
+  EditCounts counts = draft_edit_counts(trim->draft);
+  assert_int_equal(counts.unchanged, unchanged);
+  assert_int_equal(counts.unchanged + counts.replaced + counts.inserted, live);
+  assert_int_equal(counts.unchanged + counts.dropped + counts.replaced, sequence_count(conversation_list(trim->chat)));
 }
 
 static void check_slots(const Trim *trim) {
-  uint32_t live = 0, untouched = 0;
+  uint32_t live = 0, unchanged = 0;
   uint64_t guarded = conversation_overhead(trim->chat);
   assert_int_equal(draft_slot_count(trim->draft), trim->count);
   for (uint32_t i = 0; i < trim->count; i++) {
     const PlainSlot *slot = &trim->slots[i];
     assert_int_equal(draft_slot_message(trim->draft, i), slot->id);
-    assert_int_equal(draft_slot_is_gone(trim->draft, i), slot->gone);
+    assert_int_equal(draft_slot_is_dropped(trim->draft, i), slot->gone);
     assert_int_equal(draft_slot_hold(trim->draft, i), slot->held);
     live += !slot->gone;
-    untouched += !slot->gone && slot->id <= trim->began;
+    unchanged += !slot->gone && slot->id <= trim->began;
     if (slot->held && !slot->gone) guarded += message_tokens(message_of(trim, slot->id));
   }
   assert_int_equal(draft_count(trim->draft), live);
-  assert_int_equal(draft_untouched(trim->draft), untouched);
-  check_fates(trim, live, untouched);
+  assert_int_equal(draft_unchanged_count(trim->draft), unchanged);
+  check_counts(trim, live, unchanged);
   assert_int_equal(guarded_tokens(trim->draft), guarded);
 }
 
@@ -297,7 +297,7 @@ static void do_keep(Trim *trim) {
   uint32_t slot = plain_slot(trim, id);
   bool there = slot < trim->count && !trim->slots[slot].gone;
   assert_int_equal(draft_keep(trim->draft, id, text_of("mine")), there ? STATUS_OK : STATUS_RANGE);
-  if (there) hold_unit(trim, trim->slots[slot].unit, HOLD_KEPT);
+  if (there) hold_unit(trim, trim->slots[slot].unit, HOLD_REQUESTED);
 }
 
 static void step(Trim *trim) {
@@ -309,7 +309,7 @@ static void step(Trim *trim) {
   case 4: do_replace(trim); break;
   case 5: do_insert(trim); break;
   case 6: if (one_in(3)) do_keep(trim); break;
-  default: assert_int_equal(draft_set_by(trim->draft, text_of(one_in(2) ? "one" : "")), STATUS_OK);
+  default: assert_int_equal(draft_set_author(trim->draft, text_of(one_in(2) ? "one" : "")), STATUS_OK);
   }
   check(trim);
 }

@@ -45,7 +45,7 @@ static void guards_hold_whole_units_and_say_why(void **state) {
     if (expected[id - 1] == HOLD_NONE) continue;
     assert_int_equal(draft_drop(draft, both, 2, text_of("old"), &freed, &why), STATUS_GUARDED);
     assert_int_equal(why, expected[id - 1]);
-    assert_false(draft_slot_is_gone(draft, 1));        /* all or none */
+    assert_false(draft_slot_is_dropped(draft, 1));        /* all or none */
     assert_int_equal(draft_put(draft, true, id, "s9", &made, &why), STATUS_GUARDED);
     assert_int_equal(why, expected[id - 1]);
   }
@@ -81,7 +81,7 @@ static void an_insert_frees_nothing_that_was_held(void **state) {
   assert_int_equal(draft_keep(draft, 4, text_of("mine")), STATUS_OK);
   assert_int_equal(drop(draft, 1), STATUS_OK);
   assert_int_equal(draft_put(draft, false, 3, "u", &made, &why), STATUS_OK);
-  static const Hold expected[] = {HOLD_LAST_USER, HOLD_PENDING, HOLD_KEPT, HOLD_LAST_USER};
+  static const Hold expected[] = {HOLD_LAST_USER, HOLD_PENDING, HOLD_REQUESTED, HOLD_LAST_USER};
   assert_int_equal(draft_slot_count(draft), 4);
   assert_holds(draft, expected);
   assert_int_equal(drop(draft, 2), STATUS_GUARDED);
@@ -179,7 +179,7 @@ static void a_handle_leads_to_what_stands_in_its_place(void **state) {
   assert_int_equal(draft_slot_of(draft, 2), 2);
   assert_int_equal(draft_slot_of(draft, made), 2);
   assert_int_equal(drop(draft, 2), STATUS_OK);
-  assert_true(draft_slot_is_gone(draft, 2));
+  assert_true(draft_slot_is_dropped(draft, 2));
   assert_int_equal(drop(draft, made), STATUS_RANGE);
   end(draft, chat, &fail);
 }
@@ -261,7 +261,7 @@ static void drops_in_a_row_are_one_run(void **state) {
   Draft *draft = draft_of(chat, true);
   uint32_t place;
   for (MessageId id = 1; id <= 3; id++) assert_int_equal(drop(draft, id), STATUS_OK);
-  assert_int_equal(draft_set_by(draft, text_of("other")), STATUS_OK);
+  assert_int_equal(draft_set_author(draft, text_of("other")), STATUS_OK);
   assert_int_equal(drop(draft, 4), STATUS_OK);
   const Ledger *ledger = draft_ledger(draft);
   assert_int_equal(ledger_run_count(ledger), 2);
@@ -269,7 +269,7 @@ static void drops_in_a_row_are_one_run(void **state) {
   assert_int_equal(ledger_run_of(ledger, 2, &place).first + place, 3);
   assert_int_equal(ledger_run_of(ledger, 3, &place).first + place, 4);
   assert_int_equal(ledger_run(ledger, 0).freed, 5 + 6 + 5);
-  assert_true(text_equal(ledger_text(ledger, ledger_run(ledger, 1).cause.by), text_of("other")));
+  assert_true(text_equal(ledger_text(ledger, ledger_run(ledger, 1).cause.author), text_of("other")));
   end(draft, chat, &fail);
 }
 
@@ -308,7 +308,7 @@ static Status edit_insert(Draft *draft) {
   return draft_put(draft, false, 2, "a500(xz)", &made, &why);
 }
 
-static Status edit_by(Draft *draft) { return draft_set_by(draft, text_of("somebody")); }
+static Status edit_by(Draft *draft) { return draft_set_author(draft, text_of("somebody")); }
 static Status edit_note(Draft *draft) { return ledger_note(draft_ledger(draft), text_of("me"), text_of("a note")); }
 
 static Status edit_commit(Draft *draft) {
@@ -328,11 +328,11 @@ static char *draft_snapshot(const Draft *draft) {
   FILE *out = open_memstream(&text, &size);
   for (uint32_t slot = 0; slot < draft_slot_count(draft); slot++) {
     fprintf(out, "%u %u %d %d\n", (unsigned)slot, (unsigned)draft_slot_message(draft, slot),
-            draft_slot_is_gone(draft, slot), draft_slot_hold(draft, slot));
+            draft_slot_is_dropped(draft, slot), draft_slot_hold(draft, slot));
   }
   fprintf(out, "%u, %u untouched, %llu tokens, by %.*s, %u notes\n", (unsigned)draft_count(draft),
-          (unsigned)draft_untouched(draft), (unsigned long long)draft_tokens(draft), (int)draft_by(draft).size,
-          draft_by(draft).size == 0 ? "" : draft_by(draft).bytes, (unsigned)ledger_note_count(draft_ledger(draft)));
+          (unsigned)draft_unchanged_count(draft), (unsigned long long)draft_tokens(draft), (int)draft_author(draft).size,
+          draft_author(draft).size == 0 ? "" : draft_author(draft).bytes, (unsigned)ledger_note_count(draft_ledger(draft)));
   write_ledger(out, draft_ledger(draft));
   fclose(out);
   return text;
@@ -527,7 +527,7 @@ static void many_are_inserted_where_one_by_one_would_be(void **state) {
   assert_int_equal(sequence_at(list, 3), made[1]);
   assert_int_equal(sequence_at(list, 4), made[2]);
   assert_int_equal(sequence_at(list, 8), made[3]);
-  assert_int_equal(draft_units(all)->of[3], draft_units(all)->of[4]);
+  assert_int_equal(draft_units(all)->unit_of[3], draft_units(all)->unit_of[4]);
   assert_int_equal(draft_slot_of(all, 6), 7);
   assert_int_equal(draft_slot_of(all, 1), UNIT_NONE);
   draft_free(all);

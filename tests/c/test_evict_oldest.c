@@ -109,7 +109,7 @@ static void compare(Conversation *chat, uint64_t to, uint32_t keep) {
   assert_int_equal(messages, as_many);
   assert_int_equal(freed, as_much);
   assert_int_equal(draft_tokens(searching), draft_tokens(walking));
-  assert_int_equal(draft_untouched(searching), draft_untouched(walking));
+  assert_int_equal(draft_unchanged_count(searching), draft_unchanged_count(walking));
   assert_int_equal(ledger_freed(draft_ledger(searching)), freed);
   assert_int_equal(ledger_count(draft_ledger(searching)), messages);
   same_ledgers(chat, draft_ledger(searching), draft_ledger(walking));

@@ -182,8 +182,8 @@ static void widen_plain(Side *side, bool *keep) {
   const Units *units;
   assert_int_equal(conversation_units(side->chat, &units), STATUS_OK);
   bool wanted[LONGEST] = {false};
-  for (uint32_t i = 0; i < current(side)->count; i++) wanted[units->of[i]] |= keep[i];
-  for (uint32_t i = 0; i < current(side)->count; i++) keep[i] = wanted[units->of[i]];
+  for (uint32_t i = 0; i < current(side)->count; i++) wanted[units->unit_of[i]] |= keep[i];
+  for (uint32_t i = 0; i < current(side)->count; i++) keep[i] = wanted[units->unit_of[i]];
 }
 
 static uint32_t amount(bool *has) {

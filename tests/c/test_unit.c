@@ -157,7 +157,7 @@ static void check_chain(const Naive *naive, const Units *units, uint32_t number)
   for (uint32_t i = at; i < naive->count; i++) {
     if (naive->group[i] != naive->group[units->units[number].first]) continue;
     assert_int_equal(at, i);
-    assert_int_equal(units->of[i], number);
+    assert_int_equal(units->unit_of[i], number);
     at = units->next[at];
   }
   assert_int_equal(at, UNIT_NONE);
@@ -171,7 +171,7 @@ static void check(Conversation *chat) {
   for (uint32_t i = 0; i < naive.count; i++) naive.ids[i] = visible(chat, i);
   group_all(&naive);
   assert_int_equal(conversation_units(chat, &units), STATUS_OK);
-  assert_int_equal(units->messages, naive.count);
+  assert_int_equal(units->message_count, naive.count);
   uint32_t number = 0, covered = 0;
   for (uint32_t i = 0; i < naive.count; i++) {
     Unit expected = unit_of(&naive, naive.group[i]);

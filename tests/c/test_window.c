@@ -99,13 +99,13 @@ static void check_draft(Conversation *chat) {
   uint32_t tokens[16];
   for (uint32_t i = 0; i < 16; i++) tokens[i] = 10 + i;
   assert_int_equal(draft_new(chat, one_in(2), &draft), STATUS_OK);
-  assert_int_equal(draft_weigh_windows(draft, tokens), STATUS_OK);
+  assert_int_equal(draft_set_window_tokens(draft, tokens), STATUS_OK);
   while (draft_count(draft) > 0 && !one_in(8)) {
     const Sequence *list;
     uint64_t freed, sum = draft_overhead(draft);
     Hold why;
     assert_int_equal(draft_list(draft, &list), STATUS_OK);
-    for (uint32_t i = 0; i < sequence_count(list); i++) sum += draft_weight(draft, sequence_at(list, i));
+    for (uint32_t i = 0; i < sequence_count(list); i++) sum += draft_message_tokens(draft, sequence_at(list, i));
     assert_int_equal(sum, draft_tokens(draft));
     MessageId id = sequence_at(list, below(sequence_count(list)));
     const Message *message = conversation_message(chat, id);
@@ -244,7 +244,7 @@ static Status use_windows(Conversation *chat) {
   if (status != STATUS_OK) return status;
   uint32_t messages;
   uint64_t freed;
-  status = draft_weigh_windows(draft, tokens);
+  status = draft_set_window_tokens(draft, tokens);
   if (status == STATUS_OK) status = draft_drop_oldest(draft, 0, 0, text_of("oldest"), &messages, &freed);
   draft_free(draft);
   return status == STATUS_OK ? conversation_put_window(chat, &window) : status;
