@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "format/state.h"
+#include "base/hex.h"
 #include "codec/sha256.h"
+#include "format/state.h"
 
 /* ---- out ---- */
 
@@ -43,7 +44,7 @@ static ebb_status digest_of(ebb_chat *chat, char digest[65]) {
   ebb_status status = chat_save(chat, (Sink){.write = add_to_hash, .user = &hash});
   if (status != EBB_OK) return status;
   sha256_end(&hash, bytes);
-  for (int i = 0; i < 64; i++) digest[i] = "0123456789abcdef"[i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & 15];
+  hex_write(digest, bytes, sizeof bytes);
   digest[64] = '\0';
   return EBB_OK;
 }
@@ -125,28 +126,29 @@ static ebb_status read_roles(ebb_chat *chat, Roles *roles) {
   return EBB_OK;
 }
 
-static ebb_status read_state(ebb_chat *chat, const char *saved, size_t size) {
+static ebb_status read_state(ebb_chat *chat, const State *state) {
   StateError error;
   Roles roles = {.memory = chat->runtime->memory};
   ebb_status status = chat_make(chat);
   if (status == EBB_OK) status = document_restore(chat);
   if (status == EBB_OK) status = read_roles(chat, &roles);
-  if (status == EBB_OK && state_read_roles(chat_conversation(chat), roles.list, roles.count, saved, size, &error) !=
-                              STATUS_OK)
+  if (status == EBB_OK &&
+      state_read_roles(chat_conversation(chat), state, roles.list, roles.count, &error) != STATUS_OK)
     status = fail_state(chat->runtime, &error);
   memory_free(&roles.memory, roles.list, roles.room * sizeof *roles.list);
   return status == EBB_OK ? check_windows(chat) : status;
 }
 
-static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **made) {
-  Text options;
+static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **made) {
+  State state;
   StateError error;
   ebb_chat *chat;
-  if (state_peek(saved, size, &options, &error) != STATUS_OK) return fail_state(runtime, &error);
+  if (state_open(&state, saved, size, trust, &error) != STATUS_OK) return fail_state(runtime, &error);
+  Text options = state_options(&state);
   ebb_status status = chat_new(runtime, NULL, options.bytes, options.size, &chat);
   if (status != EBB_OK) return status;
   chat->options_document = document_find(options);
-  status = read_state(chat, saved, size);
+  status = read_state(chat, &state);
   if (status != EBB_OK) {
     chat_discard(chat);
     return status;
@@ -156,8 +158,17 @@ static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, ebb
   return EBB_OK;
 }
 
-ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {
+static ebb_status enter_and_load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust,
+                                 ebb_chat **chat) {
   if (saved == NULL || chat == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, load(runtime, saved, size, chat)) : status;
+  return status == EBB_OK ? api_leave(runtime, load(runtime, saved, size, trust, chat)) : status;
+}
+
+ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {
+  return enter_and_load(runtime, saved, size, STATE_PROVEN, chat);
+}
+
+ebb_status ebb_chat_salvage(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {
+  return enter_and_load(runtime, saved, size, STATE_SALVAGED, chat);
 }

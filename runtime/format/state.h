@@ -1,7 +1,7 @@
 /*
 ** State: a whole conversation as one JSON object.
 **
-**     {"ebb": 1,
+**     {"ebb": 2,
 **      "options": {..},                         of the caller
 **      "messages": [{..}, ..],                  all stored ones, by seq, byte for byte
 **      "removed": [seq, count, ..],             seqs without a message; absent: none
@@ -15,7 +15,8 @@
 **      "checkpoints": [[name, batch, length], ..],
 **      "marks": {"pinned": [origin, ..]},
 **      "windows": [{..}, ..],                   state_windows.c; absent if it never had one
-**      "calibration": [reported, counted]}
+**      "calibration": [reported, counted],
+**      "digest": "xxh64:0123456789abcdef"}      of all bytes before this text; the last member
 **
 ** A batch is a delta over a state of its parent: runs of positions that it keeps, and runs
 ** of seqs put at ascending positions; so reading restores shared structure. "memory" is
@@ -28,8 +29,33 @@
 #include "base/sink.h"
 #include "core/conversation.h"
 #include "format/reader.h"
+#include "json/json.h"
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2      /* version 1 had no digest; it is read, too */
+
+typedef enum StateField {
+  STATE_EBB,
+  STATE_OPTIONS,
+  STATE_MESSAGES,
+  STATE_ORIGINS,
+  STATE_MOVED,
+  STATE_ANSWERS,
+  STATE_BATCHES,
+  STATE_CURRENT,
+  STATE_CHECKPOINTS,
+  STATE_MARKS,
+  STATE_CALIBRATION,
+  STATE_WINDOWS,             /* this and the next may be absent */
+  STATE_REMOVED,
+  STATE_DIGEST,
+  STATE_FIELDS
+} StateField;
+
+/* An open state: its members, which point into the bytes. */
+typedef struct State {
+  const char *bytes;
+  JsonValue fields[STATE_FIELDS];      /* bytes NULL: absent */
+} State;
 
 typedef struct StateError {
   Status status;             /* SYNTAX, ENCODING, LIMIT, SHAPE (damaged), MEMORY; RANGE: a newer version */
@@ -41,14 +67,20 @@ typedef struct StateError {
    memory per message for speed, and works without. Returns the sink's status. */
 Status state_write(const Conversation *conversation, Text options, Sink sink);
 
-/* Finds the caller's options, which point into the bytes, and checks the version. */
-Status state_peek(const char *bytes, size_t size, Text *options, StateError *error);
+typedef enum StateTrust {
+  STATE_PROVEN,              /* refuses a state whose digest differs, or is missing */
+  STATE_SALVAGED             /* ignores the digest: for what can be read of a damaged state */
+} StateTrust;
 
-/* Restores a state into a new conversation, which keeps its counter and tools. The bytes
+/* Opens a state: finds its members, checks version and digest. */
+Status state_open(State *state, const char *bytes, size_t size, StateTrust trust, StateError *error);
+/* The caller's options, in the bytes. */
+Text   state_options(const State *state);
+/* Restores an open state into a new conversation, which keeps its counter and tools. The bytes
    are copied. On failure the conversation can only be freed. */
-Status state_read(Conversation *conversation, const char *bytes, size_t size, StateError *error);
+Status state_read(Conversation *conversation, const State *state, StateError *error);
 /* The same with aliases for roles. */
-Status state_read_roles(Conversation *conversation, const RoleAlias *aliases, uint32_t alias_count, const char *bytes,
-                        size_t size, StateError *error);
+Status state_read_roles(Conversation *conversation, const State *state, const RoleAlias *aliases, uint32_t alias_count,
+                        StateError *error);
 
 #endif

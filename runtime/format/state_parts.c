@@ -4,17 +4,28 @@
 #include "format/state_parts.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/hex.h"
 #include "base/names.h"
 
 const char *const STATE_NAMES[STATE_FIELDS] = {"ebb", "options", "messages", "origins", "moved", "answers",
                                                "batches", "current", "checkpoints", "marks", "calibration",
-                                               "windows", "removed"};
+                                               "windows", "removed", "digest"};
 
 const char *const BATCH_NAMES[BATCH_FIELDS] = {"parent", "parentLength", "operation", "description", "timestamp",
                                                "born", "count", "keep", "put", "ledger", "memory"};
 
 const char *const LEDGER_NAMES[LEDGER_FIELDS] = {"runs", "keeps", "notes"};
+
+Text state_digest_text(uint64_t digest, char text[STATE_DIGEST_SIZE]) {
+  static const char name[] = "xxh64:";
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(digest >> (56 - 8 * i));
+  memcpy(text, name, sizeof name - 1);
+  hex_write(text + sizeof name - 1, bytes, sizeof bytes);
+  return text_plain(text, STATE_DIGEST_SIZE);
+}
 
 bool state_fail(StateLoader *l, Status status, const char *at, const char *expected) {
   assert(status != STATUS_OK && at >= l->bytes);

@@ -4,7 +4,8 @@
 **
 **     state_write.c             writes a state
 **     state_windows.c           writes and reads windows
-**     state_read.c              reads a state: fields, marks, calibration, and by the next files
+**     state_open.c              opens a state: members, version, digest
+**     state_read.c              reads an open state: marks, calibration, and by the next files
 **     state_read_messages.c     messages, with the lists of their origins, ranks and links
 **     state_read_history.c      batches, each from its parent's state; checkpoints
 **     state_read_ledger.c       ledgers: what a batch did, and why
@@ -17,23 +18,6 @@
 #include "json/json_out.h"
 
 /* ---- members ---- */
-
-typedef enum StateField {
-  STATE_EBB,
-  STATE_OPTIONS,
-  STATE_MESSAGES,
-  STATE_ORIGINS,
-  STATE_MOVED,
-  STATE_ANSWERS,
-  STATE_BATCHES,
-  STATE_CURRENT,
-  STATE_CHECKPOINTS,
-  STATE_MARKS,
-  STATE_CALIBRATION,
-  STATE_WINDOWS,             /* this and the next may be absent */
-  STATE_REMOVED,
-  STATE_FIELDS
-} StateField;
 
 typedef enum BatchField {
   BATCH_PARENT,
@@ -56,6 +40,12 @@ extern const char *const STATE_NAMES[STATE_FIELDS];
 extern const char *const BATCH_NAMES[BATCH_FIELDS];
 extern const char *const LEDGER_NAMES[LEDGER_FIELDS];
 
+/* ---- the digest ---- */
+
+/* The text of a digest, as it is written. */
+#define STATE_DIGEST_SIZE 22
+Text state_digest_text(uint64_t digest, char text[STATE_DIGEST_SIZE]);
+
 /* ---- the loader ---- */
 
 typedef struct StateLoader {
@@ -63,7 +53,7 @@ typedef struct StateLoader {
   Store *store;
   const RoleAlias *aliases;
   uint32_t alias_count;
-  JsonValue fields[STATE_FIELDS];
+  const JsonValue *fields;   /* of the state, by StateField */
   const char *bytes;
   StateError *error;
   History *history;          /* in the making */

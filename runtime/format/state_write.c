@@ -4,12 +4,20 @@
 #include <assert.h>
 
 #include "base/bitset.h"
+#include "codec/xxh64.h"
 #include "format/state_parts.h"
+
+/* A sink that sums up what it passes on. */
+typedef struct DigestSink {
+  Sink sink;
+  Xxh64 hash;
+} DigestSink;
 
 typedef struct StateWriter {
   const Conversation *conversation;
   const Store *store;
   const History *history;
+  DigestSink digest;
   JsonOut out;
   const Sequence *compared;  /* the list that another one is compared with, up to */
   uint32_t compared_end;     /* this position */
@@ -356,13 +364,29 @@ static void write_calibration(StateWriter *w) {
   close_bracket(w, ']');
 }
 
+/* ---- the digest ---- */
+
+static Status add_to_digest(void *user, const char *bytes, size_t size) {
+  DigestSink *digest = user;
+  xxh64_add(&digest->hash, bytes, size);
+  return digest->sink.write(digest->sink.user, bytes, size);
+}
+
+static void write_digest(StateWriter *w) {
+  char digest[STATE_DIGEST_SIZE];
+  field(w, STATE_DIGEST);
+  json_out_flush(&w->out);
+  text(w, state_digest_text(xxh64_end(&w->digest.hash), digest));
+}
+
 Status state_write(const Conversation *conversation, Text options, Sink sink) {
   StateWriter w = {.conversation = conversation, .store = conversation_store(conversation),
-              .history = conversation_history(conversation)};
+                   .history = conversation_history(conversation), .digest = {.sink = sink}};
   const Memory *memory = conversation_memory(conversation);
   size_t count = (size_t)store_count(w.store) + 1;
   w.shown = bitset_new(memory, count);
-  json_out_start(&w.out, sink);
+  xxh64_start(&w.digest.hash);
+  json_out_start(&w.out, (Sink){.write = add_to_digest, .user = &w.digest});
   open_bracket(&w, '{');
   json_out_member_integer(&w.out, STATE_NAMES[STATE_EBB], STATE_VERSION);
   field(&w, STATE_OPTIONS);
@@ -376,6 +400,7 @@ Status state_write(const Conversation *conversation, Text options, Sink sink) {
   write_marks(&w);
   write_windows(&w);
   write_calibration(&w);
+  write_digest(&w);
   close_bracket(&w, '}');
   json_out_line(&w.out);
   bitset_free(memory, w.shown, count);

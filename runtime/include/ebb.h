@@ -121,7 +121,7 @@ typedef enum ebb_status {
   EBB_CONFLICT,        /* the chat was changed while a task worked on its copy */
   EBB_BUSY,            /* the runtime is at work: called from one of its callbacks */
   EBB_UNKNOWN_VERSION, /* a config, or a saved chat, of a version that this library does not know */
-  EBB_DAMAGED,         /* a saved chat that contradicts itself */
+  EBB_DAMAGED,         /* a saved chat that contradicts itself, or its digest */
   EBB_RANGE = EBB_OUT_OF_RANGE         /* an older name */
 } ebb_status;
 
@@ -679,14 +679,20 @@ EBB_API ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, e
 /* ---- saving ---- */
 
 /* The whole chat as JSON: messages, windows, batches, marks, ledgers, checkpoints, memory
-   of policies. It has nothing about the machine, so equal chats have equal bytes. */
+   of policies, and as its last member a digest (XXH64) of all bytes before it. It has nothing
+   about the machine, so equal chats have equal bytes. */
 EBB_API ebb_status ebb_chat_save(ebb_chat *chat, ebb_text *saved);
 /* As ebb_chat_save, for a writer. Works without any free memory; it is slower if there is not
    even a bit per message. */
 EBB_API ebb_status ebb_chat_save_to(ebb_chat *chat, ebb_write write, void *user);
-/* A chat from what ebb_chat_save gave: its digest is equal. EBB_SYNTAX,
-   EBB_DAMAGED, EBB_UNKNOWN_VERSION (saved by a newer library), EBB_LIMIT ... */
+/* A chat from what ebb_chat_save gave: its digest is equal. A byte that was changed, lost or
+   added since is EBB_SYNTAX, EBB_DAMAGED ..., with its place, or the digest's where no other is
+   known; only white space behind the digest may differ. Chats saved before there were digests
+   ("ebb": 1) load without that check. EBB_UNKNOWN_VERSION: saved by a newer library; EBB_LIMIT ... */
 EBB_API ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat);
+/* The same without the digest's check, for what is left of a damaged chat. It may not be the chat
+   that was saved: show it to its user before it goes on. The same errors where it is no chat. */
+EBB_API ebb_status ebb_chat_salvage(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat);
 /* SHA-256 of what would be saved, as 64 hex digits and a NUL: equal states,
    equal digests. */
 EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);

@@ -15,14 +15,14 @@ void json_out_start(JsonOut *out, Sink sink) {
 
 /* ---- bytes ---- */
 
-static void flush(JsonOut *out) {
+void json_out_flush(JsonOut *out) {
   if (out->status == STATUS_OK && out->used > 0) out->status = out->sink.write(out->sink.user, out->block, out->used);
   out->used = 0;
 }
 
 static void put(JsonOut *out, const char *bytes, size_t size) {
   if (size == 0) return;
-  if (size > sizeof out->block - out->used) flush(out);
+  if (size > sizeof out->block - out->used) json_out_flush(out);
   if (size > sizeof out->block) {
     if (out->status == STATUS_OK) out->status = out->sink.write(out->sink.user, bytes, size);
     return;
@@ -33,7 +33,7 @@ static void put(JsonOut *out, const char *bytes, size_t size) {
 }
 
 static inline void put_byte(JsonOut *out, char byte) {
-  if (out->used == sizeof out->block) flush(out);
+  if (out->used == sizeof out->block) json_out_flush(out);
   out->block[out->used++] = byte;
 }
 
@@ -98,7 +98,7 @@ void json_out_line(JsonOut *out) {
 
 Status json_out_end(JsonOut *out) {
   assert(out->depth == 0 || out->status != STATUS_OK);
-  flush(out);
+  json_out_flush(out);
   return out->status;
 }
 

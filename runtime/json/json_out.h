@@ -34,7 +34,9 @@ typedef struct JsonOut {
 } JsonOut;
 
 void   json_out_start(JsonOut *out, Sink sink);
-/* Writes what is gathered. Every bracket is closed, unless writing failed. */
+/* Writes what is gathered. */
+void   json_out_flush(JsonOut *out);
+/* The same, once every bracket is closed, unless writing failed. */
 Status json_out_end(JsonOut *out);
 
 /* '[' or '{', as a value, and its counterpart. */

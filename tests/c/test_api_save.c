@@ -167,7 +167,8 @@ static void damages_are_found(void **state) {
   (void)state;
   static const struct { const char *was, *is; ebb_status status;
   } damages[] = {
-      {"\"ebb\":1", "\"ebb\":2", EBB_UNKNOWN_VERSION},
+      {"\"ebb\":1", "\"ebb\":3", EBB_UNKNOWN_VERSION},
+      {"\"ebb\":1", "\"ebb\":2", EBB_DAMAGED},      /* without a digest */
       {"\"ebb\":1", "\"ebb\":0", EBB_DAMAGED},
       {"\"ebb\":1", "\"ebc\":1", EBB_DAMAGED},
       {"\"origins\":[]", "\"origins\":[[2,2]]", EBB_DAMAGED},
@@ -247,7 +248,7 @@ static void mutations_are_refused_or_harmless(void **state) {
     memcpy(text, original, size);
     for (uint32_t n = 1 + any(2); n > 0; n--) text[any((uint32_t)size)] = pieces[any(sizeof pieces - 1)];
     size_t cut = any(8) == 0 ? any((uint32_t)size) : size;
-    if (ebb_chat_load(runtime, text, cut, &loaded) != EBB_OK) continue;
+    if (ebb_chat_salvage(runtime, text, cut, &loaded) != EBB_OK) continue;
     loaded_count++;
     for (int k = 0; k < 5; k++) edit(runtime, loaded);
     ebb_chat_free(check_saved(runtime, loaded));

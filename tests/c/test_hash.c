@@ -7,7 +7,9 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "check.h"
+#include "codec/xxh64.h"
 #include "format/document.h"
 #include "os/entropy.h"
 
@@ -168,12 +170,37 @@ static void crafted_call_ids_cost_no_more_than_others(void **state) {
   buffer_free(&file);
 }
 
+/* ---- XXH64 ---- */
+
+/* Sums that xxhsum 0.8.1 gives. */
+static void sums_are_those_of_xxh64(void **state) {
+  (void)state;
+  static const char text[] = "123456789101112131415161718192021222324252627282930313233343";
+  static const struct { size_t size; uint64_t sum; } cases[] = {
+    {0, 0xef46db3751d8e999}, {1, 0xb7b41276360564d4}, {3, 0x3c697d223fa7e885}, {14, 0xd668544531831955},
+    {32, 0x06494c053def4efd}, {44, 0xb3f2ba0a9c6db927}, {60, 0x43f06c3cf154aed7},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    size_t size = cases[i].size;
+    assert_true(xxh64(text, size) == cases[i].sum);
+    for (size_t cut = 0; cut <= size; cut++) {
+      Xxh64 hash;
+      xxh64_start(&hash);
+      xxh64_add(&hash, text, cut);
+      assert_true(xxh64_end(&hash) == xxh64(text, cut));
+      xxh64_add(&hash, text + cut, size - cut);
+      assert_true(xxh64_end(&hash) == cases[i].sum);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(hashes_are_those_of_siphash),
     cmocka_unit_test(each_key_makes_other_hashes),
     cmocka_unit_test(hashes_do_not_see_where_runs_end),
     cmocka_unit_test(hashes_of_near_texts_spread),
+    cmocka_unit_test(sums_are_those_of_xxh64),
     cmocka_unit_test(crafted_message_ids_cost_no_more_than_others),
     cmocka_unit_test(crafted_call_ids_cost_no_more_than_others),
   };
