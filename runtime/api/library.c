@@ -3,8 +3,7 @@
 **
 **     _G of the state      guarded libraries, request
 **     globals of a script  copies of them, and the host's functions
-**     Ebb's globals        copies too; and a require of the modules that are
-**                          compiled in, debug.getinfo, an os that knows nothing
+**     Ebb's globals        copies too (sandbox/trusted_library.h); modules are compiled in
 **
 ** So nothing that a script changes is seen by another, or by the library.
 **
@@ -20,15 +19,15 @@
 
 #include "api/api.h"
 #include "api/embedded.h"
+#include "sandbox/trusted_library.h"
 
 #include "lauxlib.h"
-#include "lualib.h"
 
 int luaopen_lpeg(lua_State *L);   /* LPeg has no header */
 
 /* Addresses are keys of the registry. FUNCTIONS: the runtime, until the library is open;
    from then on the table of lua/ebb/libebb. */
-static const char GLOBALS, MODULES, FUNCTIONS, HELD;
+static const char FUNCTIONS, HELD;
 
 static ebb_runtime *runtime_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
@@ -46,33 +45,19 @@ const EmbeddedModule *embedded_find(const char *name) {
   return NULL;
 }
 
-/* LPeg is for our modules, whose grammars are known: a script's could take exponential time. */
-static int open_lpeg(lua_State *L) {
-  lua_pushcfunction(L, luaopen_lpeg);
-  lua_call(L, 0, 1);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, 2, "lpeg");
-  return 1;
-}
-
-/* require(name), for our modules only. */
-static int l_require(lua_State *L) {
+/* find(name) -> loader, for our modules only. LPeg is among them, whose grammars are known: a
+   script's could take exponential time. */
+static int l_find(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  lua_settop(L, 1);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
-  if (lua_getfield(L, 2, name) != LUA_TNIL) return 1;
-  if (strcmp(name, "lpeg") == 0) return open_lpeg(L);
+  if (strcmp(name, "lpeg") == 0) {
+    lua_pushcfunction(L, luaopen_lpeg);
+    return 1;
+  }
   const EmbeddedModule *module = embedded_find(name);
   if (module == NULL) return luaL_error(L, "no module '%s' in libebb", name);
   lua_pushfstring(L, "@%s", name);
   if (luaL_loadbufferx(L, (const char *)module->bytes, module->size, lua_tostring(L, -1), "b") != LUA_OK)
     return lua_error(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
-  lua_setupvalue(L, -2, 1);
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 1);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, 2, name);
   return 1;
 }
 
@@ -180,45 +165,9 @@ static void push_core(lua_State *L, ebb_runtime *runtime) {
   lua_pop(L, 1);
 }
 
-/* Pushes {name = function}. */
-static void push_table_of(lua_State *L, const char *name, lua_CFunction function) {
-  lua_newtable(L);
-  if (function != NULL) lua_pushcfunction(L, function);
-  else lua_insert(L, -2);
-  lua_setfield(L, -2, name);
-}
-
-/* debug.getinfo, which tells in which line of a policy something went wrong. */
-static void push_getinfo(lua_State *L) {
-  lua_pushcfunction(L, luaopen_debug);
-  lua_call(L, 0, 1);
-  lua_getfield(L, -1, "getinfo");
-  lua_remove(L, -2);
-}
-
-static void open_globals(lua_State *L) {
-  static const char *const theirs[] = {"_G", "load", NULL};   /* chunks of load run in the globals of scripts */
-  sandbox_push_globals(L, 0);
-  for (int i = 0; theirs[i] != NULL; i++) {
-    lua_getglobal(L, theirs[i]);
-    lua_setfield(L, -2, theirs[i]);
-  }
-  lua_pushcfunction(L, l_require);
-  lua_setfield(L, -2, "require");
-  push_table_of(L, "getenv", l_nothing);
-  lua_setfield(L, -2, "os");
-  lua_newtable(L);
-  push_getinfo(L);
-  lua_setfield(L, -2, "getinfo");
-  lua_setfield(L, -2, "debug");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
-}
-
 /* The function that the library's own log writes to. */
 static void open_log(lua_State *L, ebb_runtime *runtime) {
-  lua_pushcfunction(L, l_require);
-  lua_pushliteral(L, "ebb.support.log");
-  lua_call(L, 1, 1);
+  trusted_library_require(L, "ebb.support.log");
   lua_getfield(L, -1, "to");
   push_closure(L, runtime, l_warn);
   lua_call(L, 1, 0);
@@ -244,15 +193,13 @@ static int l_new_globals(lua_State *L) {
    that makes all of it anew. */
 static int l_open(lua_State *L) {
   ebb_runtime *runtime = lua_touserdata(L, 1);
-  open_globals(L);
-  lua_newtable(L);
+  lua_pushcfunction(L, l_find);
+  trusted_library_open(L);
+  trusted_library_push_modules(L);
   push_core(L, runtime);
   lua_setfield(L, -2, "ebb.core");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
   open_log(L, runtime);
-  lua_pushcfunction(L, l_require);
-  lua_pushliteral(L, "ebb.libebb");
-  lua_call(L, 1, 1);
+  trusted_library_require(L, "ebb.libebb");
   push_closure(L, runtime, l_clock);
   lua_setfield(L, -2, "clock");
   lua_pushcfunction(L, l_new_globals);

@@ -31,6 +31,7 @@ void  bind_open_folder(lua_State *L);
 /* ---- each pushes a table of functions; its owner is the module ---- */
 
 void  bind_open_draft(lua_State *L);
+void  bind_open_draft_edit(lua_State *L);    /* adds to the table of bind_open_draft, which is on top */
 void  bind_open_window(lua_State *L);
 void  bind_open_counter(lua_State *L);
 void  bind_open_vocab(lua_State *L);

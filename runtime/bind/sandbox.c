@@ -7,14 +7,13 @@
 **     ... = proxy(...)                           calls a function of the script
 **
 ** Beside the script stands Ebb's library (lua/ebb/sandbox/entry.lua and what
-** it requires) in globals of its own, copied before the script could change any:
-** it calls the script's functions, says where in them something failed, and gives
-** drafts their methods that are Lua. What it asks of the program goes through
-** `host`.
+** it requires) in globals of its own (sandbox/trusted_library.h): it calls the
+** script's functions, says where in them something failed, and gives drafts their
+** methods that are Lua. What it asks of the program goes through `host`.
 */
 #include <string.h>
 
-#include <lualib.h>
+#include <lauxlib.h>
 
 #include "bind/argument.h"
 #include "bind/error.h"
@@ -23,113 +22,48 @@
 #include "bind/type.h"
 #include "os/clock.h"
 #include "sandbox/guard.h"
+#include "sandbox/trusted_library.h"
 
 const BindType BIND_SANDBOX = {"Sandbox", NULL};
 
-/* Their addresses are keys of the sandbox's registry: the library's entries, its globals and modules. */
-static const char ENTRIES, GLOBALS, MODULES;
+/* Its address is a key of the sandbox's registry: the library's entries. */
+static const char ENTRIES;
 /* Keys of the program's registry. */
 static const char HINT, OPEN_CORE;
 
-/* ---- within: the library ---- */
+/* ---- the library beside the script ---- */
 
-/* require(name) of the library: modules come as bytecode, from the host only. */
-static int l_require(lua_State *L) {
-  bind_expect(L, 1, "module", LUA_TSTRING);
+/* find(name) -> chunk; modules come as bytecode, from the host only. Its upvalue is `host`. */
+static int l_find(lua_State *L) {
   lua_settop(L, 1);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &MODULES);
-  lua_pushvalue(L, 1);
-  if (lua_rawget(L, 2) != LUA_TNIL) return 1;
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushliteral(L, "library");
   lua_pushvalue(L, 1);
   lua_call(L, 2, 1);
   Text code = bind_text(L, -1);
   if (luaL_loadbufferx(L, code.bytes, code.size, lua_tostring(L, 1), "b") != LUA_OK) return lua_error(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
-  lua_setupvalue(L, -2, 1);
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 1);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, -2);
-  lua_rawset(L, 2);
   return 1;
-}
-
-/* Pushes a copy of the table on top; of tables in it too, where `deep`. */
-static void push_copy(lua_State *L, bool deep) {
-  int from = lua_gettop(L);
-  lua_createtable(L, 0, 32);
-  for (lua_pushnil(L); lua_next(L, from) != 0;) {      /* from copy name value */
-    if (deep && lua_istable(L, -1)) {
-      push_copy(L, false);
-      lua_remove(L, -2);
-    }
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, from + 1);
-  }
-}
-
-static int l_nothing(lua_State *L) {
-  (void)L;
-  return 0;
-}
-
-/* Pushes {name = function on top}. */
-static void push_in_table(lua_State *L, const char *name) {
-  lua_createtable(L, 0, 1);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, name);
-}
-
-/* The globals of the library: the sandbox's own, host and require, debug.getinfo, an
-   os that knows nothing. */
-static void open_own_globals(lua_State *L, SandboxHandle *sandbox) {
-  lua_pushglobaltable(L);
-  lua_pushnil(L);
-  lua_setfield(L, -2, "_G");                 /* it would be copied as deep as all */
-  push_copy(L, true);
-  lua_pushvalue(L, -2);
-  lua_setfield(L, -3, "_G");
-  lua_pushvalue(L, -2);
-  lua_setfield(L, -2, "_G");                 /* the script's */
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
-  lua_newtable(L);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &BIND_SCRIPT_FUNCTIONS);
-  lua_setfield(L, -2, "functions");
-  bind_push_host(L, sandbox);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, "host");
-  lua_pushcclosure(L, l_require, 1);
-  lua_setfield(L, -2, "require");
-  lua_pushcfunction(L, l_nothing);
-  push_in_table(L, "getenv");
-  lua_setfield(L, -2, "os");
-  lua_pushcfunction(L, luaopen_debug);
-  lua_call(L, 0, 1);
-  lua_getfield(L, -1, "getinfo");
-  lua_remove(L, -2);
-  push_in_table(L, "getinfo");
-  lua_setfield(L, -2, "debug");
-  lua_pop(L, 2);
 }
 
 /* (handle): before anything of the script is there */
 static int open_inside(lua_State *L) {
   SandboxHandle *sandbox = lua_touserdata(L, 1);
-  open_own_globals(L, sandbox);
-  lua_createtable(L, 0, 16);
+  bind_push_host(L, sandbox);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, l_find, 1);
+  trusted_library_open(L);
+  trusted_library_push_globals(L);           /* host globals */
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "host");
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &BIND_SCRIPT_FUNCTIONS);
+  lua_setfield(L, -2, "functions");
+  trusted_library_push_modules(L);
   lua_pushcfunction(L, sandbox->open_core);
   lua_call(L, 0, 1);
   lua_setfield(L, -2, "ebb.core");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &GLOBALS);
-  lua_getfield(L, -1, "require");
-  lua_pushliteral(L, "ebb.sandbox.entry");
-  lua_call(L, 1, 1);
+  trusted_library_require(L, "ebb.sandbox.entry");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ENTRIES);
   return 0;
 }
