@@ -73,6 +73,15 @@ local function shown(bytes, at)
   return character, point < 0x7F and 1 or cells_of(point), next_at
 end
 
+--- What is shown of the text at byte `at`, its cells, and the byte after it: a run of plain
+--- characters of at most `room` cells, or one other character of any width.
+local function shown_run(bytes, at, room)
+  local after = bytes:find("[^\x20-\x7E]", at) or #bytes + 1
+  if after == at then return shown(bytes, at) end
+  local cells = math.min(after - at, math.max(room, 1))
+  return bytes:sub(at, at + cells - 1), cells, at + cells
+end
+
 --- The text with everything that is not printable escaped; with `lines`, newlines stay.
 ---@param bytes string
 ---@param lines? boolean
@@ -81,29 +90,24 @@ function text.printable(bytes, lines)
   if not bytes:find "[^\x20-\x7E]" then return bytes end
   local pieces, at = {}, 1
   while at <= #bytes do
-    local piece, _, next_at = shown(bytes, at)
+    local piece, _, next_at = shown_run(bytes, at, math.maxinteger)
     pieces[#pieces + 1] = lines and piece == "\\n" and "\n" or piece
     at = next_at
   end
   return table.concat(pieces)
 end
 
---- The beginning of a text, printable, in at most `room` cells. Reads no more of it
---- than is shown.
+--- The beginning of a text, printable, in at most `room` cells.
 ---@param bytes string
 ---@param room integer
 ---@return string cut         ends with … if something is missing
 ---@return integer cells
 function text.cut(bytes, room)
-  local plain = bytes:find "[^\x20-\x7E]" or #bytes + 1   -- before it a byte is a cell
-  if plain > #bytes and #bytes <= room then return bytes, #bytes end
   if room < 1 then return "", 0 end
-  if plain > room then return bytes:sub(1, room - 1) .. "…", room end
-
-  local pieces, used, at = { bytes:sub(1, plain - 1) }, plain - 1, plain
-  local fitting, fitting_used = 1, used     -- pieces that leave a cell for the …
+  local pieces, used, at = {}, 0, 1
+  local fitting, fitting_used = 0, 0        -- pieces that leave a cell for the …
   while at <= #bytes do
-    local piece, cells, next_at = shown(bytes, at)
+    local piece, cells, next_at = shown_run(bytes, at, room - 1 - used)
     if used + cells > room then
       return table.concat(pieces, "", 1, fitting) .. "…", fitting_used + 1
     end
