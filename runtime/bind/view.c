@@ -46,7 +46,8 @@ View bind_look(lua_State *L, int index) {
 
 void bind_view_list(lua_State *L, View *view) {
   if (view->list != NULL) return;
-  guard_charge(L, draft_list_is_current(view->draft) ? 1 : 20 + sequence_count(conversation_list(view->conversation)) / 16);
+  uint32_t messages = sequence_count(conversation_list(view->conversation));
+  guard_charge(L, draft_list_is_current(view->draft) ? 1 : 20 + messages / 16);
   Status status = draft_list(view->draft, &view->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "draft");
 }

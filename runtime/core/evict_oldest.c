@@ -72,7 +72,8 @@ static void for_unit(Search *search, uint32_t position, void (*act)(Search *sear
 
 /* True if a unit starts here and has no hold. */
 static bool may_go(const Search *search, uint32_t position) {
-  if (position == search->last_user || bitset_has(search->dropped, position) || is_guarded(search, position)) return false;
+  if (position == search->last_user || is_guarded(search, position)) return false;
+  if (bitset_has(search->dropped, position)) return false;
   if (message_role(message_at(search, position)) == ROLE_SYSTEM) return false;
   if (call_links_caller(&search->links, position) < search->count) return false;
   return position < search->last_user || !call_links_is_open(&search->links, position);

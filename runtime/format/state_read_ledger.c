@@ -105,7 +105,8 @@ static bool read_notes(StateLoader *l, Json *json, Ledger *ledger) {
   Text author, note;
   if (!state_enter(l, json, JSON_ARRAY, "a list")) return false;
   while (json_next_element(json)) {
-    if (!state_value_text(l, json, &author) || !state_text(l, json, &note) || !add_note(l, ledger, author, note)) return false;
+    if (!state_value_text(l, json, &author) || !state_text(l, json, &note)) return false;
+    if (!add_note(l, ledger, author, note)) return false;
   }
   return state_end(l, json, "a note");
 }
