@@ -93,7 +93,7 @@ static ebb_status unload(ebb_runtime *runtime, const char *function, const char 
 
 ebb_status ebb_policy_unload(ebb_runtime *runtime, const char *name) { return unload(runtime, "policy_unload", name); }
 
-ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "policies", json); }
+ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "policy_lister", json); }
 
 /* ---- filters ---- */
 

@@ -117,7 +117,7 @@ ebb_status ebb_models_add(ebb_runtime *runtime, const char *models, size_t size)
   return status == EBB_OK ? api_leave(runtime, api_ask(runtime, &asking, NULL)) : status;
 }
 
-ebb_status ebb_models(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "models", json); }
+ebb_status ebb_models(ebb_runtime *runtime, ebb_text *json) { return api_list(runtime, "model_lister", json); }
 
 /* ---- chats ---- */
 

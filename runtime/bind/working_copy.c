@@ -1,12 +1,12 @@
 /*
-** Working copies: what a pipeline changes in the place of messages.
+** Working copies: the messages of a list as Lua tables, which a pipeline may edit freely.
 **
 **     stored message --copies--> {role, content, ..., source, seq} --text--> JSON
 **
-** A copy is a plain table: the members of the message, and a few of the
-** pipeline's own. What the message itself calls by such a name waits in `own`. As
-** long as a copy says what its message says, the message's bytes are written, so
-** that no script has to be trusted to say what was edited.
+** A copy has the members of its message and some that the pipeline adds (ADDED_NAMES). A
+** member of the message that has such a name moves to the table `own` of the copy. While
+** a copy equals its message, `text` writes the message's bytes; so no script has to be
+** trusted to report what it edited.
 */
 #include "bind/argument.h"
 #include "bind/error.h"
@@ -15,56 +15,58 @@
 #include "bind/open.h"
 #include "bind/type.h"
 
-/* The pipeline's own members; seeing one is a comparison of addresses, for Lua
-   keeps short strings once. */
-static const char *const OWN_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id",
-                                        "sources",     "trusted"};
-#define OWN_COUNT (sizeof OWN_NAMES / sizeof *OWN_NAMES)
+/* The members that the pipeline adds. */
+static const char *const ADDED_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id",
+                                          "sources",     "trusted"};
+#define ADDED_COUNT (sizeof ADDED_NAMES / sizeof *ADDED_NAMES)
 
-typedef struct OwnNames {
-  int first;                 /* stack index of the strings */
-  const char *names[OWN_COUNT];
-} OwnNames;
+/* The added names as Lua strings, which stay on the stack. Lua stores a short string once, so
+   a member has an added name if the addresses are equal. */
+typedef struct AddedNames {
+  int first;                 /* stack index of the first string; the others follow */
+  const char *names[ADDED_COUNT];
+} AddedNames;
 
-static OwnNames push_own_names(lua_State *L) {
-  OwnNames own = {.first = lua_gettop(L) + 1};
-  luaL_checkstack(L, OWN_COUNT + 16, "working copies");
-  for (size_t i = 0; i < OWN_COUNT; i++) own.names[i] = lua_pushstring(L, OWN_NAMES[i]);
-  return own;
+/* Pushes ADDED_COUNT strings, and makes room for 16 more values. May raise. */
+static AddedNames push_added_names(lua_State *L) {
+  AddedNames added = {.first = lua_gettop(L) + 1};
+  luaL_checkstack(L, ADDED_COUNT + 16, "working copies");
+  for (size_t i = 0; i < ADDED_COUNT; i++) added.names[i] = lua_pushstring(L, ADDED_NAMES[i]);
+  return added;
 }
 
-/* The number of the own name at `index`, or -1. */
-static int own_name(lua_State *L, const OwnNames *own, int index) {
+/* The number of the added name at `index`, or -1. */
+static int added_name(lua_State *L, const AddedNames *added, int index) {
   if (lua_type(L, index) != LUA_TSTRING) return -1;
   const char *name = lua_tostring(L, index);
-  for (size_t i = 0; i < OWN_COUNT; i++) {
-    if (name == own->names[i]) return (int)i;
+  for (size_t i = 0; i < ADDED_COUNT; i++) {
+    if (name == added->names[i]) return (int)i;
   }
   return -1;
 }
 
 /* ---- copies ---- */
 
-static bool has_own_name(lua_State *L, const OwnNames *own, int copy) {
+static bool has_added_name(lua_State *L, const AddedNames *added, int copy) {
   bool any = false;
-  for (size_t i = 0; i < OWN_COUNT; i++) {
-    lua_pushvalue(L, own->first + (int)i);
+  for (size_t i = 0; i < ADDED_COUNT; i++) {
+    lua_pushvalue(L, added->first + (int)i);
     any = lua_rawget(L, copy) != LUA_TNIL || any;
     lua_pop(L, 1);
   }
   return any;
 }
 
-/* Moves members of the message at the top with Ebb's own names to its `own`. */
-static void set_aside(lua_State *L, const OwnNames *own) {
+/* Moves the members with added names from the message at the top to its new table `own`. */
+static void move_members(lua_State *L, const AddedNames *added) {
   int copy = lua_gettop(L);
-  if (!has_own_name(L, own, copy)) return;
+  if (!has_added_name(L, added, copy)) return;
   lua_newtable(L);
-  for (size_t i = 0; i < OWN_COUNT; i++) {
-    int name = own->first + (int)i;
+  for (size_t i = 0; i < ADDED_COUNT; i++) {
+    int name = added->first + (int)i;
     lua_pushvalue(L, name);
     lua_pushvalue(L, name);
-    lua_rawget(L, copy);                     /* copy aside name value */
+    lua_rawget(L, copy);                     /* copy own name value */
     lua_rawset(L, copy + 1);                 /* nil sets nothing */
     lua_pushvalue(L, name);
     lua_pushnil(L);
@@ -73,10 +75,11 @@ static void set_aside(lua_State *L, const OwnNames *own) {
   lua_setfield(L, copy, "own");
 }
 
-static void push_copy(lua_State *L, const OwnNames *own, const Message *message, MessageId id) {
+/* Pushes the working copy of a message. */
+static void push_copy(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
   Text raw = message_raw(message);
   bind_push_json(L, raw.bytes, raw.size);
-  set_aside(L, own);
+  move_members(L, added);
   lua_pushliteral(L, "history");
   lua_setfield(L, -2, "source");
   lua_getfield(L, -1, "id");
@@ -85,26 +88,27 @@ static void push_copy(lua_State *L, const OwnNames *own, const Message *message,
   bind_set_integer(L, "origin", id);
 }
 
-/* copies(conversation) -> the visible messages as working copies */
+/* copies(conversation) -> the messages of the current list as working copies, tables that may be edited
+   freely. Only finalizers can run in between; they must not edit, because the list is borrowed. */
 static int l_copies(lua_State *L) {
   Conversation *conversation = bind_check_conversation(L, 1)->conversation;
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
-  OwnNames own = push_own_names(L);
+  AddedNames added = push_added_names(L);
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 0; i < count; i++) {
     MessageId id = sequence_at(list, i);
-    push_copy(L, &own, store_message(conversation_store(conversation), id), id);
+    push_copy(L, &added, store_message(conversation_store(conversation), id), id);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
 }
 
-/* ---- does a copy say what its message says? ---- */
+/* ---- comparing a copy with its message ---- */
 
 static bool same_value(lua_State *L, Json *json);
 
-/* The table at the top and the array at the cursor. */
+/* True if the table at the top equals the JSON array at the cursor, which it passes. */
 static bool same_list(lua_State *L, Json *json) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, -1), i = 0;
   if (!json_enter(json)) return false;
@@ -118,18 +122,18 @@ static bool same_list(lua_State *L, Json *json) {
   return i == count && (count > 0 || bind_is_json_list(L, -1));
 }
 
-/* How many members the table at the top has, Ebb's own not counted. */
-static lua_Integer members_of(lua_State *L, const OwnNames *own) {
+/* Number of members of the table at the top, without added ones. `added` NULL: of all. */
+static lua_Integer member_count(lua_State *L, const AddedNames *added) {
   lua_Integer count = 0;
   int table = lua_gettop(L);
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) count += own == NULL || own_name(L, own, -2) < 0;
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) count += added == NULL || added_name(L, added, -2) < 0;
   return count;
 }
 
-/* Pushes the member of the table at `table` whose name is at the top, which it
-   pops. Ebb's own names are looked up in `own`. */
-static void push_member(lua_State *L, const OwnNames *own, int table) {
-  if (own != NULL && own_name(L, own, -1) >= 0) {
+/* Replaces the name at the top by the message's member with that name of the table at `table`:
+   from its `own` for an added name. */
+static void push_member(lua_State *L, const AddedNames *added, int table) {
+  if (added != NULL && added_name(L, added, -1) >= 0) {
     if (lua_getfield(L, table, "own") == LUA_TTABLE) {
       lua_insert(L, -2);
       lua_rawget(L, -2);
@@ -143,23 +147,24 @@ static void push_member(lua_State *L, const OwnNames *own, int table) {
   lua_rawget(L, table);
 }
 
-/* The table at the top and the object at the cursor; `own` for a whole message. */
-static bool same_object(lua_State *L, Json *json, const OwnNames *own) {
+/* True if the table at the top equals the JSON object at the cursor, which it passes. `added` is
+   not NULL for a whole message. */
+static bool same_object(lua_State *L, Json *json, const AddedNames *added) {
   int table = lua_gettop(L);
-  lua_Integer members = 0, aside = 0;
+  lua_Integer members = 0, moved = 0;
   Text key;
   if (!json_enter(json)) return false;
   while (json_next_member(json, &key)) {
     bind_push_text(L, key);
-    aside += own != NULL && own_name(L, own, -1) >= 0;
-    push_member(L, own, table);
+    moved += added != NULL && added_name(L, added, -1) >= 0;
+    push_member(L, added, table);
     bool same = same_value(L, json);
     lua_pop(L, 1);
     if (!same) return false;
     members++;
   }
   if (members == 0 && bind_is_json_list(L, table)) return false;
-  return members_of(L, own) == members - aside;
+  return member_count(L, added) == members - moved;
 }
 
 static bool same_text(lua_State *L, const JsonValue *value) {
@@ -197,8 +202,8 @@ static bool same_value(lua_State *L, Json *json) {
   return lua_isboolean(L, -1) && lua_toboolean(L, -1) == (kind == JSON_TRUE);
 }
 
-/* The message that the copy at the top still is, or NULL. */
-static const Message *stored_message(lua_State *L, const OwnNames *own, const Store *store) {
+/* The stored message that the copy at the top equals, or NULL. */
+static const Message *stored_message(lua_State *L, const AddedNames *added, const Store *store) {
   lua_getfield(L, -1, "seq");
   lua_Integer seq = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
   lua_pop(L, 1);
@@ -207,14 +212,13 @@ static const Message *stored_message(lua_State *L, const OwnNames *own, const St
   Text raw = message_raw(message);
   Json json;
   json_open(&json, raw.bytes, raw.size);
-  return same_object(L, &json, own) ? message : NULL;
+  return same_object(L, &json, added) ? message : NULL;
 }
 
 /* ---- text ---- */
 
-/* Pushes the message that the copy at the top is: without what is ours, and with
-   what was set aside. */
-static void push_plain(lua_State *L, const OwnNames *own) {
+/* Pushes the message of the copy at the top: without added members, and with those of `own`. */
+static void push_plain(lua_State *L, const AddedNames *added) {
   int copy = lua_gettop(L);
   lua_newtable(L);
   if (lua_getfield(L, copy, "own") == LUA_TTABLE) {
@@ -226,7 +230,7 @@ static void push_plain(lua_State *L, const OwnNames *own) {
   }
   lua_settop(L, copy + 1);
   for (lua_pushnil(L); lua_next(L, copy) != 0;) {
-    if (own_name(L, own, -2) >= 0) {
+    if (added_name(L, added, -2) >= 0) {
       lua_pop(L, 1);
       continue;
     }
@@ -241,21 +245,21 @@ static void add(lua_State *L, Buffer *out, const char *bytes, size_t size) {
   if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
 }
 
-/* Adds the copy at the top; is it still the stored message? */
-static bool add_message(lua_State *L, const OwnNames *own, const Store *store, Buffer *out) {
-  const Message *message = stored_message(L, own, store);
+/* Appends the message of the copy at the top as JSON; true if that is the stored message. */
+static bool add_message(lua_State *L, const AddedNames *added, const Store *store, Buffer *out) {
+  const Message *message = stored_message(L, added, store);
   if (message != NULL) {
     add(L, out, message_raw(message).bytes, message_raw(message).size);
     return true;
   }
-  push_plain(L, own);
+  push_plain(L, added);
   bind_encode_message(L, -1, out);
   lua_pop(L, 1);
   return false;
 }
 
-/* text(conversation, copies, before, after) -> text, edited: the copies as a list
-   of JSON between the two texts, and how many of them are not the stored bytes */
+/* text(conversation, copies, before, after) -> text, edited: the messages of the copies as JSON
+   with commas, between the two texts; and the number of those that differ from stored messages */
 static int l_text(lua_State *L) {
   const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
   bind_expect(L, 2, NULL, LUA_TTABLE);
@@ -263,12 +267,12 @@ static int l_text(lua_State *L) {
   lua_settop(L, 4);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 2), edited = 0;
   Buffer *out = bind_buffer(L);
-  OwnNames own = push_own_names(L);
+  AddedNames added = push_added_names(L);
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
     add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
     if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
-    edited += !add_message(L, &own, store, out);
+    edited += !add_message(L, &added, store, out);
     lua_pop(L, 1);
   }
   if (count > 0) add(L, out, "\n", 1);

@@ -208,10 +208,13 @@ static void policies_are_listed_and_unloaded(void **state) {
   host_open(&host, &runtime);
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   talk(runtime, chat, 9);
-  must(load_policy(runtime, "mine", "return { summary = 'drops',"
+  must(load_policy(runtime, "mine", "local list = {}\n"
+                                    "return { summary = 'drops',"
                                     "options = { n = { type = 'integer', default = 3, min = 1 },"
-                                    "only = { type = 'list', default = {} } },"
-                                    "trim = function(draft, budget) draft:drop_oldest { to = budget } end }"));
+                                    "only = { type = 'list', default = list } },"
+                                    "trim = function(draft, budget)"
+                                    "  assert(getmetatable(list) == nil, 'listing changed the declaration')"
+                                    "  draft:drop_oldest { to = budget } end }"));
   must(ebb_policies(runtime, &json));
   const char *begin = "[{\"builtIn\":false,\"name\":\"mine\",\"options\":{\"n\":{\"default\":3,\"min\":1,";
   assert_memory_equal(json.bytes, begin, strlen(begin));

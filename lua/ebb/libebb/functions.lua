@@ -1,7 +1,7 @@
 --- Functions of the host's among the globals of scripts.
 
 local core = require "ebb.support.core"
-local form = require "ebb.libebb.form"
+local json_form = require "ebb.libebb.json_form"
 local refuse = require "ebb.support.refuse"
 
 local functions = {}
@@ -77,7 +77,7 @@ end
 ---@param call fun(arguments: string): string
 function functions.register_json(name, call)
   functions.register(name, function(...)
-    local text = call(form.encode(as_list(...)))
+    local text = call(json_form.encode(as_list(...)))
     if text == "" then return nil end
     local value, problem = json.decode(text)
     if problem then refuse(problem.code, ("%s: what the host answered: %s"):format(name, problem.message)) end

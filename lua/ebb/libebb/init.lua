@@ -10,7 +10,7 @@ local hints = require "ebb.libebb.hints"   -- first: others take its words when 
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
-local form = require "ebb.libebb.form"
+local json_form = require "ebb.libebb.json_form"
 local functions = require "ebb.libebb.functions"
 local json_arguments = require "ebb.libebb.json_arguments"
 local models = require "ebb.models"
@@ -31,7 +31,7 @@ local decode = json_arguments.decode
 ---@type table<string, ebb.Policy>
 local loaded = {}
 
---- The host sees a code and a text: the hint goes into the text.
+--- The results of a pcall; raises its error. The host gets a code and a text, so the hint goes into the text.
 local function finish(ok, ...)
   if ok then return ... end
   local problem = ...
@@ -39,6 +39,9 @@ local function finish(ok, ...)
   return error(core.error(problem.code, ("%s (%s)"):format(problem.message, problem.hint)), 0)
 end
 
+--- The function, with the hints of its errors in their messages.
+---@param run function
+---@return function
 local function with_hints(run)
   return function(...) return finish(pcall(run, ...)) end
 end
@@ -296,7 +299,7 @@ end
 ---@param ask fun(text: string): string
 function api.requester(ask)
   return function(value)
-    return (json.decode(ask(timer_text(value) or form.encode(value))))
+    return (json.decode(ask(timer_text(value) or json_form.encode(value))))
   end
 end
 
@@ -332,7 +335,7 @@ function api.task_script(chat, name, source, arguments)
   return function()
     local ok, result = xpcall(chunk, handler, chat, value)
     if not ok then error(result, 0) end
-    return form.encode(result == nil and json.null or result)
+    return json_form.encode(result == nil and json.null or result)
   end
 end
 
@@ -354,11 +357,11 @@ for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
   api[name] = function(...) return require("ebb.libebb.filters")[name](with_hints, compile, ...) end
 end
 
-for _, name in ipairs { "models_adder", "models", "counter", "tokenizer", "changed", "change", "report_usage" } do
+for _, name in ipairs { "models_adder", "model_lister", "counter", "tokenizer", "changed", "change", "report_usage" } do
   api[name] = function(...) return require("ebb.libebb.settings")[name](with_hints, api, ...) end
 end
 
-function api.policies() return require("ebb.libebb.settings").policies(with_hints, api, loaded) end
+function api.policy_lister() return require("ebb.libebb.settings").policy_lister(with_hints, api, loaded) end
 
 --- Tasks that run end with it.
 function api.policy_unload(name)

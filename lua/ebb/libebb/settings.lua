@@ -32,7 +32,7 @@ local function read_model(name, value)
   return json_arguments.fields(value, MODEL, what)
 end
 
---- Adds all of them or none.
+--- A function that adds the models of a JSON object by name, all of them or none.
 function settings.models_adder(with_hints, _, text)
   local entries = {}
   for name, value in pairs(json_arguments.object(text, "models")) do
@@ -56,34 +56,41 @@ local function encode_model(name)
   }
 end
 
-function settings.models(with_hints, api)
+--- A function that writes all models as a JSON list, sorted by name.
+function settings.model_lister(with_hints, api)
   return with_hints(function() emit.list(api.write, tables.keys(ebb.models), encode_model) end)
 end
 
 ---- Policies ----
 
---- A copy of the declared options; a list that is empty is one.
-local function options_of(policy)
-  local options = {}
-  for name, declared in pairs(policy.options or {}) do
-    local option = {}
-    for field, value in pairs(declared) do option[field] = value end
-    if declared.type == "list" and type(option.default) == "table" then option.default = json.array(option.default) end
-    if option.choices then option.choices = json.array(option.choices) end
-    options[name] = option
+--- The declared options of a policy, as a copy in depth. Lists are marked as arrays, so that an
+--- empty one encodes as [] and not as {}.
+---@param policy ebb.Policy
+---@return table<string, ebb.OptionDeclaration>
+local function declared_options(policy)
+  local options = tables.copy(policy.options or {})
+  for _, option in pairs(options) do
+    if option.type == "list" and type(option.default) == "table" then json.array(option.default) end
+    if option.choices then json.array(option.choices) end
   end
   return options
 end
 
----@param loaded table<string, ebb.Policy>
-function settings.policies(with_hints, api, loaded)
+--- A function that writes the policies of a runtime as a JSON list, one object for each: name,
+--- summary, builtIn, options. The loaded ones come first, sorted, then the built-in ones. No name
+--- occurs twice, because none is loaded under a built-in one's.
+---@param with_hints fun(run: function): function    the function, with the hints of its errors in their messages
+---@param api { write: fun(text: string) }
+---@param loaded table<string, ebb.Policy>            by name: those of ebb_policy_load
+---@return fun()
+function settings.policy_lister(with_hints, api, loaded)
   return with_hints(function()
     local names = tables.keys(loaded)
     table.move(built_in.names, 1, #built_in.names, #names + 1, names)
     emit.list(api.write, names, function(name)
       local policy = loaded[name] or built_in.find(name)
       return json.encode {
-        name = name, summary = policy.summary or "", builtIn = loaded[name] == nil, options = options_of(policy),
+        name = name, summary = policy.summary or "", builtIn = loaded[name] == nil, options = declared_options(policy),
       }
     end)
   end)

@@ -6,15 +6,18 @@
 --     unit, turn                               {"first", "count", "tokens", "messages"}, first from 0
 --     ledger                                   a list of its entries, as in a trim's report
 --     window                                   as in ebb_chat_windows
+--
+-- Plain values are nil, booleans, numbers, strings, and tables of these. `encode` refuses
+-- other values, and tables of more than 256 levels.
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 
-local form = {}
+local json_form = {}
 
 local json = core.json
 
-local DEPTH_MAX = 256   -- as deep as JSON may be
+local DEPTH_MAX = 256   -- levels of tables: as many as the JSON reader accepts
 
 local function messages(list)
   local result = json.array {}
@@ -36,7 +39,8 @@ local function entries(ledger)
   return result
 end
 
-local FORMS = {
+--- What becomes of a value of the core, by its type.
+local CONVERTERS = {
   Message = function(message) return json.raw(message.json) end,
   Conversation = messages, Batch = messages, Draft = messages, Selection = messages,
   Unit = unit, Turn = unit, Ledger = entries,
@@ -46,35 +50,43 @@ local function is_window(value)
   return core.methods.Window ~= nil and rawget(value, "chat") ~= nil and value.close == core.methods.Window.close
 end
 
-local of
+local plain   -- forward
 
-local function of_table(value, depth)
+--- A table as one that json.encode takes: a copy whose items are plain. Reads the fields raw, so that
+--- __pairs and __index of a script's table do not run here.
+local function plain_table(value, depth)
+  -- Required on first use: a runtime without windows stays small.
   if is_window(value) then return require("ebb.libebb.windows").fields(value) end
-  local mark = getmetatable(value)
-  if mark == "json.raw" then return value end
-  local result = mark == "json.array" and json.array {} or {}
+  local tag = getmetatable(value)   -- "json.array", "json.raw", or another metatable, which does not count
+  if tag == "json.raw" then return value end
+  local result = tag == "json.array" and json.array {} or {}
   for key, item in next, value do
-    result[key] = of(item, depth + 1)
+    result[key] = plain(item, depth + 1)
   end
   return result
 end
 
-function of(value, depth)
+--- A value as one that json.encode takes. Values without a form stay, for json.encode to refuse.
+---@param value any
+---@param depth integer      of tables around it; refused above DEPTH_MAX, also in a circle
+---@return any
+function plain(value, depth)
   if depth > DEPTH_MAX then refuse("limit", "a result has more than " .. DEPTH_MAX .. " levels") end
-  if type(value) == "table" then return of_table(value, depth) end
-  local convert = type(value) == "userdata" and FORMS[core.type(value)]
+  if type(value) == "table" then return plain_table(value, depth) end
+  local convert = type(value) == "userdata" and CONVERTERS[core.type(value)]
   if convert then return convert(value) end
   return value
 end
 
---- The text of a value; what has no form is refused.
+--- The JSON text of a value. Raises {code, message} for values without a form and for more than 256 levels.
+--- Most values are plain, so they are first encoded as they are.
 ---@param value any
 ---@return string
-function form.encode(value)
+function json_form.encode(value)
   local ok, text = pcall(json.encode, value)
   if ok then return text end
   if not core.is_error(text) or text.code ~= "argument" then error(text, 0) end
-  return json.encode(of(value, 0))
+  return json.encode(plain(value, 0))
 end
 
-return form
+return json_form
