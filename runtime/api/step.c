@@ -94,7 +94,7 @@ static void run_slice(ebb_task *task, Amount slice) {
   task->branch.fork->callbacks->now = api_now(task->runtime);
   TaskState state = task_step(task->task, slice.microseconds, slice.fuel, &results);
   switch (state) {
-    case TASK_MORE: break;
+    case TASK_READY: break;
     case TASK_DONE: end_done(task, results); break;
     case TASK_REQUEST: end_request(task); break;
     case TASK_FAILED: task_fail(task, api_fail_end(task->runtime, task_end(task->task))); break;

@@ -3,7 +3,7 @@
 **
 **     host:   sandbox_new -> sandbox_load -> sandbox_call        to the end
 **                                         -> task_start          in slices:
-**             task_step -> MORE | REQUEST | DONE | FAILED
+**             task_step -> READY | REQUEST | DONE | FAILED
 **
 ** A script reaches the guarded libraries, what the host puts into the state,
 ** and nothing else: no file, process, clock, bytecode, address, or metatable of
@@ -172,7 +172,7 @@ bool sandbox_collect(Sandbox *sandbox, uint64_t microseconds);
 
 typedef enum TaskState {
   TASK_DONE,                 /* its results are pushed on the main thread */
-  TASK_MORE,                 /* the slice is over */
+  TASK_READY,                 /* the slice is over */
   TASK_REQUEST,              /* task_request pushes what it wants */
   TASK_FAILED                /* task_end says how, sandbox_message says more */
 } TaskState;

@@ -4,20 +4,25 @@
 **            start                   slice over
 **              |      step          +----------+
 **              +----> runs ---------+          |
-**                      | ^  \       +-- MORE --+-- step
+**                      | ^  \       +-- READY -+-- step
 **              request | |   +--> DONE, FAILED
 **                      v |
 **                   REQUEST -- answer, refuse -- step
 **
-** What a task wants or was answered stands in the registry under the address of
-** its `wish`, its thread under that of its `thread`: to clear such a field needs
-** no memory.
+** The registry has two entries per task: under the address of `thread` its thread, under
+** the address of `request` the value of its request and later the answer. Setting an entry
+** that exists, even to nil, allocates nothing and so cannot raise: the host's side does it
+** outside of protected calls.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
 
-typedef enum Wish { WISH_NONE, WISH_OPEN, WISH_ANSWERED, WISH_REFUSED, WISH_IMPASSABLE } Wish;
+/* The state of a task's request. REQUEST_IMPASSABLE: Lua cannot yield where it was made. */
+typedef enum RequestState {
+  REQUEST_NONE, REQUEST_OPEN, REQUEST_ANSWERED, REQUEST_REFUSED, REQUEST_IMPASSABLE
+} RequestState;
 
 struct Task {
   Sandbox *sandbox;
@@ -28,44 +33,45 @@ struct Task {
   const atomic_bool *cancelled;   /* the host's; NULL: none */
   TaskState state;
   SandboxEnd end;
-  Wish wish;
+  RequestState request;      /* its address is the key of the registry entry */
 };
 
 /* ---- asking: the script's side ---- */
 
-static int answered(lua_State *L, int status, lua_KContext context) {
+/* Continues request(): returns the answer, or raises the refusal. */
+static int continue_request(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   Task *task = sandbox_of(L)->task;
-  Wish wish = task->wish;
-  task->wish = WISH_NONE;
-  if (wish == WISH_IMPASSABLE) {
+  RequestState request = task->request;
+  task->request = REQUEST_NONE;
+  if (request == REQUEST_IMPASSABLE) {
     return luaL_error(L, "a request cannot be made within a comparison or replacement function");
   }
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &task->wish);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &task->request);
   lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
-  return wish == WISH_REFUSED ? lua_error(L) : 1;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
+  return request == REQUEST_REFUSED ? lua_error(L) : 1;
 }
 
 /* request(value) -> what the host answers */
 int library_request(lua_State *L) {
   Sandbox *sandbox = sandbox_of(L);
   Task *task = sandbox->task;
-  luaL_argcheck(L, !lua_isnoneornil(L, 1), 1, "something must be asked");   /* nil would leave no field */
+  luaL_argcheck(L, !lua_isnoneornil(L, 1), 1, "something must be asked");   /* nil would make no entry */
   if (task == NULL) return luaL_error(L, "nobody answers requests here");
   if (!lua_isyieldable(L)) {
     return luaL_error(L, "a request cannot be made within a comparison or replacement function");
   }
   guard_charge(L, 20);
   lua_settop(L, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
-  task->wish = WISH_OPEN;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
+  task->request = REQUEST_OPEN;
   sandbox->passing = PASS_REQUEST;
-  return lua_yieldk(L, 0, 0, answered);
+  return lua_yieldk(L, 0, 0, continue_request);
 }
 
 void task_cannot_pass(Sandbox *sandbox) {
-  if (sandbox->passing == PASS_REQUEST) sandbox->task->wish = WISH_IMPASSABLE;
+  if (sandbox->passing == PASS_REQUEST) sandbox->task->request = REQUEST_IMPASSABLE;
   sandbox->passing = PASS_NONE;
 }
 
@@ -76,57 +82,58 @@ typedef struct Start {
   int arguments;
 } Start;
 
-/* (start, function, arguments ...): makes the thread */
-static int start(lua_State *L) {
-  Start *wanted = lua_touserdata(L, 1);
+/* (start, function, arguments ...): creates the task's thread and moves the rest to it. Raises
+   for want of memory. */
+static int start_thread(lua_State *L) {
+  Start *start = lua_touserdata(L, 1);
   lua_State *thread = lua_newthread(L);
   THREAD_FLAGS(thread) = THREAD_HOST;
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted->task->thread);
-  luaL_checkstack(thread, wanted->arguments + 1, NULL);
-  lua_xmove(L, thread, wanted->arguments + 1);
-  wanted->task->thread = thread;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &start->task->thread);
+  luaL_checkstack(thread, start->arguments + 1, NULL);
+  lua_xmove(L, thread, start->arguments + 1);
+  start->task->thread = thread;
   return 0;
 }
 
-SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limits, Task **task) {
+SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limits, Task **result) {
   lua_State *L = sandbox->L;
   if (sandbox->current != NULL) {
     lua_pop(L, arguments + 1);
     return outcome_note_text(sandbox, SANDBOX_BUSY, NULL, "a script of this sandbox is running");
   }
-  Task *made = memory_new(&sandbox->memory, sizeof *made);
-  if (made == NULL || !lua_checkstack(L, 4)) {
-    memory_free(&sandbox->memory, made, sizeof *made);
+  Task *task = memory_new(&sandbox->memory, sizeof *task);
+  if (task == NULL || !lua_checkstack(L, 4)) {
+    memory_free(&sandbox->memory, task, sizeof *task);
     lua_pop(L, arguments + 1);
     return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for a task");
   }
-  *made = (Task){.sandbox = sandbox, .arguments = arguments, .state = TASK_MORE,
+  *task = (Task){.sandbox = sandbox, .arguments = arguments, .state = TASK_READY,
                  .limits = limits != NULL ? *limits : sandbox->config.limits};
-  Start wanted = {.task = made, .arguments = arguments};
-  lua_pushcfunction(L, start);
+  Start call = {.task = task, .arguments = arguments};
+  lua_pushcfunction(L, start_thread);
   lua_insert(L, -(arguments + 2));
-  lua_pushlightuserdata(L, &wanted);
+  lua_pushlightuserdata(L, &call);
   lua_insert(L, -(arguments + 2));
   int status = lua_pcall(L, arguments + 2, 0, 0);
-  made->next = sandbox->tasks;
-  sandbox->tasks = made;
+  task->next = sandbox->tasks;
+  sandbox->tasks = task;
   if (status != LUA_OK) {
     SandboxEnd end = outcome_note(sandbox, L, status);
-    task_free(made);
+    task_free(task);
     return end;
   }
-  *task = made;
+  *result = task;
   return SANDBOX_OK;
 }
 
-/* The thread is not closed: no code of the script runs for it again. */
+/* Releases the thread without closing it: no code of the script runs for it again. */
 static void drop_thread(Task *task) {
   lua_State *L = task->sandbox->L;
-  if (!lua_checkstack(L, 1)) return;         /* then the collector frees it with the state */
+  if (!lua_checkstack(L, 1)) return;         /* then it lives as long as the state */
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &task->thread);
   lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->wish);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
   task->thread = NULL;
 }
 
@@ -151,15 +158,15 @@ static TaskState finish(Task *task, int count, int *results) {
   return TASK_DONE;
 }
 
-/* Where the slice ends, as a total. */
-static uint64_t slice_end(uint64_t used, uint64_t more) {
-  return more == 0 ? 0 : more > UINT64_MAX - used ? UINT64_MAX : used + more;
+/* The total of fuel or microseconds at which a slice ends that may use `slice` more; 0: no end. */
+static uint64_t slice_end(uint64_t used, uint64_t slice) {
+  return slice == 0 ? 0 : slice > UINT64_MAX - used ? UINT64_MAX : used + slice;
 }
 
 TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *results) {
   Sandbox *sandbox = task->sandbox;
   if (results != NULL) *results = 0;
-  if (sandbox->current != NULL || task->thread == NULL || task->wish == WISH_OPEN) return task->state;
+  if (sandbox->current != NULL || task->thread == NULL || task->request == REQUEST_OPEN) return task->state;
   guard_begin(sandbox, &task->limits, &task->used);
   sandbox->slicing = true;
   sandbox->slice_fuel = slice_end(task->used.fuel, fuel);
@@ -173,7 +180,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   int status = lua_resume(task->thread, NULL, task->arguments, &count);
   sandbox_leave_locale(sandbox, outside);
   task->arguments = 0;
-  if (status == LUA_YIELD) task->state = sandbox->passing == PASS_REQUEST ? TASK_REQUEST : TASK_MORE;
+  if (status == LUA_YIELD) task->state = sandbox->passing == PASS_REQUEST ? TASK_REQUEST : TASK_READY;
   else if (status == LUA_OK) finish(task, count, results);
   else fail(task, status);
   guard_end(sandbox);
@@ -187,25 +194,29 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
 SandboxEnd task_request(Task *task) {
   lua_State *L = task->sandbox->L;
   if (!lua_checkstack(L, 1)) return outcome_note_text(task->sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory");
-  if (task->wish == WISH_OPEN) lua_rawgetp(L, LUA_REGISTRYINDEX, &task->wish);
+  if (task->request == REQUEST_OPEN) lua_rawgetp(L, LUA_REGISTRYINDEX, &task->request);
   else lua_pushnil(L);
   return SANDBOX_OK;
 }
 
-/* The value on top becomes the answer: the field is there, so no memory is needed. */
-static SandboxEnd answer(Task *task, Wish wish) {
-  if (task->wish != WISH_OPEN) {
-    lua_pop(task->sandbox->L, 1);
-    return outcome_note_text(task->sandbox, SANDBOX_ERROR, NULL, "the task asks nothing");
+/* Makes the value on top the answer to the open request, and pops it; without an open request
+   it pops it, too, and fails. The answer may be nil. The registry entry was made by the request
+   and has not been cleared since, so setting it allocates nothing and cannot raise. */
+static SandboxEnd answer(Task *task, RequestState answered_as) {
+  lua_State *L = task->sandbox->L;
+  assert(answered_as == REQUEST_ANSWERED || answered_as == REQUEST_REFUSED);
+  if (task->request != REQUEST_OPEN) {
+    lua_pop(L, 1);
+    return outcome_note_text(task->sandbox, SANDBOX_ERROR, NULL, "the task has no open request");
   }
-  lua_rawsetp(task->sandbox->L, LUA_REGISTRYINDEX, &task->wish);
-  task->wish = wish;
-  task->state = TASK_MORE;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
+  task->request = answered_as;
+  task->state = TASK_READY;
   return SANDBOX_OK;
 }
 
 SandboxEnd task_answer(Task *task) {
-  return answer(task, WISH_ANSWERED);
+  return answer(task, REQUEST_ANSWERED);
 }
 
 typedef struct Refusal {
@@ -231,7 +242,7 @@ SandboxEnd task_refuse(Task *task, const char *code, const char *message) {
   lua_pushlightuserdata(sandbox->L, &refusal);
   int status = lua_pcall(sandbox->L, 1, 1, 0);
   if (status != LUA_OK) return outcome_note(sandbox, sandbox->L, status);
-  return answer(task, WISH_REFUSED);
+  return answer(task, REQUEST_REFUSED);
 }
 
 void task_limit(Task *task, const SandboxLimits *limits) { task->limits = *limits; }

@@ -30,8 +30,8 @@ static Task *start_task(Sandbox *sandbox, const char *script, const SandboxLimit
 /* Steps of `fuel` until the task ends; requests are answered by themselves. */
 static TaskState run_task(Task *task, uint64_t fuel, int *steps, int *results) {
   TaskState state;
-  for (*steps = 1; (state = task_step(task, 0, fuel, results)) == TASK_MORE || state == TASK_REQUEST; ++*steps) {
-    if (state == TASK_MORE) continue;
+  for (*steps = 1; (state = task_step(task, 0, fuel, results)) == TASK_READY || state == TASK_REQUEST; ++*steps) {
+    if (state == TASK_READY) continue;
     assert_int_equal(task_request(task), SANDBOX_OK);
     assert_int_equal(task_answer(task), SANDBOX_OK);
   }
@@ -90,7 +90,7 @@ static void a_slice_of_time_ends(void **state) {
   Task *task = start_task(sandbox, "coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)()",
     &limits);
   int steps = 0;
-  while (task_step(task, 2000, 0, NULL) == TASK_MORE) steps++;
+  while (task_step(task, 2000, 0, NULL) == TASK_READY) steps++;
   assert_in_range(steps, 30, 160);
   assert_int_equal(task_end(task), SANDBOX_DEADLINE_OVER);
   assert_string_equal(sandbox_code(sandbox), "deadline");
@@ -189,7 +189,7 @@ static void cancelling_stops_what_runs_next_too(void **state) {
     sandbox_uncancel(sandbox);
   }
   Task *task = start_task(sandbox, "while true do end", NULL);
-  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_MORE);
+  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_READY);
   sandbox_cancel(sandbox);
   assert_int_equal(task_step(task, 0, 5000, NULL), TASK_FAILED);
   assert_int_equal(task_end(task), SANDBOX_CANCELLED);
@@ -203,7 +203,7 @@ static void a_task_in_mid_run_is_dropped(void **state) {
     "THREAD = coroutine.create(function() local x <close> = setmetatable({}, { __close = function() BAD = true end })"
     " while true do end end) coroutine.resume(THREAD)";
   Task *task = start_task(sandbox, script, NULL);
-  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_MORE);
+  assert_int_equal(task_step(task, 0, 5000, NULL), TASK_READY);
   task_free(task);
   static const char after[] =
     "assert(coroutine.status(THREAD) == 'normal' and not coroutine.resume(THREAD) and not pcall(coroutine.close,"
@@ -273,7 +273,7 @@ static bool whole_life(Failing *failing) {
     TaskState now = task_step(task, 0, 500, &results);
     if (now == TASK_REQUEST) done = task_refuse(task, "a", "b") != SANDBOX_MEMORY_OUT;
     if (now == TASK_REQUEST && done) continue;
-    if (now == TASK_MORE) continue;
+    if (now == TASK_READY) continue;
     done = now == TASK_DONE;
     if (now == TASK_FAILED && task_end(task) == SANDBOX_ERROR) done = true;   /* the refusal was raised */
     break;
@@ -311,7 +311,7 @@ static uint64_t fuel_of_rounds(bool collecting, int *steps) {
                           "  for k, v in pairs(t) do t[k] = ('%s.'):format(k) end\n"
                           "end",
                           NULL);
-  for (*steps = 1; task_step(task, 0, 700, NULL) == TASK_MORE; ++*steps) {
+  for (*steps = 1; task_step(task, 0, 700, NULL) == TASK_READY; ++*steps) {
     if (collecting) lua_gc(sandbox_state(sandbox), LUA_GCCOLLECT);
   }
   if (task_end(task) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
@@ -349,7 +349,7 @@ static void no_slice_pays_for_all_garbage(void **state) {
     now = task_step(task, 0, 1000, &results);
     if (counting.freed > most) most = counting.freed;
     all += counting.freed;
-  } while (now == TASK_MORE);
+  } while (now == TASK_READY);
   assert_int_equal(now, TASK_DONE);
   assert_true(all > 100000);
   if (most > 8000) fail_msg("one slice freed %ld of %ld blocks", most, all);
@@ -369,7 +369,7 @@ static void garbage_does_not_pile_up(void **state) {
                           "for i = 1, 600000 do kept[i % 20000 + 1] = { i, tostring(i), n = i } end",
                           &limits);
   size_t live = 0, most = 0;
-  for (int steps = 0; task_step(task, 0, 50000, NULL) == TASK_MORE; steps++) {
+  for (int steps = 0; task_step(task, 0, 50000, NULL) == TASK_READY; steps++) {
     size_t used = sandbox_memory_used(sandbox);
     if (used > most) most = used;
     if (steps != 40) continue;

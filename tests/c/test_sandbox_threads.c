@@ -92,7 +92,7 @@ static void tasks_are_cancelled_in_any_slice(void **state) {
     load(sandbox, LOOPS[i]);
     assert_int_equal(task_start(sandbox, 0, NULL, &task), SANDBOX_OK);
     start(&canceller, sandbox);
-    while (task_step(task, 1000, 0, NULL) == TASK_MORE) continue;
+    while (task_step(task, 1000, 0, NULL) == TASK_READY) continue;
     assert_int_equal(task_end(task), SANDBOX_CANCELLED);
     pthread_join(canceller.thread, NULL);
     check_whole(sandbox);

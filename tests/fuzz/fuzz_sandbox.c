@@ -71,7 +71,7 @@ static void run_in_slices(Sandbox *sandbox) {
   int results, steps = 0;
   if (task_start(sandbox, 0, NULL, &task) != SANDBOX_OK) return;
   TaskState now;
-  while ((now = task_step(task, 0, 3000, &results)) == TASK_MORE || now == TASK_REQUEST) {
+  while ((now = task_step(task, 0, 3000, &results)) == TASK_READY || now == TASK_REQUEST) {
     must(++steps < FUEL, "a task without end", sandbox);
     if (now == TASK_REQUEST) task_refuse(task, "fuzz", "no");
   }
