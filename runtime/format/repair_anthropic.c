@@ -9,7 +9,7 @@
 **     turns      hi                                                     | so
 **
 ** Then each turn is written into its first message, and its others are dropped. Tool
-** messages are fixed: turns that stay as they are. System messages are part of no turn
+** messages are untouched: turns that stay as they are. System messages are part of no turn
 ** and stay where they are.
 */
 #include "format/repair_anthropic_turns.h"
@@ -40,25 +40,25 @@ static void answer_turn(TurnRepair *repair, const Turn *turn) {
     if (block->kind != PART_TOOL_RESULT) continue;
     Answer answer = calls_answer(&plan->calls, block->id, &call);
     if (answer == ANSWER_FITS) {
-      block->call = repair->call_blocks[call];
+      block->call_block = repair->call_blocks[call];
       continue;
     }
     bool again = answer == ANSWER_AGAIN;
-    if (!plan_repairs(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
+    if (!plan_is_repairing(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
     block->removed = true;
-    piece_reason(&repair->pieces[piece], again ? "duplicate result" : "orphan result");
+    set_reason(&repair->pieces[piece], again ? "duplicate result" : "orphan result");
   }
 }
 
 static void settle_calls(TurnRepair *repair) {
   const Calls *calls = &repair->plan->calls;
-  if (!plan_repairs(repair->plan, CHECK_UNANSWERED_CALL)) return;
+  if (!plan_is_repairing(repair->plan, CHECK_UNANSWERED_CALL)) return;
   for (uint32_t i = 0; i < calls->count; i++) {
     if (calls->list[i].answered) continue;
     Block *block = &repair->blocks[repair->call_blocks[i]];
     block->synthesized = repair->plan->options->synthesize;
     block->removed = !block->synthesized;
-    if (block->removed) piece_reason(&repair->pieces[block->piece], "unanswered call");
+    if (block->removed) set_reason(&repair->pieces[block->piece], "unanswered call");
   }
 }
 
@@ -66,12 +66,12 @@ static Status resolve(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t t = 0; t < repair->turn_count && status == STATUS_OK; t++) {
     const Turn *turn = &repair->turns[t];
-    if (turn_is_own(repair, t, ROLE_ASSISTANT)) {
+    if (turn_has_role(repair, t, ROLE_ASSISTANT)) {
       calls_reset(&repair->plan->calls);
       status = open_turn(repair, turn);
-      if (status == STATUS_OK && turn_is_own(repair, t + 1, ROLE_USER)) answer_turn(repair, turn + 1);
+      if (status == STATUS_OK && turn_has_role(repair, t + 1, ROLE_USER)) answer_turn(repair, turn + 1);
       if (status == STATUS_OK) settle_calls(repair);
-    } else if (turn_is_own(repair, t, ROLE_USER) && (t == 0 || !turn_is_own(repair, t - 1, ROLE_ASSISTANT))) {
+    } else if (turn_has_role(repair, t, ROLE_USER) && (t == 0 || !turn_has_role(repair, t - 1, ROLE_ASSISTANT))) {
       calls_reset(&repair->plan->calls);
       answer_turn(repair, turn);
     }
@@ -92,18 +92,18 @@ static void drop_bare_reasoning(TurnRepair *repair, const Turn *turn) {
   for (uint32_t i = turn->first; i < turn->end; i++) {
     for (uint32_t block = repair->pieces[i].first; block < repair->pieces[i].end; block++) {
       repair->blocks[block].removed = true;
-      piece_reason(&repair->pieces[i], "reasoning without words");
+      set_reason(&repair->pieces[i], "reasoning without words");
     }
   }
 }
 
 static void drop_empty(TurnRepair *repair) {
   for (uint32_t t = 0; t < repair->turn_count; t++) {
-    if (turn_is_own(repair, t, ROLE_ASSISTANT)) drop_bare_reasoning(repair, &repair->turns[t]);
+    if (turn_has_role(repair, t, ROLE_ASSISTANT)) drop_bare_reasoning(repair, &repair->turns[t]);
   }
   for (uint32_t i = 0; i < repair->piece_count; i++) {
     TurnPiece *piece = &repair->pieces[i];
-    if (!piece->fixed && piece_is_empty(repair, piece)) piece->removed = true;
+    if (!piece->untouched && piece_is_empty(repair, piece)) piece->removed = true;
   }
 }
 
@@ -112,9 +112,9 @@ static void drop_empty(TurnRepair *repair) {
 static Status name_call(TurnRepair *repair, TurnPiece *piece, Block *block, bool again) {
   Plan *plan = repair->plan;
   bool valid = id_is_valid(block->id);
-  bool renames = valid ? again && plan_repairs(plan, CHECK_DUPLICATE_CALL) : plan_repairs(plan, CHECK_CALL_ID);
+  bool renames = plan_is_repairing(plan, valid ? CHECK_DUPLICATE_CALL : CHECK_CALL_ID) && (again || !valid);
   if (!renames) return STATUS_OK;
-  piece_reason(piece, "id of a call");
+  set_reason(piece, "id of a call");
   return plan_new_id(plan, piece->index, block->id, &repair->names, &block->name_at, &block->name_size);
 }
 
@@ -123,7 +123,7 @@ static Status name_calls(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t t = 0; t < repair->turn_count && status == STATUS_OK; t++) {
     uint32_t call = 0;
-    if (turn_head(repair, &repair->turns[t])->fixed) continue;
+    if (turn_head(repair, &repair->turns[t])->untouched) continue;
     calls_reset(&repair->plan->calls);
     status = open_turn(repair, &repair->turns[t]);
     EACH_BLOCK(repair, &repair->turns[t], piece, after) {
@@ -132,9 +132,9 @@ static Status name_calls(TurnRepair *repair) {
       if (block->kind == PART_TOOL_USE) {
         status = name_call(repair, &repair->pieces[piece], block, repair->plan->calls.list[call++].again);
       }
-      bool renamed =
-        block->kind == PART_TOOL_RESULT && block->call != NO_BLOCK && repair->blocks[block->call].name_size > 0;
-      if (renamed) piece_reason(&repair->pieces[piece], "id of a call");
+      bool answers = block->kind == PART_TOOL_RESULT && block->call_block != NO_BLOCK;
+      bool renamed = answers && repair->blocks[block->call_block].name_size > 0;
+      if (renamed) set_reason(&repair->pieces[piece], "id of a call");
     }
   }
   return status;
@@ -156,25 +156,26 @@ static void note_changes(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
   TurnPiece *head = turn_head(repair, turn);
   for (uint32_t i = turn->first + 1; i < turn->end; i++) {
-    if (!repair->pieces[i].removed && !piece_is_outside(&repair->pieces[i])) piece_reason(head, "role twice in a row");
+    const TurnPiece *piece = &repair->pieces[i];
+    if (!piece->removed && !piece_is_outside_turns(piece)) set_reason(head, "role twice in a row");
   }
   bool late = head->role == ROLE_USER && has_late_results(repair, turn);
-  if (late && plan_repairs(repair->plan, CHECK_RESULTS_LATE)) piece_reason(head, "results first");
-  if (head->role == ROLE_USER && t > 0 && turn_is_waiting(repair, t - 1)) piece_reason(head, "unanswered call");
+  if (late && plan_is_repairing(repair->plan, CHECK_RESULTS_LATE)) set_reason(head, "results first");
+  if (head->role == ROLE_USER && t > 0 && turn_is_waiting(repair, t - 1)) set_reason(head, "unanswered call");
 }
 
 /* Cuts white space off the text that the model continues; the result is in `names`. */
 static Status cut_end(TurnRepair *repair) {
   uint32_t t = repair->turn_count - 1;
   Block *last = NULL;
-  bool goes_on = repair->turn_count > 0 && turn_is_own(repair, t, ROLE_ASSISTANT) && !turn_is_waiting(repair, t);
+  bool goes_on = repair->turn_count > 0 && turn_has_role(repair, t, ROLE_ASSISTANT) && !turn_is_waiting(repair, t);
   if (!goes_on) return STATUS_OK;
   TurnPiece *piece = NULL;
   EACH_BLOCK(repair, &repair->turns[t], at, after) {
     last = &repair->blocks[after - 1];
     piece = &repair->pieces[at];
   }
-  bool cuts = last != NULL && last->kind == PART_TEXT && plan_repairs(repair->plan, CHECK_TRAILING_SPACE) &&
+  bool cuts = last != NULL && last->kind == PART_TEXT && plan_is_repairing(repair->plan, CHECK_TRAILING_SPACE) &&
               text_ends_in_space(last->text) && !text_is_blank(last->text);
   if (!cuts) return STATUS_OK;
   Buffer *scratch = &repair->names;            /* `names` does not grow any more */
@@ -184,8 +185,8 @@ static Status cut_end(TurnRepair *repair) {
   while (text_ends_in_space(text_plain(scratch->bytes + start, scratch->size - start))) scratch->size--;
   last->text = text_plain(scratch->bytes + start, scratch->size - start);
   last->cut = true;
-  piece_reason(turn_head(repair, &repair->turns[t]), "trailing space");
-  piece_reason(piece, "trailing space");
+  set_reason(turn_head(repair, &repair->turns[t]), "trailing space");
+  set_reason(piece, "trailing space");
   return STATUS_OK;
 }
 
@@ -195,13 +196,13 @@ static Status plan_turn(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
   const TurnPiece *head = turn_head(repair, turn);
   Status status = STATUS_OK;
-  if (t > 0 && turn_is_waiting(repair, t - 1) && !turn_is_own(repair, t, ROLE_USER)) {
+  if (t > 0 && turn_is_waiting(repair, t - 1) && !turn_has_role(repair, t, ROLE_USER)) {
     status = turn_repair_insert_user(repair, t - 1, head->index, "unanswered call");
   }
-  if (status == STATUS_OK && !head->fixed && head->reason != NULL) status = turn_repair_write_turn(repair, t);
+  if (status == STATUS_OK && !head->untouched && head->reason != NULL) status = turn_repair_write_turn(repair, t);
   for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
     const TurnPiece *piece = &repair->pieces[i];
-    if (piece_is_outside(piece)) continue;
+    if (piece_is_outside_turns(piece)) continue;
     status = plan_step(repair->plan, PLAN_DROP, piece->index, 0,
                        piece->removed ? piece->reason : "joined to the message before");
   }
@@ -213,7 +214,7 @@ static Status begin_with_user(TurnRepair *repair, uint32_t t, bool *begun) {
   const TurnPiece *head = turn_head(repair, &repair->turns[t]);
   if (*begun) return STATUS_OK;
   *begun = true;
-  bool lacks = head->role == ROLE_ASSISTANT && plan_repairs(repair->plan, CHECK_USER_FIRST);
+  bool lacks = head->role == ROLE_ASSISTANT && plan_is_repairing(repair->plan, CHECK_USER_FIRST);
   return lacks ? turn_repair_insert_user(repair, NO_BLOCK, head->index, "no user first") : STATUS_OK;
 }
 
@@ -224,7 +225,7 @@ static Status plan_steps(TurnRepair *repair) {
   for (uint32_t t = 0; status == STATUS_OK; t++) {
     uint32_t first = t < repair->turn_count ? repair->turns[t].first : repair->piece_count;
     for (; piece < first && status == STATUS_OK; piece++) {      /* removed, between turns */
-      if (piece_is_outside(&repair->pieces[piece])) continue;
+      if (piece_is_outside_turns(&repair->pieces[piece])) continue;
       status = plan_step(repair->plan, PLAN_DROP, repair->pieces[piece].index, 0, repair->pieces[piece].reason);
     }
     if (status != STATUS_OK || t == repair->turn_count) break;
@@ -241,7 +242,7 @@ static Status plan_steps(TurnRepair *repair) {
 static Status plan_turns(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < repair->plan->count && status == STATUS_OK; i++) {
-    status = turn_repair_take_message(repair, i, &repair->pieces[repair->piece_count++]);
+    status = turn_repair_add_message(repair, i, &repair->pieces[repair->piece_count++]);
   }
   if (status != STATUS_OK) return status;
   turn_repair_form_turns(repair);
@@ -251,7 +252,7 @@ static Status plan_turns(TurnRepair *repair) {
   turn_repair_form_turns(repair);
   status = name_calls(repair);
   for (uint32_t t = 0; t < repair->turn_count && status == STATUS_OK; t++) {
-    if (!turn_head(repair, &repair->turns[t])->fixed) note_changes(repair, t);
+    if (!turn_head(repair, &repair->turns[t])->untouched) note_changes(repair, t);
   }
   if (status == STATUS_OK) status = cut_end(repair);
   return status == STATUS_OK ? plan_steps(repair) : status;

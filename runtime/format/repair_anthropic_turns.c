@@ -5,8 +5,9 @@
 
 #include <assert.h>
 
-/* ---- taking apart ---- */
+/* ---- splitting ---- */
 
+/* Adds a block to the last piece. STATUS_MEMORY. */
 static Status add_block(TurnRepair *repair, Block block) {
   assert(repair->piece_count > 0);
   Block *grown =
@@ -18,7 +19,8 @@ static Status add_block(TurnRepair *repair, Block block) {
   return STATUS_OK;
 }
 
-/* The reason to remove a part, apart from its context; NULL: none. */
+/* The reason to remove a part whatever stands around it; NULL: it stays. A part is foreign if
+   Anthropic's format does not have it. */
 static const char *reason_to_remove(const Plan *plan, const Message *message, Part part) {
   CheckCode code;
   Text type;
@@ -26,34 +28,37 @@ static const char *reason_to_remove(const Plan *plan, const Message *message, Pa
   bool misplaced =
     (part.kind == PART_TOOL_USE && role != ROLE_ASSISTANT) || (part.kind == PART_TOOL_RESULT && role != ROLE_USER);
   if (part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type)) {
-    return code == CHECK_FOREIGN_REASONING && plan_repairs(plan, code) ? "foreign reasoning" : NULL;
+    return code == CHECK_FOREIGN_REASONING && plan_is_repairing(plan, code) ? "foreign reasoning" : NULL;
   }
-  if (misplaced) return plan_repairs(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
+  if (misplaced) return plan_is_repairing(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
   bool blank = part.kind == PART_TEXT && text_is_blank(message_text(message, part.text));
-  return blank && plan_repairs(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
+  return blank && plan_is_repairing(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
 }
 
-/* Matches calls and results with their parts, which are in the same order. */
-static Status take_part(TurnRepair *repair, TurnPiece *piece, const Message *message, Part part, uint32_t *call,
-                        uint32_t *result) {
-  Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call = NO_BLOCK, .id = NO_TEXT,
+/* Adds a part as a block. Call parts and result parts stand in the order of the message's calls and
+   results: *calls_seen and *results_seen count those of the parts before. STATUS_MEMORY. */
+static Status add_part(TurnRepair *repair, TurnPiece *piece, const Message *message, Part part, uint32_t *calls_seen,
+                       uint32_t *results_seen) {
+  Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call_block = NO_BLOCK,
+                 .id = NO_TEXT,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
   const char *reason = reason_to_remove(repair->plan, message, part);
   if (part.kind == PART_TOOL_USE) {
-    while (*call < message_call_count(message) && !call_is_part(message, *call)) ++*call;
-    if (*call < message_call_count(message)) {
-      Span id = message_call(message, (*call)++).id;
+    while (*calls_seen < message_call_count(message) && !call_is_part(message, *calls_seen)) ++*calls_seen;
+    if (*calls_seen < message_call_count(message)) {
+      Span id = message_call(message, (*calls_seen)++).id;
       if (id.at != 0) block.id = message_text(message, id);
     }
-  } else if (part.kind == PART_TOOL_RESULT && *result < message_result_count(message)) {
-    block.id = message_text(message, message_result(message, (*result)++).id);
+  } else if (part.kind == PART_TOOL_RESULT && *results_seen < message_result_count(message)) {
+    block.id = message_text(message, message_result(message, (*results_seen)++).id);
   }
   block.removed = reason != NULL;
-  if (reason != NULL) piece_reason(piece, reason);
+  if (reason != NULL) set_reason(piece, reason);
   return add_block(repair, block);
 }
 
-static bool has_foreign_calls(const Message *message) {
+/* True if the message has a call in OpenAI's form (tool_calls, function_call), which stands in no part. */
+static bool has_calls_outside_parts(const Message *message) {
   for (uint32_t i = 0; i < message_call_count(message); i++) {
     if (!call_is_part(message, i)) return true;
   }
@@ -67,27 +72,28 @@ bool piece_is_empty(const TurnRepair *repair, const TurnPiece *piece) {
   return true;
 }
 
-Status turn_repair_take_message(TurnRepair *repair, uint32_t index, TurnPiece *piece) {
+Status turn_repair_add_message(TurnRepair *repair, uint32_t index, TurnPiece *piece) {
   const Message *message = plan_message(repair->plan, index);
-  uint32_t call = 0, result = 0;
+  uint32_t calls_seen = 0, results_seen = 0;
   Status status = STATUS_OK;
   *piece = (TurnPiece){.first = repair->block_count, .index = index, .role = message_role(message)};
-  piece->fixed = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
-  if (!piece->fixed && message_content_kind(message) == CONTENT_STRING) {
-    Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call = NO_BLOCK};
-    block.removed = text_is_blank(block.text) && plan_repairs(repair->plan, CHECK_EMPTY_TEXT);
+  piece->untouched = piece->role == ROLE_SYSTEM || piece->role == ROLE_TOOL;
+  if (!piece->untouched && message_content_kind(message) == CONTENT_STRING) {
+    Block block = {.raw = NO_TEXT, .text = message_content(message), .kind = PART_TEXT, .call_block = NO_BLOCK};
+    block.removed = text_is_blank(block.text) && plan_is_repairing(repair->plan, CHECK_EMPTY_TEXT);
     status = add_block(repair, block);
   }
-  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK && !piece->fixed; i++) {
+  uint32_t part_count = piece->untouched ? 0 : message_part_count(message);
+  for (uint32_t i = 0; i < part_count && status == STATUS_OK; i++) {
     Part part = message_part(message, i);
-    if (!part.nested) status = take_part(repair, piece, message, part, &call, &result);
+    if (!part.nested) status = add_part(repair, piece, message, part, &calls_seen, &results_seen);
   }
   piece->end = repair->block_count;
   assert(piece->first <= piece->end);
-  if (status != STATUS_OK || piece->fixed || !piece_is_empty(repair, piece)) return status;
-  piece->fixed = has_foreign_calls(message) || !plan_repairs(repair->plan, CHECK_EMPTY_TEXT);
-  piece->removed = !piece->fixed;
-  piece_reason(piece, "empty text");
+  if (status != STATUS_OK || piece->untouched || !piece_is_empty(repair, piece)) return status;
+  piece->untouched = has_calls_outside_parts(message) || !plan_is_repairing(repair->plan, CHECK_EMPTY_TEXT);
+  piece->removed = !piece->untouched;
+  set_reason(piece, "empty text");
   return status;
 }
 
@@ -97,10 +103,10 @@ void turn_repair_form_turns(TurnRepair *repair) {
   repair->turn_count = 0;
   for (uint32_t i = 0; i < repair->piece_count; i++) {
     TurnPiece *piece = &repair->pieces[i];
-    if (piece->removed || piece_is_outside(piece)) continue;
+    if (piece->removed || piece_is_outside_turns(piece)) continue;
     Turn *last = repair->turn_count == 0 ? NULL : &repair->turns[repair->turn_count - 1];
-    bool joins = last != NULL && !piece->fixed && turn_is_own(repair, repair->turn_count - 1, piece->role) &&
-                 plan_repairs(repair->plan, CHECK_ALTERNATION);
+    bool joins = last != NULL && !piece->untouched && turn_has_role(repair, repair->turn_count - 1, piece->role) &&
+                 plan_is_repairing(repair->plan, CHECK_ALTERNATION);
     if (joins) last->end = i + 1;
     else repair->turns[repair->turn_count++] = (Turn){.first = i, .end = i + 1};
   }
@@ -121,7 +127,7 @@ bool turn_next_block(const TurnRepair *repair, const Turn *turn, uint32_t *piece
 }
 
 bool turn_is_waiting(const TurnRepair *repair, uint32_t t) {
-  if (!turn_is_own(repair, t, ROLE_ASSISTANT)) return false;
+  if (!turn_has_role(repair, t, ROLE_ASSISTANT)) return false;
   EACH_BLOCK(repair, &repair->turns[t], piece, after) {
     if (repair->blocks[after - 1].synthesized) return true;
   }

@@ -17,15 +17,17 @@ typedef struct Block {
   bool removed, synthesized;    /* synthesized: a call that needs a synthesized result */
   bool cut;                  /* `text` is shorter than that in `raw` */
   uint32_t piece;
-  uint32_t call;             /* of a result: the block that it answers, or NO_BLOCK */
+  uint32_t call_block;       /* of a result: the block that it answers, or NO_BLOCK */
   size_t name_at, name_size; /* of a call's new id in `names`; size 0: it keeps its id */
 } Block;
 
+/* One message of the list, split into blocks; adjacent pieces of one role form a turn. */
 typedef struct TurnPiece {
   uint32_t first, end;       /* blocks */
-  uint32_t index;
+  uint32_t index;            /* of the message in the list */
   Role role;
-  bool fixed, removed;
+  bool untouched;            /* it stays as it is, a turn by itself: a tool message, or one that no repair may empty */
+  bool removed;
   const char *reason;        /* the first reason to change it; NULL: none */
 } TurnPiece;
 
@@ -44,17 +46,20 @@ typedef struct TurnRepair {
 
 /* ---- pieces ---- */
 
-static inline void piece_reason(TurnPiece *piece, const char *reason) {
+/* Sets the reason to change the piece; the first one stays. */
+static inline void set_reason(TurnPiece *piece, const char *reason) {
   if (piece->reason == NULL) piece->reason = reason;
 }
 
-static inline bool piece_is_outside(const TurnPiece *piece) { return piece->role == ROLE_SYSTEM; }
+/* True for system messages, which are part of no turn. */
+static inline bool piece_is_outside_turns(const TurnPiece *piece) { return piece->role == ROLE_SYSTEM; }
 
 /* True if all of its blocks are removed. */
 bool piece_is_empty(const TurnRepair *repair, const TurnPiece *piece);
 
-/* Adds the piece of the message at `index`, with its blocks. */
-Status turn_repair_take_message(TurnRepair *repair, uint32_t index, TurnPiece *piece);
+/* Splits the message at `index`: fills *piece, which the caller has counted, and adds its blocks.
+   STATUS_MEMORY: some blocks may be added; the caller gives up the repair. */
+Status turn_repair_add_message(TurnRepair *repair, uint32_t index, TurnPiece *piece);
 
 /* ---- turns ---- */
 
@@ -63,9 +68,9 @@ void turn_repair_form_turns(TurnRepair *repair);
 
 static inline TurnPiece *turn_head(const TurnRepair *repair, const Turn *turn) { return &repair->pieces[turn->first]; }
 
-/* True if the turn exists, has that role and is not fixed. */
-static inline bool turn_is_own(const TurnRepair *repair, uint32_t turn, Role role) {
-  return turn < repair->turn_count && !turn_head(repair, &repair->turns[turn])->fixed &&
+/* True if the turn exists, has that role and may be changed. */
+static inline bool turn_has_role(const TurnRepair *repair, uint32_t turn, Role role) {
+  return turn < repair->turn_count && !turn_head(repair, &repair->turns[turn])->untouched &&
          turn_head(repair, &repair->turns[turn])->role == role;
 }
 

@@ -12,7 +12,7 @@ static Status put_block(TurnRepair *repair, const Block *block, Buffer *out) {
   if (block->kind == PART_TOOL_USE && block->name_size > 0) {
     return plan_put_renamed(repair->plan, block->raw, "id", "tool_use", block_name(repair, block), out);
   }
-  const Block *call = block->call == NO_BLOCK ? NULL : &repair->blocks[block->call];
+  const Block *call = block->call_block == NO_BLOCK ? NULL : &repair->blocks[block->call_block];
   if (call != NULL && call->name_size > 0) {
     return plan_put_renamed(repair->plan, block->raw, "tool_use_id", "tool_result", block_name(repair, call), out);
   }
@@ -23,7 +23,7 @@ static Status comma(Buffer *out, size_t start) { return out->size > start + 1 ? 
 
 /* Writes results for the unanswered calls of the turn before. */
 static Status put_synthesized(TurnRepair *repair, uint32_t before, Buffer *out, size_t start) {
-  if (!turn_is_own(repair, before, ROLE_ASSISTANT)) return STATUS_OK;
+  if (!turn_has_role(repair, before, ROLE_ASSISTANT)) return STATUS_OK;
   EACH_BLOCK(repair, &repair->turns[before], piece, after) {
     const Block *block = &repair->blocks[after - 1];
     if (!block->synthesized) continue;
@@ -52,10 +52,10 @@ static Status put_blocks(TurnRepair *repair, const Turn *turn, bool results, boo
 
 static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
   const Turn *turn = &repair->turns[t];
-  bool sorts = turn_is_own(repair, t, ROLE_USER) && plan_repairs(repair->plan, CHECK_RESULTS_LATE);
+  bool sorts = turn_has_role(repair, t, ROLE_USER) && plan_is_repairing(repair->plan, CHECK_RESULTS_LATE);
   size_t start = out->size;
   Status status = buffer_add_byte(out, '[');
-  bool answers = t > 0 && turn_is_own(repair, t, ROLE_USER);
+  bool answers = t > 0 && turn_has_role(repair, t, ROLE_USER);
   if (status == STATUS_OK && answers) status = put_synthesized(repair, t - 1, out, start);
   if (status == STATUS_OK && sorts) status = put_blocks(repair, turn, true, false, out, start);
   if (status == STATUS_OK) status = put_blocks(repair, turn, false, !sorts, out, start);

@@ -41,13 +41,13 @@ static Status decide_call(ToolRun *run, uint32_t call) {
   OpenCall *open = &plan->calls.list[call];
   CallFate *fate = &run->fates[call];
   *fate = (CallFate){0};
-  if (!open->answered && plan_repairs(plan, CHECK_UNANSWERED_CALL)) {
+  if (!open->answered && plan_is_repairing(plan, CHECK_UNANSWERED_CALL)) {
     fate->answered = plan->options->synthesize;
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
   }
-  bool renames =
-    open->id.size == 0 ? plan_repairs(plan, CHECK_CALL_ID) : open->again && plan_repairs(plan, CHECK_DUPLICATE_CALL);
+  bool lacks_id = open->id.size == 0;
+  bool renames = plan_is_repairing(plan, lacks_id ? CHECK_CALL_ID : CHECK_DUPLICATE_CALL) && (lacks_id || open->again);
   if (fate->dropped || !renames) return STATUS_OK;
   because(run, "id of a call");
   return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
@@ -109,7 +109,7 @@ static Status put_content(ToolRun *run, const Message *message, Buffer *out, boo
     Text type, raw = message_text(message, part.value);
     if (part.nested) continue;
     bool foreign = part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
-    if (foreign && code == CHECK_FOREIGN_REASONING && plan_repairs(run->plan, code)) {
+    if (foreign && code == CHECK_FOREIGN_REASONING && plan_is_repairing(run->plan, code)) {
       gone++;
       continue;
     }
@@ -211,7 +211,7 @@ static Status write_result(ToolRun *run, uint32_t index) {
   Answer answer = tool_answers(message, &id) ? calls_answer(&plan->calls, id, &call) : ANSWER_ORPHAN;
   if (answer != ANSWER_FITS) {
     bool again = answer == ANSWER_AGAIN;
-    if (!plan_repairs(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
+    if (!plan_is_repairing(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
     return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
   }
   ToolRun parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */

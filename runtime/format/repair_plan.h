@@ -37,7 +37,8 @@ typedef struct Plan {
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
 
-static inline bool plan_repairs(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
+/* True if the caller asked to repair problems with this code. */
+static inline bool plan_is_repairing(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
 static inline const Message *plan_message(const Plan *plan, uint32_t index) {
   return store_message(plan->store, plan->ids[index]);
 }
