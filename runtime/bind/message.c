@@ -259,7 +259,7 @@ static void push_field(lua_State *L, Access *access, Field field) {
   case FIELD_OF_PARTS: push_parts(L, message); return;
   case FIELD_OF_CALLS: push_calls(L, message); return;
   case FIELD_OF_CALL: push_answered(L, access); return;
-  case FIELD_OF_TOKENS: lua_pushinteger(L, bind_view_weight(&access->view, access->handle->id)); return;
+  case FIELD_OF_TOKENS: lua_pushinteger(L, bind_view_message_tokens(&access->view, access->handle->id)); return;
   case FIELD_OF_AGE:
     if (access->view.draft != NULL) push_draft_age(L, access);
     else push_age(L, access);
@@ -380,7 +380,7 @@ static int l_equal(lua_State *L) {
 static int l_tostring(lua_State *L) {
   Access access = access_of(L);
   lua_pushfstring(L, "message %d (%s, %d tokens)", (int)access.handle->id, role_name(message_role(access.message)),
-                  (int)bind_view_weight(&access.view, access.handle->id));
+                  (int)bind_view_message_tokens(&access.view, access.handle->id));
   return 1;
 }
 

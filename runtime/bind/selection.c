@@ -121,7 +121,7 @@ static int l_tokens(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   View view = bind_look(L, -1);
   for (uint32_t i = 0; i < selection->count; i++) {
-    tokens += bind_view_weight(&view, bind_selected(selection, i).id);
+    tokens += bind_view_message_tokens(&view, bind_selected(selection, i).id);
   }
   lua_pushinteger(L, tokens);
   return 1;

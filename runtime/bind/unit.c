@@ -1,5 +1,9 @@
 /*
-** Units: the first message's seq, and the owner. Turns: their messages' seqs.
+** Units and turns of a list, as Lua values.
+**
+** A unit handle has the seq of the unit's first message and its owner, the conversation,
+** batch or draft; each access looks the unit up again. A turn has the seqs of its messages.
+** Messages that a draft has dropped are in no result.
 */
 #include "bind/argument.h"
 #include "bind/open.h"
@@ -10,77 +14,80 @@
 
 const BindType BIND_TURN = {"Turn", NULL};
 
-typedef struct UnitAccess {
-  View view;
-  const Units *units;
-  uint32_t number;
+/* Where the unit of a handle stands in its owner; valid until the owner is edited. */
+typedef struct UnitPlace {
+  View view;                 /* of the owner, which place_of leaves on the stack */
+  const Units *units;        /* of the owner; borrowed */
+  uint32_t number;           /* of the unit among them */
   Unit unit;
-} UnitAccess;
+} UnitPlace;
 
-static UnitAccess access_of(lua_State *L, int index) {
+/* Looks up the unit at `index` and pushes its owner. Raises if the list has lost its first message. */
+static UnitPlace place_of(lua_State *L, int index) {
   UnitHandle *handle = bind_check(L, index, &BIND_UNIT);
-  UnitAccess access;
+  UnitPlace place;
   lua_getiuservalue(L, index, 1);
-  access.view = bind_look(L, -1);
-  access.units = bind_view_units(L, &access.view);
-  uint32_t slot = bind_view_slot(L, &access.view, handle->first, 0);
+  place.view = bind_look(L, -1);
+  place.units = bind_view_units(L, &place.view);
+  uint32_t slot = bind_view_slot(L, &place.view, handle->first, 0);
   if (slot == UNIT_NONE) bind_raise_argument(L, "out_of_range", NULL, "the unit is no longer in the list");
-  access.number = access.units->unit_of[slot];
-  access.unit = access.units->units[access.number];
-  return access;
+  place.number = place.units->unit_of[slot];
+  place.unit = place.units->units[place.number];
+  return place;
 }
 
-static void push_messages(lua_State *L, UnitAccess *access) {
+static void push_messages(lua_State *L, UnitPlace *place) {
   lua_Integer n = 0;
   lua_newtable(L);
-  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
-    bind_push_message(L, access->view.owner, bind_view_slot_message(&access->view, slot), slot);
+  for (uint32_t slot = place->unit.first; slot != UNIT_NONE; slot = place->units->next[slot]) {
+    if (bind_view_slot_is_dropped(&place->view, slot)) continue;
+    bind_push_message(L, place->view.owner, bind_view_slot_message(&place->view, slot), slot);
     lua_rawseti(L, -2, ++n);
   }
 }
 
-static void push_first(lua_State *L, UnitAccess *access) {
-  bind_view_list(L, &access->view);
-  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
-    uint32_t index = sequence_index_of(access->view.list, bind_view_slot_message(&access->view, slot), slot);
+static void push_first(lua_State *L, UnitPlace *place) {
+  bind_view_list(L, &place->view);
+  for (uint32_t slot = place->unit.first; slot != UNIT_NONE; slot = place->units->next[slot]) {
+    if (bind_view_slot_is_dropped(&place->view, slot)) continue;
+    uint32_t index = sequence_index_of(place->view.list, bind_view_slot_message(&place->view, slot), slot);
     lua_pushinteger(L, (lua_Integer)index + 1);
     return;
   }
   lua_pushnil(L);
 }
 
-/* Messages of the unit that are there, and their tokens. */
-static uint32_t count_of(const UnitAccess *access, uint32_t *tokens) {
+/* Number of the unit's messages that are not dropped; *tokens gets their sum, which fits because a
+   list's sums do (core/sequence.h). */
+static uint32_t remaining_messages(const UnitPlace *place, uint32_t *tokens) {
   uint32_t count = 0;
   *tokens = 0;
-  for (uint32_t slot = access->unit.first; slot != UNIT_NONE; slot = access->units->next[slot]) {
-    if (bind_view_slot_is_dropped(&access->view, slot)) continue;
-    *tokens += bind_view_weight(&access->view, bind_view_slot_message(&access->view, slot));
+  for (uint32_t slot = place->unit.first; slot != UNIT_NONE; slot = place->units->next[slot]) {
+    if (bind_view_slot_is_dropped(&place->view, slot)) continue;
+    *tokens += bind_view_message_tokens(&place->view, bind_view_slot_message(&place->view, slot));
     count++;
   }
   return count;
 }
 
 uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids) {
-  UnitAccess access = access_of(L, index);
+  UnitPlace place = place_of(L, index);
   uint32_t count = 0, tokens;
   lua_pop(L, 1);
-  *ids = lua_newuserdatauv(L, count_of(&access, &tokens) * sizeof **ids + 1, 0);
-  for (uint32_t slot = access.unit.first; slot != UNIT_NONE; slot = access.units->next[slot]) {
-    if (!bind_view_slot_is_dropped(&access.view, slot)) (*ids)[count++] = bind_view_slot_message(&access.view, slot);
+  *ids = lua_newuserdatauv(L, remaining_messages(&place, &tokens) * sizeof **ids + 1, 0);
+  for (uint32_t slot = place.unit.first; slot != UNIT_NONE; slot = place.units->next[slot]) {
+    if (!bind_view_slot_is_dropped(&place.view, slot)) (*ids)[count++] = bind_view_slot_message(&place.view, slot);
   }
   return count;
 }
 
-static bool is_guarded(const UnitAccess *access) {
-  return access->view.draft != NULL && draft_slot_hold(access->view.draft, access->unit.first) != HOLD_NONE;
+static bool is_guarded(const UnitPlace *place) {
+  return place->view.draft != NULL && draft_slot_hold(place->view.draft, place->unit.first) != HOLD_NONE;
 }
 
-static void push_role(lua_State *L, const UnitAccess *access) {
-  MessageId first = bind_view_slot_message(&access->view, access->unit.first);
-  const Message *message = conversation_message(access->view.conversation, first);
+static void push_role(lua_State *L, const UnitPlace *place) {
+  MessageId first = bind_view_slot_message(&place->view, place->unit.first);
+  const Message *message = conversation_message(place->view.conversation, first);
   if (message_is_window(message)) lua_pushnil(L);
   else lua_pushstring(L, role_name(message_role(message)));
 }
@@ -96,22 +103,22 @@ static const char *const UNIT_FIELDS[] = {"messages", "first",   "count",   "tok
 static int l_unit_index(lua_State *L) {
   int field = bind_find_field(L, UNIT_FIELDS);
   if (field < 0) return bind_index_method(L, &BIND_UNIT);
-  UnitAccess access = access_of(L, 1);
+  UnitPlace place = place_of(L, 1);
   uint32_t tokens;
   switch ((UnitField)field) {
-  case UNIT_OF_MESSAGES: push_messages(L, &access); break;
-  case UNIT_OF_FIRST: push_first(L, &access); break;
-  case UNIT_OF_COUNT: lua_pushinteger(L, count_of(&access, &tokens)); break;
+  case UNIT_OF_MESSAGES: push_messages(L, &place); break;
+  case UNIT_OF_FIRST: push_first(L, &place); break;
+  case UNIT_OF_COUNT: lua_pushinteger(L, remaining_messages(&place, &tokens)); break;
   case UNIT_OF_TOKENS: {
-    count_of(&access, &tokens);
+    remaining_messages(&place, &tokens);
     lua_pushinteger(L, tokens);
     break;
   }
-  case UNIT_OF_ROLE: push_role(L, &access); break;
-  case UNIT_OF_OPEN: lua_pushboolean(L, access.unit.open); break;
-  case UNIT_OF_PENDING: lua_pushboolean(L, access.unit.pending); break;
-  case UNIT_OF_GUARDED: lua_pushboolean(L, is_guarded(&access)); break;
-  case UNIT_OF_AGE: lua_pushinteger(L, (lua_Integer)access.units->count - 1 - access.number); break;
+  case UNIT_OF_ROLE: push_role(L, &place); break;
+  case UNIT_OF_OPEN: lua_pushboolean(L, place.unit.open); break;
+  case UNIT_OF_PENDING: lua_pushboolean(L, place.unit.pending); break;
+  case UNIT_OF_GUARDED: lua_pushboolean(L, is_guarded(&place)); break;
+  case UNIT_OF_AGE: lua_pushinteger(L, (lua_Integer)place.units->count - 1 - place.number); break;
   }
   return 1;
 }
@@ -141,7 +148,7 @@ static void push_turn_messages(lua_State *L, const View *view, const Turn *turn)
 
 static lua_Integer turn_tokens(const View *view, const Turn *turn) {
   lua_Integer tokens = 0;
-  for (uint32_t i = 0; i < turn->count; i++) tokens += bind_view_weight(view, turn->ids[i]);
+  for (uint32_t i = 0; i < turn->count; i++) tokens += bind_view_message_tokens(view, turn->ids[i]);
   return tokens;
 }
 

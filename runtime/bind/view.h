@@ -29,7 +29,7 @@ MessageId bind_view_slot_message(const View *view, uint32_t slot);
 bool  bind_view_slot_is_dropped(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
 /* What a message weighs there; of any message of the store. */
-uint32_t bind_view_weight(const View *view, MessageId id);
+uint32_t bind_view_message_tokens(const View *view, MessageId id);
 
 /* Pushes the Batch of the conversation at 1 that the number or name at `index` stands for, with
    `length` messages (has_length false: as many as it has, or had when it got the name); its list. */

@@ -138,7 +138,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
 /* ---- the steps ---- */
 
 static lua_Integer tokens_of(const View *view, uint32_t slot) {
-  return bind_view_weight(view, draft_slot_message(view->draft, slot));
+  return bind_view_message_tokens(view, draft_slot_message(view->draft, slot));
 }
 
 /* Messages that are gone belong to no turn: the one before them reaches on. */

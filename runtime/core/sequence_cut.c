@@ -1,7 +1,8 @@
 /*
 ** Sequence: cuts ranges, without changing a node.
 **
-** Builds new nodes along the cuts, shares all others, and swaps the root at the end.
+** Cutting is keeping or removing a range; packing is copying slots into new nodes. A cut
+** packs new nodes along its paths, shares all others, and swaps the root at the end.
 ** A borrowed kid gets a new owner when it goes into a new node, so a failure only
 ** releases the new nodes.
 **
@@ -24,46 +25,49 @@
 
 #include <assert.h>
 
-/* One node, or two neighbours of the same height, each at least half full. */
-typedef struct Pair {
-  Edge edges[2];
-  uint32_t count;
-} Pair;
+#include "base/minmax.h"
 
-static void pair_release(const Sequence *s, Pair *pair) {
-  while (pair->count > 0) node_release(s, pair->edges[--pair->count].kid);
+/* No node, one node, or two neighbours of the same height, each at least half full. */
+typedef struct Nodes {
+  Edge edges[2];
+  uint32_t count;            /* 0 to 2 */
+} Nodes;
+
+static void nodes_release(const Sequence *s, Nodes *nodes) {
+  while (nodes->count > 0) node_release(s, nodes->edges[--nodes->count].kid);
 }
 
-/* The slots [first, end) of a node. */
+/* The slots [first, end) of `node`: ids of a leaf, edges of an inner node. May be empty. */
 typedef struct Stretch {
   Node *node;
   uint32_t first, end;
 } Stretch;
 
-/* Copies the slots of neighbouring stretches into one new node if they fit, else evenly into
-   two. The new nodes share the kids. STATUS_MEMORY. */
-static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, Pair *result) {
+/* Copies the slots of neighbouring stretches, all of one height, into one new node if they fit,
+   else evenly into two; into none if all are empty. The new nodes share the kids. The stretches
+   must fit into two nodes. STATUS_MEMORY: *result is empty. */
+static Status pack(const Sequence *s, const Stretch *stretches, uint32_t count, Nodes *result) {
+  assert(count > 0);
   uint32_t height = stretches[0].node->height, total = 0;
   for (uint32_t i = 0; i < count; i++) total += stretches[i].end - stretches[i].first;
   uint32_t nodes = total == 0 ? 0 : total <= node_room(height) ? 1 : 2;
-  uint32_t quota = nodes == 2 ? total / 2 : total;
-
-  *result = (Pair){.count = 0};
+  uint32_t first_size = nodes == 2 ? total / 2 : total;      /* slots of the first node */
   assert(total <= 2 * node_room(height));
-  Stretch left = {.node = NULL, .first = 0, .end = 0};   /* the rest of the present stretch */
+
+  *result = (Nodes){.count = 0};
+  Stretch rest = {.node = NULL, .first = 0, .end = 0};       /* slots of the current stretch to be copied */
   for (uint32_t n = 0; n < nodes; n++) {
     Node *node = node_new(s, height);
     if (node == NULL) {
-      pair_release(s, result);
+      nodes_release(s, result);
       return STATUS_MEMORY;
     }
-    uint32_t want = n == 0 ? quota : total - quota;
-    while (node->used < want) {
-      while (left.first == left.end) left = *stretches++;
-      uint32_t take = left.end - left.first, room = want - node->used;
-      if (take > room) take = room;
-      node_extend(node, left.node, left.first, left.first + take);
-      left.first += take;
+    uint32_t size = n == 0 ? first_size : total - first_size;
+    while (node->used < size) {
+      while (rest.first == rest.end) rest = *stretches++;
+      uint32_t take = min_u32(rest.end - rest.first, size - node->used);
+      node_extend(node, rest.node, rest.first, rest.first + take);
+      rest.first += take;
     }
     result->edges[result->count++] = edge_to(s, node);
   }
@@ -77,41 +81,41 @@ static bool half_full(const Node *node) { return node->used >= node_room(node->h
 /* True if the slots of two neighbours fit into one node. */
 static bool fit(const Node *a, const Node *b) { return (uint32_t)a->used + b->used <= node_room(a->height); }
 
-static Pair pair_of(const Edge *edges, uint32_t count) {
-  Pair pair = {.count = count};
+static Nodes nodes_of(const Edge *edges, uint32_t count) {
+  Nodes nodes = {.count = count};
   for (uint32_t i = 0; i < count; i++) {
-    pair.edges[i] = edges[i];
+    nodes.edges[i] = edges[i];
     node_share(edges[i].kid);
   }
-  return pair;
+  return nodes;
 }
 
 /* Repacks two nodes of the same height unless they satisfy the invariants as neighbours. */
-static Status meld(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
+static Status meld(const Sequence *s, const Edge *a, const Edge *b, Nodes *result) {
   assert(a->kid->height == b->kid->height);
   if (!fit(a->kid, b->kid) && half_full(a->kid) && half_full(b->kid)) {
-    *result = pair_of((Edge[]){*a, *b}, 2);
+    *result = nodes_of((Edge[]){*a, *b}, 2);
     return STATUS_OK;
   }
   return pack(s, (Stretch[]){all_of(a->kid), all_of(b->kid)}, 2, result);
 }
 
 /* Fills an inner node on the stack for reading; it owns no shares of its kids. */
-static Node *borrow(Inner *inner, uint32_t height, const Pair *pair) {
-  assert(pair->count <= 2);
-  inner->node = (Node){.owners = 1, .used = (uint16_t)pair->count, .height = (uint16_t)height};
-  for (uint32_t i = 0; i < pair->count; i++) inner->edges[i] = pair->edges[i];
+static Node *borrow(Inner *inner, uint32_t height, const Nodes *nodes) {
+  assert(nodes->count <= 2);
+  inner->node = (Node){.owners = 1, .used = (uint16_t)nodes->count, .height = (uint16_t)height};
+  for (uint32_t i = 0; i < nodes->count; i++) inner->edges[i] = nodes->edges[i];
   return &inner->node;
 }
 
 /* Joins neighbours of any heights: melds the lower one with the node of its height on the
    adjacent edge of the higher one. The result has the greater height. */
-static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *result) {
+static Status join(const Sequence *s, const Edge *a, const Edge *b, Nodes *result) {
   if (a->kid->height == b->kid->height) return meld(s, a, b, result);
   bool a_is_high = a->kid->height > b->kid->height;
   Node *high = a_is_high ? a->kid : b->kid;
   const Edge *edges = node_edges(high);
-  Pair below;
+  Nodes below;
   Status status = a_is_high ? join(s, &edges[high->used - 1], b, &below) : join(s, a, &edges[0], &below);
   if (status != STATUS_OK) return status;
 
@@ -119,17 +123,17 @@ static Status join(const Sequence *s, const Edge *a, const Edge *b, Pair *result
   Node *closed = borrow(&seam, high->height, &below);
   if (a_is_high) status = pack(s, (Stretch[]){{high, 0, high->used - 1u}, all_of(closed)}, 2, result);
   else status = pack(s, (Stretch[]){all_of(closed), {high, 1, high->used}}, 2, result);
-  pair_release(s, &below);
+  nodes_release(s, &below);
   return status;
 }
 
 /* Closes the gap between two stretches, one level above `middle`, and replaces `middle` by the
    closed part. */
-static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *middle) {
+static Status close_level(const Sequence *s, Stretch left, Stretch right, Nodes *middle) {
   uint32_t height = left.node->height;
   assert(right.node->height == height && middle->count <= 2);
   bool left_empty = left.first == left.end, right_empty = right.first == right.end;
-  Pair result = {.count = 0}, closed;
+  Nodes result = {.count = 0}, closed;
   Status status = STATUS_OK;
   if (middle->count == 1 && !(left_empty && right_empty)) {
     const Edge *edge = &middle->edges[0];
@@ -138,17 +142,17 @@ static Status close_level(const Sequence *s, Stretch left, Stretch right, Pair *
     else if (!fine) status = join(s, edge, &node_edges(right.node)[right.first++], &result);
     if (status != STATUS_OK) return status;
   }
-  const Pair *between = result.count > 0 ? &result : middle;
+  const Nodes *between = result.count > 0 ? &result : middle;
   uint32_t edges = left.end - left.first + between->count + right.end - right.first;
   if (height > 0 && edges == between->count && edges < 2) {   /* no slot beside it: keep it for the next level */
-    closed = pair_of(between->edges, edges);
+    closed = nodes_of(between->edges, edges);
   } else {
     Inner seam;
     status = pack(s, (Stretch[]){left, all_of(borrow(&seam, height, between)), right}, 3, &closed);
   }
-  pair_release(s, &result);
+  nodes_release(s, &result);
   if (status != STATUS_OK) return status;
-  pair_release(s, middle);
+  nodes_release(s, middle);
   *middle = closed;
   return STATUS_OK;
 }
@@ -158,9 +162,9 @@ static Status root_lower(const Sequence *s, Edge *root) {
   while (root->kid->height > 0 && root->kid->used <= 2) {
     Node *old = root->kid;
     const Edge *kids = node_edges(old);
-    Pair lower;
+    Nodes lower;
     if (old->used == 1) {
-      lower = pair_of(kids, 1);
+      lower = nodes_of(kids, 1);
     } else {
       if (!fit(kids[0].kid, kids[1].kid)) break;
       Status status = meld(s, &kids[0], &kids[1], &lower);
@@ -175,7 +179,7 @@ static Status root_lower(const Sequence *s, Edge *root) {
 /* Ends a cut: the new tree below `top` takes the old one's place, or is released
    on failure. It has one root: from the level on where both paths are in one
    node, at most as many slots come back as go. */
-static Status finish(Sequence *s, const Pair *top) {
+static Status finish(Sequence *s, const Nodes *top) {
   assert(top->count == 1);
   Edge root = top->edges[0];
   Status status = root_lower(s, &root);
@@ -184,20 +188,20 @@ static Status finish(Sequence *s, const Pair *top) {
   return status;
 }
 
-static bool unchanged(const Pair *built, const Edge *old) {
+static bool unchanged(const Nodes *built, const Edge *old) {
   return built->count == 0 || built->edges[0].kid == old->kid;
 }
 
 /* Builds a stretch of the node at `old` with `first` and `last`, built one level below, in place
    of its first and last edge. */
-static Status slice_level(const Sequence *s, const Edge *old, Stretch stretch, const Pair *first, const Pair *last,
-                          Pair *built) {
+static Status slice_level(const Sequence *s, const Edge *old, Stretch stretch, const Nodes *first, const Nodes *last,
+                          Nodes *built) {
   Inner a, b;
   uint32_t height = old->kid->height;
   const Edge *edges = height > 0 ? node_edges(old->kid) : NULL;
   bool whole = stretch.end - stretch.first == old->kid->used;
   if (whole && (height == 0 || (unchanged(first, &edges[0]) && unchanged(last, &edges[stretch.end - 1])))) {
-    *built = pair_of(old, 1);
+    *built = nodes_of(old, 1);
     return STATUS_OK;
   }
   stretch.first += first->count;
@@ -212,26 +216,26 @@ static Status slice(Sequence *s, uint32_t first, uint32_t end) {
   uint32_t parting = s->root.kid->height;   /* the lowest level with both paths in one node */
   while (parting > 0 && left.steps[parting].slot == right.steps[parting].slot) parting--;
 
-  const Pair none = {.count = 0};
-  Pair a = none, b = none, next;   /* a, b: built one level below, on the left and on the right */
+  const Nodes none = {.count = 0};
+  Nodes a = none, b = none, next;   /* a, b: built one level below, on the left and on the right */
   Status status;
   for (uint32_t level = 0; level < parting; level++) {
     const Step *l = &left.steps[level], *r = &right.steps[level];
     status = slice_level(s, path_edge(s, &left, level), (Stretch){l->node, l->slot, l->node->used}, &a, &none, &next);
     if (status != STATUS_OK) goto done;
-    pair_release(s, &a);
+    nodes_release(s, &a);
     a = next;
     status = slice_level(s, path_edge(s, &right, level), (Stretch){r->node, 0, r->slot + 1}, &none, &b, &next);
     if (status != STATUS_OK) goto done;
-    pair_release(s, &b);
+    nodes_release(s, &b);
     b = next;
   }
   const Step *l = &left.steps[parting], *r = &right.steps[parting];
   status = slice_level(s, path_edge(s, &left, parting), (Stretch){l->node, l->slot, r->slot + 1}, &a, &b, &next);
   if (status == STATUS_OK) status = finish(s, &next);
 done:
-  pair_release(s, &a);
-  pair_release(s, &b);
+  nodes_release(s, &a);
+  nodes_release(s, &b);
   return status;
 }
 
@@ -241,13 +245,13 @@ static Status close_gap(Sequence *s, uint32_t first, uint32_t end) {
   assert(0 < first && first < end && end < edge_count(&s->root));
   path_find(s, first, &left);
   path_find(s, end - 1, &right);
-  Pair middle = {.count = 0};
+  Nodes middle = {.count = 0};
   for (uint32_t level = 0; level <= s->root.kid->height; level++) {
     const Step *l = &left.steps[level], *r = &right.steps[level];
     Stretch before = {l->node, 0, l->slot}, after = {r->node, r->slot + 1, r->node->used};
     Status status = close_level(s, before, after, &middle);
     if (status != STATUS_OK) {
-      pair_release(s, &middle);
+      nodes_release(s, &middle);
       return status;
     }
   }

@@ -44,7 +44,7 @@ static PretokenKey pretoken_key(const VocabToken *token) {
 /* True if a pretoken can be matched with this token as a whole. */
 static bool is_pretoken(const Builder *b, uint32_t position) {
   if (b->source->tokens[position].special) return false;
-  return b->source->wholes || b->merges.of[position].left != MERGE_NONE;
+  return b->source->wholes || b->merges.halves[position].left != MERGE_NONE;
 }
 
 static void count_pretokens(Builder *b) {
@@ -139,7 +139,7 @@ static Status fill_shorts(Builder *b) {
         continue;
       }
       keys[b->slots[count]] = key.last;
-      numbers[b->slots[count++]] = b->merges.of[i].number;
+      numbers[b->slots[count++]] = b->merges.halves[i].number;
     }
     Status status = pass == 0 ? place(b, SECTION_SHORT_SHIFTS, count) : STATUS_OK;
     if (status != STATUS_OK) return status;
@@ -162,7 +162,7 @@ static Status fill_middles(Builder *b) {
       size_t slot = b->slots[count++];
       keys[2 * slot] = key.first;
       keys[2 * slot + 1] = key.last;
-      numbers[slot] = b->merges.of[i].number;
+      numbers[slot] = b->merges.halves[i].number;
     }
     Status status = pass == 0 ? place(b, SECTION_MIDDLE_SHIFTS, count) : STATUS_OK;
     if (status != STATUS_OK) return status;
@@ -178,7 +178,7 @@ static Status fill_longs(Builder *b) {
       const VocabToken *token = &b->source->tokens[i];
       if (!is_pretoken(b, i) || pretoken_key(token).table != TABLE_LONG) continue;
       if (pass == 0) b->hashes[count++] = long_hash(token->bytes, token->size);
-      else numbers[b->slots[count++]] = b->merges.of[i].number;
+      else numbers[b->slots[count++]] = b->merges.halves[i].number;
     }
     Status status = pass == 0 ? place(b, SECTION_LONG_SHIFTS, count) : STATUS_OK;
     if (status != STATUS_OK) return status;
@@ -187,9 +187,9 @@ static Status fill_longs(Builder *b) {
 }
 
 static uint64_t halves_of(const Builder *b, uint32_t position) {
-  const Merged *of = b->merges.of, *merged = &of[position];
+  const Merged *halves = b->merges.halves, *merged = &halves[position];
   if (merged->left == MERGE_NONE) return pack_halves(NUMBER_NONE, NUMBER_NONE);
-  return pack_halves(of[merged->left].number, of[merged->right].number);
+  return pack_halves(halves[merged->left].number, halves[merged->right].number);
 }
 
 static Status fill_pairs(Builder *b) {
@@ -197,11 +197,11 @@ static Status fill_pairs(Builder *b) {
   uint64_t *marks = section(b, SECTION_PAIR_MARKS);
   uint32_t mark_mask = mark_words(b) - 1, count = b->merges.reached - 256;
   clear_slots(b, SECTION_PAIRS);
-  for (uint32_t i = 0; i < count; i++) b->hashes[i] = pair_hash(halves_of(b, b->merges.by_number[256 + i]));
+  for (uint32_t i = 0; i < count; i++) b->hashes[i] = pair_hash(halves_of(b, b->merges.token_of_number[256 + i]));
   Status status = place(b, SECTION_PAIR_SHIFTS, count);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
-    uint64_t halves = halves_of(b, b->merges.by_number[256 + i]);
+    uint64_t halves = halves_of(b, b->merges.token_of_number[256 + i]);
     slots[b->slots[i]] = halves | (uint64_t)(256 + i) << 2 * NUMBER_BITS;
     marks[mark_word(pair_hash(halves)) & mark_mask] |= mark_bit(pair_hash(halves));
   }
@@ -212,8 +212,8 @@ static Status fill_byte_pairs(Builder *b) {
   BytePair *pairs = section(b, SECTION_BYTE_PAIRS);
   for (uint32_t i = 0; i < 1 << 16; i++) pairs[i] = (BytePair){NUMBER_NONE, NUMBER_NONE};
   for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, so that it stays */
-    uint32_t position = b->merges.by_number[number];
-    const VocabToken *token = &b->source->tokens[position], *left = &b->source->tokens[b->merges.of[position].left];
+    uint32_t position = b->merges.token_of_number[number];
+    const VocabToken *token = &b->source->tokens[position], *left = &b->source->tokens[b->merges.halves[position].left];
     const unsigned char *meet = (const unsigned char *)token->bytes + left->size;
     BytePair *pair = &pairs[(uint32_t)meet[-1] << 8 | meet[0]];
     pair->border = number;
@@ -241,7 +241,8 @@ static Status fill_edges(Builder *b) {
 static uint32_t prefix_of(const Builder *b, const VocabToken *token) {
   for (uint32_t size = token->size - 1; size > 0; size--) {
     uint32_t position = merges_find(&b->merges, token->bytes, size);
-    if (position != MERGE_NONE && b->merges.of[position].left != MERGE_NONE) return b->merges.of[position].number;
+    const Merged *merged = position == MERGE_NONE ? NULL : &b->merges.halves[position];
+    if (merged != NULL && merged->left != MERGE_NONE) return merged->number;
   }
   return NUMBER_NONE;
 }
@@ -252,7 +253,7 @@ static Status fill_tokens(Builder *b, VocabProblem *problem) {
   uint32_t *ids = section(b, SECTION_IDS), *by_id = section(b, SECTION_BY_ID), offset = 0;
   memset(by_id, 0xFF, b->header.sections[SECTION_BY_ID].size);
   for (uint32_t number = 0; number < b->source->count; number++) {
-    uint32_t position = b->merges.by_number[number];
+    uint32_t position = b->merges.token_of_number[number];
     const VocabToken *token = &b->source->tokens[position];
     if (by_id[token->id] != UINT32_MAX) {
       *problem = (VocabProblem){.expected = "an id that no other token has", .token = position, .merge = UINT32_MAX};

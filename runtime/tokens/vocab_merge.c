@@ -44,14 +44,14 @@ static Status index_tokens(Merges *m, VocabProblem *problem) {
     if (m->bytes[byte] == MERGE_NONE) {
       return refuse(problem, STATUS_SHAPE, MERGE_NONE, MERGE_NONE, "a token for each of the 256 single bytes");
     }
-    m->of[m->bytes[byte]] = (Merged){.left = m->bytes[byte], .right = m->bytes[byte]};
+    m->halves[m->bytes[byte]] = (Merged){.left = m->bytes[byte], .right = m->bytes[byte]};
   }
   return STATUS_OK;
 }
 
 /* ---- listed merges ---- */
 
-static uint64_t pair_of(uint32_t left, uint32_t right) { return (uint64_t)left << 32 | right; }
+static uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_t)left << 32 | right; }
 
 static Status index_pairs(Merges *m, VocabProblem *problem) {
   const VocabSource *source = m->source;
@@ -65,8 +65,8 @@ static Status index_pairs(Merges *m, VocabProblem *problem) {
     if (merges_find(m, merge.bytes, (size_t)merge.left_size + merge.right_size) == MERGE_NONE) {
       return refuse(problem, STATUS_SHAPE, MERGE_NONE, i, "a merge that makes a token");
     }
-    if (map_find(&m->pairs, pair_of(left, right)) != NULL) continue;   /* the first of equal merges counts */
-    Status status = map_put(&m->pairs, pair_of(left, right), i);
+    if (map_find(&m->pairs, pair_key(left, right)) != NULL) continue;   /* the first of equal merges counts */
+    Status status = map_put(&m->pairs, pair_key(left, right), i);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -95,7 +95,7 @@ static void look_at_pair(const Merges *m, Halving *parts, uint32_t i) {
     part->order = part->merged = merges_find(m, parts->bytes + part->start, end - part->start);
     return;
   }
-  const uint64_t *order = map_find(&m->pairs, pair_of(part->token, parts->list[i + 1].token));
+  const uint64_t *order = map_find(&m->pairs, pair_key(part->token, parts->list[i + 1].token));
   if (order == NULL) return;
   part->order = (uint32_t)*order;
   part->merged = merges_find(m, parts->bytes + part->start, end - part->start);
@@ -138,14 +138,14 @@ static Status find_halves(Merges *m, VocabProblem *problem) {
   if (parts == NULL) return STATUS_MEMORY;
   for (uint32_t i = 0; i < source->count; i++) {
     const VocabToken *token = &source->tokens[i];
-    if (token->special) m->of[i] = (Merged){.left = MERGE_NONE, .right = MERGE_NONE, .order = MERGE_NONE};
-    else if (token->size > 1) cut_in_halves(m, parts, token, &m->of[i]);
+    if (token->special) m->halves[i] = (Merged){.left = MERGE_NONE, .right = MERGE_NONE, .order = MERGE_NONE};
+    else if (token->size > 1) cut_in_halves(m, parts, token, &m->halves[i]);
   }
   memory_free(&m->memory, parts, sizeof *parts);
   for (uint32_t i = 0; i < source->count; i++) {
-    const Merged *merged = &m->of[i];
+    const Merged *merged = &m->halves[i];
     if (merged->left == MERGE_NONE || source->tokens[i].size == 1) continue;
-    const Merged *left = &m->of[merged->left], *right = &m->of[merged->right];
+    const Merged *left = &m->halves[merged->left], *right = &m->halves[merged->right];
     bool late = (source->tokens[merged->left].size > 1 && left->order >= merged->order) ||
                 (source->tokens[merged->right].size > 1 && right->order >= merged->order);
     if (late) return refuse(problem, STATUS_SHAPE, i, MERGE_NONE, "a token that is merged after its halves");
@@ -156,8 +156,8 @@ static Status find_halves(Merges *m, VocabProblem *problem) {
 /* ---- numbers ---- */
 
 static void number(Merges *m, uint32_t position, uint32_t *next) {
-  m->of[position].number = *next;
-  m->by_number[(*next)++] = position;
+  m->halves[position].number = *next;
+  m->token_of_number[(*next)++] = position;
 }
 
 /* Numbers bytes by their value, then merged tokens by the order of their merges, then all others. */
@@ -169,29 +169,34 @@ static Status number_tokens(Merges *m) {
   for (uint32_t i = 0; i < orders; i++) by_order[i] = MERGE_NONE;
   for (unsigned byte = 0; byte < 256; byte++) number(m, m->bytes[byte], &next);
   for (uint32_t i = 0; i < source->count; i++) {
-    if (m->of[i].left != MERGE_NONE && source->tokens[i].size > 1) by_order[m->of[i].order] = i;
+    if (m->halves[i].left != MERGE_NONE && source->tokens[i].size > 1) by_order[m->halves[i].order] = i;
   }
   for (uint32_t i = 0; i < orders; i++) {
     if (by_order[i] != MERGE_NONE) number(m, by_order[i], &next);
   }
   m->reached = next;
   for (uint32_t i = 0; i < source->count; i++) {
-    if (m->of[i].left == MERGE_NONE) number(m, i, &next);
+    if (m->halves[i].left == MERGE_NONE) number(m, i, &next);
   }
   assert(next == source->count && m->reached >= 256);
   memory_free(&m->memory, by_order, ((size_t)orders + 1) * sizeof *by_order);
   return STATUS_OK;
 }
 
+enum { INDEX_SIZE_MIN = 1024 };     /* slots; a power of two */
+
+/* The lists of tokens have one element more than needed, because an empty array cannot be allocated. */
+static size_t list_size(const VocabSource *source) { return (size_t)source->count + 1; }
+
 Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, VocabProblem *problem) {
-  *m = (Merges){.memory = *memory, .source = source, .index_size = 1024};
+  *m = (Merges){.memory = *memory, .source = source, .index_size = INDEX_SIZE_MIN};
   map_init(&m->pairs, *memory);
   while (m->index_size < source->count * 2) m->index_size *= 2;
   m->index = memory_new_array(memory, m->index_size, sizeof *m->index);
-  m->of = memory_new_array(memory, (size_t)source->count + 1, sizeof *m->of);
-  m->by_number = memory_new_array(memory, (size_t)source->count + 1, sizeof *m->by_number);
-  if (m->index == NULL || m->of == NULL || m->by_number == NULL) return STATUS_MEMORY;
-  memset(m->index, 0xFF, m->index_size * sizeof *m->index);
+  m->halves = memory_new_array(memory, list_size(source), sizeof *m->halves);
+  m->token_of_number = memory_new_array(memory, list_size(source), sizeof *m->token_of_number);
+  if (m->index == NULL || m->halves == NULL || m->token_of_number == NULL) return STATUS_MEMORY;
+  memset(m->index, 0xFF, m->index_size * sizeof *m->index);      /* MERGE_NONE everywhere */
   Status status = index_tokens(m, problem);
   if (status == STATUS_OK && source->merges != NULL) status = index_pairs(m, problem);
   if (status == STATUS_OK) status = find_halves(m, problem);
@@ -199,9 +204,9 @@ Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, 
 }
 
 void merges_free(Merges *m) {
-  size_t count = m->source == NULL ? 0 : (size_t)m->source->count + 1;
+  size_t count = m->source == NULL ? 0 : list_size(m->source);
   memory_free(&m->memory, m->index, m->index_size * sizeof *m->index);
-  memory_free(&m->memory, m->of, count * sizeof *m->of);
-  memory_free(&m->memory, m->by_number, count * sizeof *m->by_number);
+  memory_free(&m->memory, m->halves, count * sizeof *m->halves);
+  memory_free(&m->memory, m->token_of_number, count * sizeof *m->token_of_number);
   map_free(&m->pairs);
 }

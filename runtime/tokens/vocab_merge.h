@@ -14,27 +14,32 @@
 
 #define MERGE_NONE UINT32_MAX
 
+/* The last merge that produces a token. Positions are indices of VocabSource.tokens. */
 typedef struct Merged {
   uint32_t left, right;      /* positions of the halves; of a byte: its own; MERGE_NONE: merging does not produce it */
   uint32_t order;            /* rises in the order of merging; 0 for bytes */
-  uint32_t number;           /* see vocab_image.h */
+  uint32_t number;           /* of the token in the order of merging (vocab_image.h) */
 } Merged;
 
 typedef struct Merges {
   Memory memory;
-  const VocabSource *source;
+  const VocabSource *source; /* borrowed */
   uint32_t *index;           /* tokens by their bytes, open addressing; MERGE_NONE: free */
-  uint32_t index_size;
+  uint32_t index_size;       /* slots, a power of two, at least twice the tokens */
   Map pairs;                 /* listed merges: left << 32 | right -> order */
   uint32_t bytes[256];       /* positions of the single bytes */
-  Merged *of;                /* by position */
-  uint32_t *by_number;       /* positions */
+  Merged *halves;            /* by position */
+  uint32_t *token_of_number; /* by number: positions */
   uint32_t reached;          /* numbers below it are tokens that merging produces */
 } Merges;
 
-/* STATUS_MEMORY; STATUS_LIMIT, STATUS_DUPLICATE, STATUS_SHAPE with *problem. */
+/* Computes halves and numbers of all tokens of `source`, which must outlive *m and has at most
+   VOCAB_TOKENS_MAX tokens. The caller calls merges_free, also after a failure. STATUS_LIMIT (a token is
+   empty or too long), STATUS_DUPLICATE (two equal tokens), STATUS_SHAPE (no token for a byte, or merges that
+   contradict each other): *problem says which token or merge, and what was expected. STATUS_MEMORY:
+   *problem is unchanged. */
 Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, VocabProblem *problem);
-void   merges_free(Merges *m);     /* also after a failure */
+void   merges_free(Merges *m);
 
 /* The position of the token with these bytes, or MERGE_NONE. */
 uint32_t merges_find(const Merges *m, const char *bytes, size_t size);

@@ -15,7 +15,7 @@ uint32_t trie_link(const Trie *trie, uint32_t node) {
 /* The node for the first bytes of a token: the number of the token that they are, or a new one. */
 static Status make_node(Trie *trie, const Merges *merges, const char *bytes, size_t size, uint32_t *node) {
   uint32_t position = merges_find(merges, bytes, size);
-  if (position != MERGE_NONE && merges->of[position].left != MERGE_NONE) *node = merges->of[position].number;
+  if (position != MERGE_NONE && merges->halves[position].left != MERGE_NONE) *node = merges->halves[position].number;
   else *node = trie->nodes++;
   return *node < trie->flags_room ? STATUS_OK : STATUS_LIMIT;
 }
@@ -71,7 +71,7 @@ Status trie_build(Trie *trie, const Memory *memory, const Merges *merges) {
   for (uint32_t i = 0; i < UNIT_COUNT; i++) trie->roots[i] = NUMBER_NONE;
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < source->count && status == STATUS_OK; i++) {
-    if (merges->of[i].left != MERGE_NONE) status = add_token(trie, merges, &source->tokens[i]);
+    if (merges->halves[i].left != MERGE_NONE) status = add_token(trie, merges, &source->tokens[i]);
   }
   return status;
 }

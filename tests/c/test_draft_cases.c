@@ -331,7 +331,7 @@ static char *draft_snapshot(const Draft *draft) {
             draft_slot_is_dropped(draft, slot), draft_slot_hold(draft, slot));
   }
   Text author = draft_author(draft);
-  fprintf(out, "%u, %u untouched, %llu tokens, by %.*s, %u notes\n", (unsigned)draft_count(draft),
+  fprintf(out, "%u, %u unchanged, %llu tokens, by %.*s, %u notes\n", (unsigned)draft_count(draft),
           (unsigned)draft_unchanged_count(draft), (unsigned long long)draft_tokens(draft), (int)author.size,
           author.size == 0 ? "" : author.bytes, (unsigned)ledger_note_count(draft_ledger(draft)));
   write_ledger(out, draft_ledger(draft));
