@@ -79,7 +79,7 @@ const Units *bind_view_units(lua_State *L, View *view) {
   return units;
 }
 
-uint32_t bind_view_weight(const View *view, MessageId id) {
+uint32_t bind_view_message_tokens(const View *view, MessageId id) {
   return view->draft != NULL ? draft_message_tokens(view->draft, id) : sequence_weight(view->list, id);
 }
 
