@@ -37,7 +37,7 @@ uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_
   uint32_t anchor = anchor_at(links, caller), call;
   for (uint32_t at = from + 1; at < links->count && anchor_at(links, at) - anchor <= links->span; at++) {
     MessageId there = sequence_at(links->list, at);
-    uint32_t results = there == links->except ? 0 : message_result_count(store_message(links->store, there));
+    uint32_t results = message_result_count(store_message(links->store, there));
     for (uint32_t i = 0; i < results; i++) {
       if (call_links_answers(links, there, i, id, &call)) return at;
     }
@@ -45,23 +45,18 @@ uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_
   return links->count;
 }
 
-bool call_links_is_answered(const CallLinks *links, uint32_t caller, uint32_t call) {
-  MessageId id = sequence_at(links->list, caller);
-  for (uint32_t at = caller; (at = call_links_next_result(links, caller, at)) < links->count;) {
-    MessageId there = sequence_at(links->list, at);
-    uint32_t results = message_result_count(store_message(links->store, there)), answered;
-    for (uint32_t i = 0; i < results; i++) {
-      if (call_links_answers(links, there, i, id, &answered) && answered == call) return true;
-    }
-  }
-  return false;
-}
-
 bool call_links_is_open(const CallLinks *links, uint32_t position) {
   assert(position < links->count);
-  uint32_t calls = message_call_count(store_message(links->store, sequence_at(links->list, position)));
-  for (uint32_t call = 0; call < calls; call++) {
-    if (!call_links_is_answered(links, position, call)) return true;
+  MessageId id = sequence_at(links->list, position);
+  uint32_t calls = message_call_count(store_message(links->store, id)), call;
+  uint64_t open = calls == 64 ? UINT64_MAX : ((uint64_t)1 << calls) - 1;      /* a bit per call */
+  assert(calls <= STORE_CALLS_MAX);
+  for (uint32_t at = position; open != 0 && (at = call_links_next_result(links, position, at)) < links->count;) {
+    MessageId there = sequence_at(links->list, at);
+    uint32_t results = message_result_count(store_message(links->store, there));
+    for (uint32_t i = 0; i < results; i++) {
+      if (call_links_answers(links, there, i, id, &call)) open &= ~((uint64_t)1 << call);
+    }
   }
-  return false;
+  return open != 0;
 }

@@ -22,7 +22,6 @@ typedef struct CallLinks {
   const Sequence *list;
   uint32_t count;            /* messages of the list */
   uint32_t span;
-  MessageId except;          /* a message whose results are ignored; 0: none */
 } CallLinks;
 
 CallLinks call_links_of(const Store *store, const Sequence *list);
@@ -33,8 +32,7 @@ bool     call_links_answers(const CallLinks *links, MessageId id, uint32_t resul
 uint32_t call_links_caller(const CallLinks *links, uint32_t position);
 /* Next position after `from` whose message answers the one at `caller`, or the count. Start with from = caller. */
 uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_t from);
-bool     call_links_is_answered(const CallLinks *links, uint32_t caller, uint32_t call);
-/* True if a call of the message at `position` has no visible result. */
+/* True if a call of the message at `position` has no visible result. At most STORE_CALLS_MAX calls. */
 bool     call_links_is_open(const CallLinks *links, uint32_t position);
 
 #endif

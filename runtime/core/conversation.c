@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/call_links.h"
 
 /* The heading that the seed's own projects use. */
 #define SEED_HEADING "可用工具:"
@@ -223,85 +222,73 @@ Status conversation_redact(Conversation *conversation, MessageId id, char **byte
 
 /* ---- links ---- */
 
-/* The future place of a new message. Its results search for their calls from here to the front. */
-typedef struct Seat {
-  const Sequence *list;
-  uint32_t position;
-  MessageId id, replaced;    /* replaced: the message still at the position; 0: none */
-} Seat;
-
-/* True if one of the first `results` results of the seat's message answers the call: ids may repeat. */
-static bool is_taken(const CallLinks *links, const Seat *seat, uint32_t results, CallLink link) {
-  uint32_t call;
-  for (uint32_t i = 0; i < results; i++) {
-    if (call_links_answers(links, seat->id, i, link.message, &call) && call == link.call) return true;
-  }
-  return false;
-}
-
-/* Walks back from the seat to the nearest call of `key` that neither a visible result nor
-   one of the first `results` results of the message itself answers. For lists that do
-   not show the whole store in order. */
-static CallLink find_call(const Conversation *conversation, const Seat *seat, Text key, uint32_t results) {
-  CallLinks links = call_links_of(conversation->store, seat->list);
-  links.except = seat->replaced;
-  for (uint32_t at = seat->position; at-- > 0;) {
-    CallLink link = {.message = sequence_at(seat->list, at)};
-    const Message *message = conversation_message(conversation, link.message);
-    for (link.call = message_call_count(message); link.call-- > 0;) {
-      bool named = text_equal(message_call_key(message, link.call), key);
-      if (!named || call_links_is_answered(&links, at, link.call)) continue;
-      if (!is_taken(&links, seat, results, link)) return link;
-    }
-  }
-  return (CallLink){0, 0};
-}
-
-/* True if the seat follows a list of all earlier messages of the store in order of seq.
+/* True if the place follows a list of all earlier messages of the store in order of seq.
    Then the newest waiting call is the nearest one. */
-static bool shows_all(const Seat *seat) {
-  return seat->replaced == 0 && seat->position == sequence_count(seat->list) && seat->position == seat->id - 1 &&
-         sequence_is_ranked(seat->list) && sequence_sum(seat->list).moved == 0;
+static bool shows_all(const Place *place, MessageId id) {
+  return place->replaced == 0 && place->position == sequence_count(place->list) && place->position == id - 1 &&
+         sequence_is_ranked(place->list) && sequence_sum(place->list).moved == 0;
 }
 
-static void link_results(Conversation *conversation, const Seat *seat) {
-  const Message *message = conversation_message(conversation, seat->id);
-  bool all = shows_all(seat);
-  for (uint32_t i = 0; i < message_result_count(message); i++) {
-    Text key = message_text(message, message_result(message, i).id);
-    CallLink link = all ? store_waiting(conversation->store, key, seat->id) : (CallLink){0, 0};
-    bool missed = link.message == 0 && (!all || store_indexed(conversation->store) > 0);
-    if (missed) link = find_call(conversation, seat, key, i);
-    assert(link.message < seat->id);
-    store_link(conversation->store, seat->id, i, link);
-  }
-}
-
-/* Copies the links of the replaced message if both have the same results; false if not. */
-static bool inherit_links(Conversation *conversation, MessageId id, MessageId replaced) {
+static Status link_results(Conversation *conversation, const Place *place, MessageId id) {
+  Store *store = conversation->store;
   const Message *message = conversation_message(conversation, id);
-  const Message *before = conversation_message(conversation, replaced);
-  if (message_result_count(message) != message_result_count(before)) return false;
-  for (uint32_t i = 0; i < message_result_count(message); i++) {
-    Text a = message_text(message, message_result(message, i).id);
-    if (!text_equal(a, message_text(before, message_result(before, i).id))) return false;
+  bool all = shows_all(place, id);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < message_result_count(message) && status == STATUS_OK; i++) {
+    Text key = message_text(message, message_result(message, i).id);
+    CallLink link = all ? store_waiting(store, key, id) : (CallLink){0, 0};
+    bool missed = link.message == 0 && (!all || store_indexed(store) > 0);
+    if (missed) {
+      status = call_index_find(place->calls, place->list, place->position, place->replaced != 0, id, i, &link);
+    }
+    if (status != STATUS_OK) return status;
+    assert(link.message < id);
+    store_link(store, id, i, link);
+    status = call_index_add(place->calls, place->list, id, i);
   }
-  for (uint32_t i = 0; i < message_result_count(message); i++) {
-    store_link(conversation->store, id, i, store_answers(conversation->store, replaced, i));
+  return status;
+}
+
+static bool have_equal_results(const Message *a, const Message *b) {
+  if (message_result_count(a) != message_result_count(b)) return false;
+  for (uint32_t i = 0; i < message_result_count(a); i++) {
+    if (!text_equal(message_text(a, message_result(a, i).id), message_text(b, message_result(b, i).id))) return false;
   }
   return true;
+}
+
+static Status inherit_links(Conversation *conversation, const Place *place, MessageId id) {
+  uint32_t count = message_result_count(conversation_message(conversation, id));
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    store_link(conversation->store, id, i, store_answers(conversation->store, place->replaced, i));
+    status = call_index_add(place->calls, place->list, id, i);
+  }
+  return status;
+}
+
+/* Links the results of a new message: to the calls that the replaced one answers if both have the same results. */
+static Status link_message(Conversation *conversation, const Place *place, MessageId id) {
+  const Message *message = conversation_message(conversation, id);
+  Status status = place->replaced != 0 ? call_index_leave(place->calls, place->list, place->position)
+                                       : call_index_enter(place->calls, place->list, place->position);
+  if (status != STATUS_OK) return status;
+  bool inherits =
+    place->replaced != 0 && have_equal_results(message, conversation_message(conversation, place->replaced));
+  return inherits ? inherit_links(conversation, place, id) : link_results(conversation, place, id);
 }
 
 /* ---- adding ---- */
 
 /* Ranks a new message that is not appended. */
-static Status rank_seat(Conversation *conversation, const Seat *seat) {
-  const Sequence *list = seat->list;
-  assert(seat->position <= sequence_count(list) && seat->id == store_count(conversation->store));
-  if (seat->replaced != 0) return store_replace(conversation->store, seat->id, seat->replaced);
-  if (seat->position == sequence_count(list) || !sequence_is_ranked(list)) return STATUS_OK;
-  Rank before = seat->position == 0 ? (Rank){0, 0} : sequence_rank(list, seat->position - 1);
-  return store_insert(conversation->store, seat->id, before, sequence_rank(list, seat->position));
+static Status rank_message(Conversation *conversation, const Place *place, MessageId id) {
+  const Sequence *list = place->list;
+  uint32_t position = place->position;
+  assert(position <= sequence_count(list) && id == store_count(conversation->store));
+  if (place->replaced != 0) return store_replace(conversation->store, id, place->replaced);
+  if (position == sequence_count(list) || !sequence_is_ranked(list)) return STATUS_OK;
+  Rank before = position == 0 ? (Rank){0, 0} : sequence_rank(list, position - 1);
+  return store_insert(conversation->store, id, before, sequence_rank(list, position));
 }
 
 /* Counts a message with the first counter and stores the result in it. */
@@ -325,17 +312,21 @@ static Status weigh(Conversation *conversation, const Sequence *list, MessageId 
   return status;
 }
 
-Status conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
-                              bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id) {
+Status conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
+                              const MessageShape *shape, MessageId *id) {
   Status status = store_add(conversation->store, raw, adopted, shape, id);
-  if (status != STATUS_OK) return status;
-  status = weigh(conversation, list, *id);
-  if (status != STATUS_OK) return status;
-  Seat seat = {.list = list, .position = position, .id = *id, .replaced = replaced};
-  status = rank_seat(conversation, &seat);
-  if (status != STATUS_OK) return status;
-  if (replaced == 0 || !inherit_links(conversation, *id, replaced)) link_results(conversation, &seat);
-  return STATUS_OK;
+  if (status == STATUS_OK) status = weigh(conversation, place->list, *id);
+  if (status == STATUS_OK) status = rank_message(conversation, place, *id);
+  if (status != STATUS_OK || place->calls != NULL) {
+    return status == STATUS_OK ? link_message(conversation, place, *id) : status;
+  }
+  CallIndex calls;
+  Place alone = *place;
+  alone.calls = &calls;
+  call_index_init(&calls, conversation->memory);
+  status = link_message(conversation, &alone, *id);
+  call_index_free(&calls);
+  return status;
 }
 
 Status conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
@@ -347,8 +338,8 @@ Status conversation_restore_one(Conversation *conversation, Text raw, const Mess
   return status;
 }
 
-Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
-                        uint32_t *added) {
+static Status put_all(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
+                      CallIndex *calls, uint32_t *added) {
   bool more = true;
   for (*added = 0;; ++*added) {
     Text raw;
@@ -356,14 +347,21 @@ Status conversation_put(Conversation *conversation, Sequence **list, uint32_t po
     MessageId id;
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status != STATUS_OK || !more) return status;
-    uint32_t at = position + *added;
-    assert(at <= sequence_count(*list));
-    status = conversation_store_one(conversation, *list, at, raw, source->adopted, &shape, 0, &id);
-    if (status != STATUS_OK) return status;
-    bool end = at == sequence_count(*list);
-    status = end ? sequence_append(list, id) : sequence_insert(list, at, id);
+    Place place = {.list = *list, .position = position + *added, .calls = calls};
+    assert(place.position <= sequence_count(*list));
+    status = conversation_store_one(conversation, &place, raw, source->adopted, &shape, &id);
+    if (status == STATUS_OK) status = sequence_insert(list, place.position, id);
     if (status != STATUS_OK) return status;
   }
+}
+
+Status conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
+                        uint32_t *added) {
+  CallIndex calls;
+  call_index_init(&calls, conversation->memory);
+  Status status = put_all(conversation, list, position, source, &calls, added);
+  call_index_free(&calls);
+  return status;
 }
 
 /* ---- the tool description ---- */
@@ -402,7 +400,8 @@ Status conversation_put_tools(Conversation *conversation, Sequence **list) {
   if (tools->bytes == NULL || has_tools(conversation, *list)) return STATUS_OK;
   Text raw = text_plain(tools->bytes + tools->heading_size, tools->size - tools->heading_size);
   MessageId id;
-  Status status = conversation_store_one(conversation, *list, sequence_count(*list), raw, false, &tools->shape, 0, &id);
+  Place place = {.list = *list, .position = sequence_count(*list)};
+  Status status = conversation_store_one(conversation, &place, raw, false, &tools->shape, &id);
   return status == STATUS_OK ? sequence_append(list, id) : status;
 }
 

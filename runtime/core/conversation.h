@@ -10,6 +10,7 @@
 #define EBB_CORE_CONVERSATION_H
 
 #include "os/clock.h"
+#include "core/call_index.h"
 #include "core/cost.h"
 #include "core/history.h"
 #include "core/mark.h"
@@ -154,10 +155,18 @@ Status   conversation_restore_one(Conversation *conversation, Text raw, const Me
    rewinds the store and releases the list. */
 Status   conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
                           uint32_t *added);
-/* Adds one message to the store, as a replacement of `replaced` (0: none); counts and
-   links it for `position` of `list`. Undoes nothing on failure. */
-Status   conversation_store_one(Conversation *conversation, const Sequence *list, uint32_t position, Text raw,
-                                bool adopted, const MessageShape *shape, MessageId replaced, MessageId *id);
+/* The future place of a new message. `calls`: the index of a series of edits at places that do
+   not fall, which the caller keeps up to date about other edits; NULL: a single edit. */
+typedef struct Place {
+  const Sequence *list;
+  uint32_t position;
+  MessageId replaced;        /* the message at the position, which the new one replaces; 0: none */
+  CallIndex *calls;
+} Place;
+
+/* Adds one message to the store; counts and links it for its place. Undoes nothing on failure. */
+Status   conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
+                                const MessageShape *shape, MessageId *id);
 /* Appends the tool description to *list unless that has one. */
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
 /* Makes `list` the current batch, a child of the present one, counted with the active counter.

@@ -108,19 +108,16 @@ static void slots_free(const Memory *memory, Slots *slots) {
   *slots = (Slots){0};
 }
 
-/* Sets the hold of a slot. The first one stays, except that HOLD_REQUESTED replaces HOLD_PENDING. */
-static void hold_slot(Slots *slots, uint32_t slot, Hold hold) {
-  assert(slot < slots->count && hold <= HOLD_REQUESTED);
+/* Sets the hold of every message of a unit. The first one stays, except that HOLD_REQUESTED replaces
+   HOLD_PENDING. All messages of a unit have the same hold. */
+void slots_hold_unit(Slots *slots, uint32_t unit, Hold hold) {
+  assert(unit < slots->units->count && hold <= HOLD_REQUESTED);
+  uint32_t slot = slots->units->units[unit].first;
   Hold before = (Hold)(slots->flags[slot] & SLOT_HOLD);
   if (before != HOLD_NONE && !(before == HOLD_PENDING && hold == HOLD_REQUESTED)) return;
-  slots->flags[slot] = (uint8_t)((slots->flags[slot] & ~SLOT_HOLD) | hold);
-}
-
-/* Sets the hold of every message of a unit. */
-void slots_hold_unit(Slots *slots, uint32_t unit, Hold hold) {
-  assert(unit < slots->units->count);
-  for (uint32_t slot = slots->units->units[unit].first; slot != UNIT_NONE; slot = slots->units->next[slot]) {
-    hold_slot(slots, slot, hold);
+  for (; slot != UNIT_NONE; slot = slots->units->next[slot]) {
+    assert((slots->flags[slot] & SLOT_HOLD) == before);
+    slots->flags[slot] = (uint8_t)((slots->flags[slot] & ~SLOT_HOLD) | hold);
   }
 }
 

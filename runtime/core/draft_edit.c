@@ -88,6 +88,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
   status = draft_cause(draft, reason, &cause);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
+    if (draft_slot_is_dropped(draft, slot)) continue;
     /* With guards the whole unit goes, without them the message alone. */
     status = draft->guarded ? drop_unit(draft, draft->slots.units->unit_of[slot], cause, freed)
                             : drop_slot(draft, slot, cause, freed);
@@ -252,7 +253,8 @@ static Status store_replacement(Draft *draft, Text raw, const MessageShape *shap
   if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
   Status status = draft_reserve_ids(draft);
   if (status != STATUS_OK) return status;
-  status = conversation_store_one(draft->conversation, draft->list, 0, raw, false, shape, replaced, new_id);
+  Place place = {.list = draft->list, .replaced = replaced};
+  status = conversation_store_one(draft->conversation, &place, raw, false, shape, new_id);
   if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *new_id))) {
     status = STATUS_ARGUMENT;
   }

@@ -40,7 +40,8 @@ static bool tears_unit(const Draft *draft, const uint32_t *places, uint32_t coun
 }
 
 /* Stores, inserts and records the messages one after the other; undoes nothing on failure. */
-static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Sequence **list, uint64_t *tokens) {
+static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, CallIndex *calls, Sequence **list,
+                      uint64_t *tokens) {
   for (uint32_t i = 0; i < insertion->count; i++) {
     bool more;
     Text raw;
@@ -52,12 +53,11 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Seq
     Status status = source->next(source->user, &more, &raw, &shape);
     if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
     if (status == STATUS_OK && shape.role == ROLE_NONE) status = STATUS_GUARDED;
+    Place place = {.list = *list, .position = at, .calls = calls};
     if (status == STATUS_OK) {
-      status = conversation_store_one(draft->conversation, *list, at, raw, source->adopted, &shape, 0, id);
+      status = conversation_store_one(draft->conversation, &place, raw, source->adopted, &shape, id);
     }
-    if (status == STATUS_OK) {
-      status = at == sequence_count(*list) ? sequence_append(list, *id) : sequence_insert(list, at, *id);
-    }
+    if (status == STATUS_OK) status = sequence_insert(list, at, *id);
     if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
     if (status != STATUS_OK) return status;
     uint32_t weight = draft_message_tokens(draft, *id);
@@ -84,7 +84,10 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   status = sequence_share(draft->list, &list);
   if (status != STATUS_OK) return status;
   status = draft_cause(draft, reason, &cause);
-  if (status == STATUS_OK) status = put_all(draft, insertion, cause, &list, &tokens);
+  CallIndex calls;
+  call_index_init(&calls, draft->memory);
+  if (status == STATUS_OK) status = put_all(draft, insertion, cause, &calls, &list, &tokens);
+  call_index_free(&calls);
   if (status == STATUS_OK) status = draft_reserve_ids(draft);
   if (status == STATUS_OK) status = slots_make(draft, list, &slots);
   if (status != STATUS_OK) {
@@ -132,8 +135,8 @@ Status draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t
   StoreMark mark = store_mark(store);
   MessageId id;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
-  uint32_t end = sequence_count(draft->list);
-  Status status = conversation_store_one(draft->conversation, draft->list, end, raw, false, shape, 0, &id);
+  Place end = {.list = draft->list, .position = sequence_count(draft->list)};
+  Status status = conversation_store_one(draft->conversation, &end, raw, false, shape, &id);
   if (status == STATUS_OK) *tokens = draft_message_tokens(draft, id);
   store_rewind(store, mark);
   return status;

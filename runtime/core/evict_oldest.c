@@ -6,9 +6,10 @@
 #include "base/minmax.h"
 #include "core/call_links.h"
 
-/* With results farther from their calls, or with more pinned messages, the search would
-   cost more than it saves. */
+/* With results farther from their calls, or with more inserted or pinned messages, the search
+   would cost more than it saves. */
 #define SPAN_MAX 256
+#define INSERTIONS_MAX 512
 #define PINNED_MAX 4096
 
 typedef struct Search {
@@ -56,6 +57,8 @@ static Search search_start(const Conversation *conversation, const Sequence *lis
 bool evict_oldest_can_search(const Conversation *conversation, const Sequence *list) {
   if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0 || sequence_sum(list).windows > 0) return false;
   if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
+  uint32_t insertions = store_insertions(conversation_store(conversation));
+  if (min_u32(insertions, sequence_sum(list).moved) > INSERTIONS_MAX) return false;
   Search search = search_start(conversation, list);
   return search.links.span <= SPAN_MAX && message_result_count(message_at(&search, search.last_user)) == 0;
 }

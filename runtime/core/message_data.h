@@ -4,7 +4,7 @@
 ** Most messages have only a role and a content; everything else is in their Details,
 ** one block of the store's arena:
 **
-**     [ Details | CallData ... | ResultData ... | Part ... | Span per field set | timestamp ]
+**     [ Details | CallData ... | ResultData ... | CallKey ... | Part ... | Span per field set | timestamp ]
 **
 ** All of these are aligned to 4 bytes; a timestamp is copied out.
 */
@@ -45,6 +45,14 @@ typedef struct ResultData {
   uint32_t ended_wait : 1;   /* true for the first result of that call */
 } ResultData;
 
+/* The calls of a message with more than CALLS_FEW, sorted by hash, then by index. */
+typedef struct CallKey {
+  uint32_t hash;             /* half the hash of the call's id */
+  uint32_t call;
+} CallKey;
+
+enum { CALLS_FEW = 8 };
+
 typedef struct Details {
   MessageId origin;          /* the message that it stands for; 0: itself */
   uint32_t rank;             /* number of its rank in the store, from 1; 0: the rank of an appended message */
@@ -60,8 +68,16 @@ static inline ResultData *details_results(Details *details) {
   return (ResultData *)(void *)(details_calls(details) + details->call_count);
 }
 
+static inline CallKey *details_keys(Details *details) {
+  return (CallKey *)(void *)(details_results(details) + details->result_count);
+}
+
+static inline uint32_t details_key_count(const Details *details) {
+  return details->call_count > CALLS_FEW ? details->call_count : 0;
+}
+
 static inline Part *details_parts(Details *details) {
-  return (Part *)(void *)(details_results(details) + details->result_count);
+  return (Part *)(void *)(details_keys(details) + details_key_count(details));
 }
 
 static inline Span *details_fields(Details *details) {
@@ -70,6 +86,12 @@ static inline Span *details_fields(Details *details) {
 
 static inline unsigned char *details_timestamp(Details *details) {
   return (unsigned char *)(details_fields(details) + __builtin_popcount(details->fields));
+}
+
+static inline size_t details_size(const Details *details) {
+  return sizeof *details + details->call_count * sizeof(CallData) + details->result_count * sizeof(ResultData) +
+         details_key_count(details) * sizeof(CallKey) + details->part_count * sizeof(Part) +
+         (size_t)__builtin_popcount(details->fields) * sizeof(Span) + (details->has_timestamp ? sizeof(int64_t) : 0);
 }
 
 #endif

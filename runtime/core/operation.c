@@ -40,6 +40,7 @@ static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *de
 typedef struct Append {
   Conversation *conversation;
   Sequence *share;
+  CallIndex calls;
   MessageId first;
   uint32_t added;
 } Append;
@@ -54,7 +55,8 @@ static Status append_one(Append *append, Text raw, bool adopted, const MessageSh
   Status status = append->added == 1 ? append_start_share(append) : STATUS_OK;
   if (status != STATUS_OK) return status;
   const Sequence *list = append->share != NULL ? append->share : conversation_list(append->conversation);
-  status = conversation_store_one(append->conversation, list, sequence_count(list), raw, adopted, shape, 0, &id);
+  Place end = {.list = list, .position = sequence_count(list), .calls = &append->calls};
+  status = conversation_store_one(append->conversation, &end, raw, adopted, shape, &id);
   if (status == STATUS_OK && append->share != NULL) status = sequence_append(&append->share, id);
   if (append->added++ == 0) append->first = id;
   return status;
@@ -87,7 +89,9 @@ static Status append_end(Append *append) {
 Status operation_append(Conversation *conversation, MessageSource *source) {
   Append append = {.conversation = conversation};
   StoreMark mark = store_mark(conversation_store(conversation));
+  call_index_init(&append.calls, *conversation_memory(conversation));
   Status status = append_all(&append, source);
+  call_index_free(&append.calls);
   if (status == STATUS_OK) status = append_end(&append);
   if (status == STATUS_OK) {
     conversation_touch(conversation);
@@ -124,8 +128,8 @@ Status operation_replace(Conversation *conversation, uint32_t index, MessageSour
   status = source->next(source->user, &more, &raw, &shape);
   if (status == STATUS_OK && !more) status = STATUS_ARGUMENT;
   if (status == STATUS_OK) {
-    status = conversation_store_one(conversation, edit.list, index, raw, source->adopted, &shape,
-                                    sequence_at(edit.list, index), &id);
+    Place place = {.list = edit.list, .position = index, .replaced = sequence_at(edit.list, index)};
+    status = conversation_store_one(conversation, &place, raw, source->adopted, &shape, &id);
   }
   if (status == STATUS_OK) status = sequence_replace(&edit.list, index, id);
   snprintf(description, sizeof description, "replace %u", (unsigned)index);

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/minmax.h"
+
 /* The first step at an anchor is in the middle, further ones STEP before or after it:
    enough for two million insertions at one place, each beside the last. */
 #define STEP_FIRST ((uint64_t)1 << 63)
@@ -166,24 +168,22 @@ static uint8_t field_bits(const MessageShape *shape) {
 }
 
 /* Creates the details of a shape; NULL if it needs none. STATUS_MEMORY. */
-static Status make_details(Store *store, const MessageShape *shape, Details **result) {
+static Status make_details(Store *store, Text raw, const MessageShape *shape, Details **result) {
   uint8_t bits = field_bits(shape);
   *result = NULL;
   if (bits == 0 && !shape->has_timestamp && shape->call_count + shape->result_count + shape->part_count == 0) {
     return STATUS_OK;
   }
-  Details *details = store_cut(store, sizeof *details + shape->call_count * sizeof(CallData) +
-                                  shape->result_count * sizeof(ResultData) + shape->part_count * sizeof(Part) +
-                                  (size_t)__builtin_popcount(bits) * sizeof(Span) +
-                                  (shape->has_timestamp ? sizeof shape->timestamp : 0));
+  Details head = {.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count,
+                  .result_count = shape->result_count, .part_count = shape->part_count};
+  Details *details = store_cut(store, details_size(&head));
   if (details == NULL) return STATUS_MEMORY;
-  *details = (Details){.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count,
-                       .result_count = shape->result_count,
-                       .part_count = shape->part_count};
+  *details = head;
   for (uint32_t i = 0; i < shape->call_count; i++) details_calls(details)[i] = (CallData){.call = shape->calls[i]};
   for (uint32_t i = 0; i < shape->result_count; i++) {
     details_results(details)[i] = (ResultData){.result = shape->results[i]};
   }
+  if (details_key_count(details) > 0) store_sort_calls(store, raw, details);
   if (shape->part_count > 0) memcpy(details_parts(details), shape->parts, shape->part_count * sizeof(Part));
   Span *field = details_fields(details);
   for (unsigned i = 0; i < FIELD_COUNT; i++) {
@@ -207,6 +207,7 @@ Status store_reserve(Store *store, bool timed, void **message, void **time) {
    that wait, and no results, so that store_rewind undoes the rest. */
 Status store_push_calls(Store *store, Details *details) {
   uint32_t count = details == NULL ? 0 : details->call_count;
+  if (details != NULL && max_u32(count, details->result_count) > STORE_CALLS_MAX) store->span = UINT32_MAX;
   for (uint32_t i = 0; i < count; i++) {
     Status status = store_push_call(store, (CallLink){.message = store->count, .call = i});
     if (status == STATUS_OK) continue;
@@ -228,7 +229,7 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
   void *message, *time;
   if (store_reserve(store, shape->has_timestamp, &message, &time) != STATUS_OK) return STATUS_MEMORY;
   Details *details;
-  Status status = make_details(store, shape, &details);
+  Status status = make_details(store, raw, shape, &details);
   const char *bytes = raw.bytes;
   if (status == STATUS_OK && !adopted) {
     char *copy = store_cut(store, raw.size);

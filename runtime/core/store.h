@@ -179,9 +179,14 @@ Status     store_compact(const Store *store, const uint64_t *keep, Store **compa
    results are found by searching lists. */
 void       store_succeed(Store *store, Store *from);
 
+/* The most calls or results of a message with which store_span bounds a search. */
+#define STORE_CALLS_MAX 64
+
 /* The greatest difference between the anchors of a result and its call; UINT32_MAX once a
-   message answered calls of two others. */
+   message answered calls of two others, or has more than STORE_CALLS_MAX calls or results. */
 uint32_t   store_span(const Store *store);
+/* Number of inserted messages ever: many may share an anchor. */
+uint32_t   store_insertions(const Store *store);
 
 /* Asserts every invariant, for tests: O(messages). */
 void       store_check(const Store *store);

@@ -5,6 +5,7 @@
 #include "core/store_data.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 CallData *store_call_at(const Store *store, CallLink link) {
   Details *details = store_message(store, link.message)->details;
@@ -22,6 +23,69 @@ static uint64_t id_hash(const Store *store, Text id) { return hash_text(id, &sto
 static Text key_of(const Store *store, CallLink link) {
   return message_call_key(store_message(store, link.message), link.call);
 }
+
+/* ---- the calls of a message by id ---- */
+
+static int by_hash(const void *a, const void *b) {
+  const CallKey *x = a, *y = b;
+  if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+  return x->call < y->call ? -1 : x->call > y->call;
+}
+
+void store_sort_calls(const Store *store, Text raw, Details *details) {
+  CallKey *keys = details_keys(details);
+  for (uint32_t i = 0; i < details->call_count; i++) {
+    Call call = details_calls(details)[i].call;
+    Span span = call.id.at != 0 ? call.id : call.name;
+    Text id = {.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
+    keys[i] = (CallKey){.hash = (uint32_t)id_hash(store, id), .call = i};
+  }
+  qsort(keys, details->call_count, sizeof *keys, by_hash);
+}
+
+/* Index of the first of the sorted keys that is not below `key`, or `count`. */
+static uint32_t first_key(const CallKey *keys, uint32_t count, CallKey key) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (by_hash(&keys[middle], &key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* store_call for a message with sorted keys. */
+static bool find_sorted(const Store *store, MessageId caller, uint32_t first, Text id, uint32_t *call) {
+  Details *details = store_message(store, caller)->details;
+  const CallKey *keys = details_keys(details);
+  uint32_t count = details_key_count(details), hash = (uint32_t)id_hash(store, id);
+  uint32_t start = first_key(keys, count, (CallKey){.hash = hash, .call = first});
+  for (int round = 0; round < 2; round++, start = first_key(keys, count, (CallKey){.hash = hash})) {
+    for (uint32_t at = start; at < count && keys[at].hash == hash; at++) {
+      *call = keys[at].call;
+      if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), id)) return true;
+    }
+  }
+  return false;
+}
+
+/* store_call for a message with few calls. */
+static bool find_one_by_one(const Store *store, MessageId caller, uint32_t first, Text id, uint32_t *call) {
+  uint32_t count = message_call_count(store_message(store, caller));
+  for (uint32_t i = 0; i < count; i++) {
+    *call = (uint32_t)(((uint64_t)first + i) % count);
+    if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), id)) return true;
+  }
+  return false;
+}
+
+bool store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call) {
+  uint32_t count = message_call_count(store_message(store, caller));
+  return count > CALLS_FEW ? find_sorted(store, caller, link.call % count, key, call)
+                           : find_one_by_one(store, caller, link.call, key, call);
+}
+
+/* ---- stacks of waiting calls ---- */
 
 /* Sets the top of a stack, or removes the stack for message 0. Fails only if the map must
    grow; restoring a removed stack never does. STATUS_MEMORY. */
@@ -78,11 +142,21 @@ void store_wait_again(Store *store, CallLink link) {
   }
 }
 
+/* The link below all calls of the link's message that have its id. */
+static CallLink below_message(const Store *store, CallLink link, Text id) {
+  uint32_t first;
+  if (store_call(store, link.message, (CallLink){.message = link.message}, id, &first)) link.call = first;
+  return below(store, link);
+}
+
 CallLink store_waiting(const Store *store, Text id, MessageId before) {
   CallLink link = top_of(store, id_hash(store, id));
   while (link.message != 0) {
-    const CallData *call = store_call_at(store, link);
-    if (!call->answered && link.message < before && text_equal(key_of(store, link), id)) break;
+    if (link.message >= before) {
+      link = below_message(store, link, id);
+      continue;
+    }
+    if (!store_call_at(store, link)->answered && text_equal(key_of(store, link), id)) break;
     link = below(store, link);
   }
   return link;
@@ -92,18 +166,8 @@ static void note_span(Store *store, Details *details, MessageId id, uint32_t res
   uint32_t distance = store_rank(store, id).anchor - store_rank(store, caller).anchor;
   assert(caller < id);
   if (distance > store->span) store->span = distance;
-  for (uint32_t i = 0; i < result; i++) {
-    if (details_results(details)[i].answers != caller) store->span = UINT32_MAX;
-  }
-}
-
-bool store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call) {
-  uint32_t count = message_call_count(store_message(store, caller));
-  for (uint32_t i = 0; i < count; i++) {
-    *call = (link.call + i) % count;
-    if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), key)) return true;
-  }
-  return false;
+  /* A change of callers shows between two neighbours. */
+  if (result > 0 && details_results(details)[result - 1].answers != caller) store->span = UINT32_MAX;
 }
 
 void store_link(Store *store, MessageId id, uint32_t result, CallLink link) {

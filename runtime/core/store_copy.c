@@ -10,12 +10,6 @@
 
 /* ---- messages of other stores ---- */
 
-static size_t details_size(const Details *details) {
-  return sizeof *details + details->call_count * sizeof(CallData) + details->result_count * sizeof(ResultData) +
-         details->part_count * sizeof(Part) + (size_t)__builtin_popcount(details->fields) * sizeof(Span) +
-         (details->has_timestamp ? sizeof(int64_t) : 0);
-}
-
 /* Copies a message with its bytes and details into this store's arena. Its calls do not wait yet. */
 static Status copy_message(Store *store, const Message *message, Message *copy) {
   *copy = *message;

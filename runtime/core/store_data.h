@@ -56,6 +56,8 @@ const Rank *store_find_rank(const Store *store, MessageId id);
 /* ---- store_calls.c ---- */
 
 CallData *store_call_at(const Store *store, CallLink link);
+/* Fills the keys of a message's details. `raw`: its JSON. */
+void      store_sort_calls(const Store *store, Text raw, Details *details);
 /* Makes a call wait. STATUS_MEMORY. */
 Status    store_push_call(Store *store, CallLink link);
 /* Ends the wait of a call; false if it was not waiting. */

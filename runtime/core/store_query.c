@@ -33,6 +33,7 @@ const Message *store_message(const Store *store, MessageId id) {
   return message;
 }
 
+uint32_t store_insertions(const Store *store) { return store->rank_count; }
 uint32_t store_span(const Store *store) { return store->span; }
 
 CallLink store_answers(const Store *store, MessageId id, uint32_t result) {

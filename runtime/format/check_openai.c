@@ -24,18 +24,23 @@ static Status check_parts(Checker *checker, uint32_t index) {
   return status;
 }
 
-/* The id by which results refer to a call; the name of a legacy function call. */
-static Text call_id(const Message *message, uint32_t call) {
-  Call entry = message_call(message, call);
-  if (entry.id.at != 0) return message_text(message, entry.id);
-  return message_is_legacy_call(message) ? message_text(message, entry.name) : NO_TEXT;
+/* True if a call has no id because it is a legacy function call, to whose name results refer. */
+static bool calls_by_name(const Message *message) {
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (message_call(message, i).id.at == 0) return message_is_legacy_call(message);
+  }
+  return false;
 }
 
 Status openai_open_calls(Calls *calls, const Message *message) {
+  bool by_name = calls_by_name(message);
   Status status = STATUS_OK;
   calls_reset(calls);
   for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
-    if (!call_is_part(message, i)) status = calls_open(calls, call_id(message, i));
+    Call call = message_call(message, i);
+    if (call_is_part(message, i)) continue;
+    Span id = call.id.at != 0 || !by_name ? call.id : call.name;
+    status = calls_open(calls, id.at == 0 ? NO_TEXT : message_text(message, id));
   }
   return status;
 }

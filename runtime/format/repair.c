@@ -14,6 +14,7 @@ typedef struct Repairer {
   Sequence *list;
   Ledger *ledger;
   Reader reader;
+  CallIndex calls;
   int64_t shift;             /* of positions, by the steps so far */
 } Repairer;
 
@@ -32,7 +33,13 @@ static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanS
   repairer->reader.message_bytes_max = SIZE_MAX;
   json_open(&json, plan->bytes.bytes + step->at, step->size);
   if (!reader_message(&repairer->reader, &json, &raw, &shape)) return json.status;
-  return conversation_store_one(repairer->conversation, repairer->list, position, raw, false, &shape, replaced, result);
+  Place place = {.list = repairer->list, .position = position, .replaced = replaced, .calls = &repairer->calls};
+  return conversation_store_one(repairer->conversation, &place, raw, false, &shape, result);
+}
+
+static Status drop(Repairer *repairer, uint32_t position) {
+  Status status = call_index_leave(&repairer->calls, repairer->list, position);
+  return status == STATUS_OK ? sequence_remove(&repairer->list, position, position + 1) : status;
 }
 
 static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
@@ -46,7 +53,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
     status = store_message_of(repairer, plan, step, position, old, &result);
   }
   if (status != STATUS_OK) return status;
-  if (step->kind == PLAN_DROP) status = sequence_remove(&repairer->list, position, position + 1);
+  if (step->kind == PLAN_DROP) status = drop(repairer, position);
   else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, result);
   else status = sequence_insert(&repairer->list, position, result);
   if (status != STATUS_OK) return status;
@@ -77,12 +84,14 @@ static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledg
   StoreMark mark = store_mark(conversation_store(conversation));
   Repairer repairer = {.conversation = conversation};
   reader_init(&repairer.reader, plan->memory);
+  call_index_init(&repairer.calls, plan->memory);
   snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->dialect));
   Status status = carry_out_all(&repairer, plan);
   if (status == STATUS_OK) {
     status = conversation_commit(conversation, repairer.list, BATCH_REPAIR, text_of(description), repairer.ledger);
   }
   reader_free(&repairer.reader);
+  call_index_free(&repairer.calls);
   if (status == STATUS_OK) {
     *ledger = ledger_share(repairer.ledger);
   } else {

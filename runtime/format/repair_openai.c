@@ -241,11 +241,10 @@ static Status write_result(ToolRun *run, uint32_t index) {
   return plan_step(plan, PLAN_REWRITE, index, at, renamed ? "id of a call" : "foreign reasoning");
 }
 
-static Status put_answer(ToolRun *run, uint32_t call) {
+static Status put_answer(ToolRun *run, uint32_t call, bool legacy) {
   Plan *plan = run->plan;
   Text id = run->fates[call].name_size > 0 ? new_id(run, &run->fates[call]) : plan->calls.list[call].id;
   size_t at = plan->bytes.size;
-  bool legacy = message_is_legacy_call(plan_message(plan, run->index));
   Status status =
     plan_put(&plan->bytes, legacy ? "{\"role\":\"function\",\"name\":\"" : "{\"role\":\"tool\",\"tool_call_id\":\"",
                id, "\",\"content\":\"" REPAIR_NO_RESULT "\"}");
@@ -280,8 +279,9 @@ static Status plan_run(ToolRun *run) {
   for (uint32_t i = headless ? run->index : run->index + 1; i < run->end && status == STATUS_OK; i++) {
     status = write_result(run, i);
   }
+  bool legacy = plan->calls.count > 0 && message_is_legacy_call(head);
   for (uint32_t i = 0; i < plan->calls.count && status == STATUS_OK; i++) {
-    if (run->fates[i].answered) status = put_answer(run, i);
+    if (run->fates[i].answered) status = put_answer(run, i, legacy);
   }
   return status;
 }

@@ -4,6 +4,7 @@
 #include "format/repair_plan.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "json/json_edit.h"
@@ -47,23 +48,36 @@ static Status put_cleaned(Text old, Buffer *out) {
   return status;
 }
 
+/* Adds an id to the taken ones unless it is one of them. */
+static Status take_id(Plan *plan, Text id, bool *taken) {
+  uint64_t hash = hash_text(id, &plan->calls.key);
+  *taken = map_find(&plan->taken, hash) == NULL;
+  return *taken ? map_put(&plan->taken, hash, 1) : STATUS_OK;
+}
+
+/* The stem, <old id>_<seq>, is the first new id; the next are <stem>_2, <stem>_3 ... The
+   value of a stem among the taken ids is the last of these numbers. */
 Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size) {
   char suffix[32];
   *at = names->size;
   Status status = put_cleaned(old, names);
-  size_t base = names->size;
-  for (unsigned n = 1; status == STATUS_OK; n++) {
-    names->size = base;
-    if (n == 1) snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
-    else snprintf(suffix, sizeof suffix, "_%u_%u", (unsigned)plan->ids[index], n);
-    status = buffer_add_string(names, suffix);
-    if (status != STATUS_OK) return status;
+  snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
+  if (status == STATUS_OK) status = buffer_add_string(names, suffix);
+  if (status != STATUS_OK) return status;
+  size_t stem_size = names->size - *at;
+  uint64_t stem = hash_text(text_plain(names->bytes + *at, stem_size), &plan->calls.key), number = 1;
+  const uint64_t *last = map_find(&plan->taken, stem);
+  if (last != NULL) number = *last + 1;
+  for (bool taken = false; !taken; number++) {
+    names->size = *at + stem_size;
+    snprintf(suffix, sizeof suffix, "_%" PRIu64, number);
+    if (number > 1) status = buffer_add_string(names, suffix);
     *size = names->size - *at;
-    assert(id_is_valid(text_plain(names->bytes + *at, *size)));
-    uint64_t hash = hash_text(text_plain(names->bytes + *at, *size), &plan->calls.key);
-    if (map_find(&plan->taken, hash) == NULL) return map_put(&plan->taken, hash, 1);
+    if (status == STATUS_OK) status = take_id(plan, text_plain(names->bytes + *at, *size), &taken);
+    if (status != STATUS_OK) return status;
   }
-  return status;
+  assert(id_is_valid(text_plain(names->bytes + *at, *size)));
+  return map_put(&plan->taken, stem, number - 1);
 }
 
 /* ---- members ---- */

@@ -1,0 +1,173 @@
+/*
+** The call index against its definition: a series of insertions, replacements and removals
+** at places that do not fall, in random lists whose ids repeat; after each, every link is
+** that of a search that looks at everything. SEED=n repeats a run, STEPS=n sets its length.
+*/
+#define _GNU_SOURCE /* open_memstream */
+#include "conversation_kit.h"
+
+#define LONGEST 128
+
+typedef struct Series {
+  Conversation *chat;
+  Sequence *list;
+  CallIndex calls;
+  uint32_t position;
+} Series;
+
+static Word random_word(void) {
+  static const char kinds[] = "uaaaatttUU";
+  Word word = {.kind = kinds[below(sizeof kinds - 1)], .size = 1, .fill = 'x'};
+  uint32_t ids = word.kind == 'u' ? 0 : word.kind == 't' ? 1 : 1 + below(WORD_IDS);
+  for (uint32_t i = 0; i < ids; i++) word.ids[i] = (char)('a' + below(3));
+  return word;
+}
+
+/* ---- the definition ---- */
+
+static bool answers(const Store *store, MessageId id, uint32_t result, MessageId caller, uint32_t call) {
+  CallLink link = store_answers(store, id, result);
+  const Message *message = store_message(store, id);
+  Text key = message_text(message, message_result(message, result).id);
+  uint32_t place;
+  if (link.message == 0 || store_origin(store, link.message) != store_origin(store, caller)) return false;
+  return store_call(store, caller, link, key, &place) && place == call;
+}
+
+static bool is_answered(const Series *series, const Place *place, MessageId self, uint32_t result, uint32_t caller,
+                        uint32_t call) {
+  const Store *store = conversation_store(series->chat);
+  MessageId id = sequence_at(series->list, caller);
+  for (uint32_t at = 0; at < sequence_count(series->list); at++) {
+    MessageId other = sequence_at(series->list, at);
+    for (uint32_t i = 0; other != place->replaced && i < message_result_count(store_message(store, other)); i++) {
+      if (answers(store, other, i, id, call)) return true;
+    }
+  }
+  for (uint32_t i = 0; i < result; i++) {
+    if (answers(store, self, i, id, call)) return true;
+  }
+  return false;
+}
+
+static CallLink find_plainly(const Series *series, const Place *place, MessageId self, uint32_t result) {
+  const Store *store = conversation_store(series->chat);
+  const Message *message = store_message(store, self);
+  Text key = message_text(message, message_result(message, result).id);
+  for (uint32_t at = place->position; at-- > 0;) {
+    CallLink link = {.message = sequence_at(series->list, at)};
+    const Message *caller = store_message(store, link.message);
+    for (link.call = message_call_count(caller); link.call-- > 0;) {
+      if (!text_equal(message_call_key(caller, link.call), key)) continue;
+      if (!is_answered(series, place, self, result, at, link.call)) return link;
+    }
+  }
+  return (CallLink){0, 0};
+}
+
+static void assert_links(const Series *series, const Place *place, MessageId id) {
+  const Store *store = conversation_store(series->chat);
+  const Message *message = store_message(store, id), *before = NULL;
+  uint32_t count = message_result_count(message);
+  if (place->replaced != 0) before = store_message(store, place->replaced);
+  bool inherits = before != NULL && count == message_result_count(before);
+  for (uint32_t i = 0; i < count && inherits; i++) {
+    inherits = text_equal(message_text(message, message_result(message, i).id),
+                          message_text(before, message_result(before, i).id));
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    CallLink link = inherits ? store_answers(store, place->replaced, i) : find_plainly(series, place, id, i);
+    assert_link(series->chat, id, i, link.message, link.call);
+  }
+}
+
+/* ---- the steps ---- */
+
+static void put_word(Series *series, MessageId replaced) {
+  char room[JSON_ROOM];
+  Reader reader;
+  MessageShape shape;
+  MessageId id;
+  Word word = random_word();
+  reader_init(&reader, memory_system());
+  Text raw = read_word(&reader, &word, room, &shape);
+  Place place = {.list = series->list, .position = series->position, .replaced = replaced, .calls = &series->calls};
+  assert_int_equal(conversation_store_one(series->chat, &place, raw, false, &shape, &id), STATUS_OK);
+  assert_links(series, &place, id);
+  assert_int_equal(replaced != 0 ? sequence_replace(&series->list, series->position, id)
+                                 : sequence_insert(&series->list, series->position, id), STATUS_OK);
+  series->position++;
+  reader_free(&reader);
+}
+
+static void step(Series *series) {
+  uint32_t kind = below(8), count = sequence_count(series->list);
+  if (kind == 0 && series->position < count) {
+    assert_int_equal(call_index_leave(&series->calls, series->list, series->position), STATUS_OK);
+    assert_int_equal(sequence_remove(&series->list, series->position, series->position + 1), STATUS_OK);
+  } else if (kind < 3) {
+    series->position += below(count - series->position + 1) / 4;
+  } else if (kind < 5 && series->position < count) {
+    put_word(series, sequence_at(series->list, series->position));
+  } else if (count < LONGEST) {
+    put_word(series, 0);
+  }
+}
+
+/* A new chat every few series: its list loses messages between them. */
+static void run_series(Fail *fail) {
+  Series series = {.chat = chat_of(fail, "u a(abc) t(a)")};
+  for (int round = 0; round < 6; round++) {
+    assert_int_equal(sequence_share(conversation_list(series.chat), &series.list), STATUS_OK);
+    call_index_init(&series.calls, fail_memory(fail));
+    series.position = below(sequence_count(series.list) + 1);
+    for (uint32_t steps = below(60); steps > 0; steps--) step(&series);
+    call_index_free(&series.calls);
+    store_check(conversation_store(series.chat));
+    uint32_t count = sequence_count(series.list), gone = below(count / 4 + 1);
+    assert_int_equal(sequence_remove(&series.list, count / 3, count / 3 + gone), STATUS_OK);
+    Status status = conversation_commit(series.chat, series.list, BATCH_REPLACE, text_of("series"), NULL);
+    assert_int_equal(status, STATUS_OK);
+  }
+  conversation_check(series.chat);
+  conversation_free(series.chat);
+}
+
+static void links_are_those_of_a_plain_search(void **state) {
+  (void)state;
+  chance = test_seed();
+  Fail fail = {0};
+  for (uint64_t i = test_setting("STEPS", 6000) / 100; i > 0; i--) run_series(&fail);
+  assert_int_equal(fail.in_use, 0);
+}
+
+/* Calls of one id before results of another: every search reaches the front of the list. */
+static void a_series_of_searches_is_one_walk(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u");
+  for (int i = 0; i < 500; i++) assert_int_equal(put(chat, WORDS_APPEND, 0, "a(x)"), STATUS_OK);
+  for (int i = 0; i < 500; i++) assert_int_equal(put(chat, WORDS_APPEND, 0, "t(y)"), STATUS_OK);
+  uint32_t count = visible_count(chat);
+  CallIndex calls;
+  CallLink link;
+  call_index_init(&calls, fail_memory(&fail));
+  for (int i = 0; i < 500; i++) {
+    MessageId result = visible(chat, count - 1);
+    Status status = call_index_find(&calls, conversation_list(chat), count, false, result, 0, &link);
+    assert_int_equal(status, STATUS_OK);
+    assert_int_equal(link.message, 0);
+  }
+  assert_int_equal(calls.call_count, 500);
+  call_index_free(&calls);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(links_are_those_of_a_plain_search),
+    cmocka_unit_test(a_series_of_searches_is_one_walk),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
