@@ -2,8 +2,12 @@
 ** Status: how a call ended. Running out of memory is a status too: no function of
 ** the library aborts, exits or prints.
 **
-** A call that returns anything but STATUS_OK has changed nothing, unless its header
-** says otherwise.
+** A call that returns anything but STATUS_OK has changed nothing, and its results have no
+** meaning, unless its header says otherwise.
+**
+** In headers the comment of a function ends with the statuses that it may return besides
+** STATUS_OK. One without a condition has the meaning below: "STATUS_MEMORY, STATUS_LIMIT."
+** A condition follows where it needs one: "STATUS_RANGE unless index < count."
 */
 #ifndef EBB_BASE_STATUS_H
 #define EBB_BASE_STATUS_H
