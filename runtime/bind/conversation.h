@@ -1,20 +1,29 @@
 /*
-** Conversations: making, forking, several edits as one.
+** Conversations in Lua: creating, configuring, forking, transactions.
+**
+** A transaction is several edits as one: a function edits a branch of the conversation,
+** and the conversation becomes that branch when the function returns.
 */
 #ifndef EBB_BIND_CONVERSATION_H
 #define EBB_BIND_CONVERSATION_H
 
 #include "bind/handle.h"
-#include "tokens/tokenizer.h"
 
-/* A host's memory for the conversations that are made from now on; it outlives
-   them. allocate NULL: the state's own again. May raise, but not to go back. */
+/* Sets the allocator for conversations that are created from now on; it outlives them. `memory` with
+   allocate NULL: the Lua state's allocator again, which cannot raise. The first call of a state may
+   raise, for want of memory. */
 void  bind_set_conversation_memory(lua_State *L, const Memory *memory);
-Memory bind_conversation_memory(lua_State *L);
-ConversationHandle *bind_new_conversation(lua_State *L);                /* pushed, empty */
-/* Options at index (may be none): fills in a pushed conversation; raises. */
-void  bind_configure(lua_State *L, int conversation, int options);     /* options.c */
-ConversationHandle *bind_push_fork(lua_State *L);          /* of the conversation at 1 */
-int   bind_transaction(lua_State *L);      /* (conversation, run): transaction.c */
+Memory bind_conversation_memory(lua_State *L);      /* the allocator for new conversations */
+/* Pushes a handle without a conversation, which bind_configure creates. */
+ConversationHandle *bind_new_conversation(lua_State *L);
+/* Creates the conversation of the handle at `conversation_index` with the options at `options_index`, a
+   table, nil or none. Raises for invalid options and for want of memory; the handle stays empty then.
+   (options.c) */
+void  bind_configure(lua_State *L, int conversation_index, int options_index);
+/* Pushes a fork of the conversation at stack index 1. Raises during callbacks and for want of memory. */
+ConversationHandle *bind_push_fork(lua_State *L);
+/* transaction(conversation, run) for Lua: calls run(branch), and answers what it returns. If run raises,
+   no trace of its edits is left. (transaction.c) */
+int   bind_transaction(lua_State *L);
 
 #endif

@@ -76,27 +76,27 @@ static void read_tools(lua_State *L, int options, ConversationHandle *handle) {
 static const char CONVERSATION_MEMORY;
 
 void bind_set_conversation_memory(lua_State *L, const Memory *memory) {
-  Memory *held;
+  Memory *current;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY) == LUA_TNIL) {
-    held = lua_newuserdatauv(L, sizeof *held, 0);
+    current = lua_newuserdatauv(L, sizeof *current, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY);
   } else {
-    held = lua_touserdata(L, -1);
+    current = lua_touserdata(L, -1);
   }
   lua_pop(L, 1);
-  *held = *memory;
+  *current = *memory;
 }
 
 Memory bind_conversation_memory(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &CONVERSATION_MEMORY);
-  const Memory *held = lua_touserdata(L, -1);
+  const Memory *current = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  return held != NULL && held->allocate != NULL ? *held : bind_memory(L);
+  return current != NULL && current->allocate != NULL ? *current : bind_memory(L);
 }
 
-void bind_configure(lua_State *L, int conversation, int options) {
+void bind_configure(lua_State *L, int conversation_index, int options_index) {
+  int conversation = lua_absindex(L, conversation_index), options = options_index;
   ConversationHandle *handle = bind_test(L, conversation, &BIND_CONVERSATION);
-  conversation = lua_absindex(L, conversation);
   int top = lua_gettop(L);
   if (lua_isnoneornil(L, options)) {
     lua_newtable(L);

@@ -126,7 +126,7 @@ static int l_add(lua_State *L) {
                                       "depth_last", NULL};
   RuleSet *set = check_set(L);
   bind_check_names(L, 2, NULL, names);
-  RegexRule rule = {.depth_last = UINT32_MAX, .kinds = UINT32_MAX};
+  RuleSource rule = {.depth_last = UINT32_MAX, .kinds = UINT32_MAX};
   rule.pattern = text_field(L, "pattern");
   rule.replacement = text_field(L, "replacement");
   lua_getfield(L, 2, "flags");
@@ -150,21 +150,21 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
-/* Pushes {{rule, reason, given_up}, ...}, or nil without failures. */
-static void push_failures(lua_State *L, const RegexResult *result) {
+/* Pushes {{rule, reason, skipped_from_now}, ...}, or nil without failures. */
+static void push_failures(lua_State *L, const RuleResult *result) {
   if (result->failure_count == 0) {
     lua_pushnil(L);
     return;
   }
   lua_createtable(L, (int)result->failure_count, 0);
   for (uint32_t i = 0; i < result->failure_count; i++) {
-    const RegexFailure *failure = &result->failures[i];
+    const RuleFailure *failure = &result->failures[i];
     lua_createtable(L, 0, 3);
     bind_set_integer(L, "rule", (lua_Integer)failure->rule + 1);
     lua_pushstring(L, regex_reason_words(failure->reason));
     lua_setfield(L, -2, "reason");
-    lua_pushboolean(L, failure->given_up);
-    lua_setfield(L, -2, "given_up");
+    lua_pushboolean(L, failure->skipped_from_now);
+    lua_setfield(L, -2, "skipped_from_now");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -175,7 +175,7 @@ static int l_apply(lua_State *L) {
   Text text = bind_text(L, 2);
   uint32_t kind = (uint32_t)bind_integer(L, 3, "kind", 0, UINT32_MAX);
   uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX);
-  RegexResult result;
+  RuleResult result;
   Status status = rule_set_apply(set, text, kind, depth, &result);
   if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
   if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
@@ -189,7 +189,7 @@ static int l_apply(lua_State *L) {
 static int l_count(lua_State *L) {
   RuleSet *set = check_set(L);
   uint32_t rule = (uint32_t)bind_integer(L, 2, "rule", 1, rule_set_size(set));
-  RegexCount count = rule_set_count(set, rule - 1);
+  RuleCounts count = rule_set_counts(set, rule - 1);
   lua_pushinteger(L, count.texts);
   lua_pushinteger(L, count.replacements);
   lua_pushinteger(L, count.failures);

@@ -6,7 +6,8 @@
 
 #include "bind/handle.h"
 
-/* The list behind a conversation, batch or draft. */
+/* What a function of Lua reads of the conversation, batch or draft that it was called with: borrowed
+   from the value at `owner`, and valid until the owner is edited. */
 typedef struct View {
   int owner;                 /* absolute stack index */
   ConversationHandle *handle;
@@ -16,19 +17,22 @@ typedef struct View {
   BatchHandle *batch;        /* NULL: not a batch */
 } View;
 
-View  bind_view(lua_State *L, int index);                  /* raises for anything else */
-/* The same without the list of a draft, which costs O(slots) after an edit: a
+/* The view of the value at index; raises for other values than those three, and if a draft's list
+   cannot be built (STATUS_MEMORY, STATUS_LIMIT). */
+View  bind_view(lua_State *L, int index);
+/* The same, but of a draft without its list (NULL), which costs O(slots) after an edit: a
    policy that edits and looks in turns needs the slots only. */
 View  bind_look(lua_State *L, int index);
-void  bind_view_list(lua_State *L, View *view);            /* fetches what bind_look left out */
-bool  bind_is_view(lua_State *L, int index);
-const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of the draft's slots */
-/* Where a message stands in the units' numbering, or UNIT_NONE. */
+void  bind_view_list(lua_State *L, View *view);            /* fills in the list after bind_look; raises */
+bool  bind_is_view(lua_State *L, int index);               /* true if bind_view accepts the value */
+const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of a draft's slots; raises */
+/* The slot of a message in a draft, else its position in the list; UNIT_NONE if it has none.
+   `hint`: the position to try first. */
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);
 MessageId bind_view_slot_message(const View *view, uint32_t slot);
 bool  bind_view_slot_is_dropped(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
-/* What a message weighs there; of any message of the store. */
+/* Tokens of any message of the store, as the owner counts them. */
 uint32_t bind_view_message_tokens(const View *view, MessageId id);
 
 /* Pushes the Batch of the conversation at 1 that the number or name at `index` stands for, with

@@ -154,13 +154,13 @@ void conversation_charge_as(Conversation *conversation, const Conversation *othe
 }
 
 Status conversation_mark(Conversation *conversation, Text name, MessageId origin) {
-  Status status = marks_own(&conversation->marks);
+  Status status = marks_make_private(&conversation->marks);
   return status == STATUS_OK ? marks_add(conversation->marks, name, origin) : status;
 }
 
 Status conversation_unmark(Conversation *conversation, Text name, MessageId origin) {
   if (!marks_has(conversation->marks, name, origin)) return STATUS_OK;
-  Status status = marks_own(&conversation->marks);
+  Status status = marks_make_private(&conversation->marks);
   if (status == STATUS_OK) marks_remove(conversation->marks, name, origin);
   return status;
 }

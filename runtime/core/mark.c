@@ -147,7 +147,7 @@ static Status copy_marks(const Marks *marks, const uint64_t *keep, Marks **copy)
   return status;
 }
 
-Status marks_own(Marks **marks) {
+Status marks_make_private(Marks **marks) {
   Marks *copy;
   if ((*marks)->owners == 1) return STATUS_OK;
   Status status = copy_marks(*marks, NULL, &copy);

@@ -231,16 +231,16 @@ static Status load_member(DocumentLoader *loader, Text key) {
   }
   if (!json_value(&loader->json, &value)) return loader->json.status;
   if (text_is(key, "model") && value.kind == JSON_STRING) loader->document->model = json_text(&value);
-  RequestPart part;
-  if (request_part_of(key, &part)) loader->document->parts[part] = value;
+  RequestMember member;
+  if (request_member_of(key, &member)) loader->document->members[member] = value;
   return STATUS_OK;
 }
 
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {
   *cost = (Cost){0};
-  for (unsigned part = 0; part < REQUEST_PARTS; part++) {
-    if (document->parts[part].bytes == NULL) continue;
-    Status status = request_part_cost(counter, memory, (RequestPart)part, &document->parts[part], cost);
+  for (unsigned member = 0; member < REQUEST_MEMBERS; member++) {
+    if (document->members[member].bytes == NULL) continue;
+    Status status = request_member_cost(counter, memory, (RequestMember)member, &document->members[member], cost);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -481,8 +481,8 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
     envelope->shared = store_share_bytes(store);
     return STATUS_OK;
   }
-  for (unsigned part = 0; part < REQUEST_PARTS; part++) {
-    JsonValue *value = &document->parts[part];
+  for (unsigned member = 0; member < REQUEST_MEMBERS; member++) {
+    JsonValue *value = &document->members[member];
     if (value->bytes != NULL) value->bytes = copy_of(document, envelope, value->bytes);
   }
   if (document->model.size > 0) document->model.bytes = copy_of(document, envelope, document->model.bytes);

@@ -43,7 +43,7 @@ typedef struct Document {
   MessageId first;           /* the messages read have the ids first, first + 1, ... */
   uint32_t count;
   Text block;                /* the bytes they were read from; gaps are found there as long as the store has them */
-  JsonValue parts[REQUEST_PARTS];   /* of a body: what the model reads besides messages; bytes NULL: absent */
+  JsonValue members[REQUEST_MEMBERS]; /* of a body: what the model reads besides messages; bytes NULL: absent */
   Text model;                /* of a body: its model, as in JSON without the quotes; size 0: none */
 } Document;
 

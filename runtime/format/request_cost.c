@@ -5,7 +5,7 @@
 
 #include "base/names.h"
 
-/* The recipe's constants; the cost of a function's start depends on the counter. */
+/* Tokens of the recipe (request_cost.h). */
 enum { PER_PROPERTIES = 3, PER_PROPERTY = 3, PER_ENUM = -3, PER_ENUM_ITEM = 3, PER_END = 12 };
 
 enum { DEPTH_MAX = 16 };     /* of nested schemas; deeper ones count as text */
@@ -14,7 +14,6 @@ typedef struct Recipe {
   Tally tally;
   Buffer line;
 } Recipe;
-
 
 static void add_constant(Recipe *recipe, int tokens) { recipe->tally.tokens += (uint64_t)(int64_t)tokens; }
 
@@ -197,32 +196,32 @@ static void add_tools(Recipe *recipe, const JsonValue *tools) {
 
 /* ---- members of a body ---- */
 
-bool request_part_of(Text key, RequestPart *part) {
-  static const char *const names[REQUEST_PARTS] = {"tools", "functions", "system", "instructions", "response_format"};
-  *part = (RequestPart)NAMES_FIND(names, key);
-  return *part < REQUEST_PARTS;
+bool request_member_of(Text key, RequestMember *member) {
+  static const char *const names[REQUEST_MEMBERS] = {"tools", "functions", "system", "instructions", "response_format"};
+  *member = (RequestMember)NAMES_FIND(names, key);
+  return *member < REQUEST_MEMBERS;
 }
 
-static void add_member(Recipe *recipe, RequestPart part, const JsonValue *value) {
-  bool functions = part == REQUEST_TOOLS || part == REQUEST_FUNCTIONS;
+static void add_member(Recipe *recipe, RequestMember member, const JsonValue *value) {
+  bool functions = member == REQUEST_TOOLS || member == REQUEST_FUNCTIONS;
   if (functions && value->kind == JSON_ARRAY) add_tools(recipe, value);
   else if (value->kind == JSON_STRING) tally_text(&recipe->tally, json_text(value));
   else add_value(recipe, value);
 }
 
-Status request_part_cost(const Counter *counter, const Memory *memory, RequestPart part, const JsonValue *value,
+Status request_member_cost(const Counter *counter, const Memory *memory, RequestMember member, const JsonValue *value,
                          Cost *cost) {
-  assert((unsigned)part < REQUEST_PARTS && value->bytes != NULL);
+  assert((unsigned)member < REQUEST_MEMBERS && value->bytes != NULL);
   Recipe recipe = {.tally = tally_start(counter)};
-  Cost own = {0};
+  Cost cost_of_member = {0};
   if (value->kind == JSON_NULL || counter->custom != NULL) return STATUS_OK;
   buffer_init(&recipe.line, *memory);
-  add_member(&recipe, part, value);
+  add_member(&recipe, member, value);
   buffer_free(&recipe.line);
-  Status status = tally_end(&recipe.tally, &own);
+  Status status = tally_end(&recipe.tally, &cost_of_member);
   if (status != STATUS_OK) return status;
-  if (own.tokens > UINT32_MAX - cost->tokens) return STATUS_LIMIT;
-  cost->tokens += own.tokens;
-  cost->guessed |= own.guessed;
+  if (cost_of_member.tokens > UINT32_MAX - cost->tokens) return STATUS_LIMIT;
+  cost->tokens += cost_of_member.tokens;
+  cost->guessed |= cost_of_member.guessed;
   return STATUS_OK;
 }

@@ -2,11 +2,20 @@
 ** Request cost: the tokens of those members of a request body that are not messages:
 ** tools, functions, system, instructions, response_format.
 **
-** Tool schemas follow OpenAI's recipe ("How to count tokens with tiktoken", part
-** 7): per function a start, then "name:description"; per property "name:type:
-** description", a start for the first, and an addition for each value of an enum.
-** What the recipe leaves open (nested objects, arrays, other keywords) counts as
-** its text and makes the cost a guess. A missing description counts as empty.
+** Tool schemas are counted as OpenAI's cookbook does ("How to count tokens with tiktoken",
+** part 7, on functions). Tokens of a list of functions:
+**
+**     each function           Counter.per_function, and the text "name:description"
+**     its parameters          3, once, if it has properties
+**     each property           3, and the text "name:type:description"
+**     an enum                 3 for each value and the value's text, minus 3
+**     the end of the list     12
+**
+** What that recipe leaves open (nested objects, arrays, other keywords) counts as its
+** text and makes the cost a guess. A missing description counts as empty. Tools of
+** Anthropic's form (name, description, input_schema) are counted by the same recipe. A
+** member of an unexpected JSON type counts as its JSON text, a guess, too; null counts
+** nothing.
 */
 #ifndef EBB_FORMAT_REQUEST_COST_H
 #define EBB_FORMAT_REQUEST_COST_H
@@ -14,17 +23,18 @@
 #include "core/cost.h"
 #include "json/json.h"
 
-typedef enum RequestPart {
-  REQUEST_TOOLS, REQUEST_FUNCTIONS, REQUEST_SYSTEM, REQUEST_INSTRUCTIONS, REQUEST_RESPONSE_FORMAT
-} RequestPart;
-#define REQUEST_PARTS 5
+typedef enum RequestMember {
+  REQUEST_TOOLS, REQUEST_FUNCTIONS, REQUEST_SYSTEM, REQUEST_INSTRUCTIONS, REQUEST_RESPONSE_FORMAT,
+  REQUEST_MEMBERS      /* their number */
+} RequestMember;
 
-/* The part with this key; false if none has it. */
-bool   request_part_of(Text key, RequestPart *part);
+/* Finds the member with this key; false for other keys. */
+bool   request_member_of(Text key, RequestMember *member);
 
-/* Adds the cost of a part to *cost. A caller's own counter counts messages only and
-   adds nothing. STATUS_MEMORY, STATUS_LIMIT: *cost is as it was. */
-Status request_part_cost(const Counter *counter, const Memory *memory, RequestPart part, const JsonValue *value,
-                         Cost *cost);
+/* Adds the cost of a member, whose JSON is `value`, to *cost; nothing for a counter with a
+   function of the caller (Counter.custom), which counts messages only. STATUS_MEMORY;
+   STATUS_LIMIT if the sum exceeds 2^32 - 1. */
+Status request_member_cost(const Counter *counter, const Memory *memory, RequestMember member, const JsonValue *value,
+                           Cost *cost);
 
 #endif

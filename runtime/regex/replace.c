@@ -177,7 +177,7 @@ void regex_template_free(RegexTemplate *template) {
 
 typedef struct Replacing {
   RegexEngine *engine;
-  const RegexTemplate *by;
+  const RegexTemplate *template;
   Text text;
   Buffer *out;
 } Replacing;
@@ -205,15 +205,15 @@ static void take_out(Buffer *out, size_t from, Text trim) {
 static Status put_captured(const Replacing *r, const char *bytes, size_t size) {
   size_t from = r->out->size;
   Status status = put(r, bytes, size);
-  for (unsigned i = 0; i < r->by->trim_count && status == STATUS_OK && r->out->size > from; i++) {
+  for (unsigned i = 0; i < r->template->trim_count && status == STATUS_OK && r->out->size > from; i++) {
     status = regex_engine_spend(r->engine, (r->out->size - from) * 2);
-    take_out(r->out, from, r->by->trims[i]);
+    take_out(r->out, from, r->template->trims[i]);
   }
   return status;
 }
 
 static Status put_piece(const Replacing *r, const TemplatePiece *piece, const size_t *ends) {
-  const char *written = r->by->bytes + piece->at;
+  const char *written = r->template->bytes + piece->at;
   switch (piece->kind) {
   case BEFORE: return put(r, r->text.bytes, ends[0]);
   case BEHIND: return put(r, r->text.bytes + ends[1], r->text.size - ends[1]);
@@ -222,7 +222,7 @@ static Status put_piece(const Replacing *r, const TemplatePiece *piece, const si
   }
   size_t start = ends[2 * piece->group], end = ends[2 * piece->group + 1];
   if (start != REGEX_UNSET) return put_captured(r, r->text.bytes + start, end - start);
-  return r->by->trim_count > 0 ? put(r, written, piece->size) : STATUS_OK;
+  return r->template->trim_count > 0 ? put(r, written, piece->size) : STATUS_OK;
 }
 
 static size_t character_size(Text text, size_t at) {
@@ -230,9 +230,9 @@ static size_t character_size(Text text, size_t at) {
   return size > 0 ? size : 1;
 }
 
-Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count) {
+Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Buffer *out, uint32_t *count) {
   assert(text.bytes != NULL && !text.escaped);
-  const Replacing r = {regex_engine(regex), by, text, out};
+  const Replacing r = {regex_engine(regex), template, text, out};
   size_t done = 0, from = 0;           /* end of the text copied so far; start of the next search */
   *count = 0;
   while (from <= text.size) {
@@ -243,7 +243,9 @@ Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *o
     size_t start = ends[0], end = ends[1];
     if ((*count)++ == 0) buffer_reset(out);
     status = put(&r, text.bytes + done, start - done);
-    for (uint32_t i = 0; i < by->count && status == STATUS_OK; i++) status = put_piece(&r, &by->pieces[i], ends);
+    for (uint32_t i = 0; i < template->count && status == STATUS_OK; i++) {
+      status = put_piece(&r, &template->pieces[i], ends);
+    }
     if (status != STATUS_OK) return status;
     done = end;
     from = end > start ? end : end + (end < text.size ? character_size(text, end) : 1);

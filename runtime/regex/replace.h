@@ -35,6 +35,6 @@ void   regex_template_free(RegexTemplate *template);     /* NULL is allowed */
    *out gets the result if there are any, else it is unchanged. `text` is valid UTF-8 and
    not part of *out. STATUS_LIMIT: abandoned, see regex_engine_reason; the contents of
    *out are undefined then. */
-Status regex_replace(Regex *regex, const RegexTemplate *by, Text text, Buffer *out, uint32_t *count);
+Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Buffer *out, uint32_t *count);
 
 #endif

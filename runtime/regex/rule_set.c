@@ -8,10 +8,10 @@
 
 typedef struct Rule {
   Regex *regex;
-  RegexTemplate *by;
+  RegexTemplate *replacement;
   RegexLiteral literal;
   uint32_t kinds, depth_first, depth_last;
-  RegexCount count;
+  RuleCounts counts;
 } Rule;
 
 struct RuleSet {
@@ -20,7 +20,7 @@ struct RuleSet {
   Rule *rules;
   uint32_t size, room;
   Buffer text, next;         /* the result of the rules so far; of the current one */
-  RegexFailure *failures;    /* of one text; has room for one per rule */
+  RuleFailure *failures;    /* of one text; has room for one per rule */
   uint32_t failure_count, failure_room;
   RegexPairs pairs;          /* of the text; valid if pairs_known */
   bool pairs_known;
@@ -43,7 +43,7 @@ void rule_set_free(RuleSet *set) {
   if (set == NULL) return;
   Memory memory = set->memory;
   for (uint32_t i = 0; i < set->size; i++) {
-    regex_template_free(set->rules[i].by);
+    regex_template_free(set->rules[i].replacement);
     regex_free(set->rules[i].regex);
   }
   memory_free(&memory, set->rules, set->room * sizeof *set->rules);
@@ -54,22 +54,22 @@ void rule_set_free(RuleSet *set) {
 }
 
 uint32_t rule_set_size(const RuleSet *set) { return set->size; }
-RegexCount rule_set_count(const RuleSet *set, uint32_t rule) { return set->rules[rule].count; }
+RuleCounts rule_set_counts(const RuleSet *set, uint32_t rule) { return set->rules[rule].counts; }
 
 /* Makes room for one more rule, and for a failure of each. */
 static Status make_room(RuleSet *set) {
-  if (set->size == REGEX_RULES_MAX) return STATUS_LIMIT;
+  if (set->size == RULE_SET_MAX) return STATUS_LIMIT;
   Rule *rules = memory_grow(&set->memory, set->rules, &set->room, set->size, sizeof *rules);
   if (rules == NULL) return STATUS_MEMORY;
   set->rules = rules;
-  RegexFailure *failures =
+  RuleFailure *failures =
     memory_grow(&set->memory, set->failures, &set->failure_room, set->size, sizeof *failures);
   if (failures == NULL) return STATUS_MEMORY;
   set->failures = failures;
   return STATUS_OK;
 }
 
-Status rule_set_add(RuleSet *set, const RegexRule *source, RegexError *error) {
+Status rule_set_add(RuleSet *set, const RuleSource *source, RegexError *error) {
   *error = (RegexError){0};
   Rule rule = {.kinds = source->kinds, .depth_first = source->depth_first, .depth_last = source->depth_last};
   Status status = make_room(set);
@@ -77,7 +77,7 @@ Status rule_set_add(RuleSet *set, const RegexRule *source, RegexError *error) {
     status = regex_new(set->engine, source->pattern.bytes, source->pattern.size, source->flags, &rule.regex, error);
   }
   if (status == STATUS_OK) {
-    status = regex_template_new(rule.regex, source->replacement, source->trims, source->trim_count, &rule.by);
+    status = regex_template_new(rule.regex, source->replacement, source->trims, source->trim_count, &rule.replacement);
   }
   if (status != STATUS_OK) {
     regex_free(rule.regex);
@@ -89,12 +89,13 @@ Status rule_set_add(RuleSet *set, const RegexRule *source, RegexError *error) {
 }
 
 void rule_set_begin(RuleSet *set) {
-  for (uint32_t i = 0; i < set->size; i++) set->rules[i].count = (RegexCount){0};
+  for (uint32_t i = 0; i < set->size; i++) set->rules[i].counts = (RuleCounts){0};
 }
 
-static bool concerns(const Rule *rule, uint32_t kind, uint32_t depth) {
-  return (rule->kinds & kind) != 0 && depth >= rule->depth_first && depth <= rule->depth_last &&
-         rule->count.failures < REGEX_STRIKES;
+/* True if the rule applies to such a text and has strikes left. */
+static bool applies(const Rule *rule, uint32_t kinds, uint32_t depth) {
+  return (rule->kinds & kinds) != 0 && depth >= rule->depth_first && depth <= rule->depth_last &&
+         rule->counts.failures < RULE_STRIKES;
 }
 
 /* True if the text has the pairs of the rule's literal. */
@@ -108,26 +109,27 @@ static bool may_match(RuleSet *set, const Rule *rule, Text text) {
 
 static void note_failure(RuleSet *set, Rule *rule) {
   assert(set->failure_count < set->failure_room);
-  rule->count.failures++;
-  set->failures[set->failure_count++] = (RegexFailure){
+  rule->counts.failures++;
+  set->failures[set->failure_count++] = (RuleFailure){
     .rule = (uint32_t)(rule - set->rules),
     .reason = regex_engine_reason(set->engine),
-    .given_up = rule->count.failures == REGEX_STRIKES,
+    .skipped_from_now = rule->counts.failures == RULE_STRIKES,
   };
 }
 
+/* Replaces *text by the result of the rule, which lies in set->text. A limit is noted, not returned. */
 static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
-  assert(rule->count.failures < REGEX_STRIKES);
+  assert(rule->counts.failures < RULE_STRIKES);
   uint32_t count;
   regex_start(set->engine);
-  Status status = regex_replace(rule->regex, rule->by, *text, &set->next, &count);
+  Status status = regex_replace(rule->regex, rule->replacement, *text, &set->next, &count);
   if (status == STATUS_LIMIT) {
     note_failure(set, rule);
     return STATUS_OK;
   }
   if (status != STATUS_OK || count == 0) return status;
-  rule->count.texts++;
-  rule->count.replacements += count;
+  rule->counts.texts++;
+  rule->counts.replacements += count;
   Buffer output = set->next;
   set->next = set->text;
   set->text = output;
@@ -137,14 +139,14 @@ static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
   return STATUS_OK;
 }
 
-Status rule_set_apply(RuleSet *set, Text text, uint32_t kind, uint32_t depth, RegexResult *result) {
-  *result = (RegexResult){.text = text};
+Status rule_set_apply(RuleSet *set, Text text, uint32_t kinds, uint32_t depth, RuleResult *result) {
+  *result = (RuleResult){.text = text};
   set->failure_count = 0;
   set->pairs_known = false;
   if (utf8_check(text.bytes, text.size) < text.size) return STATUS_ENCODING;
   for (uint32_t i = 0; i < set->size; i++) {
     Rule *rule = &set->rules[i];
-    if (!concerns(rule, kind, depth) || !may_match(set, rule, result->text)) continue;
+    if (!applies(rule, kinds, depth) || !may_match(set, rule, result->text)) continue;
     Status status = apply_rule(set, rule, &result->text, &result->changed);
     if (status != STATUS_OK) return status;
   }

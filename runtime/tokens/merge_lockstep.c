@@ -23,7 +23,7 @@ INLINE int32_t *merges_of(uint32_t *row) { return (int32_t *)row; }
 INLINE uint32_t *numbers_of(uint32_t *row, uint32_t lanes) { return row + lanes + 1; }
 INLINE uint8_t *next_of(uint32_t *row, uint32_t lanes) { return (uint8_t *)(row + 2 * (lanes + 1)); }
 INLINE uint8_t *before_of(uint32_t *row, uint32_t lanes) { return next_of(row, lanes) + lanes + 1; }
-INLINE uint8_t *left_of(uint32_t *row, uint32_t lanes) { return before_of(row, lanes) + lanes + 1; }
+INLINE uint8_t *count_of(uint32_t *row, uint32_t lanes) { return before_of(row, lanes) + lanes + 1; }
 
 /* ---- turns ---- */
 
@@ -36,7 +36,8 @@ typedef struct Question {
 typedef int32_t Four __attribute__((vector_size(16)));
 typedef int32_t Eight __attribute__((vector_size(32)));
 
-INLINE int32_t least(const int32_t *merges, uint32_t lanes) {
+/* The minimum of the lanes: the next merge and its place, or LANE_STAYS. */
+INLINE int32_t minimum(const int32_t *merges, uint32_t lanes) {
   Eight best, some;
   memcpy(&best, merges, sizeof best);
   for (uint32_t i = 8; i < lanes; i += 8) {
@@ -66,12 +67,12 @@ INLINE uint32_t merge(Question *questions, const Vocab *v, uint32_t *row, int32_
   uint32_t *numbers = numbers_of(row, lanes);
   uint8_t *nexts = next_of(row, lanes), *befores = before_of(row, lanes);
   uint32_t at = (uint32_t)best & (lanes - 1), number = (uint32_t)best >> PLACE_BITS;
-  uint32_t gone = nexts[at], after = nexts[gone], before = befores[at], count;
+  uint32_t right = nexts[at], after = nexts[right], before = befores[at], count;
   numbers[at] = number;
   nexts[at] = (uint8_t)after;
   befores[after] = (uint8_t)at;
-  merges[gone] = merges[at] = merges[before] = LANE_STAYS;
-  --*left_of(row, lanes);
+  merges[right] = merges[at] = merges[before] = LANE_STAYS;
+  --*count_of(row, lanes);
   count = ask(questions, v, merges, at, number, numbers[after]);
   return count + ask(questions + count, v, merges, before, numbers[before], number);
 }
@@ -106,7 +107,7 @@ INLINE void fill(uint32_t *row, const Vocab *v, const Premerge *parts, uint32_t 
   numbers[lanes] = NUMBER_END;
   for (uint32_t i = 0; i < count; i++) numbers[i] = parts->numbers[i];
   numbers[count] = NUMBER_END;
-  *left_of(row, lanes) = (uint8_t)count;
+  *count_of(row, lanes) = (uint8_t)count;
   for (uint32_t i = 0; i + 1 < count; i++) {
     uint32_t slot = place_of(&v->pairs, pair_hash(pack_halves(parts->numbers[i], parts->numbers[i + 1])));
     __builtin_prefetch(&v->pair_slots[slot]);
@@ -117,7 +118,7 @@ INLINE void fill(uint32_t *row, const Vocab *v, const Premerge *parts, uint32_t 
 INLINE void answer_first(uint32_t *row, const Vocab *v, uint32_t lanes) {
   int32_t *merges = merges_of(row);
   const uint32_t *numbers = numbers_of(row, lanes);
-  uint32_t count = *left_of(row, lanes);
+  uint32_t count = *count_of(row, lanes);
   for (uint32_t i = 0; i + 1 < count; i++) {
     merges[i] = pair_in_slot(v, (uint32_t)merges[i], pack_halves(numbers[i], numbers[i + 1]), i);
   }
@@ -125,22 +126,22 @@ INLINE void answer_first(uint32_t *row, const Vocab *v, uint32_t lanes) {
 
 INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
   Question questions[2 * LOCKSTEP_ROWS];
-  uint32_t *alive[LOCKSTEP_ROWS];
+  uint32_t *active[LOCKSTEP_ROWS];
   int32_t best[LOCKSTEP_ROWS];
   for (uint32_t i = 0; i < count; i++) {
-    alive[i] = rows + i * LOCKSTEP_WORDS(lanes);
-    answer_first(alive[i], v, lanes);
+    active[i] = rows + i * LOCKSTEP_WORDS(lanes);
+    answer_first(active[i], v, lanes);
   }
   while (count > 0) {
-    uint32_t kept = 0, question_count = 0;
+    uint32_t unfinished = 0, question_count = 0;
     for (uint32_t i = 0; i < count; i++) {   /* without branches: the end of a row cannot be predicted */
-      alive[kept] = alive[i];
-      best[kept] = least(merges_of(alive[i]), lanes);
-      kept += best[kept] != LANE_STAYS;
+      active[unfinished] = active[i];
+      best[unfinished] = minimum(merges_of(active[i]), lanes);
+      unfinished += best[unfinished] != LANE_STAYS;
     }
-    count = kept;
+    count = unfinished;
     for (uint32_t i = 0; i < count; i++) {
-      question_count += merge(questions + question_count, v, alive[i], best[i], lanes);
+      question_count += merge(questions + question_count, v, active[i], best[i], lanes);
     }
     answer(questions, question_count, v);
   }
@@ -184,7 +185,7 @@ void lockstep_merge(uint32_t *rows, uint32_t count, const Vocab *vocab, unsigned
 
 uint32_t lockstep_count(const uint32_t *row, unsigned width) {
   assert(width < LOCKSTEP_WIDTHS);
-  return *left_of((uint32_t *)(uintptr_t)row, 8u << width);
+  return *count_of((uint32_t *)(uintptr_t)row, 8u << width);
 }
 
 void lockstep_tokens(const uint32_t *row, unsigned width, uint32_t *numbers) {

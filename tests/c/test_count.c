@@ -166,7 +166,7 @@ static void tools_cost_by_the_published_recipe(void **state) {
     for (size_t k = 0; k <= size; k++) text[k] = TOOLS[i].tools[k] == '\'' ? '"' : TOOLS[i].tools[k];
     JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = size};
     Cost cost = {0};
-    assert_int_equal(request_part_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost), STATUS_OK);
+    assert_int_equal(request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost), STATUS_OK);
     if (cost.tokens != TOOLS[i].tokens || cost.guessed != TOOLS[i].guessed) print_error("%s\n", TOOLS[i].what);
     assert_int_equal(cost.tokens, TOOLS[i].tokens);
     assert_int_equal(cost.guessed, TOOLS[i].guessed);
@@ -435,7 +435,7 @@ static void without_memory_a_tool_costs_nothing(void **state) {
       Fail fail = {.fail_at = k};
       Memory memory = fail_memory(&fail);
       Cost cost = {0};
-      status = request_part_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost);
+      status = request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost);
       assert_true(status == STATUS_OK || status == STATUS_MEMORY);
       assert_int_equal(cost.tokens, status == STATUS_OK ? whole : 0);
       assert_int_equal(fail.in_use, 0);
@@ -480,7 +480,7 @@ static void out_of_memory_changes_nothing(void **state) {
 
 static void members_of_a_body_cost_their_texts(void **state) {
   static const struct {
-    RequestPart part;
+    RequestMember part;
     JsonKind kind;
     const char *text;
     Cost before;
@@ -504,9 +504,9 @@ static void members_of_a_body_cost_their_texts(void **state) {
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     Cost cost = members[i].before;
     JsonValue value = {.kind = members[i].kind, .bytes = members[i].text, .size = strlen(members[i].text)};
-    assert_int_equal(request_part_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
+    assert_int_equal(request_member_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
     assert_int_equal(cost.tokens, members[i].before.tokens);
-    assert_int_equal(request_part_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
+    assert_int_equal(request_member_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
     assert_int_equal(cost.tokens, members[i].tokens);
     assert_int_equal(cost.guessed, members[i].guessed);
   }

@@ -270,8 +270,8 @@ static void literals_never_lose_a_match(void **state) {
 
 /* ---- sets ---- */
 
-static RegexRule rule_of(const char *pattern, const char *replacement, unsigned flags) {
-  return (RegexRule){.pattern = text_of(pattern), .replacement = text_of(replacement), .flags = flags, .kinds = 1,
+static RuleSource rule_of(const char *pattern, const char *replacement, unsigned flags) {
+  return (RuleSource){.pattern = text_of(pattern), .replacement = text_of(replacement), .flags = flags, .kinds = 1,
                      .depth_last = UINT32_MAX};
 }
 
@@ -279,14 +279,14 @@ static void rules_see_what_those_before_made(void **state) {
   World *world = *state;
   RuleSet *set;
   RegexError error;
-  RegexResult result;
+  RuleResult result;
   assert_int_equal(rule_set_new(world->engine, &set), STATUS_OK);
-  RegexRule rules[] = {rule_of("cat", "dog", REGEX_GLOBAL), rule_of("dog", "bird", REGEX_GLOBAL),
+  RuleSource rules[] = {rule_of("cat", "dog", REGEX_GLOBAL), rule_of("dog", "bird", REGEX_GLOBAL),
                        rule_of("^", "", 0), rule_of("bird", "", REGEX_GLOBAL)};
   rules[3].depth_first = 1;
   rules[3].depth_last = 2;
   for (int i = 0; i < 4; i++) assert_int_equal(rule_set_add(set, &rules[i], &error), STATUS_OK);
-  RegexRule bad = rule_of("(", "", 0);
+  RuleSource bad = rule_of("(", "", 0);
   assert_int_equal(rule_set_add(set, &bad, &error), STATUS_ARGUMENT);
   bad = rule_of("a", "\xFF", 0);
   assert_int_equal(rule_set_add(set, &bad, &error), STATUS_ENCODING);
@@ -303,11 +303,11 @@ static void rules_see_what_those_before_made(void **state) {
   assert_int_equal(rule_set_apply(set, text, 2, 0, &result), STATUS_OK);
   assert_true(!result.changed && result.text.bytes == text.bytes);
   assert_int_equal(rule_set_apply(set, text_plain("\xC3", 1), 1, 0, &result), STATUS_ENCODING);
-  RegexCount count = rule_set_count(set, 0);
+  RuleCounts count = rule_set_counts(set, 0);
   assert_int_equal(count.texts, 3);
   assert_int_equal(count.replacements, 6);
   rule_set_begin(set);
-  assert_int_equal(rule_set_count(set, 0).texts, 0);
+  assert_int_equal(rule_set_counts(set, 0).texts, 0);
   rule_set_free(set);
 }
 
@@ -318,10 +318,10 @@ static Status do_all(const Memory *memory, const char *text, size_t size) {
   RegexEngine *engine = NULL;
   RuleSet *set = NULL;
   RegexError error;
-  RegexResult result;
+  RuleResult result;
   Status status = regex_engine_new(memory, &engine);
   if (status == STATUS_OK) status = rule_set_new(engine, &set);
-  RegexRule rules[] = {rule_of("(a+)(b)?(?<x>c)?\\s", "<$1$2$<x>$&$'>", REGEX_GLOBAL),
+  RuleSource rules[] = {rule_of("(a+)(b)?(?<x>c)?\\s", "<$1$2$<x>$&$'>", REGEX_GLOBAL),
                        rule_of("(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)", "$10", 0),
                        rule_of("(?:a|b|ab)*[cd]$", "", REGEX_GLOBAL)};
   Text trims[] = {text_of("a"), text_of("")};

@@ -21,7 +21,7 @@ static Text next_line(const char **at, const char *end) {
 }
 
 /* The rule alone. */
-static Status replace(RegexEngine *engine, const RegexRule *rule, Text text, Buffer *out, uint32_t *count) {
+static Status replace(RegexEngine *engine, const RuleSource *rule, Text text, Buffer *out, uint32_t *count) {
   Regex *regex = NULL;
   RegexTemplate *by = NULL;
   RegexError error;
@@ -34,7 +34,7 @@ static Status replace(RegexEngine *engine, const RegexRule *rule, Text text, Buf
   return status;
 }
 
-static void check_replace(RegexEngine *engine, RegexRule rule, Text text, const RegexResult *result) {
+static void check_replace(RegexEngine *engine, RuleSource rule, Text text, const RuleResult *result) {
   Memory memory = memory_system();
   bool has_verbs = memchr(rule.pattern.bytes, '*', rule.pattern.size) != NULL &&
                    memchr(rule.pattern.bytes, '(', rule.pattern.size) != NULL;
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *at = size > 0 ? (const char *)data : "", *end = at + size;
   Text letters = next_line(&at, end);
-  RegexRule rule = {.kinds = 1, .depth_last = UINT32_MAX};
+  RuleSource rule = {.kinds = 1, .depth_last = UINT32_MAX};
   char bad;
   if (!regex_flags(letters.bytes, letters.size, &rule.flags, &bad)) rule.flags = REGEX_GLOBAL;
   rule.pattern = next_line(&at, end);
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (regex_engine_new(&memory, &engine) != STATUS_OK || rule_set_new(engine, &set) != STATUS_OK) return 0;
   Status added = rule_set_add(set, &rule, &error);
   if (added == STATUS_ARGUMENT) assert(error.offset <= rule.pattern.size && error.message[0] != '\0');
-  RegexResult result;
+  RuleResult result;
   if (added == STATUS_OK && rule_set_apply(set, text, 1, 0, &result) == STATUS_OK) {
     assert(utf8_check(result.text.bytes, result.text.size) == result.text.size);
     assert(result.failure_count <= 1);

@@ -190,7 +190,7 @@ local function note_failures(run, message, failures)
   for _, failure in ipairs(failures) do
     local rule = run.made_from[failure.rule]
     run.failures[#run.failures + 1] = { rule = rule.title, message = message, reason = failure.reason }
-    local more = failure.given_up and ", and so are all that follow: it failed too often" or ""
+    local more = failure.skipped_from_now and ", and so are all that follow: it failed too often" or ""
     run.log("warn", ("%s, %s: message %d: %s; the message is left as it is%s"):format(
       rule.preset, rule.title, message, failure.reason, more), { rule = rule.title, message = message })
   end
