@@ -32,7 +32,7 @@ Status marks_make_private(Marks **marks);
    `last`. STATUS_MEMORY: *ours is unchanged. */
 Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, MessageId last, uint32_t shift);
 /* Number of additions and removals ever made. A copy continues the count of its original, so
-   that marks differ from an older copy of theirs only if the counts differ. */
+   that marks and an older copy of them are equal if the counts are. */
 uint64_t marks_edits(const Marks *marks);
 /* Removes the marks of all origins without a bit in `keep` (bit id % 64 of word id / 64), which
    has a bit for every message of the store. STATUS_MEMORY: *marks is unchanged. */
