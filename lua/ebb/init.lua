@@ -73,6 +73,12 @@ function ebb.load(path, options)
   return with_model(options, chat, model, problem)
 end
 
+--- Which file a name leads to, and in which state.
+---@param path string
+---@return string? identity
+---@return ebb.Error? problem
+ebb.file_identity = core.file_identity
+
 --- The same from a string.
 ---@param text string
 ---@param options? ebb.ConversationOptions

@@ -19,6 +19,7 @@ const char *status_code(Status status) {
     case STATUS_ABSENT: return "absent";
     case STATUS_IO: return "io";
     case STATUS_FORBIDDEN: return "forbidden";
+    case STATUS_CONFLICT: return "conflict";
     case STATUS_HOST: return "host";
   }
   return "unknown";   /* not a Status; no default above, so that compilers report a missing case */

@@ -27,6 +27,7 @@ typedef enum Status {
   STATUS_ABSENT,     /* a file that does not exist or may not be read */
   STATUS_IO,         /* reading or writing failed */
   STATUS_FORBIDDEN,  /* a path out of the allowed folder, or to something other than a regular file */
+  STATUS_CONFLICT,   /* a file has changed since it was read */
   STATUS_HOST        /* a callback of the host failed; the host knows why */
 } Status;
 

@@ -66,6 +66,7 @@ static const char *status_words(Status status) {
   case STATUS_ABSENT: return "it cannot be opened";
   case STATUS_IO: return "reading or writing failed";
   case STATUS_FORBIDDEN: return "outside of what is allowed";
+  case STATUS_CONFLICT: return "it has changed since it was read";
   case STATUS_HOST: return "a callback failed";
   }
   return "no error";

@@ -7,6 +7,7 @@
 #include "bind/argument.h"
 #include "bind/conversation.h"
 #include "bind/error.h"
+#include "bind/files.h"
 #include "bind/handle.h"
 #include "bind/load.h"
 #include "bind/open.h"
@@ -43,14 +44,6 @@ static Loaded *push_loaded(lua_State *L) {
   Loaded *loaded = bind_own(L, sizeof *loaded, end_loaded);
   loaded->memory = bind_conversation_memory(L);
   return loaded;
-}
-
-static int refuse_file(lua_State *L, Status status, const char *path, size_t cap) {
-  int error = errno;
-  if (strcmp(path, "-") == 0) path = cap == 0 ? "standard output" : "standard input";
-  const char *why = status == STATUS_LIMIT ? lua_pushfstring(L, "it is larger than %I bytes", (lua_Integer)cap)
-                    : status == STATUS_MEMORY ? "not enough memory" : strerror(error);
-  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));
 }
 
 static size_t size_field(lua_State *L, int options, const char *name, size_t otherwise) {
@@ -126,7 +119,7 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   conversation_free(handle->conversation);
   handle->conversation = NULL;
   errno = cause;
-  if (status == STATUS_IO) return refuse_file(L, status, name, SIZE_MAX);
+  if (status == STATUS_IO) return bind_refuse_file(L, status, name, SIZE_MAX);
   return refuse_document(L, name, &error);
 }
 
@@ -184,7 +177,7 @@ static int l_load(lua_State *L) {
     DocumentError error = document_over_cap();
     return refuse_document(L, name, &error);
   }
-  if (status != STATUS_OK) return refuse_file(L, status, path, SIZE_MAX);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, SIZE_MAX);
   return load(L, name, 3, &limits);
 }
 
@@ -323,20 +316,11 @@ static int l_json(lua_State *L) {
   return 1;
 }
 
-/* Whole, or not at all; errno stays that of what went wrong first. */
-static Status end_file(FileWriter *writer, Status status) {
-  if (status == STATUS_OK) return file_commit(writer);
-  int error = errno;
-  file_abandon(writer);
-  errno = error;
-  return status;
-}
-
 static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
 
 /* The document to write by: its own, or a new one of the shape asked for. */
 static Document document_of(lua_State *L, const ConversationHandle *handle) {
-  static const char *const names[] = {"dialect", "shape", NULL};
+  static const char *const names[] = {"dialect", "shape", "unchanged", NULL};
   static const char *const shapes[] = {"array", "jsonl", NULL};
   if (lua_isnil(L, 3)) return handle->document;
   bind_check_names(L, 3, NULL, names);
@@ -350,54 +334,34 @@ static Document document_of(lua_State *L, const ConversationHandle *handle) {
   return same ? handle->document : document_new(shape);
 }
 
-/* conversation:save(path, options, texts) -> true | nil, error */
+/* True if the options at 3 name the state in which the file must be. */
+static bool read_unchanged(lua_State *L, FileIdentity *unchanged) {
+  if (lua_isnil(L, 3) || !bind_field(L, 3, "unchanged")) return false;
+  *unchanged = bind_file_identity(L, -1);
+  return true;
+}
+
+/* conversation:save(path, options, texts) -> true, what is lost of the old file | nil, error */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
   const char *path = bind_string(L, 2, NULL);
   lua_settop(L, 4);
   Document document = document_of(L, view.handle);
+  FileIdentity unchanged;
+  bool guarded = read_unchanged(L, &unchanged);
   Memory memory = bind_memory(L);
   ViewWriter writer;
   FileWriter file;
   prepare_writer(L, &writer, &view, 4);
   Status status = file_create(&file, &memory, path);
-  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
   Sink sink = {.write = add_to_file, .user = &file};
   status = write_view(&writer, &document, sink);
-  status = end_file(&file, status);
-  if (status == STATUS_LIMIT) return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
-  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
-  lua_pushboolean(L, 1);
-  return 1;
-}
-
-/* ---- plain files, for scripts and reports ---- */
-
-/* read_file(path, cap) -> text | nil, error */
-static int l_read_file(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
-  size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
-  lua_settop(L, 2);
-  Loaded *loaded = push_loaded(L);
-  Status status = file_read(&loaded->memory, path, cap, &loaded->bytes, &loaded->size, &loaded->capacity);
-  if (status != STATUS_OK) return refuse_file(L, status, path, cap);
-  lua_pushlstring(L, loaded->bytes == NULL ? "" : loaded->bytes, loaded->size);
-  return 1;
-}
-
-/* write_file(path, text) -> true | nil, error */
-static int l_write_file(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
-  Text text = bind_text(L, 2);
-  Memory memory = bind_memory(L);
-  FileWriter writer;
-  Status status = file_create(&writer, &memory, path);
-  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
-  status = file_write(&writer, text.bytes, text.size);
-  status = end_file(&writer, status);
-  if (status != STATUS_OK) return refuse_file(L, status, path, 0);
-  lua_pushboolean(L, 1);
-  return 1;
+  if (status == STATUS_LIMIT) {
+    file_abandon(&file);
+    return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
+  }
+  return bind_end_file(L, &file, status, guarded ? &unchanged : NULL, path);
 }
 
 void bind_open_load(lua_State *L) {
@@ -410,8 +374,6 @@ void bind_open_load(lua_State *L) {
   static const BindMethod functions[] = {
     {"load", l_load, "path options", CHARGE_NEVER},
     {"parse", l_parse, "text options", CHARGE_TEXT},
-    {"read_file", l_read_file, "path cap", CHARGE_NEVER},
-    {"write_file", l_write_file, "path text", CHARGE_NEVER},
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

@@ -15,7 +15,7 @@ void host_open(lua_State *L);
 /* From now on an interrupt (Ctrl-C) raises an error in L, again and again until
    nothing is left to catch it; a second one ends the process. */
 void host_watch_interrupt(lua_State *L);
-int  host_interrupted(void);
+bool host_interrupted(void);
 /* The coroutine that an interrupt reaches from now on; answers the one before. */
 lua_State *host_watch_coroutine(lua_State *co);
 /* Raises the interrupt in L too, if it has come. */
@@ -42,6 +42,10 @@ int host_converse(lua_State *L);
    or "unknown" and why the system does not tell how it ended.
    Whatever was not written yet is written twice: flush before. */
 int host_isolate(lua_State *L);
+
+/* conclude(): the next file that is written is the command's result. From then on signals
+   are ignored, so that the exit status tells that it is there. */
+int host_conclude(lua_State *L);
 
 /* cells(code_point) -> 0, 1 or 2: the columns of a terminal that it takes. */
 int host_cells(lua_State *L);

@@ -5,11 +5,13 @@
 ** A signal handler may touch little of a lua_State; setting a hook is allowed.
 ** The hook then raises at the next instruction. It stays set: a script that
 ** catches the error is stopped again at once. Only a call of
-** `host_interruptible` takes it away again, when it is over.
+** `host_interruptible` takes it away again, when it is over. What other signals do is
+** told in os/ending.h.
 */
 #include <signal.h>
 
 #include "host/host.h"
+#include "os/ending.h"
 
 #include "lauxlib.h"
 
@@ -29,7 +31,8 @@ static void set_hook(lua_State *L) {
 }
 
 static void on_interrupt(int signal_number) {
-  signal(signal_number, SIG_DFL);   /* C code that takes too long is ended by the second one */
+  if (ending_is_over()) return;
+  if (interrupted) ending_by(signal_number);   /* C code that takes too long is ended by the second one */
   interrupted = 1;
   if (watched != NULL) set_hook(watched);
 }
@@ -37,9 +40,10 @@ static void on_interrupt(int signal_number) {
 void host_watch_interrupt(lua_State *L) {
   watched = L;
   signal(SIGINT, on_interrupt);
+  ending_watch(host_interrupted);
 }
 
-int host_interrupted(void) { return interrupted; }
+bool host_interrupted(void) { return interrupted != 0; }
 
 lua_State *host_watch_coroutine(lua_State *co) {
   lua_State *before = watched;
@@ -73,4 +77,10 @@ int host_interruptible(lua_State *L) {
   lua_pushboolean(L, 0);
   lua_replace(L, 3);
   return 2;
+}
+
+int host_conclude(lua_State *L) {
+  (void)L;
+  ending_conclude();
+  return 0;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
+#include "os/ending.h"
 
 #include "lauxlib.h"
 #include "lualib.h"
@@ -110,6 +111,7 @@ int main(int argc, char **argv) {
   }
   Run run = {.argc = argc, .argv = argv, .exit_code = EXIT_SCRIPT};
   int exit_code = flush_output(run_protected(L, &run));
+  ending_clean();
 #ifdef EBB_CLOSE_STATE
   lua_close(L);   /* so that leaks show; elsewhere the system frees faster */
 #endif

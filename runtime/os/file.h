@@ -9,9 +9,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "os/ending.h"
+#include "os/file_attributes.h"
 
 /*
 ** Reads a file into one block, in steps, so that its first bytes may decide how many
@@ -48,18 +51,35 @@ void   file_close(FileReader *reader);      /* frees `bytes`, unless they are NU
 /* All steps in one call. Interrupted and short reads are continued. */
 Status file_read(const Memory *memory, const char *path, size_t cap, char **bytes, size_t *size, size_t *capacity);
 
+/* Which file a name leads to, and in which state. */
+typedef struct FileIdentity {
+  uint64_t device, inode, size;
+  int64_t modified_s, modified_ns;
+} FileIdentity;
+
+/* STATUS_ABSENT, STATUS_IO. */
+Status file_identify(const char *path, FileIdentity *identity);
+
+/* True if both names lead to one file, or to one that does not exist yet. */
+bool   file_same_target(const char *a, const char *b);
+
 /* Writes a file. Path "-" is standard output; any other file appears under its name
-   only when file_commit succeeds. */
+   only when file_commit succeeds. The writer stays where it is until it has ended. */
 typedef struct FileWriter {
   int descriptor;
   char *path;           /* NULL: standard output */
   char *temporary;
+  EndingFile ending;
+  int lost;             /* of the file that is replaced: see os/file_attributes.h */
+  bool guarded;         /* the caller sets both: */
+  FileIdentity unchanged;   /* file_commit answers STATUS_CONFLICT for a file in another state */
   Memory memory;
 } FileWriter;
 
 Status file_create(FileWriter *writer, const Memory *memory, const char *path);
 Status file_write(FileWriter *writer, const void *bytes, size_t size);   /* writes all bytes */
-Status file_commit(FileWriter *writer);     /* flushes to disk and renames; ends the writer either way */
+/* Flushes to disk and renames; ends the writer either way. */
+Status file_commit(FileWriter *writer);
 void   file_abandon(FileWriter *writer);    /* removes the temporary; ends the writer */
 
 #endif

@@ -31,7 +31,7 @@ static void codes_are_what_users_see(void **state) {
   (void)state;
   static const char *const codes[] = {
     "ok", "memory", "out_of_range", "argument", "limit", "syntax", "encoding", "shape", "role", "duplicate", "guarded",
-    "absent", "io", "forbidden", "host",
+    "absent", "io", "forbidden", "conflict", "host",
   };
   for (int i = STATUS_OK; i <= STATUS_HOST; i++) assert_string_equal(status_code((Status)i), codes[i]);
   assert_non_null(status_code((Status)(STATUS_HOST + 1)));

@@ -1,11 +1,12 @@
 /*
-** A library to preload: the k-th call of one kind fails, for tests/faults/io.sh.
+** A library to preload: the k-th call of one kind fails, for tests/faults/io.sh and ends.sh.
 **
 **     SHIM_CALL    read, write, open, fsync, rename, close or wait
 **     SHIM_AT      which one, from 1
 **     SHIM_FAULT   a name of ERRORS: it fails so; an ENOSPC write is short first.
 **                  SHORT: at most one byte is moved. VANISH, SHRINK, GROW: the
-**                  file SHIM_FILE is removed, cut in half, lengthened before it
+**                  file SHIM_FILE is removed, cut in half, lengthened before it.
+**                  SIGINT, SIGTERM, SIGHUP, SIGKILL: the process gets it before the call
 **     SHIM_STICKY  all calls of that kind after it fail too
 **     SHIM_HIT     a file that is made when the fault has struck
 **
@@ -15,6 +16,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +36,11 @@ static const struct {
   int error;
 } ERRORS[] = {
   {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EACCES", EACCES}, {"EDQUOT", EDQUOT}, {"ECHILD", ECHILD}};
+
+static const struct {
+  const char *name;
+  int number;
+} SIGNALS[] = {{"SIGINT", SIGINT}, {"SIGTERM", SIGTERM}, {"SIGHUP", SIGHUP}, {"SIGKILL", SIGKILL}};
 
 enum { DESCRIPTORS = 64 };
 
@@ -81,6 +88,12 @@ static void change_file(void) {
   if (is_fault("GROW") && truncate(path, info.st_size + 1000) != 0) return;
 }
 
+static void get_signal(void) {
+  for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) {
+    if (is_fault(SIGNALS[i].name)) raise(SIGNALS[i].number);
+  }
+}
+
 /* Counts a call of this kind; true: it is the one. */
 static bool strikes(const char *kind) {
   const char *wanted = getenv("SHIM_CALL"), *at = getenv("SHIM_AT");
@@ -90,6 +103,7 @@ static bool strikes(const char *kind) {
   if (getenv("SHIM_STICKY") != NULL ? calls < number : calls != number) return false;
   tell();
   change_file();
+  get_signal();
   return true;
 }
 

@@ -7,7 +7,6 @@
 --
 -- The result of nodes goes back to the parent, which alone writes -o FILE.
 
-local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
@@ -99,6 +98,7 @@ function isolate.run(args, run_script)
   local bounds = bounds_of(args)
   check_paths(args)
   model_file.load()
+  terminal.guard(args.file, args.output)
   io.stdout:flush()
   local role, number, result = host.isolate {
     milliseconds = bounds.deadline, memory = bounds.memory, file_size = bounds.file_size,
@@ -115,7 +115,7 @@ function isolate.run(args, run_script)
     failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
   end
   local done = number == 0 or number == failure.MENDED
-  if done and args.output then failure.check(core.write_file(args.output, result)) end
+  if done and args.output then terminal.result(result, args.output) end
   if done and args.output and #result == 0 then
     terminal.say("nothing was written: the script returned no nodes")
   end

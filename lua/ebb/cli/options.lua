@@ -248,6 +248,7 @@ end
 ---@return string path
 function options.load(file, args, quiet)
   local path = options.path(file)
+  terminal.guard(path, args.output)
   show_reading(path)
   local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(args)))
   terminal.progress(nil)
@@ -275,7 +276,7 @@ end
 ---@param args table
 ---@param before? ebb.Conversation     as it was read
 function options.save(chat, args, before)
-  failure.check(chat:save(args.output or "-"))
+  terminal.conclude(args.output, function(path, unchanged) return chat:save(path, { unchanged = unchanged }) end)
   if not before then return end
   local figures = "%d -> %s, %d -> %d tokens%s"
   terminal.inform(figures:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),

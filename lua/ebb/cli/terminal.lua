@@ -101,9 +101,43 @@ function terminal.show(lines)
   io.stderr:write(lines)
 end
 
+--- The identity of the input, if the output replaces it.
+local input_identity
+
+--- Notes the state of an input, before it is read: if the output is the same file, and another
+--- program changes it meanwhile, it is not replaced.
+---@param input? string
+---@param output? string
+function terminal.guard(input, output)
+  if not input or not output or input == "-" or output == "-" then return end
+  if core.same_target(input, output) then input_identity = core.file_identity(input) end
+end
+
+--- Reports how a file was written: done, and what is lost of the old one; or nil and why not.
+---@param path string
+---@param done? true
+---@param problem? ebb.Error|string
+function terminal.written(path, done, problem)
+  if not done and problem.code == "conflict" then
+    failure.raise(failure.IO, problem.message, "nothing was written; run the command again")
+  end
+  failure.check(done, problem)
+  if problem then terminal.say(("%s: warning: %s"):format(path, problem)) end
+end
+
+--- Writes the result of the command: from now on a signal ends the command, or the file is written, not both.
+---@param path? string
+---@param write fun(path: string, unchanged?: string): true?, ebb.Error|string?
+function terminal.conclude(path, write)
+  path = path or "-"
+  if path == "-" then return terminal.written(path, write(path)) end
+  host.conclude()
+  terminal.written(path, write(path, input_identity))
+end
+
 --- Writes a result, or fails with nothing written.
 function terminal.result(bytes, path)
-  failure.check(core.write_file(path or "-", bytes))
+  terminal.conclude(path, function(target, unchanged) return core.write_file(target, bytes, unchanged) end)
 end
 
 --- Lines of prose, broken at the width of a page, each ended by a newline.

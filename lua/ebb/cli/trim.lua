@@ -167,7 +167,35 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   end
 end
 
+--- Refuses a ledger that goes where other JSON goes.
+local function check_ledger(args)
+  local output = args.output or "-"
+  if args.ledger == "-" and output == "-" and (args.json or not args.dry_run) then
+    failure.usage("--ledger and the result cannot both go to standard output", "name a file for one of them")
+  elseif args.ledger and args.ledger ~= "-" and output ~= "-" and core.same_target(args.ledger, output) then
+    failure.usage(("--ledger and -o name one file, %s"):format(output), "name another one for the ledger")
+  end
+end
+
+local function write_result(args, trimmed)
+  if not args.dry_run then
+    options.save(trimmed.chat, args)
+  elseif args.json then
+    terminal.result(as_json(trimmed, true), args.output)
+  end
+end
+
+--- Writes the result and the ledger, whose file gets its name when the result stands.
+local function write(args, trimmed)
+  local ledger = args.ledger and as_json(trimmed, args.dry_run)
+  local commit = ledger and args.ledger ~= "-" and failure.check(core.stage_file(args.ledger, ledger))
+  write_result(args, trimmed)
+  if commit then terminal.conclude(args.ledger, commit)
+  elseif ledger then terminal.result(ledger) end
+end
+
 function trim.run(args)
+  check_ledger(args)
   options.use_policy_path(args)
   local loading = options.loading(args)
   if args.replay then return replay_all(args, loading) end
@@ -181,12 +209,7 @@ function trim.run(args)
   trimmed.repair = repair
 
   tell(args, before, trimmed)
-  if args.ledger then terminal.result(as_json(trimmed, args.dry_run), args.ledger) end
-  if not args.dry_run then
-    options.save(trimmed.chat, args)
-  elseif args.json then
-    terminal.result(as_json(trimmed, true), args.output)
-  end
+  write(args, trimmed)
 end
 
 return trim

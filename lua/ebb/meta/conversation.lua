@@ -314,11 +314,14 @@ function Conversation:trim(options) end
 --- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string
 function Conversation:json() end
---- Writes the list, whole or not at all; "-" is standard output.
+--- Writes the list, whole or not at all; "-" is standard output. A file that is replaced keeps its mode, and
+--- its owner, group and extended attributes where the system allows it.
 ---@param path string
----@param options? { dialect?: "openai", shape?: "array"|"jsonl" }
+---@param options? { dialect?: "openai", shape?: "array"|"jsonl", unchanged?: string }   unchanged: the
+---                           ebb.file_identity of the file when it was read. A file that has changed since then
+---                           is not replaced: code "conflict"
 ---@return true? done
----@return ebb.Error? problem
+---@return ebb.Error|string? problem   of a file that was replaced: a text, what the new one does not keep of it
 function Conversation:save(path, options) end
 --- What loading found odd, and what a lenient reading skipped, mended or let pass
 --- (lenient = true): {code, message, line, byte, lenient}.

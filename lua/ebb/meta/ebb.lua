@@ -11,7 +11,7 @@
 ---| "cannot_fit"        # a trim: the guarded part alone is over the budget
 ---| "cancelled"         # the host stopped it
 ---| "closed"            # the window, draft or conversation is closed
----| "conflict"          # the conversation was changed while a task worked on its copy
+---| "conflict"          # the conversation was changed while a task worked on its copy, or the file since it was read
 ---| "damaged"           # a saved conversation contradicts itself
 ---| "deadline"          # a script ran longer than it may
 ---| "duplicate"         # a key or name that must be unique occurs twice
@@ -82,6 +82,11 @@ function ebb.conversation(options) end
 ---@return ebb.Conversation? chat
 ---@return ebb.Error? problem file:line:byte and what was expected
 function ebb.load(path, options) end
+--- Which file a name leads to, and in which state: for chat:save { unchanged = ... }. Ask before you load.
+---@param path string
+---@return string? identity   bytes to compare
+---@return ebb.Error? problem
+function ebb.file_identity(path) end
 --- The same from a string.
 ---@param text string
 ---@param options? ebb.ConversationOptions

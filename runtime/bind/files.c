@@ -1,0 +1,177 @@
+/*
+** Plain files, for scripts and reports.
+*/
+#include <errno.h>
+#include <string.h>
+
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/files.h"
+#include "bind/open.h"
+#include "bind/type.h"
+#include "format/document.h"
+
+int bind_refuse_file(lua_State *L, Status status, const char *path, size_t cap) {
+  int error = errno;
+  if (strcmp(path, "-") == 0) path = cap == 0 ? "standard output" : "standard input";
+  const char *why = status == STATUS_LIMIT ? lua_pushfstring(L, "it is larger than %I bytes", (lua_Integer)cap)
+                    : status == STATUS_MEMORY ? "not enough memory"
+                    : status == STATUS_CONFLICT ? "it was changed by another program since it was read"
+                                                : strerror(error);
+  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));
+}
+
+/* ---- reading ---- */
+
+typedef struct Content {
+  Memory memory;
+  char *bytes;
+  size_t size, capacity;
+} Content;
+
+static void end_content(void *block) {
+  Content *content = block;
+  memory_free(&content->memory, content->bytes, content->capacity);
+  content->bytes = NULL;
+}
+
+/* read_file(path, cap) -> text | nil, error */
+static int l_read_file(lua_State *L) {
+  const char *path = bind_string(L, 1, NULL);
+  size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
+  lua_settop(L, 2);
+  Content *content = bind_own(L, sizeof *content, end_content);
+  content->memory = bind_memory(L);
+  Status status = file_read(&content->memory, path, cap, &content->bytes, &content->size, &content->capacity);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, cap);
+  lua_pushlstring(L, content->bytes == NULL ? "" : content->bytes, content->size);
+  return 1;
+}
+
+/* ---- which file it is ---- */
+
+/* file_identity(path) -> the bytes of a FileIdentity, for a comparison | nil, error */
+static int l_file_identity(lua_State *L) {
+  const char *path = bind_string(L, 1, NULL);
+  FileIdentity identity = {0};
+  Status status = file_identify(path, &identity);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
+  lua_pushlstring(L, (const char *)&identity, sizeof identity);
+  return 1;
+}
+
+FileIdentity bind_file_identity(lua_State *L, int index) {
+  FileIdentity identity = {0};
+  Text bytes = bind_text(L, index);
+  if (bytes.size == sizeof identity) memcpy(&identity, bytes.bytes, sizeof identity);
+  else bind_raise_argument(L, "argument", "ebb.file_identity(path) gives one", "expected the identity of a file");
+  return identity;
+}
+
+/* same_target(path, path) -> boolean: would both be written to one file? */
+static int l_same_target(lua_State *L) {
+  lua_pushboolean(L, file_same_target(bind_string(L, 1, NULL), bind_string(L, 2, NULL)));
+  return 1;
+}
+
+/* ---- writing ---- */
+
+/* Pushes what the new file lacks of the old one, or nil. */
+static void push_lost(lua_State *L, int lost) {
+  static const struct {
+    int bit;
+    const char *text;
+  } texts[] = {
+    {FILE_LOST_OWNER, "it has another owner now"},
+    {FILE_LOST_GROUP, "it has another group now, with the rights of all others"},
+    {FILE_LOST_EXTENDED, "extended attributes of it are lost"},
+    {FILE_LOST_NAMES, "its other names (hard links) keep the old content"},
+  };
+  int count = 0;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    if ((lost & texts[i].bit) == 0) continue;
+    if (count++ > 0) lua_pushliteral(L, "; ");
+    lua_pushstring(L, texts[i].text);
+  }
+  if (count == 0) lua_pushnil(L);
+  else lua_concat(L, 2 * count - 1);
+}
+
+int bind_end_file(lua_State *L, FileWriter *writer, Status status, const FileIdentity *unchanged, const char *path) {
+  int lost = writer->lost;
+  if (unchanged != NULL) {
+    writer->guarded = true;
+    writer->unchanged = *unchanged;
+  }
+  if (status == STATUS_OK) status = file_commit(writer);
+  else file_abandon(writer);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
+  lua_pushboolean(L, 1);
+  push_lost(L, lost);
+  return 2;
+}
+
+/* write_file(path, text, unchanged) -> true, what is lost of the old file | nil, error */
+static int l_write_file(lua_State *L) {
+  const char *path = bind_string(L, 1, NULL);
+  Text text = bind_text(L, 2);
+  bool guarded = !lua_isnoneornil(L, 3);
+  FileIdentity unchanged = guarded ? bind_file_identity(L, 3) : (FileIdentity){0};
+  Memory memory = bind_memory(L);
+  FileWriter writer;
+  Status status = file_create(&writer, &memory, path);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
+  status = file_write(&writer, text.bytes, text.size);
+  return bind_end_file(L, &writer, status, guarded ? &unchanged : NULL, path);
+}
+
+/* ---- a file that waits for another ---- */
+
+typedef struct Staged {
+  FileWriter writer;
+  bool open;
+} Staged;
+
+static void end_staged(void *block) {
+  Staged *staged = block;
+  if (staged->open) file_abandon(&staged->writer);
+  staged->open = false;
+}
+
+/* commit() -> true, what is lost of the old file | nil, error */
+static int l_commit(lua_State *L) {
+  Staged *staged = bind_test_owned(L, lua_upvalueindex(1), end_staged);
+  if (!staged->open) return bind_raise(L, "closed", NULL, "the file has been written");
+  staged->open = false;
+  return bind_end_file(L, &staged->writer, STATUS_OK, NULL, lua_tostring(L, lua_upvalueindex(2)));
+}
+
+/* stage_file(path, text) -> commit | nil, error: writes the file, which gets its name when
+   `commit` is called. Without that the collector removes it. */
+static int l_stage_file(lua_State *L) {
+  const char *path = bind_string(L, 1, NULL);
+  Text text = bind_text(L, 2);
+  Staged *staged = bind_own(L, sizeof *staged, end_staged);
+  lua_pushvalue(L, 1);
+  lua_pushcclosure(L, l_commit, 2);          /* what may raise comes before the file */
+  Memory memory = bind_memory(L);
+  Status status = file_create(&staged->writer, &memory, path);
+  if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
+  staged->open = true;
+  status = file_write(&staged->writer, text.bytes, text.size);
+  if (status == STATUS_OK) return 1;
+  staged->open = false;
+  return bind_end_file(L, &staged->writer, status, NULL, path);
+}
+
+void bind_open_files(lua_State *L) {
+  static const BindMethod functions[] = {
+    {"read_file", l_read_file, "path cap", CHARGE_NEVER},
+    {"write_file", l_write_file, "path text unchanged", CHARGE_NEVER},
+    {"stage_file", l_stage_file, "path text", CHARGE_NEVER},
+    {"file_identity", l_file_identity, "path", CHARGE_NEVER},
+    {"same_target", l_same_target, "path other", CHARGE_NEVER},
+    BIND_END,
+  };
+  bind_functions(L, "ebb", functions);
+}

@@ -1,0 +1,52 @@
+/*
+** Ending: temporary files that a signal may not leave behind, and a status that agrees
+** with the files.
+**
+** A program that owns its signals calls `ending_watch`; in a library all of this does
+** nothing, and signals are left to the host. Files are listed by one thread, which
+** also gets the signals.
+**
+**     a signal comes        temporary files      what the program was to write     status
+**     before the rename     are removed          is as it was                      the signal's
+**     during the rename     waits until it is over
+**     after the rename      there are none       is there                          0
+**
+** The last line holds for the program's result (`ending_conclude`). A file that a script
+** saves on its way does not end the script.
+*/
+#ifndef EBB_OS_ENDING_H
+#define EBB_OS_ENDING_H
+
+#include <stdbool.h>
+
+/* A temporary file, as long as it exists. A child does not remove its parent's. */
+typedef struct EndingFile {
+  struct EndingFile *next;
+  const char *path;          /* NULL: not listed */
+  int process;
+} EndingFile;
+
+/* From now on every signal that ends the process removes the listed files first, except
+   SIGKILL and SIGINT, which is the caller's: `interrupted` answers whether it has come. */
+void ending_watch(bool (*interrupted)(void));
+
+/* Makes signals wait, until ending_release. Not to be nested. */
+void ending_hold(void);
+void ending_release(void);
+bool ending_is_due(void);                  /* SIGINT has come, so nothing may be replaced */
+
+/* Both while signals wait. Adding a file for the first time installs the handlers. */
+void ending_add(EndingFile *file, const char *path);
+void ending_remove(EndingFile *file);      /* one that is not listed is allowed */
+
+/* The next file that is replaced is the result of the program. */
+void ending_conclude(void);
+void ending_replaced(void);                /* while signals wait: a file has been replaced */
+bool ending_is_over(void);                 /* the result stands: signals are ignored */
+
+/* Ends the process by a signal, without the listed files; for handlers. */
+void ending_by(int signal_number);
+/* Removes what is listed still: the process ends by itself. */
+void ending_clean(void);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+** Files, by POSIX: writing, to a temporary file beside the target, so that the name never
+** refers to half a file:
+**
+**     file_create   .notes.json.ebb-3f9c0a1b2c3d4e5f     new, in the target's folder
+**     file_write    .notes.json.ebb-3f9c0a1b2c3d4e5f     grows
+**     file_commit   fsync, rename to notes.json, fsync of the folder
+**
+** A link stays a link: its target is replaced. A device or a FIFO is written to
+** directly, without a temporary file.
+*/
+#define _GNU_SOURCE 1   /* F_DUPFD_CLOEXEC, faccessat */
+#include "os/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/file_calls.h"
+#include "os/file_lock.h"
+#include "os/file_temporary.h"
+
+/* Another writer holds its lock for the time of a rename: two seconds mean another program. */
+enum { LOCK_TRIES = 2000, LOCK_PAUSE_NS = 1000000 };
+
+/* Keeps errno. */
+static void free_string(const Memory *memory, char *string) {
+  int error = errno;
+  memory_free_string(memory, string);
+  errno = error;
+}
+
+static void writer_end(FileWriter *writer) {
+  free_string(&writer->memory, writer->path);
+  free_string(&writer->memory, writer->temporary);
+  *writer = (FileWriter){.descriptor = -1, .memory = writer->memory};
+}
+
+/* Resolves all links of `path`. *there: the file exists. Files other than regular ones
+   keep their path, since /dev/stdout may lead to a file without a name. */
+static Status resolve(const char *path, char resolved[PATH_MAX], struct stat *info, bool *there) {
+  *there = stat(path, info) == 0;
+  if (*there && S_ISREG(info->st_mode)) return realpath(path, resolved) != NULL ? STATUS_OK : file_status_of_open();
+  if (!*there && errno != ENOENT) return file_status_of_open();
+  struct stat link;
+  size_t size = strlen(path);
+  if (size == 0 || (!*there && lstat(path, &link) == 0)) {   /* a dangling link is never replaced */
+    errno = ENOENT;
+    return STATUS_ABSENT;
+  }
+  if (size >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return STATUS_ABSENT;
+  }
+  memcpy(resolved, path, size + 1);
+  return STATUS_OK;
+}
+
+static Status open_temporary(FileWriter *writer, mode_t mode) {
+  return file_temporary_open(&writer->memory, writer->path, mode, &writer->temporary, &writer->descriptor,
+                             &writer->ending);
+}
+
+/* Opens the target, or its temporary file, depending on what exists at writer->path. */
+static Status open_target(FileWriter *writer, const struct stat *info, bool there) {
+  if (!there) return open_temporary(writer, 0666);
+  if (S_ISDIR(info->st_mode)) {
+    errno = EISDIR;
+    return STATUS_IO;
+  }
+  if (!S_ISREG(info->st_mode)) {
+    writer->descriptor = file_open_call(writer->path, O_WRONLY | O_NOCTTY, 0);
+    return writer->descriptor >= 0 ? STATUS_OK : file_status_of_open();
+  }
+  /* rename checks only the folder */
+  if (faccessat(AT_FDCWD, writer->path, W_OK, AT_EACCESS) != 0) return file_status_of_open();
+  Status status = open_temporary(writer, info->st_mode & 0777);   /* never with a wider mode than the old file's */
+  if (status != STATUS_OK) return status;
+  writer->lost = file_attributes_copy(writer->descriptor, writer->path, info);
+  return writer->lost >= 0 ? STATUS_OK : STATUS_IO;
+}
+
+Status file_create(FileWriter *writer, const Memory *memory, const char *path) {
+  *writer = (FileWriter){.descriptor = -1, .memory = *memory};
+  if (strcmp(path, "-") == 0) {
+    writer->descriptor = STDOUT_FILENO;
+    return STATUS_OK;
+  }
+  char resolved[PATH_MAX];
+  struct stat info;
+  bool there;
+  Status status = resolve(path, resolved, &info, &there);
+  if (status != STATUS_OK) return status;
+  writer->path = memory_copy_string(memory, resolved);
+  if (writer->path == NULL) return STATUS_MEMORY;
+  status = open_target(writer, &info, there);
+  if (status != STATUS_OK) file_abandon(writer);
+  return status;
+}
+
+Status file_write(FileWriter *writer, const void *bytes, size_t size) {
+  assert(writer->descriptor >= 0);
+  const char *at = bytes;
+  while (size > 0) {
+    ssize_t wrote = write(writer->descriptor, at, size < INT_MAX ? size : INT_MAX);
+    if (wrote < 0) {
+      if (file_try_again(writer->descriptor, POLLOUT)) continue;
+      return STATUS_IO;
+    }
+    at += wrote;
+    size -= (size_t)wrote;
+  }
+  return STATUS_OK;
+}
+
+static bool flush_to_disk(int descriptor) {
+  int result;
+  do result = fsync(descriptor);
+  while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EINVAL || errno == ENOTSUP;   /* some file systems lack it */
+}
+
+/* Opens the folder of `path`; -1 if it may be written but not read: it cannot be flushed then. */
+static int open_folder(const char *path) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return file_open_call(".", O_RDONLY | O_DIRECTORY, 0);
+  size_t size = slash == path ? 1 : (size_t)(slash - path);   /* shorter than PATH_MAX: resolve has checked it */
+  memcpy(folder, path, size);
+  folder[size] = '\0';
+  return file_open_call(folder, O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* Closes the descriptor. A failure may be the first sign of a lost write. */
+static bool writer_close(FileWriter *writer) {
+  assert(writer->descriptor >= 0);
+  int descriptor = writer->descriptor;
+  writer->descriptor = -1;
+  return close(descriptor) == 0 || errno == EINTR;   /* closed in either case */
+}
+
+/* Closes a copy of the descriptor: a failure may be the first sign of a lost write. The
+   descriptor itself keeps the lock until the file has its name. */
+static bool close_copy(int descriptor) {
+  int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return errno == EMFILE;
+  return close(copy) == 0 || errno == EINTR;   /* closed in either case */
+}
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Locks the file that is to be replaced, so that no other writer replaces it between the
+   check and the rename. *lock: -1 if there is no such file, or none that can be locked.
+   STATUS_IO, EBUSY: another program keeps it locked. */
+static Status lock_target(const char *path, int *lock) {
+  *lock = -1;
+  for (int i = 0; i < LOCK_TRIES; i++) {
+    if (ending_is_due()) return STATUS_OK;   /* `replace` refuses */
+    struct stat open, now;
+    *lock = file_open_call(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (*lock < 0) return STATUS_OK;
+    FileLock result = file_lock(*lock);
+    if (result == FILE_LOCKED && fstat(*lock, &open) == 0 && stat(path, &now) == 0 && same_file(&open, &now)) {
+      return STATUS_OK;
+    }
+    close(*lock);
+    *lock = -1;
+    if (result == FILE_LOCK_NONE) return STATUS_OK;
+    nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+  }
+  errno = EBUSY;
+  return STATUS_IO;
+}
+
+Status file_identify(const char *path, FileIdentity *identity) {
+  struct stat info;
+  if (stat(path, &info) != 0) return file_status_of_open();
+  *identity = (FileIdentity){.device = info.st_dev, .inode = info.st_ino, .size = (uint64_t)info.st_size,
+                             .modified_s = info.st_mtim.tv_sec, .modified_ns = info.st_mtim.tv_nsec};
+  return STATUS_OK;
+}
+
+/* True if both have the same name in the same folder. */
+static bool same_place(const char *a, const char *b) {
+  const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+  if (strcmp(slash_a != NULL ? slash_a + 1 : a, slash_b != NULL ? slash_b + 1 : b) != 0) return false;
+  struct stat info_a, info_b;
+  int folder_a = open_folder(a), folder_b = open_folder(b);
+  bool same = folder_a >= 0 && folder_b >= 0 && fstat(folder_a, &info_a) == 0 && fstat(folder_b, &info_b) == 0
+              && same_file(&info_a, &info_b);
+  if (folder_a >= 0) close(folder_a);
+  if (folder_b >= 0) close(folder_b);
+  return same;
+}
+
+bool file_same_target(const char *a, const char *b) {
+  struct stat info_a, info_b;
+  if (strcmp(a, b) == 0) return true;
+  bool there = stat(a, &info_a) == 0, other_there = stat(b, &info_b) == 0;
+  if (there && other_there) return same_file(&info_a, &info_b);
+  return !there && !other_there && strlen(a) < PATH_MAX && strlen(b) < PATH_MAX && same_place(a, b);
+}
+
+static bool is_unchanged(const FileWriter *writer) {
+  if (!writer->guarded) return true;
+  FileIdentity now;
+  const FileIdentity *before = &writer->unchanged;
+  return file_identify(writer->path, &now) == STATUS_OK && now.device == before->device
+         && now.inode == before->inode && now.size == before->size && now.modified_s == before->modified_s
+         && now.modified_ns == before->modified_ns;
+}
+
+/* Gives the temporary file its name, while no signal comes between the rename and the note of it. */
+static Status replace(FileWriter *writer) {
+  ending_hold();
+  Status status = !is_unchanged(writer) ? STATUS_CONFLICT : STATUS_OK;
+  if (ending_is_due()) {
+    errno = EINTR;
+    status = STATUS_IO;
+  }
+  if (status == STATUS_OK && rename(writer->temporary, writer->path) != 0) status = STATUS_IO;
+  if (status == STATUS_OK) {
+    ending_remove(&writer->ending);
+    ending_replaced();
+  }
+  ending_release();
+  return status;
+}
+
+/* Also if the folder cannot be flushed, the file has its new content. */
+static Status commit_temporary(FileWriter *writer) {
+  int lock;
+  if (!flush_to_disk(writer->descriptor) || !close_copy(writer->descriptor)) return STATUS_IO;
+  Status status = lock_target(writer->path, &lock);
+  if (status != STATUS_OK) return status;
+  int folder = open_folder(writer->path);
+  status = replace(writer);
+  if (lock >= 0) file_close_quietly(lock);
+  file_close_quietly(writer->descriptor);
+  writer->descriptor = -1;
+  if (status == STATUS_OK && folder >= 0 && !flush_to_disk(folder)) status = STATUS_IO;
+  if (folder >= 0) file_close_quietly(folder);
+  return status;
+}
+
+Status file_commit(FileWriter *writer) {
+  assert(writer->descriptor >= 0);
+  Status status = STATUS_OK;
+  if (writer->temporary != NULL) status = commit_temporary(writer);
+  else if (writer->path != NULL && !writer_close(writer)) status = STATUS_IO;
+  if (status == STATUS_OK) writer_end(writer);
+  else file_abandon(writer);
+  return status;
+}
+
+void file_abandon(FileWriter *writer) {
+  int error = errno;
+  if (writer->path != NULL && writer->descriptor >= 0) close(writer->descriptor);
+  if (writer->temporary != NULL) file_temporary_remove(writer->temporary, &writer->ending);
+  errno = error;
+  writer_end(writer);
+}
