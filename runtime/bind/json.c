@@ -7,6 +7,7 @@
 ** A number that no Lua number holds comes as raw: a table that is written as
 ** the text it holds.
 */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,8 @@ static void put_newline(Encoder *encoder) {
   for (int i = 0; i < encoder->indent * encoder->depth; i++) put(encoder, " ", 1);
 }
 
+static void put_colon(Encoder *encoder) { put(encoder, ": ", encoder->indent > 0 ? 2 : 1); }
+
 static void put_string(Encoder *encoder, int index) {
   Text text = bind_text(encoder->L, index);
   size_t valid = utf8_check(text.bytes, text.size);
@@ -302,7 +305,7 @@ static void put_member(Encoder *encoder, int index, bool first) {
   if (!first) put(encoder, ",", 1);
   put_newline(encoder);
   put_string(encoder, -1);
-  put(encoder, encoder->indent > 0 ? ": " : ":", encoder->indent > 0 ? 2 : 1);
+  put_colon(encoder);
   lua_rawget(L, index);                    /* ... value */
   put_value(encoder, lua_gettop(L));
   lua_pop(L, 1);
@@ -335,13 +338,55 @@ static void check_depth(Encoder *encoder, Text raw) {
   bind_raise(encoder->L, "limit", NULL, "more than %d levels", JSON_DEPTH_MAX);
 }
 
+/* Writes the next value of valid JSON with the white space of this encoder. */
+static void put_indented(Encoder *encoder, Json *json) {
+  JsonKind kind;
+  JsonValue value;
+  Text key;
+  bool follows = false;
+  if (!json_peek(json, &kind)) return;
+  if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
+    if (json_value(json, &value)) put(encoder, value.bytes, value.size);
+    return;
+  }
+  json_enter(json);
+  put(encoder, kind == JSON_OBJECT ? "{" : "[", 1);
+  encoder->depth++;
+  for (; kind == JSON_OBJECT ? json_next_member(json, &key) : json_next_element(json); follows = true) {
+    if (follows) put(encoder, ",", 1);
+    put_newline(encoder);
+    if (kind == JSON_OBJECT) {
+      put(encoder, "\"", 1);
+      put(encoder, key.bytes, key.size);
+      put(encoder, "\"", 1);
+      put_colon(encoder);
+    }
+    put_indented(encoder, json);
+  }
+  encoder->depth--;
+  if (follows) put_newline(encoder);
+  put(encoder, kind == JSON_OBJECT ? "}" : "]", 1);
+}
+
+/* Byte for byte on one line; numbers, strings and the order of keys stay in an indented text, too. */
+static void put_raw(Encoder *encoder, Text raw) {
+  Json json;
+  if (encoder->indent == 0) {
+    put(encoder, raw.bytes, raw.size);
+    return;
+  }
+  json_open(&json, raw.bytes, raw.size);
+  put_indented(encoder, &json);
+  assert(json.status == STATUS_OK);
+}
+
 static void put_table(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   if (is_marked(L, index, &RAW_METATABLE)) {
     lua_rawgeti(L, index, 1);
     Text raw = bind_text(L, -1);
     check_depth(encoder, raw);
-    put(encoder, raw.bytes, raw.size);
+    put_raw(encoder, raw);
     lua_pop(L, 1);
     return;
   }

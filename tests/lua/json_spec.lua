@@ -82,6 +82,23 @@ describe("encode", function()
     assert.equal('{\n  "a": [\n    1\n  ]\n}', json.encode({ a = { 1 } }, { indent = 2 }))
   end)
 
+  it("indents raw JSON, and keeps its numbers, strings and order", function()
+    local raw = json.raw '{"z":1.50,"a\\u0041" : [ ],"e":{},"n":[1e3,"\\/x",null]}'
+    assert.equal('{"r":{"z":1.50,"a\\u0041" : [ ],"e":{},"n":[1e3,"\\/x",null]}}', json.encode { r = raw })
+    assert.equal([[{
+  "r": {
+    "z": 1.50,
+    "a\u0041": [],
+    "e": {},
+    "n": [
+      1e3,
+      "\/x",
+      null
+    ]
+  }
+}]], json.encode({ r = raw }, { indent = 2 }))
+  end)
+
   it("writes raw JSON as it stands, checked", function()
     assert.equal('[{ "a":1.0 }]', json.encode { json.raw '{ "a":1.0 }' })
     assert.truthy(refusal(json.raw, "{"))

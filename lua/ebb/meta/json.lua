@@ -26,7 +26,7 @@ function json.encode(value, options) end
 ---@param list table
 ---@return table
 function json.array(list) end
---- JSON that is written as it stands; checked.
+--- JSON that is written as it stands, but for white space in an indented text; checked.
 ---@param text string
 ---@return table
 function json.raw(text) end
