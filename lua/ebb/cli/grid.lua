@@ -149,8 +149,10 @@ local function cells_of(layout, row, count)
   return table.concat(cells, GAP)
 end
 
+--- Adds a line, whose cells are printable already.
 local function add_line(lines, page, colour, line)
-  lines[#lines + 1] = page.paint(colour, (text.cut(line:gsub(" +$", ""), page.width)))
+  line = line:match "^.*[^ ]" or ""
+  lines[#lines + 1] = page.paint(colour, page.width == math.maxinteger and line or (text.cut(line, page.width)))
 end
 
 --- One row with its last cell wrapped, beside the others or below them.
