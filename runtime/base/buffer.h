@@ -22,8 +22,9 @@ void buffer_init(Buffer *buffer, Memory memory);
 void buffer_free(Buffer *buffer);
 void buffer_reset(Buffer *buffer);   /* empties the buffer and keeps its block */
 
-/* Makes room for `extra` more bytes. STATUS_MEMORY, here and below: nothing has changed. */
+/* Makes room for `extra` more bytes. STATUS_MEMORY, here and below. */
 Status buffer_reserve(Buffer *buffer, size_t extra);
+/* Append bytes: a block, a C string without its NUL, one byte. */
 Status buffer_add(Buffer *buffer, const void *bytes, size_t size);
 Status buffer_add_string(Buffer *buffer, const char *string);
 Status buffer_add_byte(Buffer *buffer, char byte);

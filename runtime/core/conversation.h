@@ -5,6 +5,8 @@
 ** Forks: a fork starts with everything its conversation has and shares it. Later edits of
 ** either are invisible to the other. A branch is a fork that can be merged back
 ** (merge_branch.h). Only one thread at a time may use a conversation and its forks.
+**
+** Words such as batch, mark, unit, overhead: docs/internals/words.md.
 */
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
@@ -26,15 +28,20 @@ typedef struct ConversationConfig {
   HashKey hash_key;          /* secret: entropy_hash_key() where ids may be a stranger's */
 } ConversationConfig;
 
+/* Creates a conversation with an empty batch 0. STATUS_MEMORY. */
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);
+/* Creates an independent conversation that shares the state of this one. STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_fork(Conversation *conversation, Conversation **fork);
 void     conversation_free(Conversation *conversation);     /* NULL is allowed */
 
+/* Its parts; borrowed as long as the conversation lives, history, marks and windows until the next
+   function here that changes them. */
 const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);
 History *conversation_history(const Conversation *conversation);
 const Marks *conversation_marks(const Conversation *conversation);
-/* Adds or removes the mark of a message, named by its origin. STATUS_MEMORY. */
+/* Adds or removes a mark (core/mark.h); no change if the message has it, or lacks it. Not an edit:
+   the version stays. STATUS_MEMORY, both. */
 Status   conversation_mark(Conversation *conversation, Text name, MessageId origin);
 Status   conversation_unmark(Conversation *conversation, Text name, MessageId origin);
 /* NULL if it never had a window. */
@@ -60,8 +67,8 @@ uint64_t conversation_overhead(const Conversation *conversation);
 void     conversation_add_overhead(Conversation *conversation, Cost cost);
 /* Copies overhead and calibration of another conversation with the same counter. */
 void     conversation_charge_as(Conversation *conversation, const Conversation *other);
-/* How exact the token count of a list is. O(1); O(n) if the store has messages whose
-   cost is partly a guess. */
+/* How exact the token count of a list is with the active counter, overhead included. O(1); O(n) if
+   the store has messages whose cost is partly a guess. */
 Trust    conversation_trust(const Conversation *conversation, const Sequence *list);
 /* The same for another counter; `guessed`: part of the overhead is a guess. */
 Trust    conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
@@ -78,8 +85,9 @@ Status   conversation_token_weights(Conversation *conversation, const Counter *c
 Status   conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
                                uint64_t *tokens);
 /* Makes the counter the active one. `overhead`: tokens of the rest of the request under it,
-   without the reply's priming. Recounts the current list in O(n), other batches on
-   first use; forks stay as they are. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
+   without those for priming the reply (core/cost.h), which are added. Recounts the current
+   list in O(n), other batches on first use; forks stay as they are.
+   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead);
 /* Recounts a batch with the active counter, and moves its list to the conversation's store.
    Call it before the batch becomes current and before its weights are read.
@@ -143,16 +151,18 @@ void     conversation_take_marks(Conversation *conversation, Marks *marks);
 void     conversation_take_history(Conversation *conversation, History *history);
 void     conversation_take_windows(Conversation *conversation, Windows *windows);
 void     conversation_take_calibration(Conversation *conversation, Calibration calibration);
-/* Restores a message from saved state: counts its tokens, does not resolve links. `origin`: its
-   own id, or that of the older message that it replaces; `rank` NULL: that of an appended message. */
+/* Restores a message from saved state: counts its tokens, does not link its results. `origin`: its
+   own id, or that of the older message that it replaces; `rank` NULL: that of an appended message.
+   STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST: the message may be added; the caller drops the conversation. */
 Status   conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
                                   const Rank *rank, MessageId *id);
 
-/* ---- for operation.c and draft.c ---- */
+/* ---- for operation.c and draft.c: functions that add to the store return STATUS_MEMORY, STATUS_LIMIT
+   (the store is full, a sum exceeds 2^32 - 1, a message costs too much) and STATUS_HOST ---- */
 
 /* Adds the messages of a source to the store and, from `position` on, to *list; counts
-   and links them. *added gets their number. Undoes nothing on failure: the caller
-   rewinds the store and releases the list. */
+   and links them. *added gets their number. Also returns the statuses of the source. Undoes
+   nothing on failure: the caller rewinds the store and releases the list. */
 Status   conversation_put(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
                           uint32_t *added);
 /* The future place of a new message. `calls`: the index of a series of edits at places that do
@@ -167,17 +177,19 @@ typedef struct Place {
 /* Adds one message to the store; counts and links it for its place. Undoes nothing on failure. */
 Status   conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
                                 const MessageShape *shape, MessageId *id);
-/* Appends the tool description to *list unless that has one. */
+/* Appends the tool description to *list unless that has one. Undoes nothing on failure. */
 Status   conversation_put_tools(Conversation *conversation, Sequence **list);
-/* Makes `list` the current batch, a child of the present one, counted with the active counter.
-   Takes over list and ledger on success. The batch inherits the memory of policies. */
+/* Makes `list` the current batch, a child of the one before, counted with the active counter.
+   Takes over list and ledger on success. The batch inherits the policy memory. STATUS_MEMORY,
+   STATUS_LIMIT. */
 Status   conversation_commit(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                              Ledger *ledger);
-/* The same with a new memory of policies; NULL: inherited. */
+/* The same with another policy memory, which is copied; NULL: inherited. STATUS_LIMIT also beyond
+   POLICY_MEMORY_MAX. */
 Status   conversation_commit_with(Conversation *conversation, Sequence *list, BatchKind kind, Text description,
                                   Ledger *ledger, const Text *policy_memory);
-/* Replaces the memory of policies at the current batch (history_remember); counts as an edit if
-   the text differs. STATUS_MEMORY, STATUS_LIMIT. */
+/* Replaces the policy memory of the current batch (history_remember); counts as an edit if the
+   text differs. STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_remember(Conversation *conversation, Text policy_memory);
 void     conversation_touch(Conversation *conversation);    /* after each change of the list: next version */
 

@@ -35,7 +35,8 @@ typedef struct Counter {
   void *user;
   Tokenizer *tokenizer;      /* borrowed; NULL: the estimator counts */
   Estimator estimator;
-  uint32_t per_message, per_name, per_request;
+  uint32_t per_message, per_name;      /* framing */
+  uint32_t per_request;      /* for priming the reply: what the provider adds once, for the beginning of the answer */
   uint32_t per_function;     /* for a tool's schema (format/request_cost.h) */
   ImageRule image;
   bool image_assumed;        /* the model may not read images: their cost is a guess */
@@ -69,8 +70,9 @@ typedef struct Tally {
   Status status;
 } Tally;
 
-Tally   tally_start(const Counter *counter);
+Tally   tally_start(const Counter *counter);          /* the counter must outlive the tally */
 void    tally_text(Tally *tally, Text text);
+/* The sum. STATUS_LIMIT if it exceeds 2^32 - 1; STATUS_MEMORY. */
 Status  tally_end(const Tally *tally, Cost *cost);
 
 #endif

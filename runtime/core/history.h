@@ -9,6 +9,13 @@
 ** Only the current batch grows, and only by appending. Any other edit starts a
 ** new batch, which stores its parent and the parent's length. So a rollback only
 ** chooses a batch, and (batch, length) names every state that was ever visible.
+**
+** A checkpoint is a name for such a state. Pruning frees the lists of old batches. The
+** policy memory is a JSON object that policies keep at each batch; it has nothing to do
+** with `Memory`, the allocator.
+**
+** Batches are numbered from 0; functions require batch < history_count unless they
+** return STATUS_RANGE for others. On failure nothing has changed.
 */
 #ifndef EBB_CORE_HISTORY_H
 #define EBB_CORE_HISTORY_H
@@ -17,7 +24,7 @@
 #include "core/sequence.h"
 
 #define BATCH_NONE UINT32_MAX
-#define POLICY_MEMORY_MAX ((size_t)1 << 20)   /* bytes of the memory of policies at one batch */
+#define POLICY_MEMORY_MAX ((size_t)1 << 20)   /* bytes of the policy memory of one batch */
 
 typedef enum BatchKind {
   BATCH_CREATE, BATCH_INSERT, BATCH_REPLACE, BATCH_TRUNCATE, BATCH_CLEAR, BATCH_FILTER, BATCH_TRIM, BATCH_ROLLBACK,
@@ -25,15 +32,15 @@ typedef enum BatchKind {
 } BatchKind;
 
 const char *batch_kind_name(BatchKind kind);   /* "create", "insert", ...; static */
-bool        batch_kind_parse(const char *name, BatchKind *kind);
+bool        batch_kind_parse(const char *name, BatchKind *kind);     /* false for other names */
 
 typedef struct BatchInfo {
   uint32_t index, parent, parent_length;   /* parent: BATCH_NONE for batch 0 */
   BatchKind kind;
   uint32_t born;             /* messages at its creation, never more than `count` */
   uint32_t count;            /* messages now */
-  int64_t timestamp;         /* ms */
-  Text description;
+  int64_t timestamp;         /* of its creation; ms since 1970 */
+  Text description;          /* borrowed, as the name, until the next change of the history */
   Text name;                 /* of the newest checkpoint in it; size 0: none */
   uint32_t name_length;      /* messages of the named state */
   bool pruned;               /* it has no list any more */
@@ -54,10 +61,10 @@ BatchInfo history_batch(const History *history, uint32_t batch);      /* batch <
 Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: none; borrowed */
 const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
-/* The memory of policies at a batch, a JSON object; size 0: empty. A new batch inherits its
+/* The policy memory of a batch, a JSON object; size 0: empty. A new batch inherits its
    parent's. Borrowed until the batch gets another one or is pruned. */
 Text     history_policy_memory(const History *history, uint32_t batch);
-/* Sets the memory of policies at a batch to a copy of `text`; no change if it is equal. Descendants
+/* Sets the policy memory of a batch to a copy of `text`; no change if it is equal. Descendants
    of the batch stay as they are. STATUS_MEMORY; STATUS_LIMIT beyond POLICY_MEMORY_MAX. */
 Status   history_remember(History *history, uint32_t batch, Text text);
 /* Number of changes by history_remember, including those before a fork. */
@@ -72,8 +79,8 @@ Status   history_replace(History *history, uint32_t batch, Sequence *list);
 /* Replaces the ledger of a batch; takes it over on success. STATUS_MEMORY. */
 Status   history_put_ledger(History *history, uint32_t batch, Ledger *ledger);
 
-/* Gives the current list for appending only; valid until the history is changed or
-   forked. STATUS_MEMORY: a batch shared with a fork is copied first. */
+/* Gives the current list for appending only; valid until the history is changed or forked. Copies
+   a batch that is shared with a fork. STATUS_MEMORY. */
 Status   history_grow(History *history, Sequence ***list);
 
 /* A batch to add: a child of `parent` when that had `parent_length` messages. */
@@ -87,8 +94,8 @@ typedef struct NewBatch {
   const Text *policy_memory; /* NULL: inherited from its parent */
 } NewBatch;
 
-/* Adds a batch and makes it current. Takes over `list` and `ledger` (NULL: none) on
-   success. STATUS_MEMORY, STATUS_LIMIT. */
+/* Adds a batch and makes it current. Takes over `list` and `ledger` (NULL: none) on success; copies
+   the texts. STATUS_MEMORY; STATUS_LIMIT beyond 2^32 - 1 batches or POLICY_MEMORY_MAX. */
 Status   history_add(History *history, const NewBatch *batch);
 
 /* Makes a batch current. STATUS_RANGE, and nothing changes, if it does not exist or was pruned. */
@@ -103,7 +110,7 @@ Status   history_state(const History *history, uint32_t batch, uint32_t length, 
    *pruned gets their number. STATUS_MEMORY. */
 Status   history_prune(History *history, uint32_t keep, uint32_t *pruned);
 
-/* Names the current state: a checkpoint. A name in use moves to it. STATUS_MEMORY. */
+/* Makes the current state a checkpoint; a name in use moves to it. Copies the name. STATUS_MEMORY. */
 Status   history_name(History *history, Text name);
 /* Numbers of namings, rollbacks and prunings, including those before a fork. */
 typedef struct HistoryCounts {
@@ -117,8 +124,9 @@ typedef struct SharedStates {
   uint32_t batches, batch, length;
 } SharedStates;
 /* Copies the names that another history gave after its first `since` namings. The name of a
-   state that is not shared moves to the current state. STATUS_MEMORY: some may be copied. */
+   state that is not shared names the current state. STATUS_MEMORY: some names may be copied. */
 Status   history_take_names(History *history, const History *other, uint64_t since, const SharedStates *shared);
+/* Finds a checkpoint by its name; false for other names. */
 bool     history_find(const History *history, Text name, uint32_t *batch, uint32_t *length);
 
 /* The checkpoints, the latest naming last. index < count */
@@ -127,11 +135,13 @@ Text     history_checkpoint(const History *history, uint32_t index, uint32_t *ba
 
 /* ---- reading saved state: batch by batch, then the checkpoints ---- */
 
-/* Creates an empty history; call history_add for batch 0 before any other function. */
+/* Creates an empty history; call history_add for batch 0 before any other function. STATUS_MEMORY. */
 Status   history_new_empty(const Memory *memory, History **history);
 /* Adds a pruned batch that had grown from `born` to `count` messages; batch->list and
-   batch->ledger are NULL. The caller makes another batch current afterwards. */
+   batch->ledger are NULL. The caller makes another batch current afterwards. STATUS_MEMORY,
+   STATUS_LIMIT. */
 Status   history_add_pruned(History *history, const NewBatch *batch, uint32_t born, uint32_t count);
+/* Adds a checkpoint whose name is new. STATUS_MEMORY. */
 Status   history_add_checkpoint(History *history, Text name, uint32_t batch, uint32_t length);
 
 /* Asserts every invariant, lists and ledgers included, for tests: O(all messages of all batches). */

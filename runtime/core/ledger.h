@@ -30,6 +30,7 @@ typedef struct Cause {
   uint32_t author, reason;
 } Cause;
 
+/* The entries of one or more messages with the same cause. */
 typedef struct LedgerRun {
   Action action;
   Cause cause;               /* numbers for ledger_text */
@@ -42,6 +43,7 @@ typedef struct LedgerRun {
 
 typedef struct Ledger Ledger;
 
+/* Creates an empty ledger with one owner; the key hashes its texts. STATUS_MEMORY. */
 Status   ledger_new(const Memory *memory, HashKey key, Ledger **ledger);
 /* Sets the token weights that its token figures were computed with (NULL: messages' own
    tokens); the ledger keeps their counter. */
@@ -51,7 +53,7 @@ TokenWeights *ledger_token_weights(const Ledger *ledger, Store *store);
 Ledger  *ledger_share(Ledger *ledger);
 void     ledger_release(Ledger *ledger);    /* NULL is allowed */
 
-/* Stores both texts once. STATUS_MEMORY. */
+/* Gives the numbers of two texts; copies those that the ledger does not have. STATUS_MEMORY. */
 Status   ledger_cause(Ledger *ledger, Text author, Text reason, Cause *cause);
 
 /* Makes room for one more run, so that the next ledger_add cannot fail. STATUS_MEMORY. */
@@ -74,10 +76,10 @@ void     ledger_rewind(Ledger *ledger, LedgerMark mark);
 Status   ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **renumbered);
 
 uint32_t ledger_run_count(const Ledger *ledger);
-LedgerRun ledger_run(const Ledger *ledger, uint32_t index);
-Text     ledger_text(const Ledger *ledger, uint32_t number);
+LedgerRun ledger_run(const Ledger *ledger, uint32_t index);          /* index < count */
+Text     ledger_text(const Ledger *ledger, uint32_t number);          /* of a cause; borrowed */
 
-/* Number of entries, one per message; the run of an entry, and its place in the run. O(log runs). */
+/* Number of entries, one per message. The run of an entry, and its place in the run, from 0; O(log runs). */
 uint32_t ledger_count(const Ledger *ledger);
 LedgerRun ledger_run_of(const Ledger *ledger, uint32_t entry, uint32_t *place);
 

@@ -2,7 +2,7 @@
 ** Operations: edits of a conversation that do exactly what the caller says.
 **
 ** Each starts a new batch, except append and rollback. Positions count from 0 in the
-** visible list, ranges are half-open. A refused operation leaves no trace: no message,
+** current list, ranges are half-open. A refused operation leaves no trace: no message,
 ** no batch, no link. Besides the status values named below, all return STATUS_MEMORY,
 ** STATUS_LIMIT, STATUS_HOST, and the status of a source or callback.
 **

@@ -23,7 +23,7 @@ typedef struct RequestOrder {
    request_order_free, after success only. O(n). STATUS_MEMORY. */
 Status request_order_of(const Memory *memory, const Windows *windows, const Store *store, const Sequence *list,
                         bool obsolete, RequestOrder *order);
-/* The same for a caller who has the list's items. */
+/* The same for a caller who has the list's items. STATUS_MEMORY. */
 Status request_order_of_items(const Memory *memory, const WindowItems *items, const Store *store, const Sequence *list,
                               bool obsolete, RequestOrder *order);
 void   request_order_free(RequestOrder *order);

@@ -11,6 +11,8 @@
 **
 ** Ownership: a sequence holds a share of its store. An old list of a fork may have a
 ** closed store; it can still read its own messages.
+**
+** "Ranked", "moved" and token weights: core/store.h, core/token_weights.h.
 */
 #ifndef EBB_CORE_SEQUENCE_H
 #define EBB_CORE_SEQUENCE_H
@@ -21,8 +23,9 @@
 
 typedef struct Sequence Sequence;
 
+/* Creates an empty sequence, counted by the messages' own tokens. STATUS_MEMORY. */
 Status    sequence_new(const Memory *memory, Store *store, Sequence **s);
-/* A second owner in O(1), or STATUS_MEMORY. */
+/* Gives a second owner in O(1). STATUS_MEMORY. */
 Status    sequence_share(const Sequence *s, Sequence **shared);
 void      sequence_release(Sequence *s);        /* NULL is allowed */
 
@@ -32,11 +35,11 @@ void      sequence_release(Sequence *s);        /* NULL is allowed */
 Status    sequence_move(const Sequence *s, Store *store, TokenWeights *weights, Sequence **moved);
 /* The same for a list of a fork whose messages after `base` were taken into `store`
    (store_take): adds `shift` to each id above `base`. The weights must be equal. O(log n)
-   for each leaf with such ids; O(n) with moved messages, and if it is not ranked. */
+   for each leaf with such ids; O(n) with moved messages, and if it is not ranked. STATUS_MEMORY. */
 Status    sequence_renumber(const Sequence *s, Store *store, TokenWeights *weights, MessageId base, uint32_t shift,
                             Sequence **renumbered);
 Store    *sequence_store(const Sequence *s);       /* borrowed */
-TokenWeights *sequence_token_weights(const Sequence *s);
+TokenWeights *sequence_token_weights(const Sequence *s);   /* borrowed; NULL: messages' own tokens */
 uint32_t  sequence_weight(const Sequence *s, MessageId id);      /* tokens of any message of the store */
 
 uint32_t  sequence_count(const Sequence *s);    /* O(1) */
@@ -72,6 +75,7 @@ uint32_t  sequence_index_of(const Sequence *s, MessageId id, uint32_t hint);
 /* The same for the version of a message that the sequence has. */
 uint32_t  sequence_index_of_origin(const Sequence *s, MessageId id);
 
+/* Edits of messages of the store. STATUS_RANGE for positions outside; STATUS_MEMORY, STATUS_LIMIT. */
 Status    sequence_append(Sequence **s, MessageId id);
 Status    sequence_insert(Sequence **s, uint32_t index, MessageId id);
 Status    sequence_replace(Sequence **s, uint32_t index, MessageId id);
@@ -79,7 +83,7 @@ Status    sequence_slice(Sequence **s, uint32_t first, uint32_t end);     /* kee
 Status    sequence_remove(Sequence **s, uint32_t first, uint32_t end);
 
 /* Keeps the messages with a bit in `keep` (bit i % 64 of word i / 64 for index i).
-   O(runs log n) or O(n), whichever is less. */
+   O(runs log n) or O(n), whichever is less. STATUS_MEMORY. */
 Status    sequence_keep(Sequence **s, const uint64_t *keep);
 
 /* Flags of each message in a leaf, so that walkers can skip messages without a look at the

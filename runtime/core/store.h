@@ -61,7 +61,7 @@ typedef struct CallLink {
 Status     store_new(const Memory *memory, HashKey key, Store **store);
 /* Creates an independent store with the same messages and attachment. O(messages / 4096). STATUS_MEMORY. */
 Status     store_fork(Store *store, Store **fork);
-Store     *store_share(Store *store);
+Store     *store_share(Store *store);        /* the same store, with one more owner */
 void       store_release(Store *store);      /* NULL is allowed */
 /* store_release for a conversation that ends. Other owners are lists of its forks, which
    need only the messages from before the last fork; the others are freed. Nothing may be
@@ -72,7 +72,7 @@ void       store_close(Store *store);
 uint32_t   store_count(const Store *store);
 /* Number of messages at the fork from another store; 0 if it is not a fork. */
 uint32_t   store_base(const Store *store);
-/* store_waiting ignores calls of messages up to this seq. */
+/* The seq up to which calls do not wait: store_waiting does not find them. */
 uint32_t   store_indexed(const Store *store);
 /* The compaction of the store moved messages up to this seq to new addresses; 0: never compacted. */
 uint32_t   store_moved(const Store *store);
@@ -152,6 +152,7 @@ Status     store_place(Store *store, MessageId id, Rank rank);
 CallLink       store_waiting(const Store *store, Text id, MessageId before);
 /* Links a result of `id` to a call (message 0: no call), which stops waiting. */
 void       store_link(Store *store, MessageId id, uint32_t result, CallLink link);
+/* The call that a result answers. result < message_result_count */
 CallLink       store_answers(const Store *store, MessageId id, uint32_t result);
 
 /* Finds the call of `caller` for a result with id `key` and the link `link`, which names a

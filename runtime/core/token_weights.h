@@ -36,7 +36,7 @@ bool     token_weights_equal(const TokenWeights *a, const TokenWeights *b);
 TokenWeights *token_weights_find(Store *store, const Counter *counter);
 /* As token_weights_fill, but copies weights of the same counter from another store where it
    has them: of messages up to `base`, and of later ones, whose seqs in this store are
-   greater by `shift` (store_take). */
+   greater by `shift` (store_take). Statuses as there. */
 Status   token_weights_fill_from(TokenWeights *weights, Store *store, const TokenWeights *other, MessageId base,
                                  uint32_t shift);
 

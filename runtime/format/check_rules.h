@@ -21,6 +21,7 @@ typedef struct DialectRules {
   Status (*run)(Checker *checker);
 } DialectRules;
 
+/* The rules of a dialect: add the violations of all messages. STATUS_MEMORY. */
 Status check_openai(Checker *checker);
 Status check_anthropic(Checker *checker);
 
@@ -32,14 +33,15 @@ Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subjec
 
 #define NO_TEXT ((Text){.bytes = "", .size = 0})
 
-/* True if the call (the result) is a content part, not a member beside the content. */
+/* True if the call (the result) is a content part, not a member beside the content. Indices count
+   from 0, below message_call_count (message_result_count). */
 bool   call_is_part(const Message *message, uint32_t call);
 bool   result_is_part(const Message *message, uint32_t result);
 /* True if its call is a function_call, which has no id. */
 bool   message_is_legacy_call(const Message *message);
-/* Opens the calls of a message's tool_calls or function_call, in their order. */
+/* Opens the calls of a message's tool_calls or function_call, in their order. STATUS_MEMORY. */
 Status openai_open_calls(Calls *calls, const Message *message);
-/* Opens the calls of a message's tool_use parts, in their order. */
+/* Opens the calls of a message's tool_use parts, in their order. STATUS_MEMORY. */
 Status anthropic_open_calls(Calls *calls, const Message *message);
 /* The id that a tool message answers: its tool_call_id, or its name; false if it has neither. */
 bool   tool_answers(const Message *message, Text *id);
@@ -47,7 +49,7 @@ bool   tool_answers(const Message *message, Text *id);
 Text   part_type(const Message *message, Part part);
 /* True if a part of the message's own list has a type of another dialect; *code: the violation. */
 bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
-/* True if it has only white space. */
+/* True if the text has only white space, or is empty; true if its last character is white space. */
 bool   text_is_blank(Text text);
 bool   text_ends_in_space(Text text);
 /* True for 1 to 64 letters, digits, _ and -. */

@@ -83,13 +83,17 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
 /* The error for a file over the cap of arrays and bodies. */
 DocumentError document_over_cap(void);
 
-/* The cost of a body's parts besides its messages. STATUS_MEMORY, STATUS_LIMIT. */
+/* The cost of a body's members besides its messages (request_cost.h); 0 for other shapes.
+   STATUS_MEMORY, STATUS_LIMIT. */
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost);
 
 /* Appends the messages of a file to an empty conversation without other owners. On
    success the store owns `bytes` (of `capacity`; may be NULL if size is 0); a lenient
    reading that salvages them replaces them by a copy. On failure `bytes` belong to the
-   caller, who must free the conversation first: it is unusable then. */
+   caller, who must free the conversation first: it is unusable then; *error has the status,
+   the place and what was expected there. STATUS_SYNTAX, STATUS_ENCODING, STATUS_SHAPE,
+   STATUS_ROLE, STATUS_DUPLICATE (of JSON or messages); STATUS_LIMIT (DocumentLimits, depth, sums);
+   STATUS_IO (DocumentComing); STATUS_HOST; STATUS_MEMORY. */
 Status document_load(Conversation *conversation, const DocumentLimits *limits, char *bytes, size_t size,
                      size_t capacity, Document *document, DocumentWarnings *warnings, DocumentError *error);
 
@@ -114,10 +118,11 @@ typedef struct WindowTexts {
 
 /* Writes a list of the conversation's messages. Adjacent bytes are written with one call
    of the sink; items of windows are skipped. STATUS_LIMIT, before the first call, if a
-   message would be nested more than 256 levels deep. */
+   message would be nested more than 256 levels deep; else the sink's status. */
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink);
 
-/* The same with messages for items of windows, in the order of core/request_order.h. STATUS_MEMORY. */
+/* The same with messages for items of windows, in the order of core/request_order.h. Statuses as
+   above, and STATUS_MEMORY. */
 Status document_write_windows(const Document *document, const Conversation *conversation, const Sequence *list,
                               const WindowTexts *windows, Sink sink);
 

@@ -34,6 +34,7 @@ typedef struct Plan {
   Map taken;                 /* hashes of all ids of the list and of new ones */
 } Plan;
 
+/* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
 

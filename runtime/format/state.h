@@ -72,14 +72,16 @@ typedef enum StateTrust {
   STATE_SALVAGED             /* ignores the digest: for what can be read of a damaged state */
 } StateTrust;
 
-/* Opens a state: finds its members, checks version and digest. */
+/* Opens a state: finds its members, checks version and digest. On failure *error has the status,
+   one of those above, and its place. The bytes must stay as long as the state is used. */
 Status state_open(State *state, const char *bytes, size_t size, StateTrust trust, StateError *error);
 /* The caller's options, in the bytes. */
 Text   state_options(const State *state);
 /* Restores an open state into a new conversation, which keeps its counter and tools. The bytes
-   are copied. On failure the conversation can only be freed. */
+   are copied. On failure the conversation can only be freed, and *error has the status, the place
+   and what was expected there; STATUS_HOST if a counter failed. */
 Status state_read(Conversation *conversation, const State *state, StateError *error);
-/* The same with aliases for roles. */
+/* The same with aliases for roles (format/reader.h). */
 Status state_read_roles(Conversation *conversation, const State *state, const RoleAlias *aliases, uint32_t alias_count,
                         StateError *error);
 

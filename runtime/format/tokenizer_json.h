@@ -21,7 +21,7 @@ typedef struct TokenizerJson {
   Buffer bytes;              /* of tokens and merges */
   Buffer regex;              /* as in VocabSource */
   PretokenPattern pattern;
-  bool wholes;
+  bool wholes;               /* as in VocabSource */
 } TokenizerJson;
 
 typedef struct TokenizerJsonError {
@@ -32,8 +32,9 @@ typedef struct TokenizerJsonError {
 } TokenizerJsonError;
 
 /* Reads a file. `composed`: all texts are assumed to be in Unicode's form NFC, so that a
-   normalizer of that name has no effect. On failure see *error. Call tokenizer_json_free
-   in any case. */
+   normalizer of that name has no effect. Call tokenizer_json_free in any case. On failure
+   *error has the status: STATUS_SYNTAX, STATUS_ENCODING, STATUS_LIMIT (of JSON); STATUS_SHAPE (an
+   unsupported or invalid file); STATUS_MEMORY. */
 Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,
                            TokenizerJsonError *error);
 void   tokenizer_json_free(TokenizerJson *read);

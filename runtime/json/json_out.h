@@ -36,7 +36,7 @@ typedef struct JsonOut {
 void   json_out_start(JsonOut *out, Sink sink);
 /* Writes what is gathered. */
 void   json_out_flush(JsonOut *out);
-/* The same, once every bracket is closed, unless writing failed. */
+/* Flushes, once every bracket is closed. Returns the first status of the sink but STATUS_OK, or STATUS_OK. */
 Status json_out_end(JsonOut *out);
 
 /* '[' or '{', as a value, and its counterpart. */

@@ -1,8 +1,8 @@
 /*
 ** Files: read as a whole, and written completely or not at all.
 **
-** Errors: STATUS_ABSENT (cannot be opened), STATUS_LIMIT (over the cap), STATUS_IO,
-** STATUS_MEMORY. errno has details for ABSENT and IO.
+** Errors of all functions: STATUS_ABSENT (cannot be opened), STATUS_LIMIT (over the cap),
+** STATUS_IO, STATUS_MEMORY. errno has details for ABSENT and IO.
 */
 #ifndef EBB_OS_FILE_H
 #define EBB_OS_FILE_H
@@ -41,6 +41,7 @@ typedef struct FileReader {
 Status file_open(FileReader *reader, const Memory *memory, const char *path);   /* "-": standard input */
 /* Reads until there are `size` bytes, or to the end of the file. */
 Status file_peek(FileReader *reader, size_t size);
+/* Reads all of the file; STATUS_LIMIT if it has more than `cap` bytes. */
 Status file_rest(FileReader *reader, size_t cap);
 /* The same in small steps, for files of known size: file_reserve makes room for
    `capacity` bytes in all, file_some reads a few megabytes; *end: the end was reached. */
@@ -48,7 +49,7 @@ Status file_reserve(FileReader *reader, size_t capacity);
 Status file_some(FileReader *reader, bool *end);
 void   file_close(FileReader *reader);      /* frees `bytes`, unless they are NULL */
 
-/* All steps in one call. Interrupted and short reads are continued. */
+/* Reads a file in one call. *bytes (NULL: an empty file) is the caller's, who frees it with *capacity. */
 Status file_read(const Memory *memory, const char *path, size_t cap, char **bytes, size_t *size, size_t *capacity);
 
 /* Which file a name leads to, and in which state. */

@@ -63,6 +63,7 @@ typedef struct RegexTime {
   void *user;
 } RegexTime;
 
+/* Creates an engine. STATUS_MEMORY. */
 Status regex_engine_new(const Memory *memory, RegexEngine **engine);
 /* Free all expressions of the engine before. NULL is allowed. */
 void   regex_engine_free(RegexEngine *engine);
@@ -98,7 +99,7 @@ void   regex_start(RegexEngine *engine);
 /* Finds the next match at or behind `from`. *ends: start and end of the match and of
    each group (REGEX_UNSET for an unset group), borrowed until the engine's next search;
    NULL: no match. The text must be valid UTF-8, except with REGEX_VOCABULARY.
-   STATUS_LIMIT: the search was abandoned; STATUS_MEMORY. */
+   STATUS_LIMIT: the search was abandoned, see regex_engine_reason; STATUS_MEMORY. */
 #define REGEX_UNSET SIZE_MAX
 Status regex_find(Regex *regex, const char *text, size_t size, size_t from, const size_t **ends);
 

@@ -303,10 +303,10 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
 
 void guard_end(Sandbox *sandbox) {
   settle(sandbox);
-  sandbox->shown = sandbox->used;
+  sandbox->last_used = sandbox->used;
   sandbox->current = NULL;
-  sandbox->memory_used -= sandbox->held;
-  sandbox->held = 0;
+  sandbox->memory_used -= sandbox->borrowed;
+  sandbox->borrowed = 0;
   lua_sethook(sandbox->L, NULL, 0, 0);       /* threads of tasks keep theirs: they run in steps only */
   sandbox->killed = SANDBOX_OK;
   sandbox->armed = sandbox->slicing = sandbox->slice_over = false;
@@ -504,5 +504,5 @@ void guard_hold(lua_State *L, size_t bytes) {
   if (bytes > room) sandbox->reached_memory = true;
   if (bytes > room) luaL_error(L, "not enough memory: %d KiB are allowed", (int)(sandbox->memory_limit >> 10));
   sandbox->memory_used += bytes;
-  sandbox->held += bytes;
+  sandbox->borrowed += bytes;
 }

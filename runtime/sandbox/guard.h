@@ -1,8 +1,9 @@
 /*
-** Guard: what a C function owes before it works for a script.
+** Guard: what C functions call before they work for a script, so that their work counts
+** against the script's limits (sandbox.h).
 **
-** Outside of a sandbox (a stock Lua, the user's own script) charging costs one
-** comparison and does nothing.
+** Outside of a sandbox (a plain Lua state, the user's own script) these functions cost one
+** comparison and do nothing else.
 */
 #ifndef EBB_SANDBOX_GUARD_H
 #define EBB_SANDBOX_GUARD_H
@@ -11,34 +12,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Units are about one VM instruction, 5 ns. Raises when a limit is reached: own
-   nothing then that the collector does not own. */
+/* Counts `units` of fuel, each about one VM instruction or 5 ns. Raises when a limit is reached:
+   everything that the caller has allocated must belong to the collector then. */
 void guard_charge(lua_State *L, uint64_t units);
 
-/* For work that touches `bytes` bytes at the speed of memcpy. */
+/* Counts the fuel of work that touches `bytes` bytes at the speed of memcpy. Raises as guard_charge. */
 void guard_charge_bytes(lua_State *L, size_t bytes);
 
-/* Memory behind a userdata that goes through another allocator: lets the
-   collector know of it by a step. */
+/* Tells the collector of memory that a userdata owns in another allocator, by a step. */
 void guard_weigh(lua_State *L, size_t bytes);
 
-/* Bytes elsewhere that stay until the call is over: they count against the limit of
-   memory till then. Raises, before anything is made, where that is reached. */
+/* Counts bytes outside of the state, which stay until the host's call is over, against the limit of
+   memory. Raises if that is reached; so call it before the bytes are allocated. */
 void guard_hold(lua_State *L, size_t bytes);
 
-/* A part of a call with a limit of its own: what runs between the two ends after
-   `fuel` units, or a quarter of the time that is left, as if that were all.
-   guard_part_end answers what is left of the part; *over: it was used up, and the
-   call goes on. If all is used up, the call falls at its next instruction. Parts may
-   stand in one another. Outside of a sandbox they do nothing. */
+/* A part of a call with a limit of its own, for a piece of code that may fail alone. Between begin and
+   end the code is stopped after `fuel` units, or a quarter of the remaining time. guard_part_end
+   returns the remaining fuel of the part; *over: the part was used up, and the call continues. If the
+   limits of the whole call are used up, it is stopped at its next instruction. Parts may be nested. */
 typedef struct GuardPart {
   uint64_t fuel, microseconds;   /* limits around it */
-  uint64_t end;                  /* as fuel that was used */
+  uint64_t end;                  /* the used fuel at which the part ends */
 } GuardPart;
 GuardPart guard_part_begin(lua_State *L, uint64_t fuel);
 uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
 
-/* A userdata for our own work, which the biggest block does not bound. */
+/* Pushes a userdata for the library's own work, to which the limit of one block does not apply. May
+   raise, for want of memory. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
 
 #endif

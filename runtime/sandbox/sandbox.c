@@ -104,7 +104,7 @@ const char *sandbox_code(const Sandbox *sandbox) {
 }
 
 SandboxLimits sandbox_used(const Sandbox *sandbox) {
-  return sandbox->shown;
+  return sandbox->last_used;
 }
 
 size_t sandbox_memory_used(const Sandbox *sandbox) {
@@ -187,7 +187,7 @@ SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const Sand
 }
 
 SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
-  SandboxLimits used = sandbox->shown;
+  SandboxLimits used = sandbox->last_used;
   return call(sandbox, arguments, results, limits, &used);
 }
 

@@ -1,5 +1,5 @@
 /*
-** Sandbox: a lua_State with limits, for scripts of strangers.
+** Sandbox: a lua_State with limits, for scripts that the host does not trust.
 **
 **     host:   sandbox_new -> sandbox_load -> sandbox_call        to the end
 **                                         -> task_start          in slices:
@@ -7,33 +7,33 @@
 **
 ** A script reaches the guarded libraries, what the host puts into the state,
 ** and nothing else: no file, process, clock, bytecode, address, or metatable of
-** a value that others share. It stops within its fuel, its deadline and its
-** memory; whatever it catches, it cannot catch that.
+** a value that others share. It is stopped at its limits of fuel, time and memory by an
+** error that no pcall of the script catches.
 **
 ** Fuel is counted in units of about one VM instruction (5 ns): the VM's own
 ** instructions by a count hook, the bytes of new objects by the allocator, the rest
 ** by every C function that a script can call (guard_charge). Fuel repeats from
-** run to run, time does not: give fuel where results must repeat, and a
+** run to run, time does not: limit fuel where results must repeat, and set a
 ** deadline as the safety net.
 **
-** Who may call: one thread at a time; sandbox_cancel alone from any thread.
-** Functions here are protected themselves, they never raise. What a host does
-** to the lua_State itself may raise (for want of memory) and belongs into
-** sandbox_run. The C stack needs 1 MiB (say 2).
+** Threads: one thread at a time uses a sandbox; sandbox_cancel may be called from any.
+** Errors: no function here raises, unless its comment says so. They return how the call
+** ended, and sandbox_message has the words. A host that uses the lua_State itself does so
+** in a function of sandbox_run, because Lua may raise for want of memory. The thread's
+** stack should have 2 MiB; 1 MiB is needed.
 **
-** Not promised: safety from bugs in the Lua VM, and that what one of its
-** instructions does at worst fits into the fuel of one: strings of megabytes that
-** are compared, keys that fall into one chain, chains of __index. The deadline
-** ends those, and sandbox_cancel. Neither ends a step of the collector, and a
-** chain of weak keys (__mode "k") takes that the square of its length: 60,000 of
-** them, 10 s. For scripts that mean harm there are processes (host/isolate.c).
+** Not promised: safety from bugs in the Lua VM, and that the cost of one VM instruction
+** is bounded. Comparing strings of megabytes, keys that collide, and chains of __index
+** cost more than their fuel; the deadline and sandbox_cancel end those. Neither ends a
+** step of the collector, which takes the square of the length of a chain of weak keys
+** (__mode "k"): 10 s for 60,000 of them. Scripts that mean harm belong in a process of
+** their own (host/isolate.c).
 **
 ** Scripts run in the C locale of their thread, whatever the program has set.
 **
-** The binding opens in a sandbox (luaopen_ebb_core within sandbox_run): its
-** functions are charged there, and those that reach files refuse. The other way
-** round, a program's Lua runs scripts of strangers in sandboxes of its own and
-** lends them its drafts: bind/sandbox.c.
+** Ebb's functions for Lua can be opened in a sandbox (luaopen_ebb_core in a function of
+** sandbox_run): they cost fuel there, and those that reach files refuse. A program in Lua
+** can run scripts in sandboxes, too, and let them use its drafts: bind/sandbox.c.
 */
 #ifndef EBB_SANDBOX_SANDBOX_H
 #define EBB_SANDBOX_SANDBOX_H
@@ -68,8 +68,8 @@ typedef struct SandboxConfig {
   Memory memory;             /* allocate == NULL: the system's */
   size_t memory_limit;       /* 0: SANDBOX_MEMORY */
   size_t block_limit;        /* 0: SANDBOX_BLOCK */
-  SandboxLimits limits;      /* of calls that bring none; 0: SANDBOX_FUEL, SANDBOX_DEADLINE */
-  uint64_t seed;             /* of math.random: the same seed, the same numbers */
+  SandboxLimits limits;      /* of calls without limits of their own; 0: SANDBOX_FUEL, SANDBOX_DEADLINE */
+  uint64_t seed;             /* of math.random: equal seeds give equal numbers */
   void *user;                /* handed to the functions below */
   int64_t (*now)(void *user);                                   /* microseconds, only growing; NULL: the system's */
   void (*print)(void *user, const char *line, size_t size);     /* a line without its end; NULL: print does nothing */
@@ -83,12 +83,12 @@ typedef struct SandboxConfig {
 #endif
 } SandboxConfig;
 
-/* NULL for want of memory. */
+/* Creates a sandbox; NULL if memory runs out. */
 Sandbox *sandbox_new(const SandboxConfig *config);
 void     sandbox_free(Sandbox *sandbox);       /* NULL is allowed; its tasks end with it */
 /* The main thread, on whose stack values come and go. */
 lua_State *sandbox_state(Sandbox *sandbox);
-/* The sandbox of a state, from any of its threads; NULL for a state that another made. */
+/* The sandbox of a state, from any of its threads; NULL for a state that no sandbox created. */
 Sandbox *sandbox_of(lua_State *L);
 
 typedef enum SandboxEnd {
@@ -105,8 +105,8 @@ typedef enum SandboxEnd {
 /* "fuel", "deadline", "memory", "cancelled", "syntax", "error", "busy"; NULL for SANDBOX_OK. Static. */
 const char *sandbox_end_code(SandboxEnd end);
 
-/* What went wrong last, with chunk:line where there is one: for limits also which,
-   and how much was allowed. Never NULL; valid until the next call of this
+/* The words of the last failure, with chunk:line where known; for limits with the limit and its
+   amount. Never NULL; valid until the next call of this
    sandbox. UTF-8, whatever was raised. Only strings and tables {code, message, hint} are shown in full. */
 const char *sandbox_message(const Sandbox *sandbox);
 /* The code of the error table that was raised ("guarded"), or that of the end. Same life. */
@@ -114,33 +114,38 @@ const char *sandbox_code(const Sandbox *sandbox);
 /* Used by the last call, or by the last step's whole task. */
 SandboxLimits sandbox_used(const Sandbox *sandbox);
 size_t sandbox_memory_used(const Sandbox *sandbox);
-/* Did the last call run into its limit of memory? Else it is the host's that ran out. */
+/* True if the last call reached its limit of memory; after SANDBOX_MEMORY_OUT false means that the
+   host's allocator failed. */
 bool sandbox_reached_memory(const Sandbox *sandbox);
-/* What was refused last: all of it, one block, a table's keys. 96 bytes will do. */
+/* Describes the allocation that was refused last: beyond the limit, one block, or a table's keys.
+   `size`: of `text`; 96 bytes suffice. */
 void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size);
 size_t sandbox_memory_limit(const Sandbox *sandbox);
-/* From now on; 0: SANDBOX_MEMORY. Less than is in use: nothing more is given. */
+/* Sets the limit of memory from now on; 0: SANDBOX_MEMORY. Below what is in use every further
+   allocation fails. */
 void sandbox_limit_memory(Sandbox *sandbox, size_t bytes);
 
-/* Text, never bytecode; a first line that begins with # is skipped. Pushes the
-   chunk; when it fails it pushes nothing. `name` as Lua wants it: "@file.lua". */
+/* Compiles a text, never bytecode; skips a first line that begins with #. Pushes the chunk, or on
+   failure nothing. `name` in Lua's form: "@file.lua". SANDBOX_SYNTAX, SANDBOX_MEMORY_OUT,
+   SANDBOX_BUSY. */
 SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const char *name);
 
-/* Calls the function below `arguments` values; they are popped, and `results`
-   values (or LUA_MULTRET) pushed; nothing is pushed on failure. limits == NULL:
-   those of the config. */
+/* Calls the function below `arguments` values; pops all of them, and pushes `results`
+   values (or LUA_MULTRET), or on failure nothing. limits == NULL: those of the config.
+   Any end but SANDBOX_SYNTAX. */
 SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits);
 
-/* The same, but what the last call used counts too: several calls within one limit. */
+/* The same, but fuel and time of the last call count, too: several calls share one limit. */
 SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits);
 
 /* Runs the host's own C function on the main thread, protected, without fuel or
    deadline (memory stays limited): its argument is `user` as light userdata. Its
-   results are dropped, but it may leave values in the registry or in globals. */
+   results are dropped, but it may leave values in the registry or in globals.
+   SANDBOX_ERROR if it raised, SANDBOX_MEMORY_OUT, SANDBOX_BUSY. */
 SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user);
 
-/* Around a function of the host's that a script calls: it sees the locale of its
-   own thread, scripts that of C. The function must return, not raise. */
+/* A function of the host that a script calls puts its work between these two, so that it runs in
+   the thread's own locale, not in the C locale of scripts. It must not raise in between. */
 Locale sandbox_begin_callback(lua_State *L);
 void   sandbox_end_callback(Locale inside);
 
@@ -150,7 +155,7 @@ void   sandbox_end_callback(Locale inside);
    name; 0: nothing. May raise, for want of memory. */
 void sandbox_push_globals(lua_State *L, int modules);
 
-/* Stops what runs, and what runs next until sandbox_uncancel. From any thread. */
+/* Stops the running script, and every later one until sandbox_uncancel. From any thread. */
 void sandbox_cancel(Sandbox *sandbox);
 void sandbox_uncancel(Sandbox *sandbox);
 
@@ -177,8 +182,8 @@ typedef enum TaskState {
   TASK_FAILED                /* task_end says how, sandbox_message says more */
 } TaskState;
 
-/* Takes the function and `arguments` values off the main thread's stack.
-   limits == NULL: those of the config. SANDBOX_OK and *task, or a failure. */
+/* Creates a task from the function and `arguments` values on the main thread's stack, which it pops
+   in any case. limits == NULL: those of the config. SANDBOX_MEMORY_OUT, SANDBOX_BUSY. */
 SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limits, Task **task);
 
 /* Runs for about `microseconds` and at most `fuel` (0: no such bound on this
@@ -186,21 +191,24 @@ SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limi
    are dropped. A task that is done or failed stays so. */
 TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *results);
 
-/* Pushes the value of the open request on the main thread. */
+/* Pushes the value of the open request on the main thread, or nil without one. SANDBOX_MEMORY_OUT. */
 SandboxEnd task_request(Task *task);
-/* Takes the value on top of the main thread as the answer to the open request. */
+/* Pops the value on top of the main thread's stack, which becomes the answer to the open request;
+   the next step continues the script. SANDBOX_ERROR without an open request. */
 SandboxEnd task_answer(Task *task);
-/* request() raises {code, message} in the script instead. */
+/* Refuses the open request: request() raises {code, message} in the script. SANDBOX_ERROR without
+   one; SANDBOX_MEMORY_OUT. */
 SandboxEnd task_refuse(Task *task, const char *code, const char *message);
 
-/* Other limits from now on; what the task has used counts. */
+/* Replaces the limits of the task; fuel and time that it has used count. */
 void task_limit(Task *task, const SandboxLimits *limits);
-/* A flag of the host's, which any thread may set: then the task ends as by sandbox_cancel, when
-   it is stepped or within the step. It must live as long as the task. */
+/* Gives the task a flag that any thread may set: then it ends as by sandbox_cancel, at its next
+   step or within the running one. The flag must live as long as the task. */
 void task_watch(Task *task, const atomic_bool *cancelled);
 
-SandboxEnd task_end(const Task *task);        /* SANDBOX_OK while it lives and when it is done */
-SandboxLimits task_used(const Task *task);
-void task_free(Task *task);                    /* NULL is allowed; also in mid-run, nothing of the script runs again */
+SandboxEnd task_end(const Task *task);         /* of a failed task; else SANDBOX_OK */
+SandboxLimits task_used(const Task *task);     /* by all of its steps */
+/* Ends a task, in any state: no code of its script runs again. NULL is allowed. */
+void task_free(Task *task);
 
 #endif

@@ -1,20 +1,19 @@
 /*
-** What the files of this layer share: the state of a sandbox, and how one
-** library asks the guard.
+** What the files of this layer share: the state of a sandbox, and how its libraries
+** reach the guard.
 **
 **              charge                        look                       fall
 **   hook ----------------+
 **   allocator (arms it) -+-> credit < 0 --> fuel? deadline? cancelled? --> killed: raised
 **   C functions ---------+                  slice over? ----------------> the hook yields
 **
-** Charging counts `credit` down; the dear questions (the clock) are asked when it
-** is used up, every LOOK units. Once `killed` is set it stays until the host's
-** call has returned: the hook fires at every instruction, and whatever catches
-** an error raises it again.
+** Charging counts `credit` down. When it is used up, every LOOK units, the guard looks:
+** it reads the clock and compares the limits, which would be too expensive for each
+** charge. Once `killed` is set it stays until the host's call has returned: the hook
+** fires at every instruction, and functions that catch errors raise it again.
 **
-** The sandbox is found from any thread as the user value of its allocator: so a
-** function that runs in another state finds none, whatever that state
-** keeps elsewhere.
+** The sandbox is found from any thread as the user value of its allocator, so a function
+** that runs in a state without a sandbox finds none.
 */
 #ifndef EBB_SANDBOX_SANDBOX_STATE_H
 #define EBB_SANDBOX_SANDBOX_STATE_H
@@ -29,15 +28,15 @@
 #include "sandbox/sandbox.h"
 
 #define LOOK              2000   /* units between two looks at the clock: some 10 us */
-#define HOOK_INSTRUCTIONS 500
-#define CLOSE_DEPTH       64     /* coroutine.close within coroutine.close: Lua 5.4.4 runs off its stack */
+#define HOOK_INSTRUCTIONS 500    /* VM instructions between two calls of the hook, at most */
+#define CLOSE_DEPTH       64     /* nested calls of coroutine.close; Lua 5.4.4 overflows its C stack beyond */
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
-#define VALUES_MAX        100000     /* values that one call may answer: `...` copies them all in one instruction */
+#define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
-#define MESSAGE_MAX       1024
-#define STRING_CLASSES    48
+#define MESSAGE_MAX       1024   /* bytes of the words of a failure, with the NUL */
+#define STRING_CLASSES    48     /* powers of two by which strings and hash parts are counted */
 
-/* What tests switch off, one by one, to see that it was needed. */
+/* The guards, which tests switch off one by one to see that each is needed. */
 typedef enum Guard {
   GUARD_MATCH = 1 << 0,      /* fuel within pattern matching */
   GUARD_RANGE = 1 << 1,      /* caps and charges of C loops */
@@ -67,57 +66,58 @@ typedef enum Guard {
 #define holds(sandbox, guard) ((void)(sandbox), true)
 #endif
 
+/* Why a coroutine yields to the host: what it passes outward through the coroutines around it. */
 typedef enum Passing { PASS_NONE, PASS_SLICE, PASS_REQUEST } Passing;
 
-/* What the extra space of a thread says, as bits of its pointer. */
+/* Flags of a thread, in its extra space. */
 #define THREAD_HOST ((uintptr_t)1)   /* the main thread or a task's: no script may resume it */
-#define THREAD_HELD ((uintptr_t)2)   /* handed a pass outward: it counts as running */
+#define THREAD_HELD ((uintptr_t)2)   /* it passed a yield outward: it counts as running until it continues */
 
 struct Sandbox {
   lua_State *L;
   Memory memory;
   size_t memory_limit, block_limit, memory_used;
   Reserve reserve;           /* for calling finalizers */
-  size_t held;               /* of memory_used: bytes elsewhere, until the call is over */
+  size_t borrowed;           /* part of memory_used: bytes outside of the state, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
-  bool reached_memory;       /* in this call: it was the limit, not the host's allocator, that refused it */
+  bool reached_memory;       /* in this call the limit refused a block, not the host's allocator */
   SandboxConfig config;
   atomic_bool cancelled;
 
-  lua_State *current;        /* the thread that runs; NULL: the host has the word */
-  SandboxLimits limits, used;   /* of the call or task that runs */
-  SandboxLimits shown;          /* of what ran last */
-  int64_t credit, granted;   /* until the next look; as of the last one */
-  int64_t started;           /* when this step began */
+  lua_State *current;        /* the running thread; NULL: the host runs */
+  SandboxLimits limits, used;   /* of the running call or task */
+  SandboxLimits last_used;      /* by the call or task that ran last */
+  int64_t credit, granted;   /* units until the next look, now and at the last one */
+  int64_t started;           /* when this step began, microseconds of guard_now */
   uint64_t used_before;      /* microseconds of the steps before */
   uint64_t slice_fuel, slice_microseconds;   /* where the slice ends, as totals of `used`; 0: nowhere */
   SandboxEnd killed;
-  bool wide;                 /* the next block may be as big as memory allows */
+  bool wide;                 /* the next block may exceed block_limit */
   bool armed;                /* the hook is at every instruction until the next look */
   bool slicing, slice_over;
   Passing passing;
-  int closing;               /* depth of close */
-  Task *task;                /* that runs; NULL in a call */
-  const atomic_bool *watched;   /* the flag that ends it; NULL: none */
-  Task *tasks;               /* all */
+  int closing;               /* nested calls of coroutine.close */
+  Task *task;                /* the running one; NULL in a call */
+  const atomic_bool *watched;   /* the flag that ends the running task (task_watch); NULL: none */
+  Task *tasks;               /* the first of all, linked by `next` */
 
-  int hook_count;            /* what the longest string allows */
+  int hook_count;            /* instructions between two hooks; fewer while long strings live */
   uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
   uint32_t hashes[STRING_CLASSES];    /* living hash parts with room for 2^i keys */
 
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
-  lua_Integer labels;        /* the last number that tostring gave away */
-  Locale outside;            /* that the thread had before scripts ran in the C locale */
+  lua_Integer labels;        /* the last number that tostring used instead of an address */
+  Locale outside;            /* the thread's locale before scripts ran in the C locale */
   char message[MESSAGE_MAX];
   char code[64];
 };
 
 /* ---- outcome.c ---- */
 
-/* Around all that runs Lua: numbers have a point there, and letters are ASCII. What
-   enter answers belongs to leave. Neither raises, and nothing between them may. */
+/* Enter and leave the C locale, in which Lua runs: numbers have a point there, and letters are
+   ASCII. Leave takes the result of enter. Neither raises, and nothing between them may. */
 Locale sandbox_enter_locale(Sandbox *sandbox);
 void   sandbox_leave_locale(Sandbox *sandbox, Locale before);
 /* Notes the failure that lies on top of L with `status`, and pops it. */

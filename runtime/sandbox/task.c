@@ -186,7 +186,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   guard_end(sandbox);
   sandbox->task = NULL;
   sandbox->watched = NULL;
-  task->used = sandbox->shown;
+  task->used = sandbox->last_used;
   if (status != LUA_YIELD) drop_thread(task);
   return task->state;
 }

@@ -44,13 +44,13 @@ typedef struct VocabImage {
   void *user;
 } VocabImage;
 
-/* Opens an image in memory. After a failure `release` is not called. */
+/* Opens an image in memory. STATUS_SYNTAX as vocab_open, STATUS_MEMORY; then `release` is not called. */
 Status vocab_of_image(const Memory *memory, const VocabImage *image, Vocab **vocab);
-/* The same for bytes that outlive the vocab. */
+/* The same for bytes of the caller that outlive the vocab. */
 Status vocab_of_bytes(const Memory *memory, const void *bytes, size_t size, Vocab **vocab);
 /* The same for the bytes of a buffer, which it takes over on success; then the buffer is empty. */
 Status vocab_take(Buffer *image, Vocab **vocab);
-Vocab *vocab_share(Vocab *vocab);
+Vocab *vocab_share(Vocab *vocab);                /* the same vocab, with one more owner */
 void   vocab_release(Vocab *vocab);              /* NULL is allowed */
 
 const char  *vocab_name(const Vocab *vocab);     /* "o200k_base" */
