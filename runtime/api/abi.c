@@ -36,13 +36,13 @@ ebb_status abi_check(ebb_runtime *runtime, size_t size, size_t first, const char
                   name, first);
 }
 
-void abi_write(void *given, const void *full, size_t full_size) {
+void abi_write(void *target, const void *full, size_t full_size) {
   size_t size;
-  memcpy(&size, given, sizeof size);
+  memcpy(&size, target, sizeof size);
   assert(size <= SIZE_MAX_ANY);
   size_t shared = size < full_size ? size : full_size;
-  memcpy((char *)given + sizeof size, (const char *)full + sizeof size, shared - sizeof size);
-  memset((char *)given + shared, 0, size - shared);
+  memcpy((char *)target + sizeof size, (const char *)full + sizeof size, shared - sizeof size);
+  memset((char *)target + shared, 0, size - shared);
 }
 
 /* ---- configs ---- */
@@ -70,20 +70,20 @@ static bool is_zero(const char *bytes, size_t size) {
   return true;
 }
 
-ebb_status api_read_config(const ebb_config *given, ebb_config *config) {
-  size_t own = sizeof *config;
-  *config = (ebb_config){.size = own};
-  if (given == NULL) return EBB_OK;
-  size_t size = given->size;
+ebb_status api_read_config(const ebb_config *config, ebb_config *full) {
+  size_t known = sizeof *full;
+  *full = (ebb_config){.size = known};
+  if (config == NULL) return EBB_OK;
+  size_t size = config->size;
   if (!is_known(size, CONFIG_FIRST)) return EBB_UNKNOWN_VERSION;
-  memcpy(config, given, size < own ? size : own);
-  config->size = own;
-  if (size > own && !is_zero((const char *)given + own, size - own)) {
-    return api_fail_config(config, EBB_UNKNOWN_VERSION,
+  memcpy(full, config, size < known ? size : known);
+  full->size = known;
+  if (size > known && !is_zero((const char *)config + known, size - known)) {
+    return api_fail_config(full, EBB_UNKNOWN_VERSION,
                            "ebb_config: a field is set that libebb %s does not know: it knows %zu bytes of %zu",
-                           EBB_VERSION, own, size);
+                           EBB_VERSION, known, size);
   }
-  if (config->deterministic && config->clock_ms == NULL)
-    return api_fail_config(config, EBB_ARGUMENT, "ebb_config: deterministic needs a clock_ms");
+  if (full->deterministic && full->clock_ms == NULL)
+    return api_fail_config(full, EBB_ARGUMENT, "ebb_config: deterministic needs a clock_ms");
   return EBB_OK;
 }

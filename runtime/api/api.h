@@ -1,14 +1,18 @@
 /*
 ** What the files of libebb share. Each public function does three things: it
-** enters its runtime (no call from a callback), works, and leaves with a status.
+** enters its runtime (which refuses calls from callbacks), works, and leaves with a status.
 **
 **     host --> ebb_* --> api_enter --> core, for what needs no Lua (append, read)
 **                                 \--> sandbox_run -> lua/ebb/libebb      trusted, unlimited
 **                                 \--> sandbox_call, task_step         scripts, within limits
 **
-** Memory: host's allocator <- runtime (counts, limits) <- Lua, and per chat an
-** quota (memory_quota.c) <- conversation. Whatever Lua holds for a chat or a task
-** lies in the registry under the address of the chat or task.
+** Memory: host's allocator <- runtime (counts, limits) <- Lua, and for each chat a
+** quota (memory_quota.c) <- conversation. The Lua values of a chat or a task lie in the
+** registry under the address of the chat or task.
+**
+** Functions that return an ebb_status note the error, so that ebb_last_error has its words
+** (api_fail). "In sandbox_run" marks functions that may raise: they are called only in
+** functions that sandbox_run protects.
 */
 #ifndef EBB_API_API_H
 #define EBB_API_API_H
@@ -47,72 +51,73 @@ typedef struct LibraryHooks {
 } LibraryHooks;
 
 enum {
-  ANSWERS = 2,               /* texts that one call hands out, at most */
-  ANSWER_KEPT = 64 * 1024,   /* bytes that a buffer of answers keeps in any case */
+  ANSWERS = 2,               /* texts that one call returns, at most */
+  ANSWER_KEPT = 64 * 1024,   /* bytes; a larger buffer of which an answer needs less than a quarter is trimmed */
   API_POLICY_NAME = 63       /* bytes of a policy's name */
 };
 
-/* What a listener has been told of. */
+/* The state of a chat that its listener knows, to be compared after each call. */
 typedef struct ChatState {
   uint64_t window_edits;
   uint32_t count, batch, batch_count;
-  bool over;                 /* its limit */
+  bool over;                 /* the chat was over its limit */
 } ChatState;
 
 struct ebb_runtime {
   ebb_config config;         /* filled up with defaults */
-  Memory host, memory;       /* the host's allocator, and that which counts it */
+  Memory host, memory;       /* the host's allocator; the runtime's, which counts bytes and asks the host's */
   size_t used;               /* bytes, this struct included */
   Sandbox *sandbox;
-  lua_State *L;              /* its main thread */
+  lua_State *L;              /* the sandbox's main thread */
   Ring chats;
   Ring listening;            /* chats with a listener */
   Ring ready;                /* tasks that can run; the first has the next turn */
   uint32_t ready_count;
   Ring events;               /* tasks with an event to be fetched, in order */
   Ring sleepers;             /* tasks that wait for a timer, in the order in which they wake */
-  atomic_bool stopped;       /* a task was, since the last step: set by any thread */
+  atomic_bool stopped;       /* ebb_task_stop was called since the last step; set by any thread */
   const LibraryHooks *hooks;
-  void (*tell)(ebb_runtime *runtime);   /* listen.c, once a chat has a listener; NULL: none had */
-  VocabEntry *vocabs;        /* given by the host, or read; by their names */
-  bool busy;                 /* a call of the host's is under way */
-  bool reading;              /* and one of its callbacks reads a chat */
-  bool allocating;           /* the host's allocator runs: anything may be half done */
-  Buffer answers[ANSWERS], read_answers[ANSWERS];   /* of calls, and of what callbacks read */
-  Buffer module;
-  const Sink *out;           /* of write_document; while a call lasts that uses it */
+  void (*tell)(ebb_runtime *runtime);   /* calls the listeners; set by listen.c for the first one, else NULL */
+  VocabEntry *vocabs;        /* of the host, or read from files; a list */
+  bool busy;                 /* a call of the host is running */
+  bool reading;              /* and in it a callback is reading a chat */
+  bool allocating;           /* the host's allocator is running; then no call may enter */
+  Buffer answers[ANSWERS], read_answers[ANSWERS];   /* texts returned by calls, and by calls from callbacks */
+  Buffer module;             /* text of the module that is being loaded */
+  const Sink *out;           /* of write_document; NULL outside of calls that use it */
   ebb_error error;
   char code[64], message[1024];
 };
 
 struct ebb_chat {
   ebb_runtime *runtime;
-  ConversationHandle *handle;   /* held by the registry */
+  ConversationHandle *handle;   /* the registry has the userdata */
   MemoryQuota *quota;
-  char *options;                /* as it was made with: JSON, options_size bytes */
-  size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read */
+  char *options;                /* of its creation: JSON, options_size bytes */
+  size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read from a file */
   Ring link;                    /* in the runtime's chats */
-  Ring listening;               /* in the runtime's; alone: it has no listener */
+  Ring listening;               /* in the runtime's; alone in it: the chat has no listener */
   ebb_listener listener;
   void *listener_user;
-  ChatState known;
-  Ring tasks;                   /* that work for it, or have ended and are not freed */
-  void (*end_stream)(ebb_chat *chat);   /* stream.c and task.c set these when they make the first one */
+  ChatState known;              /* to the listener */
+  Ring tasks;                   /* its tasks, until they are freed */
+  void (*end_stream)(ebb_chat *chat);   /* set by stream.c and task.c with the first stream, the first task */
   void (*end_task)(ebb_task *task);
-  struct Stream *stream;        /* NULL: none is open; in the quota's memory */
+  struct Stream *stream;        /* in the quota's memory; NULL: no open stream */
   void *user;
 };
 
 struct ebb_sink {
   Buffer *buffer;
   size_t cap;
-  bool over;                 /* more came than fits */
+  bool over;                 /* more bytes came than `cap` */
 };
 
-/* The registry holds the fork under the branch's address. */
+/* A fork of a chat's conversation, whose edits come back together. The registry has the fork under the
+   branch's address. */
 typedef struct Branch {
   ebb_chat *chat;
-  ConversationHandle *fork;     /* NULL: not begun, or ended */
+  ConversationHandle *fork;     /* NULL before branch_push_fork and after the end */
 } Branch;
 
 typedef enum TaskPhase { PHASE_READY, PHASE_WAITING, PHASE_SLEEPING, PHASE_ENDED } TaskPhase;
@@ -123,10 +128,9 @@ struct ebb_task {
   Branch branch;
   TaskPhase phase;
   atomic_bool stopped;          /* by ebb_task_stop, from any thread */
-  Ring of_chat, ready, event;   /* event: alone if none waits to be fetched */
-  Ring sleeping;
-  int64_t wake;                 /* of a sleeper: ms since 1970 */
-  ebb_event_kind kind;
+  Ring chat_tasks, ready, event, sleeping;   /* links in the rings of its chat and runtime */
+  int64_t wake;                 /* of a sleeping task: ms since 1970 */
+  ebb_event_kind kind;          /* of the event to be fetched; `event` is alone if there is no event */
   ebb_status status;            /* of a failure, and its texts */
   char *code, *message;         /* both in `texts` */
   char texts[320];
@@ -134,94 +138,97 @@ struct ebb_task {
   void *user;
 };
 
-/* Collects all garbage, whole cycles: something failed for want of memory, or left a draft behind. */
+/* Collects all garbage: after a failure for want of memory, or one that left a draft to the collector. */
 static inline void api_collect_all(ebb_runtime *runtime) { lua_gc(runtime->L, LUA_GCCOLLECT); }
 
 static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
 
 /* ---- abi.c ---- */
 
-/* Bytes of the first version's structs: what every host has. */
+/* Sizes in bytes of the first versions of the public structs; no host has smaller ones. */
 enum { CONFIG_FIRST = 104, MESSAGE_FIRST = 72, EVENT_FIRST = 56 };
 
 /* EBB_UNKNOWN_VERSION if no version of the struct `name` has this size. */
 ebb_status abi_check(ebb_runtime *runtime, size_t size, size_t first, const char *name);
-/* Copies a result into the caller's struct, whose `size` was checked; sets what is unknown here to 0. */
-void       abi_write(void *given, const void *full, size_t full_size);
-/* The config as this library knows it: what an older caller does not have is 0. It says itself
-   what is wrong (api_fail_config). EBB_UNKNOWN_VERSION, EBB_ARGUMENT. */
+/* Copies a result into the caller's struct, whose `size` was checked; sets members unknown here to 0. */
+void       abi_write(void *target, const void *full, size_t full_size);
+/* The config as this library knows it: members that an older caller does not have are 0. Reports
+   errors by api_fail_config. EBB_UNKNOWN_VERSION, EBB_ARGUMENT. */
 ebb_status api_read_config(const ebb_config *config, ebb_config *full);
-/* Writes the text to where the config wants errors; answers the status. */
+/* Writes the text to the config's place for errors; returns the status. */
 ebb_status api_fail_config(const ebb_config *config, ebb_status status, const char *format, ...);
 
 Memory     api_host_memory(const ebb_config *config);
 
 /* ---- enter.c ---- */
 
-/* EBB_OK, and the runtime is busy until api_leave; or EBB_ARGUMENT, EBB_BUSY. */
+/* Makes the runtime busy until api_leave. EBB_ARGUMENT for NULL; EBB_BUSY within another call. */
 ebb_status api_enter(ebb_runtime *runtime);
-/* The same for calls that only read chats, and run no Lua: from a callback, too. Scripts work on
-   copies of chats and change them only after the last callback. */
+/* The same for calls that only read chats and run no Lua: they are allowed in callbacks, too, because
+   scripts work on copies of chats and change them only after the last callback. */
 ebb_status api_enter_read(ebb_runtime *runtime);
-ebb_status api_leave(ebb_runtime *runtime, ebb_status status);
+ebb_status api_leave(ebb_runtime *runtime, ebb_status status);       /* ends a call; returns its status */
 int64_t    api_now(ebb_runtime *runtime);
 size_t     api_message_limit(const ebb_runtime *runtime);       /* bytes of one message's JSON */
-/* Empties an answer and those behind it, to be filled; api_answer hands it out. */
+/* Empties answer `number` and those after it, to be filled. */
 Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
+/* Gives an answer to the host: *text is valid until the next call. */
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
 void       api_free_answers(ebb_runtime *runtime);
 
 /* ---- error.c ---- */
 
-/* Notes that a handle or a place for a result is NULL. So may the runtime be. */
+/* Notes that a handle or a place for a result is NULL; returns EBB_ARGUMENT. `runtime` may be NULL, too. */
 ebb_status api_missing(ebb_runtime *runtime);
-/* Notes an error; answers its status. code NULL: the status's name. */
+/* Notes an error; returns its status. code NULL: the status's name. */
 ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...);
 ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what);
-/* What the sandbox says of a call that ended so. */
+/* Notes the sandbox's last failure, by which a call ended; EBB_OK for SANDBOX_OK. */
 ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end);
 ebb_status api_status_of_code(const char *code);
-/* Tells the host's log, in UTF-8 whatever the line is. From within a sandbox's call. */
+/* Passes a line to the host's log, as UTF-8. Called while a sandbox runs. */
 void       api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size);
 
 /* ---- memory_quota.c ---- */
 
-/* One chat's memory, its forks' included. It ends with the last of its blocks and
-   holders; `memory` is the runtime's, `limit` 0: none. NULL for want of memory. */
+/* Counts the memory of one chat and its forks. It is freed with the last of its blocks and
+   owners; `memory` is the runtime's, `limit` in bytes, 0: no limit. NULL if memory runs out. */
 MemoryQuota *quota_new(const Memory *memory, size_t limit);
 MemoryQuota *quota_share(MemoryQuota *quota);
 void     quota_release(MemoryQuota *quota);
 Memory   quota_memory(MemoryQuota *quota);
 size_t   quota_used(const MemoryQuota *quota);         /* bytes */
-/* Around an edit that may let go of messages: for that time an eighth more than the
-   limit is allowed, so that a full chat can be trimmed and compacted. */
+/* Allows an eighth more than the limit, or ends that: around an edit that may free messages, so that
+   a full chat can be trimmed and compacted. */
 void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);
 
 /* ---- library.c ---- */
 
-/* What the host's `read` has under a name, at most `cap` bytes: ABSENT, IO, LIMIT, MEMORY. */
+/* Appends what the host's `read` has under a name, at most `cap` bytes. STATUS_ABSENT, STATUS_IO,
+   STATUS_LIMIT, STATUS_MEMORY. */
 Status     api_read(ebb_runtime *runtime, const char *name, size_t cap, Buffer *out);
-/* In a new state: what the calls below expect. */
+/* Prepares a new state for the functions below. */
 ebb_status api_begin_library(ebb_runtime *runtime, const LibraryHooks *hooks);
-/* Opens the Lua library beside the guarded globals, unless it is open; within sandbox_run. */
+/* Opens the Lua library beside the guarded globals, unless it is open. In sandbox_run. */
 void       api_need_library(lua_State *L);
-/* Pushes a function of lua/ebb/libebb, opening the library if need be; within sandbox_run. */
+/* Pushes a function of lua/ebb/libebb; opens the library first. In sandbox_run. */
 void       api_push_function(lua_State *L, const char *name);
-/* Runs a C function protected, without limits; its argument is `data`. */
+/* Runs a C function by sandbox_run; its argument is `data`. */
 ebb_status api_run(ebb_runtime *runtime, lua_CFunction function, void *data);
-/* Puts the value on top, which it pops, where api_call and task_start find it. */
+/* Moves the value on top to the registry, as the next function to call. In sandbox_run. */
 void       api_hold(lua_State *L);
-bool       api_push_held(ebb_runtime *runtime);
-/* Calls it within the runtime's limits and at most so much fuel (UINT64_MAX: all
-   that there is); its result goes to `out` (NULL: it is dropped). */
+bool       api_push_held(ebb_runtime *runtime);        /* pushes it; false if the stack has no room */
+/* Calls it within the runtime's limits and at most `fuel` units (UINT64_MAX: the runtime's);
+   its result goes to `out` (NULL: it is dropped). */
 ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out);
-/* Writes a result: two values on top, which it pops: a JSON text, and nil or the ledger of the
-   trim that the text, an object, tells of. */
+/* Writes a result, the two values on top, and pops them: a JSON text; and nil, or the ledger of the
+   trim whose report the text is. The sink's status; STATUS_MEMORY. */
 Status     api_write_result(lua_State *L, Sink out);
 SandboxLimits api_limits(const ebb_runtime *runtime);
 
 /* ---- ask.c ---- */
 
+/* A call of a function of the Lua library, and its arguments. */
 typedef struct Asking {
   const char *function;      /* of lua/ebb/libebb */
   ebb_chat *chat;            /* the first argument is its conversation, */
@@ -231,11 +238,12 @@ typedef struct Asking {
   ebb_chat *target;          /* not NULL: the last one, for keep_conversation */
 } Asking;
 
-/* The result goes to `out`, as that of api_call_held. */
+/* Calls the function; it returns a function, which runs within the limits and whose result goes to
+   `out`, as that of api_call_held. */
 ebb_status api_ask(ebb_runtime *runtime, const Asking *asking, const Sink *out);
-/* For functions that write their answer: the runtime's first one. */
+/* The same for functions that write their answer: *answer gets the runtime's first one. */
 ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *answer);
-/* A whole public call: what a function without arguments writes. */
+/* A whole public call of a function without arguments, which writes its answer. */
 ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json);
 Text       api_text(const char *string);               /* NULL: nil */
 Text       api_options(const char *options, size_t size);         /* NULL: "" */
@@ -244,94 +252,95 @@ Text       api_options(const char *options, size_t size);         /* NULL: "" */
 
 /* A chat without a conversation, in no list yet. */
 ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **chat);
-ebb_status chat_make(ebb_chat *chat);                  /* its conversation, by its options */
-/* The same by a function of `data`, which calls chat_hold. */
+ebb_status chat_make(ebb_chat *chat);                  /* creates its conversation, by its options */
+/* The same by a C function with the argument `data`, which calls chat_hold. */
 ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data);
 void       chat_hold(lua_State *L, ebb_chat *chat);    /* takes the conversation on top */
-void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* what the host gave, as JSON */
+void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* the host's JSON text */
 /* A chat of the same quota and options, without a conversation. */
-ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made);
-void       chat_discard(ebb_chat *chat);               /* not in a list */
-void       chat_enlist(ebb_chat *chat);
-void       chat_push(lua_State *L, const void *holder);/* what the registry holds for a chat or task */
+ebb_status chat_new_like(ebb_chat *chat, ebb_chat **copy);
+void       chat_discard(ebb_chat *chat);               /* frees a chat that is in no list */
+void       chat_enlist(ebb_chat *chat);                /* adds it to the runtime's chats */
+void       chat_push(lua_State *L, const void *holder);/* the registry's value of a chat or task */
 /* Ends a conversation at once, not when the collector comes by. */
 void       chat_drop(ebb_runtime *runtime, const void *holder);
 Conversation *chat_conversation(const ebb_chat *chat);
-/* A whole public call: what a function of lua/ebb/libebb tells of the chat, as JSON. */
+/* A whole public call of a function of lua/ebb/libebb that writes about the chat, as JSON. */
 ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
-/* Before an edit: what time it is. */
+/* Sets the time of the edits of this call, by the host's clock. */
 void       chat_tick(ebb_chat *chat);
-/* keep_conversation(conversation, target) for lua/ebb/libebb: the target's from now on */
+/* keep_conversation(conversation, target) for lua/ebb/libebb: gives the target chat its conversation. */
 int        chat_keep(lua_State *L);
 
 /* ---- edit.c ---- */
 
-/* Appends a message or a list of them; `what` is how errors call it. */
+/* Appends a message or a list of them; `what` names it in errors. */
 ebb_status chat_append(ebb_chat *chat, const char *what, Text json);
-/* Notes the error that a reading of `text` stopped at, with its place. */
+/* Notes the error at which reading `text` stopped, with its place. */
 ebb_status api_fail_json(ebb_runtime *runtime, const Json *json, const char *what, Text text);
-/* Reads one message as it would be appended, and lets `use` see it; appends nothing. */
+/* Reads one message as for appending, and calls `use` with it; appends nothing. */
 typedef Status ShapeUser(void *user, Text raw, const MessageShape *shape);
 ebb_status chat_read_shape(ebb_chat *chat, const char *what, Text json, ShapeUser *use, void *user);
 
 /* ---- stream.c ---- */
 
-/* An answer that grows. The message as it would be settled now: head, text, tail. */
+/* An answer that grows. Its message up to now is head, text, tail. */
 typedef struct Stream {
   Buffer head, tail;         /* JSON, up to the inside of the content and from its end on */
   Buffer text;
-  size_t whole;              /* bytes of the text that are whole characters */
+  size_t whole;              /* bytes of the text up to its last whole character */
   Buffer id, name;
   Role role;
   bool has_timestamp;
   int64_t timestamp;
 } Stream;
 
-/* Adds its JSON, which ends with what is a whole character. */
+/* Appends the message as JSON, its text up to the last whole character. STATUS_MEMORY. */
 Status     stream_write(const Stream *stream, Buffer *out);
 
 /* ---- branch.c ---- */
 
-Branch     branch_of(ebb_chat *chat);
-/* Makes the fork and pushes it; for use within sandbox_run. */
+Branch     branch_of(ebb_chat *chat);                  /* without a fork yet */
+/* Creates the fork and pushes it. In sandbox_run. */
 void       branch_push_fork(lua_State *L, Branch *branch);
-/* Brings back what was done on the fork; if it fails, nothing has changed. EBB_CONFLICT. */
+/* Merges the edits of the fork into the chat; on failure nothing has changed. EBB_CONFLICT if both
+   changed; EBB_MEMORY, EBB_LIMIT. */
 ebb_status branch_commit(Branch *branch);
-/* Drops the fork with what did not come back; also without a fork. */
+/* Drops the fork with the edits that were not merged; allowed without a fork. */
 void       branch_end(Branch *branch);
 
 /* ---- vocab.c ---- */
 
-/* What stands in the place of core.tokenizer and core.vocab.list; upvalue 1 is the runtime. */
+/* The runtime's core.tokenizer and core.vocab.list for Lua; upvalue 1 is the runtime. */
 int        api_tokenizer(lua_State *L);
 int        api_vocabularies(lua_State *L);
-/* After the state is closed: tokenizers hold shares. */
+/* Frees the list of vocabularies. Called after the Lua state is closed, whose tokenizers have shares. */
 void       api_free_vocabs(ebb_runtime *runtime);
 
 /* ---- policy.c ---- */
 
-/* What lua/ebb/libebb hands a compiled chunk to; upvalue 1 is the runtime. */
+/* keep_chunk(chunk) for lua/ebb/libebb: keeps a compiled chunk for ebb_policy_new; upvalue 1 is the runtime. */
 int        api_keep_chunk(lua_State *L);
 
 /* ---- function.c ---- */
 
-/* A function of the host's: with JSON on both sides, or with values of Lua's. */
+/* A function of the host: with JSON as arguments and result, or with Lua values. */
 typedef struct HostFunction {
   union {
     ebb_function json;
     ebb_lua_function lua;
   };
   void *user;
-  uint64_t cost;
+  uint64_t cost;             /* fuel of a call */
 } HostFunction;
 
 /* Pushes a closure of `call`, whose upvalue is a copy of the host's function. */
 void       api_push_host(lua_State *L, const HostFunction *host, lua_CFunction call);
-/* A whole public call: `function` of lua/ebb/libebb registers the host's under a name. */
+/* A whole public call: `function` of lua/ebb/libebb registers the host's function under a name. */
 ebb_status api_register(ebb_runtime *runtime, const char *function, const char *name, const HostFunction *host,
                         lua_CFunction call);
-/* What a call of the host's is charged. */
-uint64_t   api_cost(uint64_t given);
+/* The fuel of a call of a host's function, by the cost that the host gave; 0: COST_MIN. */
+uint64_t   api_cost(uint64_t cost);
 
 /* ---- window.c ---- */
 
@@ -341,23 +350,23 @@ int        api_write_text(lua_State *L);
 
 /* ---- writer.c ---- */
 
-/* A text on its way to a function of the host's; its status if that was not EBB_OK. */
+/* A text on its way to the host's writer. */
 typedef struct Writing {
   ebb_write write;
   void *user;
-  ebb_status failed;
-  lua_State *inside;         /* not NULL: it is called within a call of the sandbox's */
+  ebb_status failed;         /* the writer's first status other than EBB_OK */
+  lua_State *inside;         /* not NULL: the writer is called while this thread runs a script */
 } Writing;
 
-Sink       api_writer(Writing *writing);
-/* What a call answers that ended so: the writer's own failure comes first. */
+Sink       api_writer(Writing *writing);               /* a sink that calls the writer */
+/* The status of a call that ended with `status`: the writer's failure if it failed. */
 ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_status status);
 
 /* ---- document.c ---- */
 
-/* Of a chat that was read, from what its options say: before its state is read. */
+/* Restores the document of a chat from its options, before its state is read. */
 ebb_status document_restore(ebb_chat *chat);
-/* Finds where the part of the options ends that says what stood around the messages. */
+/* The end of the part of the options that has the texts around the messages; 0 without one. */
 size_t     document_find(Text options);
 /* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
@@ -372,27 +381,29 @@ int        api_write_message(lua_State *L);
 
 /* ---- save.c ---- */
 
+/* Writes the chat's state (format/state.h), its options included. */
 ebb_status chat_save(ebb_chat *chat, Sink sink);
 
 /* ---- task.c ---- */
 
-void       task_discard(ebb_task *task);               /* out of the list, and freed */
-/* Sets the phase; a task that becomes ready comes behind all that are. */
+void       task_discard(ebb_task *task);               /* ends a task, removes it from all rings and frees it */
+/* Sets the phase; a task that becomes ready comes last of the ready ones. */
 void       task_enter(ebb_task *task, TaskPhase phase);
+/* Notes an event to be fetched, and sets the phase by its kind. */
 void       task_note_event(ebb_task *task, ebb_event_kind kind);
-/* The task ends with the runtime's last error. */
+/* Ends the task with the runtime's last error, whose status is `status`. */
 void       task_fail(ebb_task *task, ebb_status status);
-/* Ends the tasks that ebb_task_stop was called for. */
+/* Ends the tasks for which ebb_task_stop was called. */
 void       task_end_stopped(ebb_runtime *runtime);
 
 /* ---- step.c ---- */
 
-/* Answers the open request with a JSON value: the task is ready again. */
+/* Answers the open request with a JSON value, and makes the task ready. */
 ebb_status task_give_answer(ebb_task *task, Text json);
 
 /* ---- timer.c ---- */
 
-/* Lets the task sleep if its request, in `json`, is a timer; else false. */
+/* Lets the task sleep if its request, in task->json, is a timer; false for other requests. */
 bool       timer_begin(ebb_task *task);
 /* Wakes the tasks whose time has come. */
 void       timer_wake(ebb_runtime *runtime);

@@ -198,7 +198,7 @@ void ebb_chat_free(ebb_chat *chat) {
   if (chat == NULL) return;
   ebb_runtime *runtime = chat->runtime;
   if (runtime->busy) return;
-  while (!ring_is_alone(&chat->tasks)) chat->end_task(RING_OWNER(chat->tasks.behind, ebb_task, of_chat));
+  while (!ring_is_alone(&chat->tasks)) chat->end_task(RING_OWNER(chat->tasks.behind, ebb_task, chat_tasks));
   ring_remove(&chat->link);
   ring_remove(&chat->listening);
   chat_discard(chat);

@@ -38,9 +38,9 @@ static int call_host(lua_State *L) {
 /* ---- registering, also for api/lua.c ---- */
 
 /* Of what is given as 0. */
-enum { COST_LEAST = 20 };
+enum { COST_MIN = 20 };
 
-uint64_t api_cost(uint64_t given) { return given == 0 ? COST_LEAST : given; }
+uint64_t api_cost(uint64_t cost) { return cost == 0 ? COST_MIN : cost; }
 
 void api_push_host(lua_State *L, const HostFunction *host, lua_CFunction call) {
   HostFunction *copy = lua_newuserdatauv(L, sizeof *copy, 0);

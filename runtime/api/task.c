@@ -52,10 +52,10 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
   buffer_init(&task->json, runtime->memory);
   ring_init(&task->ready);
   ring_init(&task->event);
-  ring_init(&task->of_chat);
+  ring_init(&task->chat_tasks);
   ring_init(&task->sleeping);
   atomic_init(&task->stopped, false);
-  ring_add(&chat->tasks, &task->of_chat);
+  ring_add(&chat->tasks, &task->chat_tasks);
   chat->end_task = task_discard;
   task_enter(task, PHASE_READY);
   starting->task = task;
@@ -131,7 +131,7 @@ void task_discard(ebb_task *task) {
   bool had_ended = task->phase == PHASE_ENDED;
   task_enter(task, PHASE_ENDED);
   ring_remove(&task->event);
-  ring_remove(&task->of_chat);
+  ring_remove(&task->chat_tasks);
   task_free(task->task);
   if (!had_ended) branch_end(&task->branch);
   buffer_free(&task->json);
@@ -238,8 +238,8 @@ ebb_task_phase ebb_task_state(const ebb_task *task) {
 
 ebb_task *ebb_next_task(const ebb_chat *chat, const ebb_task *after) {
   if (chat == NULL) return NULL;
-  Ring *next = after == NULL ? chat->tasks.behind : after->of_chat.behind;
-  return next == &chat->tasks ? NULL : RING_OWNER(next, ebb_task, of_chat);
+  Ring *next = after == NULL ? chat->tasks.behind : after->chat_tasks.behind;
+  return next == &chat->tasks ? NULL : RING_OWNER(next, ebb_task, chat_tasks);
 }
 
 ebb_chat *ebb_task_chat(const ebb_task *task) { return task == NULL ? NULL : task->branch.chat; }
