@@ -46,6 +46,7 @@ build = {
       ["ebb.macros.registry"] = "lua/ebb/macros/registry.lua",
       ["ebb.macros.text"] = "lua/ebb/macros/text.lua",
       ["ebb.models.check"] = "lua/ebb/models/check.lua",
+      ["ebb.models.checked_images"] = "lua/ebb/models/checked_images.lua",
       ["ebb.models.dialects"] = "lua/ebb/models/dialects.lua",
       ["ebb.models.init"] = "lua/ebb/models/init.lua",
       ["ebb.models.vocabularies"] = "lua/ebb/models/vocabularies.lua",

@@ -170,7 +170,36 @@ int bind_refuse_vocab(lua_State *L, Status status, const char *path) {
   const char *why = status == STATUS_SYNTAX ? "not a vocabulary of this version of ebb, or a damaged one"
                   : status == STATUS_LIMIT  ? "it is too large"
                                             : strerror(errno);
-  return bind_refuse(L, status_code(status), lua_pushfstring(L, "%s: %s", path, why));
+  const char *code = status == STATUS_SYNTAX ? "damaged" : status_code(status);
+  return bind_refuse(L, code, lua_pushfstring(L, "%s: %s", path, why));
+}
+
+/* As vocab_open, with the identity as a word; empty if it is unknown. */
+static Status open_image(const Memory *memory, const char *path, char word[VOCAB_IDENTITY_SIZE], Vocab **vocab) {
+  FileIdentity file;
+  word[0] = '\0';
+  Status status = vocab_open(memory, path, &file, vocab);
+  if (status != STATUS_OK || file.size == 0) return status;
+  snprintf(word, VOCAB_IDENTITY_SIZE, "%llx:%llx:%llu:%lld.%09lld", (unsigned long long)file.device,
+           (unsigned long long)file.inode, (unsigned long long)file.size, (long long)file.modified_s,
+           (long long)file.modified_ns);
+  return STATUS_OK;
+}
+
+/* True if the lines have that of the identity. */
+static bool was_checked(const char *lines, const char *identity) {
+  char line[VOCAB_IDENTITY_SIZE + 8];
+  snprintf(line, sizeof line, "sum %s\n", identity);
+  return identity[0] != '\0' && strstr(lines, line) != NULL;
+}
+
+Status bind_open_image(lua_State *L, const char *path, int index, char identity[VOCAB_IDENTITY_SIZE], Vocab **vocab) {
+  Memory memory = bind_memory(L);
+  bool is_text = lua_type(L, index) == LUA_TSTRING;
+  if (!is_text && !lua_isnil(L, index)) bind_raise_type(L, index, NULL, "lines of identities");
+  const char *lines = is_text ? bind_text(L, index).bytes : "";
+  Status status = open_image(&memory, path, identity, vocab);
+  return status == STATUS_OK && !was_checked(lines, identity) ? vocab_check_sum(*vocab) : status;
 }
 
 static void push_regexes(lua_State *L, const char *at) {
@@ -197,29 +226,36 @@ static void push_description(lua_State *L, const Vocab *vocab) {
   lua_setfield(L, -2, "regexes");
 }
 
-/* describe(path) -> {name, tokens, size, pattern, regexes, bytes, source} | nil, error */
+/* describe(path, checked | nil) -> {name, tokens, size, pattern, regexes, bytes, source}, identity
+   | nil, error; `checked` and `identity` as for core.tokenizer */
 static int l_describe(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
-  lua_settop(L, 1);
+  char identity[VOCAB_IDENTITY_SIZE];
+  lua_settop(L, 2);
   Vocab **held = bind_hold_vocab(L);
-  Memory memory = bind_memory(L);
-  Status status = vocab_open(&memory, path, held);
+  Status status = bind_open_image(L, path, 2, identity, held);
   if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
   push_description(L, *held);
-  return 1;
+  lua_pushstring(L, identity);
+  return 2;
 }
 
-/* verify(path) -> true | nil, error */
+/* verify(path) -> true, digest of all tokens as a .tiktoken file, identity | nil, error */
 static int l_verify(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
+  uint8_t digest[32];
+  char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 1);
   Vocab **held = bind_hold_vocab(L);
   Memory memory = bind_memory(L);
-  Status status = vocab_open(&memory, path, held);
+  Status status = open_image(&memory, path, identity, held);
   if (status == STATUS_OK) status = vocab_verify(*held);
+  if (status == STATUS_OK) status = vocab_tokens_digest(&memory, *held, digest);
   if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
   lua_pushboolean(L, 1);
-  return 1;
+  bind_push_digest(L, digest);
+  lua_pushstring(L, identity);
+  return 3;
 }
 
 /* ---- where this library lies ---- */
@@ -236,7 +272,7 @@ static int l_home(lua_State *L) {
 void bind_open_vocab(lua_State *L) {
   static const BindMethod functions[] = {
     {"build", l_build, "text options", CHARGE_NEVER},
-    {"describe", l_describe, "path", CHARGE_NEVER},
+    {"describe", l_describe, "path checked", CHARGE_NEVER},
     {"verify", l_verify, "path", CHARGE_NEVER},
     {"home", l_home, "", CHARGE_NEVER},
     BIND_END,

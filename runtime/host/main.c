@@ -80,8 +80,27 @@ static int flush_output(int exit_code) {
   return EXIT_IO;
 }
 
+/* Ends the process where a mapped file, such as a vocabulary, was cut short by another process: behind its
+   new end nothing can be read, and the script cannot go on without it. */
+static void on_bus_error(int number, siginfo_t *info, void *context) {
+  static const char message[] = "ebb: a vocabulary, or ebb itself, was cut short while it was in use\n"
+                                "hint: `ebb vocab verify` names damaged vocabularies; replace files instead of "
+                                "writing into them\n";
+  (void)context;
+  if (info->si_code != BUS_ADRERR) {      /* a signal that was sent, or another error */
+    ending_by(number);
+    return;
+  }
+  ending_clean();
+  ssize_t told = write(STDERR_FILENO, message, sizeof message - 1);
+  (void)told;
+  _exit(EXIT_IO);
+}
+
 /* Sets the signals that a parent may have set otherwise: exec keeps what is ignored. */
 static void set_signals(void) {
+  struct sigaction bus_error = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+  sigaction(SIGBUS, &bus_error, NULL);
   signal(SIGPIPE, SIG_IGN);   /* a closed pipe and a full quota are failed writes, reported like any other */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);   /* while it is ignored, waitpid learns no exit status */

@@ -263,7 +263,9 @@ typedef void (*ebb_release)(void *user, const void *bytes, size_t size);
    Of the config `allocate` and `user` are used (NULL: malloc), by every thread that gives up
    a share: about 400 bytes. Checks the header and that each table lies within the image:
    a few pages are read, whatever the size. Tables are not read: a damaged one gives wrong
-   counts, and nothing else; ebb_vocab_verify finds it.
+   counts, which are called exact all the same, and nothing else. The host answers for its
+   bytes: ebb_vocab_verify finds damages, once for a file is enough. (Images that come from
+   `read` are summed up each time, and refused when damaged.)
    EBB_SYNTAX: no image, a damaged header, or of another version or byte order;
    EBB_ARGUMENT: NULL or not aligned; EBB_UNKNOWN_VERSION (of the config), EBB_MEMORY. On
    failure `release` is not called. */

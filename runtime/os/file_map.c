@@ -11,14 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/file_calls.h"
+
 static Status map_open(int file, size_t cap, FileMap *map) {
   struct stat info;
   if (fstat(file, &info) != 0) return STATUS_IO;
   if (!S_ISREG(info.st_mode) || info.st_size == 0) return STATUS_SHAPE;
   if ((uint64_t)info.st_size > cap) return STATUS_LIMIT;
   void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED) return STATUS_IO;
-  *map = (FileMap){.bytes = bytes, .size = (size_t)info.st_size};
+  if (bytes == MAP_FAILED) return errno == ENOMEM ? STATUS_MEMORY : STATUS_IO;
+  *map = (FileMap){.bytes = bytes, .size = (size_t)info.st_size, .identity = file_identity_of(&info)};
   return STATUS_OK;
 }
 

@@ -184,11 +184,15 @@ static Status lock_target(const char *path, int *lock) {
   return STATUS_IO;
 }
 
+FileIdentity file_identity_of(const struct stat *info) {
+  return (FileIdentity){.device = info->st_dev, .inode = info->st_ino, .size = (uint64_t)info->st_size,
+                        .modified_s = info->st_mtim.tv_sec, .modified_ns = info->st_mtim.tv_nsec};
+}
+
 Status file_identify(const char *path, FileIdentity *identity) {
   struct stat info;
   if (stat(path, &info) != 0) return file_status_of_open();
-  *identity = (FileIdentity){.device = info.st_dev, .inode = info.st_ino, .size = (uint64_t)info.st_size,
-                             .modified_s = info.st_mtim.tv_sec, .modified_ns = info.st_mtim.tv_nsec};
+  *identity = file_identity_of(&info);
   return STATUS_OK;
 }
 

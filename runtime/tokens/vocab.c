@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "os/file.h"
 #include "os/file_map.h"
 #include "tokens/vocab_image.h"
 
@@ -145,8 +144,9 @@ Status vocab_take(Buffer *image, Vocab **vocab) {
 #ifdef EBB_MINIMAL
 
 /* Without mmap: reads the image into memory. */
-Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
+Status vocab_open(const Memory *memory, const char *path, FileIdentity *identity, Vocab **vocab) {
   Buffer image;
+  if (identity != NULL) *identity = (FileIdentity){0};
   buffer_init(&image, *memory);
   Status status = file_read(memory, path, IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
   if (status == STATUS_OK) status = vocab_take(&image, vocab);
@@ -161,7 +161,7 @@ static void unmap(void *user, const void *bytes, size_t size) {
   file_unmap(bytes, size);
 }
 
-Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
+Status vocab_open(const Memory *memory, const char *path, FileIdentity *identity, Vocab **vocab) {
   FileMap map;
   Status status = file_map(path, IMAGE_BYTES_MAX, &map);
   if (status == STATUS_SHAPE) return STATUS_SYNTAX;
@@ -169,6 +169,7 @@ Status vocab_open(const Memory *memory, const char *path, Vocab **vocab) {
   VocabImage image = {.bytes = map.bytes, .size = map.size, .release = unmap};
   status = vocab_of_image(memory, &image, vocab);
   if (status != STATUS_OK) file_unmap(map.bytes, map.size);
+  else if (identity != NULL) *identity = map.identity;
   return status;
 }
 

@@ -25,6 +25,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "os/file.h"
 #include "tokens/pretoken.h"
 
 typedef struct Vocab Vocab;
@@ -32,9 +33,10 @@ typedef struct Vocab Vocab;
 #define VOCAB_NAME_MAX 63      /* bytes of a name: letters, digits, '.', '_' and '-', no '.' in front */
 bool vocab_name_fits(const char *name);
 
-/* Maps an image file. STATUS_ABSENT, STATUS_IO, STATUS_SYNTAX (not an image, damaged,
-   another version or byte order), STATUS_LIMIT, STATUS_MEMORY. */
-Status vocab_open(const Memory *memory, const char *path, Vocab **vocab);
+/* Maps an image file, and checks its header. `identity` (NULL: dropped) becomes that of the file; in
+   builds with EBB_MINIMAL, which read it, all zero. STATUS_ABSENT, STATUS_IO, STATUS_SYNTAX (not an
+   image, damaged, another version or byte order), STATUS_LIMIT, STATUS_MEMORY. */
+Status vocab_open(const Memory *memory, const char *path, FileIdentity *identity, Vocab **vocab);
 /* An image in the caller's memory. */
 typedef struct VocabImage {
   const void *bytes;         /* aligned to 8; unchanged during the vocab's life */
@@ -67,5 +69,8 @@ const char  *vocab_regex(const Vocab *vocab);
 Status       vocab_check_sum(const Vocab *vocab);
 /* The same, and STATUS_SYNTAX if tables contradict each other. 15 ms per MB. */
 Status       vocab_verify(const Vocab *vocab);
+/* SHA-256 of all tokens as a .tiktoken file, a line each, by id: of a vocabulary that was made of such
+   a file, that of the file. About 5 ms per MB of lines. STATUS_MEMORY. */
+Status       vocab_tokens_digest(const Memory *memory, const Vocab *vocab, uint8_t digest[32]);
 
 #endif

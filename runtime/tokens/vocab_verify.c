@@ -2,7 +2,10 @@
 ** Verifies a whole image: its check sum, and that all tables agree about each token.
 */
 #include <assert.h>
+#include <stdio.h>
 
+#include "codec/base64.h"
+#include "codec/sha256.h"
 #include "tokens/bpe.h"
 #include "tokens/vocab_image.h"
 
@@ -60,4 +63,31 @@ Status vocab_verify(const Vocab *v) {
     if (!token_is_sound(v, number)) return STATUS_SYNTAX;
   }
   return STATUS_OK;
+}
+
+/* Makes `line` the line of a token. */
+static Status write_line(const Vocab *v, uint32_t id, Buffer *line) {
+  const char *bytes;
+  char end[16];
+  size_t size = vocab_token_bytes(v, v->by_id[id], &bytes);
+  int end_size = snprintf(end, sizeof end, " %u\n", (unsigned)id);
+  buffer_reset(line);
+  Status status = base64_encode(bytes, size, line);
+  return status == STATUS_OK ? buffer_add(line, end, (size_t)end_size) : status;
+}
+
+Status vocab_tokens_digest(const Memory *memory, const Vocab *v, uint8_t digest[32]) {
+  Buffer line;
+  Sha256 hash;
+  Status status = STATUS_OK;
+  buffer_init(&line, *memory);
+  sha256_start(&hash);
+  for (uint32_t id = 0; id < v->header->id_bound && status == STATUS_OK; id++) {
+    if (v->by_id[id] >= v->token_count) continue;      /* no token has this id */
+    status = write_line(v, id, &line);
+    if (status == STATUS_OK) sha256_add(&hash, line.bytes, line.size);
+  }
+  buffer_free(&line);
+  sha256_end(&hash, digest);
+  return status;
 }

@@ -57,7 +57,7 @@ static void count_file(const Memory *memory, const char *image, const char *path
   Vocab *vocab;
   Tokenizer *tokenizer;
   int64_t start = nanoseconds();
-  check(vocab_open(memory, image, &vocab), image);
+  check(vocab_open(memory, image, NULL, &vocab), image);
   check(tokenizer_new(memory, vocab, &tokenizer), "no memory");
   int64_t opened = nanoseconds();
   uint64_t tokens = count_parts(tokenizer, bytes, size, part);
@@ -85,7 +85,7 @@ static void write_ids(Tokenizer *tokenizer, const char *bytes, size_t size, Buff
 static void encode_input(const Memory *memory, const char *image) {
   Vocab *vocab;
   Tokenizer *tokenizer;
-  check(vocab_open(memory, image, &vocab), image);
+  check(vocab_open(memory, image, NULL, &vocab), image);
   check(tokenizer_new(memory, vocab, &tokenizer), "no memory");
   Buffer ids;
   buffer_init(&ids, *memory);

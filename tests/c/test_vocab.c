@@ -617,9 +617,9 @@ static void refuses_files_that_are_no_images(void **state) {
   (void)state;
   Memory memory = memory_system();
   Vocab *vocab;
-  assert_int_equal(vocab_open(&memory, "no/such/file", &vocab), STATUS_ABSENT);
-  assert_int_equal(vocab_open(&memory, "tests", &vocab), STATUS_SYNTAX);
-  assert_int_equal(vocab_open(&memory, "Makefile", &vocab), STATUS_SYNTAX);
+  assert_int_equal(vocab_open(&memory, "no/such/file", NULL, &vocab), STATUS_ABSENT);
+  assert_int_equal(vocab_open(&memory, "tests", NULL, &vocab), STATUS_SYNTAX);
+  assert_int_equal(vocab_open(&memory, "Makefile", NULL, &vocab), STATUS_SYNTAX);
 }
 
 /* ---- out of memory ---- */

@@ -2,6 +2,7 @@
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
+local core = require "ebb.support.core"
 local fails, contains, path_of, file = command.fails, command.contains, command.path_of, command.file
 
 describe("ebb vocab", function()
@@ -9,7 +10,7 @@ describe("ebb vocab", function()
 
   before_each(function()
     command.make_folder()
-    command.EBB = ("XDG_DATA_HOME=%s EBB_VOCAB_PATH= %s"):format(path_of "home", ebb)
+    command.EBB = ("XDG_DATA_HOME=%s XDG_CACHE_HOME=%s EBB_VOCAB_PATH= %s"):format(path_of "home", path_of "cache", ebb)
     file("small.tiktoken", helper.tiktoken())
   end)
   after_each(function()
@@ -48,7 +49,8 @@ describe("ebb vocab", function()
 
   it("looks into EBB_VOCAB_PATH first", function()
     import("-o " .. path_of "other.vocab")
-    command.EBB = ("XDG_DATA_HOME=%s EBB_VOCAB_PATH=%s %s"):format(path_of "home", command.folder, ebb)
+    command.EBB = ("XDG_DATA_HOME=%s XDG_CACHE_HOME=%s EBB_VOCAB_PATH=%s %s"):format(path_of "home", path_of "cache",
+      command.folder, ebb)
 
     contains("other", (command.does "vocab ls"))
   end)
@@ -66,6 +68,110 @@ describe("ebb vocab", function()
     file("use.lua", "require('ebb').tokenizer('small')")
     contains("damaged", fails(command.SCRIPT, "run " .. path_of "use.lua"))
     contains("damaged", (command.does "vocab ls"))
+  end)
+
+  local IMAGE = "home/ebb/vocab/small.vocab"
+
+  --- Writes the image with a byte of its tables changed, and gives what it was.
+  local function damage()
+    local image = command.read(path_of(IMAGE))
+    local middle = #image // 2
+    file(IMAGE, image:sub(1, middle - 1) .. string.char(image:byte(middle) ~ 1) .. image:sub(middle + 1))
+    return image
+  end
+
+  it("refuses an image whose tables are damaged in every command, and says what to do", function()
+    import()
+    file("chat.json", command.SMALL)
+    command.does("count --encoding small " .. path_of "chat.json")
+    local image = damage()
+
+    for _, words in ipairs { "count --encoding small %s", "trim --budget 99 --encoding small %s",
+      "inspect --encoding small %s", "count --text --encoding small %s" } do
+      local said = fails(command.REFUSED, words:format(path_of "chat.json"))
+      contains("small.vocab: not a vocabulary of this version of ebb, or a damaged one", said)
+      contains("hint: `ebb vocab verify` says more", said)
+    end
+    contains("damaged", (command.does "vocab ls"))
+
+    file(IMAGE, image)
+    contains("exact", (command.does("count --text --encoding small " .. path_of "chat.json")))
+  end)
+
+  it("reads an image in full once, and again when it was written", function()
+    import()
+    file("chat.json", command.SMALL)
+    local function count() return command.ebb("count --encoding small " .. path_of "chat.json").status end
+    local function remembered() return command.read(path_of "cache/ebb/vocab") end
+
+    assert.equal(0, count())
+    local first = remembered()
+    assert.truthy(first:find "^sum %x+:%x+:%d+:%d+%.%d+\n$", first)
+    assert.equal(0, count())
+    assert.equal(first, remembered())
+
+    damage()
+    assert.equal(command.REFUSED, count())
+    local stat = io.popen("stat -c '%d %i %s %.9Y' " .. path_of(IMAGE)):read "a"
+    local device, inode, size, written = stat:match "(%d+) (%d+) (%d+) (%S+)"
+    file("cache/ebb/vocab", ("sum %x:%x:%s:%s\n"):format(device, inode, size, written))
+    assert.equal(0, count())            -- what is remembered is not read again
+  end)
+
+  it("counts where nothing can be remembered", function()
+    import()
+    file("chat.json", command.SMALL)
+    file("cache", "not a folder")
+
+    contains("derived", (command.does("count --encoding small " .. path_of "chat.json")))
+    contains("small.vocab: good", select(2, command.does "vocab verify small"))
+  end)
+
+  --- The image as if it had been made of another file: the header ends with its own check sum.
+  local function forged(image, digest)
+    local SOURCE, SUM = 32, 472      -- offsets in the header
+    local source = digest:gsub("..", function(hex) return string.char(tonumber(hex, 16)) end)
+    local header = image:sub(1, SOURCE) .. source .. image:sub(SOURCE + #source + 1, SUM)
+    local sum = #header
+    for at = 1, #header, 8 do
+      sum = ((sum << 5 | sum >> 59) ~ string.unpack("<i8", header, at)) * 0x9E3779B97F4A7C15
+    end
+    return header .. string.pack("<i8", sum ~ sum >> 32) .. image:sub(SUM + 9)
+  end
+
+  it("has the tokens of the file that it was made of, byte for byte", function()
+    import()
+    local digest = select(2, core.vocab.verify(path_of(IMAGE)))
+
+    assert.equal(core.sha256(helper.tiktoken()), digest)
+    assert.equal(core.vocab.describe(path_of(IMAGE)).source, digest)
+  end)
+
+  it("calls no image OpenAI's for what it says of itself", function()
+    command.does(("vocab import %s --pattern cl100k"):format(path_of "small.tiktoken"))
+    contains("imported", (command.does "vocab ls"))
+    contains("small.vocab: good", select(2, command.does "vocab verify small"))
+
+    local digest = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+    file(IMAGE, forged(command.read(path_of(IMAGE)), digest))
+
+    contains("not OpenAI's cl100k_base", (command.does "vocab ls"))
+    contains("it says that it was made of OpenAI's cl100k_base, and has other tokens",
+      command.ebb("vocab verify small").err)
+    assert.equal(command.REFUSED, command.ebb("vocab verify small").status)
+  end)
+
+  it("ends with a message when an image is cut short while it is in use", function()
+    import()
+    file("use.lua", [[
+      local tokenizer = require("ebb").tokenizer "small"
+      io.open(arg[1], "w"):close()
+      print(tokenizer:count(("abc de"):rep(1000)))
+    ]])
+
+    local said = fails(command.IO, ("run %s %s"):format(path_of "use.lua", path_of(IMAGE)))
+    contains("was cut short while it was in use", said)
+    contains("hint: `ebb vocab verify`", said)
   end)
 
   it("says what is wrong with a file, and where", function()

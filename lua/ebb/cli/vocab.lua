@@ -33,17 +33,29 @@ end
 
 ---- ls ----
 
-local function trust_of(description)
+--- OpenAI's file of which an image says that it was made.
+local function claim_of(description)
   local known = KNOWN[description.source]
-  return known and known.pattern == description.pattern and "OpenAI's " .. known.name or "imported"
+  return known and known.pattern == description.pattern and known or nil
+end
+
+--- Anyone can write what an image says of itself: OpenAI's are those that have OpenAI's tokens.
+local function origin_of(image, description, identity)
+  local claim = claim_of(description)
+  if not claim then return "imported" end
+  local is_true = vocabularies.is_made_of(image.path, identity, description.source)
+  return (is_true and "OpenAI's " or "not OpenAI's ") .. claim.name
 end
 
 local function row_of(image)
-  local description, problem = core.vocab.describe(image.path)
-  if not description then return { image.name, "", "", "", "damaged", "", problem.message } end
+  local description, identity = vocabularies.describe(image.path)
+  if not description then
+    local problem = identity
+    return { image.name, "", "", "", problem.code == "damaged" and "damaged" or "unreadable", "", problem.message }
+  end
   local size = ("%.1f MB"):format(description.bytes / 1e6)
-  return { image.name, tostring(description.tokens), description.pattern, size, trust_of(description),
-           description.source:sub(1, 12), image.path }
+  return { image.name, tostring(description.tokens), description.pattern, size,
+           origin_of(image, description, identity), description.source:sub(1, 12), image.path }
 end
 
 local COLUMNS = {
@@ -116,11 +128,24 @@ local function images_of(name)
   return { { name = name, path = path } }
 end
 
+--- nil and a message for an image that is damaged, or was not made of what it says.
+local function verify_image(image)
+  local digest, problem = vocabularies.verify(image.path)
+  if not digest then return nil, problem.message end
+  local description, fault = vocabularies.describe(image.path)
+  if not description then return nil, fault.message end
+  local claim = claim_of(description)
+  if claim and digest ~= description.source then
+    return nil, ("%s: it says that it was made of OpenAI's %s, and has other tokens"):format(image.path, claim.name)
+  end
+  return true
+end
+
 local function verify(args)
   local wrong
   for _, image in ipairs(images_of(args.what)) do
-    local good, problem = core.vocab.verify(image.path)
-    terminal.say(good and ("%s: good"):format(image.path) or problem.message)
+    local good, message = verify_image(image)
+    terminal.say(good and ("%s: good"):format(image.path) or message)
     wrong = wrong or not good
   end
   return wrong and failure.REFUSED or 0

@@ -12,7 +12,7 @@
 ---| "cancelled"         # the host stopped it
 ---| "closed"            # the window, draft or conversation is closed
 ---| "conflict"          # the conversation was changed while a task worked on its copy, or the file since it was read
----| "damaged"           # a saved conversation contradicts itself
+---| "damaged"           # a saved conversation or a vocabulary is not as it was written
 ---| "deadline"          # a script ran longer than it may
 ---| "duplicate"         # a key or name that must be unique occurs twice
 ---| "encoding"          # the text is not UTF-8

@@ -7,6 +7,7 @@
 --     $XDG_DATA_HOME/ebb/vocab           the user's own imports (~/.local/share/ebb/vocab)
 --     share/ebb/vocab                    beside the command or the module, or above it: what make installed
 
+local checked_images = require "ebb.models.checked_images"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
@@ -100,12 +101,52 @@ local function hint_for(encoding)
     or ("there are %s; %s"):format(table.concat(names, ", "), hints.vocabularies)
 end
 
+--- Calls with the images that were checked earlier; remembers this one if it was not among them.
+---@param call function     core.tokenizer or core.vocab.describe
+---@param path string
+---@return any? result
+---@return (string|ebb.Error)? identity   of the image's file; the problem where there is no result
+local function check_once(call, path)
+  local result, identity = call(path, checked_images.lines())
+  if result and identity ~= "" then checked_images.add("sum " .. identity) end
+  return result, identity
+end
+
 --- The tokenizer of an image that `find` returned; raises why it cannot be used.
 ---@param path string
 ---@return ebb.Tokenizer
 function vocabularies.open(path)
-  local tokenizer, problem = core.tokenizer(path)
-  return tokenizer or refuse(problem.code, problem.message, hints.vocabulary)
+  local tokenizer, problem = check_once(core.tokenizer, path)
+  local hint = problem and problem.code == "damaged" and hints.vocabulary or nil
+  return tokenizer or refuse(problem.code, problem.message, hint)
+end
+
+--- What an image says of itself.
+---@param path string
+---@return table? description
+---@return (string|ebb.Error)? identity   of its file; the problem where there is no description
+function vocabularies.describe(path)
+  return check_once(core.vocab.describe, path)
+end
+
+--- Reads all of an image, 15 ms a MB: whether its tables agree, and what its tokens are as a .tiktoken file.
+---@param path string
+---@return string? digest       SHA-256
+---@return ebb.Error? problem
+function vocabularies.verify(path)
+  local good, digest, identity = core.vocab.verify(path)
+  if not good then return nil, digest end
+  checked_images.add(("source %s %s"):format(identity, digest))
+  return digest
+end
+
+--- True if the tables of an image agree and its tokens are those of a .tiktoken file.
+---@param path string
+---@param identity string    of the image's file
+---@param source string      SHA-256 of the .tiktoken file
+---@return boolean
+function vocabularies.is_made_of(path, identity, source)
+  return checked_images.has(("source %s %s"):format(identity, source)) or vocabularies.verify(path) == source
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
