@@ -53,6 +53,7 @@ static Status module(void *user, const char *name, const char **text, size_t *si
 
 /* ---- life ---- */
 
+/* Creates the sandbox of a new runtime and prepares its state for the library, which is loaded on first use. */
 static ebb_status open_sandbox(ebb_runtime *runtime) {
   const ebb_config *config = &runtime->config;
   SandboxConfig wanted = {.memory = runtime->memory,

@@ -167,6 +167,7 @@ static char *join_options(const ebb_chat *chat, const Buffer *options, size_t *s
   return joined;
 }
 
+/* Changes settings of a chat, all or none: the recount is the last step that may fail. */
 static ebb_status set(ebb_chat *chat, Text changes) {
   ebb_runtime *runtime = chat->runtime;
   Setting setting = {.chat = chat, .changes = changes};

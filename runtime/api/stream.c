@@ -160,6 +160,8 @@ static ebb_status fail_closed(ebb_chat *chat) {
   return api_fail(chat->runtime, EBB_ARGUMENT, NULL, "stream: none is open");
 }
 
+/* Appends a piece to the text of the open stream. It may end within a character, whose rest the next piece has. On
+   failure the text is unchanged. */
 static ebb_status add(ebb_chat *chat, const char *text, size_t size) {
   Stream *stream = chat->stream;
   if (stream == NULL) return fail_closed(chat);

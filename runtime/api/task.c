@@ -44,6 +44,7 @@ static ebb_status start(Starting *starting) {
   return api_fail_end(runtime, end);
 }
 
+/* Creates a task of the chat, and its sandbox task; on failure nothing is left. */
 static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made) {
   ebb_runtime *runtime = chat->runtime;
   ebb_task *task = memory_new(&runtime->memory, sizeof *task);

@@ -83,6 +83,8 @@ static void end_diff(void *block) {
   sequence_diff_free(&handle->diff);
 }
 
+/* Pushes the differences of two lists, with a map from origins to removed messages, by which replacements are found.
+   Raises for want of memory. */
 static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *before, const Sequence *after) {
   DiffHandle *handle = bind_own(L, sizeof *handle, end_diff);
   Memory memory = bind_memory(L);

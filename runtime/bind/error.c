@@ -50,6 +50,7 @@ int bind_raise(lua_State *L, const char *code, const char *hint, const char *for
   return lua_error(L);
 }
 
+/* The words of a status in messages of errors. */
 static const char *status_words(Status status) {
   switch (status) {
   case STATUS_OK: break;

@@ -256,6 +256,7 @@ static void put_number(Encoder *encoder, int index) {
   put(encoder, text, size);
 }
 
+/* Writes the value at index; raises for functions, userdata and threads, which have no JSON form. */
 static void put_value(Encoder *encoder, int index);
 
 static void put_list(Encoder *encoder, int index) {
@@ -380,6 +381,8 @@ static void put_raw(Encoder *encoder, Text raw) {
   assert(json.status == STATUS_OK);
 }
 
+/* Writes a table: raw JSON as it is, a list if it has elements or the mark of lists, else an object. Raises for
+   mixed keys and above JSON_DEPTH_MAX levels, where a table that contains itself ends, too. */
 static void put_table(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   if (is_marked(L, index, &RAW_METATABLE)) {

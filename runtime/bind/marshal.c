@@ -42,6 +42,8 @@ enum { PLACE_DRAFT = 0, PLACE_HOST = -1, PLACE_BOX = -2 };
 
 const char BIND_SCRIPT_FUNCTIONS = 0;
 
+/* Pushes a copy of the value at `index` of `from` onto `to`. `depth`: tables around it. Raises in `to` for values
+   without a copy, and at the caps on values, bytes and depth. */
 static void copy(Marshal *marshal, int index, int depth);
 
 static int refuse(Marshal *marshal, const char *what) {

@@ -231,6 +231,7 @@ static const char *const FIELD_NAMES[FIELD_OF_COUNT + 1] = {
   "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
   "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", NULL};
 
+/* Pushes the value of one field of a message, as its owner shows it; nil if the message lacks it. */
 static void push_field(lua_State *L, Access *access, Field field) {
   const Message *message = access->message;
   int64_t timestamp;

@@ -308,6 +308,7 @@ void *bind_test_owned(lua_State *L, int index, void (*end)(void *block)) {
 
 /* ---- fields ---- */
 
+/* Raises that the type has no field or method `name`, with the nearest of up to 127 names as a hint. */
 static void raise_unknown(lua_State *L, const BindType *type, const char *name) {
   const char *names[128];
   int count = 0;

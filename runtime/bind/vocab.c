@@ -90,6 +90,7 @@ static Status build_text(Making *m, const Memory *memory) {
   return status;
 }
 
+/* Builds an image from a tokenizer.json; `has_pattern`: the caller's pattern replaces that of the file. */
 static Status build_json(Making *m, const Memory *memory, bool composed, bool has_pattern) {
   static const VocabMerge none;
   TokenizerJson json;

@@ -210,6 +210,7 @@ static Status add_renumbered(Ledger *to, LedgerRun run, Store *fork, uint32_t sh
   return add_run(to, run);
 }
 
+/* Copies texts, runs, kept messages and notes to an empty ledger; the numbers of texts stay equal. STATUS_MEMORY. */
 static Status add_all_renumbered(Ledger *to, const Ledger *from, Store *fork, uint32_t shift) {
   Status status = STATUS_OK;
   uint32_t number;

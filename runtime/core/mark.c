@@ -56,6 +56,7 @@ static MarkSet *find(const Marks *marks, Text name) {
   return NULL;
 }
 
+/* Adds an empty set under a copy of the name. STATUS_MEMORY. */
 static Status add_set(Marks *marks, Text name, MarkSet **added) {
   size_t size = text_plain_size(name);
   void *grown = memory_grow(&marks->memory, marks->sets, &marks->room, marks->count, sizeof *marks->sets);

@@ -340,6 +340,8 @@ static Status compact(Merge *merge) {
   return compact_lists(merge->conversation->store, merge->history, &merge->marks, &merge->store, &removed);
 }
 
+/* Takes the branch's messages over and builds history, marks, windows and names of the merged conversation, all beside
+   the present ones. */
 static Status merge_lists(Merge *merge) {
   TokenWeights *weights;
   bool both_grew = base_count(merge->branch->history, merge->base) > merge->base->length;
@@ -362,6 +364,8 @@ static Status merge_lists(Merge *merge) {
   return status;
 }
 
+/* Merges a branch whose conversation has grown since. All that may fail happens before the first change of the
+   conversation; on failure the store is rewound. */
 static Status merge_behind(Merge *merge) {
   Store *store = merge->conversation->store;
   Status status = prepare_redactions(merge);

@@ -209,6 +209,8 @@ static Status slice_level(const Sequence *s, const Edge *old, Stretch stretch, c
   return pack(s, (Stretch[]){all_of(borrow(&a, height, first)), stretch, all_of(borrow(&b, height, last))}, 3, built);
 }
 
+/* Keeps [first, end), which is not empty. Builds the remaining parts of both paths level by level, up to the level
+   `parting` on which they meet in one node. STATUS_MEMORY, STATUS_LIMIT: *s is unchanged. */
 static Status slice(Sequence *s, uint32_t first, uint32_t end) {
   Path left, right;   /* to the first and the last message that stay */
   path_find(s, first, &left);

@@ -59,6 +59,7 @@ static Status check_part(Checker *checker, uint32_t index, Part part) {
   return empty ? checker_add(checker, CHECK_EMPTY_TEXT, index, NO_TEXT) : STATUS_OK;
 }
 
+/* Checks the content of a message: that it has some, each part, and that results precede other parts. */
 static Status check_content(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   ContentKind kind = message_content_kind(message);
@@ -161,6 +162,7 @@ static Status check_results(Walk *walk, uint32_t index) {
 
 /* ---- the list ---- */
 
+/* Checks one message: its role, its place after the one before, its content, calls and results. */
 static Status check_message(Walk *walk, uint32_t index) {
   assert(walk->before == NOWHERE || walk->before < index);
   Checker *checker = walk->checker;

@@ -73,6 +73,8 @@ static Status check_result(Checker *checker, uint32_t index) {
   return checker_add(checker, answer == ANSWER_AGAIN ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
 }
 
+/* Checks one run [index, end): an assistant message with calls and the tool messages that follow it, or tool messages
+   without such a head. Calls are opened twice, since check_calls uses up the answers. */
 static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
   assert(index < end && end <= checker->count);
   bool headless = message_role(checker_message(checker, index)) == ROLE_TOOL;

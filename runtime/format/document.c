@@ -281,6 +281,7 @@ static bool within_file_cap(DocumentLoader *loader, const DocumentLimits *limits
   return json_fail(&loader->json, STATUS_LIMIT, loader->bytes, OVER_FILE_CAP);
 }
 
+/* Reads the messages in whichever shape the first bytes have; refuses forms that are detected but not supported. */
 static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
   Text evidence;

@@ -129,6 +129,7 @@ static bool read_window(MessageProgress *progress) {
   return true;
 }
 
+/* Reads the value of a member of a message by its key; members of unknown keys are passed. */
 static bool read_member(MessageProgress *progress, unsigned key) {
   ReaderContext *context = &progress->context;
   Span *fields = progress->shape->fields;

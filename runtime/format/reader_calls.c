@@ -45,6 +45,7 @@ static bool read_function(ReaderContext *context, Call *call) {
   return call->name.at != 0 || json_fail(context->json, STATUS_SHAPE, at, "a name in the function");
 }
 
+/* Reads an element of tool_calls and adds its call; false with an error in context->json. */
 static bool read_tool_call(ReaderContext *context) {
   Call call = {0};
   Text key;

@@ -42,6 +42,8 @@ static Status drop(Repairer *repairer, uint32_t position) {
   return status == STATUS_OK ? sequence_remove(&repairer->list, position, position + 1) : status;
 }
 
+/* Makes one step of the plan in the list and records it in the ledger. On failure the caller releases both and
+   rewinds the store. */
 static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
   uint32_t position = (uint32_t)(step->index + repairer->shift);
   MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], result = 0;
@@ -79,6 +81,8 @@ static Status carry_out_all(Repairer *repairer, const Plan *plan) {
   return status;
 }
 
+/* Carries out a plan with steps and commits the list as a batch; *ledger is the caller's. On failure nothing has
+   changed. */
 static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledger) {
   char description[64];
   StoreMark mark = store_mark(conversation_store(conversation));
@@ -126,6 +130,7 @@ static Status make_plan(Plan *plan) {
   return status == STATUS_OK ? planners[plan->options->dialect](plan) : status;
 }
 
+/* Plans the repair of the current list, and commits it if there are steps. *ledger stays NULL without steps. */
 static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **ledger) {
   uint32_t count = plan->count;
   MessageId *ids = memory_new_array(&plan->memory, count, sizeof *ids);

@@ -218,6 +218,7 @@ static Status begin_with_user(TurnRepair *repair, uint32_t t, bool *begun) {
   return lacks ? turn_repair_insert_user(repair, NO_BLOCK, head->index, "no user first") : STATUS_OK;
 }
 
+/* Plans all steps in the order of the list: drops of removed pieces, each turn, and results behind the last one. */
 static Status plan_steps(TurnRepair *repair) {
   Status status = STATUS_OK;
   bool begun = false;

@@ -202,6 +202,9 @@ static Status write_head(ToolRun *run) {
 
 /* ---- the results ---- */
 
+/* Plans the repair of a tool message: drops it if no call waits for it; else rewrites it if its content has foreign
+   parts, or if its call has got a new id. The two edits are made one after the other, the second on the bytes of the
+   first. STATUS_MEMORY. */
 static Status write_result(ToolRun *run, uint32_t index) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, index);
@@ -262,6 +265,8 @@ static Status answer_all(ToolRun *run) {
   return decide_calls(run);
 }
 
+/* Plans the repair of one run: an assistant message with calls and the tool messages that follow it, or tool messages
+   without such a head. Calls are opened twice, since writing the head uses up the answers. */
 static Status plan_run(ToolRun *run) {
   Plan *plan = run->plan;
   const Message *head = plan_message(plan, run->index);

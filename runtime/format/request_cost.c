@@ -79,6 +79,8 @@ static void add_keyword(Recipe *recipe, Text key, const JsonValue *value, unsign
   }
 }
 
+/* Adds a property of a schema: its line "name:type:description", and its other keywords. `depth`: of
+   nested schemas. */
 static void add_property(Recipe *recipe, Text name, const JsonValue *schema, unsigned depth) {
   Json json;
   Text key;

@@ -71,6 +71,8 @@ static void note(Salvager *salvager, DocumentWarning warning, const char *at) {
   if (status != STATUS_OK) salvager->status = status;
 }
 
+/* Adds the next `size` bytes of the file to the map of segments, which have `size_in_copy` bytes in the copy; joins
+   it to the last one if neither was changed (`dirty`). Sets salvager->status for want of memory. */
 static void add_segment(Salvager *salvager, size_t size, size_t size_in_copy, bool dirty) {
   Salvage *salvage = salvager->salvage;
   size_t from = (size_t)(salvager->done - salvage->bytes);

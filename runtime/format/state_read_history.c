@@ -254,6 +254,7 @@ static bool read_batches(StateLoader *l) {
   return visible || state_fail_json(l, &json, "a batch that was not pruned");
 }
 
+/* Reads a checkpoint and adds it; its batch must have a list. False with an error noted. */
 static bool read_checkpoint(StateLoader *l, Json *json) {
   Text label;
   int64_t batch, length;

@@ -44,6 +44,7 @@ static bool read_cause(StateLoader *l, Json *json, Ledger *ledger, Cause *cause)
   return state_text(l, json, &author) && read_reason(l, json, ledger, author, cause);
 }
 
+/* Reads a run of a ledger and adds it; false with an error noted. */
 static bool read_run(StateLoader *l, Json *json, Ledger *ledger) {
   LedgerRun run;
   Cause cause;

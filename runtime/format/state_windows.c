@@ -94,6 +94,7 @@ static bool read_number(StateLoader *l, const JsonValue *value, int64_t low, int
   return true;
 }
 
+/* Reads a window and adds it to the table of the loader; false with an error noted. */
 static bool read_window(StateLoader *l, Json *json) {
   Window window = {0};
   JsonValue values[WINDOW_FIELDS];

@@ -236,6 +236,7 @@ static void write_ledger_run(StateWriter *w, const Ledger *ledger, LedgerRun run
   close_bracket(w, ']');
 }
 
+/* Writes a ledger, a member of its batch: runs, messages kept on purpose, notes. */
 static void write_ledger(StateWriter *w, const Ledger *ledger) {
   name(w, BATCH_NAMES[BATCH_LEDGER]);
   open_bracket(w, '{');
@@ -277,6 +278,7 @@ static void batch_number(StateWriter *w, BatchField which, int64_t value) {
   json_out_member_integer(&w->out, BATCH_NAMES[which], value);
 }
 
+/* Writes a batch as a delta over the state of its parent (state.h). A pruned batch has no list to write. */
 static void write_batch(StateWriter *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
   const Sequence *list = history_list(w->history, index);

@@ -68,6 +68,7 @@ static _Noreturn void become(const char *command, const int in[2], const int out
   _exit(127);
 }
 
+/* Starts a command in a process group of its own, with pipes for its input and output; false with errno. */
 static bool start(Child *child, const char *command) {
   int in[2], out[2];
   if (pipe(in) != 0) return false;

@@ -125,6 +125,8 @@ static const char *confine_files(lua_State *L) {
 #define DENY(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (name), 0, 1), \
                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
+/* Installs a seccomp filter that refuses system calls which start programs, reach other processes, or open
+   connections; other ones pass. Returns NULL, or what the kernel lacks. */
 static const char *confine_calls(void) {
   static struct sock_filter program[] = {
     LOAD(arch),

@@ -302,6 +302,8 @@ static void walk_character(Walk *walk) {
   walk->at += size;
 }
 
+/* Passes one element of the pattern. An alternative at the top level fails the walk: it has no literal that all
+   matches contain. */
 static void walk_one(Walk *walk) {
   switch (*walk->at) {
   case '|':

@@ -252,6 +252,8 @@ static bool make_machine_code(const Regex *regex, pcre2_code *code) {
   return false;
 }
 
+/* Compiles the pattern; `watched`: so that searches call back at each item. STATUS_ARGUMENT with *error;
+   STATUS_MEMORY. */
 static Status compile(const Regex *regex, bool watched, pcre2_code **result, RegexError *error) {
   pcre2_compile_context *context = pcre2_compile_context_create(regex->engine->general);
   if (context == NULL) return STATUS_MEMORY;

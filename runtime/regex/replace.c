@@ -101,6 +101,7 @@ static Status add_piece(RegexTemplate *template, TemplatePiece piece) {
   return STATUS_OK;
 }
 
+/* Splits the replacement into literals and references. STATUS_MEMORY. */
 static Status read_pieces(RegexTemplate *template, const Regex *regex) {
   if (template->text_size == 0) return STATUS_OK;
   const char *end = template->bytes + template->text_size;

@@ -192,6 +192,7 @@ static bool parse_integer(const char *s, const char *end, int base, lua_Unsigned
   return true;
 }
 
+/* tonumber, with a charge for the length of the text. */
 static int l_tonumber(lua_State *L) {
   size_t size;
   if (lua_isnoneornil(L, 2)) {
@@ -213,10 +214,11 @@ static int l_tonumber(lua_State *L) {
   return 1;
 }
 
-/* The number in which the value at index was shown first; a weak table in the
-   registry keeps it. */
+/* Key of the registry's table of labels, whose keys are weak. */
 static const char LABELS = 0;
 
+/* The label of the value at index: a number that texts have in the place of its address, in the order in which values
+   were first written. */
 static lua_Integer label_of(lua_State *L, int index) {
   Sandbox *sandbox = sandbox_of(L);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LABELS) != LUA_TTABLE) {

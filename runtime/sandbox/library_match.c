@@ -122,6 +122,7 @@ static int find_pattern(lua_State *L, const char *s, size_t size, size_t init, b
   return push_captures(&m, NULL, NULL) + 2;
 }
 
+/* string.find (`positions`) and string.match: positions and captures, or captures alone; nil without a match. */
 static int find(lua_State *L, bool positions) {
   size_t size, pattern_size;
   const char *s = library_string_at(L, 1, &size);
@@ -209,6 +210,8 @@ typedef struct Replacing {
   bool verbatim;             /* there is no % in it */
 } Replacing;
 
+/* Appends the replacement text for the match [s, e): %0 to %9 are captures, %% is a percent sign. Raises for other
+   escapes. */
 static void add_template(Replacing *r, const char *s, const char *e) {
   lua_State *L = r->m.L;
   luaL_Buffer *b = &r->b;
@@ -293,6 +296,7 @@ static lua_Integer replace(Replacing *r, bool anchored, lua_Integer most, bool *
   return count;
 }
 
+/* string.gsub(s, pattern, replacement, count) -> text, replacements */
 static int l_gsub(lua_State *L) {
   size_t size;
   Replacing r;

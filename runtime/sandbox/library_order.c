@@ -23,6 +23,7 @@ typedef struct Key {
   uint32_t size;             /* of a string: below the biggest block */
 } Key;
 
+/* The sort key of the table key at stack index `at`, the `index`th of its table: booleans, numbers, strings, others. */
 static Key key_at(lua_State *L, int at, lua_Integer index) {
   size_t size;
   Key key = {.rank = 4, .index = (uint32_t)index};

@@ -62,6 +62,8 @@ static const int *sort_runs(lua_State *L, int *places, size_t count) {
   return from;
 }
 
+/* table.sort by merging runs, on copies of the elements on the stack: the list changes only after the last comparison,
+   so an error of the comparison leaves it as it was. */
 static int l_sort(lua_State *L) {
   lua_Integer count = luaL_len(L, 1);
   if (count < 2) return 0;

@@ -102,6 +102,7 @@ static void fill(char *out, size_t unit, size_t total) {
   }
 }
 
+/* string.rep: charges for the bytes, and refuses results over the limit of a block, before it builds any. */
 static int l_rep(lua_State *L) {
   size_t size, gap_size;
   const char *s = luaL_checklstring(L, 1, &size);

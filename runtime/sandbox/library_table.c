@@ -39,6 +39,7 @@ static void steps(lua_State *L, lua_Integer done, lua_Integer left) {
   guard_charge(L, STEP_UNITS * (uint64_t)(left < 16 ? left : 16));
 }
 
+/* table.insert, with charges for the elements that move up. */
 static int l_insert(lua_State *L) {
   lua_Integer end = (lua_Integer)((lua_Unsigned)length_of(L, 1) + 1);
   lua_Integer position = end;
@@ -80,6 +81,7 @@ static int l_remove(lua_State *L) {
   return 1;
 }
 
+/* table.move, with charges for elements and a cap on the range. */
 static int l_move(lua_State *L) {
   lua_Integer from = luaL_checkinteger(L, 2), end = luaL_checkinteger(L, 3), to = luaL_checkinteger(L, 4);
   int target = lua_isnoneornil(L, 5) ? 1 : 5;
@@ -102,6 +104,7 @@ static int l_move(lua_State *L) {
   return 1;
 }
 
+/* table.concat, with charges for elements and a cap on the range. */
 static int l_concat(lua_State *L) {
   size_t gap_size;
   lua_Integer last = length_of(L, 1);

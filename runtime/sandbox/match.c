@@ -79,6 +79,8 @@ static inline int next_byte(const MatchItem *item) {
   return item->kind == MATCH_CHAR && (item->repeat == 0 || item->repeat == '+') ? item->a : -1;
 }
 
+/* Matches the items from `item` on at `s`: the end of the match, or NULL. `depth` counts nested calls and open
+   captures, which are limited. Raises for a malformed item, and at the sandbox's limits. */
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth);
 
 /* As many as there are, then fewer and fewer. */

@@ -213,6 +213,8 @@ static void read_single(Reading *r) {
   *add(r, MATCH_CHAR) = one;
 }
 
+/* Reads one item of a Lua pattern: a parenthesis, the anchor at the end, %b, %f, a back reference, or a single
+   character with its repeat. */
 static void read_item(Reading *r) {
   char next = r->end - r->at >= 2 ? r->at[1] : '\0';
   switch (*r->at) {

@@ -124,6 +124,7 @@ INLINE void answer_first(uint32_t *row, const Vocab *v, uint32_t lanes) {
   }
 }
 
+/* Merges rows until no pair in any of them merges. Each turn takes the rows without merges out of `active`. */
 INLINE void merge_rows(uint32_t *rows, uint32_t count, const Vocab *v, uint32_t lanes) {
   Question questions[2 * LOCKSTEP_ROWS];
   uint32_t *active[LOCKSTEP_ROWS];

@@ -84,6 +84,7 @@ static uint32_t mark_words(const Builder *b) {
   return words;
 }
 
+/* Places all sections of the image one after the other, and allocates it with zeros. STATUS_LIMIT from 4 GiB on. */
 static Status lay_out(Builder *b, Buffer *image) {
   const VocabSource *source = b->source;
   b->header.size = (sizeof b->header + VOCAB_ALIGN - 1) / VOCAB_ALIGN * VOCAB_ALIGN;
@@ -126,6 +127,8 @@ static void clear_slots(Builder *b, VocabSection which) {
   memset(section(b, which), 0xFF, b->header.sections[which].size);
 }
 
+/* Fills the table of short pretokens that are tokens: one pass collects hashes, for which `place` finds slots, the
+   other writes keys and numbers there. */
 static Status fill_shorts(Builder *b) {
   uint64_t *keys = section(b, SECTION_SHORT_KEYS);
   uint32_t *numbers = section(b, SECTION_SHORT_NUMBERS), count = 0;
@@ -147,6 +150,7 @@ static Status fill_shorts(Builder *b) {
   return STATUS_OK;
 }
 
+/* The same for pretokens of middle size, whose keys have two words. */
 static Status fill_middles(Builder *b) {
   uint64_t *keys = section(b, SECTION_MIDDLE_KEYS);
   uint32_t *numbers = section(b, SECTION_MIDDLE_NUMBERS), count = 0;
@@ -247,6 +251,8 @@ static uint32_t prefix_of(const Builder *b, const VocabToken *token) {
   return NUMBER_NONE;
 }
 
+/* Fills the tables by number: bytes, halves and prefix of each token, and ids both ways. STATUS_DUPLICATE for an id
+   that two tokens have. */
 static Status fill_tokens(Builder *b, VocabProblem *problem) {
   TokenRecord *records = section(b, SECTION_TOKENS);
   char *bytes = section(b, SECTION_BYTES);

@@ -24,6 +24,8 @@ static uint32_t index_slot(const Merges *m, const char *bytes, size_t size) {
 
 uint32_t merges_find(const Merges *m, const char *bytes, size_t size) { return m->index[index_slot(m, bytes, size)]; }
 
+/* Enters all tokens but special ones into the index by their bytes, and finds the 256 single bytes, which are their
+   own halves. */
 static Status index_tokens(Merges *m, VocabProblem *problem) {
   const VocabSource *source = m->source;
   for (uint32_t i = 0; i < source->count; i++) {
@@ -132,6 +134,7 @@ static void cut_in_halves(const Merges *m, Halving *parts, const VocabToken *tok
   if (whole) *merged = (Merged){parts->list[0].token, parts->list[1].token, parts->list[0].order, 0};
 }
 
+/* Finds the halves of all tokens, and refuses a token that is merged before one of its halves. */
 static Status find_halves(Merges *m, VocabProblem *problem) {
   const VocabSource *source = m->source;
   Halving *parts = memory_new(&m->memory, sizeof *parts);

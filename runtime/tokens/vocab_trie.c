@@ -31,6 +31,8 @@ static Status add_edge(Trie *trie, uint32_t parent, uint32_t unit, uint32_t kid)
   return map_put(&trie->children, edge_key(parent, unit), kid);
 }
 
+/* Adds the path of a token: a node for each of its prefixes of whole units. STATUS_MEMORY: the path may be there in
+   part. */
 static Status add_token(Trie *trie, const Merges *merges, const VocabToken *token) {
   const unsigned char *start = (const unsigned char *)token->bytes, *at = start, *end = start + token->size;
   uint32_t node = NUMBER_NONE, kid, unit;
