@@ -104,6 +104,7 @@ build = {
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
       ["ebb.support.hints"] = "lua/ebb/support/hints.lua",
+      ["ebb.support.json_file"] = "lua/ebb/support/json_file.lua",
       ["ebb.support.json_places"] = "lua/ebb/support/json_places.lua",
       ["ebb.support.lcs"] = "lua/ebb/support/lcs.lua",
       ["ebb.support.log"] = "lua/ebb/support/log.lua",

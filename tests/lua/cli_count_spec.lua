@@ -54,17 +54,43 @@ describe("the command", function()
     assert.equal(BODY, (does(("trim %s --model my-model"):format(path))))
   end)
 
-  it("refuses a file of models that is wrong, by its name", function()
+  it("refuses a file of models that is wrong, and a wrong model where it is asked for", function()
     local path = command.path_of "small.json"
     for text, expected in pairs {
-      ["{"] = "models.json", ["[1]"] = "an object of models by name", ['{"x":{"encoding":"cjk"}}'] = "model x: window",
-      ['{"x":{"encoding":"cjk","window":5,"windw":1}}'] = "windw", ['{"x":{"encoding":"cjk","window":0}}'] = "window",
+      ["{"] = ":1:2: expected", ["[1]"] = ":1:1: models: expected an object of models by name",
+      ['{"x":{"encoding":"cjk"}}'] = ":1:6: model x: window is missing",
+      ['{"x":{"encoding":"cjk","window":5,"windw":1}}'] = ":1:43: model x: windw: unknown field",
+      ['{"x":\n{"encoding":"cjk","window":0}}'] = ":2:28: model x: window: expected a whole number",
+      ['{"x":{"encoding":"cjk","window":9,"prices":{"input":1,"output":1,"cachedInput":null}}}'] =
+        ":1:80: model x: prices.cached_input: expected a price per million tokens, got null",
+      ['{"x":null}'] = ":1:6: model x: expected a table {encoding, window, output}, got null",
+      ['{"x":{"encoding":"cjk","window":1e400}}'] = ", got 1e400",
+      ['{"x":{"encoding":"cjk","window":9,"image":"tiles_51"}}'] =
+        ":1:43: model x: image: unknown image rule 'tiles_51'",
     } do
       local file = command.file("config/ebb/models.json", text)
-      local err = fails(command.REFUSED, "count " .. path)
-      contains(file, err)
-      contains(expected, err)
+      contains(expected, fails(command.REFUSED, "count --model x " .. path))
+      contains(file .. ":", fails(command.REFUSED, "trim --budget 9 --model x " .. path))
     end
+  end)
+
+  it("warns of a wrong model where others are asked for, and leaves it out", function()
+    command.file("config/ebb/models.json", '{"bad":{"window":"x"},"good":{"encoding":"bytes4","window":100},"gpt-4":5}')
+    local out, err = does("count --json --model good " .. command.path_of "small.json")
+    contains('"encoding": "bytes4"', out)
+    contains("models.json:1:8: model bad: encoding is missing; this entry is left out\n", err)
+    contains("models.json:1:73: model gpt-4: expected a table {encoding, window, output}, got 5; this entry", err)
+    contains("cl100k_base", (does "models gpt-4o --json" and does "models gpt-4-turbo --json"))
+    local run = command.ebb("count --model bad-2 " .. command.path_of "small.json")
+    assert.equal(command.USAGE, run.status)
+    contains("unknown model 'bad-2'", run.err)
+    local many = {}
+    for i = 1, 14 do many[i] = ('"m%02d":0'):format(i) end
+    command.file("config/ebb/models.json", "{" .. table.concat(many, ",") .. "}")
+    err = select(2, does("count " .. command.path_of "small.json"))
+    contains("model m10: ", err)
+    assert.is_nil(err:find("model m11: ", 1, true))
+    contains("and 4 more wrong models\n", err)
   end)
 
   it("says once that an estimator stands in for a vocabulary", function()

@@ -33,6 +33,9 @@ describe("the command", function()
       { USAGE, "policies mine --policy-path %/folder", "found as 'own'" },
       { USAGE, "filter %/keep_user.lua %/small.json", "small.json\n" },
       { USAGE, "filter %/keep_user.lua %/small.json", "hint: --input " },
+      { USAGE, "trim %/small.json --budget 10 --reserve 9223372036854775807",
+        "reserve: expected a whole number of tokens from 0 to 9007199254740992, got 9223372036854775807" },
+      { USAGE, "trim %/small.json --budget 9223372036854775807", "budget: expected a whole number of tokens from 0" },
       { USAGE, "trim %/small.json --budget nan", "--budget: expected a whole number" },
       { USAGE, "trim %/small.json extra --budget 10", "too many arguments" },
       { USAGE, "trim %/small.json --budget 10 --policy keep_recnet", "did you mean 'keep_recent'?" },
@@ -79,7 +82,7 @@ describe("the command", function()
       { REFUSED, "trim %/small.json --budget 10 --max-message 20", "max" },
       { REFUSED, "apply %/beyond.json %/small.json", "operations[1]" },
       { REFUSED, "apply %/unknown.json %/small.json", "did you mean 'keepLast'?" },
-      { REFUSED, "apply %/broken.json %/small.json", "operations" },
+      { REFUSED, "apply %/broken.json %/small.json", "/broken.json:2:11: expected ':' after a key" },
       { REFUSED, "run %/bad_nodes.lua --input %/small.json", "did you mean 'trim'?" },
 
       { IO, "trim %/absent.json --budget 10", "absent.json" },

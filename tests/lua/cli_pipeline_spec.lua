@@ -54,7 +54,7 @@ describe("ebb pipeline", function()
       ['{"processors": {"token-limiter": 3}}'] = "agent.json:1:34: processors.token-limiter: expected an object",
       ['{"variables": {"a": [1]}}'] =
         "agent.json:1:21: variables.a: expected a string, a number or true or false, got a list",
-      ['{"name": }'] = "agent.json: 1:10",
+      ['{"name": }'] = "agent.json:1:10: expected a value",
       ['{"parameters": {"messages": []}}'] =
         "agent.json:1:29: parameters.messages: expected no such member: the pipeline itself sets it",
     } do

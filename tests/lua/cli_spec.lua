@@ -371,7 +371,7 @@ describe("the command", function()
       file("nodes.json", '[{"operation":"truncate","truncate":{"keepLast":1}}]')
       assert.equal('[{"role":"user","content":"Bye"}]',
         (does(("run %s --input %s"):format(path_of "nodes.json", path_of "small.json"))))
-      contains("nodes.json: 1:3:", fails(command.REFUSED, "run " .. file("nodes.json", "[1")))
+      contains("nodes.json:1:3:", fails(command.REFUSED, "run " .. file("nodes.json", "[1")))
     end)
   end)
 

@@ -35,7 +35,8 @@ function command.file(name, text)
 end
 
 local function line_of(words, input, output)
-  local environment = command.columns and ("COLUMNS=%d "):format(command.columns) or ""
+  local columns = command.columns and (" COLUMNS=%d "):format(command.columns) or " "
+  local environment = (command.environment or "") .. columns
   return ("%s%s %s <%s >%s 2>%s"):format(environment, command.EBB, words, input or "/dev/null", output,
     command.path_of ".err")
 end

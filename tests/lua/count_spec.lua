@@ -383,10 +383,14 @@ describe("ebb.models", function()
   end)
 
   it("refuses an unknown image rule", function()
-    ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = "tiles_51" }
+    local function assign(image)
+      return refusal(function() ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = image } end)
+    end
+    assert.equal("did you mean 'tiles_512'?", assign "tiles_51".hint)
+    assert.equal("argument", assign { rule = "patches_32", multiplier = 0 / 0 }.code)
+    ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = { rule = "patches_32" } }
+    ebb.models["my-model"].image = "tiles_51"
     assert.equal("did you mean 'tiles_512'?", refusal(ebb.conversation, { model = "my-model" }).hint)
-    ebb.models["my-model"] = { encoding = "cjk", window = 1000, image = { rule = "patches_32", multiplier = 0 / 0 } }
-    assert.equal("argument", refusal(ebb.conversation, { model = "my-model" }).code)
   end)
 
   it("counts a loaded body for the model that it names, unless asked otherwise", function()

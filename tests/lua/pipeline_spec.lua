@@ -142,7 +142,7 @@ describe("configuration", function()
     for i, word in ipairs(set or {}) do
       set[i] = settings.parse(registry, word)
     end
-    return settings.merge(registry, model, agent, set)
+    return settings.merge(registry, { model = model, agent = agent }, set)
   end
 
   it("has defaults for all settings", function()

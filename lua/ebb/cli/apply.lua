@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local operations = require "ebb.conversation.operations"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local state = require "ebb.conversation.state"
@@ -38,10 +39,10 @@ function apply.run(args)
   end
   local path = options.path(args.file)
   local is_text = args.operations:find "^%s*[{%[]" ~= nil
-  local operations = is_text and args.operations or failure.check(core.read_file(args.operations, OPERATIONS_MAX))
+  local text = is_text and args.operations or failure.check(core.read_file(args.operations, OPERATIONS_MAX))
   local chat = options.load(path, args)
   local rules = outgoing.rules(chat, args)
-  chat:apply(operations)
+  operations.apply(chat, text, not is_text and options.name(args.operations) or nil)
   if args.state then
     terminal.result(core.json.encode(state.of(chat, true), { indent = 2 }) .. "\n", args.output)
   else

@@ -146,7 +146,7 @@ end
 
 function count.run(args)
   local files = args.files[1] and args.files or { options.path(nil) }
-  model_file.load()
+  model_file.load(args.model)
   if args.text then check_text(args) end
   local results = core.json.array {}
   for i, path in ipairs(files) do

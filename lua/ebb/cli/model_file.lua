@@ -9,11 +9,17 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local json_file = require "ebb.support.json_file"
+local names = require "ebb.support.names"
+local schema = require "ebb.support.schema"
+local tables = require "ebb.support.tables"
+local terminal = require "ebb.cli.terminal"
 local xdg = require "ebb.support.xdg"
 
 local model_file = {}
 
 local BYTES_MAX = 1024 * 1024
+local WARNINGS_SHOWN = 10
 
 --- The path of the file; nil without a home folder.
 ---@return string?
@@ -23,7 +29,7 @@ end
 
 --- A copy with keys in snake_case instead of camelCase, in depth.
 local function renamed(value)
-  if type(value) ~= "table" then return value end
+  if type(value) ~= "table" or getmetatable(value) then return value end   -- a list, or a number too large to be one
   local result = {}
   for key, item in pairs(value) do
     key = type(key) == "string" and key:gsub("%u", function(letter) return "_" .. letter:lower() end) or key
@@ -32,28 +38,58 @@ local function renamed(value)
   return result
 end
 
-local function add(path, models)
-  if type(models) ~= "table" or models[1] ~= nil then
-    failure.raise(failure.REFUSED, path .. ": expected an object of models by name")
+--- The path of an error of a model, in the names of the file.
+local function in_camel_case(path)
+  local result = {}
+  for i, step in ipairs(path or {}) do
+    result[i] = type(step) == "string" and names.camel(step) or step
   end
-  for name, fields in pairs(models) do
-    local ok, problem = pcall(function() ebb.models[name] = renamed(fields) end)
-    if not ok then failure.raise(failure.REFUSED, ("%s: %s"):format(path, tostring(problem)), problem.hint) end
-  end
+  return result
 end
+
+--- Adds one model; nil, or the error with its place.
+---@param file ebb.JsonFile
+local function add(file, name, fields)
+  local ok, problem = pcall(function() ebb.models[name] = renamed(fields) end)
+  if ok then return nil end
+  if not core.is_error(problem) then error(problem, 0) end
+  problem.path = in_camel_case(problem.path)
+  return json_file.placed(file, { name }, problem)
+end
+
+--- Adds all models that are right. Wrong ones are warnings, but for the model that is asked for.
+---@param file ebb.JsonFile
+---@param wanted? string
+local function add_all(file, wanted)
+  local count = 0
+  for _, name in ipairs(tables.keys(file.value)) do
+    local problem = add(file, name, file.value[name])
+    if problem and name == wanted then error(problem, 0) end
+    count = count + (problem and 1 or 0)
+    if problem and count <= WARNINGS_SHOWN then
+      terminal.say("warning: " .. tostring(problem) .. "; this entry is left out")
+    end
+  end
+  if count > WARNINGS_SHOWN then terminal.say(("and %d more wrong models"):format(count - WARNINGS_SHOWN)) end
+end
+
+local MODELS = {
+  type = "object", fields = {}, items = { type = "any" }, expected = "an object of models by name",
+}
 
 local loaded = false
 
 --- Reads the file, once. A missing file is not a failure.
-function model_file.load()
+---@param wanted? string      the model that the command line names: if its entry is wrong, the command fails
+function model_file.load(wanted)
   local path = model_file.path()
   if loaded or not path then return end
   loaded = true
   local text, problem = core.read_file(path, BYTES_MAX)
   if not text and problem.code == "absent" and not io.open(path, "rb") then return end
-  local models, syntax = core.json.decode(failure.check(text, problem))
-  if models == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(path, syntax.message)) end
-  add(path, models)
+  local file = json_file.parse(path, failure.check(text, problem))
+  json_file.check(file, {}, schema.check, MODELS, file.value, "models")
+  add_all(file, wanted)
 end
 
 return model_file

@@ -88,7 +88,7 @@ local function describe(model)
 end
 
 function command.run(args)
-  model_file.load()
+  model_file.load(args.model)
   local models = core.json.array {}
   for i, name in ipairs(args.model and { args.model } or tables.keys(ebb.models)) do
     models[i] = as_data(name)

@@ -174,7 +174,7 @@ end
 ---@param args table       the parsed command line
 ---@return ebb.ConversationOptions
 function options.of_conversation(args)
-  model_file.load()
+  model_file.load(args.model)
   return {
     model = args.model, encoding = args.encoding,
     max_message = args.max_message, max_file = args.max_file,
@@ -192,9 +192,16 @@ function options.path(path)
   return path or "-"
 end
 
+--- The name of an input in messages.
+---@param path string
+---@return string
+function options.name(path)
+  return path == "-" and "stdin" or path
+end
+
 --- file:line:byte of a warning.
 function options.place(path, warning)
-  local name = path == "-" and "stdin" or path
+  local name = options.name(path)
   if not warning.line then return name end
   return ("%s:%d:%d"):format(name, warning.line, warning.byte or 1)
 end

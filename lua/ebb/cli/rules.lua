@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local json_file = require "ebb.support.json_file"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local rules = require "ebb.rules"
@@ -67,9 +68,8 @@ local function as_text(results, page)
 end
 
 function command.run(args)
-  local value, syntax = core.json.decode(failure.check(core.read_file(args.file, FILE_MAX)))
-  if value == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(args.file, syntax.message)) end
-  local list = collect(value, {})
+  local file = json_file.parse(options.name(args.file), failure.check(core.read_file(args.file, FILE_MAX)))
+  local list = collect(file.value, {})
   if #list == 0 then
     failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')
   end

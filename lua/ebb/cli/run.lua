@@ -8,6 +8,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local isolate = require "ebb.cli.isolate"
+local json_file = require "ebb.support.json_file"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
 
@@ -30,9 +31,8 @@ local NODES_MAX = 64 * 1024 * 1024   -- bytes
 
 --- A script that returns the nodes of a JSON file.
 local function load_nodes(path)
-  local list, problem = core.json.decode(failure.check(core.read_file(path, NODES_MAX)))
-  if problem then failure.raise(failure.REFUSED, ("%s: %s"):format(path, problem.message)) end
-  return function() return list end
+  local file = json_file.parse(path, failure.check(core.read_file(path, NODES_MAX)))
+  return function() return file.value end
 end
 
 --- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.

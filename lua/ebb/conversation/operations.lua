@@ -12,6 +12,7 @@
 -- while running, on a copy that takes the place of the conversation if all went well.
 
 local core = require "ebb.support.core"
+local json_file = require "ebb.support.json_file"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -175,6 +176,7 @@ local FORMS = {
 ---@field form ebb.OperationForm
 ---@field fields table         for the Lua face
 ---@field path string          of its fields
+---@field place any[]          the same, for a look-up in the file
 
 local NAME = { type = "string", expected = "the name of an operation" }
 
@@ -224,8 +226,11 @@ end
 local ANY = { type = "any" }
 local OPERATION = { type = "table", expected = "an operation" }
 
+---@param entry any
+---@param path string
+---@param place any[]      of the entry; grows to that of its fields
 ---@return ebb.Step
-local function read_one(entry, path)
+local function read_one(entry, path, place)
   schema.check(OPERATION, entry, path)
   local name = operation_name(entry, path)
   local form = FORMS[name]
@@ -233,18 +238,19 @@ local function read_one(entry, path)
   if not key then return step_of(name, form, form.fields, entry, path) end
   schema.check({ type = "object", fields = { [key] = ANY }, ignored = IGNORED }, entry, path, JSON)
   log_ignored(entry, path)
+  place[#place + 1] = key
   return step_of(name, form, form.node_fields or form.fields, entry[key], path .. "." .. key)
 end
 
 local RAW = { raw = { messages = true, message = true } }   -- so that messages stay as they were written
 
-local function decode(text)
-  if type(text) ~= "string" then return text end
-  local value, problem = json.decode(text, RAW)
-  if problem then refuse(problem.code, "operations: " .. problem.message) end
-  local is_empty_object = type(value) == "table" and next(value) == nil and getmetatable(value) ~= "json.array"
-  if is_empty_object then schema.check(NAME, nil, "operations[0].operation") end
-  return value
+local function is_empty_object(value)
+  return type(value) == "table" and next(value) == nil and getmetatable(value) ~= "json.array"
+end
+
+--- The file of a text; nil for a table.
+local function parse(source, name)
+  return type(source) == "string" and json_file.parse(name or "operations", source, RAW) or nil
 end
 
 --- An error of the operation at `index` (from 0), whatever it was that failed.
@@ -259,27 +265,44 @@ end
 
 local LIST = { type = "table", expected = "an operation or a list of them" }
 
---- Reads operations from JSON text or from tables with the same fields.
----@param source string|table    one operation or a list
----@return ebb.Step[]
-function operations.read(source)
-  local value = schema.check(LIST, decode(source), "operations")
-  if value.operation ~= nil then return { read_one(value, "operations[0]") } end
-  if not is_list(value) then schema.check(NAME, nil, "operations[0].operation") end
+local function read_list(value, file, is_text)
+  json_file.check(file, {}, schema.check, LIST, value, "operations")
+  if value.operation ~= nil then return { json_file.check(file, {}, read_one, value, "operations[0]", {}) } end
+  if not is_list(value) or is_text and is_empty_object(value) then
+    json_file.check(file, {}, schema.check, NAME, nil, "operations[0].operation")
+  end
   local steps = {}
   for i, entry in ipairs(value) do
-    steps[i] = read_one(entry, ("operations[%d]"):format(i - 1))
+    local place = { i }
+    steps[i] = json_file.check(file, place, read_one, entry, ("operations[%d]"):format(i - 1), place)
+    steps[i].place = place
   end
   return steps
 end
 
+--- Reads operations from JSON text or from tables with the same fields.
+---@param source string|table    one operation or a list
+---@param name? string           of the file of the text: errors say where in it
+---@return ebb.Step[]
+---@return ebb.JsonFile? file    with a name
+function operations.read(source, name)
+  local text = parse(source, name)   -- a value may be false or null
+  local value = source
+  if text then value = text.value end
+  local file = name and text
+  return read_list(value, file, text ~= nil), file
+end
+
 ---- Running ----
 
-local function run_steps(chat, steps)
+local function run_steps(chat, steps, file)
   local results = {}
   for i, step in ipairs(steps) do
     local ok, batch, became = pcall(step.form.run, chat, step.fields, step.path)
-    if not ok then error(with_place(i - 1, step.name, batch), 0) end
+    if not ok then
+      local problem = with_place(i - 1, step.name, batch)
+      error(file and json_file.placed(file, step.place or {}, problem) or problem, 0)
+    end
     results[i] = { operation = became or step.name, affected_batch_index = batch }
   end
   return results
@@ -288,11 +311,13 @@ end
 --- Runs all of them, or none: the first that is refused leaves no trace of the others.
 ---@param chat ebb.Conversation
 ---@param source string|table
+---@param name? string          of the file of the text: errors say where in it
 ---@return { operation: string, affected_batch_index: integer }[]
-function operations.apply(chat, source)
-  local steps, state = operations.read(source), core.state(chat)
+function operations.apply(chat, source, name)
+  local steps, file = operations.read(source, name)
+  local state = core.state(chat)
   state.results = state.results or false   -- the field exists: nothing may fail after the transaction
-  local results = core.transaction(chat, function(copy) return run_steps(copy, steps) end)
+  local results = core.transaction(chat, function(copy) return run_steps(copy, steps, file) end)
   state.results = results                  -- for chat:state()
   return results
 end

@@ -1,5 +1,6 @@
 --- Checks a model's entry, whether a script or a file wrote it.
 
+local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"
 local schema = require "ebb.support.schema"
 
@@ -7,6 +8,12 @@ local check = {}
 
 local function price(required)
   return { type = "number", min = 0, required = required, expected = "a price per million tokens" }
+end
+
+--- What the core says of a rule for images.
+local function image_problem(image)
+  local ok, problem = pcall(core.conversation, { encoding = "bytes4", image = image })
+  if not ok then return (problem.message:gsub("^conversation: ", ""):gsub("^image: ", "")), problem.hint end
 end
 
 check.MODEL = {
@@ -18,7 +25,7 @@ check.MODEL = {
       help = "part of the window that a trim leaves for the answer; default: a quarter" },
     dialect = { type = "choice", choices = dialects, default = dialects[1],
       help = "the provider's form of requests" },
-    image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule",
+    image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule", check = image_problem,
       help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },
     prices = { type = "object", expected = "a table {input, output}", fields = {
       input = price(true), output = price(true), cached_input = price(false),

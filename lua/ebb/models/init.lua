@@ -95,7 +95,9 @@ end
 ---@param fields? table|false
 ---@return ebb.Model?
 local function changed(name, fields)
-  if type(name) ~= "string" or name == "" then refuse("argument", "ebb.models: the name of a model is a string") end
+  if type(name) ~= "string" or name == "" then
+    refuse("argument", "ebb.models: the name of a model is a string that is not empty")
+  end
   local model = {}
   for field, value in pairs(fields and list[name_of(name)] or {}) do
     model[field] = value

@@ -6,7 +6,7 @@
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
-local json_places = require "ebb.support.json_places"
+local json_file = require "ebb.support.json_file"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
@@ -18,16 +18,13 @@ local files = {}
 
 local FILE_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 
----@class ebb.files.Source      The file or table, for errors
----@field name string           of the file, or of the kind
----@field text? string          of a JSON file
----@field path? string          of the file, if it is one
+---@class ebb.files.Source: ebb.JsonFile   The file, or a table: then its name is that of the kind
+---@field path? string          of a file
+---@field member? string        under which the settings of processors stand
 
 --- Raises an error with its place in the source.
 local function fail(source, problem)
-  local where = source.name
-  if source.text then where = ("%s:%s"):format(source.name, json_places.place(source.text, problem.path)) end
-  refuse(problem.code, schema.message(problem, where, 0), problem.hint)
+  refuse(problem.code, schema.message(problem, json_file.where(source, problem.path), 0), problem.hint)
 end
 
 ---- Values ----
@@ -154,25 +151,29 @@ local function place_assets(source, fields)
   fields.asset_base = base
 end
 
-local function check(form, value, source)
-  local fields, problems = schema.read(form, value)
+--- The checked fields, and the source for errors that show later.
+local function check(form, source)
+  local fields, problems = schema.read(form, source.value)
   if problems then fail(source, problems[1]) end
   if fields.asset_root and source.path then place_assets(source, fields) end
-  return fields
+  for name, field in pairs(form.fields) do
+    if field.as == "processors" and source.value[name] ~= nil then source.member = name end
+  end
+  return fields, source
 end
 
 local function from_json(kind, path)
   local text, problem = core.read_file(path, FILE_MAX)
   if not text then error(problem, 0) end
-  local value, syntax = core.json.decode(text)
-  if value == nil then refuse(syntax.code, ("%s: %s"):format(path, syntax.message)) end
-  return check(files.FORMS[kind].json, value, { name = path, text = text, path = path })
+  local source = json_file.parse(path, text)
+  source.path = path
+  return check(files.FORMS[kind].json, source)
 end
 
 local function from_lua(kind, path, loading)
   local value, problem = plugins.file(path, loading, { noun = kind })
   if problem then error(problem, 0) end
-  return check(files.FORMS[kind].lua, value, { name = path, path = path })
+  return check(files.FORMS[kind].lua, { name = path, path = path, value = value })
 end
 
 --- Reads an agent, a model or a user: the name of a file, or a table as it would stand in a Lua file.
@@ -180,10 +181,12 @@ end
 ---@param source string|table
 ---@param loading? ebb.Loading    how a Lua file is run
 ---@return table fields       in snake_case
+---@return ebb.files.Source source
 function files.read(kind, source, loading)
-  if type(source) == "table" then return check(files.FORMS[kind].lua, source, { name = kind }) end
+  if type(source) == "table" then return check(files.FORMS[kind].lua, { name = kind, value = source }) end
   schema.check({ type = "string", expected = "a table or the name of a file" }, source, kind)
-  return source:find "%.lua$" and from_lua(kind, source, loading) or from_json(kind, source)
+  if source:find "%.lua$" then return from_lua(kind, source, loading) end
+  return from_json(kind, source)
 end
 
 return files

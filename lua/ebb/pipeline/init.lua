@@ -90,8 +90,11 @@ function pipeline.new(options)
       pipe.registry:register(processor)
     end
   end
-  pipe.agent = place_assets(files.read("agent", options.agent or {}, pipe.loading), options.asset_root)
-  if options.model_config then pipe.model_file = files.read("model", options.model_config, pipe.loading) end
+  local agent, agent_source = files.read("agent", options.agent or {}, pipe.loading)
+  pipe.agent, pipe.sources = place_assets(agent, options.asset_root), { agent = agent_source }
+  if options.model_config then
+    pipe.model_file, pipe.sources.model = files.read("model", options.model_config, pipe.loading)
+  end
   if options.user_profile then pipe.user = files.read("user", options.user_profile, pipe.loading) end
   pipe:settings()   -- raises mistakes now
   for _, word in ipairs(options.set or {}) do
@@ -112,7 +115,7 @@ end
 function Pipeline:settings()
   schema.check(PIPELINE, self, "pipeline:settings")
   local of_model = self.model_file and self.model_file.processors
-  return settings.merge(self.registry, of_model, self.agent.processors, self.singles)
+  return settings.merge(self.registry, { model = of_model, agent = self.agent.processors }, self.singles, self.sources)
 end
 
 --- The processors in the order in which they run, disabled ones too.

@@ -6,6 +6,7 @@
 -- An entry is {enabled?, priority?, and keys of the config_fields}. Every value
 -- keeps where it came from, for --show-config.
 
+local json_file = require "ebb.support.json_file"
 local names_of = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -146,8 +147,10 @@ local function processors_of(registry, word)
   return processors
 end
 
---- Lays the entries of one source over the others. A setting that an entry leaves out has its default again.
-local function lay_one(merged, registry, entry, origin)
+--- Lays one entry over the others. A setting that it leaves out has its default again.
+--- `path` leads to the entry, and to the key that is read.
+local function lay_one(merged, registry, entry, origin, path)
+  local key_step = #path + 1
   local processors = processors_of(registry, entry.id)
   for _, processor in ipairs(processors) do
     merged[processor.id] = default_of(registry:entry(processor.id))
@@ -155,22 +158,27 @@ local function lay_one(merged, registry, entry, origin)
   end
   for key, value in pairs(entry.values) do
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
+    path[key_step] = key
     spread(processors, entry.id, key, function(field) return schema.check(schema_of(field), value, where) end,
       function(id, field, read) put_value(merged[id], field.key, read, origin) end)
   end
 end
 
 --- Groups come first, so that an entry for one of their processors has the last word.
-local function lay(merged, registry, entries, origin)
+local function lay(merged, registry, entries, origin, source)
+  local file = source and source.path and source
   for _, groups in ipairs { true, false } do
     for _, entry in ipairs(entries) do
-      if (#registry:ids_of(entry.id) > 1) == groups then lay_one(merged, registry, entry, origin) end
+      local path = { source and source.member, entry.step }
+      local ids = json_file.check(file, path, registry.ids_of, registry, entry.id)
+      if (#ids > 1) == groups then json_file.check(file, path, lay_one, merged, registry, entry, origin, path) end
     end
   end
 end
 
 ---@class ebb.ProcessorEntry     of a model or an agent
 ---@field id string
+---@field step string|integer       the key or the position under which it stands
 ---@field enabled? boolean
 ---@field values table<string, any>
 
@@ -181,17 +189,18 @@ end
 
 --- All settings, merged.
 ---@param registry ebb.Registry
----@param model? ebb.ProcessorEntry[]
----@param agent? ebb.ProcessorEntry[]
+---@param entries { model?: ebb.ProcessorEntry[], agent?: ebb.ProcessorEntry[] }
 ---@param singles? ebb.SettingGiven[]
+---@param sources? { model?: ebb.files.Source, agent?: ebb.files.Source }   for errors
 ---@return table<string, ebb.Setting>   by id
-function settings.merge(registry, model, agent, singles)
+function settings.merge(registry, entries, singles, sources)
   local merged = {}
   for id, entry in pairs(registry.entries) do
     merged[id] = default_of(entry)
   end
-  lay(merged, registry, model or {}, "model")
-  lay(merged, registry, agent or {}, "agent")
+  for _, origin in ipairs { "model", "agent" } do
+    lay(merged, registry, entries[origin] or {}, origin, sources and sources[origin])
+  end
   for _, each in ipairs(singles or {}) do
     local where = ("%s.%s"):format(each.id, each.key)
     spread(processors_of(registry, each.id), each.id, each.key,
@@ -233,7 +242,7 @@ local BY_ID = {
     local entries = {}
     for id, values in pairs(by_id) do
       if type(values) == "boolean" then values = { enabled = values } end
-      entries[#entries + 1] = { id = id, enabled = values.enabled, values = values }
+      entries[#entries + 1] = { id = id, step = id, enabled = values.enabled, values = values }
       values.enabled = nil
     end
     return entries
@@ -260,9 +269,9 @@ local LIST = {
   },
   check = function(entries)
     local seen = {}
-    for _, entry in ipairs(entries) do
+    for i, entry in ipairs(entries) do
       if seen[entry.id] then return ("'%s' stands there twice"):format(entry.id) end
-      seen[entry.id] = true
+      seen[entry.id], entry.step = true, i
     end
   end,
 }

@@ -93,6 +93,13 @@ local function quote(text)
   return ("'%s%s'"):format(line, cut and "..." or "")
 end
 
+--- JSON that is kept as text: numbers beyond those of Lua, and messages.
+local function describe_raw(text)
+  if text:find '^"' then return quote((core.json.decode(text))) end
+  if text:find "^[%[{]" then return text:find "^%[" and "a list" or "a table" end
+  return #text <= QUOTED_BYTES_MAX and text or quote(text)
+end
+
 --- A value as error texts describe it: 'text', 5, true, null, a list, a table, a Message.
 ---@param value any
 ---@return string
@@ -101,8 +108,9 @@ function schema.describe(value)
   if value == core.json.null then return "null" end
   if kind == "number" then return value ~= value and "nan" or core.tostring(value) end
   if kind == "string" then return quote(value) end
-  if kind == "table" and getmetatable(value) == "json.raw" then return schema.describe(core.json.encode(value)) end
-  if kind == "table" then return next(value) ~= nil and is_list(value) and "a list" or "a table" end
+  if kind == "table" and getmetatable(value) == "json.raw" then return describe_raw(core.json.encode(value)) end
+  if kind == "table" and (getmetatable(value) == "json.array" or rawlen(value) > 0) then return "a list" end
+  if kind == "table" then return "a table" end
   if kind == "userdata" then return with_article(core.type(value) or kind) end
   return (kind == "boolean" or kind == "nil") and tostring(value) or with_article(kind)
 end
@@ -430,7 +438,7 @@ function schema.say(problem)
   return place .. separator .. problem.message .. hint
 end
 
---- The value as declared; raises what is wrong.
+--- The value as declared; raises what is wrong, an error whose `path` leads to it.
 ---@param declaration ebb.Schema
 ---@param value any
 ---@param owner string          first words of the message
@@ -443,7 +451,9 @@ function schema.check(declaration, value, owner, settings)
   local problem = problems[1]
   settings = settings or {}
   local message = schema.message(problem, owner, settings.base, settings.joined)
-  return refuse(settings.code or problem.code, message, problem.hint)
+  local refusal = core.error(settings.code or problem.code, message, problem.hint)
+  refusal.path = problem.path
+  return error(refusal, 0)
 end
 
 ---- Options ----

@@ -3,11 +3,14 @@
 local loader = require "ebb.sandbox.loader"
 local policies = require "ebb.trim.policies"
 
+local TOKENS_MAX = 1 << 53   -- sums of a few such figures are exact, in JSON too
+
 ---@type table<string, ebb.Schema>
 local options = {
-  budget = { type = "integer", min = 0, unit = "tokens",
+  budget = { type = "integer", min = 0, max = TOKENS_MAX, unit = "tokens",
     help = "of the whole request; default: the model's window less its output" },
-  reserve = { type = "integer", min = 0, unit = "tokens", default = 0, help = "part of the budget that stays free" },
+  reserve = { type = "integer", min = 0, max = TOKENS_MAX, unit = "tokens", default = 0,
+    help = "part of the budget that stays free" },
   policy = policies.SPEC,
   options = { type = "table", help = "of a single policy" },
   guards = { type = "boolean", default = true, help = "false lets policies drop guarded messages" },

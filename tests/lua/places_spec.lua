@@ -1,0 +1,159 @@
+--- Files that are wrong in one value: the command refuses them, and says where the value stands.
+--
+-- The fields come from the schemas, and each gets every value of a table that its schema
+-- refuses. Each value stands on a line of its own, so that its place is known.
+
+local command = dofile "tests/lua/command.lua"
+local check = require "ebb.models.check"
+local core = require "ebb.support.core"
+local files = require "ebb.pipeline.files"
+local names = require "ebb.support.names"
+local operations = require "ebb.conversation.operations"
+local processors = require "ebb.processors"
+local schema = require "ebb.support.schema"
+local tables = require "ebb.support.tables"
+
+local SEED = math.tointeger(tonumber(os.getenv "SEED" or os.time()))
+
+local VALUES = {
+  "null", "true", "5", "-1", "1.5", "1e400", "9223372036854775807", "99999999999999999999", '"x"', '""', '"\\u0000"',
+  "0", "[null]", '"\\ud83d\\ude00"',
+  "[]", '["x",5]', "[[]]", "{}", '{"a":1}', '{"":null}', '{"a":{"b":[1]}}', '"' .. ("y"):rep(200) .. '"',
+}
+
+--- The values that a field refuses.
+local function wrong_values(field)
+  local list = {}
+  for _, text in ipairs(VALUES) do
+    local _, problems = schema.read(field, (core.json.decode(text)))
+    if problems then list[#list + 1] = text end
+  end
+  return list
+end
+
+local NUMBER_TYPES = { number = "number", boolean = "boolean", text = "string", select = "choice" }
+
+--- Cases: { name of the file's kind, its text, line of the wrong value }.
+local cases = {}
+
+local function add(kind, text, line) cases[#cases + 1] = { kind = kind, text = text, line = line } end
+
+for _, kind in ipairs { "agent", "model", "user" } do
+  for _, name in ipairs(tables.keys(files.FORMS[kind].json.fields)) do
+    for _, value in ipairs(wrong_values(files.FORMS[kind].json.fields[name])) do
+      add(kind, ('{\n"%s":\n%s\n}'):format(name, value), 3)
+    end
+  end
+  for _, value in ipairs(VALUES) do
+    add(kind, ('{\n"nonsense":\n%s\n}'):format(value), 3)
+    if value:sub(1, 1) ~= "{" then add(kind, "\n" .. value, 2) end
+  end
+end
+
+for _, processor in ipairs(processors.built_in()) do
+  for _, field in ipairs(processor.config_fields or {}) do
+    local choices = {}
+    for i, option in ipairs(field.options or {}) do
+      choices[i] = type(option) == "table" and option.value or option
+    end
+    local declaration = { type = NUMBER_TYPES[field.type or "text"], choices = choices }
+    for _, value in ipairs(wrong_values(declaration)) do
+      local settings = ('"processors":{\n"%s":{\n"%s":\n%s}}'):format(processor.id, names.camel(field.key), value)
+      add("agent", "{" .. settings .. "}", 4)
+      add("model", ('{"processors":[\n{"id":"%s",\n"%s":\n%s}]}'):format(processor.id, field.key, value), 4)
+    end
+  end
+  for _, value in ipairs(VALUES) do
+    if value ~= "true" then
+      add("agent", ('{"processors":{\n"%s":{\n"nonsense":\n%s}}}'):format(processor.id, value), 4)
+    end
+  end
+end
+for _, value in ipairs { "5", '["x",5]', '"x"', "null", "1e400" } do
+  add("agent", ('{"processors":{\n"token-limiter":\n%s}}'):format(value), 3)
+  add("agent", ('{"processors":{\n"nonsense":\n%s}}'):format("{}"), 3)
+end
+
+local RIGHT = { messages = "[]", message = "{}", position = "0", index = "0", start = "0", ["end"] = "0" }
+
+--- The other fields that are required, with right values: ',"index":0'.
+local function others_of(fields, key)
+  local others = {}
+  for _, name in ipairs(tables.keys(fields)) do
+    if fields[name].required and name ~= key then others[#others + 1] = (',"%s":%s'):format(name, RIGHT[name]) end
+  end
+  return table.concat(others)
+end
+
+for _, name in ipairs(tables.keys(operations.FORMS)) do
+  local form = operations.FORMS[name]
+  for _, key in ipairs(tables.keys(form.fields)) do
+    for _, value in ipairs(wrong_values(form.fields[key])) do
+      add("operations", ('[{"operation":"clear"},\n{"operation":"%s",\n"%s":\n%s%s}]'):format(name, key, value,
+        others_of(form.fields, key)), 4)
+    end
+    local fields = form.node_fields or form.fields
+    for _, value in ipairs(wrong_values(fields[key])) do
+      add("operations", ('[{"operation":"clear"},\n{"operation":"%s","%s":{\n"%s":\n%s%s}}]'):format(name, name, key,
+        value, others_of(fields, key)), 4)
+    end
+  end
+  add("operations", ('[{"operation":"clear"},\n{"operation":"%s",\n"nonsense":\n1%s}]'):format(name,
+    others_of(form.fields)), 4)
+end
+
+for _, name in ipairs(tables.keys(check.MODEL.fields)) do
+  for _, value in ipairs(wrong_values(check.MODEL.fields[name])) do
+    local others = {}
+    for _, pair in ipairs { { "encoding", '"cjk"' }, { "window", "1000" } } do
+      if pair[1] ~= name then others[#others + 1] = (',\n"%s":%s'):format(pair[1], pair[2]) end
+    end
+    add("models", ('{"m":{\n"%s":\n%s%s}}'):format(name, value, table.concat(others)), 3)
+  end
+end
+
+local WORDS = {
+  agent = "pipeline %s --agent %s", model = "pipeline %s --model-config %s", user = "pipeline %s --user-profile %s",
+  operations = "apply %2$s %1$s", models = "count --model m %s",
+}
+
+local function words_of(kind, chat, file)
+  if kind == "operations" then return ("apply %s %s"):format(file, chat) end
+  return WORDS[kind]:format(chat, file)
+end
+
+describe("a wrong file (SEED=" .. SEED .. ")", function()
+  setup(command.make_folder)
+  teardown(command.remove_folder)
+
+  -- A third is more than a thousand.
+  local step, first = os.getenv "WHOLE" and 1 or 3, SEED
+  local counts = {}
+  for _, case in ipairs(cases) do counts[case.kind] = (counts[case.kind] or 0) + 1 end
+
+  it("is one of at least three thousand", function()
+    assert.is_true(#cases >= 3000, #cases)
+    for _, kind in ipairs { "agent", "model", "user", "operations", "models" } do
+      assert.is_true((counts[kind] or 0) >= 20, kind)
+    end
+  end)
+
+  for _, kind in ipairs { "agent", "model", "user", "operations", "models" } do
+    it(("is refused with the place of its value: %d of %s"):format(counts[kind], kind), function()
+      local chat, seen = command.path_of "small.json", 0
+      assert(os.execute("mkdir -p " .. command.path_of "config/ebb"))
+      command.environment = "XDG_CONFIG_HOME=" .. command.path_of "config"
+      for _, case in ipairs(cases) do
+        seen = seen + (case.kind == kind and 1 or 0)
+        if case.kind == kind and (seen + first) % step == 0 then
+          local file = command.file(kind == "models" and "config/ebb/models.json" or "wrong.json", case.text)
+          local err = command.fails(command.REFUSED, words_of(kind, chat, file))
+          local line = tonumber(err:match("^ebb %l+: " .. file:gsub("%p", "%%%0") .. ":(%d+):%d+: "))
+          assert.equal(case.line, line, case.text .. "\n" .. err)
+          assert.is_nil(err:find("traceback", 1, true), err)
+        end
+      end
+      command.environment = nil
+    end)
+  end
+end)
