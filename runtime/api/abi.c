@@ -71,19 +71,20 @@ static bool is_zero(const char *bytes, size_t size) {
 }
 
 ebb_status api_read_config(const ebb_config *config, ebb_config *full) {
-  size_t known = sizeof *full;
-  *full = (ebb_config){.size = known};
+  size_t known_size = sizeof *full;
+  *full = (ebb_config){.size = known_size};
   if (config == NULL) return EBB_OK;
   size_t size = config->size;
   if (!is_known(size, CONFIG_FIRST)) return EBB_UNKNOWN_VERSION;
-  memcpy(full, config, size < known ? size : known);
-  full->size = known;
-  if (size > known && !is_zero((const char *)config + known, size - known)) {
+  memcpy(full, config, size < known_size ? size : known_size);
+  full->size = known_size;
+  if (size > known_size && !is_zero((const char *)config + known_size, size - known_size)) {
     return api_fail_config(full, EBB_UNKNOWN_VERSION,
                            "ebb_config: a field is set that libebb %s does not know: it knows %zu bytes of %zu",
-                           EBB_VERSION, known, size);
+                           EBB_VERSION, known_size, size);
   }
   if (full->deterministic && full->clock_ms == NULL)
     return api_fail_config(full, EBB_ARGUMENT, "ebb_config: deterministic needs a clock_ms");
   return EBB_OK;
 }
+

@@ -99,7 +99,7 @@ struct ebb_chat {
   Ring listening;               /* in the runtime's; alone in it: the chat has no listener */
   ebb_listener listener;
   void *listener_user;
-  ChatState known;              /* to the listener */
+  ChatState listener_state;              /* to the listener */
   Ring tasks;                   /* its tasks, until they are freed */
   void (*end_stream)(ebb_chat *chat);   /* set by stream.c and task.c with the first stream, the first task */
   void (*end_task)(ebb_task *task);

@@ -15,7 +15,7 @@ void chat_tick(ebb_chat *chat) { chat->handle->callbacks->now = api_now(chat->ru
 
 /* ---- making ---- */
 
-ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **made) {
+ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **result) {
   ebb_chat *chat = memory_new(&runtime->memory, sizeof *chat);
   char *copy = size == 0 ? NULL : memory_new(&runtime->memory, size);
   bool good = chat != NULL && (size == 0 || copy != NULL);
@@ -31,7 +31,7 @@ ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *option
   ring_init(&chat->link);
   ring_init(&chat->tasks);
   ring_init(&chat->listening);
-  *made = chat;
+  *result = chat;
   return EBB_OK;
 }
 
@@ -104,7 +104,7 @@ ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data) {
 
 ebb_status chat_make(ebb_chat *chat) { return chat_make_by(chat, l_make, chat); }
 
-static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **made) {
+static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **result) {
   ebb_chat *chat;
   ebb_status status = chat_new(runtime, NULL, options, size, &chat);
   if (status != EBB_OK) return status;
@@ -114,7 +114,7 @@ static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t si
     return status;
   }
   chat_enlist(chat);
-  *made = chat;
+  *result = chat;
   return EBB_OK;
 }
 
@@ -140,13 +140,13 @@ static int l_fork(lua_State *L) {
   return 0;
 }
 
-ebb_status chat_new_like(ebb_chat *chat, ebb_chat **made) {
-  ebb_status status = chat_new(chat->runtime, chat->quota, chat->options, chat->options_size, made);
-  if (status == EBB_OK) (*made)->options_document = chat->options_document;
+ebb_status chat_new_like(ebb_chat *chat, ebb_chat **result) {
+  ebb_status status = chat_new(chat->runtime, chat->quota, chat->options, chat->options_size, result);
+  if (status == EBB_OK) (*result)->options_document = chat->options_document;
   return status;
 }
 
-static ebb_status fork_chat(ebb_chat *chat, ebb_chat **made) {
+static ebb_status fork_chat(ebb_chat *chat, ebb_chat **result) {
   Forking forking = {.from = chat};
   ebb_status status = chat_new_like(chat, &forking.to);
   if (status != EBB_OK) return status;
@@ -156,7 +156,7 @@ static ebb_status fork_chat(ebb_chat *chat, ebb_chat **made) {
     return status;
   }
   chat_enlist(forking.to);
-  *made = forking.to;
+  *result = forking.to;
   return EBB_OK;
 }
 

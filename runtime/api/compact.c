@@ -27,15 +27,15 @@ ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {
 }
 
 static ebb_status compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
-  uint32_t pruned, gone = 0;
+  uint32_t pruned, message_count = 0;
   quota_allow_excess(chat->quota, true);
-  Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
+  Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &message_count);
   if (status == STATUS_MEMORY) {               /* garbage of scripts may hold what was let go of before */
     api_collect_all(chat->runtime);
-    status = conversation_compact(chat_conversation(chat), keep, &pruned, &gone);
+    status = conversation_compact(chat_conversation(chat), keep, &pruned, &message_count);
   }
   quota_allow_excess(chat->quota, false);
-  if (status == STATUS_OK && removed != NULL) *removed = gone;
+  if (status == STATUS_OK && removed != NULL) *removed = message_count;
   return api_fail_status(chat->runtime, status, "compact");
 }
 
@@ -46,3 +46,4 @@ ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
 }
 
 size_t ebb_chat_memory(const ebb_chat *chat) { return chat == NULL ? 0 : quota_used(chat->quota); }
+

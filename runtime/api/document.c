@@ -228,7 +228,7 @@ static int l_read(lua_State *L) {
   return 0;
 }
 
-static ebb_status read_text(ebb_runtime *runtime, Text text, Text options, ebb_chat **made) {
+static ebb_status read_text(ebb_runtime *runtime, Text text, Text options, ebb_chat **result) {
   Reading reading = {.text = text};
   ebb_status status = chat_new(runtime, NULL, options.bytes, options.size, &reading.chat);
   if (status != EBB_OK) return status;
@@ -239,7 +239,7 @@ static ebb_status read_text(ebb_runtime *runtime, Text text, Text options, ebb_c
     return status;
   }
   chat_enlist(reading.chat);
-  *made = reading.chat;
+  *result = reading.chat;
   return EBB_OK;
 }
 
@@ -305,7 +305,7 @@ ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text *json) {
   return api_leave(chat->runtime, api_ask_text(chat->runtime, &asking, json));
 }
 
-static ebb_status repair(ebb_chat *chat, Text options, ebb_chat **made, ebb_text *report) {
+static ebb_status repair(ebb_chat *chat, Text options, ebb_chat **result, ebb_text *report) {
   ebb_text answer;
   Asking asking = {.function = "repairer", .chat = chat, .texts = {options}, .text_count = 1};
   ebb_status status = chat_new_like(chat, &asking.target);
@@ -318,7 +318,7 @@ static ebb_status repair(ebb_chat *chat, Text options, ebb_chat **made, ebb_text
   }
   assert(asking.target->handle != NULL);
   chat_enlist(asking.target);
-  *made = asking.target;
+  *result = asking.target;
   if (report != NULL) *report = answer;
   return EBB_OK;
 }

@@ -31,8 +31,8 @@ static void tell(ebb_runtime *runtime) {
   for (Ring *link = runtime->listening.behind; link != &runtime->listening; link = link->behind) {
     ebb_chat *chat = RING_OWNER(link, ebb_chat, listening);
     ChatState now = state_of(chat);
-    unsigned changes = changes_of(&chat->known, &now);
-    chat->known = now;
+    unsigned changes = changes_of(&chat->listener_state, &now);
+    chat->listener_state = now;
     if (changes != 0) chat->listener(chat->listener_user, chat, changes);
   }
 }
@@ -44,7 +44,7 @@ ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *user) {
   ring_remove(&chat->listening);
   chat->listener = listener;
   chat->listener_user = user;
-  chat->known = state_of(chat);
+  chat->listener_state = state_of(chat);
   chat->runtime->tell = tell;
   if (listener != NULL) ring_add(&chat->runtime->listening, &chat->listening);
   return api_leave(chat->runtime, EBB_OK);

@@ -13,49 +13,51 @@
 
 static const ebb_lua LUA;
 
-static lua_State *of(ebb_lua_state *L) { return (lua_State *)L; }
+static lua_State *state_of(ebb_lua_state *L) { return (lua_State *)L; }
 static ebb_lua_state *to(lua_State *L) { return (ebb_lua_state *)L; }
 
 /* ---- Lua's own ---- */
 
-static int gettop(ebb_lua_state *L) { return lua_gettop(of(L)); }
-static void settop(ebb_lua_state *L, int index) { lua_settop(of(L), index); }
-static void pushvalue(ebb_lua_state *L, int index) { lua_pushvalue(of(L), index); }
-static void rotate(ebb_lua_state *L, int index, int count) { lua_rotate(of(L), index, count); }
-static void checkstack(ebb_lua_state *L, int room, const char *message) { luaL_checkstack(of(L), room, message); }
+static int gettop(ebb_lua_state *L) { return lua_gettop(state_of(L)); }
+static void settop(ebb_lua_state *L, int index) { lua_settop(state_of(L), index); }
+static void pushvalue(ebb_lua_state *L, int index) { lua_pushvalue(state_of(L), index); }
+static void rotate(ebb_lua_state *L, int index, int count) { lua_rotate(state_of(L), index, count); }
+static void checkstack(ebb_lua_state *L, int room, const char *message) { luaL_checkstack(state_of(L), room, message); }
 
-static int type(ebb_lua_state *L, int index) { return lua_type(of(L), index); }
-static int toboolean(ebb_lua_state *L, int index) { return lua_toboolean(of(L), index); }
-static int64_t tointegerx(ebb_lua_state *L, int index, int *good) { return lua_tointegerx(of(L), index, good); }
-static double tonumberx(ebb_lua_state *L, int index, int *good) { return lua_tonumberx(of(L), index, good); }
-static const char *tolstring(ebb_lua_state *L, int index, size_t *size) { return lua_tolstring(of(L), index, size); }
-static uint64_t rawlen(ebb_lua_state *L, int index) { return lua_rawlen(of(L), index); }
+static int type(ebb_lua_state *L, int index) { return lua_type(state_of(L), index); }
+static int toboolean(ebb_lua_state *L, int index) { return lua_toboolean(state_of(L), index); }
+static int64_t tointegerx(ebb_lua_state *L, int index, int *good) { return lua_tointegerx(state_of(L), index, good); }
+static double tonumberx(ebb_lua_state *L, int index, int *good) { return lua_tonumberx(state_of(L), index, good); }
+static const char *tolstring(ebb_lua_state *L, int index, size_t *size) {
+  return lua_tolstring(state_of(L), index, size);
+}
+static uint64_t rawlen(ebb_lua_state *L, int index) { return lua_rawlen(state_of(L), index); }
 
-static int64_t checkinteger(ebb_lua_state *L, int index) { return luaL_checkinteger(of(L), index); }
-static double checknumber(ebb_lua_state *L, int index) { return luaL_checknumber(of(L), index); }
+static int64_t checkinteger(ebb_lua_state *L, int index) { return luaL_checkinteger(state_of(L), index); }
+static double checknumber(ebb_lua_state *L, int index) { return luaL_checknumber(state_of(L), index); }
 static const char *checklstring(ebb_lua_state *L, int index, size_t *size) {
-  return luaL_checklstring(of(L), index, size);
+  return luaL_checklstring(state_of(L), index, size);
 }
 static int64_t optinteger(ebb_lua_state *L, int index, int64_t otherwise) {
-  return luaL_optinteger(of(L), index, otherwise);
+  return luaL_optinteger(state_of(L), index, otherwise);
 }
-static void checktype(ebb_lua_state *L, int index, int wanted) { luaL_checktype(of(L), index, wanted); }
+static void checktype(ebb_lua_state *L, int index, int type) { luaL_checktype(state_of(L), index, type); }
 
-static void pushnil(ebb_lua_state *L) { lua_pushnil(of(L)); }
-static void pushboolean(ebb_lua_state *L, int value) { lua_pushboolean(of(L), value); }
-static void pushinteger(ebb_lua_state *L, int64_t value) { lua_pushinteger(of(L), value); }
-static void pushnumber(ebb_lua_state *L, double value) { lua_pushnumber(of(L), value); }
-static void pushlstring(ebb_lua_state *L, const char *bytes, size_t size) { lua_pushlstring(of(L), bytes, size); }
-static void createtable(ebb_lua_state *L, int elements, int fields) { lua_createtable(of(L), elements, fields); }
+static void pushnil(ebb_lua_state *L) { lua_pushnil(state_of(L)); }
+static void pushboolean(ebb_lua_state *L, int value) { lua_pushboolean(state_of(L), value); }
+static void pushinteger(ebb_lua_state *L, int64_t value) { lua_pushinteger(state_of(L), value); }
+static void pushnumber(ebb_lua_state *L, double value) { lua_pushnumber(state_of(L), value); }
+static void pushlstring(ebb_lua_state *L, const char *bytes, size_t size) { lua_pushlstring(state_of(L), bytes, size); }
+static void createtable(ebb_lua_state *L, int elements, int fields) { lua_createtable(state_of(L), elements, fields); }
 
-static int getfield(ebb_lua_state *L, int index, const char *name) { return lua_getfield(of(L), index, name); }
-static void setfield(ebb_lua_state *L, int index, const char *name) { lua_setfield(of(L), index, name); }
-static int geti(ebb_lua_state *L, int index, int64_t element) { return lua_geti(of(L), index, element); }
-static void seti(ebb_lua_state *L, int index, int64_t element) { lua_seti(of(L), index, element); }
-static int next(ebb_lua_state *L, int index) { return lua_next(of(L), index); }
-static int getglobal(ebb_lua_state *L, const char *name) { return lua_getglobal(of(L), name); }
+static int getfield(ebb_lua_state *L, int index, const char *name) { return lua_getfield(state_of(L), index, name); }
+static void setfield(ebb_lua_state *L, int index, const char *name) { lua_setfield(state_of(L), index, name); }
+static int geti(ebb_lua_state *L, int index, int64_t element) { return lua_geti(state_of(L), index, element); }
+static void seti(ebb_lua_state *L, int index, int64_t element) { lua_seti(state_of(L), index, element); }
+static int next(ebb_lua_state *L, int index) { return lua_next(state_of(L), index); }
+static int getglobal(ebb_lua_state *L, const char *name) { return lua_getglobal(state_of(L), name); }
 
-static void call(ebb_lua_state *L, int arguments, int results) { lua_call(of(L), arguments, results); }
+static void call(ebb_lua_state *L, int arguments, int results) { lua_call(state_of(L), arguments, results); }
 
 static int raise(ebb_lua_state *L, const char *code, const char *format, ...) {
   char message[400];
@@ -63,7 +65,7 @@ static int raise(ebb_lua_state *L, const char *code, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return bind_raise(of(L), code, NULL, "%s", message);
+  return bind_raise(state_of(L), code, NULL, "%s", message);
 }
 
 /* ---- values that the host keeps ---- */
@@ -80,24 +82,24 @@ static void push_kept(lua_State *L) {
 }
 
 static int ref(ebb_lua_state *L) {
-  push_kept(of(L));
-  lua_insert(of(L), -2);
-  int number = luaL_ref(of(L), -2);
-  lua_pop(of(L), 1);
+  push_kept(state_of(L));
+  lua_insert(state_of(L), -2);
+  int number = luaL_ref(state_of(L), -2);
+  lua_pop(state_of(L), 1);
   return number;
 }
 
 static int pushref(ebb_lua_state *L, int number) {
-  push_kept(of(L));
-  int kind = lua_rawgeti(of(L), -1, number);
-  lua_remove(of(L), -2);
+  push_kept(state_of(L));
+  int kind = lua_rawgeti(state_of(L), -1, number);
+  lua_remove(state_of(L), -2);
   return kind;
 }
 
 static void unref(ebb_lua_state *L, int number) {
-  push_kept(of(L));
-  luaL_unref(of(L), -1, number);
-  lua_pop(of(L), 1);
+  push_kept(state_of(L));
+  luaL_unref(state_of(L), -1, number);
+  lua_pop(state_of(L), 1);
 }
 
 /* ---- functions of the host's ---- */
@@ -176,7 +178,7 @@ static void push_type(lua_State *L, const ebb_lua_type *kind) {
 }
 
 static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *kind) {
-  lua_State *L = of(state);
+  lua_State *L = state_of(state);
   luaL_checkstack(L, 4, NULL);
   if (size > SANDBOX_BLOCK) bind_raise_status(L, STATUS_LIMIT, kind->name);
   char *block = lua_newuserdatauv(L, BEFORE + size, 0);
@@ -188,7 +190,7 @@ static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *ki
 }
 
 static void *checkobject(ebb_lua_state *state, int index, const ebb_lua_type *kind) {
-  lua_State *L = of(state);
+  lua_State *L = state_of(state);
   char *block = lua_touserdata(L, index);
   luaL_checkstack(L, 2, NULL);
   bool has = block != NULL && lua_getmetatable(L, index);

@@ -202,9 +202,9 @@ ebb_status ebb_chat_message(ebb_chat *chat, uint32_t index, ebb_message *message
 static ebb_status read_range(ebb_chat *chat, uint32_t first, uint32_t room, ebb_message *messages, uint32_t *count) {
   uint32_t visible = readable(chat);
   if (first > visible) return fail_index(chat, first);
-  uint32_t wanted = visible - first < room ? visible - first : room;
-  ebb_status status = wanted == 0 ? EBB_OK : read_messages(chat, first, wanted, messages);
-  if (status == EBB_OK) *count = wanted;
+  uint32_t read_count = visible - first < room ? visible - first : room;
+  ebb_status status = read_count == 0 ? EBB_OK : read_messages(chat, first, read_count, messages);
+  if (status == EBB_OK) *count = read_count;
   return status;
 }
 

@@ -20,9 +20,9 @@ uint32_t ebb_chat_batch_count(const ebb_chat *chat) { return chat == NULL ? 0 : 
 
 static ebb_status write_list(ebb_chat *chat, Sink sink) {
   Document array = document_new(DOCUMENT_ARRAY);
-  const Document *own = &chat->handle->document;
-  Status status = document_write(own->shape == DOCUMENT_ARRAY ? own : &array, chat_conversation(chat), list_of(chat),
-                                 sink);
+  const Document *document = &chat->handle->document;
+  if (document->shape != DOCUMENT_ARRAY) document = &array;
+  Status status = document_write(document, chat_conversation(chat), list_of(chat), sink);
   return api_fail_status(chat->runtime, status, "json");
 }
 

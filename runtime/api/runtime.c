@@ -56,14 +56,14 @@ static Status module(void *user, const char *name, const char **text, size_t *si
 /* Creates the sandbox of a new runtime and prepares its state for the library, which is loaded on first use. */
 static ebb_status open_sandbox(ebb_runtime *runtime) {
   const ebb_config *config = &runtime->config;
-  SandboxConfig wanted = {.memory = runtime->memory,
+  SandboxConfig sandbox_config = {.memory = runtime->memory,
                           .memory_limit = config->script_memory,
                           .limits = api_limits(runtime),
                           .seed = config->seed,
                           .user = runtime,
                           .print = print,
                           .module = module};
-  runtime->sandbox = sandbox_new(&wanted);
+  runtime->sandbox = sandbox_new(&sandbox_config);
   if (runtime->sandbox == NULL) return api_fail(runtime, EBB_MEMORY, NULL, "not enough memory for a runtime");
   runtime->L = sandbox_state(runtime->sandbox);
   static const luaL_Reg functions[] = {
@@ -95,17 +95,17 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   return open_sandbox(runtime);
 }
 
-ebb_status ebb_runtime_new(const ebb_config *given, ebb_runtime **made) {
+ebb_status ebb_runtime_new(const ebb_config *host_config, ebb_runtime **result) {
   ebb_config config;
-  ebb_status status = api_read_config(given, &config);
+  ebb_status status = api_read_config(host_config, &config);
   if (status != EBB_OK) return status;
-  if (made == NULL) return api_fail_config(&config, EBB_ARGUMENT, "NULL where the runtime goes");
+  if (result == NULL) return api_fail_config(&config, EBB_ARGUMENT, "NULL where the runtime goes");
   Memory host = api_host_memory(&config);
   ebb_runtime *runtime = memory_new(&host, sizeof *runtime);
   if (runtime == NULL) return api_fail_config(&config, EBB_MEMORY, "not enough memory for a runtime");
   status = open_runtime(runtime, &config, host);
   if (status == EBB_OK) {
-    *made = runtime;
+    *result = runtime;
     return EBB_OK;
   }
   api_fail_config(&config, status, "%s", runtime->message);

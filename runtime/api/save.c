@@ -139,7 +139,7 @@ static ebb_status read_state(ebb_chat *chat, const State *state) {
   return status == EBB_OK ? check_windows(chat) : status;
 }
 
-static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **made) {
+static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **result) {
   State state;
   StateError error;
   ebb_chat *chat;
@@ -154,7 +154,7 @@ static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, Sta
     return status;
   }
   chat_enlist(chat);
-  *made = chat;
+  *result = chat;
   return EBB_OK;
 }
 

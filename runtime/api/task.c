@@ -45,7 +45,7 @@ static ebb_status start(Starting *starting) {
 }
 
 /* Creates a task of the chat, and its sandbox task; on failure nothing is left. */
-static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made) {
+static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **result) {
   ebb_runtime *runtime = chat->runtime;
   ebb_task *task = memory_new(&runtime->memory, sizeof *task);
   if (task == NULL) return api_fail_status(runtime, STATUS_MEMORY, "a task");
@@ -61,7 +61,7 @@ static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **made)
   task_enter(task, PHASE_READY);
   starting->task = task;
   ebb_status status = start(starting);
-  if (status == EBB_OK) *made = task;
+  if (status == EBB_OK) *result = task;
   else task_discard(task);
   return status;
 }

@@ -23,10 +23,10 @@ ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options
   if (chat == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
-  Text given = api_options(options, size);
+  Text options_text = api_options(options, size);
   Sink sink = sink_to_buffer(api_answer_buffer(chat->runtime, 0));
   ebb_text answer;
-  status = trim(chat, policy, given, report == NULL ? NULL : &sink, report == NULL ? NULL : &answer);
+  status = trim(chat, policy, options_text, report == NULL ? NULL : &sink, report == NULL ? NULL : &answer);
   if (status == EBB_OK && report != NULL) *report = answer;
   return api_leave(chat->runtime, status);
 }

@@ -124,14 +124,14 @@ ebb_status ebb_chat_windows(ebb_chat *chat, ebb_text *json) { return chat_list(c
 /* What an item becomes, by the table of texts at 2; false where that has none. */
 static bool put_item(lua_State *L, const Message *message, Buffer *out, Status *status) {
   bind_push_text(L, message_content(message));
-  bool shown = lua_rawget(L, 2) == LUA_TSTRING;
-  if (shown) {
+  bool has_text = lua_rawget(L, 2) == LUA_TSTRING;
+  if (has_text) {
     *status = buffer_add_string(out, "{\"role\":\"user\",\"content\":\"");
     if (*status == STATUS_OK) *status = text_escape(bind_text(L, -1), out);
     if (*status == STATUS_OK) *status = buffer_add_string(out, "\"}");
   }
   lua_pop(L, 1);
-  return shown;
+  return has_text;
 }
 
 static Status put_message(const Message *message, Buffer *out) {
@@ -146,11 +146,11 @@ int api_write_messages(lua_State *L) {
   lua_settop(L, 5);
   luaL_checktype(L, 2, LUA_TTABLE);
   View view = bind_view(L, 1);
-  const RequestOrder *sent = bind_push_sent(L, &view, lua_toboolean(L, 4), 5);
+  const RequestOrder *order = bind_push_request_order(L, &view, lua_toboolean(L, 4), 5);
   Buffer *out = api_answer_buffer(runtime, 0);
   Status status = buffer_add_byte(out, '[');
-  for (uint32_t i = 0; i < sent->count && status == STATUS_OK; i++) {
-    const Message *message = conversation_message(view.conversation, sent->ids[i]);
+  for (uint32_t i = 0; i < order->count && status == STATUS_OK; i++) {
+    const Message *message = conversation_message(view.conversation, order->ids[i]);
     size_t before = out->size;
     bool hidden = !lua_toboolean(L, 3) && message_role(message) == ROLE_SYSTEM;
     if (hidden) continue;

@@ -11,8 +11,8 @@ static const char *push_running(lua_State *L) {
   const char *owner;
   const BindMethod *method = bind_running(L, &owner);
   if (method == NULL) return lua_pushliteral(L, "");
-  const char *shown = strncmp(owner, "ebb.", 4) == 0 ? owner + 4 : "";
-  return lua_pushfstring(L, "%s%s: ", shown, method->name);
+  const char *prefix = strncmp(owner, "ebb.", 4) == 0 ? owner + 4 : "";
+  return lua_pushfstring(L, "%s%s: ", prefix, method->name);
 }
 
 int bind_raise_argument(lua_State *L, const char *code, const char *hint, const char *format, ...) {
@@ -135,8 +135,8 @@ lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer 
   lua_Integer value = lua_tointegerx(L, index, &is_integer);
   if (lua_type(L, index) != LUA_TNUMBER) bind_raise_type(L, index, name, "a whole number");
   if (!is_integer) {
-    const char *shown = luaL_tolstring(L, index, NULL);
-    bind_raise_argument(L, "argument", NULL, "%s: a whole number is expected, not %s", name, shown);
+    const char *text = luaL_tolstring(L, index, NULL);
+    bind_raise_argument(L, "argument", NULL, "%s: a whole number is expected, not %s", name, text);
   }
   if (value < low || value > high) {
     const char *hint = low > high ? "the list is empty" : lua_pushfstring(L, "it may be %I to %I", low, high);

@@ -34,13 +34,13 @@ const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, u
     const char *hint = lua_pushfstring(L, "it had %d to %d messages", (int)info.born, (int)info.count);
     bind_raise_argument(L, "out_of_range", hint, "batch %d never had %d messages", (int)batch, (int)length);
   }
-  BatchHandle *made = bind_new(L, &BIND_BATCH, sizeof *made, 1);
+  BatchHandle *batch_handle = bind_new(L, &BIND_BATCH, sizeof *batch_handle, 1);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   Status status = conversation_reweigh(handle->conversation, batch);
-  if (status == STATUS_OK) status = history_state(history, batch, length, &made->list);
+  if (status == STATUS_OK) status = history_state(history, batch, length, &batch_handle->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "batch");
-  return made->list;
+  return batch_handle->list;
 }
 
 /* conversation:batch(batch, length) -> Batch */

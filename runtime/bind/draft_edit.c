@@ -154,17 +154,18 @@ static void push_table_of(lua_State *L, const View *view, MessageId id) {
    another value (message:without gives them all), or one that neither the message
    nor anybody else has, but for a slip of the pen. */
 static void check_edit(lua_State *L, View *view, MessageId id) {
-  static const char *const fixed[] = {"role", "id", "tool_call_id", NULL};      /* calls: draft_replace compares them */
-  static const char *const known[] = {"content", "name", "metadata", "reasoning_content", "reasoning", "refusal",
+  /* Calls are missing: draft_replace compares them. */
+  static const char *const unchangeable[] = {"role", "id", "tool_call_id", NULL};
+  static const char *const changeable[] = {"content", "name", "metadata", "reasoning_content", "reasoning", "refusal",
                                       "timestamp", "tool_calls", "function_call", NULL};
   const char *field = lua_tostring(L, -2);
-  if (is_among(field, known)) return;
+  if (is_among(field, changeable)) return;
   push_table_of(L, view, id);
   int kind = lua_getfield(L, -1, field);
-  if (is_among(field, fixed)) {
+  if (is_among(field, unchangeable)) {
     if (!lua_rawequal(L, -1, -3)) raise_fixed(L, view, id, field);
   } else if (kind == LUA_TNIL) {
-    const char *meant = bind_suggest(field, known);
+    const char *meant = bind_suggest(field, changeable);
     if (meant != NULL) {
       bind_raise_argument(L, "argument", lua_pushfstring(L, "did you mean '%s'?", meant),
                  "the message has no field '%s'", field);
@@ -218,7 +219,7 @@ static int l_replace(lua_State *L) {
   Draft *draft = bind_check_draft(L);
   View view = bind_look(L, 1);
   Text reason = reason_at(L, 4, "replaced");
-  MessageId id = bind_message_argument(L, &view, 2), made;
+  MessageId id = bind_message_argument(L, &view, 2), new_id;
   Buffer *values = bind_buffer(L), *out = bind_buffer(L);
   uint32_t count = read_edits(L, &view, id, edits, 32, values);
   uint32_t slot = bind_view_slot(L, &view, id, 0);
@@ -242,7 +243,7 @@ static int l_replace(lua_State *L) {
     reader_free(&reader);
     return bind_raise(L, status_code(status), NULL, "replace: expected %s", expected);
   }
-  status = draft_replace(draft, id, raw, &shape, reason, &made, &freed, &hold);
+  status = draft_replace(draft, id, raw, &shape, reason, &new_id, &freed, &hold);
   reader_free(&reader);
   if (status == STATUS_GUARDED) return refuse_held(L, &view, &id, 1, hold);
   if (status == STATUS_RANGE) return refuse(L, STATUS_RANGE, "it is not in the draft");
@@ -262,17 +263,17 @@ static int l_insert(lua_State *L) {
   bool more;
   Text raw;
   MessageShape shape;
-  MessageId made;
+  MessageId new_id;
   Status status = source.next(source.user, &more, &raw, &shape);
   if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
   if (!more) return bind_raise_argument(L, "argument", NULL, "no message");
   Text reason = reason_at(L, 4, "inserted");
   bind_hold_draft(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
-  status = draft_insert(draft, position, raw, &shape, reason, &made);
+  status = draft_insert(draft, position, raw, &shape, reason, &new_id);
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
-  bind_set_message(L, -1, made);
+  bind_set_message(L, -1, new_id);
   return 1;
 }
 
@@ -304,7 +305,7 @@ static int l_insert_all(lua_State *L) {
   bind_expect(L, 2, NULL, LUA_TTABLE);
   uint32_t count = (uint32_t)lua_rawlen(L, 2);
   uint32_t *places = lua_newuserdatauv(L, count * sizeof *places + 1, 0);
-  MessageId *made = lua_newuserdatauv(L, count * sizeof *made + 1, 0);
+  MessageId *new_ids = lua_newuserdatauv(L, count * sizeof *new_ids + 1, 0);
   lua_Integer lowest = 1, highest = (lua_Integer)draft_count(draft) + 1;
   for (uint32_t i = 0; i < count; i++) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
@@ -313,7 +314,7 @@ static int l_insert_all(lua_State *L) {
     lua_pop(L, 1);
   }
   MessageSource source = bind_source(L, 3);
-  Insertion insertion = {.count = count, .places = places, .source = &source, .ids = made};
+  Insertion insertion = {.count = count, .places = places, .source = &source, .ids = new_ids};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
   if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "fewer messages than positions");

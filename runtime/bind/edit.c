@@ -20,9 +20,10 @@ static uint32_t check_index(lua_State *L, int index) {
     return (uint32_t)bind_integer(L, index, "index", 1, sequence_count(view.list)) - 1;
   }
   MessageId id = bind_message_argument(L, &view, index);
-  uint32_t found = sequence_index_of(view.list, id, 0);
-  if (found == sequence_count(view.list)) bind_raise_argument(L, "out_of_range", NULL, "the message is not visible");
-  return found;
+  uint32_t list_index = sequence_index_of(view.list, id, 0);
+  bool visible = list_index < sequence_count(view.list);
+  if (!visible) bind_raise_argument(L, "out_of_range", NULL, "the message is not visible");
+  return list_index;
 }
 
 /* conversation:append(messages) -> batch */

@@ -108,19 +108,19 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
     for (size_t j = 1; j <= b_size; j++) {
       size_t change = corner + (a[i - 1] != b[j - 1]);
       corner = row[j];
-      size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-      row[j] = change < least ? change : least;
+      size_t smaller = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      row[j] = change < smaller ? change : smaller;
     }
   }
   return row[b_size];
 }
 
 const char *bind_suggest(const char *name, const char *const *names) {
-  char wanted[NAME_MAX_SIZE], other[NAME_MAX_SIZE];
-  size_t size = fold(name, wanted), best = 1 + size / 3;
+  char folded[NAME_MAX_SIZE], other[NAME_MAX_SIZE];
+  size_t size = fold(name, folded), best = 1 + size / 3;
   const char *meant = NULL;
   for (; *names != NULL; names++) {
-    size_t apart = distance(wanted, size, other, fold(*names, other));
+    size_t apart = distance(folded, size, other, fold(*names, other));
     if (apart < best || (apart == best && meant == NULL)) {
       best = apart;
       meant = *names;

@@ -132,8 +132,8 @@ bool bind_is_over_limit(const ConversationHandle *handle) {
 
 void bind_check_limit(lua_State *L, int conversation) {
   ConversationHandle *handle = bind_check_conversation(L, conversation);
-  bool over = bind_is_over_limit(handle), first = over && !handle->told;
-  handle->told = over;
+  bool over = bind_is_over_limit(handle), first = over && !handle->limit_reported;
+  handle->limit_reported = over;
   if (!first) return;
   lua_getiuservalue(L, conversation, BIND_FUNCTIONS);
   if (lua_getfield(L, -1, "on_limit") == LUA_TFUNCTION) {

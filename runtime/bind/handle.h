@@ -43,7 +43,7 @@ struct ConversationHandle {
   DocumentWarnings warnings;
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
   uint64_t limit;
-  bool has_limit, told;      /* told: on_limit was called and it is over still */
+  bool has_limit, limit_reported;      /* told: on_limit was called and it is over still */
 };
 
 typedef struct BatchHandle {

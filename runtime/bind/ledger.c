@@ -55,8 +55,8 @@ const Ledger *bind_test_ledger(lua_State *L, int index) {
 /* As push_entry. */
 static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run, uint32_t place, Store *store) {
   MessageId seq = run->first + place;
-  bool own = run->count == 1, known = own || store_has(store, seq);
-  Role role = own || !known ? run->role : message_role(store_message(store, seq));
+  bool single = run->count == 1, stored = single || store_has(store, seq);
+  Role role = single || !stored ? run->role : message_role(store_message(store, seq));
   json_out_open(out, '{');
   json_out_member_string(out, "action", action_name(run->action));
   json_out_member_text(out, "by", ledger_text(ledger, run->cause.author));
@@ -64,9 +64,9 @@ static void write_entry(JsonOut *out, const Ledger *ledger, const LedgerRun *run
   if (run->action == ACTION_REPLACED) json_out_member_integer(out, "replacement", run->replacement);
   json_out_member_string(out, "role", role_name(role));
   json_out_member_integer(out, "seq", seq);
-  if (known) {
+  if (stored) {
     const TokenWeights *weights = ledger_token_weights(ledger, store);
-    json_out_member_integer(out, "tokens", own ? run->freed : (int64_t)token_weights_get(weights, store, seq));
+    json_out_member_integer(out, "tokens", single ? run->freed : (int64_t)token_weights_get(weights, store, seq));
   }
   json_out_close(out, '}');
 }
@@ -92,19 +92,19 @@ static int push_entry(lua_State *L, const Ledger *ledger, uint32_t entry) {
   uint32_t place;
   LedgerRun run = ledger_run_of(ledger, entry, &place);
   MessageId seq = run.first + place;
-  bool known = true;
+  bool stored = true;
   push_run(L, ledger, run);
   bind_set_integer(L, "seq", seq);
   if (run.count > 1) {
     lua_getiuservalue(L, 1, 1);
     Store *store = conversation_store(bind_check_conversation(L, -1)->conversation);
     lua_pop(L, 1);
-    known = store_has(store, seq);
-    if (known) run.role = message_role(store_message(store, seq));
-    if (known) run.freed = token_weights_get(ledger_token_weights(ledger, store), store, seq);
+    stored = store_has(store, seq);
+    if (stored) run.role = message_role(store_message(store, seq));
+    if (stored) run.freed = token_weights_get(ledger_token_weights(ledger, store), store, seq);
   }
   bind_set_text(L, "role", text_of(role_name(run.role)));
-  if (known) bind_set_integer(L, "tokens", (lua_Integer)run.freed);
+  if (stored) bind_set_integer(L, "tokens", (lua_Integer)run.freed);
   return 1;
 }
 

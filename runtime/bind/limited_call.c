@@ -12,6 +12,7 @@
 */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/open.h"
@@ -29,13 +30,13 @@ static const char CALL;
 
 typedef struct Limited {
   lua_State *L;
-  lua_Hook hook;             /* what was there before */
+  lua_Hook hook;             /* hook and allocator before the call, for its end */
   int mask, count;
   lua_Alloc allocate;
   void *user;
   lua_Integer left;          /* instructions */
-  size_t held, memory;       /* bytes taken less those given back, and how many it may be */
-  bool refused;              /* it was for us that an allocation failed, the last time that one did */
+  size_t used, memory;       /* bytes allocated minus bytes freed, and their limit */
+  bool refused;              /* the last failed allocation was refused by this limit */
 } Limited;
 
 /* ---- instructions ---- */
@@ -65,10 +66,10 @@ static void charge(Limited *call, size_t instructions) {
    beneath, which goes on with them afterwards. */
 static void *allocate_counted(void *user, void *block, size_t old_size, size_t new_size) {
   Limited *call = user;
-  size_t given = block == NULL ? 0 : old_size;     /* for a new block Lua says its type there */
-  if (new_size > given) {
-    size_t more = new_size - given;
-    bool full = call->held >= call->memory || more > call->memory - call->held;
+  size_t old_bytes = block == NULL ? 0 : old_size;     /* for a new block Lua says its type there */
+  if (new_size > old_bytes) {
+    size_t more = new_size - old_bytes;
+    bool full = call->used >= call->memory || more > call->memory - call->used;
     if (!full) charge(call, more / CHARGED_BYTES);
     if (full || (call->left <= 0 && new_size >= LARGE_BLOCK)) {
       charge(call, REFUSAL_COST);
@@ -81,8 +82,8 @@ static void *allocate_counted(void *user, void *block, size_t old_size, size_t n
     call->refused = false;
     return NULL;
   }
-  if (new_size > given) call->held += new_size - given;
-  else call->held -= call->held < given - new_size ? call->held : given - new_size;   /* also of what was there */
+  if (new_size > old_bytes) call->used += new_size - old_bytes;
+  else call->used -= min_size(call->used, old_bytes - new_size);   /* a block from before the call may be freed, too */
   return answer;
 }
 

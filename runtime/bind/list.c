@@ -161,8 +161,8 @@ static bool is_window(const View *view, const Conditions *conditions, MessageId 
   const Message *message = conversation_message(view->conversation, id);
   if (!message_is_window(message)) return false;
   if (conditions->has_window && !text_equal(message_content(message), conditions->window)) return false;
-  bool asked = conditions->has_obsolete && view->draft != NULL;
-  if (asked && draft_is_obsolete(view->draft, id) != conditions->obsolete) return false;
+  bool checks_obsolete = conditions->has_obsolete && view->draft != NULL;
+  if (checks_obsolete && draft_is_obsolete(view->draft, id) != conditions->obsolete) return false;
   if (!conditions->has_important) return true;
   const Windows *windows = conversation_windows(view->conversation);
   uint32_t index = windows_find(windows, message_content(message));
@@ -179,9 +179,9 @@ static bool matches(lua_State *L, const View *view, const Conditions *conditions
   lua_remove(L, -2);
   lua_getfield(L, conditions->table, "matches");
   lua_call(L, 2, 1);
-  bool found = lua_toboolean(L, -1);
+  bool passes = lua_toboolean(L, -1);
   lua_pop(L, 1);
-  return found;
+  return passes;
 }
 
 bool bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
@@ -273,49 +273,52 @@ static int by_position(const void *a, const void *b) {
 /* Where messages under a mark stand, in order. */
 static uint32_t find_marked(const View *view, Text name, uint32_t *positions) {
   MessageId origin;
-  uint32_t count = sequence_count(view->list), found = 0;
+  uint32_t count = sequence_count(view->list), count_marked = 0;
   for (size_t at = 0; marks_next(conversation_marks(view->conversation), name, &at, &origin);) {
     uint32_t position = sequence_index_of_origin(view->list, origin);
-    if (position < count) positions[found++] = position;
+    if (position < count) positions[count_marked++] = position;
   }
-  qsort(positions, found, sizeof *positions, by_position);
-  return found;
+  qsort(positions, count_marked, sizeof *positions, by_position);
+  return count_marked;
 }
 
-/* Where messages that may pass stand, in order: what the tree and the marks know
-   is asked of them first. Pushes the block that holds them. */
-static uint32_t *push_candidates(lua_State *L, const View *view, const Conditions *conditions, uint32_t *found) {
-  MessageFilter wanted = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
+/* Pushes a block with the positions, ascending, of messages that may pass: those that satisfy the
+   conditions which the tree or the marks can check. *candidate_count gets their number. */
+static uint32_t *push_candidates(lua_State *L, const View *view, const Conditions *conditions,
+                                 uint32_t *candidate_count) {
+  MessageFilter filter = {.roles = conditions->roles, .timed = conditions->has_since || conditions->has_before,
                           .since = conditions->has_since ? conditions->since : INT64_MIN,
                           .until = conditions->has_before ? (int64_t)((uint64_t)conditions->before - 1) : INT64_MAX};
-  if (conditions->has_before && conditions->before == INT64_MIN) wanted.roles = 0;      /* nothing is before it */
+  if (conditions->has_before && conditions->before == INT64_MIN) filter.roles = 0;      /* nothing is before it */
   uint32_t count = sequence_count(view->list);
   uint32_t room =
       conditions->has_marked ? marks_size(conversation_marks(view->conversation), conditions->marked)
                              : count_roles(view, conditions->roles);
   uint32_t *positions = guard_userdata(L, room * sizeof *positions + 1, 0);
-  *found = 0;
+  *candidate_count = 0;
   if (conditions->has_marked) {
-    *found = find_marked(view, conditions->marked, positions);
+    *candidate_count = find_marked(view, conditions->marked, positions);
   } else {
-    for (uint32_t at = 0; (at = sequence_next(view->list, at, &wanted)) < count; at++) positions[(*found)++] = at;
+    for (uint32_t at = 0; (at = sequence_next(view->list, at, &filter)) < count; at++) {
+      positions[(*candidate_count)++] = at;
+    }
   }
   return positions;
 }
 
 static int select_where(lua_State *L, const View *view, const Conditions *conditions) {
-  uint32_t candidates, found = 0, *positions = push_candidates(L, view, conditions, &candidates);
+  uint32_t candidates, passing = 0, *positions = push_candidates(L, view, conditions, &candidates);
   if (conditions->has_obsolete && view->draft == NULL) {
     candidates = bind_keep_obsolete(L, view, conditions->obsolete, positions, candidates);
   }
   for (uint32_t i = 0; i < candidates; i++) {
-    if (bind_passes(L, view, conditions, sequence_at(view->list, positions[i]))) positions[found++] = positions[i];
+    if (bind_passes(L, view, conditions, sequence_at(view->list, positions[i]))) positions[passing++] = positions[i];
   }
-  Selection *selection = bind_new_selection(L, view->owner, found);
-  for (uint32_t i = 0; i < found; i++) {
+  Selection *selection = bind_new_selection(L, view->owner, passing);
+  for (uint32_t i = 0; i < passing; i++) {
     selection->items[i] = (Selected){.id = sequence_at(view->list, positions[i]), .position = positions[i]};
   }
-  selection->count = found;
+  selection->count = passing;
   return 1;
 }
 

@@ -95,9 +95,9 @@ static DocumentLimits read_limits(lua_State *L, int options) {
 static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
   Loaded *from = bind_test_owned(L, loaded, end_loaded);
   ConversationHandle *handle = bind_new_conversation(L);
-  int made = lua_gettop(L);
-  bind_configure(L, made, 2);
-  handle->callbacks->self = made;
+  int conversation = lua_gettop(L);
+  bind_configure(L, conversation, 2);
+  handle->callbacks->self = conversation;
   DocumentError error;
   Status status = document_load(handle->conversation, limits, from->bytes, from->size, from->capacity,
                                 &handle->document, &handle->warnings, &error);
@@ -109,12 +109,12 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
                            conversation_store(handle->conversation), &handle->envelope);
     if (status == STATUS_OK) status = conversation_describe_tools(handle->conversation);
     if (status == STATUS_OK) {
-      lua_settop(L, made);
+      lua_settop(L, conversation);
       return 1;
     }
-    return bind_raise_edit(L, made, status, "load");
+    return bind_raise_edit(L, conversation, status, "load");
   }
-  if (status == STATUS_HOST) return bind_raise_edit(L, made, status, "load");
+  if (status == STATUS_HOST) return bind_raise_edit(L, conversation, status, "load");
   /* Its messages point into bytes that are freed: it must not be used again. */
   conversation_free(handle->conversation);
   handle->conversation = NULL;
@@ -131,12 +131,12 @@ static Status wait_ahead(void *user, size_t *have, size_t *size) { return file_a
    against its own, before more than what tells them is read. */
 static Status read_within(Loaded *loaded, DocumentLimits *limits, bool *over_cap) {
   FileReader *reader = &loaded->reader;
-  size_t cap = SIZE_MAX, wanted = PEEK_FIRST, size;
+  size_t cap = SIZE_MAX, peek_size = PEEK_FIRST, size;
   do {
-    size = wanted;
+    size = peek_size;
     Status status = file_peek(reader, size);
     if (status != STATUS_OK) return status;
-  } while (reader->size >= size && !document_cap(limits, reader->bytes, reader->size, &cap, &wanted));
+  } while (reader->size >= size && !document_cap(limits, reader->bytes, reader->size, &cap, &peek_size));
   if (cap <= reader->size) return STATUS_OK;   /* these bytes are refused */
   if (cap == SIZE_MAX) loaded->ahead = file_ahead_start(reader);
   if (loaded->ahead != NULL) {

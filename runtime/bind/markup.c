@@ -41,9 +41,9 @@ static Status add_valid(const char *text, size_t size, bool attribute, Buffer *o
   size_t from = 0, step;
   Status status = STATUS_OK;
   for (size_t at = 0; at < size && status == STATUS_OK; at += step) {
-    const unsigned char *here = (const unsigned char *)text + at;
-    step = size_of(*here);
-    const char *entity = entity_of(here, step, attribute, room);
+    const unsigned char *character = (const unsigned char *)text + at;
+    step = size_of(*character);
+    const char *entity = entity_of(character, step, attribute, room);
     if (entity == NULL) continue;
     status = buffer_add(out, text + from, at - from);
     if (status == STATUS_OK) status = buffer_add_string(out, entity);

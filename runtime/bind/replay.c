@@ -15,19 +15,19 @@
    but with a store of its own and no limit */
 static int l_like(lua_State *L) {
   lua_settop(L, 1);
-  ConversationHandle *handle = bind_enter(L, 1), *made = bind_new(L, &BIND_CONVERSATION, sizeof *made, 3);
-  made->warnings.memory = bind_memory(L);
-  made->document = document_new(DOCUMENT_ARRAY);
-  made->callbacks = handle->callbacks;
+  ConversationHandle *handle = bind_enter(L, 1), *copy = bind_new(L, &BIND_CONVERSATION, sizeof *copy, 3);
+  copy->warnings.memory = bind_memory(L);
+  copy->document = document_new(DOCUMENT_ARRAY);
+  copy->callbacks = handle->callbacks;
   for (int value = 1; value <= 2; value++) {
     lua_getiuservalue(L, 1, value);
     lua_setiuservalue(L, 2, value);
   }
   ConversationConfig config = {.memory = bind_memory(L), .clock = clock_system(), .hash_key = entropy_hash_key(),
                                .counter = *conversation_counter(handle->conversation)};
-  Status status = conversation_new(&config, &made->conversation);
+  Status status = conversation_new(&config, &copy->conversation);
   if (status != STATUS_OK) return bind_raise_status(L, status, "like");
-  conversation_charge_as(made->conversation, handle->conversation);
+  conversation_charge_as(copy->conversation, handle->conversation);
   return 1;
 }
 

@@ -29,11 +29,11 @@ static int l_tokenizer(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
   char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 2);
-  Vocab **held = bind_hold_vocab(L);
+  Vocab **slot = bind_hold_vocab(L);
   TokenizerHandle *handle = bind_new(L, &BIND_TOKENIZER, sizeof *handle, 0);
   Memory memory = bind_memory(L);
-  Status status = bind_open_image(L, path, 2, identity, held);
-  if (status == STATUS_OK) status = tokenizer_new(&memory, *held, &handle->tokenizer);
+  Status status = bind_open_image(L, path, 2, identity, slot);
+  if (status == STATUS_OK) status = tokenizer_new(&memory, *slot, &handle->tokenizer);
   if (status == STATUS_ARGUMENT) status = STATUS_SYNTAX;   /* an expression that this PCRE2 refuses */
   if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
   lua_pushstring(L, identity);

@@ -17,7 +17,7 @@ ConversationHandle *bind_push_fork(lua_State *L) {
   fork->envelope = envelope_share(handle->envelope);
   fork->limit = handle->limit;
   fork->has_limit = handle->has_limit;
-  fork->told = handle->told;
+  fork->limit_reported = handle->limit_reported;
   fork->warnings.memory = handle->warnings.memory;
   fork->callbacks = handle->callbacks;
   for (int value = BIND_FUNCTIONS; value <= BIND_CALLBACKS; value++) {
@@ -40,7 +40,7 @@ static void join(lua_State *L, ConversationHandle *handle, ConversationHandle *b
   Status status = conversation_merge_branch(handle->conversation, branch->conversation, &changed);
   drop_branch(branch);
   if (status != STATUS_OK) bind_raise_status(L, status, "transaction");
-  handle->told = branch->told;
+  handle->limit_reported = branch->limit_reported;
 }
 
 /* transaction(conversation, run) -> what run(branch) returns. The conversation

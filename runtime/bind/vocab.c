@@ -233,10 +233,10 @@ static int l_describe(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
   char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 2);
-  Vocab **held = bind_hold_vocab(L);
-  Status status = bind_open_image(L, path, 2, identity, held);
+  Vocab **slot = bind_hold_vocab(L);
+  Status status = bind_open_image(L, path, 2, identity, slot);
   if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
-  push_description(L, *held);
+  push_description(L, *slot);
   lua_pushstring(L, identity);
   return 2;
 }
@@ -247,11 +247,11 @@ static int l_verify(lua_State *L) {
   uint8_t digest[32];
   char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 1);
-  Vocab **held = bind_hold_vocab(L);
+  Vocab **slot = bind_hold_vocab(L);
   Memory memory = bind_memory(L);
-  Status status = open_image(&memory, path, identity, held);
-  if (status == STATUS_OK) status = vocab_verify(*held);
-  if (status == STATUS_OK) status = vocab_tokens_digest(&memory, *held, digest);
+  Status status = open_image(&memory, path, identity, slot);
+  if (status == STATUS_OK) status = vocab_verify(*slot);
+  if (status == STATUS_OK) status = vocab_tokens_digest(&memory, *slot, digest);
   if (status != STATUS_OK) return bind_refuse_vocab(L, status, path);
   lua_pushboolean(L, 1);
   bind_push_digest(L, digest);

@@ -165,19 +165,19 @@ typedef struct ListItems {
 } ListItems;
 
 static void end_items(void *block) {
-  ListItems *found = block;
-  if (found->items.list != NULL) window_items_free(&found->items);
-  sequence_release(found->list);
+  ListItems *result = block;
+  if (result->items.list != NULL) window_items_free(&result->items);
+  sequence_release(result->list);
 }
 
 /* The items of a view's list, in a block left on the stack. */
 static const WindowItems *push_items(lua_State *L, const View *view) {
-  ListItems *found = bind_own(L, sizeof *found, end_items);
+  ListItems *result = bind_own(L, sizeof *result, end_items);
   guard_charge(L, (uint64_t)sequence_sum(view->list).windows * 8);
   Status status = window_items(conversation_memory(view->conversation), conversation_windows(view->conversation),
-                               conversation_store(view->conversation), view->list, &found->items);
+                               conversation_store(view->conversation), view->list, &result->items);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
-  return &found->items;
+  return &result->items;
 }
 
 bool bind_is_obsolete(lua_State *L, const View *view, MessageId id) {
@@ -192,14 +192,14 @@ bool bind_is_obsolete(lua_State *L, const View *view, MessageId id) {
 
 uint32_t bind_keep_obsolete(lua_State *L, const View *view, bool obsolete, uint32_t *positions, uint32_t count) {
   const WindowItems *items = push_items(L, view);
-  uint32_t kept = 0, item = 0;
+  uint32_t count_kept = 0, item = 0;
   for (uint32_t i = 0; i < count; i++) {
     while (item < items->count && items->list[item].position < positions[i]) item++;
     bool is_item = item < items->count && items->list[item].position == positions[i];
-    if (is_item && items->list[item].obsolete == obsolete) positions[kept++] = positions[i];
+    if (is_item && items->list[item].obsolete == obsolete) positions[count_kept++] = positions[i];
   }
   lua_pop(L, 1);
-  return kept;
+  return count_kept;
 }
 
 /* items(list) -> list of {position, window, obsolete, missing}, one per item of a window */
@@ -221,18 +221,17 @@ static int l_items(lua_State *L) {
   return 1;
 }
 
-/* shown(list, all) -> ids of windows that items show, each once, in order of their newest
-   items; positions of items whose window does not exist, and the ids that they name; and the
-   items of the list as it is, for messages. all: also windows of which every item is
-   obsolete */
-static int l_shown(lua_State *L) {
+/* rendered(list, all) -> ids of windows that have an item to render, each once, in order of their
+   newest items; positions of items whose window does not exist, and the ids that they name; and a
+   block of the items of the list, for `messages`. all: also windows whose items are all obsolete */
+static int l_rendered(lua_State *L) {
   View view = bind_view(L, 1);
   bool all = lua_toboolean(L, 2);
-  lua_Integer shown = 0, missing = 0;
+  lua_Integer rendered = 0, missing = 0;
   lua_settop(L, 1);
   const WindowItems *items = push_items(L, &view);
-  ListItems *found = bind_test_owned(L, 2, end_items);
-  Status status = sequence_share(view.list, &found->list);
+  ListItems *items_block = bind_test_owned(L, 2, end_items);
+  Status status = sequence_share(view.list, &items_block->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
   lua_newtable(L);
   lua_newtable(L);
@@ -242,7 +241,7 @@ static int l_shown(lua_State *L) {
     if (item->window != WINDOW_NONE && (item->newest != i || (item->obsolete && !all))) continue;
     bind_push_text(L, message_content(conversation_message(view.conversation, item->id)));
     if (item->window != WINDOW_NONE) {
-      lua_rawseti(L, 3, ++shown);
+      lua_rawseti(L, 3, ++rendered);
     } else {
       lua_rawseti(L, 5, ++missing);
       lua_pushinteger(L, (lua_Integer)item->position + 1);
@@ -303,33 +302,34 @@ static int l_windows_index(lua_State *L) {
   return 1;
 }
 
-/* ---- lists as they are sent ---- */
+/* ---- lists in the order of a request ---- */
 
 static void end_order(void *block) {
   RequestOrder *order = block;
   if (order->ids != NULL) request_order_free(order);
 }
 
-const RequestOrder *bind_push_sent(lua_State *L, const View *view, bool obsolete, int found) {
-  RequestOrder *sent = bind_own(L, sizeof *sent, end_order);
-  const ListItems *items = found != 0 ? bind_test_owned(L, found, end_items) : NULL;
+const RequestOrder *bind_push_request_order(lua_State *L, const View *view, bool obsolete, int items_index) {
+  RequestOrder *order = bind_own(L, sizeof *order, end_order);
+  const ListItems *items = items_index != 0 ? bind_test_owned(L, items_index, end_items) : NULL;
   const Memory *memory = conversation_memory(view->conversation);
   const Store *store = conversation_store(view->conversation);
   Status status = items != NULL && items->list != NULL
-                    ? request_order_of_items(memory, &items->items, store, items->list, obsolete, sent)
+                    ? request_order_of_items(memory, &items->items, store, items->list, obsolete, order)
                     : request_order_of(memory, conversation_windows(view->conversation), store, view->list, obsolete,
-                                       sent);
+                                       order);
   if (status != STATUS_OK) bind_raise_status(L, status, "windows");
-  return sent;
+  return order;
 }
 
-/* sent(list) -> positions of its messages in the order in which they are sent, without obsolete items */
-static int l_sent(lua_State *L) {
+/* request_order(list) -> positions of its messages in the order of a request (core/request_order.h),
+   without obsolete items */
+static int l_request_order(lua_State *L) {
   View view = bind_view(L, 1);
-  const RequestOrder *sent = bind_push_sent(L, &view, false, 0);
-  lua_createtable(L, (int)sent->count, 0);
-  for (uint32_t i = 0; i < sent->count; i++) {
-    lua_pushinteger(L, (lua_Integer)sequence_index_of(view.list, sent->ids[i], i) + 1);
+  const RequestOrder *order = bind_push_request_order(L, &view, false, 0);
+  lua_createtable(L, (int)order->count, 0);
+  for (uint32_t i = 0; i < order->count; i++) {
+    lua_pushinteger(L, (lua_Integer)sequence_index_of(view.list, order->ids[i], i) + 1);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -364,18 +364,18 @@ static bool push_item(lua_State *L, int texts, const Message *message) {
 }
 
 /* messages(list, texts, include_system, include_obsolete, items) -> list of tables, as they
-   are sent; texts by window, and items without one are left out. items: of shown, whose
-   list it is then, whatever has happened to it since */
+   are sent; texts by window, and items without a text are left out. items: the block of `rendered`,
+   whose list is taken, even if it was edited since */
 static int l_messages(lua_State *L) {
   lua_settop(L, 5);
   bind_expect(L, 2, NULL, LUA_TTABLE);
   bool system = lua_toboolean(L, 3), obsolete = lua_toboolean(L, 4);
   View view = bind_view(L, 1);
-  const RequestOrder *sent = bind_push_sent(L, &view, obsolete, 5);
+  const RequestOrder *order = bind_push_request_order(L, &view, obsolete, 5);
   lua_Integer count = 0;
-  lua_createtable(L, (int)sent->count, 0);
-  for (uint32_t i = 0; i < sent->count; i++) {
-    const Message *message = conversation_message(view.conversation, sent->ids[i]);
+  lua_createtable(L, (int)order->count, 0);
+  for (uint32_t i = 0; i < order->count; i++) {
+    const Message *message = conversation_message(view.conversation, order->ids[i]);
     if (message_is_window(message)) {
       if (!push_item(L, 2, message)) continue;
     } else {
@@ -419,11 +419,11 @@ void bind_open_window(lua_State *L) {
     {"get", l_get, "conversation id", CHARGE_STEP},
     {"ids", l_ids, "conversation", CHARGE_PATH},
     {"items", l_items, "list", CHARGE_LIST},
-    {"shown", l_shown, "list all", CHARGE_LIST},
+    {"rendered", l_rendered, "list all", CHARGE_LIST},
     {"owner", l_owner, "windows", CHARGE_STEP},
     {"count", l_count, "list", CHARGE_STEP},
     {"weigh", l_weigh, "draft tokens", CHARGE_LIST},
-    {"sent", l_sent, "list", CHARGE_LIST},
+    {"request_order", l_request_order, "list", CHARGE_LIST},
     {"messages", l_messages, "list texts include_system include_obsolete items", CHARGE_LIST},
     BIND_END,
   };
@@ -432,3 +432,4 @@ void bind_open_window(lua_State *L) {
   lua_newtable(L);
   bind_functions(L, "core.window", functions);
 }
+

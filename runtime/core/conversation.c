@@ -45,8 +45,8 @@ static Status copy_tools(const ToolDescription *from, const Memory *memory, Tool
 
 /* The store's weights for the active counter, which it has; NULL: messages' own tokens. */
 static TokenWeights *active_weights(const Conversation *conversation) {
-  bool own = counter_equal(&conversation->counter, &conversation->first);
-  return own ? NULL : token_weights_find(conversation->store, &conversation->counter);
+  bool is_first = counter_equal(&conversation->counter, &conversation->first);
+  return is_first ? NULL : token_weights_find(conversation->store, &conversation->counter);
 }
 
 Status conversation_reweigh(Conversation *conversation, uint32_t batch) {

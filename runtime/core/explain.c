@@ -56,10 +56,10 @@ static Status compare(const Conversation *conversation, BatchInfo info, const Se
   Event event = {.action = has ? ACTION_INSERTED : ACTION_DROPPED, .batch = info.index, .id = id,
                  .author = text_of(batch_kind_name(info.kind)), .reason = info.description};
   if (had && was < sequence_count(after)) {      /* maybe a replacement at the same position */
-    MessageId there = sequence_at(after, was);
-    if (store_origin(store, there) == store_origin(store, id)) {
+    MessageId current = sequence_at(after, was);
+    if (store_origin(store, current) == store_origin(store, id)) {
       event.action = ACTION_REPLACED;
-      event.replacement = there;
+      event.replacement = current;
     }
   }
   return add(explanation, event);

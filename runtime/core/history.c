@@ -81,20 +81,20 @@ static Status checkpoints_push(const Memory *memory, Checkpoints *checkpoints, C
 static Status checkpoints_own(History *history) {
   const Checkpoints *shared = history->checkpoints;
   if (shared != NULL && shared->owners == 1) return STATUS_OK;
-  Checkpoints *own = memory_new(&history->memory, sizeof *own);
-  if (own == NULL) return STATUS_MEMORY;
-  *own = (Checkpoints){.owners = 1};
+  Checkpoints *copy = memory_new(&history->memory, sizeof *copy);
+  if (copy == NULL) return STATUS_MEMORY;
+  *copy = (Checkpoints){.owners = 1};
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < history_checkpoint_count(history) && status == STATUS_OK; i++) {
-    status = checkpoints_push(&history->memory, own, shared->list[i]);
+    status = checkpoints_push(&history->memory, copy, shared->list[i]);
   }
   if (status != STATUS_OK) {
-    checkpoints_release(&history->memory, own);
+    checkpoints_release(&history->memory, copy);
     return status;
   }
-  assert(own->count == history_checkpoint_count(history));
+  assert(copy->count == history_checkpoint_count(history));
   checkpoints_release(&history->memory, history->checkpoints);
-  history->checkpoints = own;
+  history->checkpoints = copy;
   return STATUS_OK;
 }
 
@@ -171,22 +171,22 @@ Status history_put(History *history, uint32_t batch, Sequence *list) {
 }
 
 Status history_replace(History *history, uint32_t batch, Sequence *list) {
-  Batch *own;
+  Batch *entry;
   assert(sequence_count(list) >= at(history, batch)->born);
-  Status status = batches_own(&history->batches, batch, &own);
+  Status status = batches_own(&history->batches, batch, &entry);
   if (status != STATUS_OK) return status;
-  assert(own->list != list);
-  sequence_release(own->list);
-  own->list = list;
+  assert(entry->list != list);
+  sequence_release(entry->list);
+  entry->list = list;
   return STATUS_OK;
 }
 
 Status history_put_ledger(History *history, uint32_t batch, Ledger *ledger) {
-  Batch *own;
-  Status status = batches_own(&history->batches, batch, &own);
+  Batch *entry;
+  Status status = batches_own(&history->batches, batch, &entry);
   if (status != STATUS_OK) return status;
-  ledger_release(own->ledger);
-  own->ledger = ledger;
+  ledger_release(entry->ledger);
+  entry->ledger = ledger;
   return STATUS_OK;
 }
 
@@ -230,14 +230,14 @@ static Status policy_memory_of(const History *history, Text text, PolicyMemory *
 }
 
 Status history_remember(History *history, uint32_t batch, Text text) {
-  Batch *own;
+  Batch *entry;
   PolicyMemory *policy_memory;
   if (text_equal(text, history_policy_memory(history, batch))) return STATUS_OK;
-  Status status = batches_own(&history->batches, batch, &own);
+  Status status = batches_own(&history->batches, batch, &entry);
   if (status == STATUS_OK) status = policy_memory_of(history, text, NULL, &policy_memory);
   if (status != STATUS_OK) return status;
-  policy_memory_release(&history->memory, own->policy_memory);
-  own->policy_memory = policy_memory;
+  policy_memory_release(&history->memory, entry->policy_memory);
+  entry->policy_memory = policy_memory;
   history->memory_edits++;
   return STATUS_OK;
 }

@@ -167,8 +167,8 @@ static Status merge_added(Marks *into, const Marks *base, const Marks *theirs, u
   uint64_t origin, one;
   while (map_next(&theirs->sets[i].members, &at, &origin, &one)) {
     if (marks_has(base, name, (MessageId)origin)) continue;
-    MessageId here = (MessageId)origin > last ? (MessageId)origin + shift : (MessageId)origin;
-    Status status = marks_add(into, name, here);
+    MessageId target = (MessageId)origin > last ? (MessageId)origin + shift : (MessageId)origin;
+    Status status = marks_add(into, name, target);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -203,11 +203,12 @@ Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, Message
 }
 
 Status marks_retain(Marks **marks, const uint64_t *keep) {
-  Marks *kept;
-  Status status = copy_marks(*marks, keep, &kept);
+  Marks *remaining;
+  Status status = copy_marks(*marks, keep, &remaining);
   if (status != STATUS_OK) return status;
-  kept->edits++;
+  remaining->edits++;
   marks_release(*marks);
-  *marks = kept;
+  *marks = remaining;
   return STATUS_OK;
 }
+

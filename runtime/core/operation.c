@@ -224,9 +224,9 @@ static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
       bool of_role = !truncate->has_role || mark_role(walk.marks[i]) == truncate->role;
-      bool kept = of_role ? seen >= start && seen < end : truncate->within;
+      bool keeps = of_role ? seen >= start && seen < end : truncate->within;
       seen += of_role;
-      if (kept) bitset_add(keep, walk.index + i);
+      if (keeps) bitset_add(keep, walk.index + i);
     }
   }
 }
@@ -346,9 +346,9 @@ static Status mark_passing(Conversation *conversation, const Filter *filter, uin
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      bool kept = roles >> mark_role(walk.marks[i]) & 1;
-      if (kept && asks) status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &kept);
-      if (status == STATUS_OK && kept) bitset_add(keep, walk.index + i);
+      bool keeps = roles >> mark_role(walk.marks[i]) & 1;
+      if (keeps && asks) status = passes(conversation, filter, walk.index + i, walk.ids[i], &scratch, &keeps);
+      if (status == STATUS_OK && keeps) bitset_add(keep, walk.index + i);
     }
   }
   buffer_free(&scratch);

@@ -56,8 +56,8 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 /* True if the cost of a message is partly a guess. The counter has counted all messages. */
 static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
   Store *store = conversation->store;
-  bool own = counter_equal(counter, &conversation->first);
-  const TokenWeights *weights = own ? NULL : token_weights_find(store, counter);
+  bool is_first = counter_equal(counter, &conversation->first);
+  const TokenWeights *weights = is_first ? NULL : token_weights_find(store, counter);
   if (token_weights_guesses(weights, store) == 0) return false;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {

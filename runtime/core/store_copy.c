@@ -114,10 +114,11 @@ static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t r
   if (link.message == 0 || bitset_has(compaction->keep, link.message)) return link;
   MessageId origin = store_origin(from, link.message);
   const uint64_t *replacement = map_find(&compaction->replacements, origin);
-  MessageId kept = replacement != NULL ? (MessageId)*replacement : bitset_has(compaction->keep, origin) ? origin : 0;
-  CallLink moved = {.message = kept};
+  MessageId kept_origin = bitset_has(compaction->keep, origin) ? origin : 0;
+  MessageId remaining = replacement != NULL ? (MessageId)*replacement : kept_origin;
+  CallLink moved = {.message = remaining};
   Text key = message_text(message, message_result(message, result).id);
-  bool has = kept != 0 && kept < id && store_call(from, kept, link, key, &moved.call);
+  bool has = remaining != 0 && remaining < id && store_call(from, remaining, link, key, &moved.call);
   return has ? moved : (CallLink){0, 0};
 }
 
@@ -134,8 +135,8 @@ static Status keep_message(Compaction *compaction, MessageId id) {
 static Status keep_messages(Compaction *compaction) {
   Status status = note_replacements(compaction);
   for (MessageId id = 1; id <= compaction->from->count && status == STATUS_OK; id++) {
-    bool kept = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
-    status = kept ? keep_message(compaction, id) : store_skip(compaction->to, 1);
+    bool keeps = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
+    status = keeps ? keep_message(compaction, id) : store_skip(compaction->to, 1);
   }
   return status;
 }

@@ -126,9 +126,9 @@ Status token_weights_fill_from(TokenWeights *weights, Store *store, const TokenW
   Status status = STATUS_OK;
   assert(token_weights_equal(weights, other));
   while (status == STATUS_OK && weights->count < store_count(store)) {
-    MessageId id = weights->count + 1, there = id <= base ? id : id > base + shift ? id - shift : 0;
-    bool counted = there != 0 && there <= other->count;
-    status = counted ? add_weight(weights, weight_at(other, there)) : count_next(weights, store);
+    MessageId id = weights->count + 1, other_id = id <= base ? id : id > base + shift ? id - shift : 0;
+    bool counted = other_id != 0 && other_id <= other->count;
+    status = counted ? add_weight(weights, weight_at(other, other_id)) : count_next(weights, store);
   }
   return status;
 }

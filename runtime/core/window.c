@@ -225,18 +225,18 @@ static Text name_of(const Finder *finder, uint32_t item) {
 
 /* Links an item with the next later item of its name, and enters it in the place of that one. */
 static Status link_item(Finder *finder, uint32_t item) {
-  WindowItem *here = &finder->items->list[item];
+  WindowItem *current = &finder->items->list[item];
   Text name = name_of(finder, item);
   uint64_t hash = hash_text(name, &finder->key);
   uint64_t *match = map_find(&finder->newest, hash);
   while (match != NULL && !text_equal(name, name_of(finder, (uint32_t)*match))) {
     match = map_find(&finder->newest, ++hash);
   }
-  here->older = WINDOW_NONE;
-  here->newest = match == NULL ? item : finder->items->list[*match].newest;
-  here->window = match == NULL ? windows_find(finder->windows, name) : finder->items->list[*match].window;
-  bool closed = here->window != WINDOW_NONE && windows_at(finder->windows, here->window)->flags & WINDOW_CLOSED;
-  here->obsolete = match != NULL || closed;
+  current->older = WINDOW_NONE;
+  current->newest = match == NULL ? item : finder->items->list[*match].newest;
+  current->window = match == NULL ? windows_find(finder->windows, name) : finder->items->list[*match].window;
+  bool closed = current->window != WINDOW_NONE && windows_at(finder->windows, current->window)->flags & WINDOW_CLOSED;
+  current->obsolete = match != NULL || closed;
   if (match != NULL) {
     finder->items->list[*match].older = item;
     *match = item;

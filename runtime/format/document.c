@@ -305,7 +305,7 @@ static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
 
 /* ---- how much there may be ---- */
 
-bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted) {
+bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *needed) {
   size_t message = limits->message_bytes_max;
   Json json;
   Text evidence;
@@ -316,7 +316,7 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
   json_skip_blank(&json);
   FileFormat first = detect_format(json, &evidence);
   *cap = first == FORMAT_LINES ? SIZE_MAX : limits->file_bytes_max;
-  *wanted = size;
+  *needed = size;
   if (first != FORMAT_LINES) return true;
   if (json.at == json.end || *json.at != '{') {   /* white space, or invalid: refused without reading more */
     if (json.at < json.end && !limits->lenient) *cap = size;
@@ -332,7 +332,7 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
   size_t behind = before + READER_BEHIND_CAP + 1;
   size_t enough = message > SIZE_MAX - behind ? SIZE_MAX : message + behind;
   if (size >= enough) *cap = evidence.bytes == NULL ? limits->file_bytes_max : size;
-  *wanted = enough;
+  *needed = enough;
   return size >= enough;
 }
 

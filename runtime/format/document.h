@@ -76,9 +76,9 @@ typedef struct DocumentError {
 } DocumentError;
 
 /* Determines from the first bytes of a file how many bytes it may have: *cap. False if
-   more bytes are needed: *wanted. A cap of at most `size` means that these bytes alone
+   more bytes are needed: *needed in all. A cap of at most `size` means that these bytes alone
    will be refused, with a more precise error. */
-bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *wanted);
+bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, size_t *cap, size_t *needed);
 
 /* The error for a file over the cap of arrays and bodies. */
 DocumentError document_over_cap(void);

@@ -51,11 +51,11 @@ static Text gap_of(const DocumentWriter *writer, MessageId id) {
   id = store_origin(store, id);
   if (!was_read(document, id) || id == document->first || id <= store_moved(store)) return document->gap;
   Text before = message_raw(conversation_message(writer->conversation, id - 1));
-  Text here = message_raw(conversation_message(writer->conversation, id));
+  Text raw = message_raw(conversation_message(writer->conversation, id));
   const char *end = before.bytes + before.size;
-  if (!lies_in(document->block, before) || !lies_in(document->block, here)) return document->gap;
-  assert(end <= here.bytes);
-  return text_plain(end, (size_t)(here.bytes - end));
+  if (!lies_in(document->block, before) || !lies_in(document->block, raw)) return document->gap;
+  assert(end <= raw.bytes);
+  return text_plain(end, (size_t)(raw.bytes - end));
 }
 
 static Status put_message(DocumentWriter *writer, MessageId id) {
@@ -102,12 +102,12 @@ static Status put_list(DocumentWriter *writer, const Sequence *list) {
 
 static Status put_sent(DocumentWriter *writer, const Sequence *list) {
   const Conversation *conversation = writer->conversation;
-  RequestOrder sent;
+  RequestOrder order;
   Status status = request_order_of(conversation_memory(conversation), conversation_windows(conversation),
-                                   conversation_store(conversation), list, false, &sent);
+                                   conversation_store(conversation), list, false, &order);
   if (status != STATUS_OK) return status;
-  for (uint32_t i = 0; i < sent.count && status == STATUS_OK; i++) status = put_message(writer, sent.ids[i]);
-  request_order_free(&sent);
+  for (uint32_t i = 0; i < order.count && status == STATUS_OK; i++) status = put_message(writer, order.ids[i]);
+  request_order_free(&order);
   return status;
 }
 

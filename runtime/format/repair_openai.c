@@ -99,9 +99,9 @@ static Status put_tool_calls(ToolRun *run, Text list, uint32_t *call, Buffer *ou
 
 /* Writes the content's parts without foreign reasoning, or "" if no part stays; adds
    nothing if there is no foreign reasoning. */
-static Status put_content(ToolRun *run, const Message *message, Buffer *out, bool *says) {
+static Status put_content(ToolRun *run, const Message *message, Buffer *out, bool *has_content) {
   size_t before = out->size;
-  uint32_t gone = 0, kept = 0;
+  uint32_t removed = 0, remaining = 0;
   Status status = buffer_add_string(out, "[");
   for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
     Part part = message_part(message, i);
@@ -110,17 +110,17 @@ static Status put_content(ToolRun *run, const Message *message, Buffer *out, boo
     if (part.nested) continue;
     bool foreign = part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
     if (foreign && code == CHECK_FOREIGN_REASONING && plan_is_repairing(run->plan, code)) {
-      gone++;
+      removed++;
       continue;
     }
-    if (kept++ > 0) status = buffer_add_string(out, ",");
+    if (remaining++ > 0) status = buffer_add_string(out, ",");
     if (status == STATUS_OK) status = buffer_add(out, raw.bytes, raw.size);
   }
   if (status == STATUS_OK) status = buffer_add_string(out, "]");
-  *says = kept > 0;
-  if (gone > 0) because(run, "foreign reasoning");
-  if (status != STATUS_OK || gone == 0) out->size = before;
-  if (status != STATUS_OK || gone == 0 || kept > 0) return status;
+  *has_content = remaining > 0;
+  if (removed > 0) because(run, "foreign reasoning");
+  if (status != STATUS_OK || removed == 0) out->size = before;
+  if (status != STATUS_OK || removed == 0 || remaining > 0) return status;
   out->size = before;
   return buffer_add_string(out, "\"\"");
 }
@@ -137,7 +137,7 @@ static void note_edit(HeadEdits *edits, const char *key, size_t at) {
 }
 
 /* Collects edits of members; an empty value removes one. */
-static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *says) {
+static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *has_content) {
   const Message *message = plan_message(run->plan, run->index);
   Text raw = message_raw(message), key;
   Json json;
@@ -146,7 +146,7 @@ static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *sa
   size_t at;
   Status status = STATUS_OK;
   bool calls = message_role(message) == ROLE_ASSISTANT;      /* other roles have no calls there */
-  *says = message_content_kind(message) == CONTENT_STRING && !text_is_blank(message_content(message));
+  *has_content = message_content_kind(message) == CONTENT_STRING && !text_is_blank(message_content(message));
   json_open(&json, raw.bytes, raw.size);
   json_enter(&json);
   while (status == STATUS_OK && json_next_member(&json, &key) && json_value(&json, &value)) {
@@ -157,10 +157,10 @@ static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *sa
     } else if (calls && value.kind == JSON_OBJECT && text_is(key, "function_call")) {
       if (run->fates[call++].dropped) note_edit(edits, "function_call", at);
     } else if (value.kind == JSON_ARRAY && text_is(key, "content")) {
-      status = put_content(run, message, values, says);
+      status = put_content(run, message, values, has_content);
       if (values->size > at) note_edit(edits, "content", at);
     } else if (text_is(key, "refusal") || text_is(key, "audio")) {
-      *says |= value.kind != JSON_NULL;
+      *has_content |= value.kind != JSON_NULL;
     }
   }
   return status;
@@ -182,19 +182,20 @@ static Status write_head(ToolRun *run) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, run->index);
   HeadEdits edits = {.count = 0};
-  bool says;
+  bool has_content;
   Buffer values;
   size_t at = plan->bytes.size;
   buffer_init(&values, plan->memory);
-  Status status = edit_head(run, &edits, &values, &says);
+  Status status = edit_head(run, &edits, &values, &has_content);
   for (uint32_t i = 0; i < edits.count; i++) {
     size_t end = i + 1 < edits.count ? edits.at[i + 1] : values.size;
     if (end > edits.at[i]) edits.list[i].value = text_plain(values.bytes + edits.at[i], end - edits.at[i]);
   }
   if (status == STATUS_OK && run->reason != NULL) {
-    bool gone = message_role(message) == ROLE_ASSISTANT && !says && !keeps_calls(run);
-    if (!gone) status = json_edit_members(message_raw(message), edits.list, edits.count, &plan->bytes);
-    if (status == STATUS_OK) status = plan_step(plan, gone ? PLAN_DROP : PLAN_REWRITE, run->index, at, run->reason);
+    bool is_dropped = message_role(message) == ROLE_ASSISTANT && !has_content && !keeps_calls(run);
+    if (!is_dropped) status = json_edit_members(message_raw(message), edits.list, edits.count, &plan->bytes);
+    PlanKind kind = is_dropped ? PLAN_DROP : PLAN_REWRITE;
+    if (status == STATUS_OK) status = plan_step(plan, kind, run->index, at, run->reason);
   }
   buffer_free(&values);
   return status;
@@ -218,10 +219,10 @@ static Status write_result(ToolRun *run, uint32_t index) {
     return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
   }
   ToolRun parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */
-  bool says, renamed = run->fates[call].name_size > 0;
+  bool has_content, renamed = run->fates[call].name_size > 0;
   Buffer content, *raw = &plan->bytes;
   buffer_init(&content, plan->memory);
-  Status status = put_content(&parts, message, &content, &says);
+  Status status = put_content(&parts, message, &content, &has_content);
   bool rewrites = content.size > 0;
   if (status == STATUS_OK && rewrites) {
     MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};

@@ -121,12 +121,12 @@ typedef struct PutWalk {
 } PutWalk;
 
 static bool put_next(StateLoader *l, PutWalk *walk, int64_t high) {
-  int64_t least = walk->position;
+  int64_t low = walk->position;
   if (walk->left > 0 || walk->end) return true;
   walk->end = !json_next_element(&walk->json);
   if (walk->end) return state_end(l, &walk->json, "a position");
   int64_t most = store_count(l->store);
-  return state_value_integer(l, &walk->json, least, high, &walk->position, "a position of the list") &&
+  return state_value_integer(l, &walk->json, low, high, &walk->position, "a position of the list") &&
          state_integer(l, &walk->json, 1, most, &walk->first, "a seq") &&
          state_integer(l, &walk->json, 1, most - walk->first + 1, &walk->left, "a count");
 }

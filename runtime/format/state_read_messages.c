@@ -42,12 +42,12 @@ typedef struct MessageLists {
 /* ---- removed messages ---- */
 
 static bool next_removed(StateLoader *l, MessageLists *lists) {
-  int64_t least = lists->removed_first + lists->removed_count + (lists->removed_count > 0);
+  int64_t low = lists->removed_first + lists->removed_count + (lists->removed_count > 0);
   if (!json_next_element(&lists->removed)) {
     lists->removed_first = INT64_MAX;
     return state_end(l, &lists->removed, "a list");
   }
-  return state_value_integer(l, &lists->removed, least, UINT32_MAX - 1, &lists->removed_first,
+  return state_value_integer(l, &lists->removed, low, UINT32_MAX - 1, &lists->removed_first,
                              "a seq, behind the removed messages before") &&
          state_integer(l, &lists->removed, 1, UINT32_MAX - 1 - lists->removed_first, &lists->removed_count, "a count");
 }

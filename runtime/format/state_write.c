@@ -21,7 +21,7 @@ typedef struct StateWriter {
   JsonOut out;
   const Sequence *compared;  /* the list that another one is compared with, up to */
   uint32_t compared_end;     /* this position */
-  uint64_t *shown;           /* set of the messages of `compared`, else empty; NULL: no memory */
+  uint64_t *visible;           /* set of the messages of `compared`, else empty; NULL: no memory */
 } StateWriter;
 
 /* ---- pieces ---- */
@@ -134,18 +134,18 @@ static void set_shown(StateWriter *w, const Sequence *list, uint32_t end) {
   assert(w->compared == NULL);
   w->compared = list;
   w->compared_end = end;
-  if (w->shown == NULL) return;
+  if (w->visible == NULL) return;
   SequenceWalk walk = sequence_walk(list, 0, end);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) bitset_add(w->shown, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count; i++) bitset_add(w->visible, walk.ids[i]);
   }
 }
 
 static void clear_shown(StateWriter *w) {
-  if (w->compared != NULL && w->shown != NULL) {
+  if (w->compared != NULL && w->visible != NULL) {
     SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
     while (sequence_walk_next(&walk)) {
-      for (uint32_t i = 0; i < walk.count; i++) bitset_remove(w->shown, walk.ids[i]);
+      for (uint32_t i = 0; i < walk.count; i++) bitset_remove(w->visible, walk.ids[i]);
     }
   }
   w->compared = NULL;
@@ -155,7 +155,7 @@ static void clear_shown(StateWriter *w) {
    O(log n) as a rule. */
 static bool is_shown(const StateWriter *w, MessageId id) {
   if (w->compared == NULL) return false;
-  if (w->shown != NULL) return bitset_has(w->shown, id);
+  if (w->visible != NULL) return bitset_has(w->visible, id);
   uint32_t index = sequence_index_of(w->compared, id, 0);
   return index < sequence_count(w->compared) && index < w->compared_end;
 }
@@ -386,7 +386,7 @@ Status state_write(const Conversation *conversation, Text options, Sink sink) {
                    .history = conversation_history(conversation), .digest = {.sink = sink}};
   const Memory *memory = conversation_memory(conversation);
   size_t count = (size_t)store_count(w.store) + 1;
-  w.shown = bitset_new(memory, count);
+  w.visible = bitset_new(memory, count);
   xxh64_start(&w.digest.hash);
   json_out_start(&w.out, (Sink){.write = add_to_digest, .user = &w.digest});
   open_bracket(&w, '{');
@@ -405,6 +405,6 @@ Status state_write(const Conversation *conversation, Text options, Sink sink) {
   write_digest(&w);
   close_bracket(&w, '}');
   json_out_line(&w.out);
-  bitset_free(memory, w.shown, count);
+  bitset_free(memory, w.visible, count);
   return json_out_end(&w.out);
 }

@@ -19,9 +19,9 @@ static bool prints(unsigned byte) {
 
 static int byte_of(uint32_t point) {
   if (point < 256) return prints(point) ? (int)point : -1;
-  uint32_t wanted = point - 256, seen = 0;
+  uint32_t number = point - 256, seen = 0;
   for (unsigned byte = 0; byte < 256; byte++) {
-    if (!prints(byte) && seen++ == wanted) return (int)byte;
+    if (!prints(byte) && seen++ == number) return (int)byte;
   }
   return -1;
 }

@@ -62,9 +62,9 @@ static bool add_split(TokenizerReading *r, const JsonFields *f) {
   if (status == STATUS_OK) status = buffer_add_byte(scratch, '\0');
   if (status != STATUS_OK) return reading_fail(r, status);
   bool inverted = json_field_of(f, "invert", JSON_TRUE) != NULL;
-  PretokenPattern known;
+  PretokenPattern known_pattern;
   /* Known patterns match a whole text, so that removing the text between matches removes nothing. */
-  bool all = tokenizer_json_known(scratch->bytes, &known);
+  bool all = tokenizer_json_known(scratch->bytes, &known_pattern);
   if (!(is_behavior(f, "Isolated") && (!inverted || all)) && !(is_behavior(f, "Removed") && inverted && all)) {
     if (is_behavior(f, "Isolated")) return reading_refuse(r, f->start, "no invert", "Split");
     return reading_refuse_field(r, f, "the behavior Isolated", "behavior");

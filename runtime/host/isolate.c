@@ -168,15 +168,15 @@ static const char *confine_calls(void) {
 static void empty_environment(void) {
   static const char *const names[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "NO_COLOR",
                                       "HOME", "XDG_DATA_HOME", "EBB_VOCAB_PATH"};
-  char *kept[sizeof names / sizeof *names];
+  char *values[sizeof names / sizeof *names];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
-    kept[i] = value != NULL ? strdup(value) : NULL;
+    values[i] = value != NULL ? strdup(value) : NULL;
   }
   clearenv();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (kept[i] != NULL) setenv(names[i], kept[i], 1);
-    free(kept[i]);
+    if (values[i] != NULL) setenv(names[i], values[i], 1);
+    free(values[i]);
   }
 }
 

@@ -92,8 +92,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     return;
   }
   ending_clean();
-  ssize_t told = write(STDERR_FILENO, message, sizeof message - 1);
-  (void)told;
+  ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+  (void)written;
   _exit(EXIT_IO);
 }
 

@@ -62,9 +62,9 @@ static bool library_open(Library *library) {
   void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) return false;
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    void *found = dlsym(handle, functions[i].name);
-    if (found == NULL) return false;
-    memcpy((char *)library + functions[i].at, &found, sizeof found);
+    void *function = dlsym(handle, functions[i].name);
+    if (function == NULL) return false;
+    memcpy((char *)library + functions[i].at, &function, sizeof function);
   }
   return true;
 }

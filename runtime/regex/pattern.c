@@ -355,9 +355,10 @@ void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
   memset(pairs, 0, sizeof *pairs);
   unsigned char before = size > 0 ? (unsigned char)fold(text[0]) : 0;
   for (size_t i = 1; i < size; i++) {
-    unsigned char here = (unsigned char)fold(text[i]);
-    unsigned at = pair(before, here);
+    unsigned char character = (unsigned char)fold(text[i]);
+    unsigned at = pair(before, character);
     bitset_add(pairs->bits, at);
-    before = here;
+    before = character;
   }
 }
+

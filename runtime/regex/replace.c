@@ -196,8 +196,8 @@ static void take_out(Buffer *out, size_t from, Text trim) {
   char *to = out->bytes + from;
   const char *at = to, *end = out->bytes + out->size;
   while (at < end) {
-    bool here = (size_t)(end - at) >= trim.size && memcmp(at, trim.bytes, trim.size) == 0;
-    if (here) at += trim.size;
+    bool matches = (size_t)(end - at) >= trim.size && memcmp(at, trim.bytes, trim.size) == 0;
+    if (matches) at += trim.size;
     else *to++ = *at++;
   }
   out->size = (size_t)(to - out->bytes);

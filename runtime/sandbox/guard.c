@@ -474,22 +474,22 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   bool over = is_over_limit(sandbox, old_size, new_size);
   if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
   int old_kind = kind_of(block, old_size);
-  void *made = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
-  if (made == NULL) made = take_reserve(sandbox, block, old_size, new_size);
-  if (made == NULL) return refuse(sandbox, new_size, !over);
+  void *result = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
+  if (result == NULL) result = take_reserve(sandbox, block, old_size, new_size);
+  if (result == NULL) return refuse(sandbox, new_size, !over);
   sandbox->memory_used += new_size - old_size;
   note_block(sandbox, old_size, old_kind, -1);
   if (kind != LUA_TSTRING || new_size >= STRING_BIG) note_block(sandbox, new_size, kind, 1);
-  return made;
+  return result;
 }
 
 void *guard_userdata(lua_State *L, size_t size, int user_values) {
   Sandbox *sandbox = sandbox_of(L);
   if (sandbox == NULL || size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
   sandbox->wide = true;
-  void *made = lua_newuserdatauv(L, size, user_values);
+  void *result = lua_newuserdatauv(L, size, user_values);
   sandbox->wide = false;
-  return made;
+  return result;
 }
 
 void *guard_scratch(lua_State *L, size_t size) {

@@ -271,7 +271,7 @@ static int l_next(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   guard_look_now(L);
-  bool from_start = lua_isnil(L, 2), found = false;
+  bool from_start = lua_isnil(L, 2), is_key = false;
   Key after = key_at(L, 2, 0), best = {.rank = 5};
   if (!from_start && after.rank == 4) return next_other(L);
   lua_settop(L, 3);          /* table key best */
@@ -282,11 +282,11 @@ static int l_next(lua_State *L) {
     guard_charge(L, 4 + key.size / 32);
     if ((from_start || compare(&key, &after) > 0) && compare(&key, &best) < 0) {
       best = key;
-      found = true;
+      is_key = true;
       lua_copy(L, -1, 3);
     }
   }
-  if (!found) {
+  if (!is_key) {
     lua_pushnil(L);
     return 1;
   }

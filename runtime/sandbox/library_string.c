@@ -59,10 +59,10 @@ static int l_sub(lua_State *L) {
 /* Many values may be the answer. */
 static int l_byte(lua_State *L) {
   size_t size;
-  int given = lua_gettop(L);
+  int arguments = lua_gettop(L);
   const char *s = library_string_at(L, 1, &size);
-  lua_Integer from = given > 1 ? library_integer_or(L, 2, 1) : 1;
-  lua_Integer to = given > 2 ? library_integer_or(L, 3, from) : from;
+  lua_Integer from = arguments > 1 ? library_integer_or(L, 2, 1) : 1;
+  lua_Integer to = arguments > 2 ? library_integer_or(L, 3, from) : from;
   Range range = range_of(from, to, (lua_Integer)size);
   lua_Integer count = range.to >= range.from ? range.to - range.from + 1 : 0;
   if (count > VALUES_MAX) return luaL_error(L, "string slice too long");
@@ -246,10 +246,10 @@ void library_string(lua_State *L, int stock) {
   static const Guarded wrapped[] = {
     {"char", l_char}, {"format", l_format}, {"pack", l_pack}, {"packsize", l_by_bytes}, {"rep", l_rep},
     {"reverse", l_by_bytes}, {"unpack", l_by_bytes}, {NULL, NULL}};
-  static const Guarded own[] = {
+  static const Guarded guarded[] = {
     {"byte", l_byte}, {"len", l_len}, {"lower", l_lower}, {"sub", l_sub}, {"upper", l_upper}, {NULL, NULL}};
   library_match(L);          /* first: nothing is in their way in the table then */
-  library_set(L, own);
+  library_set(L, guarded);
   library_wrap(L, stock, wrapped);
 }
 

@@ -84,11 +84,11 @@ static inline int next_byte(const MatchItem *item) {
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth);
 
 /* As many as there are, then fewer and fewer. */
-static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *least, int depth) {
+static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *shortest, int depth) {
   const char *at = run_of(m, item, s);
   int byte = next_byte(item + 1);
   if (depth >= DEPTH_MAX) byte = -1;         /* go complains */
-  for (; at >= least; at--) {
+  for (; at >= shortest; at--) {
     if (byte >= 0 && (at == m->end || (unsigned char)*at != byte)) {
       if (((uintptr_t)at & 7) == 0 && --m->steps < 0) refill(m);
       continue;
@@ -191,14 +191,15 @@ const char *match_candidate(Matcher *m, const char *at) {
   const MatchItem *item = m->program.items;
   while (item->kind == MATCH_OPEN) item++;
   if (item->repeat != 0 && item->repeat != '+') return at;
-  const char *found = at;
+  const char *next = at;
   if (item->kind == MATCH_CHAR || item->kind == MATCH_BALANCE) {
-    found = at < m->end ? memchr(at, item->a, (size_t)(m->end - at)) : NULL;
+    next = at < m->end ? memchr(at, item->a, (size_t)(m->end - at)) : NULL;
   } else if (item->kind == MATCH_SET) {
-    while (found < m->end && !has(item->of.set, (unsigned char)*found)) found++;
-    if (found == m->end) found = NULL;
+    while (next < m->end && !has(item->of.set, (unsigned char)*next)) next++;
+    if (next == m->end) next = NULL;
   }
-  size_t passed = (size_t)((found != NULL ? found : m->end) - at);
+  size_t passed = (size_t)((next != NULL ? next : m->end) - at);
   if (passed >= 8) match_spend(m, passed / 8);
-  return found;
+  return next;
 }
+

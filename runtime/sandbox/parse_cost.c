@@ -23,6 +23,7 @@
 */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "sandbox/sandbox_state.h"
 
 #define DEPTH_MAX   200      /* Lua allows fewer levels of syntax */
@@ -111,10 +112,6 @@ static const char *skip_string(const char *at, const char *end) {
 
 /* ---- names ---- */
 
-static uint32_t least(uint32_t a, uint32_t b) {
-  return a < b ? a : b;
-}
-
 static Block *function_of(Walk *walk) {
   return &walk->blocks[walk->blocks[walk->depth].function];
 }
@@ -124,9 +121,9 @@ static void open_block(Walk *walk, bool is_function) {
   Block *outer = function_of(walk), *block = &walk->blocks[++walk->depth];
   *block = (Block){.function = is_function ? walk->depth : walk->blocks[walk->depth - 1].function};
   if (!is_function) return;
-  uint32_t locals = least(outer->names, LOCALS_MAX);
+  uint32_t locals = min_u32(outer->names, LOCALS_MAX);
   block->around = outer->around + locals;
-  block->outside = outer->outside + locals + least(outer->around, UPVALUES_MAX);
+  block->outside = outer->outside + locals + min_u32(outer->around, UPVALUES_MAX);
 }
 
 /* What a function has borrowed for one within, it has borrowed itself. */
@@ -162,8 +159,8 @@ static void pass_word(Walk *walk, const char *word, size_t size) {
   Block *function = function_of(walk);
   function->words++;
   if (walk->declaring) function->names++;
-  walk->cost.looks += function->outside + least(function->names, LOCALS_MAX) +
-                      least(least(function->words, UPVALUES_MAX), function->around);
+  walk->cost.looks += function->outside + min_u32(function->names, LOCALS_MAX) +
+                      min_u32(min_u32(function->words, UPVALUES_MAX), function->around);
 }
 
 static void pass(Walk *walk) {

@@ -21,9 +21,9 @@ void bpe_free(Bpe *bpe) {
 }
 
 void bpe_shrink(Bpe *bpe) {
-  if (bpe->tokens != bpe->fixed) memory_free(&bpe->memory, bpe->tokens, bpe->room * sizeof *bpe->tokens);
+  if (bpe->tokens != bpe->inline_tokens) memory_free(&bpe->memory, bpe->tokens, bpe->room * sizeof *bpe->tokens);
   if (bpe->dead != bpe->fixed_dead) memory_free(&bpe->memory, bpe->dead, bpe->dead_words * sizeof *bpe->dead);
-  bpe->tokens = bpe->fixed;
+  bpe->tokens = bpe->inline_tokens;
   bpe->room = BPE_INLINE;
   bpe->dead = bpe->fixed_dead;
   bpe->dead_words = sizeof bpe->fixed_dead / sizeof *bpe->fixed_dead;
@@ -109,14 +109,14 @@ static bool stay_apart(const Vocab *v, uint32_t left, uint32_t right) {
 /* ---- from left to right ---- */
 
 static Status grow_tokens(Bpe *bpe) {
-  if (bpe->tokens != bpe->fixed) {
+  if (bpe->tokens != bpe->inline_tokens) {
     uint32_t *tokens = memory_resize_array(&bpe->memory, bpe->tokens, bpe->room, bpe->room * 2, sizeof *tokens);
     if (tokens == NULL) return STATUS_MEMORY;
     bpe->tokens = tokens;
   } else {
     uint32_t *tokens = memory_new_array(&bpe->memory, bpe->room * 2, sizeof *tokens);
     if (tokens == NULL) return STATUS_MEMORY;
-    memcpy(tokens, bpe->fixed, sizeof bpe->fixed);
+    memcpy(tokens, bpe->inline_tokens, sizeof bpe->inline_tokens);
     bpe->tokens = tokens;
   }
   bpe->room *= 2;

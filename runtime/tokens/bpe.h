@@ -30,11 +30,11 @@
 
 typedef struct Bpe {
   Memory memory;
-  uint32_t *tokens;       /* `fixed`, or a block */
+  uint32_t *tokens;       /* `inline_tokens`, or a block */
   size_t room;
   uint64_t *dead;         /* a bit per place; `fixed_dead`, or a block */
   size_t dead_words;
-  uint32_t fixed[BPE_INLINE];
+  uint32_t inline_tokens[BPE_INLINE];
   uint64_t fixed_dead[BPE_INLINE / 64 + 1];
 } Bpe;
 

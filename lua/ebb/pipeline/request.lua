@@ -39,7 +39,7 @@ local function with_windows(self, copies)
   for _, item in ipairs(core.window.items(self.original)) do
     windows[item.position] = item.window
   end
-  for _, position in ipairs(core.window.sent(self.original)) do
+  for _, position in ipairs(core.window.request_order(self.original)) do
     local id = windows[position]
     if not id then
       list[#list + 1] = copies[position]

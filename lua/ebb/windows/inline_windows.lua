@@ -15,7 +15,7 @@ local inline_windows = {}
 ---@param texts table<string, string|false>
 ---@return table<integer, integer> items    seq of each new message -> position of its item
 function inline_windows.run(copy, texts)
-  local order, windows, items = core.window.sent(copy), {}, {}
+  local order, windows, items = core.window.request_order(copy), {}, {}
   for _, item in ipairs(core.window.items(copy)) do
     windows[item.position] = item.window
   end

@@ -50,7 +50,7 @@ end
 function render.texts(chat, all)
   if core.window.count(chat) == 0 then return nil, {}, {} end
   local texts, pass = {}, views.pass(chat)
-  local ids, positions, names, items = core.window.shown(chat, all)
+  local ids, positions, names, items = core.window.rendered(chat, all)
   for _, id in ipairs(ids) do
     texts[id] = text_of(chat, pass, id)
   end
