@@ -126,11 +126,11 @@ check-hard: test-build   ## longer: model tests with 1,000,000 steps, the comman
 	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
-	tests/fuzz/run.sh $(or $(SANDBOX_SECONDS),600) fuzz_sandbox
+	tests/fuzz/run.sh $(or $(SANDBOX_SHARE),900) fuzz_sandbox
 
-fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
+fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them
 	@$(SUBMAKE) products fuzzers
-	@tests/fuzz/run.sh $${FUZZ_SECONDS:-60}
+	@tests/fuzz/run.sh $${FUZZ_SHARE:-100}
 
 valgrind: deps-valgrind   ## the Lua tests under valgrind
 	@$(SUBMAKE) build/bench/tokens_portable
@@ -388,7 +388,7 @@ build/bench/tokens_portable: tests/bench/tokens.c $(foreach layer,base os codec 
 
 fuzzers: $(FUZZERS)
 
-# Fuzzers have a build of their own, for their coverage; fuzz_operations.c meets the core through Lua.
+# Fuzzers have a build of their own, for their coverage; lua_fuzz.h meets the core through Lua.
 build/fuzz/runtime/%.o: runtime/%.c build/fuzz/flags
 	@mkdir -p $(@D)
 	$(SAY) CC $@
@@ -399,6 +399,7 @@ build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING))
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
 build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
+build/fuzz/fuzz_agents build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 	$(SAY) LINK $@

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run.sh SECONDS [NAME...]: runs these fuzzers, or every one, all at once, and says how
-# many inputs each has tried. What they breed stays in build/fuzz/*.corpus for the next
+# run.sh SHARE [NAME...]: runs these fuzzers, or every one, as many at once as there are
+# processors, each for its number of inputs times SHARE percent (see inputs below), and
+# says how many it has tried. What they breed stays in build/fuzz/*.corpus for the next
 # run; an input that ends badly is named and stays beside it.
 #
 # Seeds are ours in tests/fuzz/seeds, and, where they are at hand, pieces of real
@@ -8,7 +9,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 
-seconds=$1
+share=$1
 shift
 wanted=" $* "
 shared=${EBB_SHARED:-../shared}
@@ -29,6 +30,8 @@ settings() {
     fuzz_regex) echo -max_len=400 tests/fuzz/seeds/regex ;;
     # Lua keeps its state between inputs, which looks like a leak to every one of them.
     fuzz_operations) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/operations tests/golden ;;
+    fuzz_agents) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/agents tests/golden ;;
+    fuzz_windows) echo -max_len=1000 -detect_leaks=0 tests/fuzz/seeds/windows ;;
     *)
       echo -max_len=4096 tests/fuzz/seeds/documents "$cut"
       if [ -d "$shared/data/json_test_suite" ]; then echo "$shared/data/json_test_suite"; fi ;;
@@ -36,30 +39,53 @@ settings() {
   if [ -f "tests/fuzz/$1.dict" ]; then echo "-dict=tests/fuzz/$1.dict"; fi
 }
 
-failed=0
+# How many inputs take about a minute of a processor.
+inputs() {
+  case $1 in
+    fuzz_json | fuzz_json_edit) echo 900000 ;;
+    fuzz_data_uri) echo 600000 ;;
+    fuzz_image) echo 200000 ;;
+    fuzz_document | fuzz_vocab) echo 80000 ;;
+    fuzz_edits | fuzz_regex) echo 55000 ;;
+    fuzz_check) echo 40000 ;;
+    fuzz_operations | fuzz_sandbox) echo 30000 ;;
+    fuzz_pretoken) echo 15000 ;;
+    *) echo 6000 ;;
+  esac
+}
+
+# fuzz NAME: what it was and what has become of it goes to $build/NAME.end.
+fuzz() {
+  local name=$1 corpus=$build/$1.corpus runs
+  mkdir -p "$corpus"
+  # shellcheck disable=SC2012
+  runs=$(($(inputs "$name") * share / 100 + 1 + $(ls "$corpus" | wc -l)))
+  # shellcheck disable=SC2046
+  if "$build/$name" -runs="$runs" -timeout=10 -print_final_stats=1 -artifact_prefix="$build/$name." \
+    "$corpus" $(settings "$name") >"$build/$name.log" 2>&1; then
+    echo "fuzzed: $name: $(sed -nE 's/^stat::number_of_executed_units: *//p' "$build/$name.log") inputs"
+  else
+    tail -n 60 "$build/$name.log"
+    echo "fuzzed: $name: FAILED, see $build/$name.log"
+  fi >"$build/$name.end"
+}
+export -f fuzz settings inputs
+export build share shared cut
+
 names=()
-declare -A process
 for source in tests/fuzz/fuzz_*.c; do
   name=$(basename "$source" .c)
   if [ $# -gt 0 ] && [ "${wanted#* "$name" }" = "$wanted" ]; then continue; fi
   names+=("$name")
-  mkdir -p "$build/$name.corpus"
-  # shellcheck disable=SC2046
-  "$build/$name" -max_total_time="$seconds" -timeout=10 -print_final_stats=1 -artifact_prefix="$build/$name." \
-    "$build/$name.corpus" $(settings "$name") >"$build/$name.log" 2>&1 &
-  process[$name]=$!
+  rm -f "$build/$name.end"
 done
+printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'fuzz {}'
 
 passed=0
+failed=0
 for name in "${names[@]}"; do
-  if wait "${process[$name]}"; then
-    passed=$((passed + 1))
-    echo "fuzzed: $name: $(sed -nE 's/^stat::number_of_executed_units: *//p' "$build/$name.log") inputs in $seconds s"
-  else
-    failed=$((failed + 1))
-    tail -n 60 "$build/$name.log"
-    echo "fuzzed: $name: FAILED, see $build/$name.log"
-  fi
+  cat "$build/$name.end"
+  if grep -q "inputs$" "$build/$name.end"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,3 @@
+/* Agent files, through the whole pipeline: agents.lua. */
+#define SCRIPT "tests/fuzz/agents.lua"
+#include "lua_fuzz.h"
