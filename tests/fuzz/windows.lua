@@ -24,7 +24,8 @@ local ACTIONS = {
 local function conversation(text)
   local chat = ebb.conversation { clock = function() return 1000 end, counter = function() return 1 end }
   chat:append { { role = "user", content = "Hello." } }
-  chat.windows:open { id = "todo", description = "A list", content = { { "item", id = "1", "tea" } }, actions = ACTIONS }
+  chat.windows:open { id = "todo", description = "A list", content = { { "item", "tea", id = "1" } },
+    actions = ACTIONS }
   chat.windows:open { id = "note", content = text, render = "compact" }
   return chat
 end
