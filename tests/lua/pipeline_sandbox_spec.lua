@@ -97,7 +97,7 @@ describe("a processor from a file", function()
     { "starts a program", "os.execute('true')", "global 'os'" },
     { "loads another module", "require 'io'", "module 'io' not found" },
     { "reaches for the debugger", "debug.getinfo(1)", "global 'debug'" },
-    { "looks for the run", "context.run.logs = nil", "nil value" },
+    { "looks for the run", "context.run.logs = nil", "context has no field 'run'" },
     { "writes into the session", "context.session.id = 3", "can only be read" },
     { "writes into what it is not given", "context.own = 3", "can only be read" },
     { "takes the messages away", "context.messages = nil", "context.messages is a table" },

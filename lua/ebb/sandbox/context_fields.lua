@@ -6,6 +6,8 @@
 --     methods    called by name; those in `crossing` also from within a sandbox
 
 local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local context_fields = {
   own = { "messages", "shared_data" },
@@ -22,6 +24,15 @@ local function assign(own, name, value)
   own[name] = value
 end
 
+--- Refuses a field that no context has; a known one may be nil, such as user_profile.
+local function unknown(own, methods, name)
+  local names = tables.keys(own)
+  for _, list in ipairs { context_fields.read, { "logs" }, tables.keys(methods) } do
+    table.move(list, 1, #list, #names + 1, names)
+  end
+  if not tables.contains(names, name) then suggest.refuse_field("context", name, names) end
+end
+
 --- A context over its fields.
 ---@param own table<string, table>
 ---@param read table<string, any>
@@ -35,6 +46,7 @@ function context_fields.context(own, read, methods, logs)
       local value = own[name]
       if value == nil then value = read[name] end
       if value == nil then value = methods[name] end
+      if value == nil then unknown(own, methods, name) end
       return value
     end,
     __newindex = function(_, name, value) assign(own, name, value) end,

@@ -5,6 +5,8 @@
 -- counting as one. A name may be wrong in one letter of three, not more: a wild
 -- guess helps nobody.
 
+local refuse = require "ebb.support.refuse"
+
 local suggest = {}
 
 local LIST_MAX = 8   -- where nothing is near, so many names are still listed
@@ -62,6 +64,14 @@ function suggest.hint(name, names)
   local nearest = suggest.nearest(tostring(name), names)
   if nearest then return ("did you mean '%s'?"):format(nearest) end
   if #names > 0 and #names <= LIST_MAX then return "one of: " .. table.concat(names, ", ") end
+end
+
+--- Raises for a field that an object does not have; for __index.
+---@param noun string           of the object
+---@param name any
+---@param names string[]
+function suggest.refuse_field(noun, name, names)
+  return refuse("unknown_name", ("%s has no field '%s'"):format(noun, tostring(name)), suggest.hint(name, names))
 end
 
 return suggest

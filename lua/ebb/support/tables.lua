@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
 
 local tables = {}
 
@@ -78,6 +79,21 @@ function tables.read_only(value, name)
       end, view, nil
     end,
   })
+end
+
+--- Makes reads of fields that the table does not have raise, with the name that is nearest.
+---@generic T: table
+---@param value T
+---@param noun string           of the table, for the refusal
+---@param optional? string[]    fields that may be absent
+---@return T value              the same table
+function tables.strict(value, noun, optional)
+  return setmetatable(value, { __index = function(_, name)
+    if tables.contains(optional or {}, name) then return nil end
+    local names = tables.keys(value)
+    table.move(optional or {}, 1, #(optional or {}), #names + 1, names)
+    return suggest.refuse_field(noun, name, names)
+  end })
 end
 
 return tables
