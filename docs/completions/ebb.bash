@@ -31,7 +31,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --set --budget --processor --plugin --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --agent --model-config --user-profile --asset-root --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             count)
@@ -76,12 +76,12 @@ _ebb() {
                 ;;
             macros)
                 cmd="macros"
-                opts="$opts -o --output --json -h --help"
+                opts="$opts --macro --deadline --fuel --memory --trusted -o --output --json -h --help"
                 break
                 ;;
             rules)
                 cmd="rules"
-                opts="$opts --text -o --output --json -h --help"
+                opts="$opts --text --macro --deadline --fuel --memory --trusted -o --output --json -h --help"
                 break
                 ;;
             models)
@@ -360,6 +360,10 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --macro)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --on-error)
                     COMPREPLY=($(compgen -W "stop skip" -- "$cur"))
                     return 0
@@ -617,6 +621,22 @@ _ebb() {
             ;;
         'macros')
             case "$prev" in
+                --macro)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --fuel)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -627,6 +647,22 @@ _ebb() {
         'rules')
             case "$prev" in
                 --text)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --macro)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --fuel)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --memory)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

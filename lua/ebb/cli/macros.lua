@@ -13,9 +13,11 @@ local command = {}
 
 function command.declare(parser)
   parser:argument("macro", "A macro's name."):args("?")
+  options.macros(parser)
+  options.sandbox(parser)
   options.output(parser)
   options.json(parser)
-  parser:epilog(options.examples { "ebb macros", "ebb macros roll" })
+  parser:epilog(options.examples { "ebb macros", "ebb macros roll", "ebb macros shout --macro shout.lua" })
 end
 
 --- The macro as it is written: {{roll::formula?}}.
@@ -26,9 +28,9 @@ end
 
 local COLUMNS = { { title = "macro", max = 40, min = 16 }, { title = "what it gives", wrap = true } }
 
-local function list(page)
+local function list(listings, page)
   local rows = {}
-  for i, macro in ipairs(macros.list()) do
+  for i, macro in ipairs(listings) do
     rows[i] = { form_of(macro), macro.summary or "" }
   end
   return grid.render(COLUMNS, rows, page)
@@ -48,9 +50,9 @@ local function describe(macro, page)
   return terminal.fill(page, table.concat(lines, "\n"), "            ")
 end
 
-local function find(name)
+local function find(name, listings)
   local names = {}
-  for _, macro in ipairs(macros.list()) do
+  for _, macro in ipairs(listings) do
     if macro.name == name or tables.contains(macro.aliases or {}, name) then return macro end
     names[#names + 1] = macro.name
   end
@@ -58,10 +60,11 @@ local function find(name)
 end
 
 function command.run(args)
-  local macro = args.macro and find(args.macro:match "^{{(.-)}}$" or args.macro)
+  local listings = macros.list(options.macro_registry(args, options.loading(args)))
+  local macro = args.macro and find(args.macro:match "^{{(.-)}}$" or args.macro, listings)
   local page = terminal.results(args.output)
-  if args.json then return terminal.result(json_text.of(macro or macros.list()), args.output) end
-  terminal.result(macro and describe(macro, page) or list(page), args.output)
+  if args.json then return terminal.result(json_text.of(macro or listings), args.output) end
+  terminal.result(macro and describe(macro, page) or list(listings, page), args.output)
 end
 
 return command

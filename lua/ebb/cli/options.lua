@@ -110,6 +110,20 @@ end
 function options.policy_path(parser) add_folders(parser, "--policy-path", "policies") end
 function options.filter_path(parser) add_folders(parser, "--filter-path", "filters") end
 
+function options.macros(parser)
+  parser:option("--macro", "Your own macros: a Lua file, or a folder of them. Repeatable."):argname("<file>"):count("*")
+    :target("macros")
+end
+
+--- The registry with the macros of the command line; nil if it names no file.
+---@param args table
+---@param loading ebb.Loading
+---@return ebb.MacroRegistry?
+function options.macro_registry(args, loading)
+  if not args.macros[1] then return nil end
+  return failure.typed(require("ebb.pipeline.own_macros").registry, args.macros, loading)
+end
+
 --- How policies and filters from files and texts are run.
 function options.sandbox(parser)
   options.group(parser, "Limits of your own Lua", function()

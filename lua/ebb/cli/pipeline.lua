@@ -28,6 +28,7 @@ function command.declare(parser)
     :convert(options.tokens "--budget")
   parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
+  options.macros(parser)
   parser:option("--on-error", "If a processor fails: stop (default), or skip it."):choices { "stop", "skip" }
     :argname("<way>")
   parser:option("--now", "The time for macros, in ms since 1970; default: the clock."):argname("<ms>"):convert(instant)
@@ -72,14 +73,14 @@ local function pipeline_of(args)
   check_readable(args)
   local loaded, loading = {}, options.loading(args)
   for _, path in ipairs(args.plugins) do
-    for _, processor in ipairs(failure.typed(plugins.load, path, loading)) do
+    for _, processor in ipairs(failure.typed(plugins.load, path, loading, plugins.PROCESSOR)) do
       loaded[#loaded + 1] = processor
     end
   end
   failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
   local pipeline = ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
-    model = args.model, encoding = args.encoding, processors = loaded,
+    model = args.model, encoding = args.encoding, processors = loaded, macros = options.macro_registry(args, loading),
     asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,

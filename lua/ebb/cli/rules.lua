@@ -5,6 +5,7 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_file = require "ebb.support.json_file"
 local json_text = require "ebb.cli.json_text"
+local macros = require "ebb.macros"
 local options = require "ebb.cli.options"
 local rules = require "ebb.rules"
 local terminal = require "ebb.cli.terminal"
@@ -18,6 +19,8 @@ function command.declare(parser)
   parser:argument("action", "test."):choices { "test" }
   parser:argument("file", "JSON: a rule, a list of rules, a preset or an agent; SillyTavern's scripts, too.")
   parser:option("--text", "The text to rewrite; default: the testInput of each rule."):argname("<text>")
+  options.macros(parser)
+  options.sandbox(parser)
   options.output(parser)
   options.json(parser)
   parser:epilog(options.examples { "ebb rules test quotes.json", "ebb rules test agent.json --text 'He said \"Hi\".'" })
@@ -43,10 +46,24 @@ local function name_of(rule, position)
   return type(name) == "string" and name or ("rule %d"):format(position)
 end
 
-local function try(list, input)
+--- What expands the macros of rules; nil where no file of macros is named: then they stay as they stand.
+local function expansion_of(args)
+  local own_macros = require "ebb.pipeline.own_macros"
+  local registry = own_macros.fresh(options.macro_registry(args, options.loading(args)))
+  local environment = registry and macros.environment { registry = registry, now = core.now() }
+  return environment and function(input)
+    local output, report = macros.expand(input, environment)
+    for _, problem in ipairs(report.errors) do
+      terminal.say(("ebb rules: warning: %s"):format(problem.message))
+    end
+    return output
+  end
+end
+
+local function try(list, input, expand)
   local results = core.json.array {}
   for i, rule in ipairs(list) do
-    local output, replacements = rules.test(rule, { input = input })
+    local output, replacements = rules.test(rule, { input = input, expand = expand })
     results[i] = { rule = name_of(rule, i), output = output }
     if output then results[i].replacements = replacements
     else results[i].problem = replacements.message end
@@ -73,7 +90,7 @@ function command.run(args)
   if #list == 0 then
     failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')
   end
-  local results = try(list, args.text)
+  local results = try(list, args.text, expansion_of(args))
   terminal.result(args.json and json_text.of(results) or as_text(results, terminal.results(args.output)), args.output)
   local problems = 0
   for _, result in ipairs(results) do

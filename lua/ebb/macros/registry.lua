@@ -124,6 +124,23 @@ function registry.new(parent)
   return result
 end
 
+--- A copy in which each macro's function is `wrap(run)`; where that is nil, it is as it was.
+---@param original ebb.MacroRegistry
+---@param wrap fun(run: function): function?
+---@return ebb.MacroRegistry
+function registry.wrapped(original, wrap)
+  local result, copies = setmetatable({ macros = {} }, Registry), {}
+  for name, macro in pairs(original.macros) do
+    local run = not copies[macro] and wrap(macro.run)
+    if run then
+      copies[macro] = tables.copy(macro)
+      copies[macro].run = run
+    end
+    result.macros[name] = copies[macro] or macro   -- an alias shares the copy
+  end
+  return result
+end
+
 local built_in
 
 --- The built-in macros. This registry is shared; `registry.new()` gives one to add to.

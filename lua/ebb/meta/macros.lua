@@ -80,7 +80,8 @@ function Environment:instant() end
 ---@field omitted integer          entries left out because a list was full
 ---@field stopped boolean          at a limit: the text is unchanged
 
----@class ebb.MacroCall
+---@class ebb.MacroCall          In a sandbox `environment` has now, zone, seed, session_id, error_text, variables, history,
+---                           draw and instant
 ---@field environment ebb.MacroEnvironment
 ---@field name string          as written, which may be an alias
 ---@field position integer

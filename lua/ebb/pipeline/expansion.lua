@@ -6,11 +6,13 @@
 
 local core = require "ebb.support.core"
 local macros = require "ebb.macros"
+local own_macros = require "ebb.pipeline.own_macros"
 
 local expansion = {}
 
 ---@class ebb.Expansion
 ---@field environment ebb.MacroEnvironment
+---@field registry? ebb.MacroRegistry         of the pipeline, its sandboxes unused
 ---@field reported table<string, boolean>     unknown names that have been logged
 ---@field volatile { text: string, names: string[] }[]   texts that are others in each request
 local Expansion = {}
@@ -41,20 +43,24 @@ local function values_of(fields)
 end
 
 ---@param fields table    the fields of the context, and chat, variables, seed, zone, input
+---@param registry? ebb.MacroRegistry   nil: the built-in macros
 ---@return ebb.Expansion
-function expansion.new(fields)
+function expansion.new(fields, registry)
   local environment = macros.environment {
     values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
     seed = fields.seed,
     session_id = fields.session.id, history = history_of(fields.chat),
+    registry = own_macros.fresh(registry),
   }
-  return setmetatable({ environment = environment, reported = {}, volatile = {} }, Expansion)
+  return setmetatable({ environment = environment, registry = registry, reported = {}, volatile = {} }, Expansion)
 end
 
 --- A fork for previews: its variables and reports stay in it.
 ---@return ebb.Expansion
 function Expansion:fork()
-  return setmetatable({ environment = self.environment:fork(), reported = {}, volatile = {} }, Expansion)
+  local environment = self.environment:fork()
+  environment.registry = own_macros.fresh(self.registry) or environment.registry
+  return setmetatable({ environment = environment, registry = self.registry, reported = {}, volatile = {} }, Expansion)
 end
 
 local function tell(self, context, report)

@@ -14,6 +14,7 @@ local core = require "ebb.support.core"
 local engine = require "ebb.pipeline.engine"
 local expansion = require "ebb.pipeline.expansion"
 local files = require "ebb.pipeline.files"
+local own_macros = require "ebb.pipeline.own_macros"
 local plugins = require "ebb.pipeline.plugins"
 local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
@@ -40,6 +41,7 @@ local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a fi
 pipeline.OPTIONS = {
   agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT,
   counter = { type = "function" }, set = { type = "list", items = TEXT }, processors = { type = "list", items = ANY },
+  macros = own_macros.SPEC,
   on_error = { type = "choice", choices = { "stop", "skip" }, default = "stop" },
   limits = loader.LIMITS, trusted = { type = "boolean", default = false }, asset_root = TEXT,
   reads = { type = "list", items = TEXT, expected = "a list of names of services" },
@@ -86,10 +88,11 @@ function pipeline.new(options)
   local pipe = setmetatable({ options = options, registry = registry.new(processors.built_in()), singles = {},
     loading = loading_of(options) }, Pipeline)
   for _, each in ipairs(options.processors or {}) do
-    for _, processor in ipairs(plugins.load(each, pipe.loading)) do
+    for _, processor in ipairs(plugins.load(each, pipe.loading, plugins.PROCESSOR)) do
       pipe.registry:register(processor)
     end
   end
+  pipe.macros = own_macros.registry(options.macros, pipe.loading)
   local agent, agent_source = files.read("agent", options.agent or {}, pipe.loading)
   pipe.agent, pipe.sources = place_assets(agent, options.asset_root), { agent = agent_source }
   if options.model_config then
@@ -183,7 +186,7 @@ local function fields_of(self, chat, preview)
     input = newest_input(chat),
     seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
-  fields.run = { macros = expansion.new(fields) }
+  fields.run = { macros = expansion.new(fields, self.macros) }
   fields.session = tables.read_only(session, "session")
   fields.capabilities = tables.read_only(fields.capabilities, "capabilities")
   return fields

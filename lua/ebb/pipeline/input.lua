@@ -26,7 +26,7 @@ local ATTACHMENT = {
 
 local OPTIONS = { attachments = { type = "list", items = { any_of = { TEXT, ATTACHMENT } } } }
 for _, name in ipairs { "agent", "model_config", "user_profile", "model", "session", "now", "zone", "seed", "limits",
-  "trusted" } do
+  "trusted", "macros" } do
   OPTIONS[name] = pipeline.OPTIONS[name]
 end
 

@@ -1,4 +1,4 @@
---- Loads processors: from a Lua file, a folder of files, or a table.
+--- Loads processors and macros: from a Lua file, a folder of files, or a table.
 --
 -- Each file runs in a sandbox of its own, unless it is trusted; a table of functions is
 -- the program's own and trusted.
@@ -10,17 +10,31 @@ local script_file = require "ebb.sandbox.script_file"
 
 local plugins = {}
 
---- One processor, or a list of them.
-local function as_list(value, where)
+---@class ebb.plugins.Kind: ebb.ScriptKind
+---@field name string          the field that names it
+---@field apart? boolean       each has a sandbox of its own: macros of a file may expand each other
+
+---@type ebb.plugins.Kind
+plugins.PROCESSOR = {
+  noun = "processor", name = "id", verb = "execute",
+  hint = 'return { id = "my-step", name = "My step", execute = function(context, config) ... end }',
+}
+
+---@type ebb.plugins.Kind
+plugins.MACRO = {
+  noun = "macro", name = "name", verb = "run", apart = true,
+  hint = 'return { name = "shout", summary = "...", stability = "stable", run = function(call) ... end }',
+}
+
+--- One plugin, or a list of them.
+local function as_list(value, where, kind)
   if type(value) ~= "table" then
-    refuse("shape", ("%s: expected a processor or a list of them, the file returned %s"):format(where, type(value)),
-      'return { id = "my-step", name = "My step", execute = function(context, config) ... end }')
+    refuse("shape", ("%s: expected a %s or a list of them, the file returned %s"):format(where, kind.noun, type(value)),
+      kind.hint)
   end
-  if value.execute ~= nil or value.id ~= nil then return { value } end
+  if value[kind.verb] ~= nil or value[kind.name] ~= nil then return { value } end
   return value
 end
-
-local KIND = { noun = "processor" }
 
 --- The value that a file returns; it runs in this state if it is trusted, else in a sandbox.
 ---@param path string
@@ -37,18 +51,19 @@ end
 ---@field path string
 ---@field place integer        in the list that the file returns
 ---@field loading? ebb.Loading
+---@field kind ebb.plugins.Kind
 
 ---@type table<function, ebb.plugins.Origin>   by proxy
 local origins = setmetatable({}, { __mode = "k" })
 
-local function from_file(path, loading)
-  local value, problem = plugins.file(path, loading, KIND)
-  if problem then refuse(problem.code == "script" and "processor" or problem.code, problem.message, problem.hint) end
-  local list = as_list(value, path)
-  for place, processor in ipairs(list) do
-    local execute = type(processor) == "table" and processor.execute
-    if type(execute) == "function" and loader.holds(execute) then
-      origins[execute] = { path = path, place = place, loading = loading }
+local function from_file(path, loading, kind)
+  local value, problem = plugins.file(path, loading, kind)
+  if problem then refuse(problem.code == "script" and kind.noun or problem.code, problem.message, problem.hint) end
+  local list = as_list(value, path, kind)
+  for place, plugin in ipairs(list) do
+    local call = type(plugin) == "table" and plugin[kind.verb]
+    if type(call) == "function" and loader.holds(call) then
+      origins[call] = { path = path, place = place, loading = loading, kind = kind }
     end
   end
   return list
@@ -57,28 +72,29 @@ end
 --- The same function in a new sandbox: state that a script keeps between calls would make a
 --- preview differ from the run that follows. `sandboxes` has the sandboxes of one run, which the
 --- processors of a file share.
----@param execute function     a proxy
+---@param call function        a proxy
 ---@param sandboxes table
 ---@return function
-function plugins.fresh(execute, sandboxes)
-  local origin = origins[execute]
-  if not origin then return execute end
-  sandboxes[origin.path] = sandboxes[origin.path] or from_file(origin.path, origin.loading)
-  local processor = sandboxes[origin.path][origin.place]
-  local fresh = type(processor) == "table" and processor.execute
+function plugins.fresh(call, sandboxes)
+  local origin = origins[call]
+  if not origin then return call end
+  local key = origin.kind.apart and call or origin.path
+  sandboxes[key] = sandboxes[key] or from_file(origin.path, origin.loading, origin.kind)
+  local plugin = sandboxes[key][origin.place]
+  local fresh = type(plugin) == "table" and plugin[origin.kind.verb]
   if type(fresh) == "function" then return fresh end
-  return refuse("processor", origin.path .. ": it has changed since it was loaded")
+  return refuse(origin.kind.noun, origin.path .. ": it has changed since it was loaded")
 end
 
-local function from_folder(folder, loading)
+local function from_folder(folder, loading, kind)
   local entries = core.list_folder(folder)
   if not entries then return nil end
   table.sort(entries)
   local list = {}
   for _, entry in ipairs(entries) do
     if entry:find "%.lua$" then
-      for _, processor in ipairs(from_file(("%s/%s"):format(folder, entry), loading)) do
-        list[#list + 1] = processor
+      for _, plugin in ipairs(from_file(("%s/%s"):format(folder, entry), loading, kind)) do
+        list[#list + 1] = plugin
       end
     end
   end
@@ -86,18 +102,21 @@ local function from_folder(folder, loading)
   return list
 end
 
---- Loads the processors of a file, a folder or a table.
----@param source string|ebb.Processor    a file, a folder, or one as it is
+--- Loads the processors or macros of a file, a folder or a table.
+---@param source string|table            a file, a folder, or one as it is
 ---@param loading? ebb.Loading           how files are run
----@return ebb.Processor[]
-function plugins.load(source, loading)
-  if type(source) == "table" then return as_list(source, "processor") end
-  if type(source) ~= "string" then refuse("argument", "a processor is a table, a Lua file or a folder of them") end
+---@param kind ebb.plugins.Kind
+---@return table[]
+function plugins.load(source, loading, kind)
+  if type(source) == "table" then return as_list(source, kind.noun, kind) end
+  if type(source) ~= "string" then
+    refuse("argument", ("a %s is a table, a Lua file or a folder of them"):format(kind.noun))
+  end
   if not source:find "%.lua$" then
-    local list = from_folder((source:gsub("/+$", "")), loading)
+    local list = from_folder((source:gsub("/+$", "")), loading, kind)
     if list then return list end
   end
-  return from_file(source, loading)
+  return from_file(source, loading, kind)
 end
 
 return plugins

@@ -82,7 +82,8 @@ local provided = { support = true, conversation = true }
 local SANDBOX = {
   ["ebb.sandbox.loader"] = "ebb.sandbox.inner_loader",
 }
-for _, name in ipairs { "entry", "context_fields", "processor_context", "script_face", "script_file", "script_path" } do
+for _, name in ipairs { "entry", "context_fields", "processor_context", "macro_call", "script_face", "script_file",
+  "script_path" } do
   SANDBOX["ebb.sandbox." .. name] = "ebb.sandbox." .. name
 end
 

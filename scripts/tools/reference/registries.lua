@@ -130,6 +130,12 @@ local function call_of(macro)
   return "{{" .. table.concat(words, "::") .. "}}"
 end
 
+local VALUES_OF = [[
+## Values of an environment
+
+In Lua these names may stand in `ebb.macros.environment { values = ... }`, and `call:value(name)` reads them. A pipeline
+takes them from the agent, the user's profile and the model: `%s`.]]
+
 ---@return string
 function registries.macros()
   local rows = {}
@@ -142,13 +148,15 @@ function registries.macros()
   end
   return markdown.page("Macros", { [[
 Macros stand in presets, rules, and what a user types (`chat:input`). Arguments follow behind `::`; `name?` may be left
-out, `name...` may be repeated. A macro may stand in the argument of another. An unknown one stays as it is, and `\{{`
+out, `name...` may be repeated. A first argument may also follow behind a blank or one colon: `{{roll 1d6}}`,
+`{{roll:1d6}}`. A macro may stand in the argument of another. An unknown one stays as it is, and `\{{`
 writes braces. A value that changes with every request and stands before the history keeps the provider from caching
 anything behind it: the pipeline warns of that.
 
 The results below are those of a user Ann and an agent Mira on November 7, 2025, as JSON strings. How to write a macro:
 [here](../guide/your-own-processor.md#a-macro).]],
-    markdown.table({ "macro", "meaning", "example", "result", "the value", "also" }, rows) })
+    markdown.table({ "macro", "meaning", "example", "result", "the value", "also" }, rows), VALUES_OF:format(
+      table.concat(macros.values, "`, `")) })
 end
 
 return registries
