@@ -249,7 +249,7 @@ end
 
 function Conversation.state(chat)
   check_chat(chat, "state")
-  return require("ebb.conversation.state").of(chat)
+  return require("ebb.conversation.state").read(chat)
 end
 
 function Conversation.repaired(chat, options)
@@ -292,7 +292,7 @@ function Windows.stats(list)
 end
 
 function Windows.listing(list)
-  return listing().of(owner(list))
+  return listing().text(owner(list))
 end
 
 function Windows.act(list, calls, options)

@@ -180,7 +180,7 @@ end
 
 describe("lcs", function()
   local function check_chain(a, b)
-    local match, count, last = lcs.of(a, b), 0, 0
+    local match, count, last = lcs.match(a, b), 0, 0
     for i = 1, #a do
       if match[i] then
         assert.equal(a[i], b[match[i]])
@@ -205,7 +205,7 @@ describe("lcs", function()
     for _ = 1, 500 do
       local a, b = random_list(9, 3), random_list(9, 3)
       local seen_a, seen_b = 0, 0
-      for i, j in lcs.steps(lcs.of(a, b), #a, #b) do
+      for i, j in lcs.steps(lcs.match(a, b), #a, #b) do
         if i > 0 then seen_a = seen_a + 1; assert.equal(seen_a, i) end
         if j > 0 then seen_b = seen_b + 1; assert.equal(seen_b, j) end
         if i > 0 and j > 0 then assert.equal(a[i], b[j]) end

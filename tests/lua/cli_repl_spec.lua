@@ -114,7 +114,7 @@ local ebb = require "ebb"
 _G.ebb, _G.chat = ebb, ebb.conversation()
 chat:append { role = "user", content = "x" }
 _G.trap = setmetatable({ inner = { key = 1 } }, { __index = function() error "called" end })
-local more, names = lua_completion.of(arg[1])
+local more, names = lua_completion.complete(arg[1])
 print(more .. "|" .. table.concat(names, " "))
 ]]
 

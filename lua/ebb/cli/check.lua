@@ -24,7 +24,7 @@ end
 
 local function as_json(violations, dialect)
   local list = core.json.array(table.move(violations, 1, #violations, 1, {}))
-  return json_text.of({ dialect = dialect, violations = list })
+  return json_text.format({ dialect = dialect, violations = list })
 end
 
 local COLUMNS = {

@@ -71,7 +71,8 @@ local function count_conversation(args, path)
   local reason = trust_reason.reason(chat)
   if reason and not args.json then terminal.inform(("%s: estimated: %s"):format(path, reason)) end
   return {
-    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
+    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(),
+    price = price_of(models.of_chat(chat), tokens),
     messages = args.by == "message" and messages_of(chat) or nil,
     roles = args.by == "role" and roles_of(chat) or nil, framingTokens = args.by and framing_of(chat) or nil,
   }
@@ -90,7 +91,8 @@ local function count_text(args, path)
   if not tokens then failure.check(nil, core.error(trust.code, ("%s: %s"):format(path, trust.message))) end
   if mended then warn_of_replaced(path, mended) end
   return {
-    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(), price = price_of(models.of(chat), tokens),
+    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(),
+    price = price_of(models.of_chat(chat), tokens),
   }
 end
 
@@ -152,7 +154,7 @@ function count.run(args)
   for i, path in ipairs(files) do
     results[i] = args.text and count_text(args, path) or count_conversation(args, path)
   end
-  terminal.result(args.json and json_text.of(results)
+  terminal.result(args.json and json_text.format(results)
     or as_table(results, terminal.results(args.output)), args.output)
 end
 

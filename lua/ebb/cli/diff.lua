@@ -81,19 +81,19 @@ end
 local function add_text(view, before, after)
   if before == after then return end
   local old, new = split(before), split(after)
-  local old_lines, new_lines, left = {}, {}, LINES_MAX
-  for i, j in lcs.steps(lcs.of(old, new), #old, #new) do
+  local old_lines, new_lines, lines_left = {}, {}, LINES_MAX
+  for i, j in lcs.steps(lcs.match(old, new), #old, #new) do
     if i > 0 and j > 0 then
       add_lines(view, old_lines, new_lines)
       old_lines, new_lines = {}, {}
     else
-      left = left - 1
-      if left >= 0 and i > 0 then old_lines[#old_lines + 1] = old[i] end
-      if left >= 0 and j > 0 then new_lines[#new_lines + 1] = new[j] end
+      lines_left = lines_left - 1
+      if lines_left >= 0 and i > 0 then old_lines[#old_lines + 1] = old[i] end
+      if lines_left >= 0 and j > 0 then new_lines[#new_lines + 1] = new[j] end
     end
   end
   add_lines(view, old_lines, new_lines)
-  if left < 0 then add(view, "changed", "    ", ("and %d more lines"):format(-left)) end
+  if lines_left < 0 then add(view, "changed", "    ", ("and %d more lines"):format(-lines_left)) end
 end
 
 local function kind_of(message)
@@ -102,16 +102,16 @@ end
 
 --- The text of a message, and a line for each of its calls.
 local function text_of(message)
-  return #message.calls == 0 and message.text or transcript.of(message, "\n")
+  return #message.calls == 0 and message.text or transcript.line(message, "\n")
 end
 
 local WRITE = {
   removed = function(view, entry)
-    add(view, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), transcript.of(entry.before))
+    add(view, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), transcript.line(entry.before))
   end,
 
   added = function(view, entry)
-    add(view, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), transcript.of(entry.after))
+    add(view, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), transcript.line(entry.after))
   end,
 
   changed = function(view, entry)
@@ -169,7 +169,7 @@ local function as_json(args, differences, size_a, size_b)
     a = { file = args.a, messages = size_a }, b = { file = args.b, messages = size_b },
     equal = #differences == 0, differences = list,
   }
-  return json_text.of(data)
+  return json_text.format(data)
 end
 
 function diff.run(args)
@@ -177,7 +177,7 @@ function diff.run(args)
     failure.usage("standard input can be only one of the two", "name a file for the other one")
   end
   local a, b = options.load(args.a, args), options.load(args.b, args)
-  local differences = difference.of(a, b)
+  local differences = difference.compare(a, b)
   terminal.result(args.json and as_json(args, differences, #a, #b) or as_text(args, differences), args.output)
   return #differences > 0 and DIFFERENT or 0
 end

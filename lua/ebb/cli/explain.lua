@@ -82,11 +82,11 @@ end
 --- Follows a message through its replacements.
 ---@return ebb.cli.Fate?
 local function fate_of(message, by_seq)
-  local entry, fate, left = by_seq[message.seq], nil, message.tokens
+  local entry, fate, tokens_left = by_seq[message.seq], nil, message.tokens
   while entry do
-    left = left - entry.tokens
+    tokens_left = tokens_left - entry.tokens
     local why = fate and ("%s, %s before: %s"):format(entry.reason, fate.action, fate.why) or entry.reason
-    fate = { action = entry.action, by = entry.by, why = why, left = left, seq = entry.replacement or entry.seq }
+    fate = { action = entry.action, by = entry.by, why = why, left = tokens_left, seq = entry.replacement or entry.seq }
     entry = by_seq[entry.replacement]
   end
   return fate
@@ -101,16 +101,16 @@ local FITS = { action = "kept", by = "", why = "fits" }   -- there was room
 
 ---@return table<integer, ebb.cli.Kept> by_seq
 local function kept_of(before, ledgers)
-  local kept = {}
+  local fates = {}
   for seq, guard in pairs(before.guards) do
-    kept[seq] = { action = "kept", by = "", why = guard }
+    fates[seq] = { action = "kept", by = "", why = guard }
   end
   for _, ledger in ipairs(ledgers) do
     for _, keep in ipairs(ledger and ledger:keeps() or {}) do
-      kept[keep.seq] = { action = "kept", by = keep.by, why = keep.reason }
+      fates[keep.seq] = { action = "kept", by = keep.by, why = keep.reason }
     end
   end
-  return kept
+  return fates
 end
 
 local function messages_by_seq(chat)
@@ -123,20 +123,20 @@ end
 
 ---@param fate ebb.cli.Fate|ebb.cli.Kept
 local function row_of(position, message, fate, after)
-  local tokens, shown = tostring(message.tokens), message
+  local tokens, visible = tostring(message.tokens), message
   if fate.action == "replaced" then
-    tokens, shown = ("%s -> %d"):format(tokens, fate.left), after[fate.seq] or message
+    tokens, visible = ("%s -> %d"):format(tokens, fate.left), after[fate.seq] or message
   end
   return {
     tostring(position), text.seq(message), text.kind(message), tokens, fate.action, fate.by, fate.why,
-    transcript.of(shown), colour = fate.action,
+    transcript.line(visible), colour = fate.action,
   }
 end
 
 local function row_of_inserted(entry, after)
   return {
     "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason,
-    after[entry.seq] and transcript.of(after[entry.seq]) or "", colour = entry.action,
+    after[entry.seq] and transcript.line(after[entry.seq]) or "", colour = entry.action,
   }
 end
 

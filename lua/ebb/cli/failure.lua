@@ -70,7 +70,7 @@ end
 --- Turns a caught value into a failure; nil for a bug or a plain Lua error.
 ---@param problem any
 ---@return ebb.cli.Failure?
-function failure.of(problem)
+function failure.from_value(problem)
   if getmetatable(problem) == Failure then return problem end
   if core.is_error(problem) then
     return make(BY_CODE[problem.code] or failure.REFUSED, problem.message, problem.hint)

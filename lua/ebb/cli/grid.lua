@@ -60,10 +60,10 @@ local function widest_of(columns, widths)
   return widest
 end
 
---- Shrinks columns until `wanted` cells are left; returns how many are.
-local function shrink(columns, widths, width, wanted)
+--- Shrinks columns until `enough` cells are left; returns how many are.
+local function shrink(columns, widths, width, enough)
   local rest = rest_of(widths, width)
-  while rest < wanted do
+  while rest < enough do
     local i = widest_of(columns, widths)
     if not i then break end
     widths[i], rest = widths[i] - 1, rest + 1
@@ -121,17 +121,17 @@ local function lay_out(columns, rows, width)
   local wraps = columns[#columns].wrap
   while true do
     local widths = natural_widths(columns, rows, false, wraps and WRAP_MIN or LAST_MIN)
-    local wanted, beneath = widths[#columns], false
-    local rest = shrink(columns, widths, width, wanted)
-    if rest < wanted and wraps then
-      widths, wanted, beneath = natural_widths(columns, rows, false, 0), -#GAP, true
-      rest = shrink(columns, widths, width, wanted)
+    local enough, beneath = widths[#columns], false
+    local rest = shrink(columns, widths, width, enough)
+    if rest < enough and wraps then
+      widths, enough, beneath = natural_widths(columns, rows, false, 0), -#GAP, true
+      rest = shrink(columns, widths, width, enough)
     end
-    local gone = rest < wanted and highest_rank(columns)
-    if not gone then
+    local dropped = rest < enough and highest_rank(columns)
+    if not dropped then
       return { columns = columns, rows = rows, widths = widths, rest = rest, beneath = beneath }
     end
-    columns = without(columns, rows, gone)
+    columns = without(columns, rows, dropped)
   end
 end
 

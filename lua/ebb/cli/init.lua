@@ -48,7 +48,7 @@ end
 
 --- Keeps failures as they are; adds a traceback to other errors.
 local function catch(problem)
-  return failure.of(problem) or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
+  return failure.from_value(problem) or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
 end
 
 local STDOUT = 1
@@ -66,7 +66,7 @@ function cli.main(arguments)
   local ok, result = xpcall(run, catch, words)
   if ok and (result or 0) == 0 then return failure.lenient and failure.MENDED or 0 end
   if ok then return result end
-  local problem = failure.of(result) or { exit = failure.SCRIPT, message = tostring(result) }
+  local problem = failure.from_value(result) or { exit = failure.SCRIPT, message = tostring(result) }
   if is_broken_pipe(problem) then return failure.PIPE end
   local name = commands.by_name[words[1]] and "ebb " .. words[1] or "ebb"
   terminal.say(("%s: %s"):format(name, problem.message))

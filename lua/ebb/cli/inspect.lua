@@ -118,7 +118,7 @@ local function listing(data, chat, page)
   for i, message in ipairs(data.messages) do
     rows[i] = {
       tostring(message.index), text.seq(message), message.role, tostring(message.tokens),
-      message.name or message.id or "", calls_of(message), transcript.of(chat[i]), colour = chat[i].role or "window",
+      message.name or message.id or "", calls_of(message), transcript.line(chat[i]), colour = chat[i].role or "window",
     }
   end
   return grid.render(COLUMNS, rows, page)
@@ -169,7 +169,7 @@ end
 function inspect.run(args)
   local chat, path = options.load(args.file, args, true)
   local data = data_of(chat)
-  if args.json then return terminal.result(json_text.of(data), args.output) end
+  if args.json then return terminal.result(json_text.format(data), args.output) end
   local page = terminal.results(args.output)
   local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data, trust.reason(chat)), "    ")
   terminal.result(out .. warning_lines(data, path, page), args.output)

@@ -114,9 +114,9 @@ function isolate.run(args, run_script)
   elseif role == "signal" then
     failure.raise(failure.SCRIPT, ("the script's process was ended by signal %d"):format(number))
   end
-  local done = number == 0 or number == failure.MENDED
-  if done and args.output then terminal.result(result, args.output) end
-  if done and args.output and #result == 0 then
+  local succeeded = number == 0 or number == failure.MENDED
+  if succeeded and args.output then terminal.result(result, args.output) end
+  if succeeded and args.output and #result == 0 then
     terminal.say("nothing was written: the script returned no nodes")
   end
   return number

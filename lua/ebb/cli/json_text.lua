@@ -8,7 +8,7 @@ local json_text = {}
 --- JSON already, numbers, strings and the order of keys stay as they are written.
 ---@param value any
 ---@return string
-function json_text.of(value)
+function json_text.format(value)
   return core.json.encode(value, { indent = 2 }) .. "\n"
 end
 

@@ -88,9 +88,9 @@ local function lookup(value, key)
   return above and rawget(above, key) or member
 end
 
-local function add_keys(names, value, wanted)
+local function add_keys(names, value, type_name)
   for key, item in next, value do
-    if type(key) == "string" and key:find "^[%a_][%w_]*$" and (not wanted or type(item) == wanted) then
+    if type(key) == "string" and key:find "^[%a_][%w_]*$" and (not type_name or type(item) == type_name) then
       names[key] = true
     end
   end
@@ -110,10 +110,10 @@ local function names_of(value, separator)
     else add_list(names, lua_completion.fields[kind] or {}) end
     return names
   end
-  local wanted = separator == ":" and "function" or nil
-  if type(value) == "table" then add_keys(names, value, wanted) end
+  local type_name = separator == ":" and "function" or nil
+  if type(value) == "table" then add_keys(names, value, type_name) end
   local above = inherited(value)
-  if above then add_keys(names, above, wanted) end
+  if above then add_keys(names, above, type_name) end
   return names
 end
 
@@ -137,11 +137,11 @@ local function common_start(names)
   return first:sub(1, size)
 end
 
---- The names that fit, sorted, and what they all continue with.
+--- Completes a line: the names that fit, sorted, and the text with which all of them continue.
 ---@param line string         up to the cursor
 ---@return string more        to insert; "" when it is open which name is meant
 ---@return string[] names
-function lua_completion.of(line)
+function lua_completion.complete(line)
   local steps, separator, partial = chain_of(line)
   if not steps then return "", {} end
   local value = _G

@@ -63,7 +63,7 @@ function command.run(args)
   local listings = macros.list(options.macro_registry(args, options.loading(args)))
   local macro = args.macro and find(args.macro:match "^{{(.-)}}$" or args.macro, listings)
   local page = terminal.results(args.output)
-  if args.json then return terminal.result(json_text.of(macro or listings), args.output) end
+  if args.json then return terminal.result(json_text.format(macro or listings), args.output) end
   terminal.result(macro and describe(macro, page) or list(listings, page), args.output)
 end
 

@@ -28,7 +28,7 @@ end
 --- The function that chat:trim takes as `model`, or nil if no command is given.
 ---@param args table       the parsed command line
 ---@return (fun(request: ebb.ModelRequest): (string|table)?, string?)?
-function model_command.of(args)
+function model_command.reader(args)
   if not args.model_command then return nil end
   return function(request)
     local output, why = host.converse(args.model_command, core.json.encode(request) .. "\n", args.model_timeout

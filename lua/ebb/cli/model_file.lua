@@ -59,12 +59,12 @@ end
 
 --- Adds all models that are right. Wrong ones are warnings, but for the model that is asked for.
 ---@param file ebb.JsonFile
----@param wanted? string
-local function add_all(file, wanted)
+---@param model_name? string
+local function add_all(file, model_name)
   local count = 0
   for _, name in ipairs(tables.keys(file.value)) do
     local problem = add(file, name, file.value[name])
-    if problem and name == wanted then error(problem, 0) end
+    if problem and name == model_name then error(problem, 0) end
     count = count + (problem and 1 or 0)
     if problem and count <= WARNINGS_SHOWN then
       terminal.say("warning: " .. tostring(problem) .. "; this entry is left out")
@@ -80,8 +80,8 @@ local MODELS = {
 local loaded = false
 
 --- Reads the file, once. A missing file is not a failure.
----@param wanted? string      the model that the command line names: if its entry is wrong, the command fails
-function model_file.load(wanted)
+---@param model_name? string      the model that the command line names: if its entry is wrong, the command fails
+function model_file.load(model_name)
   local path = model_file.path()
   if loaded or not path then return end
   loaded = true
@@ -89,7 +89,7 @@ function model_file.load(wanted)
   if not text and problem.code == "absent" and not io.open(path, "rb") then return end
   local file = json_file.parse(path, failure.check(text, problem))
   json_file.check(file, {}, schema.check, MODELS, file.value, "models")
-  add_all(file, wanted)
+  add_all(file, model_name)
 end
 
 return model_file

@@ -4,7 +4,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
-local known = require "ebb.models"
+local registry = require "ebb.models"
 local model_file = require "ebb.cli.model_file"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
@@ -34,7 +34,7 @@ local function image_of(model)
 end
 
 local function as_data(name)
-  local model = failure.typed(known.find, name)
+  local model = failure.typed(registry.find, name)
   local encoding, trust = counted_by(name)
   local prices = model.prices
   return {
@@ -94,7 +94,7 @@ function command.run(args)
     models[i] = as_data(name)
   end
   local out
-  if args.json then out = json_text.of(args.model and models[1] or models)
+  if args.json then out = json_text.format(args.model and models[1] or models)
   else out = args.model and text.printable(describe(models[1]), true) or list(models, terminal.results(args.output)) end
   terminal.result(out, args.output)
 end

@@ -132,7 +132,7 @@ function outgoing.save(chat, args, rules)
   local copy, report = outgoing.mend(chat, rules, args.repair)
   outgoing.tell(report, args)
   if args.explain or args.dry_run then
-    local lines = diff.lines(difference.of(rules.original, copy), terminal.messages())
+    local lines = diff.lines(difference.compare(rules.original, copy), terminal.messages())
     terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
   end
   if not args.dry_run then options.save(copy, args, rules.original) end

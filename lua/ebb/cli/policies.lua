@@ -69,15 +69,15 @@ local function summary_of(path)
 end
 
 local function list(page)
-  local rows, known = {}, {}
+  local rows, listed = {}, {}
   for i, name in ipairs(policies.names) do
     local note = name == policies.default and " (default)" or ""
-    rows[i], known[name] = { name, (policies.find(name).summary or "") .. note }, true
+    rows[i], listed[name] = { name, (policies.find(name).summary or "") .. note }, true
   end
   for _, folder in ipairs(script_path.policies) do
     for _, name in ipairs(names_in(folder)) do
-      if not known[name] then
-        rows[#rows + 1], known[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)),
+      if not listed[name] then
+        rows[#rows + 1], listed[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)),
           folder) }, true
       end
     end

@@ -52,8 +52,8 @@ local function items_of(value, width, depth)
     local name = is_name(key) and key or "[" .. write(key, width, DEPTH_MAX) .. "]"
     items[#items + 1] = name .. " = " .. write(rawget(value, key), width, depth)
   end
-  local left = size + #keys - #items
-  if left > 0 then items[#items + 1] = ("... %d more"):format(left) end
+  local more = size + #keys - #items
+  if more > 0 then items[#items + 1] = ("... %d more"):format(more) end
   return items
 end
 
@@ -72,7 +72,7 @@ local function row(width, format, ...)
 end
 
 local function message_row(message, width)
-  return row(width, "%d %s: %s", message.index or 0, text.kind(message), transcript.of(message))
+  return row(width, "%d %s: %s", message.index or 0, text.kind(message), transcript.line(message))
 end
 
 local function change_row(entry, width)
@@ -92,7 +92,7 @@ end
 --- Values of the core that are shown with what they hold, where they are not part of a table.
 local HANDLES = {
   Message = function(message, width)
-    return (text.cut(("%s: %s"):format(tostring(message), transcript.of(message)), width))
+    return (text.cut(("%s: %s"):format(tostring(message), transcript.line(message)), width))
   end,
   Unit = function(unit, width) return listed(unit, unit.messages, width, message_row) end,
   Selection = function(selection, width) return listed(selection, selection, width, message_row) end,
@@ -114,7 +114,7 @@ end
 ---@param width integer     columns
 ---@param brief? boolean      values of the core in a few words
 ---@return string           may be several lines
-function pretty.of(value, width, brief)
+function pretty.format(value, width, brief)
   local handle = not brief and HANDLES[core.type(value)]
   if handle then
     local ok, lines = pcall(handle, value, width)      -- it may be closed

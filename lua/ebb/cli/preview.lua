@@ -23,7 +23,7 @@ local BAR = 30   -- cells of the whole
 local function message_rows(result)
   local rows = {}
   for i, each in ipairs(result.parts) do
-    rows[i] = { tostring(i), each.role, each.source, tostring(each.tokens), transcript.of(result.chat[i]),
+    rows[i] = { tostring(i), each.role, each.source, tostring(each.tokens), transcript.line(result.chat[i]),
       colour = result.chat[i].role or "window" }
   end
   return rows
@@ -85,7 +85,7 @@ end
 ---@param result ebb.PipelineResult
 ---@return string
 function preview.json(result)
-  return json_text.of({
+  return json_text.format({
     tokens = result.tokens, trust = result.trust, budget = result.budget,
     shares = core.json.array(result.shares), parts = parts_of(result),
     logs = core.json.array(result.logs), skipped = core.json.array(result.skipped), messages = exact(result.chat),

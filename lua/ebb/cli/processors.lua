@@ -44,7 +44,7 @@ local FIELDS = {
   { title = "values", min = 12, rank = 2 }, { title = "meaning", wrap = true },
 }
 
-local function shown(value)
+local function text_of_value(value)
   if value == nil then return "" end
   return type(value) == "string" and core.json.encode(value) or tostring(value)
 end
@@ -57,7 +57,7 @@ local function describe(each, page)
       choices[n] = tostring(choice)
     end
     local meaning = (field.label or "") .. (field.placeholder and (" (%s)"):format(field.placeholder) or "")
-    rows[i] = { field.key, field.type or "text", shown(field.default), table.concat(choices, " | "), meaning }
+    rows[i] = { field.key, field.type or "text", text_of_value(field.default), table.concat(choices, " | "), meaning }
   end
   local head = ("%s (%s)%s\npriority %s, %s"):format(processor.id, processor.name,
     processor.description and ": " .. processor.description or "",
@@ -104,7 +104,7 @@ function command.run(args)
     for i, each in ipairs(chosen) do
       data[i] = as_data(each)
     end
-    out = json_text.of(args.id and data[1] or data)
+    out = json_text.format(args.id and data[1] or data)
   else
     local page = terminal.results(args.output)
     out = args.id and describe(chosen[1], page) or list(pipeline, page)
@@ -126,7 +126,7 @@ local function config_rows(each)
     rows[2] = { "", "", "priority", tostring(setting.priority), setting.origins.priority }
   end
   for _, field in ipairs(each.processor.config_fields or {}) do
-    rows[#rows + 1] = { "", "", field.key, shown(setting.values[field.key]), setting.origins[field.key] }
+    rows[#rows + 1] = { "", "", field.key, text_of_value(setting.values[field.key]), setting.origins[field.key] }
   end
   return rows
 end
@@ -152,7 +152,7 @@ function command.config(pipeline, args)
       rows[#rows + 1] = row
     end
   end
-  if args.json then return json_text.of(data) end
+  if args.json then return json_text.format(data) end
   return grid.render(CONFIG, rows, terminal.results(args.output))
 end
 

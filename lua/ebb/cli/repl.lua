@@ -46,7 +46,7 @@ end
 local function show(results)
   local width, pieces, separator = terminal.results().width, {}, "\t"
   for i = 1, results.n do
-    pieces[i] = pretty.of(results[i], width, results.n > 1)
+    pieces[i] = pretty.format(results[i], width, results.n > 1)
     if pieces[i]:find "\n" then separator = "\n" end
   end
   if results.n > 0 then io.stdout:write(table.concat(pieces, separator), "\n") end
@@ -54,11 +54,11 @@ end
 
 --- The error with its traceback through the typed lines.
 local function trace(problem)
-  local known = failure.of(problem)
-  local way = debug.traceback(known and known.message or tostring(problem), 2)
+  local failed = failure.from_value(problem)
+  local way = debug.traceback(failed and failed.message or tostring(problem), 2)
   way = way:gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", ""):gsub("\t", "  ")
   way = way:gsub("in upvalue 'chunk'", "in main chunk")   -- so `evaluate` calls it
-  return known and known.hint and way .. "\nhint: " .. known.hint or way
+  return failed and failed.hint and way .. "\nhint: " .. failed.hint or way
 end
 
 --- Runs a chunk and shows its results inside the protected call: __tostring may run a script, too.
@@ -128,7 +128,7 @@ local function columns_of(names)
 end
 
 local function complete(line)
-  local more, names = lua_completion.of(line)
+  local more, names = lua_completion.complete(line)
   if more ~= "" then return more end
   return "", #names > 1 and columns_of(names) or ""
 end

@@ -64,7 +64,7 @@ local function as_json(results, words, budget)
       messagesInserted = result.messages_inserted,
     }
   end
-  return json_text.of({ budget = budget, policies = list })
+  return json_text.format({ budget = budget, policies = list })
 end
 
 local function check(args)
@@ -91,7 +91,7 @@ function replay.run(args, specs, words, loading)
   local chat = options.load(args.file, args)
   local results = failure.check(failure.typed(ebb.replay, chat, {
     policies = specs, budget = args.budget, reserve = args.reserve, guards = not args.unguarded,
-    model = model_command.of(args), progress = progress_of(chat),
+    model = model_command.reader(args), progress = progress_of(chat),
     limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)

@@ -91,7 +91,8 @@ function command.run(args)
     failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')
   end
   local results = try(list, args.text, expansion_of(args))
-  terminal.result(args.json and json_text.of(results) or as_text(results, terminal.results(args.output)), args.output)
+  local out = args.json and json_text.format(results) or as_text(results, terminal.results(args.output))
+  terminal.result(out, args.output)
   local problems = 0
   for _, result in ipairs(results) do
     problems = problems + (result.problem and 1 or 0)

@@ -49,10 +49,10 @@ end
 
 --- The error with the user's part of the traceback.
 local function trace(problem)
-  local known = failure.of(problem)
-  local message = known and known.message or tostring(problem)
+  local failed = failure.from_value(problem)
+  local message = failed and failed.message or tostring(problem)
   local way = debug.traceback(message, 2):gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", "")
-  return { message = way:gsub("\t", "  "), hint = known and known.hint }
+  return { message = way:gsub("\t", "  "), hint = failed and failed.hint }
 end
 
 local function call(chunk, words)

@@ -115,13 +115,13 @@ end
 
 --- Reports how a file was written: done, and what is lost of the old one; or nil and why not.
 ---@param path string
----@param done? true
+---@param ok? true
 ---@param problem? ebb.Error|string
-function terminal.written(path, done, problem)
-  if not done and problem.code == "conflict" then
+function terminal.written(path, ok, problem)
+  if not ok and problem.code == "conflict" then
     failure.raise(failure.IO, problem.message, "nothing was written; run the command again")
   end
-  failure.check(done, problem)
+  failure.check(ok, problem)
   if problem then terminal.say(("%s: warning: %s"):format(path, problem)) end
 end
 

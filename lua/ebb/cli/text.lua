@@ -60,7 +60,7 @@ function text.seq(message)
 end
 
 --- The character at byte `at` as it is shown, its cells, and the byte after it.
-local function shown(bytes, at)
+local function visible(bytes, at)
   local character = bytes:match("^[\0-\x7F\xC2-\xF4][\x80-\xBF]*", at)
   if not character or utf8.len(character) ~= 1 then
     return ("\\x%02X"):format(bytes:byte(at)), 4, at + 1
@@ -77,7 +77,7 @@ end
 --- characters of at most `room` cells, or one other character of any width.
 local function shown_run(bytes, at, room)
   local after = bytes:find("[^\x20-\x7E]", at) or #bytes + 1
-  if after == at then return shown(bytes, at) end
+  if after == at then return visible(bytes, at) end
   local cells = math.min(after - at, math.max(room, 1))
   return bytes:sub(at, at + cells - 1), cells, at + cells
 end
@@ -129,7 +129,7 @@ end
 local function break_at(bytes, room)
   local used, at = 0, 1
   while at <= #bytes do
-    local _, cells, next_at = shown(bytes, at)
+    local _, cells, next_at = visible(bytes, at)
     if used + cells > room and at > 1 then break end
     used, at = used + cells, next_at
   end

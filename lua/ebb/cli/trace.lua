@@ -15,7 +15,7 @@ function trace.new()
   return function(step, _, failure, chat)
     local id = step.processor.id
     if failure then return terminal.say(("== %s failed: %s"):format(id, failure)) end
-    local differences = difference.of(before, chat)
+    local differences = difference.compare(before, chat)
     local outcome = #differences == 0 and "nothing changed" or text.count(#chat, "message") .. " now"
     terminal.show(page.paint("title", terminal.fill(page, ("== %s: %s"):format(id, outcome), "   ")))
     if #differences > 0 then terminal.show(diff.lines(differences, page) .. "\n") end

@@ -102,7 +102,7 @@ local function as_data(trimmed, dry_run)
 end
 
 local function as_json(trimmed, dry_run)
-  return json_text.of(as_data(trimmed, dry_run))
+  return json_text.format(as_data(trimmed, dry_run))
 end
 
 local function summary(report, args)
@@ -156,7 +156,7 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   while true do
     local report = check_fit(args, failure.typed(chat.trim, chat, {
       budget = args.budget, reserve = reserve, policy = policy, guards = not args.unguarded,
-      model = model_command.of(args), limits = loading.limits, trusted = loading.trusted,
+      model = model_command.reader(args), limits = loading.limits, trusted = loading.trusted,
     }))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)

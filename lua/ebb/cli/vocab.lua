@@ -35,8 +35,8 @@ end
 
 --- OpenAI's file of which an image says that it was made.
 local function claim_of(description)
-  local known = KNOWN[description.source]
-  return known and known.pattern == description.pattern and known or nil
+  local entry = KNOWN[description.source]
+  return entry and entry.pattern == description.pattern and entry or nil
 end
 
 --- Anyone can write what an image says of itself: OpenAI's are those that have OpenAI's tokens.
@@ -103,10 +103,10 @@ local function import(args)
   if not args.what then failure.usage "import needs a file" end
   local content = failure.check(core.read_file(args.what, FILE_MAX))
   local json = content:find "^%s*{" ~= nil
-  local known = KNOWN[core.sha256(content)] or {}
-  local name = args.name or known.name or name_of(args.what)
+  local entry = KNOWN[core.sha256(content)] or {}
+  local name = args.name or entry.name or name_of(args.what)
   if models.is_estimator(name) then failure.usage(("'%s' is the name of an estimator"):format(name), "give --name") end
-  local pattern = args.pattern or known.pattern
+  local pattern = args.pattern or entry.pattern
   if not json and not pattern then
     failure.usage("a .tiktoken file does not say how texts are split",
       "give --pattern cl100k, o200k, gpt2 or an expression")

@@ -54,13 +54,13 @@ end
 
 --- Same ids that no rising chain holds: for each place in `b` that in `a`, and the reverse.
 local function moves_of(a, b, match)
-  local from, to, taken = {}, {}, {}
+  local from, to, is_taken = {}, {}, {}
   for _, j in pairs(match) do
-    taken[j] = true
+    is_taken[j] = true
   end
   for id, i in pairs(a.by_id) do
     local j = b.by_id[id]
-    if j and not match[i] and not taken[j] then from[j], to[i] = i, j end
+    if j and not match[i] and not is_taken[j] then from[j], to[i] = i, j end
   end
   return from, to
 end
@@ -107,11 +107,11 @@ local function comparison(a, b)
   end
 
   --- What stands between two partners: places in `a` and in `b`.
-  function self.gap(gone, came)
-    local by_id = has_id(a.messages, gone) and has_id(b.messages, came)
-    local match = lcs.of(roles_of(a, gone, by_id, "-"), roles_of(b, came, by_id, "+"))
-    for n, m in lcs.steps(match, #gone, #came) do
-      local i, j = gone[n], came[m]
+  function self.gap(removed, added)
+    local by_id = has_id(a.messages, removed) and has_id(b.messages, added)
+    local match = lcs.match(roles_of(a, removed, by_id, "-"), roles_of(b, added, by_id, "+"))
+    for n, m in lcs.steps(match, #removed, #added) do
+      local i, j = removed[n], added[m]
       if i and j then
         self.changed(i, j)
       elseif i then
@@ -129,25 +129,25 @@ end
 ---@param list_a ebb.List
 ---@param list_b ebb.List
 ---@return ebb.Difference[]
-function difference.of(list_a, list_b)
+function difference.compare(list_a, list_b)
   local a, b = side_of(list_a), side_of(list_b)
-  local match = lcs.of(keys_of(a, b), keys_of(b, a))
+  local match = lcs.match(keys_of(a, b), keys_of(b, a))
   local moved_from, moved_to = moves_of(a, b, match)
   local compared = comparison(a, b)
-  local gone, came = {}, {}
+  local removed, added = {}, {}
   for i, j in lcs.steps(match, #a.texts, #b.texts) do
     local from = i == 0 and moved_from[j] or i
     if j == 0 then
-      if not moved_to[i] then gone[#gone + 1] = i end
+      if not moved_to[i] then removed[#removed + 1] = i end
     elseif from == 0 then
-      came[#came + 1] = j
+      added[#added + 1] = j
     else
-      compared.gap(gone, came)
-      gone, came = {}, {}
+      compared.gap(removed, added)
+      removed, added = {}, {}
       if i == 0 or a.texts[i] ~= b.texts[j] then compared.changed(from, j, i == 0 or nil) end
     end
   end
-  compared.gap(gone, came)
+  compared.gap(removed, added)
   return compared.list
 end
 

@@ -73,11 +73,11 @@ end
 ---@param stays fun(item: table): boolean
 ---@return table[]
 function parts.only(list, stays)
-  local kept = {}
+  local remaining = {}
   for _, item in ipairs(list) do
-    if stays(item) then kept[#kept + 1] = item end
+    if stays(item) then remaining[#remaining + 1] = item end
   end
-  return array(kept)
+  return array(remaining)
 end
 
 --- Neither text nor parts nor calls.

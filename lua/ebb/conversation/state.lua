@@ -60,12 +60,12 @@ function state.stats(chat)
   }
 end
 
---- The state as a table. `exact` puts the messages in as JSON that is written
---- byte for byte as it came (for output); without it they are tables.
+--- The state of a conversation as a table. With `exact` its messages are raw JSON, which json.encode
+--- writes byte for byte; without, they are tables.
 ---@param chat ebb.Conversation
 ---@param exact? boolean
 ---@return table
-function state.of(chat, exact)
+function state.read(chat, exact)
   local stats = state.stats(chat)
   return {
     messages = messages_of(chat, exact),

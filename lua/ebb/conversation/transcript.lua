@@ -30,7 +30,7 @@ end
 ---@param message ebb.Message
 ---@param separator? string     between the text and each call; default: a space
 ---@return string
-function transcript.of(message, separator)
+function transcript.line(message, separator)
   if message.window then return message.window end
   if #message.calls == 0 then
     local text = message.text

@@ -94,8 +94,8 @@ local function active_ones(messages, options, log)
     local function report(pattern, why)
       log("warn", ("%s: modelMatch: pattern '%s': %s"):format(message.title, pattern, why))
     end
-    local meant = not message.match or model_match.matches(message.match, options.model, options.profile, report)
-    if message.enabled and meant then active[#active + 1] = message end
+    local applies = not message.match or model_match.matches(message.match, options.model, options.profile, report)
+    if message.enabled and applies then active[#active + 1] = message end
   end
   return active
 end
@@ -211,13 +211,13 @@ local function depth_injections(active, history, log)
   for index, message in ipairs(active) do
     local depths = message.kind == "depth" and { message.depth }
       or message.kind == "advanced_depth" and depths_of(message, deepest, log) or {}
-    local taken = {}
+    local is_taken = {}
     for _, depth in ipairs(message.type == "message" and depths or {}) do
       places = places or units.places(history)
       local at = places[before[depth] or 0]
-      if not taken[at] then
+      if not is_taken[at] then
         list[#list + 1] = { at = at, depth = depth, order = message.order, index = index, message = message }
-        taken[at] = true
+        is_taken[at] = true
       end
     end
   end
@@ -292,11 +292,11 @@ local function put_anchor(out, message, log)
 end
 
 local function put_all(out, active, history, injections, log)
-  local done = false
+  local has_history = false
   for _, message in ipairs(active) do
-    if message.type == HISTORY and not done then
+    if message.type == HISTORY and not has_history then
       put_history(out, history, injections)
-      done = true
+      has_history = true
       out.anchored[HISTORY] = true
     elseif message.type ~= "message" then
       put_anchor(out, message, log)
@@ -304,7 +304,7 @@ local function put_all(out, active, history, injections, log)
       put(out, message, "preset")
     end
   end
-  if not done then put_history(out, history, injections) end
+  if not has_history then put_history(out, history, injections) end
 end
 
 local function no_log() end

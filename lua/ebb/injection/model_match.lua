@@ -32,13 +32,13 @@ end
 
 --- What each side says, of those that are given.
 local function sides(match, model, profile, report)
-  local texts, said = forms(model or ""), {}
+  local texts, results = forms(model or ""), {}
   if match.matchProfileName and profile then texts[#texts + 1] = profile end
-  if #match.patterns > 0 then said[#said + 1] = any_matches(match.patterns, texts, report) end
+  if #match.patterns > 0 then results[#results + 1] = any_matches(match.patterns, texts, report) end
   if #match.profilePatterns > 0 then
-    said[#said + 1] = any_matches(match.profilePatterns, { profile }, report)
+    results[#results + 1] = any_matches(match.profilePatterns, { profile }, report)
   end
-  return said
+  return results
 end
 
 ---@param match table        checked: enabled, mode, exclude, patterns, profilePatterns, matchProfileName
@@ -48,9 +48,9 @@ end
 ---@return boolean
 function model_match.matches(match, model, profile, report)
   if not match.enabled then return true end
-  local said = sides(match, model, profile, report)
-  if #said == 0 then return true end
-  local first, second = said[1], said[2]
+  local results = sides(match, model, profile, report)
+  if #results == 0 then return true end
+  local first, second = results[1], results[2]
   local matched = first
   if second ~= nil then
     if match.mode == "all" then matched = first and second else matched = first or second end

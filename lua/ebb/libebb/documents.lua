@@ -51,8 +51,8 @@ end
 
 function documents.checker(with_hints, api, chat, dialect)
   return with_hints(function()
-    local violations, by = chat:check(dialect)
-    api.write(('{"dialect":%s,"violations":'):format(json.encode(by)))
+    local violations, checked_dialect = chat:check(dialect)
+    api.write(('{"dialect":%s,"violations":'):format(json.encode(checked_dialect)))
     emit.list(api.write, violations, violation_of)
     api.write "}"
   end)

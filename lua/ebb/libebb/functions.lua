@@ -41,15 +41,15 @@ end
 function functions.register(name, run)
   local table_name, last = split(name)
   local first = table_name or last
-  local known = placed[first]
-  if _G[first] ~= nil or known and (type(known) == "table") ~= (table_name ~= nil) then
+  local entry = placed[first]
+  if _G[first] ~= nil or entry and (type(entry) == "table") ~= (table_name ~= nil) then
     refuse("argument", ("'%s' is a name that scripts have already"):format(first))
   end
   if not table_name then
     placed[last] = run
     return
   end
-  placed[table_name] = known or {}
+  placed[table_name] = entry or {}
   placed[table_name][last] = run
 end
 

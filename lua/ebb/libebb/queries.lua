@@ -235,8 +235,8 @@ end
 
 local function tokens(chat, query)
   local list = source(chat, query)
-  local by = (query.encoding or query.model) and { encoding = query.encoding, model = query.model } or nil
-  return { tokens = list:tokens(by), trust = list:trust(by) }
+  local counter_options = (query.encoding or query.model) and { encoding = query.encoding, model = query.model } or nil
+  return { tokens = list:tokens(counter_options), trust = list:trust(counter_options) }
 end
 
 --- A query whose answer is one value.

@@ -137,8 +137,8 @@ end
 function windows.renderer(with_hints, api, chat, text)
   local options = json_arguments.options(text, render.OPTIONS, "a rendering")
   return with_hints(function()
-    local done, problem = render.run(chat, options, trim.look, api.write_messages)
-    if not done then error(problem, 0) end
+    local ok, problem = render.run(chat, options, trim.look, api.write_messages)
+    if not ok then error(problem, 0) end
   end)
 end
 

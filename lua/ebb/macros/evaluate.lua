@@ -75,10 +75,10 @@ end
 local function eat_space(buffer)
   buffer.eat = true
   while #buffer > 0 do
-    local kept = texts.strip_right(buffer[#buffer])
-    buffer.size = buffer.size - #buffer[#buffer] + #kept
-    if kept ~= "" then
-      buffer[#buffer] = kept
+    local stripped = texts.strip_right(buffer[#buffer])
+    buffer.size = buffer.size - #buffer[#buffer] + #stripped
+    if stripped ~= "" then
+      buffer[#buffer] = stripped
       return
     end
     buffer[#buffer] = nil
@@ -244,9 +244,9 @@ local function call_macro(run, node, macro, arguments, lifetime)
   local call = setmetatable({
     run = run, environment = run.environment, name = node.name, position = run.at or node.first, held = lifetime,
   }, Call)
-  local taken = math.min(#arguments, macro.most)
+  local count = math.min(#arguments, macro.most)
   running[macro] = true
-  local text, failure = settle(run, node, pcall(macro.run, call, table.unpack(arguments, 1, taken)))
+  local text, failure = settle(run, node, pcall(macro.run, call, table.unpack(arguments, 1, count)))
   running[macro] = nil
   if text then
     local rank = call.stability and registry.RANK[call.stability] or macro.rank

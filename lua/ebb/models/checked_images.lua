@@ -37,20 +37,20 @@ end
 
 --- The last lines, so that there is room for another one.
 local function newest(text)
-  local kept = {}
+  local remaining = {}
   for line in text:gmatch "[^\n]+" do
-    kept[#kept + 1] = line
+    remaining[#remaining + 1] = line
   end
-  return table.move(kept, math.max(1, #kept - LINES_MAX + 2), #kept, 1, {})
+  return table.move(remaining, math.max(1, #remaining - LINES_MAX + 2), #remaining, 1, {})
 end
 
 --- Remembers a line, if it is new.
 ---@param line string    without its end
 function checked_images.add(line)
   if checked_images.has(line) then return end
-  local kept = newest(read())   -- other processes add lines, too
-  kept[#kept + 1] = line
-  lines = table.concat(kept, "\n") .. "\n"
+  local remaining = newest(read())   -- other processes add lines, too
+  remaining[#remaining + 1] = line
+  lines = table.concat(remaining, "\n") .. "\n"
   local path = xdg.path("cache", "vocab")
   if path and core.make_folder(path:match "^(.*)/") then core.write_file(path, lines) end
 end

@@ -245,7 +245,7 @@ end
 ---@param chat ebb.Conversation
 ---@return string? vocabulary
 function models.missing(chat)
-  local model = models.of(chat)
+  local model = models.of_chat(chat)
   local encoding = chat:encoding()
   if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
 end
@@ -263,13 +263,14 @@ end
 ---@param copy ebb.Conversation
 ---@param original ebb.Conversation
 function models.inherit(copy, original)
-  models.assign(copy, models.of(original), models.name(original))
+  models.assign(copy, models.of_chat(original), models.name(original))
 end
 
---- The model that the caller named, or else the request body that was loaded.
+--- The model of a conversation: the one that the caller named, else that of the loaded request body; nil for
+--- neither.
 ---@param chat ebb.Conversation
 ---@return ebb.Model?
-function models.of(chat)
+function models.of_chat(chat)
   local named = core.body_model(chat)
   return core.state(chat).model or named and find(named)
 end

@@ -21,7 +21,7 @@ end
 ---@param parts table[]
 ---@param total integer
 local function by_source(parts, total)
-  local list, by_name, left = {}, {}, total
+  local list, by_name, rest = {}, {}, total
   for _, part in ipairs(parts) do
     local share = by_name[part.source]
     if not share then
@@ -30,19 +30,19 @@ local function by_source(parts, total)
       list[#list + 1] = share
     end
     share.messages, share.tokens = share.messages + 1, share.tokens + part.tokens
-    left = left - part.tokens
+    rest = rest - part.tokens
   end
-  list[#list + 1] = { source = "framing and tools", messages = 0, tokens = left }
+  list[#list + 1] = { source = "framing and tools", messages = 0, tokens = rest }
   for _, share in ipairs(list) do
     share.share = total > 0 and share.tokens / total or 0
   end
   return list
 end
 
---- Makes `parts` and `shares` of a result on first use.
+--- Computes `parts` or `shares` of a result on first use: the __index of results.
 ---@param result ebb.PipelineResult
 ---@param name string
-function composition.of(result, name)
+function composition.measure(result, name)
   if name == "parts" then
     result.parts = parts_of(result.chat, result.messages)
     return result.parts

@@ -123,12 +123,12 @@ end
 ---@param fields ebb.ContextFields
 ---@return ebb.Context
 function context.new(fields)
-  local own = { messages = fields.messages or {}, shared_data = fields.shared_data or {} }
+  local assignable = { messages = fields.messages or {}, shared_data = fields.shared_data or {} }
   local read = { run = fields.run }
   for _, name in ipairs(context_fields.read) do
     read[name] = fields[name]
   end
-  return context_fields.context(own, read, Context, function() return fields.run.logs end)
+  return context_fields.context(assignable, read, Context, function() return fields.run.logs end)
 end
 
 context.methods = Context

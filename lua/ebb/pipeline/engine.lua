@@ -42,12 +42,12 @@ local HOOK_STEP = 10000   -- instructions between two checks
 --- Stops the coroutine once its fuel is spent; from then on each instruction raises
 --- again, so that no pcall of its own can go on.
 local function burn(thread, fuel)
-  local left = fuel
+  local fuel_left = fuel
   if fuel == 0 then return end
   local function stop() error(("out of fuel after %d instructions: does it loop?"):format(fuel), 0) end
   debug.sethook(thread, function()
-    left = left - HOOK_STEP
-    if left > 0 then return end
+    fuel_left = fuel_left - HOOK_STEP
+    if fuel_left > 0 then return end
     debug.sethook(thread, stop, "", 1)
     stop()
   end, "", HOOK_STEP)

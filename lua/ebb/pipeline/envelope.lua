@@ -45,11 +45,11 @@ local function emptied(chat)
   return fork:json()
 end
 
---- Around the messages of `chat`, with these members set.
+--- The body of a request around the messages of `chat`, with these members set.
 ---@param chat ebb.Conversation
 ---@param fields table<string, any>    by name, such as model
 ---@return ebb.Envelope
-function envelope.of(chat, fields)
+function envelope.build(chat, fields)
   local text = chat.shape == "body" and emptied(chat) or '{"messages": []}\n'
   local written = {}
   for key, value in pairs(fields) do

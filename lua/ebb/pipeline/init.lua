@@ -278,7 +278,7 @@ local function conclude(run, run_context)
     messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
     skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
   }
-  setmetatable(result, { __index = composition.of })
+  setmetatable(result, { __index = composition.measure })
   if result.budget and tokens > result.budget then
     local text = ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget)
     return nil, core.error("cannot_fit", text), result

@@ -55,10 +55,10 @@ end
 function Request:history()
   local copies = with_windows(self, core.working.copies(self.original))
   for _, copy in ipairs(copies) do
-    local own = copy.own
-    if own and attachments_of(own) then
-      copy.attachments, own.attachments = own.attachments, nil
-      if next(own) == nil then copy.own = nil end
+    local original_fields = copy.own
+    if original_fields and attachments_of(original_fields) then
+      copy.attachments, original_fields.attachments = original_fields.attachments, nil
+      if next(original_fields) == nil then copy.own = nil end
     end
   end
   return copies
@@ -156,7 +156,7 @@ function request.open(original, fields, parse_options)
     texts, _, missing = require("ebb.windows.render").texts(original)
   end
   return setmetatable({
-    original = original, envelope = envelope.of(original, fields), parse_options = parse_options, texts = texts,
+    original = original, envelope = envelope.build(original, fields), parse_options = parse_options, texts = texts,
     missing = missing or {},
   }, Request)
 end

@@ -42,7 +42,7 @@ end
 ---@return table
 function request_model.capabilities(self, chat)
   local name = asked_name(self) or core.body_model(chat)
-  local model = model_named(name) or models.of(chat)
+  local model = model_named(name) or models.of_chat(chat)
   local file = self.model_file or {}
   local capabilities = abilities_of(model, file.capabilities)
   capabilities.dialect, capabilities.model, capabilities.model_name = BODY_DIALECT, name, file.name

@@ -137,9 +137,9 @@ end
 local function prune_tools(view, item, names)
   local whole, changed = item.whole, false
   local function stays(part)
-    local gone = prune_part(view, item, names, part)
-    changed = changed or gone
-    return not gone
+    local prunes = prune_part(view, item, names, part)
+    changed = changed or prunes
+    return not prunes
   end
   if type(whole.content) == "table" then whole.content = parts.only(whole.content, stays) end
   if type(whole.tool_calls) == "table" then

@@ -30,8 +30,10 @@ local function enforce(draft, role, most_messages, most_tokens)
   local count, tokens = draft:count(role), draft:where({ role = role }):tokens()
   for unit in draft:units { role = role, droppable = true } do
     if count <= most_messages and tokens <= most_tokens then return end
-    local here, weight = share(unit, role)
-    if draft:drop(unit, ("over the quota of %s"):format(role)) then count, tokens = count - here, tokens - weight end
+    local unit_count, weight = share(unit, role)
+    if draft:drop(unit, ("over the quota of %s"):format(role)) then
+      count, tokens = count - unit_count, tokens - weight
+    end
   end
 end
 

@@ -64,9 +64,9 @@ end
 ---- Partial messages ----
 
 --- The pieces of a text; together they are the text.
-local function split(text, by)
+local function split(text, unit)
   local pieces = {}
-  local pattern = by == "characters" and utf8.charpattern or by == "words" and "[^ ]* ?" or "[^\n]*\n?"
+  local pattern = unit == "characters" and utf8.charpattern or unit == "words" and "[^ ]* ?" or "[^\n]*\n?"
   for piece in text:gmatch(pattern) do
     if piece ~= "" then pieces[#pieces + 1] = piece end
   end
@@ -129,7 +129,7 @@ end
 
 --- Keeps units while they fit; the first that does not ends it. Gives what is left, the border last.
 local function fit(draft, list, budget, options, roles, field)
-  local room, kept, full = budget - draft:tokens(), {}, false
+  local room, remaining, full = budget - draft:tokens(), {}, false
   for _, each in ipairs(list) do
     if not each.guarded then room = room + each.tokens end
   end
@@ -143,9 +143,9 @@ local function fit(draft, list, budget, options, roles, field)
       end
       room = room - each.tokens
     end
-    if stays or not draft:drop(each.unit, "does not fit") then kept[#kept + 1] = each end
+    if stays or not draft:drop(each.unit, "does not fit") then remaining[#remaining + 1] = each end
   end
-  return kept
+  return remaining
 end
 
 local function reversed(list)
@@ -186,13 +186,13 @@ results, the last user message), also between dropped messages.]],
     if options.strategy == "first" then
       if start_on then error("start_on goes with the strategy 'last' only", 0) end
       if options.include_system then error("include_system goes with the strategy 'last' only", 0) end
-      local kept = fit(draft, list_units(draft, "oldest"), budget, options, end_on, "last_role")
-      return drop_to(draft, reversed(kept), end_on, "last_role", "after the last end_on")
+      local remaining = fit(draft, list_units(draft, "oldest"), budget, options, end_on, "last_role")
+      return drop_to(draft, reversed(remaining), end_on, "last_role", "after the last end_on")
     end
 
     if options.include_system and #draft > 0 and draft[1].role == "system" then draft:keep(draft[1]) end
     local list = drop_to(draft, list_units(draft, "newest"), end_on, "last_role", "after the last end_on")
-    local kept = fit(draft, list, budget, options, start_on, "first_role")
-    drop_to(draft, reversed(kept), start_on, "first_role", "before the first start_on")
+    local remaining = fit(draft, list, budget, options, start_on, "first_role")
+    drop_to(draft, reversed(remaining), start_on, "first_role", "before the first start_on")
   end,
 }

@@ -41,9 +41,9 @@ local function parts_of(messages)
   return parts
 end
 
---- The fixed part and what is left of the history, in their old order. An item of
---- `kept` is {message, place in the history before}.
-local function woven(parts, kept)
+--- The messages of the fixed part and those that remain of the history, in their old order. An item of
+--- `history` is {message, place in the history before}.
+local function weave(parts, history)
   local messages, next_fixed = {}, 1
   local function add_fixed(place)
     while parts.fixed[next_fixed] and parts.fixed[next_fixed].rank < place do
@@ -51,7 +51,7 @@ local function woven(parts, kept)
       next_fixed = next_fixed + 1
     end
   end
-  for _, each in ipairs(kept) do
+  for _, each in ipairs(history) do
     add_fixed(each.place)
     messages[#messages + 1] = each.message
   end
@@ -69,7 +69,7 @@ end
 
 --- Maps the trimmed list back to working messages; seqs up to #history are positions.
 local function kept_of(chat, parts, ledger)
-  local place_of, kept, last = {}, {}, 0
+  local place_of, remaining, last = {}, {}, 0
   for _, entry in ipairs(ledger) do
     if entry.replacement then place_of[entry.replacement] = place_of[entry.seq] or entry.seq end
   end
@@ -78,9 +78,9 @@ local function kept_of(chat, parts, ledger)
     local before = place and parts.history[place]
     local message = handle.seq <= #parts.history and before or rewritten(handle, before)
     last = place or last
-    kept[i] = { message = message, place = last }
+    remaining[i] = { message = message, place = last }
   end
-  return kept
+  return remaining
 end
 
 ---- One cut ----
@@ -159,12 +159,12 @@ local function cut_short(plan, report, room)
   if cost <= room then return { message = copy, place = place }, cost end
 end
 
-local function add_short(kept, short)
+local function add_short(remaining, cut_message)
   local at = 1
-  while kept[at] and kept[at].place < short.place do
+  while remaining[at] and remaining[at].place < cut_message.place do
     at = at + 1
   end
-  table.insert(kept, at, short)
+  table.insert(remaining, at, cut_message)
 end
 
 --- Trims the history so that everything weighs `budget` at most.
@@ -181,19 +181,19 @@ local function cut(plan, growth)
     limits = loading.limits, trusted = loading.trusted,
   })
   if not report then return nil, problem end
-  local kept = kept_of(chat, plan.parts, report.ledger)
+  local remaining = kept_of(chat, plan.parts, report.ledger)
   local tokens = report.after + plan.fixed
-  local short, cost = cut_short(plan, report, report.budget - report.after)
-  if short then
-    add_short(kept, short)
+  local cut_message, cost = cut_short(plan, report, report.budget - report.after)
+  if cut_message then
+    add_short(remaining, cut_message)
     tokens = tokens + cost
   end
-  return { messages = woven(plan.parts, kept), tokens = tokens, report = report,
-    short = short ~= nil }
+  return { messages = weave(plan.parts, remaining), tokens = tokens, report = report,
+    short = cut_message ~= nil }
 end
 
---- The least that guards allow.
-local function least(plan)
+--- Cuts the history to its guarded messages.
+local function cut_to_guarded(plan)
   local chat = plan.chat:fork()
   local draft = chat:draft { guards = plan.config.guards }
   local guarded = core.draft.info(draft).guarded_tokens
@@ -201,10 +201,10 @@ local function least(plan)
   return cut(plan, plan.budget - guarded - plan.fixed)
 end
 
+--- The result without any history.
 local function none(plan)
-  local kept = {}
   local nothing = plan.counter and 0 or plan.context:weigh {}   -- framing is in one of the two
-  return { messages = woven(plan.parts, kept), tokens = plan.fixed + nothing }
+  return { messages = weave(plan.parts, {}), tokens = plan.fixed + nothing }
 end
 
 ---- The search, with forecasts of the later stages ----
@@ -223,7 +223,7 @@ end
 
 --- When the guarded history alone is too much.
 local function give_up(plan, message)
-  local smallest = least(plan)
+  local smallest = cut_to_guarded(plan)
   if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end
   if plan.config.when_full == "drop_history" then
     plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")

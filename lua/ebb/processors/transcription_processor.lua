@@ -29,8 +29,8 @@ local function remembered(context, key)
   local run = context.shared_data.transcripts or {}
   context.shared_data.transcripts = run
   if run[key] then return run[key] end
-  local kept = context:call("cache", { get = key })
-  if type(kept) == "string" and not media.text_fault(kept) then run[key] = kept end
+  local cached = context:call("cache", { get = key })
+  if type(cached) == "string" and not media.text_fault(cached) then run[key] = cached end
   return run[key]
 end
 
@@ -125,17 +125,17 @@ local function with_asset_texts(context, config, value)
 end
 
 local function transcribed(context, config, message)
-  local entries, kept = {}, {}
+  local entries, untranscribed = {}, {}
   for _, attachment in ipairs(message.attachments or {}) do
     local text = text_of(context, config, attachment)
     entries[#entries + 1] = { placeholder = attachment.placeholder, text = text,
       reference = wrapped(config.reference, { name = assets.name(attachment) }) }
-    if not text then kept[#kept + 1] = attachment end
+    if not text then untranscribed[#untranscribed + 1] = attachment end
   end
   local filled = with_asset_texts(context, config, placeholders.fill(message.content, entries))
-  if filled == message.content and #kept == #entries then return message end
+  if filled == message.content and #untranscribed == #entries then return message end
   local copy = content.changed(message, { content = filled })
-  copy.attachments, copy.trusted = kept[1] and kept or nil, nil
+  copy.attachments, copy.trusted = untranscribed[1] and untranscribed or nil, nil
   return copy
 end
 

@@ -28,14 +28,14 @@ function sillytavern.is_script(value)
 end
 
 local function roles_of(placement)
-  local wanted, roles = {}, {}
+  local placed, roles = {}, {}
   for _, number in ipairs(present(placement) or {}) do
     for _, role in ipairs(ROLES[number] or {}) do
-      wanted[role] = true
+      placed[role] = true
     end
   end
   for _, role in ipairs(ALL) do
-    if wanted[role] then roles[#roles + 1] = role end
+    if placed[role] then roles[#roles + 1] = role end
   end
   return #roles > 0 and roles or { table.unpack(ALL) }
 end

@@ -15,13 +15,13 @@ local context_fields = {
   crossing = { "log", "expand", "call", "weigh", "history", "missing_windows", "only_core_follows", "forecast" },
 }
 
-local function assign(own, name, value)
-  if own[name] == nil then
+local function assign(assignable, name, value)
+  if assignable[name] == nil then
     local hint = "processors change messages and shared_data"
     refuse("argument", ("context.%s can only be read"):format(tostring(name)), hint)
   end
   if type(value) ~= "table" then refuse("shape", ("context.%s is a table"):format(name)) end
-  own[name] = value
+  assignable[name] = value
 end
 
 --- Refuses a field that no context has; a known one may be nil, such as user_profile.
@@ -34,22 +34,22 @@ local function unknown(own, methods, name)
 end
 
 --- A context over its fields.
----@param own table<string, table>
+---@param assignable table<string, table>
 ---@param read table<string, any>
 ---@param methods table<string, function>
 ---@param logs fun(): ebb.LogEntry[]   the log so far, for the field `logs`
 ---@return ebb.Context
-function context_fields.context(own, read, methods, logs)
+function context_fields.context(assignable, read, methods, logs)
   return setmetatable({}, {
     __index = function(_, name)
       if name == "logs" then return logs() end
-      local value = own[name]
+      local value = assignable[name]
       if value == nil then value = read[name] end
       if value == nil then value = methods[name] end
       if value == nil then unknown(own, methods, name) end
       return value
     end,
-    __newindex = function(_, name, value) assign(own, name, value) end,
+    __newindex = function(_, name, value) assign(assignable, name, value) end,
     __name = "Context",
   })
 end

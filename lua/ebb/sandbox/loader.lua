@@ -66,11 +66,11 @@ function loader.check_limits(limits)
 end
 
 local function set_limits(box, limits, messages)
-  local function of(name)
+  local function limit_of(name)
     if limits and limits[name] then return limits[name] end
     return DEFAULT[name] + PER_MESSAGE[name] * (messages or 0)
   end
-  sandbox.limit(box, of "fuel", math.ceil(of "deadline" * 1000), of "memory")
+  sandbox.limit(box, limit_of "fuel", math.ceil(limit_of "deadline" * 1000), limit_of "memory")
 end
 
 ---- Requests of sandboxes ----
@@ -147,10 +147,10 @@ end
 
 --- The folders in which a script finds other files: its own, and the path of its kind.
 local function place_of(path, kind)
-  local own = path and (path:match "^(.*/)" or "./")
+  local own_folder = path and (path:match "^(.*/)" or "./")
   local noun = kind and kind.noun or "script"
   return { noun = noun, folders = function()
-    local list = { own }
+    local list = { own_folder }
     for _, folder in ipairs(script_path[noun == "filter" and "filters" or "policies"]) do
       list[#list + 1] = folder .. "/"
     end

@@ -29,12 +29,12 @@ local function methods_of(calls)
   return methods
 end
 
-local function context_of(own, fields, calls)
+local function context_of(assignable, fields, calls)
   local read, methods = {}, methods_of(calls)
   for _, name in ipairs(context_fields.read) do
     read[name] = tables.read_only(fields[name], name)
   end
-  return context_fields.context(own, read, methods, calls.logs)
+  return context_fields.context(assignable, read, methods, calls.logs)
 end
 
 --- Runs a processor; an entry of the sandbox: true and results, or false, message, code.
@@ -46,10 +46,10 @@ end
 ---@return any messages       or the message of the error
 ---@return any shared_data    or its code
 function processor_context.run(execute, fields, calls, config)
-  local own = { messages = fields.messages, shared_data = fields.shared_data }
-  local results = table.pack(traceback.call(execute, execute, context_of(own, fields, calls), config))
+  local assignable = { messages = fields.messages, shared_data = fields.shared_data }
+  local results = table.pack(traceback.call(execute, execute, context_of(assignable, fields, calls), config))
   if not results[1] then return table.unpack(results, 1, results.n) end
-  return true, own.messages, own.shared_data
+  return true, assignable.messages, assignable.shared_data
 end
 
 return processor_context

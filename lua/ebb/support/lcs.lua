@@ -69,7 +69,7 @@ end
 ---@param a any[]      keys; equal ones belong together
 ---@param b any[]
 ---@return table<integer, integer>
-function lcs.of(a, b)
+function lcs.match(a, b)
   local match = {}
   local first, last_a, last_b = 1, #a, #b
   while first <= last_a and first <= last_b and a[first] == b[first] do

@@ -141,14 +141,14 @@ end
 
 --- The media type of a file; nil if it is unknown.
 ---@param bytes string
----@param said? string         the declared type, normal
+---@param declared? string         the declared type, normal
 ---@return string? mime
 ---@return boolean recognised  its bytes have said so
-function media.decide(bytes, said)
+function media.decide(bytes, declared)
   local mime = media.of_bytes(bytes)
-  if not mime then return said, false end
-  local kinds = said and MAY_HOLD[mime]
-  return kinds and kinds[media.kind(said)] and said or mime, true
+  if not mime then return declared, false end
+  local kinds = declared and MAY_HOLD[mime]
+  return kinds and kinds[media.kind(declared)] and declared or mime, true
 end
 
 ---- Text ----

@@ -161,16 +161,16 @@ end
 local FIXED = { "role", "id", "tool_call_id" }
 
 --- What cannot become a message is told by what the filter answered, not by the edit that fails.
-local function check_answer(definition, index, wanted)
-  if core.type(wanted) ~= "Message" and wanted.role == nil and wanted.window == nil then
+local function check_answer(definition, index, answer)
+  if core.type(answer) ~= "Message" and answer.role == nil and answer.window == nil then
     complain(definition, index, "the table lacks role",
       "message:totable() gives all fields, to be changed and returned")
   end
 end
 
-local function check_fixed(definition, index, wanted, fields)
+local function check_fixed(definition, index, answer, fields)
   for _, name in ipairs(FIXED) do
-    if wanted[name] == nil and fields[name] ~= nil then
+    if answer[name] == nil and fields[name] ~= nil then
       complain(definition, index, "the table lacks " .. name,
         "message:totable() gives all fields, to be changed and returned")
     elseif fields[name] ~= nil then
@@ -179,15 +179,15 @@ local function check_fixed(definition, index, wanted, fields)
   end
 end
 
---- The fields of `wanted` that differ from the message's own, and whether it
+--- The fields of `answer` that differ from the message's own, and whether it
 --- leaves fields out: null removes those.
-local function changes(message, wanted)
+local function changes(message, answer)
   local present, fields, leaves_out = message:totable(), {}, false
-  for key, value in pairs(wanted) do
+  for key, value in pairs(answer) do
     if present[key] == nil or json.encode(value) ~= json.encode(present[key]) then fields[key] = value end
   end
   for key in pairs(present) do
-    if wanted[key] == nil then
+    if answer[key] == nil then
       fields[key], leaves_out = json.null, true
     end
   end
@@ -225,22 +225,22 @@ local function relink(definition, draft, index, results)
 end
 
 --- One message for another: its place, links and marks stay as they are if they can.
-local function replace(definition, draft, index, message, wanted, alone)
-  local fields, leaves_out = changes(message, wanted)
+local function replace(definition, draft, index, message, answer, alone)
+  local fields, leaves_out = changes(message, answer)
   if next(fields) == nil then return end
   local anew = leaves_out or fields.role or fields.id or fields.tool_calls
   if alone and (anew or #message.calls > 0 and fields.content) then
     local results = table.move(message.unit.messages, 2, message.unit.count, 1, {})
-    spread(definition, draft, index, message, { wanted })
+    spread(definition, draft, index, message, { answer })
     return relink(definition, draft, index, results)
   end
-  check_fixed(definition, index, wanted, fields)
+  check_fixed(definition, index, answer, fields)
   attempt(definition, index, draft.replace, draft, message, fields, "filter")
 end
 
 local function apply_list(definition, draft, index, message, list)
-  for _, wanted in ipairs(list) do
-    check_answer(definition, index, wanted)
+  for _, answer in ipairs(list) do
+    check_answer(definition, index, answer)
   end
   local alone = definition.exact or message.unit.count == 1
   if #list == 1 and core.type(list[1]) ~= "Message" then

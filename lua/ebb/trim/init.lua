@@ -33,7 +33,7 @@ local trim = {}
 
 --- The window less the output reserve of the model that was named, or the conversation's.
 local function default_budget(chat, named)
-  local model = named or models.of(chat)
+  local model = named or models.of_chat(chat)
   if not model then
     refuse("argument", "trim needs a budget: the conversation has no model", hints.budget)
   end
@@ -118,12 +118,12 @@ local function refusals_of(draft)
   return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
-local function over_budget(run, left, steps)
-  left = run.measure.total(left)
+local function over_budget(run, tokens, steps)
+  tokens = run.measure.total(tokens)
   local refusals = refusals_of(run.draft)
   local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
   local label = policies.label(steps)
-  return text:format(label, left, left - run.available, run.available, refusals and "; " .. refusals or "")
+  return text:format(label, tokens, tokens - run.available, run.available, refusals and "; " .. refusals or "")
 end
 
 ---- One trim ----
@@ -136,8 +136,8 @@ local function shape(run, steps)
   end
   local ok, problem = running.steps(run, steps, attempt_step)
   if not ok then return nil, problem end
-  local left = run.draft:tokens()
-  if left > run.budget then return nil, core.error("over_budget", over_budget(run, left, steps)) end
+  local tokens = run.draft:tokens()
+  if tokens > run.budget then return nil, core.error("over_budget", over_budget(run, tokens, steps)) end
   return true
 end
 
@@ -230,13 +230,13 @@ end
 function trim.look(chat, options, texts, use)
   local request = read_options(chat, options)
   local run = start(chat, request, texts)
-  local ok, done, problem = pcall(shape, run, (resolve(request)))
+  local ok, report, problem = pcall(shape, run, (resolve(request)))
   local used, raised = true, nil
-  if ok and done then used, raised = pcall(use, run.draft) end
+  if ok and report then used, raised = pcall(use, run.draft) end
   core.draft.discard(run.draft)
-  if not ok then error(done, 0) end
+  if not ok then error(report, 0) end
   if not used then error(raised, 0) end
-  return done, problem
+  return report, problem
 end
 
 return trim

@@ -71,13 +71,13 @@ end
 ---@return string? text
 ---@return string? message
 function memory.text(memories)
-  local kept = filled(memories)
-  if next(kept) == nil then return "" end
-  local ok, text = pcall(core.draft.remembered, kept)
+  local filled_memories = filled(memories)
+  if next(filled_memories) == nil then return "" end
+  local ok, text = pcall(core.draft.remembered, filled_memories)
   if ok then return text end
   if not core.is_error(text) then error(text, 0) end   -- no memory, or a limit of the sandbox
   if text.code == "memory" then error(text, 0) end
-  return nil, complaint(kept, text)
+  return nil, complaint(filled_memories, text)
 end
 
 return memory

@@ -170,7 +170,7 @@ local function play(recording, steps, settings)
     end
     live_on(run, message)
   end
-  return finish(run, models.of(recording))
+  return finish(run, models.of_chat(recording))
 end
 
 ---- The face ----
@@ -178,7 +178,7 @@ end
 local function read_options(recording, options)
   if core.type(recording) ~= "Conversation" then refuse("argument", "replay needs a conversation", EXAMPLE) end
   local values = schema.options(OPTIONS, options, "replay", EXAMPLE)
-  local model = models.of(recording)
+  local model = models.of_chat(recording)
   values.budget = values.budget or model and model.window - model.output
   if not values.budget then
     refuse("argument", "replay needs a budget: the conversation has no model", hints.budget)

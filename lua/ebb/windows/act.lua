@@ -85,7 +85,7 @@ local function action_names(window)
   return names
 end
 
-local function shown(name)
+local function cut_name(name)
   return model_text.line(name, 100)
 end
 
@@ -97,13 +97,13 @@ local function find_exact(chat, id, action)
     for i, open in ipairs(open_windows(chat)) do
       names[i] = i <= NAMES_MAX and open.id or nil
     end
-    return nil, with_hint(("window '%s' does not exist"):format(shown(id)), id, names), "unknown_name"
+    return nil, with_hint(("window '%s' does not exist"):format(cut_name(id)), id, names), "unknown_name"
   end
   if window.closed then return nil, ("window '%s' is closed"):format(id), "closed" end
   local target = action_of(window, action)
   if target then return target end
   if is_close(action) then return nil, ("window '%s' cannot be closed"):format(id), "refused" end
-  return nil, with_hint(("action '%s' does not exist on window '%s'"):format(shown(action), id), action,
+  return nil, with_hint(("action '%s' does not exist on window '%s'"):format(cut_name(action), id), action,
     action_names(window)), "unknown_name"
 end
 
@@ -142,7 +142,7 @@ end
 local function unknown_name(chat, name, windows)
   local id, action = name:match "^(.+)%.([^.]+)$"
   if id and chat.windows:get(id) then return find_exact(chat, id, action) end
-  return nil, with_hint(("action '%s' does not exist"):format(shown(name)), name, all_names(windows)), "unknown_name"
+  return nil, with_hint(("action '%s' does not exist"):format(cut_name(name)), name, all_names(windows)), "unknown_name"
 end
 
 local function find_by_name(chat, name)
@@ -155,7 +155,7 @@ local function find_by_name(chat, name)
   end
   if #list == 1 then return list[1] end
   if #list == 0 then return unknown_name(chat, name, windows) end
-  return nil, ("ambiguous action '%s'; candidates: %s"):format(shown(name), candidate_names(list)), "ambiguous"
+  return nil, ("ambiguous action '%s'; candidates: %s"):format(cut_name(name), candidate_names(list)), "ambiguous"
 end
 
 ---- Running ----
@@ -216,8 +216,8 @@ end
 --- The whole name of a call, for texts.
 local function name_of(call, target)
   if target then return target.window.id .. "." .. target.id end
-  if call.name then return shown(call.name) end
-  return call.window and shown(call.window .. "." .. call.action) or "call"
+  if call.name then return cut_name(call.name) end
+  return call.window and cut_name(call.window .. "." .. call.action) or "call"
 end
 
 local function note(run, call, target, kind, outcome)

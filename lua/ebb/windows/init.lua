@@ -240,7 +240,7 @@ local function view_of(make, window)
 end
 
 function Window.view(window)
-  return view_of(views.of, window)
+  return view_of(views.get, window)
 end
 
 function Window.markup(window)

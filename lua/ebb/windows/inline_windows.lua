@@ -53,13 +53,13 @@ end
 function inline_windows.check(chat, check, dialect)
   local texts = (render.texts(chat))
   local violations, rules, items
-  local done = {}
+  local ROLLBACK = {}
   local ok, problem = pcall(core.transaction, chat, function(copy)
     items = inline_windows.run(copy, texts)
     violations, rules = check(copy, dialect)
-    error(done, 0)   -- rolls back, so that the store drops the added messages
+    error(ROLLBACK, 0)   -- rolls back, so that the store drops the added messages
   end)
-  if not ok and problem ~= done then error(problem, 0) end
+  if not ok and problem ~= ROLLBACK then error(problem, 0) end
   local positions = {}
   for i = 1, #violations > 0 and #chat or 0 do
     positions[chat[i].seq] = i

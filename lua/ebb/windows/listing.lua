@@ -35,7 +35,7 @@ end
 
 ---@param list ebb.List
 ---@return string      a line per message, each with its newline
-function listing.of(list)
+function listing.text(list)
   local lines, obsolete = {}, obsolete_of(list)
   for i = 1, #list do
     local message = list[i]

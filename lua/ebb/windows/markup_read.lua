@@ -272,13 +272,13 @@ end
 local function without_indents(frame)
   local list, first = frame.list, frame.kind == "element" and 2 or 1
   if #list == first then return end   -- all there is
-  local kept = first - 1
+  local count = first - 1
   for i = first, #list do
     local node = list[i]
     list[i] = nil
     if type(node) ~= "string" or node:find "%S" or not node:find "\n" then
-      kept = kept + 1
-      list[kept] = node
+      count = count + 1
+      list[count] = node
     end
   end
 end
@@ -298,9 +298,9 @@ local function close_tag(reader, at)
   if not name then fail(reader, at, "a closing tag: '</' and a name") end
   local frame = reader.stack[#reader.stack]
   if frame.name ~= name then
-    local wanted = "<Window>"
-    if frame.name then wanted = ("</%s>, for the tag at %s"):format(frame.name, text_place(reader.text, frame.at)) end
-    fail(reader, at, ("%s, not </%s>"):format(wanted, name:sub(1, 64)))
+    local expected = "<Window>"
+    if frame.name then expected = ("</%s>, for the tag at %s"):format(frame.name, text_place(reader.text, frame.at)) end
+    fail(reader, at, ("%s, not </%s>"):format(expected, name:sub(1, 64)))
   end
   after = SPACE:match(reader.text, after)
   if reader.text:byte(after) ~= 62 then fail(reader, after, "'>'") end

@@ -155,7 +155,7 @@ local function resolved(pass, content, nesting, count, depth)
   return content[1]
 end
 
-local function shown(pass, state, nesting, count, depth)
+local function expand(pass, state, nesting, count, depth)
   local content = content_of(pass, state)
   if content.failed then return failed(state.id, content.failed, state) end
   return {
@@ -169,7 +169,7 @@ function build(pass, id, nesting, count, depth)
   local state = core.window.get(pass.chat, id)
   if not state then return failed(id, "there is no such window") end
   if state.closed then return failed(id, "the window is closed") end
-  return shown(pass, state, nesting, count, depth)
+  return expand(pass, state, nesting, count, depth)
 end
 
 --- The view of an existing window, open or closed.
@@ -177,9 +177,9 @@ end
 ---@param id string
 ---@param state? table       of core.window.get, if it is at hand
 ---@return ebb.WindowView
-function views.of(pass, id, state)
+function views.get(pass, id, state)
   state = state or core.window.get(pass.chat, id)
-  local ok, result = pcall(shown, pass, state, 1, { nodes = 0 }, 0)
+  local ok, result = pcall(expand, pass, state, 1, { nodes = 0 }, 0)
   if ok then return result end
   pass_memory(result)
   if not core.is_error(result) then error(result, 0) end   -- a limit of the sandbox
@@ -205,7 +205,7 @@ end
 function views.markup(pass, id, state, shell)
   state = state or core.window.get(pass.chat, id)
   state.actions_shown = shell and shell.actions
-  local view = views.of(pass, id, state)
+  local view = views.get(pass, id, state)
   shell = shell or markup.shell(view)
   return limited(pass, id, markup.write(view, shell)), shell
 end

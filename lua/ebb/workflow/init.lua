@@ -139,9 +139,9 @@ end
 ---@return ebb.Error? problem  with the number of the node that failed
 function nodes.run(chat, workflow)
   for i, node in ipairs(nodes.check(workflow)) do
-    local ok, done, problem = pcall(node.run, chat)
-    if not ok then done, problem = nil, core.is_error(done) and done or core.error("script", tostring(done)) end
-    if done == nil then
+    local ok, result, problem = pcall(node.run, chat)
+    if not ok then result, problem = nil, core.is_error(result) and result or core.error("script", tostring(result)) end
+    if result == nil then
       local text = ("node %d (%s): %s"):format(i, node.type, problem.message)
       return nil, core.error(problem.code, text, problem.hint)
     end

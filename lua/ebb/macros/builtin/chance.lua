@@ -12,8 +12,8 @@ local function integer_of(text)
   return integer and math.abs(integer) <= EXACT_MAX and integer or nil
 end
 
-local function random_int(call, least, most)
-  local low, high = integer_of(least), integer_of(most)
+local function random_int(call, lowest, highest)
+  local low, high = integer_of(lowest), integer_of(highest)
   if not low or not high then return nil, "not_integer" end
   if low >= high then return nil, "range" end
   return low + call.environment:draw(high - low + 1)
@@ -31,8 +31,8 @@ local function read_dice(text)
   return tonumber(count), tonumber(sides), math.tointeger(tonumber(addend))
 end
 
-local function roll(call, form)
-  local count, sides, addend = read_dice(form)
+local function roll(call, dice)
+  local count, sides, addend = read_dice(dice)
   if not count or not addend or math.abs(addend) > ADDEND_MAX then return nil, "dice_form" end
   if count < 1 or count > DICE_MAX then return nil, "dice_count", DICE_MAX end
   if sides < 1 or sides > SIDES_MAX then return nil, "dice_sides", SIDES_MAX end
@@ -42,9 +42,9 @@ local function roll(call, form)
     total = total + thrown[i]
   end
   if count == 1 then return total end
-  local shown = table.concat(thrown, ", ")
-  if addend ~= 0 then shown = ("%s; %+d"):format(shown, addend) end
-  return ("%d (%s)"):format(total, shown)
+  local text = table.concat(thrown, ", ")
+  if addend ~= 0 then text = ("%s; %+d"):format(text, addend) end
+  return ("%d (%s)"):format(total, text)
 end
 
 --- By the session alone, as sessions of AIO Hub are used to: all picks among n choices take the same place.

@@ -49,17 +49,17 @@ local function sum_of(a, b)
 end
 
 --- Adds to a number; nothing counts as 0.
-local function step(call, scope, name, by)
+local function step(call, scope, name, amount)
   local value = call.environment.variables[scope][name]
   local number = value == nil and 0 or value == "" and 0 or number_of(value)
   if not number then return nil, "not_number", name end
-  return keep(call, scope, name, sum_of(number, by), call.environment.state.held[scope][name])
+  return keep(call, scope, name, sum_of(number, amount), call.environment.state.held[scope][name])
 end
 
 --- Adds numbers; other texts are appended.
 local function add(call, scope, name, value)
-  local before, by = call.environment.variables[scope][name], number_of(value)
-  if by and (before == nil or number_of(before)) then return step(call, scope, name, by) end
+  local before, amount = call.environment.variables[scope][name], number_of(value)
+  if amount and (before == nil or number_of(before)) then return step(call, scope, name, amount) end
   local joined = text_of(before)
   call:allow(#joined + #value)
   return keep(call, scope, name, joined .. value, call.environment.state.held[scope][name])
