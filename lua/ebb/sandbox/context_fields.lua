@@ -25,15 +25,15 @@ local function assign(assignable, name, value)
 end
 
 --- Refuses a field that no context has; a known one may be nil, such as user_profile.
-local function unknown(own, methods, name)
-  local names = tables.keys(own)
+local function refuse_unknown(assignable, methods, name)
+  local names = tables.keys(assignable)
   for _, list in ipairs { context_fields.read, { "logs" }, tables.keys(methods) } do
     table.move(list, 1, #list, #names + 1, names)
   end
   if not tables.contains(names, name) then suggest.refuse_field("context", name, names) end
 end
 
---- A context over its fields.
+--- A context with these fields: `assignable` ones cross both ways, `read` ones can only be read.
 ---@param assignable table<string, table>
 ---@param read table<string, any>
 ---@param methods table<string, function>
@@ -46,7 +46,7 @@ function context_fields.context(assignable, read, methods, logs)
       local value = assignable[name]
       if value == nil then value = read[name] end
       if value == nil then value = methods[name] end
-      if value == nil then unknown(own, methods, name) end
+      if value == nil then refuse_unknown(assignable, methods, name) end
       return value
     end,
     __newindex = function(_, name, value) assign(assignable, name, value) end,
