@@ -388,22 +388,24 @@ build/bench/tokens_portable: tests/bench/tokens.c $(foreach layer,base os codec 
 
 fuzzers: $(FUZZERS)
 
-# Fuzzers have a build of their own, for their coverage; lua_fuzz.h meets the core through Lua.
+# Fuzzers have a build of their own, for their coverage; lua_fuzz.h meets the core through Lua, fuzz_saved.c
+# through libebb.
 build/fuzz/runtime/%.o: runtime/%.c build/fuzz/flags
 	@mkdir -p $(@D)
 	$(SAY) CC $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(or $(findstring /bind/,$<),$(findstring /sandbox/,$<)),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(filter $(LUA_LAYERS),$(notdir $(<D))),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
 
-build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING))
+build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API))
 	$(SAY) AR $@
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
 build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
 build/fuzz/fuzz_agents build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
+build/fuzz/fuzz_saved: build/embedded_api.o
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 	$(SAY) LINK $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $(LUA_CFLAGS) -Itests/c -MMD -MP $(filter %.c %.a,$^) $(FUZZ_LIBRARIES) $(LUA_INSIDE) $(SYSTEM) -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $(LUA_CFLAGS) -Itests/c -MMD -MP $(filter %.c %.o %.a,$^) $(FUZZ_LIBRARIES) $(LUA_INSIDE) $(SYSTEM) -o $@
 
 .SECONDARY:
 

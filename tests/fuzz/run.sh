@@ -29,6 +29,7 @@ settings() {
     fuzz_sandbox) echo -max_len=400 -timeout=20 ;;
     fuzz_regex) echo -max_len=400 tests/fuzz/seeds/regex ;;
     # Lua keeps its state between inputs, which looks like a leak to every one of them.
+    fuzz_saved) echo -max_len=6000 -detect_leaks=0 tests/fuzz/seeds/saved ;;
     fuzz_operations) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/operations tests/golden ;;
     fuzz_agents) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/agents tests/golden ;;
     fuzz_windows) echo -max_len=1000 -detect_leaks=0 tests/fuzz/seeds/windows ;;
@@ -45,7 +46,7 @@ inputs() {
     fuzz_json | fuzz_json_edit) echo 900000 ;;
     fuzz_data_uri) echo 600000 ;;
     fuzz_image) echo 200000 ;;
-    fuzz_document | fuzz_vocab) echo 80000 ;;
+    fuzz_document | fuzz_saved | fuzz_vocab) echo 80000 ;;
     fuzz_edits | fuzz_regex) echo 55000 ;;
     fuzz_check) echo 40000 ;;
     fuzz_operations | fuzz_sandbox) echo 30000 ;;
