@@ -219,7 +219,7 @@ bool file_same_target(const char *a, const char *b) {
 
 static bool is_unchanged(const FileWriter *writer) {
   if (!writer->guarded) return true;
-  FileIdentity now;
+  FileIdentity now = {0};
   const FileIdentity *before = &writer->unchanged;
   return file_identify(writer->path, &now) == STATUS_OK && now.device == before->device
          && now.inode == before->inode && now.size == before->size && now.modified_s == before->modified_s
