@@ -1,29 +1,13 @@
 #include "core/batch.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/names.h"
-
-typedef struct String {
-  char *bytes;
-  size_t size;
-} String;
-
-typedef struct Checkpoint {
-  String name;
-  uint32_t batch, length;
-  uint64_t naming;           /* number of its naming, from 1 */
-} Checkpoint;
-
-/* Forks share checkpoints until one names a state, so that the fork for a trim does not copy them. */
-typedef struct Checkpoints {
-  uint32_t owners, count, room;
-  Checkpoint *list;          /* the newest last */
-} Checkpoints;
+#include "core/store.h"
 
 struct History {
   Memory memory;
+  HashKey key;
   Batches batches;
   uint32_t current;
   HistoryCounts counts;
@@ -43,83 +27,19 @@ bool batch_kind_parse(const char *name, BatchKind *kind) {
   return true;
 }
 
-static Status string_copy(const Memory *memory, Text text, String *copy) {
-  copy->size = text.size;
-  return text_copy(memory, text, &copy->bytes);
-}
-
-static Text string_text(String string) { return text_plain(string.bytes, string.size); }
-
-/* ---- checkpoints ---- */
-
-uint32_t history_checkpoint_count(const History *history) {
-  return history->checkpoints == NULL ? 0 : history->checkpoints->count;
-}
-
-static void checkpoints_release(const Memory *memory, Checkpoints *checkpoints) {
-  assert(checkpoints == NULL || checkpoints->owners > 0);
-  if (checkpoints == NULL || --checkpoints->owners > 0) return;
-  for (uint32_t i = 0; i < checkpoints->count; i++) {
-    memory_free(memory, checkpoints->list[i].name.bytes, checkpoints->list[i].name.size);
-  }
-  memory_free(memory, checkpoints->list, checkpoints->room * sizeof *checkpoints->list);
-  memory_free(memory, checkpoints, sizeof *checkpoints);
-}
-
-/* Adds a copy of the checkpoint. */
-static Status checkpoints_push(const Memory *memory, Checkpoints *checkpoints, Checkpoint checkpoint) {
-  void *grown = memory_grow(memory, checkpoints->list, &checkpoints->room, checkpoints->count,
-                            sizeof *checkpoints->list);
-  if (grown == NULL) return STATUS_MEMORY;
-  checkpoints->list = grown;
-  Status status = string_copy(memory, string_text(checkpoint.name), &checkpoint.name);
-  if (status == STATUS_OK) checkpoints->list[checkpoints->count++] = checkpoint;
-  return status;
-}
-
-/* Copies shared checkpoints, so that the history can change them. */
-static Status checkpoints_own(History *history) {
-  const Checkpoints *shared = history->checkpoints;
-  if (shared != NULL && shared->owners == 1) return STATUS_OK;
-  Checkpoints *copy = memory_new(&history->memory, sizeof *copy);
-  if (copy == NULL) return STATUS_MEMORY;
-  *copy = (Checkpoints){.owners = 1};
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; i < history_checkpoint_count(history) && status == STATUS_OK; i++) {
-    status = checkpoints_push(&history->memory, copy, shared->list[i]);
-  }
-  if (status != STATUS_OK) {
-    checkpoints_release(&history->memory, copy);
-    return status;
-  }
-  assert(copy->count == history_checkpoint_count(history));
-  checkpoints_release(&history->memory, history->checkpoints);
-  history->checkpoints = copy;
-  return STATUS_OK;
-}
-
-static Status push_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
-  Checkpoint checkpoint = {.name = {.bytes = (char *)name.bytes, .size = name.size}, .batch = batch, .length = length,
-                           .naming = history->counts.namings + 1};
-  Status status = checkpoints_own(history);
-  if (status == STATUS_OK) status = checkpoints_push(&history->memory, history->checkpoints, checkpoint);
-  if (status == STATUS_OK) history->counts.namings++;
-  return status;
-}
-
 /* ---- lives ---- */
 
-Status history_new_empty(const Memory *memory, History **result) {
+Status history_new_empty(const Memory *memory, const HashKey *key, History **result) {
   History *history = memory_new(memory, sizeof *history);
   if (history == NULL) return STATUS_MEMORY;
-  *history = (History){.memory = *memory, .batches = {.memory = *memory}};
+  *history = (History){.memory = *memory, .key = *key, .batches = {.memory = *memory}};
   *result = history;
   return STATUS_OK;
 }
 
 Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, History **result) {
   History *history;
-  Status status = history_new_empty(memory, &history);
+  Status status = history_new_empty(memory, store_hash_key(sequence_store(list)), &history);
   if (status != STATUS_OK) return status;
   Batch first = {.list = list, .parent = BATCH_NONE, .kind = BATCH_CREATE, .timestamp = timestamp};
   status = batches_push(&history->batches, &first, text_of(""));
@@ -130,11 +50,10 @@ Status history_new(const Memory *memory, Sequence *list, int64_t timestamp, Hist
 
 Status history_fork(const History *history, History **result) {
   History *fork;
-  Status status = history_new_empty(&history->memory, &fork);
+  Status status = history_new_empty(&history->memory, &history->key, &fork);
   if (status != STATUS_OK) return status;
   fork->batches = batches_share(&history->batches);
-  fork->checkpoints = history->checkpoints;
-  if (fork->checkpoints != NULL) fork->checkpoints->owners++;
+  fork->checkpoints = checkpoints_share(history->checkpoints);
   fork->counts = history->counts;
   fork->current = history->current;
   fork->memory_edits = history->memory_edits;
@@ -146,7 +65,7 @@ void history_free(History *history) {
   if (history == NULL) return;
   Memory memory = history->memory;
   batches_free(&history->batches);
-  checkpoints_release(&memory, history->checkpoints);
+  checkpoints_release(history->checkpoints);
   memory_free(&memory, history, sizeof *history);
 }
 
@@ -197,11 +116,10 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
                     .count = entry->list == NULL ? entry->count : sequence_count(entry->list),
                     .timestamp = entry->timestamp,
                     .description = text_plain(entry->description, entry->description_size)};
-  for (uint32_t i = history_checkpoint_count(history); i-- > 0 && info.name.size == 0;) {
-    const Checkpoint *checkpoint = &history->checkpoints->list[i];
-    if (checkpoint->batch != batch) continue;
-    info.name = string_text(checkpoint->name);
-    info.name_length = checkpoint->length;
+  const Checkpoint *newest = checkpoints_newest(history->checkpoints, batch);
+  if (newest != NULL) {
+    info.name = newest->name;
+    info.name_length = newest->length;
   }
   return info;
 }
@@ -286,13 +204,6 @@ Status history_state(const History *history, uint32_t batch, uint32_t length, Se
   return status;
 }
 
-static bool has_checkpoint(const History *history, uint32_t batch) {
-  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
-    if (history->checkpoints->list[i].batch == batch) return true;
-  }
-  return false;
-}
-
 static void prune_batch(const Memory *memory, Batch *batch) {
   assert(batch->owners == 1 && sequence_count(batch->list) >= batch->born);
   batch->count = sequence_count(batch->list);
@@ -305,7 +216,8 @@ static void prune_batch(const Memory *memory, Batch *batch) {
 }
 
 static bool may_be_pruned(const History *history, uint32_t batch) {
-  return at(history, batch)->list != NULL && batch != history->current && !has_checkpoint(history, batch);
+  bool is_named = checkpoints_newest(history->checkpoints, batch) != NULL;
+  return at(history, batch)->list != NULL && batch != history->current && !is_named;
 }
 
 Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
@@ -327,25 +239,14 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
   return STATUS_OK;
 }
 
-static Checkpoint *find_checkpoint(const History *history, Text name) {
-  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
-    if (text_equal(string_text(history->checkpoints->list[i].name), name)) return &history->checkpoints->list[i];
-  }
-  return NULL;
-}
+const Checkpoints *history_checkpoints(const History *history) { return history->checkpoints; }
 
 /* Names a state; a name in use moves. */
 static Status name_state(History *history, Text name, uint32_t batch, uint32_t length) {
-  if (find_checkpoint(history, name) == NULL) return push_checkpoint(history, name, batch, length);
-  Status status = checkpoints_own(history);
-  if (status != STATUS_OK) return status;
-  Checkpoint *checkpoint = find_checkpoint(history, name);
-  Checkpoint moved = {.name = checkpoint->name, .batch = batch, .length = length, .naming = ++history->counts.namings};
-  Checkpoint *newest = &history->checkpoints->list[history->checkpoints->count - 1];
-  assert(checkpoint <= newest);
-  memmove(checkpoint, checkpoint + 1, (size_t)(newest - checkpoint) * sizeof *checkpoint);
-  *newest = moved;
-  return STATUS_OK;
+  Checkpoint checkpoint = {.name = name, .batch = batch, .length = length, .naming = history->counts.namings + 1};
+  Status status = checkpoints_put(&history->memory, &history->key, &history->checkpoints, &checkpoint);
+  if (status == STATUS_OK) history->counts.namings++;
+  return status;
 }
 
 Status history_name(History *history, Text name) {
@@ -364,35 +265,27 @@ static bool is_shared(const History *history, const Checkpoint *checkpoint, cons
 Status history_take_names(History *history, const History *other, uint64_t since, const SharedStates *shared) {
   Status status = STATUS_OK;
   if (other->counts.namings <= since) return STATUS_OK;
-  for (uint32_t i = 0; i < history_checkpoint_count(other) && status == STATUS_OK; i++) {
-    const Checkpoint *checkpoint = &other->checkpoints->list[i];
+  const Checkpoint *checkpoint;
+  for (uint32_t at = 0; status == STATUS_OK && (checkpoint = checkpoints_next(other->checkpoints, &at)) != NULL;) {
     if (checkpoint->naming <= since) continue;
-    Text name = string_text(checkpoint->name);
-    status = is_shared(history, checkpoint, shared) ? name_state(history, name, checkpoint->batch, checkpoint->length)
-                                           : history_name(history, name);
+    status = is_shared(history, checkpoint, shared)
+                 ? name_state(history, checkpoint->name, checkpoint->batch, checkpoint->length)
+                 : history_name(history, checkpoint->name);
   }
   return status;
 }
 
 bool history_find(const History *history, Text name, uint32_t *batch, uint32_t *length) {
-  const Checkpoint *checkpoint = find_checkpoint(history, name);
+  const Checkpoint *checkpoint = checkpoints_find(history->checkpoints, name);
   if (checkpoint == NULL) return false;
   *batch = checkpoint->batch;
   *length = checkpoint->length;
   return true;
 }
 
-Text history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length) {
-  assert(index < history_checkpoint_count(history));
-  const Checkpoint *checkpoint = &history->checkpoints->list[index];
-  *batch = checkpoint->batch;
-  *length = checkpoint->length;
-  return string_text(checkpoint->name);
-}
-
 Status history_add_checkpoint(History *history, Text name, uint32_t batch, uint32_t length) {
   assert(batch < history->batches.count);
-  return push_checkpoint(history, name, batch, length);
+  return name_state(history, name, batch, length);
 }
 
 /* ---- invariants ---- */
@@ -415,16 +308,14 @@ static void check_batch(const History *history, uint32_t index) {
 }
 
 void history_check(const History *history) {
-  uint64_t naming = 0;
+  const Checkpoint *checkpoint;
   assert(history->current < history->batches.count && at(history, history->current)->list != NULL);
   for (uint32_t i = 0; i < history->batches.count; i++) check_batch(history, i);
-  for (uint32_t i = 0; i < history_checkpoint_count(history); i++) {
-    const Checkpoint *checkpoint = &history->checkpoints->list[i];
+  checkpoints_check(history->checkpoints);
+  for (uint32_t next = 0; (checkpoint = checkpoints_next(history->checkpoints, &next)) != NULL;) {
     BatchInfo batch = history_batch(history, checkpoint->batch);
     assert(!batch.pruned && checkpoint->length >= batch.born && checkpoint->length <= batch.count);
-    assert(checkpoint->naming > naming && checkpoint->naming <= history->counts.namings);
-    naming = checkpoint->naming;
+    assert(checkpoint->naming <= history->counts.namings);
     (void)batch;
   }
-  (void)naming;
 }

@@ -20,6 +20,7 @@
 #ifndef EBB_CORE_HISTORY_H
 #define EBB_CORE_HISTORY_H
 
+#include "core/checkpoint.h"
 #include "core/ledger.h"
 #include "core/sequence.h"
 
@@ -129,14 +130,14 @@ Status   history_take_names(History *history, const History *other, uint64_t sin
 /* Finds a checkpoint by its name; false for other names. */
 bool     history_find(const History *history, Text name, uint32_t *batch, uint32_t *length);
 
-/* The checkpoints, the latest naming last. index < count */
-uint32_t history_checkpoint_count(const History *history);
-Text     history_checkpoint(const History *history, uint32_t index, uint32_t *batch, uint32_t *length);
+/* The checkpoints; NULL: none. Borrowed until the next naming. */
+const Checkpoints *history_checkpoints(const History *history);
 
 /* ---- reading saved state: batch by batch, then the checkpoints ---- */
 
-/* Creates an empty history; call history_add for batch 0 before any other function. STATUS_MEMORY. */
-Status   history_new_empty(const Memory *memory, History **history);
+/* Creates an empty history; call history_add for batch 0 before any other function. `key` is for its
+   table of names. STATUS_MEMORY. */
+Status   history_new_empty(const Memory *memory, const HashKey *key, History **history);
 /* Adds a pruned batch that had grown from `born` to `count` messages; batch->list and
    batch->ledger are NULL. The caller makes another batch current afterwards. STATUS_MEMORY,
    STATUS_LIMIT. */

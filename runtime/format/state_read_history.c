@@ -240,7 +240,8 @@ static bool read_batch(StateLoader *l, Json *json) {
 static bool read_batches(StateLoader *l) {
   Json json;
   int64_t current;
-  if (history_new_empty(conversation_memory(l->conversation), &l->history) != STATUS_OK) return state_fail_memory(l);
+  Status status = history_new_empty(conversation_memory(l->conversation), store_hash_key(l->store), &l->history);
+  if (status != STATUS_OK) return state_fail_memory(l);
   if (!state_open_field(l, &json, STATE_BATCHES, JSON_ARRAY)) return false;
   while (json_next_element(&json)) {
     if (!read_batch(l, &json)) return false;

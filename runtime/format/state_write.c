@@ -308,13 +308,12 @@ static void write_history(StateWriter *w) {
   field(w, STATE_CURRENT);
   number(w, history_current(w->history));
   open_field(w, STATE_CHECKPOINTS, '[');
-  for (uint32_t i = 0; i < history_checkpoint_count(w->history); i++) {
-    uint32_t batch, length;
-    Text label = history_checkpoint(w->history, i, &batch, &length);
+  const Checkpoint *checkpoint;
+  for (uint32_t at = 0; (checkpoint = checkpoints_next(history_checkpoints(w->history), &at)) != NULL;) {
     open_bracket(w, '[');
-    text(w, label);
-    number(w, batch);
-    number(w, length);
+    text(w, checkpoint->name);
+    number(w, checkpoint->batch);
+    number(w, checkpoint->length);
     close_bracket(w, ']');
   }
   close_bracket(w, ']');

@@ -192,7 +192,7 @@ static const char *plain_name(const Side *side, uint32_t batch) {
   uint32_t newest = 0;
   const char *name = "";
   for (uint32_t i = 0; i < CHECKPOINTS; i++) {
-    const Checkpoint *checkpoint = &side->checkpoints[i];
+    const PlainCheckpoint *checkpoint = &side->checkpoints[i];
     if (checkpoint->batch != batch || checkpoint->age <= newest) continue;
     newest = checkpoint->age;
     name = CHECKPOINT_NAMES[i];

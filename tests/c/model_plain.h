@@ -143,17 +143,17 @@ typedef struct PlainBatch {
   MessageId *ids;
 } PlainBatch;
 
-typedef struct Checkpoint {
+typedef struct PlainCheckpoint {
   uint32_t batch, length;
   uint32_t age;               /* when it was set; 0: never */
-} Checkpoint;
+} PlainCheckpoint;
 
 typedef struct Side {
   Conversation *chat;
   PlainMessages *messages;
   PlainBatch *batches;
   uint32_t count, room, current;
-  Checkpoint checkpoints[CHECKPOINTS];
+  PlainCheckpoint checkpoints[CHECKPOINTS];
   uint32_t checkpoint_age;
   uint8_t marks[MESSAGES];    /* a bit per mark, by origin */
   uint32_t mark_sizes[MARKS];

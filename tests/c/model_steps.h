@@ -233,7 +233,7 @@ static Kind roll_back(Side *side, uint32_t batch, bool has_length, uint32_t leng
 }
 
 static Kind do_rollback(Side *side) {
-  const Checkpoint *checkpoint = &side->checkpoints[below(CHECKPOINTS)];
+  const PlainCheckpoint *checkpoint = &side->checkpoints[below(CHECKPOINTS)];
   if (one_in(8) && checkpoint->age > 0) return roll_back(side, checkpoint->batch, true, checkpoint->length);
   uint32_t batch = below(side->count), near = side->count < 20 ? side->count : 20;
   if (one_in(2)) batch = side->count - 1 - below(near);
@@ -261,7 +261,7 @@ static Kind do_fork(const Side *side) {
 static Kind do_checkpoint(Side *side) {
   uint32_t i = below(CHECKPOINTS);
   assert_int_equal(history_name(conversation_history(side->chat), text_of(CHECKPOINT_NAMES[i])), STATUS_OK);
-  side->checkpoints[i] = (Checkpoint){side->current, current(side)->count, ++side->checkpoint_age};
+  side->checkpoints[i] = (PlainCheckpoint){side->current, current(side)->count, ++side->checkpoint_age};
   return CHECKPOINT;
 }
 

@@ -39,6 +39,8 @@ static void turn(ebb_runtime *runtime, ebb_chat *chat, int i) {
   snprintf(text, sizeof text,
            "[{\"role\":\"user\",\"content\":\"question %d\"},{\"role\":\"assistant\",\"content\":\"answer\"}]", i % 10);
   must(append(chat, text));
+  snprintf(text, sizeof text, "turn %u", (unsigned)ebb_chat_batch_count(chat));
+  must(ebb_chat_checkpoint(chat, text));
   must(trim(chat, "counts", "{\"budget\":100}", NULL));
 }
 
@@ -92,7 +94,7 @@ static void compare_to_new(ebb_runtime *runtime, ebb_chat **chat, uint32_t *turn
   *reload_ratio = reload_cost(runtime, chat) / new_reload;
 }
 
-/* Trims in each of TURNS turns, and goes on with what was saved, twenty times. */
+/* Names a state and trims in each of TURNS turns, and goes on with what was saved, twenty times. */
 static void a_turn_costs_the_same_for_ever(void **state) {
   Host host;
   ebb_runtime *runtime;
