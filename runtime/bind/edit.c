@@ -86,7 +86,7 @@ static void read_scope(lua_State *L, Truncate *truncate) {
     lua_pop(L, 1);
   }
   if (!bind_field(L, 2, "scope")) return;
-  truncate->within = bind_choice(L, -1, "scope", -1, scopes) == 1;
+  truncate->keep_others = bind_choice(L, -1, "scope", -1, scopes) == 1;
   if (!truncate->has_role) bind_raise_argument(L, "argument", "name a role", "a scope needs a role");
   lua_pop(L, 1);
 }

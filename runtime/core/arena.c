@@ -75,7 +75,7 @@ static Status add_empty_block(Arena *arena, size_t size) {
   return status;
 }
 
-void *arena_cut(Arena *arena, size_t size) {
+void *arena_allocate(Arena *arena, size_t size) {
   size = (size + 7) & ~(size_t)7;
   ArenaBlock *block = arena->blocks;
   if (block == NULL || block->capacity - block->used < size) {

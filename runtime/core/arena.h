@@ -20,12 +20,13 @@ typedef struct Arena Arena;
 /* Creates an empty arena with one owner. On success takes over the caller's share of
    `base` (NULL allowed). STATUS_MEMORY. */
 Status arena_new(const Memory *memory, Arena *base, Arena **arena);
-/* Adds an owner of all bytes allocated so far. */
+/* Adds an owner and returns the same arena. arena_rewind spares the bytes allocated so far as long as there are
+   other owners. */
 Arena *arena_share(Arena *arena);
 void   arena_release(Arena *arena);    /* NULL is allowed */
 
-/* Allocates `size` bytes, aligned to 8; NULL if memory runs out. */
-void  *arena_cut(Arena *arena, size_t size);
+/* Allocates `size` bytes, aligned to 8, for the arena's life; NULL if memory runs out. */
+void  *arena_allocate(Arena *arena, size_t size);
 /* Takes over a block of `capacity` bytes on success, so that it lives as long as the arena. STATUS_MEMORY. */
 Status arena_adopt(Arena *arena, char *bytes, size_t capacity);
 

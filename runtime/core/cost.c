@@ -35,7 +35,7 @@ Counter counter_of_tokenizer(Tokenizer *tokenizer) {
 
 static bool image_rule_equal(const ImageRule *a, const ImageRule *b) {
   return a->method == b->method && a->base == b->base && a->tile == b->tile && a->hundredths == b->hundredths &&
-         a->edge == b->edge && a->most == b->most;
+         a->edge_max == b->edge_max && a->tokens_max == b->tokens_max;
 }
 
 bool counter_equal(const Counter *a, const Counter *b) {

@@ -189,7 +189,7 @@ static int describe_part(char *out, size_t room, const char *name, bool has, uin
 static void describe_truncate(const Truncate *truncate, char out[DESCRIPTION_SIZE]) {
   size_t at = (size_t)snprintf(out, DESCRIPTION_SIZE, "truncate");
   if (truncate->has_role) {
-    at += (size_t)snprintf(out + at, DESCRIPTION_SIZE - at, " %s %s", truncate->within ? "within" : "only",
+    at += (size_t)snprintf(out + at, DESCRIPTION_SIZE - at, " %s %s", truncate->keep_others ? "within" : "only",
                            role_name(truncate->role));
   }
   at += (size_t)describe_part(out + at, DESCRIPTION_SIZE - at, "keepFirst", truncate->has_keep_first,
@@ -216,6 +216,7 @@ static Status truncate_all(Conversation *conversation, const Truncate *truncate,
   return edit_end(&edit, status, BATCH_TRUNCATE, description);
 }
 
+/* Sets the bits of the messages that a truncation keeps: its cuts count the messages of its role. */
 static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *keep) {
   uint32_t count = sequence_count(list), seen = 0, start, end;
   Sum sum = sequence_sum(list);
@@ -224,7 +225,7 @@ static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
       bool of_role = !truncate->has_role || mark_role(walk.marks[i]) == truncate->role;
-      bool keeps = of_role ? seen >= start && seen < end : truncate->within;
+      bool keeps = of_role ? seen >= start && seen < end : truncate->keep_others;
       seen += of_role;
       if (keeps) bitset_add(keep, walk.index + i);
     }

@@ -30,7 +30,7 @@ typedef struct Truncate {
   uint32_t keep_first, keep_last, remove_first, remove_last;
   uint32_t start, end;       /* start <= end */
   Role role;
-  bool within;               /* keep all messages of other roles; else drop them */
+  bool keep_others;          /* with has_role: keep all messages of other roles; else drop them */
   bool whole_units;
 } Truncate;
 

@@ -23,8 +23,8 @@ static Status need_arena(Store *store) {
 }
 
 /* Allocates `size` bytes, aligned to 8; NULL if memory runs out. */
-void *store_cut(Store *store, size_t size) {
-  return need_arena(store) == STATUS_OK ? arena_cut(store->arena, size) : NULL;
+void *store_allocate(Store *store, size_t size) {
+  return need_arena(store) == STATUS_OK ? arena_allocate(store->arena, size) : NULL;
 }
 
 Status store_adopt(Store *store, char *bytes, size_t size, size_t capacity) {
@@ -134,7 +134,7 @@ Status store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size) {
   Message *message;
   Status status = own_message(store, id, &message);
   if (status != STATUS_OK) return status;
-  char *copy = store_cut(store, message->raw_size);
+  char *copy = store_allocate(store, message->raw_size);
   if (copy == NULL) return STATUS_MEMORY;
   memcpy(copy, message->raw, message->raw_size);
   message->raw = copy;
@@ -176,7 +176,7 @@ static Status make_details(Store *store, Text raw, const MessageShape *shape, De
   }
   Details head = {.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count,
                   .result_count = shape->result_count, .part_count = shape->part_count};
-  Details *details = store_cut(store, details_size(&head));
+  Details *details = store_allocate(store, details_size(&head));
   if (details == NULL) return STATUS_MEMORY;
   *details = head;
   for (uint32_t i = 0; i < shape->call_count; i++) details_calls(details)[i] = (CallData){.call = shape->calls[i]};
@@ -232,7 +232,7 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
   Status status = make_details(store, raw, shape, &details);
   const char *bytes = raw.bytes;
   if (status == STATUS_OK && !adopted) {
-    char *copy = store_cut(store, raw.size);
+    char *copy = store_allocate(store, raw.size);
     if (copy == NULL) status = STATUS_MEMORY;
     else bytes = memcpy(copy, raw.bytes, raw.size);
   }
@@ -307,7 +307,7 @@ static Status need_details(Store *store, MessageId id, Details **details) {
   Status status = own_message(store, id, &message);
   if (status != STATUS_OK) return status;
   if (message->details == NULL) {
-    message->details = store_cut(store, sizeof(Details));
+    message->details = store_allocate(store, sizeof(Details));
     if (message->details == NULL) return STATUS_MEMORY;
     *message->details = (Details){0};
   }

@@ -13,12 +13,12 @@
 /* Copies a message with its bytes and details into this store's arena. Its calls do not wait yet. */
 static Status copy_message(Store *store, const Message *message, Message *copy) {
   *copy = *message;
-  char *raw = store_cut(store, message->raw_size);
+  char *raw = store_allocate(store, message->raw_size);
   if (raw == NULL) return STATUS_MEMORY;
   copy->raw = memcpy(raw, message->raw, message->raw_size);
   if (message->details == NULL) return STATUS_OK;
   size_t size = details_size(message->details);
-  copy->details = store_cut(store, size);
+  copy->details = store_allocate(store, size);
   if (copy->details == NULL) return STATUS_MEMORY;
   memcpy(copy->details, message->details, size);
   copy->details->rank = 0;

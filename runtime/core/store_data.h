@@ -68,7 +68,7 @@ void      store_wait_again(Store *store, CallLink link);
 /* ---- store.c ---- */
 
 /* Allocates `size` bytes, aligned to 8; NULL if memory runs out. */
-void     *store_cut(Store *store, size_t size);
+void     *store_allocate(Store *store, size_t size);
 /* False if a message of `bytes` bytes exceeds a limit. */
 bool      store_can_add(const Store *store, size_t bytes);
 /* Reserves the elements of the next message and, if `timed`, of its timestamp. STATUS_MEMORY. */

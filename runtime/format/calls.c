@@ -38,7 +38,7 @@ static Status chain(Calls *calls, uint32_t call) {
   OpenCall *open = &calls->list[call];
   uint64_t hash = hash_text(open->id, &calls->key), *ends = map_find(&calls->places, hash);
   if (ends == NULL) return map_put(&calls->places, hash, pack(call, call));
-  open->again = true;
+  open->is_duplicate = true;
   calls->list[(uint32_t)*ends].next = call;
   *ends = pack((uint32_t)(*ends >> 32), call);
   return STATUS_OK;
@@ -62,7 +62,7 @@ Status calls_open(Calls *calls, Text id) {
   if (grown == NULL) return STATUS_MEMORY;
   calls->list = grown;
   bool few = calls->count < FEW;
-  grown[calls->count] = (OpenCall){.id = id, .again = few && is_again(calls, id), .next = NONE};
+  grown[calls->count] = (OpenCall){.id = id, .is_duplicate = few && is_again(calls, id), .next = NONE};
   calls->count++;
   assert(calls->count <= calls->room);
   if (few) return STATUS_OK;
@@ -73,7 +73,7 @@ static Answer answer_one_of_few(Calls *calls, Text id, uint32_t *call) {
   Answer answer = ANSWER_ORPHAN;
   for (uint32_t i = 0; i < calls->count; i++) {
     if (!text_equal(calls->list[i].id, id)) continue;
-    answer = ANSWER_AGAIN;
+    answer = ANSWER_DUPLICATE;
     if (calls->list[i].answered) continue;
     calls->list[i].answered = true;
     *call = i;
@@ -88,7 +88,7 @@ Answer calls_answer(Calls *calls, Text id, uint32_t *call) {
   uint64_t *ends = map_find(&calls->places, hash_text(id, &calls->key));
   if (ends == NULL) return ANSWER_ORPHAN;
   uint32_t first = (uint32_t)(*ends >> 32);
-  if (calls->list[first].answered) return ANSWER_AGAIN;      /* then all of its chain are */
+  if (calls->list[first].answered) return ANSWER_DUPLICATE;      /* then all of its chain are */
   assert(first < calls->count);
   calls->list[first].answered = true;
   if (calls->list[first].next != NONE) *ends = pack(calls->list[first].next, (uint32_t)*ends);

@@ -11,7 +11,8 @@
 
 typedef struct OpenCall {
   Text id;                   /* borrowed; the name of a legacy function call; size 0: none */
-  bool answered, again;      /* again: an earlier call has the same id */
+  bool answered;
+  bool is_duplicate;         /* an earlier call has the same id */
   uint32_t next;             /* the next call whose id has the same hash, or UINT32_MAX */
 } OpenCall;
 
@@ -23,7 +24,7 @@ typedef struct Calls {
   Map places;                /* hash of an id -> first and last call of its chain; used above FEW calls */
 } Calls;
 
-typedef enum Answer { ANSWER_FITS, ANSWER_AGAIN, ANSWER_ORPHAN } Answer;
+typedef enum Answer { ANSWER_FITS, ANSWER_DUPLICATE, ANSWER_ORPHAN } Answer;
 
 void   calls_init(Calls *calls, Memory memory);
 void   calls_free(Calls *calls);

@@ -121,7 +121,7 @@ static void answer_calls(Calls *calls, const Message *message) {
 
 static Status check_id(Checker *checker, uint32_t index, const OpenCall *open) {
   if (!id_is_valid(open->id)) return checker_add(checker, CHECK_CALL_ID, index, open->id);
-  return open->again ? checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id) : STATUS_OK;
+  return open->is_duplicate ? checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id) : STATUS_OK;
 }
 
 static Status check_calls(Checker *checker, uint32_t index) {
@@ -155,7 +155,7 @@ static Status check_results(Walk *walk, uint32_t index) {
     Text id = message_text(message, message_result(message, i).id);
     Answer answer = calls_answer(&checker->calls, id, &call);
     if (answer == ANSWER_FITS) continue;
-    status = checker_add(checker, answer == ANSWER_AGAIN ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
+    status = checker_add(checker, answer == ANSWER_DUPLICATE ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
   }
   return status;
 }

@@ -56,7 +56,7 @@ static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
   for (uint32_t i = 0; i < checker->calls.count && status == STATUS_OK; i++) {
     OpenCall *open = &checker->calls.list[i];
     if (open->id.size == 0) status = checker_add(checker, CHECK_CALL_ID, index, open->id);
-    else if (open->again) status = checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id);
+    else if (open->is_duplicate) status = checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id);
     if (!open->answered && status == STATUS_OK) status = checker_add(checker, CHECK_UNANSWERED_CALL, index, open->id);
   }
   return status;
@@ -70,7 +70,7 @@ static Status check_result(Checker *checker, uint32_t index) {
   }
   Answer answer = calls_answer(&checker->calls, id, &call);
   if (answer == ANSWER_FITS) return STATUS_OK;
-  return checker_add(checker, answer == ANSWER_AGAIN ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
+  return checker_add(checker, answer == ANSWER_DUPLICATE ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT, index, id);
 }
 
 /* Checks one run [index, end): an assistant message with calls and the tool messages that follow it, or tool messages

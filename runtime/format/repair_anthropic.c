@@ -43,10 +43,10 @@ static void answer_turn(TurnRepair *repair, const Turn *turn) {
       block->call_block = repair->call_blocks[call];
       continue;
     }
-    bool again = answer == ANSWER_AGAIN;
-    if (!plan_is_repairing(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
+    bool duplicate = answer == ANSWER_DUPLICATE;
+    if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
     block->removed = true;
-    set_reason(&repair->pieces[piece], again ? "duplicate result" : "orphan result");
+    set_reason(&repair->pieces[piece], duplicate ? "duplicate result" : "orphan result");
   }
 }
 
@@ -109,10 +109,10 @@ static void drop_empty(TurnRepair *repair) {
 
 /* ---- ids ---- */
 
-static Status name_call(TurnRepair *repair, TurnPiece *piece, Block *block, bool again) {
+static Status name_call(TurnRepair *repair, TurnPiece *piece, Block *block, bool duplicate) {
   Plan *plan = repair->plan;
   bool valid = id_is_valid(block->id);
-  bool renames = plan_is_repairing(plan, valid ? CHECK_DUPLICATE_CALL : CHECK_CALL_ID) && (again || !valid);
+  bool renames = plan_is_repairing(plan, valid ? CHECK_DUPLICATE_CALL : CHECK_CALL_ID) && (duplicate || !valid);
   if (!renames) return STATUS_OK;
   set_reason(piece, "id of a call");
   return plan_new_id(plan, piece->index, block->id, &repair->names, &block->name_at, &block->name_size);
@@ -130,7 +130,7 @@ static Status name_calls(TurnRepair *repair) {
       if (status != STATUS_OK) break;
       Block *block = &repair->blocks[after - 1];
       if (block->kind == PART_TOOL_USE) {
-        status = name_call(repair, &repair->pieces[piece], block, repair->plan->calls.list[call++].again);
+        status = name_call(repair, &repair->pieces[piece], block, repair->plan->calls.list[call++].is_duplicate);
       }
       bool answers = block->kind == PART_TOOL_RESULT && block->call_block != NO_BLOCK;
       bool renamed = answers && repair->blocks[block->call_block].name_size > 0;

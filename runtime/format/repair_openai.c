@@ -47,7 +47,8 @@ static Status decide_call(ToolRun *run, uint32_t call) {
     if (fate->dropped) because(run, "unanswered call");
   }
   bool lacks_id = open->id.size == 0;
-  bool renames = plan_is_repairing(plan, lacks_id ? CHECK_CALL_ID : CHECK_DUPLICATE_CALL) && (lacks_id || open->again);
+  bool is_faulty = lacks_id || open->is_duplicate;
+  bool renames = is_faulty && plan_is_repairing(plan, lacks_id ? CHECK_CALL_ID : CHECK_DUPLICATE_CALL);
   if (fate->dropped || !renames) return STATUS_OK;
   because(run, "id of a call");
   return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
@@ -214,9 +215,9 @@ static Status write_result(ToolRun *run, uint32_t index) {
   size_t at = plan->bytes.size;
   Answer answer = tool_answers(message, &id) ? calls_answer(&plan->calls, id, &call) : ANSWER_ORPHAN;
   if (answer != ANSWER_FITS) {
-    bool again = answer == ANSWER_AGAIN;
-    if (!plan_is_repairing(plan, again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
-    return plan_step(plan, PLAN_DROP, index, at, again ? "duplicate result" : "orphan result");
+    bool duplicate = answer == ANSWER_DUPLICATE;
+    if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
+    return plan_step(plan, PLAN_DROP, index, at, duplicate ? "duplicate result" : "orphan result");
   }
   ToolRun parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */
   bool has_content, renamed = run->fates[call].name_size > 0;

@@ -186,16 +186,17 @@ static bool read_merge_pair(TokenizerReading *r, const JsonValue *value) {
   return add_merge(r, value->bytes, text_plain(bytes, middle), text_plain(bytes + middle, r->scratch.size - middle));
 }
 
+/* Reads the list of merges, each "left right" or ["left", "right"]; false with an error noted. `value` is an array. */
 static bool read_merges(TokenizerReading *r, const JsonValue *value) {
   Json json;
   JsonValue merge;
   json_open_value(&json, value);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &merge)) {
-    bool good = merge.kind == JSON_STRING ? read_merge_string(r, &merge)
+    bool ok = merge.kind == JSON_STRING ? read_merge_string(r, &merge)
               : merge.kind == JSON_ARRAY  ? read_merge_pair(r, &merge)
                                           : reading_refuse(r, merge.bytes, "a merge", NULL);
-    if (!good) return false;
+    if (!ok) return false;
   }
   return true;
 }

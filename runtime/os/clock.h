@@ -15,13 +15,14 @@ typedef struct Clock {
 
 /* The system's time of day. */
 Clock clock_system(void);
-int64_t clock_now(const Clock *clock);
+int64_t clock_now(const Clock *clock);      /* milliseconds since 1970, UTC */
 
-/* Nanoseconds for measuring durations: elapsed time (cheap to read), and CPU time
-   of this thread. 0 if the system has no such clock. */
+/* For measuring durations: the time that has passed since some moment. It never falls and is cheap to read. 0 if the
+   system has no such clock. */
 uint64_t clock_monotonic_ns(void);
 static inline int64_t clock_monotonic_us(void) { return (int64_t)(clock_monotonic_ns() / 1000); }
 static inline int64_t clock_monotonic_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000); }
+/* CPU time of this thread; 0 if the system has no such clock. */
 uint64_t clock_thread_ns(void);
 
 #endif

@@ -21,8 +21,8 @@ static const struct {
   {"tiles_512_mini", {.method = IMAGE_TILES, .base = 2833, .tile = 5667}},
   {"patches_32", {.method = IMAGE_PATCHES, .hundredths = 100}},
   /* Anthropic, "Vision", sections "Evaluate image size" and "Calculate image costs". */
-  {"area", {.method = IMAGE_AREA, .edge = 1568, .most = 1568}},
-  {"area_high", {.method = IMAGE_AREA, .edge = 2576, .most = 4784}},
+  {"area", {.method = IMAGE_AREA, .edge_max = 1568, .tokens_max = 1568}},
+  {"area_high", {.method = IMAGE_AREA, .edge_max = 2576, .tokens_max = 4784}},
   /* Google, "Image understanding", section "Token calculation". */
   {"tiles_258", {.method = IMAGE_GEMINI, .tile = 258}},
 };
@@ -107,11 +107,12 @@ static ImageSize shrunk(ImageSize size) {
 
 /* ---- area ---- */
 
-/* Scales the image down to the longest edge, then until its cost is at most `most`. */
+/* Scales the image down to the longest edge, then until its cost is at most `tokens_max`. */
 static uint64_t area_tokens(const ImageRule *rule, ImageSize size) {
   uint64_t longest = max_u64(size.width, size.height), area = (uint64_t)size.width * size.height;
-  if (longest > rule->edge) area = scaled(size.width, longest, rule->edge) * scaled(size.height, longest, rule->edge);
-  return min_u64(divide_up(area, 750), rule->most);
+  uint32_t edge = rule->edge_max;
+  if (longest > edge) area = scaled(size.width, longest, edge) * scaled(size.height, longest, edge);
+  return min_u64(divide_up(area, 750), rule->tokens_max);
 }
 
 /* ---- Gemini ---- */

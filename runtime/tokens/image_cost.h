@@ -11,11 +11,13 @@
 
 typedef enum ImageMethod { IMAGE_TILES, IMAGE_PATCHES, IMAGE_AREA, IMAGE_GEMINI } ImageMethod;
 
+/* A rule; members of other methods are 0. */
 typedef struct ImageRule {
   ImageMethod method;
-  uint32_t base, tile;       /* tiles: tokens for the whole image, and per tile */
-  uint32_t hundredths;       /* patches: cost of one, in hundredths of a token */
-  uint32_t edge, most;       /* area: the longest edge in pixels; the most tokens */
+  uint32_t base, tile;       /* IMAGE_TILES, IMAGE_GEMINI: tokens for the whole image, and per tile */
+  uint32_t hundredths;       /* IMAGE_PATCHES: cost of a patch in hundredths of a token */
+  uint32_t edge_max;         /* IMAGE_AREA: pixels; larger images are scaled down to it */
+  uint32_t tokens_max;       /* IMAGE_AREA */
 } ImageRule;
 
 /* Rules by name:
@@ -27,7 +29,7 @@ typedef struct ImageRule {
      area           width * height / 750    Claude, up to 1568 pixels and tokens
      area_high      the same                Claude with high resolution, up to 2576 and 4784
      tiles_258      258 per tile            Gemini
-   False for another name. */
+   False for other names. */
 bool image_rule_parse(const char *name, ImageRule *rule);
 /* The names; NULL at the end. */
 extern const char *const IMAGE_RULE_NAMES[];
@@ -35,7 +37,7 @@ extern const char *const IMAGE_RULE_NAMES[];
 /* The size to assume for an image of unknown size. */
 #define IMAGE_UNKNOWN ((ImageSize){1024, 1024})
 
-/* Tokens of an image. `low`: of detail "low", which only OpenAI's rules have. */
+/* Tokens of an image. `low`: its detail is "low", which only OpenAI's rules know; others ignore it. */
 uint64_t image_tokens(const ImageRule *rule, ImageSize size, bool low);
 
 /* True if the cost does not depend on the size: for low detail by tiles. */

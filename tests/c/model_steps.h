@@ -126,7 +126,7 @@ static void keep_plain(Side *side, BatchKind kind, const bool *keep) {
 static Truncate some_cuts(uint32_t count) {
   Truncate cut = {.has_role = one_in(3), .role = below(ROLE_COUNT), .whole_units = one_in(3)};
   uint32_t most = count > run.plan.large ? count / 4 : one_in(20) ? count : 5;
-  cut.within = cut.has_role && !one_in(30);
+  cut.keep_others = cut.has_role && !one_in(30);
   cut.has_keep_first = one_in(5);
   cut.has_keep_last = one_in(5);
   cut.has_remove_first = one_in(3);
@@ -150,7 +150,7 @@ static Kind do_truncate(Side *side) {
   assert_int_equal(operation_truncate(side->chat, &cut), STATUS_OK);
   for (uint32_t i = 0; i < current(side)->count; i++) {
     bool of_role = !cut.has_role || messages->list[current(side)->ids[i]].of->role == cut.role;
-    keep[i] = !of_role && cut.within;
+    keep[i] = !of_role && cut.keep_others;
     if (of_role) among[n++] = i;
   }
   n = cut_plain(&cut, among, n);

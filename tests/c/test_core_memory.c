@@ -20,7 +20,7 @@ static Conversation *long_chat(Fail *fail) {
 static Conversation *chat_with_gaps(Fail *fail) {
   Conversation *chat = long_chat(fail);
   Truncate cut = {
-      .has_role = true, .role = ROLE_ASSISTANT, .within = true, .has_remove_first = true, .remove_first = 1};
+      .has_role = true, .role = ROLE_ASSISTANT, .keep_others = true, .has_remove_first = true, .remove_first = 1};
   assert_int_equal(operation_truncate(chat, &cut), STATUS_OK);
   Filter filter = {.exclude_calls = true};
   assert_int_equal(operation_filter(chat, &filter), STATUS_OK);

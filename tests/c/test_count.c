@@ -347,8 +347,8 @@ static void counters_are_equal_if_they_count_alike(void **state) {
   counters[6].image.base++;
   counters[7].image.tile++;
   counters[8].image.hundredths++;
-  counters[9].image.edge++;
-  counters[10].image.most++;
+  counters[9].image.edge_max++;
+  counters[10].image.tokens_max++;
   counters[11].estimator = ESTIMATE_BYTES4;
   for (int i = 0; i < VARIANTS; i++) {
     for (int k = 0; k < VARIANTS; k++) assert_int_equal(counter_equal(&counters[i], &counters[k]), i == k);

@@ -223,7 +223,7 @@ static void every_size_has_a_cost(void **state) {
         uint64_t tokens = image_tokens(&rule, size, low);
         assert_in_range(tokens, 1,
                         rule.method == IMAGE_PATCHES ? 1536
-                        : rule.method == IMAGE_AREA  ? rule.most
+                        : rule.method == IMAGE_AREA  ? rule.tokens_max
                                                      : 20000000);
         assert_int_equal(image_tokens(&rule, (ImageSize){size.height, size.width}, low), tokens);   /* turned */
       }

@@ -192,7 +192,7 @@ static uint32_t amount(bool *has) {
 }
 
 static void do_truncate(Side *side) {
-  Truncate cut = {.has_role = one_in(3), .role = below(ROLE_COUNT), .within = one_in(2), .whole_units = one_in(3)};
+  Truncate cut = {.has_role = one_in(3), .role = below(ROLE_COUNT), .keep_others = one_in(2), .whole_units = one_in(3)};
   cut.keep_first = amount(&cut.has_keep_first);
   cut.keep_last = amount(&cut.has_keep_last);
   cut.remove_first = amount(&cut.has_remove_first);
@@ -211,7 +211,7 @@ static void do_truncate(Side *side) {
   uint32_t among[LONGEST], n = 0;
   for (uint32_t i = 0; i < current(side)->count; i++) {
     bool of_role = !cut.has_role || word_role(&side->store.messages[current(side)->ids[i]].word) == cut.role;
-    keep[i] = !of_role && cut.within;
+    keep[i] = !of_role && cut.keep_others;
     if (of_role) among[n++] = i;
   }
   n = cut_plain(&cut, among, n);

@@ -112,7 +112,7 @@ static void batches_say_what_was_asked(void **state) {
   put(chat, WORDS_REPLACE, 6, "a9");
   describe(chat, "replace 6");
   Truncate all = {.has_keep_first = true, .has_keep_last = true, .has_remove_first = true, .has_remove_last = true,
-                  .has_range = true, .has_role = true, .within = true, .role = ROLE_ASSISTANT,
+                  .has_range = true, .has_role = true, .keep_others = true, .role = ROLE_ASSISTANT,
                   .keep_first = UINT32_MAX, .keep_last = UINT32_MAX, .remove_first = UINT32_MAX,
                   .remove_last = UINT32_MAX, .start = UINT32_MAX, .end = UINT32_MAX};
   assert_int_equal(operation_truncate(chat, &all), STATUS_OK);
@@ -183,7 +183,7 @@ static Status call_slice(Conversation *chat) {
 
 static Status call_truncate(Conversation *chat) {
   return operation_truncate(chat, &(Truncate){.has_keep_last = true, .keep_last = 1, .has_role = true,
-                                              .role = ROLE_TOOL, .within = true, .whole_units = true});
+                                              .role = ROLE_TOOL, .keep_others = true, .whole_units = true});
 }
 
 static Status call_clear(Conversation *chat) { return operation_clear(chat, true); }

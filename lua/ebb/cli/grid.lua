@@ -113,7 +113,7 @@ end
 ---@field rows table[]
 ---@field widths integer[]
 ---@field rest integer        cells of the last column
----@field beneath boolean     the last column stands below its row
+---@field wraps_below boolean     the last column stands below its row
 
 --- Chooses the columns that are shown and their widths.
 ---@return ebb.cli.Layout
@@ -121,15 +121,15 @@ local function lay_out(columns, rows, width)
   local wraps = columns[#columns].wrap
   while true do
     local widths = natural_widths(columns, rows, false, wraps and WRAP_MIN or LAST_MIN)
-    local enough, beneath = widths[#columns], false
+    local enough, wraps_below = widths[#columns], false
     local rest = shrink(columns, widths, width, enough)
     if rest < enough and wraps then
-      widths, enough, beneath = natural_widths(columns, rows, false, 0), -#GAP, true
+      widths, enough, wraps_below = natural_widths(columns, rows, false, 0), -#GAP, true
       rest = shrink(columns, widths, width, enough)
     end
     local dropped = rest < enough and highest_rank(columns)
     if not dropped then
-      return { columns = columns, rows = rows, widths = widths, rest = rest, beneath = beneath }
+      return { columns = columns, rows = rows, widths = widths, rest = rest, wraps_below = wraps_below }
     end
     columns = without(columns, rows, dropped)
   end
@@ -159,12 +159,12 @@ end
 local function add_wrapped(lines, layout, page, row)
   local count = #layout.columns
   local head = cells_of(layout, row, count - 1)
-  local indent = layout.beneath and INDENT or (" "):rep(page.width - layout.rest)
+  local indent = layout.wraps_below and INDENT or (" "):rep(page.width - layout.rest)
   local pieces = text.wrap(row[count], math.max(page.width - #indent, 1))
-  if layout.beneath then add_line(lines, page, row.colour, head)
+  if layout.wraps_below then add_line(lines, page, row.colour, head)
   else pieces[1] = head .. GAP .. pieces[1] end
   for i, piece in ipairs(pieces) do
-    local continues = i > 1 or layout.beneath
+    local continues = i > 1 or layout.wraps_below
     if piece ~= "" then add_line(lines, page, row.colour, (continues and indent or "") .. piece) end
   end
 end
@@ -187,12 +187,12 @@ function grid.render(columns, rows, page)
   rows = table.move(rows, 1, #rows, 1, {})
   columns = without_empty(columns, rows)
   local layout = whole and { columns = columns, rows = rows, widths = natural_widths(columns, rows, true, 0),
-    rest = math.maxinteger, beneath = false } or lay_out(columns, rows, page.width)
+    rest = math.maxinteger, wraps_below = false } or lay_out(columns, rows, page.width)
   local titles, lines = { colour = "title" }, {}
   for i, column in ipairs(layout.columns) do
     titles[i] = column.title
   end
-  if layout.beneath then titles[#titles] = "" end
+  if layout.wraps_below then titles[#titles] = "" end
   add_row(lines, layout, page, titles)
   for _, row in ipairs(layout.rows) do
     add_row(lines, layout, page, row)

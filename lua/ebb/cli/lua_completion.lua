@@ -150,12 +150,12 @@ function lua_completion.complete(line)
   end
   local names = names_of(value, separator)
   if not steps[1] then add_list(names, KEYWORDS) end
-  local fitting = {}
+  local matches = {}
   for _, name in ipairs(tables.keys(names)) do
-    if name:sub(1, #partial) == partial then fitting[#fitting + 1] = name end
+    if name:sub(1, #partial) == partial then matches[#matches + 1] = name end
   end
-  if #fitting == 0 then return "", {} end
-  return common_start(fitting):sub(#partial + 1), fitting
+  if #matches == 0 then return "", {} end
+  return common_start(matches):sub(#partial + 1), matches
 end
 
 return lua_completion

@@ -10,11 +10,12 @@ local roles = require "ebb.conversation.roles"
 
 local inline_windows = {}
 
---- Makes the items of a fork messages, where texts say so; the others go.
+--- Replaces the window items of a fork by user messages with their windows' texts, in the order of a request;
+--- drops items whose window has no text.
 ---@param copy ebb.Conversation
----@param texts table<string, string|false>
+---@param texts table<string, string|false>     by window
 ---@return table<integer, integer> items    seq of each new message -> position of its item
-function inline_windows.run(copy, texts)
+function inline_windows.replace_items(copy, texts)
   local order, windows, items = core.window.request_order(copy), {}, {}
   for _, item in ipairs(core.window.items(copy)) do
     windows[item.position] = item.window
@@ -39,7 +40,7 @@ end
 ---@return ebb.Conversation
 function inline_windows.fork(chat)
   local copy = chat:fork()
-  inline_windows.run(copy, (render.texts(chat)))
+  inline_windows.replace_items(copy, (render.texts(chat)))
   return copy
 end
 
@@ -55,7 +56,7 @@ function inline_windows.check(chat, check, dialect)
   local violations, rules, items
   local ROLLBACK = {}
   local ok, problem = pcall(core.transaction, chat, function(copy)
-    items = inline_windows.run(copy, texts)
+    items = inline_windows.replace_items(copy, texts)
     violations, rules = check(copy, dialect)
     error(ROLLBACK, 0)   -- rolls back, so that the store drops the added messages
   end)
