@@ -29,6 +29,7 @@ build = {
       ["ebb.injection.model_match"] = "lua/ebb/injection/model_match.lua",
       ["ebb.injection.schema"] = "lua/ebb/injection/schema.lua",
       ["ebb.injection.units"] = "lua/ebb/injection/units.lua",
+      ["ebb.macros.bounds"] = "lua/ebb/macros/bounds.lua",
       ["ebb.macros.builtin.chance"] = "lua/ebb/macros/builtin/chance.lua",
       ["ebb.macros.builtin.dates"] = "lua/ebb/macros/builtin/dates.lua",
       ["ebb.macros.builtin.texts"] = "lua/ebb/macros/builtin/texts.lua",

@@ -89,6 +89,11 @@ _ebb() {
                 opts="$opts -o --output --json -h --help"
                 break
                 ;;
+            limits)
+                cmd="limits"
+                opts="$opts -o --output --json -h --help"
+                break
+                ;;
             completion)
                 cmd="completion"
                 opts="$opts -o --output -h --help"
@@ -104,7 +109,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect diff repl vocab policies processors macros rules models completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -674,6 +679,15 @@ _ebb() {
 
             ;;
         'models')
+            case "$prev" in
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'limits')
             case "$prev" in
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))

@@ -52,6 +52,9 @@ function __fish_ebb_print_command
             case models
                 set cmd $cmd models
                 break
+            case limits
+                set cmd $cmd limits
+                break
             case completion
                 set cmd $cmd completion
                 break
@@ -91,6 +94,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'processors' -d 'List the proc
 complete -c ebb -n '__fish_ebb_using_command' -xa 'macros' -d 'List the macros of presets, rules and input, or explain one'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'rules' -d 'Try the regex rules of a file on a text'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'models' -d 'List models: windows, encodings, prices, and how they are counted'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'limits' -d 'List every limit, and what raises it'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'completion' -d 'Write a completion script for bash, zsh or fish'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'help' -d 'Explain a command or a topic'
 complete -c ebb -s h -l help -d 'Show help'
@@ -297,6 +301,10 @@ complete -c ebb -n '__fish_ebb_seen_command rules' -s h -l help -d 'Show this he
 complete -c ebb -n '__fish_ebb_seen_command models' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command models' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command models' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command limits' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command limits' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command limits' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command completion' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command completion' -s h -l help -d 'Show this help'

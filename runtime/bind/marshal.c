@@ -32,9 +32,7 @@
 #include "sandbox/guard.h"
 #include "sandbox/sandbox.h"
 
-#define VALUES_MAX     4000000   /* out of a sandbox: a small table may stand for many */
 #define PRESIZED       8         /* elements of a list; its length is only what the other side says */
-#define DEPTH_MAX      64        /* of tables in tables */
 #define CALLBACK_UNITS 200
 
 /* Places in the program's list of a call; callbacks stand from 1. */
@@ -298,7 +296,7 @@ static void copy_key(Marshal *marshal) {
 
 static void copy_table(Marshal *marshal, int index, int depth) {
   lua_State *from = marshal->from, *to = marshal->to;
-  if (depth >= DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
+  if (depth >= MARSHAL_DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
   size_t size = lua_rawlen(from, index);
   lua_createtable(to, size < PRESIZED ? (int)size : PRESIZED, 0);
   lua_pushnil(from);
@@ -341,7 +339,7 @@ static void copy_function(Marshal *marshal, int index) {
 
 static void check_caps(Marshal *marshal) {
   if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
-  if (marshal->values > VALUES_MAX || marshal->bytes > marshal->bytes_max) refuse(marshal, "so much at once");
+  if (marshal->values > MARSHAL_VALUES_MAX || marshal->bytes > marshal->bytes_max) refuse(marshal, "so much at once");
 }
 
 static void copy(Marshal *marshal, int index, int depth) {
@@ -402,7 +400,7 @@ static void list_arguments(lua_State *L, SandboxCall *call, int index, int list,
     call->draft = lua_touserdata(L, index);
     lua_pushvalue(L, index);
     lua_rawseti(L, list, PLACE_DRAFT);
-  } else if (kind == LUA_TTABLE && depth < DEPTH_MAX) {
+  } else if (kind == LUA_TTABLE && depth < MARSHAL_DEPTH_MAX) {
     luaL_checkstack(L, 4, "values that enter a sandbox");
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
       list_arguments(L, call, lua_gettop(L), list, depth + 1);

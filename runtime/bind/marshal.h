@@ -14,6 +14,9 @@
 #include "bind/handle.h"
 #include "sandbox/sandbox.h"
 
+#define MARSHAL_VALUES_MAX 4000000   /* out of a sandbox: a small table may stand for many */
+#define MARSHAL_DEPTH_MAX  64        /* of tables in tables */
+
 extern const BindType BIND_SANDBOX;
 
 /* One call into a sandbox, and what the sandbox may use of the program until it ends. */

@@ -72,6 +72,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_ledger(L);
   bind_open_load(L);
   bind_open_files(L);
+  bind_open_limits(L);
   bind_open_draft(L);
   bind_open_draft_edit(L);
   lua_setfield(L, -2, "draft");

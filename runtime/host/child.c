@@ -20,7 +20,6 @@
 #include "host/host.h"
 #include "os/clock.h"
 
-#define ANSWER_BYTES_MAX (64u * 1024 * 1024)
 #define CHUNK 65536
 
 typedef struct Child {

@@ -8,6 +8,10 @@
 
 #include "lua.h"
 
+#define ANSWER_BYTES_MAX (64u * 1024 * 1024)   /* of a command that is asked */
+#define OPEN_FILES       64                    /* of an isolated script */
+#define HISTORY_MAX      1000                  /* lines of the prompt that are kept */
+
 /* Makes the embedded modules, lpeg, ebb.core and ebb.host available to
    `require`, before any file of that name. */
 void host_open(lua_State *L);

@@ -36,8 +36,6 @@
 #include "host/host.h"
 #include "os/clock.h"
 
-#define OPEN_FILES 64
-
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)

@@ -76,6 +76,14 @@ static int open_host(lua_State *L) {
   luaL_newlib(L, functions);
   lua_pushliteral(L, EBB_VERSION);
   lua_setfield(L, -2, "version");
+  lua_createtable(L, 0, 3);
+  lua_pushinteger(L, ANSWER_BYTES_MAX);
+  lua_setfield(L, -2, "ANSWER_BYTES_MAX");
+  lua_pushinteger(L, OPEN_FILES);
+  lua_setfield(L, -2, "OPEN_FILES");
+  lua_pushinteger(L, HISTORY_MAX);
+  lua_setfield(L, -2, "HISTORY_MAX");
+  lua_setfield(L, -2, "limits");
   return 1;
 }
 

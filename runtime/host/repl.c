@@ -30,7 +30,7 @@
 
 #include "lauxlib.h"
 
-enum { HISTORY_MAX = 1000, PROMPT_MAX = 32, COMPLETE_VALUE = 1 };
+enum { PROMPT_MAX = 32, COMPLETE_VALUE = 1 };
 
 static const char EDITOR[] = "ebb.host.Editor";
 

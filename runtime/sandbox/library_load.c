@@ -7,7 +7,6 @@
 
 #define UNITS_PER_BYTE  8      /* parsing: 40 ns */
 #define LOOKS_PER_UNIT  4
-#define MODULE_NAME_MAX 120
 
 /* Pushes a message for a text that the parser would choke on; charges others. */
 static bool is_too_much(lua_State *L, const char *text, size_t size, const char *name) {

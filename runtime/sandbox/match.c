@@ -18,7 +18,6 @@
 #include "sandbox/sandbox_state.h"
 
 #define STEPS     MATCH_STEPS
-#define DEPTH_MAX 200
 
 /* Steps are paid when they are used up, and what is left of them at the end. */
 static void refill(Matcher *m) {
@@ -87,7 +86,7 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
 static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *shortest, int depth) {
   const char *at = run_of(m, item, s);
   int byte = next_byte(item + 1);
-  if (depth >= DEPTH_MAX) byte = -1;         /* go complains */
+  if (depth >= MATCH_DEPTH_MAX) byte = -1;         /* go complains */
   for (; at >= shortest; at--) {
     if (byte >= 0 && (at == m->end || (unsigned char)*at != byte)) {
       if (((uintptr_t)at & 7) == 0 && --m->steps < 0) refill(m);
@@ -102,7 +101,7 @@ static const char *most(Matcher *m, const MatchItem *item, const char *s, const 
 /* None, then more and more. */
 static const char *fewest(Matcher *m, const MatchItem *item, const char *s, int depth) {
   int byte = next_byte(item + 1);
-  if (depth >= DEPTH_MAX) byte = -1;
+  if (depth >= MATCH_DEPTH_MAX) byte = -1;
   for (;; s++) {
     if (byte < 0 || (s < m->end && (unsigned char)*s == byte)) {
       const char *end = go(m, item + 1, s, depth + 1);
@@ -146,7 +145,7 @@ static bool is_frontier(const Matcher *m, const MatchItem *item, const char *s) 
 }
 
 static void deeper(Matcher *m, int depth) {
-  if (depth > DEPTH_MAX) luaL_error(m->L, "pattern too complex");
+  if (depth > MATCH_DEPTH_MAX) luaL_error(m->L, "pattern too complex");
 }
 
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth) {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define MATCH_CAPTURES 32
+#define MATCH_DEPTH_MAX 200    /* nested parts of a pattern, as in Lua */
 #define MATCH_CACHED   16      /* patterns that a sandbox remembers; a power of 2 */
 #define MATCH_STEPS    1000    /* paid at a time */
 #define MATCH_ITEMS    32      /* of one that is remembered */

@@ -33,6 +33,7 @@
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
+#define MODULE_NAME_MAX   120
 #define MESSAGE_MAX       1024   /* bytes of the words of a failure, with the NUL */
 #define STRING_CLASSES    48     /* powers of two by which strings and hash parts are counted */
 

@@ -139,7 +139,6 @@ Status vocab_take(Buffer *image, Vocab **vocab) {
 }
 
 /* The largest image, in bytes, that numbers allow. */
-#define IMAGE_BYTES_MAX ((size_t)1 << 32)
 
 #ifdef EBB_MINIMAL
 
@@ -148,7 +147,7 @@ Status vocab_open(const Memory *memory, const char *path, FileIdentity *identity
   Buffer image;
   if (identity != NULL) *identity = (FileIdentity){0};
   buffer_init(&image, *memory);
-  Status status = file_read(memory, path, IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
+  Status status = file_read(memory, path, VOCAB_IMAGE_BYTES_MAX, &image.bytes, &image.size, &image.capacity);
   if (status == STATUS_OK) status = vocab_take(&image, vocab);
   buffer_free(&image);
   return status;
@@ -163,7 +162,7 @@ static void unmap(void *user, const void *bytes, size_t size) {
 
 Status vocab_open(const Memory *memory, const char *path, FileIdentity *identity, Vocab **vocab) {
   FileMap map;
-  Status status = file_map(path, IMAGE_BYTES_MAX, &map);
+  Status status = file_map(path, VOCAB_IMAGE_BYTES_MAX, &map);
   if (status == STATUS_SHAPE) return STATUS_SYNTAX;
   if (status != STATUS_OK) return status;
   VocabImage image = {.bytes = map.bytes, .size = map.size, .release = unmap};

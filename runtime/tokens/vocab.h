@@ -30,6 +30,7 @@
 
 typedef struct Vocab Vocab;
 
+#define VOCAB_IMAGE_BYTES_MAX ((size_t)1 << 32)
 #define VOCAB_NAME_MAX 63      /* bytes of a name: letters, digits, '.', '_' and '-', no '.' in front */
 bool vocab_name_fits(const char *name);
 

@@ -10,7 +10,7 @@ local terminal = require "ebb.cli.terminal"
 
 local apply = {}
 
-local OPERATIONS_MAX = 256 * 1024 * 1024   -- bytes, as for an array of messages
+apply.BYTES_MAX = 256 * 1024 * 1024   -- bytes, as for an array of messages
 
 function apply.declare(parser)
   parser:argument("operations", "JSON file or text: one operation or a list; positions count from 0.")
@@ -39,7 +39,7 @@ function apply.run(args)
   end
   local path = options.path(args.file)
   local is_text = args.operations:find "^%s*[{%[]" ~= nil
-  local text = is_text and args.operations or failure.check(core.read_file(args.operations, OPERATIONS_MAX))
+  local text = is_text and args.operations or failure.check(core.read_file(args.operations, apply.BYTES_MAX))
   local chat = options.load(path, args)
   local rules = outgoing.rules(chat, args)
   operations.apply(chat, text, not is_text and options.name(args.operations) or nil)

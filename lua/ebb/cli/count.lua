@@ -14,7 +14,7 @@ local trust_reason = require "ebb.cli.trust"
 
 local count = {}
 
-local TEXT_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
+count.BYTES_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
 
 function count.declare(parser)
   parser:argument("files", "JSON arrays, JSONL or request bodies; - is standard input."):args("*")
@@ -85,7 +85,7 @@ end
 
 local function count_text(args, path)
   local chat = failure.typed(ebb.conversation, { model = args.model, encoding = args.encoding })
-  local content = failure.check(core.read_file(path, args.max_file or TEXT_MAX))
+  local content = failure.check(core.read_file(path, args.max_file or count.BYTES_MAX))
   options.tell_stand_in(chat, args)
   local tokens, trust, mended = core.counter.text(chat, content, args.lenient)
   if not tokens then failure.check(nil, core.error(trust.code, ("%s: %s"):format(path, trust.message))) end

@@ -18,7 +18,7 @@ local vocabularies = require "ebb.models.vocabularies"
 local isolate = {}
 
 local MIB = 1024 * 1024
-local DEFAULT = { deadline = 60000, memory = 1024 * MIB, file_size = 256 * MIB }
+isolate.DEFAULT = { deadline = 60000, memory = 1024 * MIB, file_size = 256 * MIB }
 local SMALLEST = { deadline = 1, memory = 64 * MIB, file_size = 1 }
 
 function isolate.declare(parser)
@@ -47,7 +47,7 @@ end
 
 local function bounds_of(args)
   local bounds = {}
-  for name, default in pairs(DEFAULT) do
+  for name, default in pairs(isolate.DEFAULT) do
     bounds[name] = args[name] or default
     if bounds[name] < SMALLEST[name] then
       failure.usage(("--%s is %d or more"):format((name:gsub("_", "-")), SMALLEST[name]))

@@ -8,7 +8,7 @@ local options = require "ebb.cli.options"
 
 local model_command = {}
 
-local SECONDS = 120
+model_command.SECONDS = 120
 
 local function seconds(word)
   local number = tonumber(word)
@@ -20,8 +20,8 @@ function model_command.declare(parser)
   options.group(parser, "A model for policies that ask one", function()
     parser:option("--model-command", "Shell command that answers requests of policies: JSON in, text or JSON out.")
       :argname("<command>")
-    parser:option("--model-timeout", ("Time limit for an answer in seconds (default %d)."):format(SECONDS))
-      :argname("<seconds>"):convert(seconds)
+    local help = "Time limit for an answer in seconds (default %d)."
+    parser:option("--model-timeout", help:format(model_command.SECONDS)):argname("<seconds>"):convert(seconds)
   end)
 end
 
@@ -32,7 +32,7 @@ function model_command.reader(args)
   if not args.model_command then return nil end
   return function(request)
     local output, why = host.converse(args.model_command, core.json.encode(request) .. "\n", args.model_timeout
-      or SECONDS)
+      or model_command.SECONDS)
     if not output then return nil, ("--model-command: %s"):format(why) end
     local answer = output:find "^%s*{" and core.json.decode(output)
     return answer or output

@@ -18,7 +18,8 @@ local xdg = require "ebb.support.xdg"
 
 local model_file = {}
 
-local BYTES_MAX = 1024 * 1024
+model_file.BYTES_MAX = 1024 * 1024
+
 local WARNINGS_SHOWN = 10
 
 --- The path of the file; nil without a home folder.
@@ -85,7 +86,7 @@ function model_file.load(model_name)
   local path = model_file.path()
   if loaded or not path then return end
   loaded = true
-  local text, problem = core.read_file(path, BYTES_MAX)
+  local text, problem = core.read_file(path, model_file.BYTES_MAX)
   if not text and problem.code == "absent" and not io.open(path, "rb") then return end
   local file = json_file.parse(path, failure.check(text, problem))
   json_file.check(file, {}, schema.check, MODELS, file.value, "models")

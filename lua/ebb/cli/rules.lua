@@ -13,7 +13,7 @@ local text = require "ebb.cli.text"
 
 local command = {}
 
-local FILE_MAX = 64 * 1024 * 1024   -- bytes
+command.BYTES_MAX = 64 * 1024 * 1024   -- bytes
 
 function command.declare(parser)
   parser:argument("action", "test."):choices { "test" }
@@ -85,7 +85,7 @@ local function as_text(results, page)
 end
 
 function command.run(args)
-  local file = json_file.parse(options.name(args.file), failure.check(core.read_file(args.file, FILE_MAX)))
+  local file = json_file.parse(options.name(args.file), failure.check(core.read_file(args.file, command.BYTES_MAX)))
   local list = collect(file.value, {})
   if #list == 0 then
     failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')

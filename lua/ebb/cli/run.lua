@@ -14,6 +14,8 @@ local options = require "ebb.cli.options"
 
 local run = {}
 
+run.BYTES_MAX = 64 * 1024 * 1024   -- bytes
+
 function run.declare(parser)
   parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
     .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
@@ -27,11 +29,9 @@ function run.declare(parser)
   options.reading(parser)
 end
 
-local NODES_MAX = 64 * 1024 * 1024   -- bytes
-
 --- A script that returns the nodes of a JSON file.
 local function load_nodes(path)
-  local file = json_file.parse(path, failure.check(core.read_file(path, NODES_MAX)))
+  local file = json_file.parse(path, failure.check(core.read_file(path, run.BYTES_MAX)))
   return function() return file.value end
 end
 

@@ -9,7 +9,7 @@ local vocabularies = require "ebb.models.vocabularies"
 
 local command = {}
 
-local FILE_MAX = 256 * 1024 * 1024   -- bytes of a file that is imported; the largest that are published have 20 MB
+command.BYTES_MAX = 256 * 1024 * 1024   -- bytes of a file that is imported; the largest that are published have 20 MB
 
 --- OpenAI's own files, by their SHA-256: these need neither a name nor a pattern.
 local KNOWN = {
@@ -101,7 +101,7 @@ end
 
 local function import(args)
   if not args.what then failure.usage "import needs a file" end
-  local content = failure.check(core.read_file(args.what, FILE_MAX))
+  local content = failure.check(core.read_file(args.what, command.BYTES_MAX))
   local json = content:find "^%s*{" ~= nil
   local entry = KNOWN[core.sha256(content)] or {}
   local name = args.name or entry.name or name_of(args.what)

@@ -25,6 +25,8 @@ local units = require "ebb.injection.units"
 
 local injection = { points = preset_schema.points, matches = model_match.matches }
 
+injection.POINTS_MAX = 100   -- of one depthConfig
+
 local HISTORY = "chat_history"
 local TEMPLATES = { [HISTORY] = false, user_profile = true }
 
@@ -36,8 +38,6 @@ local TOOLS = {
   kind = "anchor", target = HISTORY, side = "before", order = -100,
   content = "{{tools}}\n{{tool_usage}}\n{{tool_context}}",
 }
-
-local POINTS_MAX = 100   -- of one depthConfig
 
 local OPTIONS = {
   model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true,
@@ -176,11 +176,12 @@ local function depths_of(message, count, log)
   for _, word in ipairs(junk) do
     log("warn", ("%s: depthConfig: '%s' is neither N nor S~I"):format(message.title, word))
   end
-  if #points > POINTS_MAX then
-    log("warn", ("%s: depthConfig: only the first %d of %d are used"):format(message.title, POINTS_MAX, #points))
+  if #points > injection.POINTS_MAX then
+    log("warn", ("%s: depthConfig: only the first %d of %d are used"):format(message.title, injection.POINTS_MAX,
+      #points))
   end
   local depths = {}
-  for i = 1, math.min(#points, POINTS_MAX) do
+  for i = 1, math.min(#points, injection.POINTS_MAX) do
     local first, step = points[i].first, points[i].step
     for depth = first, step > 0 and count or math.min(first, count), math.max(step, 1) do
       depths[#depths + 1] = depth

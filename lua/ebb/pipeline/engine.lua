@@ -19,7 +19,8 @@ local request = require "ebb.pipeline.request"
 
 local engine = {}
 
-local FUEL = 200000000    -- instructions of a function that is not built in: a second or two
+engine.FUEL = 200000000    -- instructions of a function that is not built in: a second or two
+
 local HOOK_STEP = 10000   -- instructions between two checks
 
 ---@class ebb.engine.Step
@@ -78,7 +79,7 @@ local function thread_of(run, step, context)
   local thread = coroutine.create(function()
     return traceback.call(execute, execute, context, tables.copy(step.values))
   end)
-  if not loading.trusted then burn(thread, loading.limits and loading.limits.fuel or FUEL) end
+  if not loading.trusted then burn(thread, loading.limits and loading.limits.fuel or engine.FUEL) end
   return thread
 end
 

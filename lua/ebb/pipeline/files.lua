@@ -16,7 +16,7 @@ local tables = require "ebb.support.tables"
 
 local files = {}
 
-local FILE_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
+files.BYTES_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 
 ---@class ebb.files.Source: ebb.JsonFile   The file, or a table: then its name is that of the kind
 ---@field path? string          of a file
@@ -163,7 +163,7 @@ local function check(form, source)
 end
 
 local function from_json(kind, path)
-  local text, problem = core.read_file(path, FILE_MAX)
+  local text, problem = core.read_file(path, files.BYTES_MAX)
   if not text then error(problem, 0) end
   local source = json_file.parse(path, text)
   source.path = path

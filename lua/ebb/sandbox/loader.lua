@@ -41,8 +41,8 @@ local sandbox = core.sandbox
 local MIB = 1024 * 1024
 
 --- Absent limits. What a list may cost grows with its messages.
-local DEFAULT = { fuel = 200 * 1000 * 1000, deadline = 2000, memory = 64 * MIB }
-local PER_MESSAGE = { fuel = 2000, deadline = 0.02, memory = 64 }
+loader.DEFAULT = { fuel = 200 * 1000 * 1000, deadline = 2000, memory = 64 * MIB }
+loader.PER_MESSAGE = { fuel = 2000, deadline = 0.02, memory = 64 }
 
 --- A schema, also for options that hold limits.
 ---@type ebb.Schema
@@ -68,7 +68,7 @@ end
 local function set_limits(box, limits, messages)
   local function limit_of(name)
     if limits and limits[name] then return limits[name] end
-    return DEFAULT[name] + PER_MESSAGE[name] * (messages or 0)
+    return loader.DEFAULT[name] + loader.PER_MESSAGE[name] * (messages or 0)
   end
   sandbox.limit(box, limit_of "fuel", math.ceil(limit_of "deadline" * 1000), limit_of "memory")
 end

@@ -30,10 +30,11 @@ local model_text = require "ebb.windows.model_text"
 
 local act = {}
 
+act.NAME_MAX = 1024           -- bytes; longer than any window and action
+
 act.INSTRUCTIONS = 50000000     -- for all actions of one text, about half a second
 act.MEMORY_MAX = 64 * 1024 * 1024   -- bytes that an action may hold at once
 act.ANSWER_MAX = 64 * 1024      -- bytes of one action's result
-local NAME_MAX = 1024           -- bytes; longer than any window and action
 local CANDIDATES_MAX = 8        -- listed in a message
 local NAMES_MAX = 500           -- searched for the nearest
 
@@ -146,7 +147,7 @@ local function unknown_name(chat, name, windows)
 end
 
 local function find_by_name(chat, name)
-  if #name > NAME_MAX then return nil, ("a name of %d bytes"):format(#name), "unknown_name" end
+  if #name > act.NAME_MAX then return nil, ("a name of %d bytes"):format(#name), "unknown_name" end
   local list, windows = {}, open_windows(chat)
   split_candidates(chat, name, list)
   for _, window in ipairs(windows) do

@@ -13,8 +13,9 @@ local schema = require "ebb.support.schema"
 
 local activity = {}
 
+activity.LINES_MAX = 1000
+
 activity.LINE_MAX = 160      -- bytes of one line
-local LINES_MAX = 1000
 
 local function in_brackets(text)
   return text and text ~= "" and (" (%s)"):format(model_text.line(text, activity.LINE_MAX)) or ""
@@ -58,7 +59,7 @@ end
 
 local OPTIONS = {
   id = { type = "string", default = "activity" },
-  lines = { type = "integer", min = 1, max = LINES_MAX, default = 20 },
+  lines = { type = "integer", min = 1, max = activity.LINES_MAX, default = 20 },
   item = { type = "boolean" },
 }
 

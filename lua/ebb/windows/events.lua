@@ -5,7 +5,7 @@
 --
 -- and in all of them `seq`. "action": it ran, with or without success; "refused": it did
 -- not run. A listener is called after the change and cannot undo it; its errors are
--- logged. Events that a listener causes are delivered after it returns, FOLLOW_MAX at
+-- logged. Events that a listener causes are delivered after it returns, events.FOLLOW_MAX at
 -- most, so that two listeners cannot answer each other for ever.
 --
 -- Listeners belong to one conversation; forks and copies have none.
@@ -16,7 +16,7 @@ local model_text = require "ebb.windows.model_text"
 
 local events = {}
 
-local FOLLOW_MAX = 100
+events.FOLLOW_MAX = 100
 
 ---@class ebb.WindowListeners
 ---@field host false|fun(event: ebb.WindowEvent)
@@ -49,13 +49,13 @@ end
 
 --- Delivers the events of the queue, and those that listeners add meanwhile.
 local function deliver(listeners)
-  for i = 1, FOLLOW_MAX do
+  for i = 1, events.FOLLOW_MAX do
     local event = listeners.queue[i]
     if not event then return end
     tell(listeners.log, "log", event)
     tell(listeners.host, "host", event)
   end
-  local left = #listeners.queue - FOLLOW_MAX
+  local left = #listeners.queue - events.FOLLOW_MAX
   local text = "ebb: %d events of windows were not delivered: listeners keep causing more"
   if left > 0 then log.write(text:format(left)) end
 end

@@ -3,6 +3,7 @@
 local command_line = require "reference.command_line"
 local errors = require "reference.errors"
 local header = require "reference.header"
+local limits = require "reference.limits"
 local lua_api = require "reference.lua_api"
 local manual = require "reference.manual"
 local markdown = require "reference.markdown"
@@ -35,6 +36,7 @@ local function list(root, help)
     { "macros.md", "what `{{...}}` may say", registries.macros() },
     { "operations.md", "the seven edits in JSON", operations.text(annotations) },
     { "files.md", "agents, model files, user profiles, presets, rules, models", schemas.files() },
+    { "limits.md", "every limit, and what raises it", limits.page() },
     { "nodes.md", "the steps of a workflow", schemas.nodes() },
     { "c-api.md", "ebb.h: functions, types, constants",
       header.page("C API: ebb.h", read_file(root .. "runtime/include/ebb.h")) },

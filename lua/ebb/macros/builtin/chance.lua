@@ -1,11 +1,9 @@
 --- Chance: draws from the environment's own generator, and picks that a session keeps.
 
+local bounds = require "ebb.macros.bounds"
 local random = require "ebb.macros.random"
 
-local DICE_MAX = 100      -- each is written out in the text
-local SIDES_MAX = 1000
 local EXACT_MAX = 1 << 53   -- whole numbers that JSON's readers keep exactly
-local ADDEND_MAX = 1000000
 
 local function integer_of(text)
   local integer = text:find "^[+-]?%d+$" and math.tointeger(tonumber(text))
@@ -33,9 +31,9 @@ end
 
 local function roll(call, dice)
   local count, sides, addend = read_dice(dice)
-  if not count or not addend or math.abs(addend) > ADDEND_MAX then return nil, "dice_form" end
-  if count < 1 or count > DICE_MAX then return nil, "dice_count", DICE_MAX end
-  if sides < 1 or sides > SIDES_MAX then return nil, "dice_sides", SIDES_MAX end
+  if not count or not addend or math.abs(addend) > bounds.ADDEND_MAX then return nil, "dice_form" end
+  if count < 1 or count > bounds.DICE_MAX then return nil, "dice_count", bounds.DICE_MAX end
+  if sides < 1 or sides > bounds.SIDES_MAX then return nil, "dice_sides", bounds.SIDES_MAX end
   local total, thrown = addend, {}
   for i = 1, count do
     thrown[i] = call.environment:draw(sides) + 1

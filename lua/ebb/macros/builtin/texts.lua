@@ -1,9 +1,9 @@
 --- Texts: layout, case, length. All by character; what comes out of them is text
 -- and never read as macros.
 
+local bounds = require "ebb.macros.bounds"
 local text = require "ebb.macros.text"
 
-local REPEAT_MAX = 1000   -- as in templates; the result has a limit of its own
 
 local function count_of(argument)
   local count = argument:find "^%d+$" and math.tointeger(tonumber(argument))
@@ -18,7 +18,7 @@ end
 local function repeated(call, piece, argument)
   local count = count_of(argument)
   if not count then return nil, "repeat_count" end
-  if count > REPEAT_MAX then return nil, "repeat_max", REPEAT_MAX end
+  if count > bounds.REPEAT_MAX then return nil, "repeat_max", bounds.REPEAT_MAX end
   return times(call, piece, count)
 end
 

@@ -1,0 +1,210 @@
+--- ebb limits: every limit, what it bounds, and what raises it.
+--
+-- The values are read where they hold. tests/lua/limits_spec.lua finds constants that
+-- this table lacks.
+
+local core = require "ebb.support.core"
+local grid = require "ebb.cli.grid"
+local host = require "ebb.host"
+local json_text = require "ebb.cli.json_text"
+local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
+
+local limits = {}
+
+function limits.declare(parser)
+  options.output(parser)
+  options.json(parser)
+end
+
+---@class ebb.cli.LimitRow
+---@field [1] string       what is bounded
+---@field [2] string       where the value stands: a name in C, or "module field"
+---@field [3] string       its unit
+---@field [4]? string      what raises it; nil: nothing
+
+local AMOUNTS = "limits = { fuel, deadline, memory } in Lua"
+
+---@type { title: string, [integer]: ebb.cli.LimitRow }[]
+limits.SECTIONS = {
+  { title = "conversations",
+    { "a message", "MESSAGE_BYTES_MAX", "bytes", "--max-message, max_message" },
+    { "an array or a request body; JSONL has no limit", "FILE_BYTES_MAX", "bytes", "--max-file, max_file" },
+    { "objects and lists in one another, in any JSON", "JSON_DEPTH_MAX", "levels" },
+    { "the weight of a message", "MESSAGE_TOKENS_MAX", "tokens" },
+    { "a budget, a reserve", "ebb.trim.options fields.budget.max", "tokens" },
+    { "what policies remember, at one batch", "POLICY_MEMORY_MAX", "bytes" },
+    { "a provider's report for calibration", "CALIBRATION_REPORT_MAX", "tokens" },
+    { "how far such a report may be from the count", "CALIBRATION_RATIO_MAX", "times" },
+    { "a text that `count --text` reads", "ebb.cli.count BYTES_MAX", "bytes", "--max-file" },
+  },
+  { title = "files besides conversations",
+    { "operations", "ebb.cli.apply BYTES_MAX", "bytes" },
+    { "an agent, a model's file, a user's profile", "ebb.pipeline.files BYTES_MAX", "bytes" },
+    { "models.json", "ebb.cli.model_file BYTES_MAX", "bytes" },
+    { "nodes in JSON", "ebb.cli.run BYTES_MAX", "bytes" },
+    { "rules", "ebb.cli.rules BYTES_MAX", "bytes" },
+    { "a policy, filter or processor", "ebb.sandbox.script_file MAX", "bytes" },
+  },
+  { title = "scripts of others",
+    { "instructions", "ebb.sandbox.loader DEFAULT.fuel", "instructions", "--fuel, fuel of ebb.h, " .. AMOUNTS },
+    { "and for each message", "ebb.sandbox.loader PER_MESSAGE.fuel", "instructions", "--fuel" },
+    { "time", "ebb.sandbox.loader DEFAULT.deadline", "ms", "--deadline, " .. AMOUNTS },
+    { "and for each message", "ebb.sandbox.loader PER_MESSAGE.deadline", "ms", "--deadline" },
+    { "memory", "ebb.sandbox.loader DEFAULT.memory", "bytes", "--memory, script_memory of ebb.h, " .. AMOUNTS },
+    { "and for each message", "ebb.sandbox.loader PER_MESSAGE.memory", "bytes", "--memory" },
+    { "a string, or a part of a table", "SANDBOX_BLOCK", "bytes" },
+    { "a list that table.sort sorts", "SORT_MAX", "elements" },
+    { "elements that one function of table walks over", "RANGE_MAX", "elements" },
+    { "results of one call", "VALUES_MAX", "values" },
+    { "values that a call hands out", "MARSHAL_VALUES_MAX", "values" },
+    { "tables in tables that enter or leave", "MARSHAL_DEPTH_MAX", "levels" },
+    { "nested parts of a pattern of string.find", "MATCH_DEPTH_MAX", "levels" },
+    { "captures of such a pattern", "MATCH_CAPTURES", "captures" },
+    { "coroutine.close in coroutine.close", "CLOSE_DEPTH", "levels" },
+    { "the name of a module", "MODULE_NAME_MAX", "bytes" },
+    { "an error message", "MESSAGE_MAX", "bytes" },
+    { "jumps that parsing may look through", "PARSE_JUMPS_MAX", "jumps" },
+    { "names that parsing may compare", "PARSE_LOOKS_MAX", "comparisons" },
+    { "a trusted processor's call", "ebb.pipeline.engine FUEL", "instructions" },
+  },
+  { title = "ebb run --isolate",
+    { "time, by the wall and on the processor", "ebb.cli.isolate DEFAULT.deadline", "ms", "--deadline" },
+    { "address space", "ebb.cli.isolate DEFAULT.memory", "bytes", "--memory" },
+    { "a file that is written", "ebb.cli.isolate DEFAULT.file_size", "bytes", "--file-size" },
+    { "open files", "OPEN_FILES", "files" },
+  },
+  { title = "a model's command",
+    { "its time", "ebb.cli.model_command SECONDS", "s", "--model-timeout" },
+    { "its answer", "ANSWER_BYTES_MAX", "bytes" },
+  },
+  { title = "regex rules",
+    { "a pattern", "REGEX_PATTERN_MAX", "bytes" },
+    { "a text and what becomes of it", "REGEX_TEXT_MAX", "bytes" },
+    { "rules of one set", "RULE_SET_MAX", "rules" },
+    { "trimStrings of one rule", "REGEX_TRIMS_MAX", "strings" },
+    { "time of one rule on one text", "REGEX_TIME_MS", "ms" },
+    { "failures after which a rule is left out of a run", "RULE_STRIKES", "failures" },
+  },
+  { title = "macros",
+    { "the text of an expansion", "ebb.macros.evaluate LIMITS.output", "bytes" },
+    { "what is built on the way", "ebb.macros.evaluate LIMITS.work", "bytes" },
+    { "macros of one expansion", "ebb.macros.evaluate LIMITS.evaluations", "macros" },
+    { "expansions in expansions", "ebb.macros.evaluate LIMITS.levels", "levels" },
+    { "entries of each list of a report", "ebb.macros.evaluate LIMITS.entries", "entries" },
+    { "macros in macros", "ebb.macros.parse DEPTH_MAX", "levels" },
+    { "arguments", "ebb.macros.parse ARGUMENTS_MAX", "arguments" },
+    { "dice of a roll", "ebb.macros.bounds DICE_MAX", "dice" },
+    { "sides of a die", "ebb.macros.bounds SIDES_MAX", "sides" },
+    { "what is added to a roll", "ebb.macros.bounds ADDEND_MAX", "" },
+    { "repeat", "ebb.macros.bounds REPEAT_MAX", "times" },
+    { "depths of one depthConfig", "ebb.injection POINTS_MAX", "depths" },
+  },
+  { title = "windows",
+    { "windows of a conversation, closed ones too", "WINDOW_COUNT_MAX", "windows" },
+    { "the id of a window", "ebb.windows ID_MAX", "bytes" },
+    { "actions of a window", "ebb.windows ACTIONS_MAX", "actions" },
+    { "parameters of an action", "ebb.windows.parameters COUNT_MAX", "parameters" },
+    { "lists in lists of a parameter", "ebb.windows.parameters NESTING_MAX", "levels" },
+    { "a window's markup", "ebb.windows.view BYTES_MAX", "bytes" },
+    { "one content function", "ebb.windows.view CALL_LIMIT", "instructions" },
+    { "all content functions of a rendering", "ebb.windows.view PASS_LIMIT", "instructions" },
+    { "the memory of a content function", "ebb.windows.view MEMORY_MAX", "bytes" },
+    { "windows in windows", "ebb.windows.view NESTING_MAX", "levels" },
+    { "tags in tags that are written", "ebb.windows.view DEPTH_MAX", "levels" },
+    { "tables in a content", "ebb.windows.elements DEPTH_MAX", "levels" },
+    { "nodes of a window", "ebb.windows.elements NODES_MAX", "nodes" },
+    { "markup that is read", "ebb.windows.markup_read BYTES_MAX", "bytes" },
+    { "tags in tags that are read", "ebb.windows.markup_read DEPTH_MAX", "levels" },
+    { "attributes of a tag", "ebb.windows.markup_read ATTRIBUTES_MAX", "attributes" },
+    { "actions of a window in markup", "ebb.windows.markup_read ACTIONS_MAX", "actions" },
+    { "calls in one answer of a model", "ebb.windows.calls COUNT_MAX", "calls" },
+    { "an answer that is searched for calls", "ebb.windows.calls TEXT_MAX", "bytes" },
+    { "the memory of an action", "ebb.windows.act MEMORY_MAX", "bytes" },
+    { "the answer of an action", "ebb.windows.act ANSWER_MAX", "bytes" },
+    { "the name of a window and its action", "ebb.windows.act NAME_MAX", "bytes" },
+    { "a line of the activity log", "ebb.windows.activity LINE_MAX", "bytes" },
+    { "lines of the activity log", "ebb.windows.activity LINES_MAX", "lines" },
+    { "events that follow from one", "ebb.windows.events FOLLOW_MAX", "events" },
+  },
+  { title = "images and vocabularies",
+    { "an image, decoded", "IMAGE_BYTES_MAX", "bytes" },
+    { "the sides of an image", "IMAGE_SIDE_MAX", "pixels" },
+    { "a data URI, decoded", "DATA_URI_BYTES_MAX", "bytes" },
+    { "a file that `vocab import` reads", "ebb.cli.vocab BYTES_MAX", "bytes" },
+    { "the image of a vocabulary", "VOCAB_IMAGE_BYTES_MAX", "bytes" },
+    { "tokens of a vocabulary", "VOCAB_TOKENS_MAX", "tokens" },
+    { "a token of a vocabulary", "VOCAB_TOKEN_BYTES_MAX", "bytes" },
+    { "the name of a vocabulary", "VOCAB_NAME_MAX", "bytes" },
+  },
+  { title = "ebb repl",
+    { "lines that are kept", "HISTORY_MAX", "lines" },
+  },
+}
+
+--- The value of a row, from where it holds.
+local function value_of(source, of_core)
+  local module, path = source:match "^(%S+) (%S+)$"
+  if not module then return assert(of_core[source] or host.limits[source], source) end
+  local value = require(module)
+  for field in path:gmatch "[^.]+" do
+    value = value[field]
+  end
+  return assert(value, source)
+end
+
+---@return { section: string, what: string, source: string, value: number, unit: string, raise?: string }[]
+function limits.list()
+  local list, of_core = core.json.array {}, core.limits()
+  for _, section in ipairs(limits.SECTIONS) do
+    for _, row in ipairs(section) do
+      list[#list + 1] = {
+        section = section.title, what = row[1], source = row[2], value = value_of(row[2], of_core), unit = row[3],
+        raise = row[4],
+      }
+    end
+  end
+  return list
+end
+
+local BYTE_UNITS = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 } }
+
+--- "16 MiB", "256 levels": an amount as people write it.
+---@param limit { value: number, unit: string }
+---@return string
+function limits.amount(limit)
+  if limit.unit == "bytes" then
+    for _, unit in ipairs(BYTE_UNITS) do
+      if limit.value >= unit[2] and limit.value % unit[2] == 0 then
+        return ("%d %s"):format(limit.value // unit[2], unit[1])
+      end
+    end
+  end
+  local number = core.tostring(limit.value)
+  return limit.unit == "" and number or number .. " " .. limit.unit
+end
+
+local COLUMNS = { { title = "limit", min = 24 }, { title = "", right = true }, { title = "raised by", wrap = true } }
+
+local function as_text(page)
+  local parts, rows, section = {}, {}, nil
+  local function finish()
+    if section then parts[#parts + 1] = section .. "\n" .. grid.render(COLUMNS, rows, page) end
+  end
+  for _, limit in ipairs(limits.list()) do
+    if limit.section ~= section then
+      finish()
+      section, rows = limit.section, {}
+    end
+    rows[#rows + 1] = { limit.what, limits.amount(limit), limit.raise or "" }
+  end
+  finish()
+  return table.concat(parts, "\n")
+end
+
+function limits.run(args)
+  if not args.json then return terminal.result(as_text(terminal.results(args.output)), args.output) end
+  terminal.result(json_text.format(limits.list()), args.output)
+end
+
+return limits
