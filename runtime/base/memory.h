@@ -26,15 +26,15 @@ Memory memory_system(void);
 /* A new block of `size` bytes, not cleared; NULL if there is no memory. size > 0 */
 void *memory_new(const Memory *memory, size_t size);
 
-/* A new block of count * size bytes; NULL also when the product overflows. */
+/* A new block of count * size bytes, not cleared; NULL also if the product overflows. count > 0 */
 void *memory_new_array(const Memory *memory, size_t count, size_t size);
 
 /* Resizes `block` (NULL: a new one) to new_count elements of `size` bytes. NULL on
-   failure; `block` is unchanged then. */
+   failure; `block` is unchanged then. new_count > 0 */
 void *memory_resize_array(const Memory *memory, void *block, size_t old_count, size_t new_count, size_t size);
 
-/* Makes room in a list of *room elements for one more than `used`, by doubling it.
-   NULL if there is no memory; the list is unchanged then. Free with *room * size. */
+/* Makes room in a list of *room elements (at first NULL and 0) for one more than `used`, by doubling it. Returns
+   the list, which may have moved. NULL if there is no memory; the list is unchanged then. Free with *room * size. */
 void *memory_grow(const Memory *memory, void *list, uint32_t *room, uint32_t used, size_t size);
 
 /* Copies a C string into a new block; NULL if there is no memory. */

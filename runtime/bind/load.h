@@ -7,12 +7,13 @@
 #include "base/sink.h"
 #include "bind/handle.h"
 
-/* As core.parse, of a text that need not be a string of Lua's; the options stand at 2. */
+/* Pushes the conversation of a text, as core.parse for Lua, or nil and an error; returns the number of results. The
+   options stand at stack index 2. The text need not be a Lua string; it is copied. */
 int   bind_parse(lua_State *L, Text text);
-/* Writes the list at index 1 by a document, with the table of windows' texts at index 2
-   (nil: it shows none) in the place of items; leaves blocks on the stack. STATUS_LIMIT: a
-   message would stand too deep. */
+/* Writes the list at index 1 as `document` says (document_write). Items become messages with the texts of the
+   table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be
+   nested too deeply, STATUS_MEMORY, the sink's status. */
 Status bind_write_list(lua_State *L, const Document *document, Sink sink);
-extern const char *const BIND_TOO_DEEP;
+extern const char *const BIND_TOO_DEEP;      /* the words of that STATUS_LIMIT */
 
 #endif

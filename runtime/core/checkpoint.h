@@ -26,18 +26,20 @@ typedef struct Checkpoint {
 typedef struct Checkpoints Checkpoints;
 
 /* NULL stands for no checkpoints, in all functions. */
-Checkpoints *checkpoints_share(Checkpoints *checkpoints);
+Checkpoints *checkpoints_share(Checkpoints *checkpoints);      /* the same, with one more owner */
 void     checkpoints_release(Checkpoints *checkpoints);
 uint32_t checkpoints_count(const Checkpoints *checkpoints);
 
 /* Adds a checkpoint, with a copy of its name, or moves the name; its naming is later than all others.
-   `key` is that of all checkpoints of a history. STATUS_MEMORY: *checkpoints is as it was. */
+   *checkpoints is NULL at first, and a copy afterwards if it was shared. `key` is the same for all calls.
+   STATUS_MEMORY: *checkpoints is unchanged. */
 Status   checkpoints_put(const Memory *memory, const HashKey *key, Checkpoints **checkpoints,
                          const Checkpoint *checkpoint);
 
-/* These are NULL if there is none, and valid until the next change. */
+/* Finds a checkpoint by its name, or the newest one of a batch. NULL without such a checkpoint; valid until the
+   next change. */
 const Checkpoint *checkpoints_find(const Checkpoints *checkpoints, Text name);
-const Checkpoint *checkpoints_newest(const Checkpoints *checkpoints, uint32_t batch);      /* of the batch */
+const Checkpoint *checkpoints_newest(const Checkpoints *checkpoints, uint32_t batch);
 /* All of them, by their naming: start with *at = 0; NULL at the end. */
 const Checkpoint *checkpoints_next(const Checkpoints *checkpoints, uint32_t *at);
 

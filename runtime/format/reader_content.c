@@ -63,6 +63,7 @@ static JsonValue *field_of(PartFields *fields, Text key) {
   return NULL;
 }
 
+/* Reads the members of a part that readers use; null counts as absent. False with an error in `json`. */
 static bool read_fields(Json *json, PartFields *fields) {
   Text key;
   if (!json_enter(json)) return false;

@@ -14,6 +14,8 @@
 
 #include "lauxlib.h"
 
+/* The cells of a code point by the C library's tables for UTF-8; -1 if it is not printable, or if the system has no
+   UTF-8 locale. The locale is opened once and kept. */
 static int width_in_utf8(lua_Integer point) {
   static locale_t locale;
   static bool opened;

@@ -376,7 +376,8 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size) {
 
 /* ---- searching ---- */
 
-/* Searches once; with the interpreter if machine code runs out of its stack. */
+/* Searches once, by machine code (`jit`), or by the interpreter if machine code runs out of its stack. Returns PCRE2's
+   result: the number of groups set, or an error below 0. */
 static int match(Regex *regex, const pcre2_code *code, bool jit, const char *text, size_t size, size_t from) {
   assert(code != NULL && from <= size);
   RegexEngine *engine = regex->engine;

@@ -52,6 +52,8 @@ static __m128i starts_with(__m128i bytes, unsigned char mask, unsigned char bits
   return _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8((char)mask)), _mm_set1_epi8((char)bits));
 }
 
+/* Adds the 16 bytes to the counters of their kinds: each counter has 16 lanes of one byte, and a comparison gives -1 in
+   the lanes where it holds. Characters of several bytes are counted at their first byte. */
 static void count_block(__m128i counters[KINDS], __m128i bytes) {
   __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
   counters[LETTERS] = _mm_sub_epi8(counters[LETTERS], is_among(lower, 'a', 'z'));

@@ -23,10 +23,10 @@ local running = require "ebb.trim.run"
 
 local trim = {}
 
----@class ebb.TrimRun: ebb.Run   With what the caller request for
----@field requested integer    tokens: the budget as the caller wrote it
----@field reserve integer      of these, to be left free
----@field available integer    the rest
+---@class ebb.TrimRun: ebb.Run   A run with the budget of its caller
+---@field requested integer    tokens: the budget of the caller, or the default
+---@field reserve integer      tokens of these that stay free
+---@field available integer    tokens: requested minus reserve
 ---@field measure { weight: function, total: function }
 
 ---- Arguments ----
@@ -40,6 +40,8 @@ local function default_budget(chat, named)
   return model.window - model.output
 end
 
+--- The options of a trim, checked; the counter, if a model or an encoding is named; and the budget: `requested` by
+--- the caller or the model's default, `available` without the reserve. Tokens.
 local function read_options(chat, options)
   if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
   options = call.read(options, "policy", "trim")

@@ -45,8 +45,8 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field full integer               requests that had to be cut
 ---@field filled number              the sum of their fills
 
---- A spec for chat:trim in which no file is left to be read again.
-local function loaded(steps)
+--- The steps as a policy list for chat:trim, with the policies themselves: no file is read again.
+local function specs_of(steps)
   local specs = {}
   for i, step in ipairs(steps) do
     specs[i] = { step.policy }
@@ -62,7 +62,7 @@ local function start(recording, steps, settings)
   models.inherit(chat, recording)
   return {
     chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
-    trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = loaded(steps),
+    trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
       policy = policies.label(steps), budget = math.max(0, settings.budget - settings.reserve),
