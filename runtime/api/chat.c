@@ -58,7 +58,8 @@ void chat_push_options(lua_State *L, const ebb_chat *chat) {
   if (chat->options_document > 0) lua_concat(L, 2);
 }
 
-static int l_make(lua_State *L) {
+/* Creates the conversation of the chat at 1, by its options and, if it was read from a file, their document part. */
+static int l_create_conversation(lua_State *L) {
   ebb_chat *chat = lua_touserdata(L, 1);
   api_push_function(L, "conversation");
   chat_push_options(L, chat);
@@ -102,7 +103,7 @@ ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data) {
   return status;
 }
 
-ebb_status chat_make(ebb_chat *chat) { return chat_make_by(chat, l_make, chat); }
+ebb_status chat_make(ebb_chat *chat) { return chat_make_by(chat, l_create_conversation, chat); }
 
 static ebb_status make_chat(ebb_runtime *runtime, const char *options, size_t size, ebb_chat **result) {
   ebb_chat *chat;

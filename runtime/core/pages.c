@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-static size_t page_size(const Pages *pages) { return sizeof(Page) + PAGE_ELEMENTS * pages->element; }
+static size_t page_size(const Pages *pages) { return sizeof(Page) + PAGE_ELEMENTS * pages->element_size; }
 
-void pages_init(Pages *pages, Memory memory, size_t element) {
-  assert(element > 0 && element % 4 == 0);
-  *pages = (Pages){.memory = memory, .element = element};
+void pages_init(Pages *pages, Memory memory, size_t element_size) {
+  assert(element_size > 0 && element_size % 4 == 0);
+  *pages = (Pages){.memory = memory, .element_size = element_size};
 }
 
 Status pages_share(const Pages *pages, Pages *copy) {
-  pages_init(copy, pages->memory, pages->element);
+  pages_init(copy, pages->memory, pages->element_size);
   if (pages->room == 0) return STATUS_OK;
   copy->root = memory_new_array(&pages->memory, pages->room, sizeof *copy->root);
   if (copy->root == NULL) return STATUS_MEMORY;

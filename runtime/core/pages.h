@@ -36,12 +36,12 @@ typedef struct PageBlock {
 
 typedef struct Pages {
   Memory memory;
-  size_t element;                      /* bytes of one, a multiple of 4 */
+  size_t element_size;                 /* bytes of an element, a multiple of 4 */
   PageBlock **root;                    /* entries may be NULL */
   uint32_t room;                       /* entries of the root */
 } Pages;
 
-void   pages_init(Pages *pages, Memory memory, size_t element);
+void   pages_init(Pages *pages, Memory memory, size_t element_size);     /* empty; allocates nothing */
 /* A copy that shares all pages; O(elements / 4096). STATUS_MEMORY. */
 Status pages_share(const Pages *pages, Pages *copy);
 void   pages_free(Pages *pages);
@@ -59,7 +59,7 @@ static inline void *pages_at(const Pages *pages, uint32_t index) {
   uint32_t entry = index >> (PAGE_BITS + BLOCK_BITS);
   if (entry >= pages->room || pages->root[entry] == NULL) return NULL;
   Page *page = pages->root[entry]->pages[(index >> PAGE_BITS) & (BLOCK_PAGES - 1)];
-  return page == NULL ? NULL : page->bytes + (index & (PAGE_ELEMENTS - 1)) * pages->element;
+  return page == NULL ? NULL : page->bytes + (index & (PAGE_ELEMENTS - 1)) * pages->element_size;
 }
 
 #endif

@@ -1,17 +1,17 @@
 /*
-** File lock: one writer at a time. A lock belongs to an open file and is gone when its
-** process is, whatever ended it.
+** File lock: one writer at a time. A lock belongs to an open file; the system releases it
+** when the file is closed or the process ends, also by a signal.
 */
 #ifndef EBB_OS_FILE_LOCK_H
 #define EBB_OS_FILE_LOCK_H
 
 typedef enum FileLock {
   FILE_LOCKED,         /* until the descriptor and its copies are closed */
-  FILE_LOCK_TAKEN,     /* another has it */
-  FILE_LOCK_NONE       /* this file system has no locks, or not for this descriptor */
+  FILE_LOCK_TAKEN,     /* another open file has the lock */
+  FILE_LOCK_NONE       /* the file system has no locks, or none for this descriptor */
 } FileLock;
 
-/* Never waits. The descriptor must be open for writing. */
+/* Tries to lock an open file; never waits. The descriptor must be open for writing. */
 FileLock file_lock(int descriptor);
 
 #endif

@@ -350,6 +350,8 @@ static bool may_grow(const Sandbox *sandbox, size_t keys) {
   return time == 0 || (uint64_t)keys * keys / GROWTH_UNIT <= time || !holds(sandbox, GUARD_GROWTH);
 }
 
+/* Refuses a block of `size` bytes: notes why, and charges for the collection that Lua tries before it gives up. Returns
+   NULL, the allocator's failure. `by_host`: the host's allocator failed, not the limit. */
 static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   sandbox->reached_memory = !by_host;
   sandbox->refused_growth = false;

@@ -17,6 +17,7 @@ static int l_utf8_len(lua_State *L) {
   return library_stock(L);
 }
 
+/* utf8.codepoint, with a cap on the number of results and a charge for them. */
 static int l_utf8_codepoint(lua_State *L) {
   lua_Integer from = luaL_optinteger(L, 2, 1), to = luaL_optinteger(L, 3, from);
   size_t size;

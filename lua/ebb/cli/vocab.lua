@@ -99,6 +99,7 @@ local function hint_for(message)
     and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
 end
 
+--- Builds the image of a vocabulary file and writes it where ebb finds it.
 local function import(args)
   if not args.what then failure.usage "import needs a file" end
   local content = failure.check(core.read_file(args.what, command.BYTES_MAX))

@@ -148,7 +148,7 @@ end
 
 --- A set of the core, and for each of its rules the one that it was made from.
 local function make_set(chosen, log)
-  local set, made_from = core.regex.set(), {}
+  local set, sources = core.regex.set(), {}
   for _, item in ipairs(chosen) do
     local rule = item.rule
     local index, problem
@@ -160,10 +160,10 @@ local function make_set(chosen, log)
         kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
       }
     end
-    if index then made_from[index] = rule
+    if index then sources[index] = rule
     else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, problem.message), { rule = rule.title }) end
   end
-  return set, made_from
+  return set, sources
 end
 
 function RuleSet:_set_for(options, log)
@@ -171,16 +171,18 @@ function RuleSet:_set_for(options, log)
   local slot = (options.stage or "request") .. (options.streaming and " streaming" or "")
   local entry = self.made[slot]
   if not entry or entry.key ~= key then
-    local set, made_from = make_set(chosen, log)
-    entry = { key = key, set = set, made_from = made_from }
+    local set, sources = make_set(chosen, log)
+    entry = { key = key, set = set, sources = sources }
     self.made[slot] = entry
   end
   entry.set:begin()
-  return entry.set, entry.made_from
+  return entry.set, entry.sources
 end
 
 -- ---- applying ----
 
+--- Notes and logs rules that hit a limit on a message, or an error of the message's text.
+---@param failures table        of the rule set; or an error object
 local function note_failures(run, message, failures)
   if core.is_error(failures) then        -- of the text, not of a rule
     run.failures[#run.failures + 1] = { message = message, reason = failures.message }
@@ -188,7 +190,7 @@ local function note_failures(run, message, failures)
     return
   end
   for _, failure in ipairs(failures) do
-    local rule = run.made_from[failure.rule]
+    local rule = run.sources[failure.rule]
     run.failures[#run.failures + 1] = { rule = rule.title, message = message, reason = failure.reason }
     local more = failure.skipped_from_now and ", and so are all that follow: it failed too often" or ""
     run.log("warn", ("%s, %s: message %d: %s; the message is left as it is%s"):format(
@@ -229,9 +231,9 @@ end
 
 local function report_of(run, count)
   local report = {
-    rules = #run.made_from, messages = count, replacements = 0, counts = core.json.array {}, failures = run.failures,
+    rules = #run.sources, messages = count, replacements = 0, counts = core.json.array {}, failures = run.failures,
   }
-  for i, rule in ipairs(run.made_from) do
+  for i, rule in ipairs(run.sources) do
     local messages, replacements, failures = run.set:count(i)
     report.replacements = report.replacements + replacements
     if messages + failures > 0 then
@@ -287,10 +289,10 @@ function RuleSet:apply(messages, options)
   options = options or {}
   check_options(options)
   local log = options.log or no_log
-  local set, made_from = self:_set_for(options, log)
-  local run = { set = set, made_from = made_from, log = log, failures = core.json.array {} }
+  local set, sources = self:_set_for(options, log)
+  local run = { set = set, sources = sources, log = log, failures = core.json.array {} }
   local allowed, depth, changed = allowed_kinds(options.roles), (options.depth or 0) + spoken(messages), 0
-  if #made_from == 0 then return report_of(run, 0) end
+  if #sources == 0 then return report_of(run, 0) end
   for i, message in ipairs(messages) do
     local kind = (KINDS[message.role] or 0) & allowed
     if message.source ~= "window" then
