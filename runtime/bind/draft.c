@@ -99,18 +99,20 @@ static int l_note(lua_State *L) {
 
 /* ---- for the library: core.draft ---- */
 
-/* info(draft) -> {tokens, before, guarded_tokens, overhead, changed, dropped, replaced, inserted, kept} */
+/* info(draft) -> {tokens, before, guarded_messages, guarded_tokens, overhead, changed, dropped, replaced, inserted,
+   kept} */
 static int l_info(lua_State *L) {
   Draft *draft = bind_check_draft(L);
-  uint64_t guarded;
-  Status status = draft_guarded_tokens(draft, &guarded);
+  Guarded guarded;
+  Status status = draft_guarded(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   EditCounts counts = draft_edit_counts(draft);
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 10);
   bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
   bind_set_integer(L, "overhead", (lua_Integer)draft_overhead(draft));
   bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
-  bind_set_integer(L, "guarded_tokens", (lua_Integer)guarded);
+  bind_set_integer(L, "guarded_messages", guarded.messages);
+  bind_set_integer(L, "guarded_tokens", (lua_Integer)(guarded.tokens + draft_overhead(draft)));
   bind_set_integer(L, "dropped", counts.dropped);
   bind_set_integer(L, "replaced", counts.replaced);
   bind_set_integer(L, "inserted", counts.inserted);

@@ -12,6 +12,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
+#include "sandbox/guard.h"
 
 /* Do both have the message under this seq? Forks share what they began with. */
 static bool is_same_message(const View *a, const View *b, MessageId id) {
@@ -62,18 +63,32 @@ static void push_content(lua_State *L, const Message *message) {
   }
 }
 
-static void push_all_text(lua_State *L, const Message *message) {
+/* Bytes of all texts with a line break between two; *count gets their number. */
+static size_t all_text_size(const Message *message, uint32_t *count) {
   uint32_t at = 0;
+  size_t size = 0;
   Text text;
-  int count = 0;
-  while (message_next_text(message, &at, &text)) {
-    luaL_checkstack(L, 4, "too many parts");
-    if (count > 0) lua_pushliteral(L, "\n");
-    bind_push_text(L, text);
-    if (count > 0) lua_concat(L, 3);
-    count++;
+  for (*count = 0; message_next_text(message, &at, &text); ++*count) size += text_plain_size(text) + (*count > 0);
+  return size;
+}
+
+static void push_all_text(lua_State *L, const Message *message) {
+  uint32_t at = 0, count;
+  size_t size = all_text_size(message, &count);
+  Text text, run;
+  char scratch[4];
+  luaL_Buffer buffer;
+  guard_charge(L, count);
+  guard_charge_bytes(L, size);
+  char *out = luaL_buffinitsize(L, &buffer, size);
+  for (uint32_t i = 0; message_next_text(message, &at, &text); i++) {
+    if (i > 0) *out++ = '\n';
+    while (text_run(&text, scratch, &run)) {
+      memcpy(out, run.bytes, run.size);
+      out += run.size;
+    }
   }
-  if (count == 0) lua_pushliteral(L, "");
+  luaL_pushresultsize(&buffer, size);
 }
 
 static void push_part(lua_State *L, const Message *message, Part part) {

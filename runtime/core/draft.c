@@ -365,19 +365,17 @@ Status draft_set_author(Draft *draft, Text author) {
   return STATUS_OK;
 }
 
-Status draft_guarded_tokens(Draft *draft, uint64_t *tokens) {
-  *tokens = draft->overhead;
+Status draft_guarded(Draft *draft, Guarded *guarded) {
+  *guarded = (Guarded){0};
   if (!draft->numbered && !draft->guarded) return STATUS_OK;
   if (!draft->numbered && evict_oldest_can_search(draft->conversation, draft->list)) {
-    uint64_t guarded = 0;
-    Status status = evict_oldest_guarded(draft->conversation, draft->list, &guarded);
-    *tokens += guarded;
-    return status;
+    return evict_oldest_guarded(draft->conversation, draft->list, guarded);
   }
   Status status = draft_number_slots(draft);
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    bool counts = !draft_slot_is_dropped(draft, slot) && draft_slot_hold(draft, slot) != HOLD_NONE;
-    if (counts) *tokens += slot_tokens(draft, slot);
+    if (draft_slot_is_dropped(draft, slot) || draft_slot_hold(draft, slot) == HOLD_NONE) continue;
+    guarded->tokens += slot_tokens(draft, slot);
+    guarded->messages++;
   }
   return status;
 }

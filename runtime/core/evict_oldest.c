@@ -195,17 +195,18 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
   return STATUS_OK;
 }
 
-static uint64_t guarded_tokens(const Search *search) {
-  uint64_t tokens = 0;
+static Guarded sum_guarded(const Search *search) {
+  Guarded sum = {0};
   for (uint32_t word = 0; word < bitset_words(search->count); word++) {
     for (uint64_t guarded = search->guarded[word]; guarded != 0; guarded &= guarded - 1) {
-      tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(guarded));
+      sum.tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(guarded));
+      sum.messages++;
     }
   }
-  return tokens;
+  return sum;
 }
 
-Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, uint64_t *tokens) {
+Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, Guarded *guarded) {
   Search search = search_start(conversation, list);
   Status status = hold_none(&search);
   if (status != STATUS_OK) return status;
@@ -218,7 +219,7 @@ Status evict_oldest_guarded(const Conversation *conversation, const Sequence *li
     if (message_call_count(message_at(&search, at)) > 0 && call_links_is_open(&search.links, at))
       for_unit(&search, at, hold);
   }
-  *tokens = guarded_tokens(&search);
+  *guarded = sum_guarded(&search);
   search_end(&search);
   return STATUS_OK;
 }

@@ -66,3 +66,25 @@ describe("a turn of a long chat", function()
     end)
   end
 end)
+
+--- Instructions of Lua, in hundreds, of a trim that is refused.
+local function refusal(messages)
+  local chat, list, count = ebb.conversation(), {}, 0
+  for i = 1, messages do
+    list[i] = { role = i % 2 == 1 and "user" or "assistant", content = "message" }
+  end
+  chat:append(list)
+  debug.sethook(function() count = count + 1 end, "", 100)
+  local report, problem = chat:trim { budget = 1 }
+  debug.sethook()
+  assert.is_nil(report)
+  assert.equal("cannot_fit", problem.code)
+  assert.truthy(problem.message:find("the guarded part is 1 message (", 1, true), problem.message)
+  return count
+end
+
+it("a trim that is refused walks over no messages", function()
+  refusal(10)      -- loads what a trim needs
+  local few, many = refusal(11), refusal(TURNS + 1)
+  assert.truthy(many <= few + 2, ("%d instructions, then %d"):format(few, many))
+end)

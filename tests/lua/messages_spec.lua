@@ -72,6 +72,18 @@ describe("content", function()
     assert.equal(4, #chat[1]:without("image").content)
   end)
 
+  it("the text joins all parts, escaped, empty and long ones", function()
+    local parts, texts_of_parts = {}, {}
+    for i = 1, 3000 do
+      texts_of_parts[i] = i % 3 == 0 and "" or ("\n\"é😀" .. i):rep(i % 7)
+      parts[i] = { type = "text", text = texts_of_parts[i] }
+    end
+    local chat = ebb.conversation()
+    chat:append { { role = "user", content = parts }, { role = "user", content = ebb.json.array {} } }
+    assert.equal(table.concat(texts_of_parts, "\n"), chat[1].text)
+    assert.equal("", chat[2].text)
+  end)
+
   it("a string is one text part; arguments count as text", function()
     local chat = with({ role = "assistant", content = "look", tool_calls = calls })
     assert.same({ "text", "look" }, { chat[1].parts[1].kind, chat[1].parts[1].text })

@@ -122,6 +122,19 @@ describe("a policy in its sandbox", function()
     assert.truthy(why_of("while true do end", { fuel = 200000 }):find("limits = {", 1, true))
   end)
 
+  it("pays for the text of many parts", function()
+    local parts = {}
+    for i = 1, 10000 do
+      parts[i] = { type = "text", text = "part" }
+    end
+    local chat = helper.ebb.conversation()
+    chat:append { { role = "user", content = "u1" }, { role = "user", content = parts } }
+    local source = "for _ = 1, 100 do local _ = draft[2].text end"
+    local _, why = trim(chat, "return function(draft, budget) " .. source .. " end",
+      { budget = 20, guards = false, limits = { fuel = 200000, deadline = HOUR } })
+    assert.truthy(why.message:find("used up its fuel", 1, true), why.message)
+  end)
+
   it("repeats by its fuel", function()
     local function used_up(fuel)
       local chat = conversation(CHAT)

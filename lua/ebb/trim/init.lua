@@ -102,14 +102,10 @@ end
 
 --- What cannot go: guarded messages, and what the request carries besides.
 local function cannot_fit(run, info)
-  local messages = 0
-  for unit in run.draft:units {} do
-    if unit.guarded then messages = messages + unit.count end
-  end
   local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
   local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
-  return text:format(plural(messages, "message"), total - framing, framing, run.requested, total + run.reserve)
+  return text:format(plural(info.guarded_messages, "message"), total - framing, framing, run.requested, total + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
