@@ -167,7 +167,7 @@ static void push_marks(lua_State *L, const Access *access) {
   lua_Integer n = 0;
   lua_newtable(L);
   for (uint32_t i = 0; i < marks_name_count(marks); i++) {
-    if (!marks_has(marks, marks_name(marks, i), origin)) continue;
+    if (!marks_set_has(marks, i, origin)) continue;
     bind_push_text(L, marks_name(marks, i));
     lua_rawseti(L, -2, ++n);
   }

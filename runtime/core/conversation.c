@@ -312,10 +312,15 @@ static Status weigh(Conversation *conversation, const Sequence *list, MessageId 
   return status;
 }
 
-Status conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
+Status conversation_weigh_one(Conversation *conversation, const Sequence *list, Text raw, bool adopted,
                               const MessageShape *shape, MessageId *id) {
   Status status = store_add(conversation->store, raw, adopted, shape, id);
-  if (status == STATUS_OK) status = weigh(conversation, place->list, *id);
+  return status == STATUS_OK ? weigh(conversation, list, *id) : status;
+}
+
+Status conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
+                              const MessageShape *shape, MessageId *id) {
+  Status status = conversation_weigh_one(conversation, place->list, raw, adopted, shape, id);
   if (status == STATUS_OK) status = rank_message(conversation, place, *id);
   if (status != STATUS_OK || place->calls != NULL) {
     return status == STATUS_OK ? link_message(conversation, place, *id) : status;

@@ -174,7 +174,11 @@ typedef struct Place {
   CallIndex *calls;
 } Place;
 
-/* Adds one message to the store; counts and links it for its place. Undoes nothing on failure. */
+/* Adds one message to the store and counts it for a list; its results answer no calls. Undoes
+   nothing on failure. */
+Status   conversation_weigh_one(Conversation *conversation, const Sequence *list, Text raw, bool adopted,
+                                const MessageShape *shape, MessageId *id);
+/* The same, and links and ranks it for its place. */
 Status   conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
                                 const MessageShape *shape, MessageId *id);
 /* Appends the tool description to *list unless that has one. Undoes nothing on failure. */

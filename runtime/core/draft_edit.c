@@ -301,6 +301,7 @@ static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
   LedgerMark mark = ledger_mark(draft->ledger);
   Cause cause;
   Status status = draft_cause(draft, reason, &cause);
+  if (draft_slot_hold(draft, units->units[unit].first) != HOLD_NONE) return status;      /* all have the same */
   for (uint32_t slot = units->units[unit].first; slot != UNIT_NONE && status == STATUS_OK; slot = units->next[slot]) {
     if (draft_slot_is_dropped(draft, slot) || draft_slot_hold(draft, slot) != HOLD_NONE) continue;
     status = ledger_keep(draft->ledger, cause, draft->slots.ids[slot]);

@@ -135,8 +135,7 @@ Status draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32_t
   StoreMark mark = store_mark(store);
   MessageId id;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
-  Place end = {.list = draft->list, .position = sequence_count(draft->list)};
-  Status status = conversation_store_one(draft->conversation, &end, raw, false, shape, &id);
+  Status status = conversation_weigh_one(draft->conversation, draft->list, raw, false, shape, &id);
   if (status == STATUS_OK) *tokens = draft_message_tokens(draft, id);
   store_rewind(store, mark);
   return status;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "base/hash.h"
 #include "base/map.h"
+#include "os/entropy.h"
 
 typedef struct MarkSet {
   char *name;
@@ -18,12 +20,15 @@ struct Marks {
   uint64_t edits;
   MarkSet *sets;
   uint32_t count, room;
+  HashKey key;
+  Map numbers;         /* hash of a name -> number of its set; of two names with one hash, either */
 };
 
 Status marks_new(const Memory *memory, Marks **result) {
   Marks *marks = memory_new(memory, sizeof *marks);
   if (marks == NULL) return STATUS_MEMORY;
-  *marks = (Marks){.memory = *memory, .owners = 1};
+  *marks = (Marks){.memory = *memory, .owners = 1, .key = entropy_hash_key()};
+  map_init(&marks->numbers, *memory);
   *result = marks;
   return STATUS_OK;
 }
@@ -31,6 +36,7 @@ Status marks_new(const Memory *memory, Marks **result) {
 static void drop_newest_set(Marks *marks) {
   assert(marks->count > 0);
   MarkSet *set = &marks->sets[--marks->count];
+  map_remove(&marks->numbers, hash_text(text_plain(set->name, set->size), &marks->key));
   memory_free(&marks->memory, set->name, set->size + 1);
   map_free(&set->members);
 }
@@ -45,13 +51,19 @@ void marks_release(Marks *marks) {
   if (marks == NULL || --marks->owners > 0) return;
   Memory memory = marks->memory;
   while (marks->count > 0) drop_newest_set(marks);
+  map_free(&marks->numbers);
   memory_free(&memory, marks->sets, marks->room * sizeof *marks->sets);
   memory_free(&memory, marks, sizeof *marks);
 }
 
+static bool has_name(const MarkSet *set, Text name) { return text_equal(text_plain(set->name, set->size), name); }
+
 static MarkSet *find(const Marks *marks, Text name) {
+  const uint64_t *number = map_find(&marks->numbers, hash_text(name, &marks->key));
+  if (number == NULL) return NULL;
+  if (has_name(&marks->sets[*number], name)) return &marks->sets[*number];
   for (uint32_t i = 0; i < marks->count; i++) {
-    if (text_equal(text_plain(marks->sets[i].name, marks->sets[i].size), name)) return &marks->sets[i];
+    if (has_name(&marks->sets[i], name)) return &marks->sets[i];
   }
   return NULL;
 }
@@ -63,7 +75,11 @@ static Status add_set(Marks *marks, Text name, MarkSet **added) {
   if (grown == NULL) return STATUS_MEMORY;
   marks->sets = grown;
   char *copy = memory_new(&marks->memory, size + 1);
-  if (copy == NULL) return STATUS_MEMORY;
+  Status status = copy == NULL ? STATUS_MEMORY : map_put(&marks->numbers, hash_text(name, &marks->key), marks->count);
+  if (status != STATUS_OK) {
+    memory_free(&marks->memory, copy, size + 1);
+    return status;
+  }
   size_t at = 0;
   char scratch[4];
   Text run;
@@ -107,6 +123,11 @@ bool marks_has(const Marks *marks, Text name, MessageId origin) {
 uint32_t marks_size(const Marks *marks, Text name) {
   const MarkSet *set = find(marks, name);
   return set == NULL ? 0 : (uint32_t)set->members.count;
+}
+
+bool marks_set_has(const Marks *marks, uint32_t index, MessageId origin) {
+  assert(index < marks->count);
+  return map_find(&marks->sets[index].members, origin) != NULL;
 }
 
 bool marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin) {

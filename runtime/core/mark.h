@@ -53,5 +53,6 @@ bool     marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin
    until the next change. */
 uint32_t marks_name_count(const Marks *marks);
 Text     marks_name(const Marks *marks, uint32_t index);
+bool     marks_set_has(const Marks *marks, uint32_t index, MessageId origin);    /* marks_has for that name */
 
 #endif

@@ -17,9 +17,9 @@ static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {
 }
 
 static UNUSED uint64_t guarded_tokens(Draft *draft) {
-  uint64_t tokens;
-  assert_int_equal(draft_guarded_tokens(draft, &tokens), STATUS_OK);
-  return tokens;
+  Guarded guarded;
+  assert_int_equal(draft_guarded(draft, &guarded), STATUS_OK);
+  return guarded.tokens + draft_overhead(draft);
 }
 
 /* Replaces message `at`, or inserts at position `at`. */

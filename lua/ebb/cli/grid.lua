@@ -5,8 +5,9 @@
 --     2  columns with a `rank` go, the highest first
 --     3  the last column is cut; with `wrap` it continues on further lines
 --
--- On a page without a width nothing is cut, and a row is a line. A column whose cells
--- are all empty is not shown.
+-- On a page without a width nothing is cut, and a row is a line; cells of more than
+-- PADDED_MAX stick out of their column, so that one of them does not lengthen all lines.
+-- A column whose cells are all empty is not shown.
 
 local text = require "ebb.cli.text"
 
@@ -14,6 +15,7 @@ local grid = {}
 
 local GAP = "  "
 local LAST_MIN = 16     -- cells of the last column before others shrink for it
+local PADDED_MAX = 200  -- cells of a column on a page without a width
 local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands below its row
 local INDENT = "    "   -- of a cell below its row
 
@@ -35,7 +37,7 @@ local function natural_widths(columns, rows, whole, room)
     widths[i] = text.cells(column.title)
     for _, row in ipairs(rows) do
       local _, cells = text.cut(row[i], max)
-      widths[i] = math.max(widths[i], cells)
+      widths[i] = math.max(widths[i], whole and math.min(cells, PADDED_MAX) or cells)
     end
   end
   return widths
@@ -114,6 +116,7 @@ end
 ---@field widths integer[]
 ---@field rest integer        cells of the last column
 ---@field wraps_below boolean     the last column stands below its row
+---@field whole? boolean      no cell is cut
 
 --- Chooses the columns that are shown and their widths.
 ---@return ebb.cli.Layout
@@ -136,14 +139,14 @@ local function lay_out(columns, rows, width)
 end
 
 local function pad(cell, cells, width, right)
-  local space = (" "):rep(width - cells)
+  local space = (" "):rep(width - cells)   -- none after a cell that sticks out
   return right and space .. cell or cell .. space
 end
 
 local function cells_of(layout, row, count)
   local cells = {}
   for i = 1, count do
-    local cell, used = text.cut(row[i], layout.widths[i])
+    local cell, used = text.cut(row[i], layout.whole and math.maxinteger or layout.widths[i])
     cells[i] = pad(cell, used, layout.widths[i], layout.columns[i].right)
   end
   return table.concat(cells, GAP)
@@ -187,7 +190,7 @@ function grid.render(columns, rows, page)
   rows = table.move(rows, 1, #rows, 1, {})
   columns = without_empty(columns, rows)
   local layout = whole and { columns = columns, rows = rows, widths = natural_widths(columns, rows, true, 0),
-    rest = math.maxinteger, wraps_below = false } or lay_out(columns, rows, page.width)
+    rest = math.maxinteger, wraps_below = false, whole = true } or lay_out(columns, rows, page.width)
   local titles, lines = { colour = "title" }, {}
   for i, column in ipairs(layout.columns) do
     titles[i] = column.title

@@ -105,7 +105,8 @@ local function cannot_fit(run, info)
   local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
   local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
-  return text:format(plural(info.guarded_messages, "message"), total - framing, framing, run.requested, total + run.reserve)
+  local messages = plural(info.guarded_messages, "message")
+  return text:format(messages, total - framing, framing, run.requested, total + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
