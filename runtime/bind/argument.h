@@ -1,9 +1,10 @@
 /*
-** Arguments: values that callers hand to bound functions.
+** Arguments: reading the values that callers pass to bound functions.
 **
-** What is wrong raises {code, message, hint}; the message names the bound function that
-** runs and the argument: "units: from: ...". Fields of options and lists are read
-** without metamethods: those could close or edit what the call is about.
+** All of these functions raise {code, message, hint} for an invalid value; the message
+** names the running bound function and the argument: "units: from: ...". Fields of
+** options and lists are read without metamethods, which could close or edit the values
+** of the call.
 */
 #ifndef EBB_BIND_ARGUMENT_H
 #define EBB_BIND_ARGUMENT_H
@@ -17,25 +18,26 @@
 
 /* ---- raising ---- */
 
-/* As bind_raise, with the name of the bound function that runs before the message. */
+/* As bind_raise; the name of the running bound function stands before the message. */
 int   bind_raise_argument(lua_State *L, const char *code, const char *hint, const char *format, ...);
-/* Raises "FUNCTION: NAME: EXPECTED is expected, not TYPE" about the value at index. `name` NULL: it is an
-   argument, and is called by its parameter. */
+/* Raises "FUNCTION: NAME: EXPECTED is expected, not TYPE" about the value at index. `name` NULL: the value is an
+   argument, and the name is that of its parameter. */
 int   bind_raise_type(lua_State *L, int index, const char *name, const char *expected);
 
 /* ---- values ----
    `name` NULL: as for bind_raise_type. */
 
+/* The block of a userdata of that type. */
 void *bind_check(lua_State *L, int index, const BindType *type);
-/* A value of that Lua type: LUA_TSTRING, LUA_TTABLE, LUA_TFUNCTION. */
+/* Accepts values of one Lua type: LUA_TSTRING, LUA_TTABLE, LUA_TFUNCTION. */
 void  bind_expect(lua_State *L, int index, const char *name, int type);
-void  bind_expect_any(lua_State *L, int index);
-/* Strings; numbers too, which become strings. */
+void  bind_expect_any(lua_State *L, int index);      /* accepts all values, nil too, but no missing one */
+/* Strings, and numbers, which become strings on the stack; borrowed from there. */
 Text  bind_text(lua_State *L, int index);
 const char *bind_string(lua_State *L, int index, const char *name);
-/* The string at index, where bytes that are not UTF-8 became U+FFFD. */
+/* The string at index; one that is not UTF-8 is replaced on the stack, with U+FFFD for invalid bytes. */
 Text  bind_mended(lua_State *L, int index);
-/* A name, which is refused ("encoding") unless it is UTF-8. */
+/* A string that must be UTF-8 (else the code is "encoding"); `what` names it in the message. */
 Text  bind_name(lua_State *L, int index, const char *what);
 /* An integer within [low, high]. */
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
@@ -49,14 +51,14 @@ Role  bind_role(lua_State *L, int index);
 
 /* Refuses keys of the table at `index` that are not among `names`. `what` NULL: as for bind_raise_type. */
 void  bind_check_names(lua_State *L, int index, const char *what, const char *const *names);
-int   bind_get_field(lua_State *L, int index, const char *name);        /* pushes it; its type */
+int   bind_get_field(lua_State *L, int index, const char *name);        /* pushes the field; returns its Lua type */
 /* Pushes field `name` of the table at `index`; false, and nothing pushed, for nil. */
 bool  bind_field(lua_State *L, int index, const char *name);
-/* Options: optional integer and boolean fields. */
+/* Reads an optional field: a count into *value, false for nil; a boolean, `absent` for nil. */
 bool  bind_count_field(lua_State *L, int index, const char *name, uint32_t *value);
 bool  bind_flag_field(lua_State *L, int index, const char *name, bool absent);
-/* The list of strings (or one string) in field `name`. The texts live in a
-   userdata left on the stack; the strings are held by the table. */
+/* The list of strings (or one string) in field `name`. Its array is a userdata left on the stack; the strings
+   belong to the table, which must not change meanwhile. */
 TextList bind_text_list(lua_State *L, int index, const char *name);
 
 /* ---- pushing ---- */
@@ -68,8 +70,8 @@ void  bind_set_text(lua_State *L, const char *name, Text text);
 
 /* ---- memory ---- */
 
-Memory bind_memory(lua_State *L);            /* the state's own */
-/* A growing block that the collector frees; pushed. */
+Memory bind_memory(lua_State *L);            /* the Lua state's allocator */
+/* Pushes an empty buffer, which the collector frees. */
 Buffer *bind_buffer(lua_State *L);
 
 #endif

@@ -14,22 +14,22 @@
 
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT;
 
-/* What the conversations of one store share: where callbacks run, and their time. */
+/* Where the callbacks of a conversation run, and their time; shared by its forks. */
 typedef struct Callbacks {
   lua_State *L;
-  int self;                  /* stack index of the conversation whose call this is */
-  int64_t now;
+  int self;                  /* stack index of the conversation that is being called */
+  int64_t now;               /* of the running edit, ms */
   bool has_clock, has_counter;
   bool busy;                 /* a callback runs: edits are refused */
-  lua_Integer sources;       /* tables of windows' functions that were ever noted (window.c) */
-  int failed;                /* after STATUS_HOST: stack index of what a callback raised */
+  lua_Integer sources;       /* number of the newest content function of a window (window.c) */
+  int failed;                /* after STATUS_HOST: stack index of the error that a callback raised */
   Conversation *sole;        /* while a transaction runs: its branch, which alone may be edited */
 } Callbacks;
 
 typedef struct ConversationHandle ConversationHandle;
 
-/* How a sandbox edits a conversation that it borrows: callbacks run in the state that
-   owns all of the conversation. */
+/* How a sandbox edits a conversation that it borrows: callbacks run in the state that owns the
+   conversation. */
 typedef struct Borrowing {
   ConversationHandle *(*enter)(lua_State *L, ConversationHandle *handle);   /* as bind_enter */
   int (*raise)(lua_State *L, ConversationHandle *handle);                   /* what a callback raised there */
@@ -39,11 +39,12 @@ struct ConversationHandle {
   Conversation *conversation;
   const Borrowing *borrowing;   /* NULL: this state owns it */
   Document document;
-  Envelope *envelope;        /* holds its texts; NULL: they are static. Forks share it */
+  Envelope *envelope;        /* owns the document's texts; NULL: they are static. Forks share it */
   DocumentWarnings warnings;
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
   uint64_t limit;
-  bool has_limit, limit_reported;      /* told: on_limit was called and it is over still */
+  bool has_limit;
+  bool limit_reported;       /* on_limit was called, and the conversation is still over the limit */
 };
 
 typedef struct BatchHandle {
@@ -54,7 +55,7 @@ typedef struct BatchHandle {
 typedef struct DraftHandle {
   Draft *draft;
   bool borrowed;             /* as its conversation */
-  uint32_t refused;          /* edits that it answered with false */
+  uint32_t refused;          /* number of refused edits */
 } DraftHandle;
 
 #define BIND_FUNCTIONS 1
@@ -63,30 +64,29 @@ typedef struct DraftHandle {
 #define DRAFT_REFUSAL  3
 
 ConversationHandle *bind_check_conversation(lua_State *L, int index);
-/* Before an edit: refuses during callbacks, asks the clock. The conversation
-   stays at its place of the stack until the edit is done: callbacks find it there. */
+/* Begins an edit of the conversation at index: raises during callbacks, and reads the caller's clock. The conversation
+   stays at its stack index until the edit ends, where callbacks find it. */
 ConversationHandle *bind_enter(lua_State *L, int index);
-/* Pushes the table of what the library keeps beside a conversation. */
+/* Pushes the table in which the Lua library keeps its state of a conversation. */
 void  bind_push_state(lua_State *L, int conversation);
-/* Asks the caller's clock before anything has happened, so that it may raise. */
+/* Reads the caller's clock before anything has happened, because it may raise. */
 void  bind_ask_clock(lua_State *L, int conversation, Callbacks *callbacks);
 Clock bind_clock(Callbacks *callbacks);      /* the caller's, or the system's */
-/* Calls a C function that runs a callback, with `arguments` from the stack; 1
-   result. The core stands below and nothing may jump over it, not even Lua's own
-   error that memory ran out: so all of it is protected, and what makes the
-   arguments belongs into the function. false: answer STATUS_HOST to the core. */
+/* Calls a C function that runs a callback, with `arguments` from the stack; it leaves 1 result. Functions of the core
+   are on the C stack, and no error may jump over them, not even Lua's own for want of memory. So the call is
+   protected, and arguments that need memory are created in the function. false: return STATUS_HOST to the core. */
 bool  bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, int arguments);
-/* After an edit that failed: raises its status, or the callback's own error. */
+/* Raises the status of a failed edit, or for STATUS_HOST the callback's own error. */
 int   bind_raise_edit(lua_State *L, int conversation, Status status, const char *what);
 
-/* A batch by number or by checkpoint name. */
+/* The batch that the value at index names by its number or by a checkpoint, which also has a length; raises. */
 uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index, bool *has_length, uint32_t *length);
-/* Pushes the number of the current batch, which edits answer; returns 1. */
+/* Pushes the number of the current batch, the result of edits; returns 1. */
 int   bind_push_batch(lua_State *L, const ConversationHandle *handle);
-/* What a request with the present messages counts for: calibrated. */
+/* The tokens of a request with the visible messages, calibrated. */
 uint64_t bind_request_tokens(const Conversation *conversation);
-bool  bind_is_over_limit(const ConversationHandle *handle);
-/* Calls the caller's on_limit if the conversation has come over its limit. */
+bool  bind_is_over_limit(const ConversationHandle *handle);      /* false without a limit */
+/* Calls the caller's on_limit if the conversation is over its limit and was not at the last call. */
 void  bind_check_limit(lua_State *L, int conversation);
 
 #endif

@@ -1,5 +1,5 @@
 /*
-** Ledgers: what was done to messages, and why.
+** Ledgers in Lua: what an edit did to each message, and why (core/ledger.h).
 */
 #ifndef EBB_BIND_LEDGER_H
 #define EBB_BIND_LEDGER_H
@@ -15,6 +15,7 @@ const Ledger *bind_test_ledger(lua_State *L, int index);
 /* Writes the entries of the ledger at index: [{action, by, reason, replacement?, role, seq, tokens}].
    Raises nothing. */
 void  bind_write_ledger(lua_State *L, int index, JsonOut *out);
-void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);      /* shares it */
+/* Pushes a ledger of the conversation at stack index `conversation`; takes a share of it. */
+void  bind_push_ledger(lua_State *L, int conversation, Ledger *ledger);
 
 #endif

@@ -7,7 +7,8 @@
 #include "bind/view.h"
 #include "core/operation.h"
 
-/* The conditions of where{} or a walk; `table` is where their options stand on the stack. */
+/* The conditions of where{} or a walk, all of which must hold. Texts and lists are borrowed from the options at stack
+   index `table`. */
 typedef struct Conditions {
   int table;
   unsigned roles;
@@ -21,12 +22,14 @@ typedef struct Conditions {
   TextList names, ids;
 } Conditions;
 
+/* Reads the options at index, whose keys must be among `names`; raises. */
 Conditions bind_conditions(lua_State *L, int index, const char *const *names);
+/* True if a message of the view satisfies the conditions. May call string.find, so it may raise. */
 bool  bind_passes(lua_State *L, const View *view, const Conditions *conditions, MessageId id);
 
-/* string.find is kept in the registry under this address. */
+/* Key of the registry for string.find, as it was when the module was opened. */
 extern const char BIND_FIND;
-/* For __index with a number at 2, and for __len. */
+/* list[position] for a number at 2, nil outside; #list. */
 int   bind_view_get(lua_State *L);
 int   bind_view_length(lua_State *L);
 void  bind_open_list(lua_State *L, const BindType *type);  /* adds the queries to a type */

@@ -45,9 +45,9 @@ void  bind_open_sandbox(lua_State *L, lua_CFunction open_core);
 
 /* ---- functions that one file defines and another binds ---- */
 
-int   bind_free_draft(lua_State *L);         /* (draft): ends it */
-/* call(f, limit, argument, memory) -> true, result, instructions left | false, error, left;
-   memory: bytes that it may hold at once; in a sandbox that one's limit holds */
+int   bind_free_draft(lua_State *L);         /* (draft): ends the draft */
+/* call(f, limit, argument, memory) -> true, result, remaining instructions | false, error, remaining.
+   limit: instructions; memory: bytes in use at once (in a sandbox its own limit applies instead) */
 int   bind_limited_call(lua_State *L);
 int   bind_escape_markup(lua_State *L);      /* core.window.escape */
 void  bind_push_digest(lua_State *L, const uint8_t digest[32]);      /* as hexadecimal digits */

@@ -12,16 +12,18 @@ extern const BindType BIND_MESSAGE, BIND_UNIT;
 
 typedef struct MessageHandle {
   MessageId id;
-  uint32_t hint;             /* where it stood when the handle was made */
+  uint32_t hint;             /* its position when the handle was pushed */
 } MessageHandle;
 
 typedef struct UnitHandle {
   MessageId first;
 } UnitHandle;
 
+/* Pushes a message of the owner at stack index `owner`; `hint`: its position, if known. */
 void  bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint);
-void  bind_set_message(lua_State *L, int index, MessageId id);   /* gives a pushed message its id */
-MessageId bind_check_message(lua_State *L, int index);
+void  bind_set_message(lua_State *L, int index, MessageId id);   /* sets the id of a pushed message */
+MessageId bind_check_message(lua_State *L, int index);           /* the id of the message at index; raises */
+/* Pushes the unit of the owner at `owner` whose first message is `first`. */
 void  bind_push_unit(lua_State *L, int owner, MessageId first);
 
 #endif

@@ -9,12 +9,12 @@
 
 extern const BindType BIND_TURN;
 
-/* The messages of the unit at index that are there; the ids live in a block
-   left on the stack. */
+/* The messages of the unit at index that are not dropped; returns their number. *ids points into a block left on the
+   stack. Raises if the unit is no longer in the list. */
 uint32_t bind_unit_messages(lua_State *L, int index, MessageId **ids);
 
 typedef struct Turn {
-  uint32_t count, age;       /* messages; turns after it */
+  uint32_t count, age;       /* number of its messages; number of turns after it */
   MessageId ids[];
 } Turn;
 
