@@ -103,7 +103,7 @@ static int l_note(lua_State *L) {
    kept} */
 static int l_info(lua_State *L) {
   Draft *draft = bind_check_draft(L);
-  Guarded guarded;
+  GuardedSum guarded;
   Status status = draft_guarded(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   EditCounts counts = draft_edit_counts(draft);

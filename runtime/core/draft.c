@@ -365,8 +365,8 @@ Status draft_set_author(Draft *draft, Text author) {
   return STATUS_OK;
 }
 
-Status draft_guarded(Draft *draft, Guarded *guarded) {
-  *guarded = (Guarded){0};
+Status draft_guarded(Draft *draft, GuardedSum *guarded) {
+  *guarded = (GuardedSum){0};
   if (!draft->numbered && !draft->guarded) return STATUS_OK;
   if (!draft->numbered && evict_oldest_can_search(draft->conversation, draft->list)) {
     return evict_oldest_guarded(draft->conversation, draft->list, guarded);

@@ -74,7 +74,7 @@ Trust    draft_trust(const Draft *draft);            /* how exact these tokens a
 uint64_t draft_tokens_before(const Draft *draft);    /* of the request before all edits */
 /* Tokens of a request with only the messages that have a hold; numbers the slots if it must.
    STATUS_MEMORY: *tokens has no meaning then. */
-Status   draft_guarded(Draft *draft, Guarded *guarded);     /* the present guarded messages. STATUS_MEMORY */
+Status   draft_guarded(Draft *draft, GuardedSum *guarded);     /* the present guarded messages. STATUS_MEMORY */
 Ledger  *draft_ledger(const Draft *draft);           /* borrowed until draft_free */
 
 /* Numbers of messages by what finally became of them: unchanged + dropped + replaced are

@@ -195,8 +195,8 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
   return STATUS_OK;
 }
 
-static Guarded sum_guarded(const Search *search) {
-  Guarded sum = {0};
+static GuardedSum sum_guarded(const Search *search) {
+  GuardedSum sum = {0};
   for (uint32_t word = 0; word < bitset_words(search->count); word++) {
     for (uint64_t guarded = search->guarded[word]; guarded != 0; guarded &= guarded - 1) {
       sum.tokens += weight_at(search, word * 64 + (uint32_t)__builtin_ctzll(guarded));
@@ -206,7 +206,7 @@ static Guarded sum_guarded(const Search *search) {
   return sum;
 }
 
-Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, Guarded *guarded) {
+Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, GuardedSum *guarded) {
   Search search = search_start(conversation, list);
   Status status = hold_none(&search);
   if (status != STATUS_OK) return status;

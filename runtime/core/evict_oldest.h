@@ -26,12 +26,12 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
                            uint64_t *dropped);
 
 /* Number and tokens of the guarded messages. */
-typedef struct Guarded {
+typedef struct GuardedSum {
   uint32_t messages;
   uint64_t tokens;
-} Guarded;
+} GuardedSum;
 
 /* Adds up the guarded messages. O(guarded log n + n / 64). STATUS_MEMORY. */
-Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, Guarded *guarded);
+Status evict_oldest_guarded(const Conversation *conversation, const Sequence *list, GuardedSum *guarded);
 
 #endif

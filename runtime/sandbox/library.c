@@ -64,7 +64,7 @@ static int l_utf8_codes(lua_State *L) {
 }
 
 static void open_utf8(lua_State *L, int stock) {
-  static const Guarded functions[] = {
+  static const LibraryFunction functions[] = {
     {"char", l_utf8_char}, {"codepoint", l_utf8_codepoint}, {"codes", l_utf8_codes}, {"len", l_utf8_len},
     {"offset", l_utf8_offset}, {NULL, NULL}};
   library_wrap(L, stock, functions);
@@ -88,7 +88,7 @@ static void open_math(lua_State *L, int stock) {
   static const char *const names[] = {
     "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
     "min", "mininteger", "modf", "pi", "rad", "random", "sin", "sqrt", "tan", "tointeger", "type", "ult"};
-  static const Guarded functions[] = {{"randomseed", l_randomseed}, {NULL, NULL}};
+  static const LibraryFunction functions[] = {{"randomseed", l_randomseed}, {NULL, NULL}};
   lua_getfield(L, stock, "randomseed");
   lua_pushinteger(L, (lua_Integer)sandbox_of(L)->config.seed);
   lua_pushinteger(L, 0);

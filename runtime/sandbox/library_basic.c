@@ -300,7 +300,7 @@ static int l_collectgarbage(lua_State *L) {
 }
 
 void library_basic(lua_State *L) {
-  static const Guarded functions[] = {
+  static const LibraryFunction functions[] = {
     {"assert", l_assert}, {"collectgarbage", l_collectgarbage}, {"error", l_error},
     {"getmetatable", l_getmetatable}, {"ipairs", l_ipairs}, {"pcall", l_pcall}, {"print", l_print},
     {"rawequal", l_rawequal}, {"rawget", l_rawget}, {"rawlen", l_rawlen}, {"rawset", l_rawset},

@@ -236,7 +236,7 @@ static int l_running(lua_State *L) {
 }
 
 void library_coroutine(lua_State *L) {
-  static const Guarded functions[] = {
+  static const LibraryFunction functions[] = {
     {"close", l_close}, {"create", l_create}, {"isyieldable", l_isyieldable}, {"resume", l_resume},
     {"running", l_running}, {"status", l_status}, {"wrap", l_wrap}, {"yield", l_yield}, {NULL, NULL}};
   library_set(L, functions);

@@ -3,14 +3,14 @@
 */
 #include "sandbox/sandbox_state.h"
 
-void library_set(lua_State *L, const Guarded *functions) {
+void library_set(lua_State *L, const LibraryFunction *functions) {
   for (; functions->name != NULL; functions++) {
     lua_pushcfunction(L, functions->function);
     lua_setfield(L, -2, functions->name);
   }
 }
 
-void library_wrap(lua_State *L, int stock, const Guarded *functions) {
+void library_wrap(lua_State *L, int stock, const LibraryFunction *functions) {
   for (; functions->name != NULL; functions++) {
     lua_getfield(L, stock, functions->name);
     lua_pushcclosure(L, functions->function, 1);

@@ -321,7 +321,7 @@ static int l_gsub(lua_State *L) {
 }
 
 void library_match(lua_State *L) {
-  static const Guarded functions[] = {
+  static const LibraryFunction functions[] = {
     {"find", l_find}, {"match", l_match}, {"gmatch", l_gmatch}, {"gsub", l_gsub}, {NULL, NULL}};
   library_set(L, functions);
 }

@@ -297,6 +297,6 @@ static int l_next(lua_State *L) {
 }
 
 void library_order(lua_State *L) {
-  static const Guarded functions[] = {{"next", l_next}, {"pairs", l_pairs}, {NULL, NULL}};
+  static const LibraryFunction functions[] = {{"next", l_next}, {"pairs", l_pairs}, {NULL, NULL}};
   library_set(L, functions);
 }

@@ -87,6 +87,6 @@ static int l_sort(lua_State *L) {
 }
 
 void library_sort(lua_State *L) {
-  static const Guarded functions[] = {{"sort", l_sort}, {NULL, NULL}};
+  static const LibraryFunction functions[] = {{"sort", l_sort}, {NULL, NULL}};
   library_set(L, functions);
 }

@@ -243,10 +243,10 @@ static int stay(lua_State *L) {
 }
 
 void library_string(lua_State *L, int stock) {
-  static const Guarded wrapped[] = {
+  static const LibraryFunction wrapped[] = {
     {"char", l_char}, {"format", l_format}, {"pack", l_pack}, {"packsize", l_by_bytes}, {"rep", l_rep},
     {"reverse", l_by_bytes}, {"unpack", l_by_bytes}, {NULL, NULL}};
-  static const Guarded guarded[] = {
+  static const LibraryFunction guarded[] = {
     {"byte", l_byte}, {"len", l_len}, {"lower", l_lower}, {"sub", l_sub}, {"upper", l_upper}, {NULL, NULL}};
   library_match(L);          /* first: nothing is in their way in the table then */
   library_set(L, guarded);
@@ -254,7 +254,7 @@ void library_string(lua_State *L, int stock) {
 }
 
 void library_string_meta(lua_State *L) {
-  static const Guarded events[] = {
+  static const LibraryFunction events[] = {
     {"__add", on_add}, {"__sub", on_sub}, {"__mul", on_mul}, {"__mod", on_mod}, {"__pow", on_pow}, {"__div", on_div},
     {"__idiv", on_idiv}, {"__unm", on_unm}, {"__newindex", stay}, {NULL, NULL}};
   lua_createtable(L, 0, 12);

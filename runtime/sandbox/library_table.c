@@ -154,7 +154,7 @@ static int l_unpack(lua_State *L) {
 }
 
 void library_table(lua_State *L) {
-  static const Guarded functions[] = {
+  static const LibraryFunction functions[] = {
     {"concat", l_concat}, {"insert", l_insert}, {"move", l_move}, {"pack", l_pack},
     {"remove", l_remove}, {"unpack", l_unpack}, {NULL, NULL}};
   library_set(L, functions);

@@ -150,15 +150,15 @@ void *guard_scratch(lua_State *L, size_t size);
 
 /* ---- the libraries: each is opened into the table on top ---- */
 
-typedef struct Guarded {
+typedef struct LibraryFunction {
   const char *name;
   lua_CFunction function;
-} Guarded;
+} LibraryFunction;
 
-void library_set(lua_State *L, const Guarded *functions);     /* NULL name at the end */
+void library_set(lua_State *L, const LibraryFunction *functions);     /* NULL name at the end */
 /* As `functions`, but each gets the function of that name in the stock library at
    `stock` as its upvalue. */
-void library_wrap(lua_State *L, int stock, const Guarded *functions);
+void library_wrap(lua_State *L, int stock, const LibraryFunction *functions);
 /* Goes on as the wrapped stock function, with the arguments as they are now; not
    for one that has upvalues. */
 int  library_stock(lua_State *L);
