@@ -278,11 +278,31 @@ describe("the context", function()
         provider = context.capabilities.provider, session = context.session.id }
     end })
 
-    assert(run(ebb.conversation { model = "gpt-4" }, { look }, { now = 5, agent = { name = "A", model = "gpt-4" },
+    local chat = ebb.conversation { model = "gpt-4" }
+    chat:append { role = "user", content = "x" }
+    assert(run(chat, { look }, { now = 5, agent = { name = "A", model = "gpt-4" },
       user_profile = { name = "U" }, model_config = { model = "gpt-4o", provider = "P" }, session = { id = "S" } }))
 
     assert.same({ model = "gpt-4o", vision = true, now = 5, dialect = "openai", name = "U", agent = "A", provider = "P",
       session = "S" }, seen)
+  end)
+
+  it("has the variables of user, agent and session, as macros leave them", function()
+    local seen = {}
+    local look = processor("look", { execute = function(context)
+      local variables = context.session.variables
+      seen[1] = variables["local"].mood .. variables.global.a .. tostring(variables["local"].none)
+      context:expand "{{setvar::mood::bold}}"
+      seen[2] = variables["local"].mood
+      seen[3] = pcall(function() variables["local"].mood = "x" end)
+    end })
+    assert(run(chat_of "u1", { look }, { agent = { variables = { mood = "calm" } },
+      user_profile = { variables = { global = { a = 1 }, ["local"] = {} } } }))
+    assert.same({ "calm1nil", "bold", false }, seen)
+
+    assert(run(chat_of "u1", { look }, { agent = { variables = { mood = "calm" } },
+      session = { variables = { ["local"] = { mood = "sad" }, global = { a = 2 } } } }))
+    assert.equal("sad2nil", seen[1])
   end)
 
   it("expands macros, and returns their variables", function()
@@ -376,6 +396,55 @@ describe("a processor that fails", function()
     assert.is_nil(result)
     assert.equal("cannot_fit", code)
     assert.matches("token-limiter", message, 1, true)
+  end)
+
+  local WITH_PRESET = { presets = { { type = "message", role = "system", content = "s" }, { type = "chat_history" } } }
+
+  --- Takes all messages away at this priority.
+  local function emptier(priority)
+    return processor("emptier", { priority = priority, execute = function(context) context.messages = {} end })
+  end
+
+  for _, priority in ipairs { 150, 350, 900, 20000 } do
+    it("is named where it leaves no messages for the request, at priority " .. priority, function()
+      local result, problem, partial = run(chat_of "u1 a2", { emptier(priority) })
+
+      assert.is_nil(result)
+      assert.equal("processor", problem.code)
+      assert.equal("processor 'emptier': it left no messages, and no later processor added any", problem.message)
+      assert.equal("emptier", partial.logs[#partial.logs].processor)
+    end)
+
+    it("is taken back under skip where it leaves no messages, at priority " .. priority, function()
+      local after = processor("after", { priority = 30000, execute = function(context)
+        context.messages[#context.messages].content = "changed"
+      end })
+      local result = assert(run(chat_of "u1 a2", { emptier(priority), after }, { on_error = "skip" }))
+
+      assert.equal("u1 changed", helper.texts(result.chat))
+    end)
+  end
+
+  it("may leave no messages where a later stage adds some", function()
+    local result = assert(run(chat_of "u1 a2", { emptier(250) }, { agent = WITH_PRESET }))
+    assert.equal("s", helper.texts(result.chat))
+
+    local fill = processor("fill", { priority = 950, execute = function(context)
+      context.messages = { { role = "user", content = "x" } }
+    end })
+    assert.equal("x", helper.texts(assert(run(chat_of "u1", { emptier(350), fill })).chat))
+  end)
+
+  it("is the limiter where it drops all", function()
+    local _, problem = run(chat_of "u9 a9", {}, { set = { "token-limiter.budget=4",
+      "token-limiter.when_full=drop_history" } })
+    assert.matches("processor 'token-limiter': it left no messages", problem.message, 1, true)
+  end)
+
+  it("is not blamed where the conversation has no messages", function()
+    local _, problem = run(chat_of "", { emptier(900) })
+    assert.equal("shape", problem.code)
+    assert.matches("the request has no messages: the conversation has none", problem.message, 1, true)
   end)
 
   it("is still not sent over budget when the limiter is skipped", function()
@@ -472,13 +541,14 @@ end)
 describe("the body around the messages", function()
   it("keeps its bytes, but for what is set", function()
     local text = '{"model" : "m","x":"[{\\\\\\""'
-      .. ',"messages":[],"temperature" : 1, "tools":[{"messages":[]}]}'
+      .. ',"messages":[{"role":"user","content" : "x"}],"temperature" : 1, "tools":[{"messages":[]}]}'
     local chat = assert(ebb.parse(text))
     local agent = { model = "a longer name", parameters = { temperature = 0.25, top_p = 1 } }
 
     local result = assert(ebb.pipeline({ agent = agent }):run(chat))
 
-    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\\\"","messages":[],"temperature" : 0.25, '
+    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\\\"","messages":[\n  {"role":"user","content" : "x"}\n],'
+      .. '"temperature" : 0.25, '
       .. '"tools":[{"messages":[]}]}', result.body)
   end)
 

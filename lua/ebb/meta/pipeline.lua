@@ -143,7 +143,8 @@ function PipelineTask:step(answer, why) end
 
 ---@class ebb.Context            What a processor works on; only `messages` and `shared_data` can be assigned
 ---@field messages ebb.WorkingMessage[]
----@field session table          {id, name, variables}
+---@field session table          {id, name, variables}; variables: {local, global} of user, agent and session, the last
+---                              one decides, as macros leave them; in a sandbox as they were when the processor began
 ---@field user_profile? table    {name, description, ...}
 ---@field agent_config table     the agent's file, in snake_case
 ---@field capabilities table     {dialect, model, provider, vision, audio, video, document}

@@ -113,31 +113,50 @@ local function state_of(run, context)
   return { messages = tables.copy(context.messages), shared_data = tables.copy(context.shared_data) }
 end
 
+--- What is known of the last step that took all messages away; nil where a later one added some.
+local function emptied_by(step, place, before, count, context, emptied)
+  if #context.messages > 0 then return nil end
+  return count > 0 and { step = step, place = place, before = before } or emptied
+end
+
 local function restore(context, state)
   if not state then return end
   context.messages, context.shared_data = state.messages, state.shared_data
 end
 
---- Runs the steps from number `first` on.
+--- Logs a failure and puts back what was before it.
+---@return ebb.Error? problem    nil under on_error = "skip"
+local function fail(run, context, step, before, message, code)
+  run.current = step.processor.id
+  context:log("error", message)
+  restore(context, before)
+  if run.on_error == "skip" then return nil end
+  return core.error(code or "processor", ("processor '%s': %s"):format(step.processor.id, message))
+end
+
+--- Runs the steps from number `first` on. One that took all messages away has failed if no later
+--- one added any; a skipped one is taken back, and the later ones run again.
 ---@param run ebb.engine.Run
 ---@param context ebb.Context
 ---@param first integer
 ---@return true? done
 ---@return ebb.Error? problem    names the processor
 function engine.run(run, context, first)
+  local emptied
   for place = first, #run.steps do
     local step = run.steps[place]
     run.current, run.place = step.processor.id, place
-    local before = state_of(run, context)
+    local before, count = state_of(run, context), #context.messages
     local ok, message, code = attempt(run, step, context)
-    if not ok then
-      context:log("error", message)
-      restore(context, before)
-      if run.on_error ~= "skip" then
-        return nil, core.error(code or "processor", ("processor '%s': %s"):format(step.processor.id, message))
-      end
-    end
+    local problem = not ok and fail(run, context, step, before, message, code)
+    if problem then return nil, problem end
+    emptied = emptied_by(step, place, before, count, context, emptied)
     if run.trace then run.trace(step, context.messages, message, run.request:chat(context.messages)) end
+  end
+  if emptied then
+    local problem = fail(run, context, emptied.step, emptied.before, "it left no messages, and no later processor added any")
+    if problem then return nil, problem end
+    return engine.run(run, context, emptied.place + 1)
   end
   run.current = nil
   return true

@@ -178,11 +178,12 @@ end
 
 local function fields_of(self, chat, preview)
   local session = session_of(self, chat)
+  session.variables = variables_of(self, session)   -- the tables that macros change
   local newest = chat[#chat]
   local fields = {
     chat = chat, preview = preview or false, session = session, timestamp = self.options.now or core.now(),
     agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.options.zone,
-    capabilities = request_model.capabilities(self, chat), variables = variables_of(self, session),
+    capabilities = request_model.capabilities(self, chat), variables = session.variables,
     input = newest_input(chat),
     seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
@@ -268,6 +269,9 @@ local function conclude(run, run_context)
   final_warnings.left(run_context)
   final_warnings.unasked(run_context, run.unasked)
   final_warnings.volatile(run_context, run.macros.volatile)
+  if #run_context.messages == 0 then
+    return nil, core.error("shape", "the request has no messages: the conversation has none, and no preset adds one")
+  end
   local ok, chat, report = pcall(finish, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
