@@ -1,12 +1,10 @@
---- Workflow: the four kinds of nodes, in the order in which they are of use.
+--- Workflow: the four kinds of nodes, in the order in which they are of use. Your own kinds: `types = { "tag.lua" }`.
 --
 -- A workflow is a list of nodes, run in order; each leaves a batch that can be
 -- rolled back.
 --
 -- Run:   ebb run scripts/workflows/tidy.lua --input scripts/workflows/tidy.in.json
 -- gives scripts/workflows/tidy.out.json
-
-local here = debug.getinfo(1, "S").source:match "^@(.*/)" or ""   -- the filter's path is relative to this file
 
 return {
   name = "tidy",
@@ -23,7 +21,8 @@ return {
       if first then chat:mark(first, "pinned") end
     end },
 
-    { type = "filter", filter = here .. "../filters/drop_tool_noise.lua" },
+    -- names of files are relative to this one
+    { type = "filter", filter = "../filters/drop_tool_noise.lua" },
 
     { type = "trim", budget = 110, policy = "keep_recent" },
   },

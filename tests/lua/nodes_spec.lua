@@ -72,6 +72,153 @@ describe("nodes", function()
   end)
 end)
 
+describe("types of a workflow's own", function()
+  local TAG = [[return {
+    name = "tag", summary = "pins messages that have a word",
+    fields = { word = { type = "string", required = true, help = "what to look for" },
+      last = { type = "integer", default = 1, min = 1 } },
+    check = function(options) if #options.word < options.last then return "word is shorter than last" end end,
+    run = function(chat, options)
+      local count = 0
+      for i = 1, #chat do
+        if chat[i].text:find(options.word, 1, true) then chat:mark(i, "pinned") count = count + 1 end
+      end
+      if count == 0 then return nil, "no message has '" .. options.word .. "'" end
+    end,
+  }]]
+
+  local function pinned(chat)
+    local list = {}
+    for i, message in ipairs(chat:marked "pinned") do list[i] = message.text end
+    return table.concat(list, " ")
+  end
+
+  it("come from tables and files, beside the built-in ones", function()
+    finally(helper.clean)
+    local tag = assert(load(TAG))()
+    for _, source in ipairs { tag, helper.lua_file(TAG), helper.lua_file("return {" .. TAG:gsub("^return", "") .. "}") } do
+      local chat = conversation "u1 a2 u3"
+      assert(nodes.run(chat, { types = { source }, nodes = {
+        { type = "tag", word = "a2" }, { operation = "truncate", truncate = { keepLast = 2 } },
+      } }))
+      assert.equal("a2", pinned(chat))
+    end
+    assert.equal("pins messages that have a word", nodes.types({ types = { tag } }).tag.summary)
+    assert.is_nil(nodes.types().tag)
+  end)
+
+  local TYPE = assert(load(TAG))()
+  local function with(fields)
+    local copy = {}
+    for key, value in pairs(TYPE) do copy[key] = value end
+    for key, value in pairs(fields) do copy[key] = value end
+    return copy
+  end
+
+  local refused = {
+    -- what                    types                                  node                             words, hint
+    { "a missing field",       { TYPE },                              { type = "tag" },                "word is missing" },
+    { "an unknown field",      { TYPE },                              { type = "tag", wrod = "x" },    "no option 'wrod'",
+      "did you mean 'word'?" },
+    { "a wrong value",         { TYPE },                              { type = "tag", word = "x", last = 0 }, "last" },
+    { "what check refuses",    { TYPE },                              { type = "tag", word = "x", last = 2 },
+      "node 1 (tag): tag: word is shorter than last" },
+    { "an unknown type",       { TYPE },                              { type = "sing" },  "unknown type 'sing'",
+      "one of: context_processor, filter, script, tag, trim" },
+    { "no type",               { TYPE },                              { word = "x" },                  "has no type",
+      "one of: context_processor, filter, script, tag, trim" },
+    { "a near type",           { TYPE },                              { type = "tga" },                "unknown type",
+      "did you mean 'tag'?" },
+    { "a name that is used",   { with { name = "trim" } },            { type = "trim" },               "is there already" },
+    { "a type twice",          { TYPE, TYPE },                        { type = "tag" },                "is there already" },
+    { "a name in camelCase",   { with { name = "tagAll" } },          { type = "tagAll" },             "snake_case" },
+    { "no run",                { { name = "x" } },                    { type = "x" },                  "run is missing" },
+    { "a field of a type",     { with { summery = "x" } },            { type = "tag" }, "unknown field", "did you mean" },
+    { "a wrong declaration",   { with { fields = { a = { type = "text" } } } }, { type = "tag" },      "options.a" },
+    { "a field of every node", { with { fields = { id = { type = "string" } } } }, { type = "tag" },   "fields.id" },
+    { "a missing file",        { "no/such.lua" },                     { type = "tag" },                "no/such.lua" },
+    { "types that are no list", "tag.lua",                            { type = "tag" },                "expected a list" },
+  }
+  for _, case in ipairs(refused) do
+    it("are refused: " .. case[1], function()
+      local problem = refusal(nodes.run, conversation "u1", { types = case[2], nodes = { case[3] } })
+      assert.matches(case[4], problem.message, 1, true)
+      if case[5] then assert.matches(case[5], problem.hint, 1, true) end
+    end)
+  end
+
+  it("are refused: a misspelt field of the workflow, a file that returns something else", function()
+    assert.equal("did you mean 'types'?", refusal(nodes.check, { tpyes = {}, nodes = { { type = "tag" } } }).hint)
+    finally(helper.clean)
+    local problem = refusal(nodes.check, { types = { helper.lua_file "return 5" }, nodes = { { type = "tag" } } })
+    assert.matches("expected a type of nodes or a list of them, the file returned number", problem.message, 1, true)
+  end)
+
+  it("end the run where they return nil and a reason, and so does a script", function()
+    local done, problem = nodes.run(conversation "u1", { types = { TYPE }, nodes = { { type = "tag", word = "x" } } })
+    assert.is_nil(done)
+    assert.equal("node 1 (tag): no message has 'x'", problem.message)
+    assert.equal("script", problem.code)
+    done, problem = nodes.run(conversation "u1", { { type = "script", run = function() return nil, "no good" end } })
+    assert.is_nil(done)
+    assert.equal("node 1 (script): no good", problem.message)
+    done, problem = nodes.run(conversation "u1 a2", { { type = "script", run = function(chat)
+      return chat:trim { budget = 0 }
+    end } })
+    assert.is_nil(done)
+    assert.equal("cannot_fit", problem.code)
+    assert.is_true(nodes.run(conversation "u1", { { type = "script", run = function() return nil end } }))
+  end)
+end)
+
+describe("files that a workflow names", function()
+  local command = dofile "tests/lua/command.lua"
+  before_each(function()
+    command.make_folder()
+    os.execute("mkdir " .. command.path_of "deep")
+    command.file("deep/step.lua", "return function(chat) chat:truncate { keep_last = 3 } end")
+    command.file("deep/keep.lua", "return function(message) return message.role ~= 'assistant' end")
+    command.file("deep/all.lua", "return function(draft) for u in draft:units { droppable = true } do draft:drop(u) end end")
+    command.file("deep/hum.lua", "return { name = 'hum', fields = { n = { type = 'integer', required = true } },"
+      .. " run = function(chat, options) chat:append { role = 'user', content = 'hum ' .. options.n } end }")
+  end)
+  after_each(command.remove_folder)
+
+  local NODES = [=[[{"type":"script","file":"step.lua"},{"type":"filter","filter":"keep.lua"},
+    {"type":"hum","n":7},{"type":"trim","budget":16,"policy":["all.lua","keep_recent"]}]]=]
+
+  it("lie beside its own file, in JSON, in Lua and in both faces", function()
+    local json = command.file("deep/flow.json", ('{"types":["hum.lua"],"nodes":%s}'):format(NODES))
+    local lua = command.file("deep/flow.lua", [[return { types = { "hum.lua" }, nodes = {
+      { type = "script", file = "step.lua" }, { type = "filter", filter = "keep.lua" }, { type = "hum", n = 7 },
+      { type = "trim", budget = 16, policy = { "all.lua", "keep_recent" } } } }]])
+    for _, path in ipairs { json, lua } do
+      local out = command.does(("run %s --input %s"):format(path, command.path_of "small.json"))
+      assert.equal('[{"role":"user","content":"hum 7"}]', (out:gsub("\n%s*", "")))
+      local chat = assert(helper.ebb.load(command.path_of "small.json"))
+      assert(nodes.run(chat, assert(nodes.load(path))))
+      assert.equal("hum 7", chat[#chat].text)
+      assert.equal(1, #chat)
+    end
+  end)
+
+  it("lie in the current folder where they are not beside it", function()
+    local flow = command.file("flow.lua", 'return { { type = "filter", filter = "scripts/filters/drop_tool_noise.lua" } }')
+    command.does(("run %s --input %s"):format(flow, command.path_of "small.json"))
+  end)
+
+  it("are named in errors, with JSON's place", function()
+    local flow = command.file("deep/flow.json", '{"types":["none.lua"],"nodes":[{"type":"hum"}]}')
+    command.contains("none.lua", command.fails(command.IO, "run " .. flow))
+    local broken = command.file("deep/broken.json", '{"nodes":[}')
+    command.contains("broken.json:1:", command.fails(command.REFUSED, "run " .. broken))
+    local problem = select(2, nodes.load(broken))
+    assert.equal("syntax", problem.code)
+    local object = command.file("deep/object.json", '{"steps":[]}')
+    command.contains("expected a list of nodes", command.fails(command.REFUSED, "run " .. object))
+  end)
+end)
+
 describe("examples in scripts/", function()
   local ebb = helper.ebb
 

@@ -42,7 +42,7 @@ limits.SECTIONS = {
     { "operations", "ebb.cli.apply BYTES_MAX", "bytes" },
     { "an agent, a model's file, a user's profile", "ebb.pipeline.files BYTES_MAX", "bytes" },
     { "models.json", "ebb.cli.model_file BYTES_MAX", "bytes" },
-    { "nodes in JSON", "ebb.cli.run BYTES_MAX", "bytes" },
+    { "nodes in JSON", "ebb.workflow BYTES_MAX", "bytes" },
     { "rules", "ebb.cli.rules BYTES_MAX", "bytes" },
     { "a policy, filter or processor", "ebb.sandbox.script_file MAX", "bytes" },
   },

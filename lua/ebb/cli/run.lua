@@ -5,21 +5,18 @@
 -- the input, and the conversation that comes out is the result. With --isolate all
 -- of that happens in a child process that the kernel holds (isolate.lua).
 
-local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local isolate = require "ebb.cli.isolate"
-local json_file = require "ebb.support.json_file"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
 
 local run = {}
 
-run.BYTES_MAX = 64 * 1024 * 1024   -- bytes
 
 function run.declare(parser)
   parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
     .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
-  parser:argument("script", "Lua file: a script, or one that returns nodes; or a JSON list of nodes.")
+  parser:argument("script", "Lua file: a script, or one that returns nodes; or nodes in JSON, a list or {\"nodes\": ...}.")
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")
   options.input_option(parser)
@@ -29,19 +26,16 @@ function run.declare(parser)
   options.reading(parser)
 end
 
---- A script that returns the nodes of a JSON file.
-local function load_nodes(path)
-  local file = json_file.parse(path, failure.check(core.read_file(path, run.BYTES_MAX)))
-  return function() return file.value end
-end
-
 --- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.
 local function compile(path)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
-  local is_json = file:read(1) == "["
+  local is_json = nodes.is_json(file:read(64) or "")
   file:close()
-  if is_json then return load_nodes(path) end
+  if is_json then
+    local workflow = failure.check(nodes.load(path))
+    return function() return workflow end
+  end
   local chunk, problem = loadfile(path, "t")
   if not chunk then failure.raise(failure.SCRIPT, problem) end
   return chunk
@@ -95,6 +89,7 @@ local function run_script(args, save)
     end
     return
   end
+  nodes.place(result, args.script)
   nodes.check(result)   -- before the command waits for input
   local chat = load_input(args)
   local before = chat:fork()

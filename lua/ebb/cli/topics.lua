@@ -6,6 +6,9 @@ topics.list = {
   { name = "input", summary = "Shapes of input and output files." },
   { name = "policies-in-lua", summary = "How to write a trim policy." },
   { name = "filters-in-lua", summary = "How to write a filter." },
+  { name = "processors-in-lua", summary = "How to write a stage of a pipeline." },
+  { name = "macros-in-lua", summary = "How to write a macro." },
+  { name = "workflows", summary = "How to write nodes for `ebb run`, and types of your own." },
   { name = "operations", summary = "The operations of `ebb apply`, with their fields." },
   { name = "environment", summary = "Variables and folders that the command reads." },
 }
@@ -61,6 +64,70 @@ A filter is a Lua file, or a text on the command line, that returns a function. 
 
 `message:without "reasoning"` and `message:totable()` give tables to return. `ebb filter FILE --input
 chat.json` runs it.]]
+
+TEXTS["processors-in-lua"] = [[
+A processor is a Lua file that returns a table. It changes context.messages, copies of the conversation's:
+
+  return {
+    id = "shout", name = "Shout", priority = 900,
+    config_fields = { { key = "mark", type = "text", default = "!", label = "what it adds" } },
+    execute = function(context, config)
+      local last = context.messages[#context.messages]
+      last.content = context:expand("{{char}} says: ") .. last.content .. config.mark
+      context:log("info", "shouted")
+    end,
+  }
+
+A lower priority runs earlier; `ebb processors` lists the built-in ones. It runs in a sandbox, above
+priority 400 several times: the token limiter tries what comes after it. `ebb pipeline chat.json --processor
+shout.lua --set shout.mark=?` runs it, `ebb processors shout --processor shout.lua` shows its settings. The guide
+your-own-processor and the annotations (share/ebb/lua) have all of the context.]]
+
+TEXTS["macros-in-lua"] = [[
+A macro is a Lua file that returns a table, or a list of tables:
+
+  return {
+    name = "loud", summary = "a text in capitals", stability = "stable",
+    parameters = { "text", "marks?" },
+    run = function(call, text, marks)
+      if text == "" then return nil, "there is nothing to say" end
+      return text:upper() .. (marks or "!")
+    end,
+  }
+
+Parameters are "name", "name?" (may be left out) or "name..." (one or more). Stability is stable, session, turn or
+volatile: how long the value stays the same. `ebb pipeline --macro loud.lua` and `ebb rules test --macro
+loud.lua` use it in a sandbox, `ebb macros --macro loud.lua` lists it with the built-in ones. The guide
+your-own-processor and the annotations (share/ebb/lua) have all of `call`.]]
+
+TEXTS.workflows = [[
+A workflow is a list of nodes, run in order on --input: a Lua file that returns it, or JSON. All nodes are
+checked before the first one runs.
+
+  return {
+    { operation = "truncate", truncate = { keepLast = 20 } },
+    { type = "filter", filter = "no_thoughts.lua" },
+    { type = "script", file = "step.lua" },
+    { type = "trim", budget = 8000, policy = "keep_recent" },
+  }
+
+A script is a function of the conversation, as `run` or in a file; an error, or nil and a reason, ends
+the run. A step with options is a type of your own:
+
+  return {
+    types = { "tag.lua" },
+    nodes = { { type = "tag", word = "urgent" } },
+  }
+
+  tag.lua:
+  return {
+    name = "tag",
+    fields = { word = { type = "string", required = true, help = "what to look for" } },
+    run = function(chat, options) ... end,
+  }
+
+Names of files are looked for beside the workflow's file, then in the current folder. `ebb run flow.lua --input
+chat.json -o out.json` runs it.]]
 
 TEXTS.operations = [[
 `ebb apply` runs one operation or a list of them, all or none. Positions count from 0, ranges are

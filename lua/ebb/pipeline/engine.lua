@@ -154,7 +154,8 @@ function engine.run(run, context, first)
     if run.trace then run.trace(step, context.messages, message, run.request:chat(context.messages)) end
   end
   if emptied then
-    local problem = fail(run, context, emptied.step, emptied.before, "it left no messages, and no later processor added any")
+    local message = "it left no messages, and no later processor added any"
+    local problem = fail(run, context, emptied.step, emptied.before, message)
     if problem then return nil, problem end
     return engine.run(run, context, emptied.place + 1)
   end

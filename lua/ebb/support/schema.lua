@@ -491,7 +491,7 @@ local DECLARATION = {
   type = "object", expected = "{ type = ..., default = ... }",
   fields = {
     type = { type = "choice", choices = PUBLIC, required = true }, default = { type = "any" }, help = { type = "any" },
-    min = { type = "number" }, max = { type = "number" }, choices = { type = "list" },
+    min = { type = "number" }, max = { type = "number" }, choices = { type = "list" }, required = { type = "boolean" },
   },
   check = function(declaration)
     local is_number = declaration.type == "integer" or declaration.type == "number"
@@ -514,6 +514,26 @@ function schema.declare(fields, owner)
   end
 end
 
+--- Asks an author's `check` about options that are right one by one; refuses what it says.
+---@param check? fun(options: table): string?   nil: they go together
+---@param options table
+---@param owner string
+function schema.check_together(check, options, owner)
+  local complaint = check and check(options)
+  if complaint then refuse("argument", ("%s: %s"):format(owner, tostring(complaint))) end
+end
+
+--- The options of an author's policy or filter: as declared, and as its `check` takes them together.
+---@param plugin { options?: table<string, ebb.OptionDeclaration>, check?: function }
+---@param options any           nil: none
+---@param owner string
+---@return table values
+function schema.options_of(plugin, options, owner)
+  local values = schema.options(plugin.options, options, owner)
+  schema.check_together(plugin.check, values, owner)
+  return values
+end
+
 ---- Text of the command line ----
 
 --- The value that a text stands for; nil if it stands for none. `read` has the last word.
@@ -532,6 +552,7 @@ local function split(text, owner)
     local key, value = piece:match "^%s*([%a_][%w_%-]*)%s*=(.*)$"
     if key then
       last = (key:gsub("%-", "_"))
+      if texts[last] then refuse("argument", ("%s: %s stands there twice"):format(owner, last)) end
       texts[last] = value
     elseif last then
       texts[last] = texts[last] .. "," .. piece
@@ -554,7 +575,8 @@ function schema.parse(fields, text, owner)
     local value = word
     if field then value = schema.from_text(field, word) end
     if value == nil then
-      refuse("argument", ("%s: %s: expected %s, got '%s'"):format(owner, name, expected_of(field), word))
+      refuse("argument", ("%s: %s: expected %s, got '%s'"):format(owner, name, expected_of(field), word),
+        word:find ",$" and "key=value follows behind a comma" or nil)
     end
     options[name] = value
   end

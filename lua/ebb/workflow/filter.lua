@@ -4,6 +4,7 @@
 --     { type = "filter", filter = { roles = { "user", "assistant" } } }
 
 local filter = require "ebb.trim.filter"
+local locate = require "ebb.workflow.locate"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
@@ -17,15 +18,17 @@ return {
       help = "required: conditions such as { roles = { \"user\" } }, a function, or the name of a file" },
     options = { type = "table", help = "the filter's own options" },
   }),
-  prepare = function(options)
+  prepare = function(options, folder)
     if options.filter == nil then
       refuse("argument", "a filter node needs filter = conditions, a function or a file")
     end
+    local wanted = options.filter
+    if type(wanted) == "string" then wanted = locate.path(wanted, folder) end
     local loading = { limits = options.limits, trusted = options.trusted }
-    local declared = filter.find(options.filter, loading)
-    if declared then schema.options(declared.options, options.options, "filter " .. declared.name) end
+    local declared = filter.find(wanted, loading)
+    if declared then schema.options_of(declared, options.options, "filter " .. declared.name) end
     local request = {
-      declared or options.filter, options = options.options, limits = options.limits, trusted = options.trusted,
+      declared or wanted, options = options.options, limits = options.limits, trusted = options.trusted,
     }
     return function(chat) return chat:filter(request) end
   end,

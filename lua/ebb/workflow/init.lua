@@ -7,11 +7,14 @@
 --       { type = "script", run = function(chat) ... end },
 --     }
 --
--- or a table {name = ..., nodes = {...}}. All nodes are checked before the first
+-- or a table {nodes = {...}, name = ..., types = {...}, folder = ...}: `types` are the
+-- workflow's own (own_types.lua), `folder` is where its file lies. All nodes are checked before the first
 -- one runs. A node that fails ends the run; what earlier nodes did are batches
 -- of their own, which can be rolled back.
 
 local core = require "ebb.support.core"
+local json_file = require "ebb.support.json_file"
+local own_types = require "ebb.workflow.own_types"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
@@ -24,7 +27,8 @@ local nodes = {}
 ---@field summary string
 ---@field example string
 ---@field fields? table<string, ebb.Schema>    its options; nil: `prepare` checks them
----@field prepare fun(options: table): fun(chat: ebb.Conversation): any, ebb.Error?
+---@field prepare fun(options: table, folder?: string): fun(chat: ebb.Conversation): any, ebb.Error?   folder: of
+---    the workflow's file
 
 local TYPES = { "context_processor", "filter", "script", "trim" }
 
@@ -42,45 +46,48 @@ nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "m
 ---@field type string
 ---@field run fun(chat: ebb.Conversation): any, ebb.Error?   nil and the error when it failed
 
---- The types of nodes by name.
+--- The types of nodes by name, with those that a workflow brings along.
+---@param workflow? table
 ---@return table<string, ebb.NodeType>
-function nodes.types()
+function nodes.types(workflow)
   local types = {}
   for _, name in ipairs(TYPES) do
     types[name] = require("ebb.workflow." .. name)
   end
+  if workflow and workflow.types ~= nil then own_types.add(types, workflow.types, workflow.folder) end
   return types
 end
 
 --- A node without a type is the seeds' configuration of a context processor.
-local function type_of(node, where)
+local function type_of(node, types, where)
   if type(node) ~= "table" then return refuse("argument", ("%s is a table, not a %s"):format(where, type(node))) end
   if node.type == nil and node.operation ~= nil then return "context_processor" end
+  local names = tables.keys(types)
+  local one_of = "one of: " .. table.concat(names, ", ")
   if node.type == nil then
-    return refuse("argument", where .. " has no type",
-      ("one of %s, as in %s"):format(table.concat(TYPES, ", "), nodes.form))
+    return refuse("argument", where .. " has no type", ("%s, as in %s"):format(one_of, nodes.form))
   end
-  if not tables.contains(TYPES, node.type) then
-    local near = suggest.nearest(tostring(node.type), TYPES)
-    local hint = near and ("did you mean '%s'?"):format(near) or "nodes are tables such as " .. nodes.form
-    return refuse("unknown_name", ("%s: unknown type '%s'"):format(where, tostring(node.type)), hint)
+  if not types[node.type] then
+    local near = suggest.nearest(tostring(node.type), names)
+    return refuse("unknown_name", ("%s: unknown type %s"):format(where, schema.describe(node.type)),
+      near and ("did you mean '%s'?"):format(near) or one_of)
   end
   return node.type
 end
 
 --- Checks a node's own fields; the function that runs it.
-local function prepare(node_type, node)
-  local declared, options = require("ebb.workflow." .. node_type), {}
+local function prepare(node_type, declared, node, folder)
+  local options = {}
   for key, value in pairs(node) do
     if not nodes.common[key] then options[key] = value end
   end
   if declared.fields then options = schema.options(declared.fields, options, ("a %s node"):format(node_type)) end
-  return declared.prepare(options)
+  return declared.prepare(options, folder)
 end
 
 --- Checks a node; errors name it.
-local function checked(where, node_type, node)
-  local ok, run = pcall(prepare, node_type, node)
+local function checked(where, node_type, ...)
+  local ok, run = pcall(prepare, node_type, ...)
   if ok then return { type = node_type, run = run } end
   if not core.is_error(run) then error(run, 0) end
   return refuse(run.code, ("%s (%s): %s"):format(where, node_type, run.message), run.hint)
@@ -98,6 +105,19 @@ local function list_of(workflow)
   return workflow
 end
 
+local KNOWN = { "name", "nodes", "types", "folder", "edges" }
+
+--- Refuses fields that look like slips of the pen; others are the business of the program that wrote them.
+local function check_fields(workflow)
+  for key in pairs(workflow.nodes ~= nil and workflow or {}) do
+    local near = not tables.contains(KNOWN, key) and suggest.nearest(tostring(key), KNOWN)
+    if near then
+      refuse("unknown_name", ("a workflow has no field '%s'"):format(key), ("did you mean '%s'?"):format(near))
+    end
+  end
+  schema.check({ type = "object", fields = { folder = { type = "string" } } }, { folder = workflow.folder }, "workflow")
+end
+
 --- Is this what a workflow file returns, rather than a script that has done its work?
 ---@param value any
 ---@return boolean
@@ -111,24 +131,51 @@ end
 ---@return ebb.PreparedNode[]
 function nodes.check(workflow)
   local list, prepared = list_of(workflow), {}
+  check_fields(workflow)
+  local types = nodes.types(workflow)
   if type(list) ~= "table" or #list == 0 then refuse("argument", "a workflow needs at least one node") end
   for i, node in ipairs(list) do
     local where = ("node %d"):format(i)
-    prepared[i] = checked(where, type_of(node, where), node)
+    local node_type = type_of(node, types, where)
+    prepared[i] = checked(where, node_type, types[node_type], node, workflow.folder)
   end
   return prepared
 end
 
---- The workflow that a file returns.
+--- True for a file of JSON; all others are Lua.
+---@param text string           of the file
+---@return boolean
+function nodes.is_json(text) return text:find "^%s*[%[{]" ~= nil end
+
+--- Notes the folder of a workflow's file, in which the names of its files are looked for first.
+---@param workflow table
+---@param path string
+function nodes.place(workflow, path)
+  if workflow.folder == nil then workflow.folder = path:match "^(.*/)" or "./" end
+end
+
+local FILE_MAX = 64 * 1024 * 1024   -- bytes
+
+--- The workflow of a file: what Lua returns, or JSON. Its `folder` is the file's.
 ---@param path string
 ---@return table? workflow
 ---@return ebb.Error? problem
 function nodes.load(path)
-  local value, problem = script_file.load(path)
-  if problem then return nil, problem end
+  local text, problem = core.read_file(path, FILE_MAX)
+  if not text then return nil, problem end
+  local value
+  if nodes.is_json(text) then
+    local ok, file = pcall(json_file.parse, path, text)
+    if not ok then return nil, file end
+    value = file.value
+  else
+    value, problem = script_file.load(path)
+    if problem then return nil, problem end
+  end
   if not nodes.is_workflow(value) then
     return nil, core.error("shape", ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)))
   end
+  nodes.place(value, path)
   return value
 end
 

@@ -1,0 +1,33 @@
+--- Files that a workflow names: beside its own file, else from the current folder.
+
+local core = require "ebb.support.core"
+local script_file = require "ebb.sandbox.script_file"
+
+local locate = {}
+
+--- The path of a file. A name that is no path (of a built-in policy, say) and a text stay as they are.
+---@param word string
+---@param folder? string       of the workflow's file; nil: it has none
+---@return string
+function locate.path(word, folder)
+  if not folder or word:find "^/" or script_file.is_source(word) or not script_file.is_path(word) then return word end
+  local path = folder:gsub("/*$", "/", 1) .. word
+  local text, problem = core.read_file(path, 1)
+  return (text or problem.code ~= "absent") and path or word
+end
+
+--- A policy as chat:trim takes it, its files located: one, or a list of them.
+---@param spec any
+---@param folder? string
+---@return any
+function locate.policy(spec, folder)
+  if type(spec) == "string" then return locate.path(spec, folder) end
+  if type(spec) ~= "table" or spec.trim ~= nil or spec.source ~= nil then return spec end
+  local result = {}
+  for key, value in pairs(spec) do
+    result[key] = math.type(key) and locate.policy(value, folder) or value
+  end
+  return result
+end
+
+return locate

@@ -1,0 +1,94 @@
+--- Types of nodes that a workflow brings along: a table each, or Lua files that return some.
+--
+--     return {
+--       name = "tag", summary = "marks messages that have a word",
+--       fields = { word = { type = "string", required = true, help = "what to look for" } },
+--       check = function(options) ... end,        nil, or what is wrong
+--       run = function(chat, options) ... end,    an error, or nil and a reason, ends the run
+--     }
+--
+-- A file runs in the program's own Lua state, as the files of script nodes do.
+
+local locate = require "ebb.workflow.locate"
+local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
+local script_file = require "ebb.sandbox.script_file"
+local step = require "ebb.workflow.step"
+
+local own_types = {}
+
+local HINT = 'return { name = "tag", fields = { word = { type = "string" } }, run = function(chat, options) ... end }'
+local TEXT = { type = "string" }
+
+local DECLARATION = {
+  type = "object", expected = "a type of nodes", hint = HINT,
+  fields = {
+    name = {
+      type = "string", required = true,
+      check = function(name)
+        if not name:find "^%l[%l%d_]*$" then return ("expected a name in snake_case, got '%s'"):format(name) end
+      end,
+    },
+    summary = TEXT, example = TEXT, fields = { type = "any" }, check = { type = "function" },
+    run = { type = "function", required = true, hint = HINT },
+  },
+}
+
+--- The type as nodes are prepared by it.
+---@param declaration table
+---@return ebb.NodeType
+local function type_of(declaration)
+  local name, check, run = declaration.name, declaration.check, declaration.run
+  return {
+    summary = declaration.summary or "a type of the workflow's own",
+    example = declaration.example or ('{ type = "%s" }'):format(name), fields = declaration.fields or {},
+    prepare = function(options)
+      schema.check_together(check, options, name)
+      return function(chat) return step.call(run, chat, options) end
+    end,
+  }
+end
+
+local function load_file(path)
+  local value, problem = script_file.load(path)
+  if problem then error(problem, 0) end
+  if type(value) ~= "table" then
+    refuse("shape", ("%s: expected a type of nodes or a list of them, the file returned %s"):format(path, type(value)),
+      HINT)
+  end
+  return value
+end
+
+local function add(types, declaration, where)
+  local name = type(declaration) == "table" and declaration.name
+  if type(name) == "string" then where = ("%s: type '%s'"):format(where, name) end
+  schema.check(DECLARATION, declaration, where, { code = "shape" })
+  schema.declare(declaration.fields, where)
+  for _, common in ipairs { "type", "id", "name" } do
+    if declaration.fields and declaration.fields[common] then
+      refuse("shape", ("%s: fields.%s: every node has this field already"):format(where, common))
+    end
+  end
+  if types[name] then refuse("shape", where .. " is there already", "another name") end
+  types[name] = type_of(declaration)
+end
+
+--- Adds the types of a workflow; raises for mistakes in them.
+---@param types table<string, ebb.NodeType>   by name
+---@param sources (string|table)[]            files, and types as they are
+---@param folder? string                      of the workflow's file
+function own_types.add(types, sources, folder)
+  if type(sources) ~= "table" or #sources == 0 and next(sources) ~= nil then
+    refuse("argument", "types: expected a list of types and Lua files", 'types = { "tag.lua" }')
+  end
+  for i, source in ipairs(sources) do
+    local where = type(source) == "string" and locate.path(source, folder) or ("types[%d]"):format(i)
+    local value = type(source) == "string" and load_file(where) or source
+    local list = type(value) == "table" and value.name == nil and value.run == nil and value or { value }
+    for _, declaration in ipairs(list) do
+      add(types, declaration, where)
+    end
+  end
+end
+
+return own_types
