@@ -226,3 +226,91 @@ describe("filter_messages", function()
     assert.same({}, chat:check "openai")
   end)
 end)
+
+describe("options that are right one by one", function()
+  local RANGE = [[{ name = "range", options = { first = { type = "integer", required = true },
+    last = { type = "integer", default = 5 } },
+    check = function(options) if options.first > options.last then return "first is above last" end end,
+    %s = function(subject) error "it ran" end }]]
+
+  it("are refused together by the check of a policy or a filter, before anything runs", function()
+    finally(helper.clean)
+    local text = "return " .. RANGE:format "trim"
+    for _, spec in ipairs { text, helper.lua_file(text), assert(load(text))() } do
+      local chat = conversation "u1 a2 u3"
+      local problem = helper.refusal(chat.trim, chat, { budget = 4, policy = { spec, first = 6 } })
+      assert.equal("argument", problem.code)
+      assert.matches("range: first is above last", problem.message, 1, true)
+      problem = helper.refusal(chat.trim, chat, { budget = 4, policy = spec })
+      assert.matches("first is missing", problem.message, 1, true)
+      assert.matches("it ran", tostring(select(2, chat:trim { budget = 4, policy = { spec, first = 5 } })), 1, true)
+    end
+    local filter = assert(load("return " .. RANGE:format "filter"))()
+    local chat = conversation "u1 a2 u3"
+    assert.equal("filter range: first is above last",
+      helper.refusal(chat.filter, chat, { filter, options = { first = 6 } }).message)
+  end)
+
+  it("need a function for the check", function()
+    local _, problem = conversation("u1"):trim { budget = 4, policy = { name = "x", trim = print, check = true } }
+    assert.equal("policy x: check is a function of the options", problem.message)
+  end)
+
+  it("stand in a table in Lua", function()
+    local chat = conversation "u1"
+    local problem = helper.refusal(chat.trim, chat, { budget = 4, policy = "keep_recent:keep=3,fill=2" })
+    assert.equal("policy 'keep_recent:keep=3,fill=2': options stand in a table", problem.message)
+    assert.equal('policy = { "keep_recent", keep = 3, fill = 2 }', problem.hint)
+  end)
+end)
+
+describe("options behind a colon", function()
+  local command = dofile "tests/lua/command.lua"
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local rows = {
+    { "keep_recent:keep=1,keep=2", "keep stands there twice" },
+    { "keep_recent:keep",          "policy keep_recent: expected key=value behind the colon, got 'keep'" },
+    { "./own.lua:first",           "policy ./own.lua: expected key=value behind the colon, got 'first'" },
+    { "keep_recent:keep=1,",       "hint: key=value follows behind a comma" },
+    { "%s/own.lua:first=6",        "policy own: first is above last" },
+    { "%s/own.lua:last=6",         "first is missing" },
+  }
+  for _, row in ipairs(rows) do
+    it("are refused: " .. row[1], function()
+      command.file("own.lua", [[return { options = { first = { type = "integer", required = true },
+        last = { type = "integer", default = 5 } },
+        check = function(options) if options.first > options.last then return "first is above last" end end,
+        trim = function(draft) end }]])
+      local policy = row[1]:gsub("%%s", command.folder)
+      local words = ("trim %s --budget 5 --policy %s"):format(command.path_of "small.json", policy)
+      command.contains(row[2], command.fails(command.USAGE, words))
+    end)
+  end
+
+  it("of a filter are refused, too", function()
+    local words = ("filter %s:keep --input %s"):format(command.path_of "keep_user.lua", command.path_of "small.json")
+    command.contains("expected key=value behind the colon, got 'keep'", command.fails(command.USAGE, words))
+  end)
+
+  it("and what a policy needs are shown by `ebb policies`, a user's example without a file of results", function()
+    local own = command.file("own.lua", [[return { name = "keep_recent", example = "ebb trim --policy own.lua:n=1",
+      options = { n = { type = "integer", required = true } }, trim = function(draft) end }]])
+    local out = command.does("policies " .. own)
+    command.contains("(required)", out)
+    command.contains("Example\n  ebb trim --policy own.lua:n=1", out)
+    assert.is_nil(out:find("out.json", 1, true))
+    command.contains("scripts/policies/keep_recent.out.json", (command.does "policies keep_recent"))
+  end)
+end)
+
+describe("what a policy remembers", function()
+  it("is named where it cannot be kept, in a sandbox and outside", function()
+    local text = "return { name = 'g', trim = function(draft) draft.memory.cut = { print } end }"
+    for _, trusted in ipairs { false, true } do
+      local _, problem = conversation("u1 a2"):trim { budget = 100, policy = text, trusted = trusted }
+      assert.matches("^policy g: draft.memory.cut%[1%] cannot be kept", problem.message)
+    end
+  end)
+end)

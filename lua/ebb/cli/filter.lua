@@ -29,9 +29,8 @@ end
 
 --- Loads the filter of "file.lua:key=value", and reads its options.
 local function find(word, loading)
-  local path, rest = nil, nil
-  if not script_file.is_source(word) then path, rest = word:match "^(.-):([%w_%-]+=.*)$" end
-  local filter_file = filters.find(path or word, loading)
+  local path, rest = script_file.split_options(word, "filter")
+  local filter_file = filters.find(path, loading)
   local values = schema.parse(filter_file.options, rest or "", "filter " .. filter_file.name)
   return { filter = filter_file, options = values }
 end

@@ -1,6 +1,7 @@
 --- ebb policies: the trim policies, or the options and help of one.
 
 local core = require "ebb.support.core"
+local built_in = require "ebb.policies"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local host = require "ebb.host"
@@ -98,7 +99,9 @@ local function limits(declaration)
   return table.concat(words, ", ")
 end
 
-local function shown_default(value)
+local function shown_default(declaration)
+  local value = declaration.default
+  if declaration.required then return "(required)" end
   if value == nil then return "" end
   if type(value) == "table" then return next(value) == nil and "none" or table.concat(value, ",") end
   return tostring(value)
@@ -115,7 +118,7 @@ local function describe_options(policy, page)
   local rows = {}
   for i, name in ipairs(names) do
     local declared = policy.options[name]
-    rows[i] = { name, declared.type, shown_default(declared.default), limits(declared), declared.help or "" }
+    rows[i] = { name, declared.type, shown_default(declared), limits(declared), declared.help or "" }
   end
   return "\n" .. grid.render(OPTION_COLUMNS, rows, page)
 end
@@ -127,8 +130,9 @@ local function describe(policy, page)
   }
   if policy.help then pieces[#pieces + 1] = "\n" .. terminal.fill(page, policy.help) end
   if policy.example then
-    pieces[#pieces + 1] = terminal.fill(page, ("\nExample, whose result is scripts/policies/%s.out.json\n  %s")
-      :format(policy.name, policy.example), "    ")
+    local result = built_in.find(policy.name) == policy and (", whose result is scripts/policies/%s.out.json")
+      :format(policy.name) or ""
+    pieces[#pieces + 1] = terminal.fill(page, ("\nExample%s\n  %s"):format(result, policy.example), "    ")
   end
   return table.concat(pieces)
 end

@@ -9,7 +9,7 @@
 ---@field has? ebb.PartKind    a kind of part that the message has
 ---@field calls? string        a tool's name: the message calls it
 ---@field droppable? boolean   only what no guard holds
----@field skip_last? integer   leave out the newest n
+---@field skip_last? integer   leave out the newest n of those that meet all other conditions
 ---@field window? true|string  items of windows, or of the one with this id
 ---@field obsolete? boolean    items of windows that are obsolete, or those that are not
 ---@field important? boolean   items of windows that are important, or those that are not
@@ -101,6 +101,7 @@ function Draft:note(text) end
 ---@field min? number
 ---@field max? number
 ---@field choices? any[]
+---@field required? boolean    there is no default, and it must be set
 ---@field help? string
 
 ---@class ebb.Policy
@@ -109,6 +110,7 @@ function Draft:note(text) end
 ---@field help? string         what `ebb policies NAME` says below the options
 ---@field example? string      a command line
 ---@field options? table<string, ebb.OptionDeclaration>
+---@field check? fun(options: table): string?   what is wrong with options that are right one by one; before anything runs
 ---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
 
 ---@class ebb.Limits         Of one run of a file's or text's functions; 0: no such limit
@@ -124,6 +126,7 @@ function Draft:note(text) end
 ---@field name? string
 ---@field summary? string
 ---@field options? table<string, ebb.OptionDeclaration>
+---@field check? fun(options: table): string?   what is wrong with options that are right one by one
 ---@field exact? boolean       may tear units
 ---@field filter fun(message: ebb.Message, options: table): any
 

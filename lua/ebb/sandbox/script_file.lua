@@ -36,6 +36,22 @@ function script_file.is_source(word)
   return word:find "^%s*return%f[^%w_]" ~= nil or word:find "^%s*local%s" ~= nil or word:find "^%s*%-%-" ~= nil
 end
 
+--- Takes "mine.lua:keep=3,mode=last" apart; the text of a script stays whole.
+---@param word string
+---@param noun string          of the script, for the refusal
+---@return string name
+---@return string? options     "keep=3,mode=last"
+function script_file.split_options(word, noun)
+  if script_file.is_source(word) then return word end
+  local name, options = word:match "^(.-):([%w_%-]+=.*)$"
+  if name then return name, options end
+  local front, rest = word:match "^(.+):([%w_%-]*)$"
+  if front and front ~= "" then
+    refuse("argument", ("%s %s: expected key=value behind the colon, got '%s'"):format(noun, front, rest))
+  end
+  return word
+end
+
 --- Refuses source that forgot `return`.
 ---@param word string
 ---@param noun string

@@ -32,6 +32,7 @@ local json = core.json
 local FILTER = {
   type = "object", fields = {
     name = { type = "string" }, summary = { type = "any" }, options = { type = "any" }, exact = { type = "any" },
+    check = { type = "function" },
     filter = {
       type = "function", required = true, expected = "a function", hint = "filter = function(message, options) ... end",
     },
@@ -53,7 +54,8 @@ local KIND = {
 
 local function made_of(value, name)
   check_table(value, name)
-  return { name = value.name or name, options = value.options, exact = value.exact, filter = value.filter }
+  return { name = value.name or name, options = value.options, check = value.check, exact = value.exact,
+    filter = value.filter }
 end
 
 local function from_file(path, loading)
@@ -282,7 +284,7 @@ end
 ---@param limits? ebb.Limits
 ---@return integer batch
 local function run_one(chat, definition, options, limits)
-  local values = schema.options(definition.options, options, "filter " .. definition.name)
+  local values = schema.options_of(definition, options, "filter " .. definition.name)
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, definition.name)

@@ -28,7 +28,7 @@ policies.names = built_in.names
 
 policies.default = built_in.default
 
-local FIELDS = { "name", "summary", "options", "trim", "help", "example" }
+local FIELDS = { "name", "summary", "options", "trim", "help", "example", "check" }
 
 ---@class ebb.PolicyStep
 ---@field policy ebb.Policy
@@ -46,6 +46,9 @@ local function check_policy(policy, where)
     if near then
       refuse("shape", ("%s: unknown field '%s'"):format(where, field), ("did you mean '%s'?"):format(near))
     end
+  end
+  if policy.check ~= nil and type(policy.check) ~= "function" then
+    refuse("shape", where .. ": check is a function of the options")
   end
   schema.declare(policy.options, where)
   return policy
@@ -77,9 +80,18 @@ local function from_source(text, loading)
   return named(check_policy(value, name), name)
 end
 
+--- Refuses options behind a name, which only the command line has.
+local function refuse_options(name)
+  local first, rest = script_file.split_options(name, "policy")
+  if not rest then return end
+  local hint = ('policy = { "%s", %s }'):format(first, (rest:gsub(",", ", "):gsub("=", " = ")))
+  refuse("argument", ("policy '%s': options stand in a table"):format(name), hint)
+end
+
 local function from_name(name, loading)
   if script_file.is_source(name) then return from_source(name, loading) end
   script_file.refuse_without_return(name, "policy")
+  refuse_options(name)
   if script_file.is_path(name) then return from_file(name, loading) end
   local policy = built_in.find(name)
   if policy then return policy end
@@ -110,7 +122,8 @@ end
 
 local function step(spec, options, loading)
   local policy = policies.find(spec, loading)
-  return { policy = policy, options = schema.options(policy.options, options, "policy " .. policy.name) }
+  local owner = "policy " .. policy.name
+  return { policy = policy, options = schema.options_of(policy, options, owner) }
 end
 
 --- Takes { spec, option = value, ... } apart.
@@ -171,7 +184,9 @@ end
 ---@param message string
 ---@return string
 function policies.says(policy, message)
-  if message:sub(1, #policy.name + 1) == policy.name .. ":" then return message end
+  for _, front in ipairs { policy.name .. ":", "policy " .. policy.name .. ":" } do
+    if message:sub(1, #front) == front then return message end
+  end
   if policy.name == TEXT then return ("%s: %s"):format(TEXT, message) end
   return ("policy %s: %s"):format(policy.name, message)
 end
@@ -182,9 +197,8 @@ end
 ---@param loading? ebb.Loading
 ---@return table spec          for `resolve` and chat:trim
 function policies.parse(text, loading)
-  local name, rest = nil, nil
-  if not script_file.is_source(text) then name, rest = text:match "^(.-):([%w_%-]+=.*)$" end
-  local policy = policies.find(name or text, loading)
+  local name, rest = script_file.split_options(text, "policy")
+  local policy = policies.find(name, loading)
   local spec = rest and schema.parse(policy.options, rest, "policy " .. policy.name) or {}
   spec[1] = policy
   return spec

@@ -4,6 +4,7 @@
 
 require "ebb.trim.draft_methods"
 
+local memory = require "ebb.trim.memory"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 
@@ -31,6 +32,8 @@ function sandboxed_run.trim(trim, draft, name, budget, options, host)
   local step = { policy = { name = name, trim = trim }, options = options }
   local ok, message, code = traceback.call(trim, run.step, record, step)
   if not ok then return false, message, code end
+  local text, complaint = memory.text(record.memories)   -- here it can be named; a copy to the program could only fail
+  if not text then return false, complaint, "policy" end
   return true, record.memories
 end
 
