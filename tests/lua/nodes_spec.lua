@@ -96,7 +96,8 @@ describe("types of a workflow's own", function()
   it("come from tables and files, beside the built-in ones", function()
     finally(helper.clean)
     local tag = assert(load(TAG))()
-    for _, source in ipairs { tag, helper.lua_file(TAG), helper.lua_file("return {" .. TAG:gsub("^return", "") .. "}") } do
+    local list = "return {" .. TAG:gsub("^return", "") .. "}"
+    for _, source in ipairs { tag, helper.lua_file(TAG), helper.lua_file(list) } do
       local chat = conversation "u1 a2 u3"
       assert(nodes.run(chat, { types = { source }, nodes = {
         { type = "tag", word = "a2" }, { operation = "truncate", truncate = { keepLast = 2 } },
@@ -116,28 +117,28 @@ describe("types of a workflow's own", function()
   end
 
   local refused = {
-    -- what                    types                                  node                             words, hint
-    { "a missing field",       { TYPE },                              { type = "tag" },                "word is missing" },
-    { "an unknown field",      { TYPE },                              { type = "tag", wrod = "x" },    "no option 'wrod'",
+    -- what it is, types, node, words, hint
+    { "a missing field", { TYPE }, { type = "tag" }, "word is missing" },
+    { "an unknown field", { TYPE }, { type = "tag", wrod = "x" }, "no option 'wrod'",
       "did you mean 'word'?" },
-    { "a wrong value",         { TYPE },                              { type = "tag", word = "x", last = 0 }, "last" },
-    { "what check refuses",    { TYPE },                              { type = "tag", word = "x", last = 2 },
+    { "a wrong value", { TYPE }, { type = "tag", word = "x", last = 0 }, "last" },
+    { "what check refuses", { TYPE }, { type = "tag", word = "x", last = 2 },
       "node 1 (tag): tag: word is shorter than last" },
-    { "an unknown type",       { TYPE },                              { type = "sing" },  "unknown type 'sing'",
+    { "an unknown type", { TYPE }, { type = "sing" },  "unknown type 'sing'",
       "one of: context_processor, filter, script, tag, trim" },
-    { "no type",               { TYPE },                              { word = "x" },                  "has no type",
+    { "no type", { TYPE }, { word = "x" }, "has no type",
       "one of: context_processor, filter, script, tag, trim" },
-    { "a near type",           { TYPE },                              { type = "tga" },                "unknown type",
+    { "a near type", { TYPE }, { type = "tga" }, "unknown type",
       "did you mean 'tag'?" },
-    { "a name that is used",   { with { name = "trim" } },            { type = "trim" },               "is there already" },
-    { "a type twice",          { TYPE, TYPE },                        { type = "tag" },                "is there already" },
-    { "a name in camelCase",   { with { name = "tagAll" } },          { type = "tagAll" },             "snake_case" },
-    { "no run",                { { name = "x" } },                    { type = "x" },                  "run is missing" },
-    { "a field of a type",     { with { summery = "x" } },            { type = "tag" }, "unknown field", "did you mean" },
-    { "a wrong declaration",   { with { fields = { a = { type = "text" } } } }, { type = "tag" },      "options.a" },
-    { "a field of every node", { with { fields = { id = { type = "string" } } } }, { type = "tag" },   "fields.id" },
-    { "a missing file",        { "no/such.lua" },                     { type = "tag" },                "no/such.lua" },
-    { "types that are no list", "tag.lua",                            { type = "tag" },                "expected a list" },
+    { "a name that is used", { with { name = "trim" } }, { type = "trim" }, "is there already" },
+    { "a type twice", { TYPE, TYPE }, { type = "tag" }, "is there already" },
+    { "a name in camelCase", { with { name = "tagAll" } }, { type = "tagAll" }, "snake_case" },
+    { "no run", { { name = "x" } }, { type = "x" }, "run is missing" },
+    { "a field of a type", { with { summery = "x" } }, { type = "tag" }, "unknown field", "did you mean" },
+    { "a wrong declaration", { with { fields = { a = { type = "text" } } } }, { type = "tag" }, "type 'tag': fields.a: type" },
+    { "a field of every node", { with { fields = { id = { type = "string" } } } }, { type = "tag" }, "fields.id" },
+    { "a missing file", { "no/such.lua" }, { type = "tag" }, "no/such.lua" },
+    { "types that are no list", "tag.lua", { type = "tag" }, "expected a list" },
   }
   for _, case in ipairs(refused) do
     it("are refused: " .. case[1], function()
@@ -178,7 +179,8 @@ describe("files that a workflow names", function()
     os.execute("mkdir " .. command.path_of "deep")
     command.file("deep/step.lua", "return function(chat) chat:truncate { keep_last = 3 } end")
     command.file("deep/keep.lua", "return function(message) return message.role ~= 'assistant' end")
-    command.file("deep/all.lua", "return function(draft) for u in draft:units { droppable = true } do draft:drop(u) end end")
+    command.file("deep/all.lua",
+      "return function(draft) for unit in draft:units { droppable = true } do draft:drop(unit) end end")
     command.file("deep/hum.lua", "return { name = 'hum', fields = { n = { type = 'integer', required = true } },"
       .. " run = function(chat, options) chat:append { role = 'user', content = 'hum ' .. options.n } end }")
   end)
@@ -203,7 +205,8 @@ describe("files that a workflow names", function()
   end)
 
   it("lie in the current folder where they are not beside it", function()
-    local flow = command.file("flow.lua", 'return { { type = "filter", filter = "scripts/filters/drop_tool_noise.lua" } }')
+    local flow = command.file("flow.lua",
+      'return { { type = "filter", filter = "scripts/filters/drop_tool_noise.lua" } }')
     command.does(("run %s --input %s"):format(flow, command.path_of "small.json"))
   end)
 

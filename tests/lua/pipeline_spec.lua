@@ -547,7 +547,8 @@ describe("the body around the messages", function()
 
     local result = assert(ebb.pipeline({ agent = agent }):run(chat))
 
-    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\\\"","messages":[\n  {"role":"user","content" : "x"}\n],'
+    assert.equal('{"top_p": 1, "model" : "a longer name","x":"[{\\\\\\"","messages":[\n'
+      .. '  {"role":"user","content" : "x"}\n],'
       .. '"temperature" : 0.25, '
       .. '"tools":[{"messages":[]}]}', result.body)
   end)

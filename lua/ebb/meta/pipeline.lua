@@ -16,8 +16,8 @@
 ---@field macros? ebb.MacroRegistry|(string|ebb.MacroDeclaration)[]   your own macros: a registry; or Lua files that
 ---                                return some, folders of these and declarations, beside the built-in ones
 ---@field on_error? "stop"|"skip"  when a processor fails; default: stop
----@field limits? ebb.Limits       of each run of a processor, policy or agent from a file, and of each macro in a run; its
----                                fuel also holds for processors that are functions
+---@field limits? ebb.Limits       of each run of a processor, policy or agent from a file, and of each macro in a run;
+---                                its fuel also holds for processors that are functions
 ---@field trusted? boolean         files run in this state instead, without limits
 ---@field asset_root? string       the folder of attachments, instead of the agent's own
 ---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }

@@ -110,7 +110,7 @@ function Draft:note(text) end
 ---@field help? string         what `ebb policies NAME` says below the options
 ---@field example? string      a command line
 ---@field options? table<string, ebb.OptionDeclaration>
----@field check? fun(options: table): string?   what is wrong with options that are right one by one; before anything runs
+---@field check? fun(options: table): string?   what is wrong with options that are right one by one
 ---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
 
 ---@class ebb.Limits         Of one run of a file's or text's functions; 0: no such limit

@@ -11,7 +11,7 @@
 ---@field example? string
 ---@field fields? table<string, ebb.OptionDeclaration>   of a node, beside type, id and name
 ---@field check? fun(options: table): string?   what is wrong with options that are right one by one
----@field run fun(chat: ebb.Conversation, options: table): any, string?   raises, or returns nil and a reason, where it fails
+---@field run fun(chat: ebb.Conversation, options: table): any, string?   fails: an error, or nil and a reason
 
 ---@class ebb.workflow
 local nodes = {}

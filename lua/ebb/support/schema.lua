@@ -506,11 +506,13 @@ local DECLARATION = {
 --- Checks declarations that an author wrote; raises {code = "shape"}.
 ---@param fields? table<string, ebb.OptionDeclaration>
 ---@param owner string
-function schema.declare(fields, owner)
+---@param member? string        the author's table has them under this name; default: options
+function schema.declare(fields, owner, member)
   if fields == nil then return end
-  if type(fields) ~= "table" then refuse("shape", owner .. ": options: expected a table of declarations") end
+  local where = ("%s: %s"):format(owner, member or "options")
+  if type(fields) ~= "table" then refuse("shape", where .. ": expected a table of declarations") end
   for _, name in ipairs(tables.keys(fields)) do
-    schema.check(DECLARATION, fields[name], ("%s: options.%s"):format(owner, name), { code = "shape" })
+    schema.check(DECLARATION, fields[name], ("%s.%s"):format(where, name), { code = "shape" })
   end
 end
 

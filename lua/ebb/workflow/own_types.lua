@@ -63,7 +63,7 @@ local function add(types, declaration, where)
   local name = type(declaration) == "table" and declaration.name
   if type(name) == "string" then where = ("%s: type '%s'"):format(where, name) end
   schema.check(DECLARATION, declaration, where, { code = "shape" })
-  schema.declare(declaration.fields, where)
+  schema.declare(declaration.fields, where, "fields")
   for _, common in ipairs { "type", "id", "name" } do
     if declaration.fields and declaration.fields[common] then
       refuse("shape", ("%s: fields.%s: every node has this field already"):format(where, common))

@@ -62,9 +62,9 @@ local function camel(name) return (name:gsub("_(%l)", string.upper)) end
 function schemas.nodes()
   local types, parts = workflow.types(), { [[
 A workflow is a list of nodes, or `{nodes = {...}, name = ..., types = {...}}`: a Lua file that returns it, or JSON.
-`ebb run FILE --input CHAT` runs the nodes in order; all are checked before the first one runs. A node that changes which
-messages are visible makes a new batch, to which a rollback leads; appending and marking make none. Files that nodes
-name are looked for beside the workflow's own file, then in the current folder. `types` are
+`ebb run FILE --input CHAT` runs the nodes in order; all are checked before the first one runs. A node that changes
+which messages are visible makes a new batch, to which a rollback leads; appending and marking make none. Files that
+nodes name are looked for beside the workflow's own file, then in the current folder. `types` are
 [types of your own](../guide/your-own-processor.md#a-type-of-node). How to write a workflow:
 [your own node](../guide/your-own-processor.md#a-workflow-node).]], "Every node may have:\n",
     schemas.table(workflow.common) }
