@@ -12,7 +12,6 @@ local options = require "ebb.cli.options"
 
 local run = {}
 
-
 function run.declare(parser)
   parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
     .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)

@@ -14,6 +14,7 @@
 ---@field run fun(chat: ebb.Conversation, options: table): any, string?   fails: an error, or nil and a reason
 
 ---@class ebb.workflow
+---@field BYTES_MAX integer      of a file in JSON
 local nodes = {}
 --- Runs the nodes in order; each leads to a batch of its own. All are checked before the first one runs, and mistakes
 --- in them raise. A node that fails ends the run; what earlier nodes did stays, and can be rolled back.

@@ -154,14 +154,14 @@ function nodes.place(workflow, path)
   if workflow.folder == nil then workflow.folder = path:match "^(.*/)" or "./" end
 end
 
-local FILE_MAX = 64 * 1024 * 1024   -- bytes
+nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
 
 --- The workflow of a file: what Lua returns, or JSON. Its `folder` is the file's.
 ---@param path string
 ---@return table? workflow
 ---@return ebb.Error? problem
 function nodes.load(path)
-  local text, problem = core.read_file(path, FILE_MAX)
+  local text, problem = core.read_file(path, nodes.BYTES_MAX)
   if not text then return nil, problem end
   local value
   if nodes.is_json(text) then
