@@ -17,7 +17,7 @@ static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {
 }
 
 static UNUSED uint64_t guarded_tokens(Draft *draft) {
-  Guarded guarded;
+  GuardedSum guarded;
   assert_int_equal(draft_guarded(draft, &guarded), STATUS_OK);
   return guarded.tokens + draft_overhead(draft);
 }
