@@ -93,7 +93,7 @@ static void drop_all_or_none(bool guarded) {
   free(after);
 }
 
-/* LibraryFunction, the list is searched; else the units are walked. */
+/* Guarded, the list is searched; else the units are walked. */
 static void the_oldest_go_all_or_none(void **state) {
   (void)state;
   drop_all_or_none(true);
