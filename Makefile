@@ -195,21 +195,28 @@ install-files:
 	install -d $(TO_LIB)/pkgconfig
 	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
 	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
-	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb/meta/*.lua
-	install -D -m 644 -t $(TO_DOC) LICENSE README.md CHANGELOG.md CONTRIBUTING.md
-	for file in $(DOCS); do \
-	  install -D -m 644 $$file $(TO_DOC)/$$file || exit 1; \
-	done
-	for file in $(EXAMPLES:scripts/%=%); do \
-	  install -D -m 644 scripts/$$file $(TO_DOC)/examples/$$file || exit 1; \
-	done
-	ln -sfn examples $(TO_DOC)/scripts
+	@$(MAKE) --no-print-directory MODE=$(MODE) install-documents
 	install -D -m 644 man/ebb.1 $(TO_MAN)/ebb.1
 	install -D -m 644 docs/completions/ebb.bash $(TO_BASH)/ebb
 	install -D -m 644 docs/completions/_ebb $(TO_ZSH)/_ebb
 	install -D -m 644 docs/completions/ebb.fish $(TO_FISH)/ebb.fish
 
-# The link `scripts` makes the commands in the documents work from the documents' folder.
+# The links `scripts` and `lua/ebb/meta` make commands and links in the documents lead to what is installed; a link
+# to a source, which is not, becomes its text.
+install-documents:
+	install -D -m 644 -t $(TO)/share/ebb/lua lua/ebb/meta/*.lua
+	install -D -m 644 -t $(TO_DOC) LICENSE README.md CHANGELOG.md CONTRIBUTING.md
+	for file in $(DOCS); do \
+	  install -D -m 644 $$file $(TO_DOC)/$$file || exit 1; \
+	done
+	sed -i 's|\[\([^]]*\)\]([./]*/runtime/[^)]*)|\1|g' $(TO_DOC)/docs/*/*.md
+	for file in $(EXAMPLES:scripts/%=%); do \
+	  install -D -m 644 scripts/$$file $(TO_DOC)/examples/$$file || exit 1; \
+	done
+	ln -sfn examples $(TO_DOC)/scripts
+	install -d $(TO_DOC)/lua/ebb
+	ln -sfn ../../../../ebb/lua $(TO_DOC)/lua/ebb/meta
+
 EXAMPLES = $(sort $(shell find scripts -type f ! -path 'scripts/tools/*'))
 DOCS     = $(sort $(shell find docs -type f))
 
@@ -411,5 +418,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 
 -include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint docs install install-files uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
+.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint docs install install-files install-documents uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:

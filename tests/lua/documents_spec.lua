@@ -40,20 +40,33 @@ local function anchors_of(path)
   return anchors
 end
 
+--- Holds the links of a document: each file is there, each heading too.
+local function check_links(path)
+  local folder = path:match "^(.*/)" or ""
+  for target in helper.read(path):gsub("```.-```", ""):gmatch "%]%(([^)%s]+)%)" do
+    local file, anchor = target:match "^([^#]*)#?(.*)$"
+    if not target:find "^%a+://" then
+      local full = file == "" and path or folder .. file
+      assert.truthy(exists(full), ("%s: %s"):format(path, target))
+      if anchor ~= "" and full:find "%.md$" then assert.truthy(anchors_of(full)[anchor], target) end
+    end
+  end
+end
+
 describe("the links of", function()
   for _, path in ipairs(ALL) do
-    it(path, function()
-      local folder = path:match "^(.*/)" or ""
-      for target in helper.read(path):gsub("```.-```", ""):gmatch "%]%(([^)%s]+)%)" do
-        local file, anchor = target:match "^([^#]*)#?(.*)$"
-        if not target:find "^%a+://" then
-          local full = file == "" and path or folder .. file
-          assert.truthy(exists(full), target)
-          if anchor ~= "" and full:find "%.md$" then assert.truthy(anchors_of(full)[anchor], target) end
-        end
-      end
-    end)
+    it(path, function() check_links(path) end)
   end
+
+  it("the documents that are installed", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    finally(function() os.execute("rm -rf " .. folder) end)
+    assert(os.execute(("make -s install-documents PREFIX=/usr DESTDIR=%s >/dev/null"):format(folder)))
+    local pages = lines_of(("find %s -name '*.md'"):format(folder))
+    assert.is_true(#pages > 30)
+    for _, path in ipairs(pages) do check_links(path) end
+  end)
 end)
 
 --- How documents call a variable, and the methods that it has.

@@ -117,7 +117,7 @@ function PipelineTask:step(answer, why) end
 ---@field placeholder? string    text that its transcript replaces; without one it follows after a newline
 
 ---@class ebb.Processor          A stage of a pipeline; a Lua file returns one, or a list of them
----@field id string              in kebab-case, unique
+---@field id string              letters, digits, - and _; unique; the built-in ones are in kebab-case
 ---@field name string
 ---@field description? string
 ---@field priority? number       a lower one runs earlier; default 900
