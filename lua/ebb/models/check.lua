@@ -13,6 +13,7 @@ end
 --- What the core says of a rule for images.
 local function image_problem(image)
   local ok, problem = pcall(core.conversation, { encoding = "bytes4", image = image })
+  if not ok and (not core.is_error(problem) or problem.code == "memory") then error(problem, 0) end
   if not ok then return (problem.message:gsub("^conversation: ", ""):gsub("^image: ", "")), problem.hint end
 end
 
