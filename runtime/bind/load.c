@@ -215,6 +215,10 @@ static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
     code = status_code(STATUS_DUPLICATE);
     lua_pushfstring(L, "mended (%s): '%s' comes again, and the last one counts", code, kind);
     break;
+  case ODD_MARK:
+    code = status_code(STATUS_SYNTAX);
+    lua_pushfstring(L, "mended (%s): more than one byte order mark; the first is kept", code);
+    break;
   case ODD_ID:
     code = status_code(STATUS_DUPLICATE);
     lua_pushfstring(L, "kept (%s): another message has the id '%s'", code, kind);

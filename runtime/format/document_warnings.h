@@ -14,7 +14,8 @@ typedef enum DocumentOddity {
   ODD_RECORD,                /* not a message: skipped */
   ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: replaced by U+FFFD */
   ODD_KEY,                   /* a duplicate key: the last one is kept */
-  ODD_ID                     /* a duplicate id: kept */
+  ODD_ID,                    /* a duplicate id: kept */
+  ODD_MARK                   /* byte order marks behind the first: left out */
 } DocumentOddity;
 
 typedef struct DocumentWarning {

@@ -328,6 +328,18 @@ static void scan_body(Salvager *salvager, Json *json) {
   }
 }
 
+/* Cuts byte order marks behind the first, as programs leave them that each add their own. */
+static void cut_marks(Salvager *salvager, Json *json) {
+  const char *first = json->at;
+  for (const char *before = NULL; before != json->at;) {
+    before = json->at;
+    json_skip_mark(json);
+  }
+  if (json->at == first) return;
+  note(salvager, (DocumentWarning){.what = ODD_MARK}, first);
+  cut(salvager, first, json->at);
+}
+
 Status salvage_scan(Salvage *salvage, Reader *reader, const char *bytes, size_t size, DocumentWarnings *warnings) {
   Salvager salvager = {.salvage = salvage, .reader = reader, .warnings = warnings, .done = bytes, .end = bytes + size};
   Json json;
@@ -337,6 +349,7 @@ Status salvage_scan(Salvage *salvage, Reader *reader, const char *bytes, size_t 
   json_open(&json, bytes, size);
   json.tolerant = true;
   json_skip_mark(&json);
+  cut_marks(&salvager, &json);
   switch (detect_format(json, &evidence)) {
   case FORMAT_LINES: scan_lines(&salvager, &json); break;
   case FORMAT_ARRAY: scan_array(&salvager, &json); break;

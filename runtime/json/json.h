@@ -54,7 +54,7 @@ void json_open(Json *json, const char *bytes, size_t size);
 /* A cursor over one value. */
 static inline void json_open_value(Json *json, const JsonValue *value) { json_open(json, value->bytes, value->size); }
 
-/* Skips a byte order mark; the cursor is at the very start. */
+/* Skips a byte order mark, if one is at the cursor. */
 void json_skip_mark(Json *json);
 
 /* Skips white space; true if a newline was in it. */

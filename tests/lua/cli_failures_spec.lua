@@ -169,6 +169,22 @@ describe("the command", function()
     end)
   end)
 
+  it("reads a file of several byte order marks leniently, and writes one", function()
+    local MARK = "\u{FEFF}"
+    for _, text in ipairs { command.SMALL, '{"model":"gpt-4o","messages":' .. command.SMALL .. "}",
+      '{"role":"user","content":"Hello"}\n{"role":"user","content":"Bye"}\n' } do
+      local marked = file("marked.json", MARK:rep(3) .. text)
+      contains("marked.json:1:4: expected a value", fails(REFUSED, "apply '[]' " .. marked))
+
+      local run = ebb("apply --lenient '[]' " .. marked)
+
+      assert.equal(3, run.status)
+      assert.equal(MARK .. text, run.out)
+      contains("marked.json:1:4: warning: mended (syntax): more than one byte order mark; the first is kept", run.err)
+      assert.equal(MARK .. text, (command.does("apply --lenient '[]' " .. file("one.json", MARK .. text))))
+    end
+  end)
+
   local LOOPS = {
     ["in a script that catches all errors"] = "while true do pcall(function() while true do end end) end",
     ["in a coroutine"] = "coroutine.wrap(function() while true do end end)()",
