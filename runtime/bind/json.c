@@ -212,6 +212,7 @@ typedef struct Encoder {
   lua_State *L;
   Buffer *out;
   int depth, indent;         /* indent 0: on one line */
+  bool keep_raw;             /* raw JSON stays byte for byte in an indented text, too */
   size_t most;               /* bytes; 0: as many as there is memory for */
 } Encoder;
 
@@ -369,10 +370,10 @@ static void put_indented(Encoder *encoder, Json *json) {
   put(encoder, kind == JSON_OBJECT ? "}" : "]", 1);
 }
 
-/* Byte for byte on one line; numbers, strings and the order of keys stay in an indented text, too. */
+/* Byte for byte on one line, or if so asked; numbers, strings and the order of keys stay in an indented text, too. */
 static void put_raw(Encoder *encoder, Text raw) {
   Json json;
-  if (encoder->indent == 0) {
+  if (encoder->indent == 0 || encoder->keep_raw) {
     put(encoder, raw.bytes, raw.size);
     return;
   }
@@ -500,18 +501,20 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
   put(&encoder, "}", 1);
 }
 
-/* encode(value, {indent = n}) -> text */
+/* encode(value, {indent = n, keep_raw = boolean}) -> text */
 static int l_encode(lua_State *L) {
-  static const char *const names[] = {"indent", NULL};
+  static const char *const names[] = {"indent", "keep_raw", NULL};
   uint32_t indent = 0;
+  bool keep_raw = false;
   bind_expect_any(L, 1);
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
     bind_check_names(L, 2, NULL, names);
     bind_count_field(L, 2, "indent", &indent);
+    keep_raw = bind_flag_field(L, 2, "keep_raw", false);
   }
   Buffer *out = bind_buffer(L);
-  Encoder encoder = {.L = L, .out = out, .indent = indent > 16 ? 16 : (int)indent};
+  Encoder encoder = {.L = L, .out = out, .indent = indent > 16 ? 16 : (int)indent, .keep_raw = keep_raw};
   put_value(&encoder, 1);
   lua_pushlstring(L, out->bytes, out->size);
   return 1;

@@ -99,6 +99,14 @@ describe("encode", function()
 }]], json.encode({ r = raw }, { indent = 2 }))
   end)
 
+  it("keeps the white space of raw JSON if asked", function()
+    local value = { r = json.raw '{"z" : [1,2]}', s = { 1 } }
+    local indented = json.encode(value, { indent = 2, keep_raw = true })
+    assert.equal('{\n  "r": {"z" : [1,2]},\n  "s": [\n    1\n  ]\n}', indented)
+    assert.equal('{"r":{"z" : [1,2]},"s":[1]}', json.encode(value, { keep_raw = true }))
+    assert.is_false(pcall(json.encode, value, { keep_raw = 1 }))
+  end)
+
   it("writes raw JSON as it stands, checked", function()
     assert.equal('[{ "a":1.0 }]', json.encode { json.raw '{ "a":1.0 }' })
     assert.truthy(refusal(json.raw, "{"))

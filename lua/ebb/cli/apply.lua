@@ -44,7 +44,7 @@ function apply.run(args)
   local rules = outgoing.rules(chat, args)
   operations.apply(chat, text, not is_text and options.name(args.operations) or nil)
   if args.state then
-    terminal.result(core.json.encode(state.read(chat, true), { indent = 2 }) .. "\n", args.output)
+    terminal.result(core.json.encode(state.read(chat, true), { indent = 2, keep_raw = true }) .. "\n", args.output)
   else
     outgoing.save(chat, args, rules)
   end

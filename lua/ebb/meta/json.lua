@@ -19,7 +19,7 @@ function json.decode(text, options) end
 function json.decode_at(text, position, options) end
 --- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
 ---@param value any
----@param options? { indent?: integer }
+---@param options? { indent?: integer, keep_raw?: boolean }   keep_raw: raw JSON stays byte for byte, too
 ---@return string
 function json.encode(value, options) end
 --- Marks a table as a list, so that an empty one is written as [].
