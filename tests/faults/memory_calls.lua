@@ -93,7 +93,7 @@ call("load, lenient", function()
     { clock = clock, lenient = true })
   return chat and chat:warnings(), problem
 end)
-call("limits", core.limits)
+call("limits", function() return core.limits() end)
 call("read_file", function() return core.read_file(path, 100000) end)
 call("write_file", function() return core.write_file(path .. ".copy", TEXT) end)
 call("stage_file", function()
