@@ -14,21 +14,22 @@ typedef struct Selected {
   uint32_t position;         /* when it was selected, from 0 */
 } Selected;
 
-/* Names its messages one by one, or holds a list and says which are left out. */
+/* Either an array of messages, or a list without some of its messages, the gaps. */
 typedef struct Selection {
-  uint32_t count;
-  Selected *items;           /* NULL: of the list all but the gaps */
-  Sequence *list;
-  uint32_t *gaps;            /* positions, which rise */
+  uint32_t count;            /* of the selected messages */
+  Selected *items;           /* the array; NULL: a list with gaps */
+  Sequence *list;            /* a share of its own */
+  uint32_t *gaps;            /* positions of the list that are not selected, ascending */
   uint32_t gap_count;
-  SequenceWalk run;          /* of the list, where it was looked at last */
+  SequenceWalk run;          /* the part of the list that was read last */
 } Selection;
 
-/* Pushes an empty selection with room for items; the caller fills it. */
+/* Pushes an empty selection with room for `room` items, which the caller adds. */
 Selection *bind_new_selection(lua_State *L, int owner, uint32_t room);
-/* Pushes a selection of a whole list; the caller puts up to `room` gaps. */
+/* Pushes a selection of a whole list, of which it takes a share; the caller adds up to `room` gaps. */
 Selection *bind_new_rest(lua_State *L, int owner, const Sequence *list, uint32_t room);
-/* i < count; O(1), of a rest O(log n) or, one after another, O(log gaps). */
+/* Message number i, from 0; i < count. O(1) for an array; for a list with gaps O(log n), or O(log gaps) for the next
+   one. */
 Selected bind_selected(Selection *selection, uint32_t i);
 
 #endif

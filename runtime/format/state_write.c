@@ -129,8 +129,8 @@ static void write_answers(StateWriter *w) {
 /* ---- batches ---- */
 
 /* Compares with the messages [0, end) of a list. The set is emptied message by message
-   (clear_shown): a save must not cost batches times messages. */
-static void set_shown(StateWriter *w, const Sequence *list, uint32_t end) {
+   (clear_compared): a save must not cost batches times messages. */
+static void set_compared(StateWriter *w, const Sequence *list, uint32_t end) {
   assert(w->compared == NULL);
   w->compared = list;
   w->compared_end = end;
@@ -141,7 +141,7 @@ static void set_shown(StateWriter *w, const Sequence *list, uint32_t end) {
   }
 }
 
-static void clear_shown(StateWriter *w) {
+static void clear_compared(StateWriter *w) {
   if (w->compared != NULL && w->visible != NULL) {
     SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
     while (sequence_walk_next(&walk)) {
@@ -166,7 +166,7 @@ static void write_keep(StateWriter *w, const Sequence *parent, uint32_t length, 
   uint32_t start = 0, run = 0, at = 0;
   name(w, BATCH_NAMES[BATCH_KEEP]);
   open_bracket(w, '[');
-  set_shown(w, list, sequence_count(list));
+  set_compared(w, list, sequence_count(list));
   SequenceWalk walk = sequence_walk(parent, 0, length);
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++, at++) {
@@ -179,7 +179,7 @@ static void write_keep(StateWriter *w, const Sequence *parent, uint32_t length, 
     }
   }
   if (run > 0) number(w, start), number(w, run);
-  clear_shown(w);
+  clear_compared(w);
   close_bracket(w, ']');
 }
 
@@ -206,7 +206,7 @@ static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, c
   uint32_t at = 0;
   name(w, BATCH_NAMES[BATCH_PUT]);
   open_bracket(w, '[');
-  if (parent != NULL) set_shown(w, parent, length);
+  if (parent != NULL) set_compared(w, parent, length);
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++, at++) {
@@ -219,7 +219,7 @@ static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, c
     }
   }
   write_run(w, &run);
-  clear_shown(w);
+  clear_compared(w);
   close_bracket(w, ']');
 }
 

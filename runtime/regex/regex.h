@@ -65,10 +65,10 @@ typedef struct RegexTime {
 
 /* Creates an engine. STATUS_MEMORY. */
 Status regex_engine_new(const Memory *memory, RegexEngine **engine);
-/* Free all expressions of the engine before. NULL is allowed. */
+/* Frees an engine, whose expressions must be free already. NULL is allowed. */
 void   regex_engine_free(RegexEngine *engine);
-void   regex_engine_time(RegexEngine *engine, RegexTime time);
-Memory regex_engine_memory(const RegexEngine *engine);
+void   regex_engine_time(RegexEngine *engine, RegexTime time);       /* replaces its clocks */
+Memory regex_engine_memory(const RegexEngine *engine);               /* its allocator */
 RegexReason regex_engine_reason(const RegexEngine *engine);   /* of the last STATUS_LIMIT */
 /* The cost of all searches of the engine so far: bytes searched plus callbacks. */
 uint64_t regex_engine_work(const RegexEngine *engine);
@@ -77,7 +77,7 @@ Status regex_engine_limit(RegexEngine *engine, RegexReason reason);
 /* Counts `bytes` that the caller handles for a rule. STATUS_LIMIT: its time is used up. */
 Status regex_engine_spend(RegexEngine *engine, size_t bytes);
 
-/* Parses JavaScript's flags; false if one is unknown or repeated: *bad. */
+/* Parses JavaScript's flags into bits of RegexFlag; false if a letter is unknown or repeated, which *bad gets. */
 bool   regex_flags(const char *letters, size_t size, unsigned *flags, char *bad);
 
 /* Compiles a pattern. The engine must outlive the expression. STATUS_ARGUMENT (invalid),
@@ -87,10 +87,10 @@ Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned
                  RegexError *error);
 void   regex_free(Regex *regex);            /* NULL is allowed */
 RegexEngine *regex_engine(const Regex *regex);
-unsigned regex_flags_of(const Regex *regex);
-unsigned regex_groups(const Regex *regex);
-bool   regex_has_names(const Regex *regex);
-/* The number of a named group, or 0. */
+unsigned regex_flags_of(const Regex *regex);         /* those of regex_new */
+unsigned regex_groups(const Regex *regex);           /* number of groups, without the match itself */
+bool   regex_has_names(const Regex *regex);          /* true if it has named groups */
+/* The number of a named group, from 1; 0 for other names. */
 unsigned regex_group(const Regex *regex, const char *name, size_t size);
 
 /* Restarts the time limit, for the next rule or text. */

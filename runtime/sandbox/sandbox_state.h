@@ -132,20 +132,20 @@ SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code,
 /* The state's allocator; user is the sandbox. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 int64_t guard_now(const Sandbox *sandbox);   /* microseconds */
-/* `L` runs from here on: it gets the hook. */
+/* Sets the hook of `L`, which is about to run. */
 void  guard_enter(Sandbox *sandbox, lua_State *L);
-/* KB that may be allocated before a cycle of the collector, at least. */
+/* The least KB that may be allocated between two cycles of the collector. */
 enum { GUARD_REST_KB = 256 };
-/* A call or step begins and ends. */
+/* Begin and end a call or step: `used` (NULL: nothing) counts toward the limits. */
 void  guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used);
 void  guard_end(Sandbox *sandbox);
-/* Raises again what killed the script. */
+/* Raises the error by which the script was killed. */
 int   guard_fall(lua_State *L, Sandbox *sandbox);
-/* After something was caught: falls if the script is killed. */
+/* For functions that have caught an error: raises it again if the script is killed. */
 void  guard_caught(lua_State *L, Sandbox *sandbox);
-/* Looks at once, whatever credit is left: before work of unknown cost. */
+/* Compares the limits at once, whatever credit remains: before work of unknown cost. */
 void  guard_look_now(lua_State *L);
-/* Pushes a block for this layer's own work, which the biggest block does not bound. */
+/* Pushes a block for this layer's own work, to which block_limit does not apply. */
 void *guard_scratch(lua_State *L, size_t size);
 
 /* ---- the libraries: each is opened into the table on top ---- */
@@ -159,8 +159,8 @@ void library_set(lua_State *L, const LibraryFunction *functions);     /* NULL na
 /* As `functions`, but each gets the function of that name in the stock library at
    `stock` as its upvalue. */
 void library_wrap(lua_State *L, int stock, const LibraryFunction *functions);
-/* Goes on as the wrapped stock function, with the arguments as they are now; not
-   for one that has upvalues. */
+/* Calls the wrapped stock function with the arguments on the stack and returns its results; for functions without
+   upvalues. */
 int  library_stock(lua_State *L);
 /* Pushes the text of the value at index as tostring does, without addresses. */
 const char *library_text(lua_State *L, int index, size_t *size);
@@ -189,7 +189,7 @@ void library_basic(lua_State *L);
 void library_order(lua_State *L);            /* next, pairs */
 /* load, require: of the globals on top, which their chunks get. modules: as of sandbox_push_globals. */
 void library_load(lua_State *L, int modules);
-void library_loaded(lua_State *L);           /* what luaL_requiref finds: the globals on top */
+void library_loaded(lua_State *L);           /* makes the globals on top the modules that luaL_requiref finds */
 void library_coroutine(lua_State *L);
 void library_match(lua_State *L);            /* find, match, gmatch, gsub */
 void library_string(lua_State *L, int stock);
@@ -209,16 +209,16 @@ int  load_text(lua_State *L, const char *text, size_t size, const char *name, co
 
 typedef struct ParseCost {
   uint64_t jumps;            /* words that jump, and labels */
-  uint64_t looks;            /* comparisons with names, at most; not counted on above the maximum */
+  uint64_t looks;            /* upper bound of comparisons of names; counting stops above the maximum */
 } ParseCost;
 
-/* What a text costs the parser beside its bytes. */
+/* Estimates the work of Lua's parser for a text that grows faster than its bytes. */
 ParseCost parse_cost(const char *text, size_t size);
 
 /* ---- tasks (task.c) ---- */
 
 int  library_request(lua_State *L);
-/* What a coroutine wanted to pass outward cannot pass here. */
+/* Ends the passing of a yield at a C function that cannot yield: a slice goes on, a request raises. */
 void task_cannot_pass(Sandbox *sandbox);
 void task_free_all(Sandbox *sandbox);        /* before the state is closed */
 

@@ -72,6 +72,7 @@ end
 ---@field approvals table<string, string>       approval id -> tool
 ---@field rules ebb.PruneRule[]
 
+--- Collects for each rule the ids of calls and approvals in its newest messages, which its pruning leaves alone.
 local function note_protected(view, item)
   for _, rule in ipairs(view.rules) do
     if item.after < rule.tail then
