@@ -1,12 +1,14 @@
 --- ebb run --isolate: the script in a child process with limits, which reaches only
 --- the files that it is allowed (runtime/host/isolate.c says how).
 --
---     reads     its own folder, the input, policies, filters and vocabularies, --allow-read
+--     reads     its own folder, the input, policies, filters and vocabularies with the list of those
+--               that were checked, --allow-read
 --     writes    --allow-write; standard output and error
 --     none of   other files, programs, processes, network
 --
 -- The result of nodes goes back to the parent, which alone writes -o FILE.
 
+local checked_images = require "ebb.models.checked_images"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
@@ -63,6 +65,7 @@ local function readable(args)
   for _, more in ipairs { script_path.policies, script_path.filters, vocabularies.folders(), args.allow_read } do
     table.move(more, 1, #more, #list + 1, list)
   end
+  list[#list + 1] = checked_images.path()
   return list
 end
 

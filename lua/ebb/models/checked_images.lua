@@ -16,8 +16,14 @@ local checked_images = {}
 local BYTES_MAX = 1024 * 1024   -- of a cache that is read
 local LINES_MAX = 200           -- that are kept
 
+--- The file of the lines, which need not exist; nil without a home.
+---@return string?
+function checked_images.path()
+  return xdg.path("cache", "vocab")
+end
+
 local function read()
-  local path = xdg.path("cache", "vocab")
+  local path = checked_images.path()
   return path and core.read_file(path, BYTES_MAX) or ""
 end
 
@@ -51,7 +57,7 @@ function checked_images.add(line)
   local remaining = newest(read())   -- other processes add lines, too
   remaining[#remaining + 1] = line
   lines = table.concat(remaining, "\n") .. "\n"
-  local path = xdg.path("cache", "vocab")
+  local path = checked_images.path()
   if path and core.make_folder(path:match "^(.*)/") then core.write_file(path, lines) end
 end
 
