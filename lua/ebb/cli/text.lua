@@ -104,6 +104,7 @@ end
 ---@return integer cells
 function text.cut(bytes, room)
   if room < 1 then return "", 0 end
+  if #bytes <= room and not bytes:find "[^ -~]" then return bytes, #bytes end      -- most texts of a table
   local pieces, used, at = {}, 0, 1
   local fitting, fitting_used = 0, 0        -- pieces that leave a cell for the …
   while at <= #bytes do
