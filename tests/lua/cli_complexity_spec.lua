@@ -35,7 +35,7 @@ local OTHERS = {
     end
     return "[" .. table.concat(list, ",") .. "]"
   end },
-  vocab = false, policies = false, processors = false, macros = false, models = false, completion = false,
+  vocab = false, limits = false, policies = false, processors = false, macros = false, models = false, completion = false,
   help = false,
 }
 
