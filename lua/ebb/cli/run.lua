@@ -7,6 +7,7 @@
 
 local failure = require "ebb.cli.failure"
 local isolate = require "ebb.cli.isolate"
+local locate = require "ebb.workflow.locate"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
 
@@ -29,7 +30,7 @@ end
 local function compile(path)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
-  local is_json = nodes.is_json(file:read(64) or "")
+  local is_json = locate.is_json(file:read(64) or "")
   file:close()
   if is_json then
     local workflow = failure.check(nodes.load(path))
@@ -88,7 +89,7 @@ local function run_script(args, save)
     end
     return
   end
-  nodes.place(result, args.script)
+  locate.set_folder(result, args.script)
   nodes.check(result)   -- before the command waits for input
   local chat = load_input(args)
   local before = chat:fork()

@@ -37,14 +37,6 @@ function nodes.load(path) end
 ---@param value any
 ---@return boolean
 function nodes.is_workflow(value) end
---- True for the text of a file that is JSON; all others are Lua.
----@param text string
----@return boolean
-function nodes.is_json(text) end
---- Sets the `folder` of a workflow that has none to that of its file.
----@param workflow ebb.Workflow
----@param path string
-function nodes.place(workflow, path) end
 --- The types of nodes, with their options and an example of each.
 ---@param workflow? ebb.Workflow   with its own types, too
 ---@return table<string, { summary: string, example: string, fields?: table }>

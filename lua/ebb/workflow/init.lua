@@ -14,6 +14,7 @@
 
 local core = require "ebb.support.core"
 local json_file = require "ebb.support.json_file"
+local locate = require "ebb.workflow.locate"
 local own_types = require "ebb.workflow.own_types"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -50,6 +51,7 @@ nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "m
 ---@param workflow? table
 ---@return table<string, ebb.NodeType>
 function nodes.types(workflow)
+  schema.check({ type = "table", shared = true, expected = "a workflow" }, workflow or {}, "types")
   local types = {}
   for _, name in ipairs(TYPES) do
     types[name] = require("ebb.workflow." .. name)
@@ -142,18 +144,6 @@ function nodes.check(workflow)
   return prepared
 end
 
---- True for a file of JSON; all others are Lua.
----@param text string           of the file
----@return boolean
-function nodes.is_json(text) return text:find "^%s*[%[{]" ~= nil end
-
---- Notes the folder of a workflow's file, in which the names of its files are looked for first.
----@param workflow table
----@param path string
-function nodes.place(workflow, path)
-  if workflow.folder == nil then workflow.folder = path:match "^(.*/)" or "./" end
-end
-
 nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
 
 --- The workflow of a file: what Lua returns, or JSON. Its `folder` is the file's.
@@ -164,7 +154,7 @@ function nodes.load(path)
   local text, problem = core.read_file(path, nodes.BYTES_MAX)
   if not text then return nil, problem end
   local value
-  if nodes.is_json(text) then
+  if locate.is_json(text) then
     local ok, file = pcall(json_file.parse, path, text)
     if not ok then return nil, file end
     value = file.value
@@ -175,7 +165,7 @@ function nodes.load(path)
   if not nodes.is_workflow(value) then
     return nil, core.error("shape", ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)))
   end
-  nodes.place(value, path)
+  locate.set_folder(value, path)
   return value
 end
 

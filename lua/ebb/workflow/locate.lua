@@ -30,4 +30,16 @@ function locate.policy(spec, folder)
   return result
 end
 
+--- True for the text of a workflow in JSON; all others are Lua.
+---@param text string
+---@return boolean
+function locate.is_json(text) return text:find "^%s*[%[{]" ~= nil end
+
+--- Notes where the file of a workflow lies.
+---@param workflow table
+---@param path string          of the file
+function locate.set_folder(workflow, path)
+  if workflow.folder == nil then workflow.folder = path:match "^(.*/)" or "./" end
+end
+
 return locate
