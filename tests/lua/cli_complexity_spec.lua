@@ -35,8 +35,8 @@ local OTHERS = {
     end
     return "[" .. table.concat(list, ",") .. "]"
   end },
-  vocab = false, limits = false, policies = false, processors = false, macros = false, models = false, completion = false,
-  help = false,
+  vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
+  completion = false, help = false,
 }
 
 local FILES = {
