@@ -211,7 +211,8 @@ function Conversation:over_limit() end
 ---@param operations string|table
 ---@return { operation: string, affected_batch_index: integer }[]
 function Conversation:apply(operations) end
----@class ebb.Input: ebb.PipelineOptions   of these agent, user_profile, model, session, now, zone, seed, limits, trusted
+---@class ebb.Input: ebb.PipelineOptions   of these agent, macros, user_profile, model, session, now, zone, seed, limits,
+---    trusted
 ---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
 --- What the user has just said: macros expanded, files attached by reference, appended.
 ---@param text string
