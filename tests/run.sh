@@ -28,9 +28,13 @@ script() { if [ -x "$1" ]; then echo "script $*"; fi; }
 # These take minutes under sanitizers; the quick tests leave them out.
 LONG='test_bind_memory test_sandbox_threats test_api_memory test_vocab'
 
+# All tests of these have #time.
+TIMED='complexity_spec cli_complexity_spec'
+
+# quick [all]: without what takes long, and without TIMED unless `all` is said
 quick() {
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
-  specs
+  if [ -n "${1:-}" ]; then specs; else specs | grep -vwF "$(printf '%s\n' $TIMED)"; fi
 }
 
 # The longest first, so that none is left alone at the end.
@@ -51,7 +55,7 @@ full() {
 
 if [ "${1:-}" = --quick ]; then
   if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100}; fi
-  runners=$(quick | grep -F -e "${2:-}")
+  runners=$(quick "${2:-}" | grep -F -e "${2:-}")
   if [ -z "$runners" ]; then echo "run.sh: no test has '$2' in its name" >&2; fi
 else
   if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-6}; fi

@@ -8,6 +8,9 @@
 # file (through io_shim.c), and at random moments. SEED repeats a run; WHOLE=1 takes ten
 # times as many moments; EBB names another build.
 set -u
+
+# Who started this may ignore signals, as nohup does; a shell cannot take that back.
+if [ -z "${SIGNALS_RESET:-}" ]; then SIGNALS_RESET=1 exec env --default-signal "$0" "$@"; fi
 cd "$(dirname "$0")/../.."
 
 EBB=${EBB:-build/ebb}
