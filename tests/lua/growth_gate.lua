@@ -8,7 +8,8 @@ local cpu_time = dofile "tests/lua/cpu_time.lua"
 local gate = {}
 
 local RATIO, ATTEMPTS = 5, 2
-local RATIO_LARGE = 7    -- of 16 n to 4 n: a square part that makes 5 of 4 n to n makes 7.2 there, full caches make less
+-- Of 16 n to 4 n: a square part that makes 5 of 4 n to n makes 7.2 there; full caches make less.
+local RATIO_LARGE = 7
 local SLACK = 0.010      -- seconds: growing tables, colder caches
 
 --- The seconds that `run` takes in this process.
