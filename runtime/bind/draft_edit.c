@@ -253,24 +253,29 @@ static int l_replace(lua_State *L) {
   return 1;
 }
 
+/* Reads the one message at `index`; its bytes live in a buffer left on the stack. Raises for none and a wrong one. */
+static void read_one(lua_State *L, int conversation, int index, const char *what, Text *raw, MessageShape *shape) {
+  MessageSource source = bind_source(L, index);
+  bool more;
+  Status status = source.next(source.user, &more, raw, shape);
+  if (status != STATUS_OK) bind_raise_source(L, conversation, &source, status, what);
+  if (!more) bind_raise_argument(L, "argument", NULL, "no message");
+}
+
 /* draft:insert(position, message, reason) -> Message | nil, error */
 static int l_insert(lua_State *L) {
   lua_settop(L, 4);
   int conversation = bind_enter_draft(L);
   Draft *draft = bind_check_draft(L);
   uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)draft_count(draft) + 1) - 1;
-  MessageSource source = bind_source(L, 3);
-  bool more;
   Text raw;
   MessageShape shape;
   MessageId new_id;
-  Status status = source.next(source.user, &more, &raw, &shape);
-  if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "insert");
-  if (!more) return bind_raise_argument(L, "argument", NULL, "no message");
+  read_one(L, conversation, 3, "insert", &raw, &shape);
   Text reason = reason_at(L, 4, "inserted");
   bind_hold_draft(L, raw.size);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
-  status = draft_insert(draft, position, raw, &shape, reason, &new_id);
+  Status status = draft_insert(draft, position, raw, &shape, reason, &new_id);
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "insert");
   bind_set_message(L, -1, new_id);
@@ -282,15 +287,11 @@ static int l_cost(lua_State *L) {
   lua_settop(L, 2);
   int conversation = bind_enter_draft(L);
   Draft *draft = bind_check_draft(L);
-  MessageSource source = bind_source(L, 2);
-  bool more;
   Text raw;
   MessageShape shape;
   uint32_t tokens;
-  Status status = source.next(source.user, &more, &raw, &shape);
-  if (status != STATUS_OK) return bind_raise_source(L, conversation, &source, status, "cost");
-  if (!more) return bind_raise_argument(L, "argument", NULL, "no message");
-  status = draft_measure(draft, raw, &shape, &tokens);
+  read_one(L, conversation, 2, "cost", &raw, &shape);
+  Status status = draft_measure(draft, raw, &shape, &tokens);
   if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "cost");
   lua_pushinteger(L, tokens);
   return 1;
