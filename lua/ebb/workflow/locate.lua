@@ -12,8 +12,7 @@ local locate = {}
 function locate.path(word, folder)
   if not folder or word:find "^/" or script_file.is_source(word) or not script_file.is_path(word) then return word end
   local path = folder:gsub("/*$", "/", 1) .. word
-  local text, problem = core.read_file(path, 1)
-  return (text or problem.code ~= "absent") and path or word
+  return core.file_identity(path) and path or word
 end
 
 --- A policy as chat:trim takes it, its files located: one, or a list of them.
