@@ -229,13 +229,13 @@ end
 function trim.look(chat, options, texts, use)
   local request = read_options(chat, options)
   local run = start(chat, request, texts)
-  local ok, report, problem = pcall(shape, run, (resolve(request)))
+  local ok, fits, problem = pcall(shape, run, (resolve(request)))
   local used, raised = true, nil
-  if ok and report then used, raised = pcall(use, run.draft) end
+  if ok and fits then used, raised = pcall(use, run.draft) end
   core.draft.discard(run.draft)
-  if not ok then error(report, 0) end
+  if not ok then error(fits, 0) end
   if not used then error(raised, 0) end
-  return report, problem
+  return fits, problem
 end
 
 return trim
