@@ -12,7 +12,7 @@ local log = require "ebb.support.log"
 
 log.to(function() end)
 
-local PATH = os.tmpname()
+local PATH = "build/fuzz/agents.input"
 
 local MESSAGES = {
   { role = "system", content = "Be brief." },
