@@ -153,7 +153,15 @@ local function value_of(source, of_core)
   return assert(value, source)
 end
 
----@return { section: string, what: string, source: string, value: number, unit: string, raise?: string }[]
+---@class ebb.cli.Limit
+---@field section string
+---@field what string          is bounded
+---@field source string        where the value stands
+---@field value number
+---@field unit string
+---@field raise? string        what raises it
+
+---@return ebb.cli.Limit[]
 function limits.list()
   local list, of_core = core.json.array {}, core.limits()
   for _, section in ipairs(limits.SECTIONS) do
@@ -170,9 +178,7 @@ end
 local BYTE_UNITS = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 } }
 
 --- "16 MiB", "256 levels": an amount as people write it.
----@param limit { value: number, unit: string }
----@return string
-function limits.amount(limit)
+local function amount_of(limit)
   if limit.unit == "bytes" then
     for _, unit in ipairs(BYTE_UNITS) do
       if limit.value >= unit[2] and limit.value % unit[2] == 0 then
@@ -184,21 +190,28 @@ function limits.amount(limit)
   return limit.unit == "" and number or number .. " " .. limit.unit
 end
 
+--- The sections in their order, each with the rows of a table: what is bounded, the amount, what raises it.
+---@return { title: string, rows: string[][] }[]
+function limits.tables()
+  local sections = {}
+  for _, limit in ipairs(limits.list()) do
+    local section = sections[#sections]
+    if not section or section.title ~= limit.section then
+      section = { title = limit.section, rows = {} }
+      sections[#sections + 1] = section
+    end
+    section.rows[#section.rows + 1] = { limit.what, amount_of(limit), limit.raise or "" }
+  end
+  return sections
+end
+
 local COLUMNS = { { title = "limit", min = 24 }, { title = "", right = true }, { title = "raised by", wrap = true } }
 
 local function as_text(page)
-  local parts, rows, section = {}, {}, nil
-  local function finish()
-    if section then parts[#parts + 1] = section .. "\n" .. grid.render(COLUMNS, rows, page) end
+  local parts = {}
+  for i, section in ipairs(limits.tables()) do
+    parts[i] = section.title .. "\n" .. grid.render(COLUMNS, section.rows, page)
   end
-  for _, limit in ipairs(limits.list()) do
-    if limit.section ~= section then
-      finish()
-      section, rows = limit.section, {}
-    end
-    rows[#rows + 1] = { limit.what, limits.amount(limit), limit.raise or "" }
-  end
-  finish()
   return table.concat(parts, "\n")
 end
 
