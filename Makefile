@@ -364,6 +364,7 @@ $(B)/tests/%.o: tests/c/%.c $(B)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/c -c $< -o $@
 
 $(filter $(B)/tests/test_api%,$(TESTS)): $(B)/embedded_api.o
+$(filter $(B)/tests/test_confine%,$(TESTS)): $(B)/runtime/host/confine.o $(B)/runtime/host/confine_calls.o
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/objects.a
 	$(SAY) LINK $@
 	$(Q)$(LINK) $(filter %.o,$^) $(B)/objects.a $(LDFLAGS) -lcmocka $(LUA_INSIDE) $(SYSTEM) -o $@

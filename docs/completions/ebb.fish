@@ -166,7 +166,7 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this he
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
 complete -c ebb -n '__fish_ebb_seen_command run' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command run' -s q -l quiet -d 'Do not report success or progress'
-complete -c ebb -n '__fish_ebb_seen_command run' -l isolate -d 'Run in a child process without network, other processes, or files except those below'
+complete -c ebb -n '__fish_ebb_seen_command run' -l isolate -d 'Run in a child process without network, other processes, C modules, or files except those below and the script\'s own folder, which it may read whole: in your home folder, all of your home'
 complete -c ebb -n '__fish_ebb_seen_command run' -l deadline -r -d 'With --isolate: wall-clock limit in ms, also applied to CPU time (default 60000)'
 complete -c ebb -n '__fish_ebb_seen_command run' -l memory -r -d 'With --isolate: address space limit, 64M or more (default 1024M)'
 complete -c ebb -n '__fish_ebb_seen_command run' -l file-size -r -d 'With --isolate: size limit of written files (default 256M)'

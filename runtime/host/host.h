@@ -9,12 +9,14 @@
 #include "lua.h"
 
 #define ANSWER_BYTES_MAX (64u * 1024 * 1024)   /* of a command that is asked */
-#define OPEN_FILES       64                    /* of an isolated script */
 #define HISTORY_MAX      1000                  /* lines of the prompt that are kept */
 
 /* Makes the embedded modules, lpeg, ebb.core and ebb.host available to
    `require`, before any file of that name. */
 void host_open(lua_State *L);
+
+/* How many of package.searchers load Lua code: preload, embedded modules, files. The others load libraries in C. */
+#define HOST_LUA_SEARCHERS 3
 
 /* From now on an interrupt (Ctrl-C) raises an error in L, again and again until
    nothing is left to catch it; a second one ends the process. */

@@ -15,6 +15,7 @@
 
 #include "api/embedded.h"
 #include "bind/open.h"
+#include "host/confine.h"
 #include "host/host.h"
 #include "sandbox/sandbox_state.h"
 
@@ -79,7 +80,7 @@ static int open_host(lua_State *L) {
   lua_createtable(L, 0, 3);
   lua_pushinteger(L, ANSWER_BYTES_MAX);
   lua_setfield(L, -2, "ANSWER_BYTES_MAX");
-  lua_pushinteger(L, OPEN_FILES);
+  lua_pushinteger(L, CONFINE_OPEN_FILES);
   lua_setfield(L, -2, "OPEN_FILES");
   lua_pushinteger(L, HISTORY_MAX);
   lua_setfield(L, -2, "HISTORY_MAX");

@@ -49,7 +49,8 @@ int file_attributes_copy(int new_file, const char *path, const struct stat *old)
   bool same_group = now.st_gid == old->st_gid || fchown(new_file, (uid_t)-1, old->st_gid) == 0;
   if (!same_group) lost |= FILE_LOST_GROUP;
   mode_t mode = old->st_mode & 0777;
-  if (fchmod(new_file, same_group ? mode : mode_without_group(mode)) != 0) return -1;
+  if (!same_group) mode = mode_without_group(mode);
+  if ((now.st_mode & 07777) != mode && fchmod(new_file, mode) != 0) return -1;   /* isolated scripts may not call it */
   if (!copy_attributes(new_file, path)) lost |= FILE_LOST_EXTENDED;
   bool same_owner = now.st_uid == old->st_uid || fchown(new_file, old->st_uid, (gid_t)-1) == 0;
   return same_owner ? lost : lost | FILE_LOST_OWNER;

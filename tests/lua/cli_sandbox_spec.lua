@@ -123,7 +123,10 @@ describe("ebb run --isolate #kernel", function()
     { "programs",         "assert(os.execute 'true')",                      "Operation not permitted" },
     { "pipes",            "assert(io.popen 'true')",                        "script.lua:1: true: " },
     { "the host's child", "assert(require 'ebb.host'.converse('true', '', 1))", "Operation not permitted" },
-    { "native code",      "assert(package.loadlib(arg[2], '*'))",           "cannot open shared object" },
+    { "native code",      "assert(package.loadlib(arg[2], '*'))",           "nil value (field 'loadlib')" },
+    { "native modules",   "package.cpath = arg[2] require 'core'",          "module 'core' not found" },
+    { "loaders of native modules", "package.searchers[4] 'core'",           "attempt to call a nil value" },
+    { "a native path",    "assert(package.cpath ~= '')",                    "assertion failed" },
     { "the environment",  "assert(os.getenv 'PATH')",                       "assertion failed" },
   }
   for _, case in ipairs(unreachable) do
@@ -146,6 +149,20 @@ describe("ebb run --isolate #kernel", function()
     assert.equal("return 'from beside'\ntrue\nfrom beside\n", (does(words)))
     assert.equal("x", command.read(path_of "sub/out/made"))
     contains("No such file", fails(command.IO, "run --isolate --allow-read /no/such x.lua"))
+  end)
+
+  it("lets it save over a file", function()
+    os.execute("mkdir " .. path_of "out")
+    local path = file("out/chat.json", command.read(path_of "small.json"))
+    local words = ("run --isolate --allow-write %s %s %s"):format(path_of "out", script([[
+      local chat = require "ebb".load(arg[1])
+      chat:append { role = "user", content = "more" }
+      assert(chat:save(arg[1]))]]), path)
+    for _, mode in ipairs { "644", "600" } do
+      os.execute(("chmod %s %s"):format(mode, path))
+      does(words)
+    end
+    assert.equal(2, select(2, command.read(path):gsub("more", "")))
   end)
 
   it("ends it at its deadline, in processor time or not", function()

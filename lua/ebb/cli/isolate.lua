@@ -1,8 +1,8 @@
 --- ebb run --isolate: the script in a child process with limits, which reaches only
---- the files that it is allowed (runtime/host/isolate.c says how).
+--- the files that it is allowed (runtime/host/confine.h says how).
 --
---     reads     its own folder, the input, policies, filters and vocabularies with the list of those
---               that were checked, --allow-read
+--     reads     its own folder with all that is in it, the input, policies, filters and vocabularies
+--               with the list of those that were checked, --allow-read
 --     writes    --allow-write; standard output and error
 --     none of   other files, programs, processes, network
 --
@@ -24,7 +24,8 @@ isolate.DEFAULT = { deadline = 60000, memory = 1024 * MIB, file_size = 256 * MIB
 local SMALLEST = { deadline = 1, memory = 64 * MIB, file_size = 1 }
 
 function isolate.declare(parser)
-  parser:flag("--isolate", "Run in a child process without network, other processes, or files except those below.")
+  parser:flag("--isolate", "Run in a child process without network, other processes, C modules, or files except "
+    .. "those below and the script's own folder, which it may read whole: in your home folder, all of your home.")
   parser:option("--deadline", "With --isolate: wall-clock limit in ms, also applied to CPU time (default 60000).")
     :argname("<ms>"):convert(options.integer "--deadline")
   parser:option("--memory", "With --isolate: address space limit, 64M or more (default 1024M).")
