@@ -43,6 +43,14 @@ void bind_hold_draft(lua_State *L, size_t bytes) {
   if (handle->borrowed) guard_hold(L, bytes);
 }
 
+void bind_hold_text(lua_State *L, Text text) {
+  const DraftHandle *handle = lua_touserdata(L, 1);
+  if (!handle->borrowed) return;
+  bind_hold_draft(L, text.size + LEDGER_ENTRY);
+  if (ledger_text_bytes(draft_ledger(handle->draft)) + text.size <= LEDGER_TEXTS_MAX) return;
+  bind_raise(L, "limit", NULL, "reasons and notes of one trim have at most %d MiB", (int)(LEDGER_TEXTS_MAX >> 20));
+}
+
 Draft *bind_check_draft(lua_State *L) {
   DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
   if (handle->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
@@ -92,7 +100,7 @@ static int l_draft(lua_State *L) {
 static int l_note(lua_State *L) {
   Draft *draft = bind_check_draft(L);
   Text text = bind_mended(L, 2);
-  bind_hold_draft(L, text.size);
+  bind_hold_text(L, text);
   Status status = ledger_note(draft_ledger(draft), draft_author(draft), text);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "note");
 }

@@ -15,5 +15,9 @@ int    bind_enter_draft(lua_State *L);
 /* Charges a sandbox for bytes that an edit of a borrowed draft keeps in the program's memory; raises
    at the sandbox's limit. The draft stands at 1. */
 void   bind_hold_draft(lua_State *L, size_t bytes);
+/* The same for a reason or a note, which the ledger keeps for good; also raises beyond LEDGER_TEXTS_MAX. */
+void   bind_hold_text(lua_State *L, Text text);
+#define LEDGER_TEXTS_MAX ((size_t)16 << 20)  /* bytes of reasons and notes of a sandboxed policy, at one batch */
+#define LEDGER_ENTRY     16                  /* bytes for each, whatever its text */
 
 #endif

@@ -22,7 +22,7 @@
 static Text reason_at(lua_State *L, int index, const char *otherwise) {
   if (lua_isnoneornil(L, index)) return text_of(otherwise);
   Text reason = bind_mended(L, index);
-  bind_hold_draft(L, reason.size);
+  bind_hold_text(L, reason);
   return reason;
 }
 

@@ -2,13 +2,19 @@
 ** Marshalling: values that pass between the state of a program and that of a sandbox.
 **
 **     nil, booleans, numbers, strings, ebb.null       as they are
-**     tables                                          copies, read without metamethods; a JSON mark stays
+**     tables                                          copies, read without metamethods; a JSON mark stays;
+**                                                     out of the sandbox a table is copied once
 **     the borrowed draft, its messages                the handle of the other side
 **     functions into the sandbox                      callbacks, until the call ends
 **     functions out of it                             proxies, where the caller accepts them
 **
 ** The state that is read gets no new objects and cannot raise: it may be in the
 ** middle of something else.
+**
+** Copying is part of the call: it ends by the call's deadline, which also bounds what
+** keys that collide in a table cost, and copies that leave take the memory that the
+** script leaves unused, and MARSHAL_BYTES_MORE. A table that occurs twice is one table
+** again, but counts twice: who walks over all of it pays for each occurrence.
 **
 ** A draft that goes into the sandbox is borrowed: a userdata of the sandbox's state
 ** over the same Draft. When the call ends, borrowed draft and callbacks end too:
@@ -23,6 +29,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/minmax.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
@@ -34,11 +41,16 @@
 
 #define PRESIZED       8         /* elements of a list; its length is only what the other side says */
 #define CALLBACK_UNITS 200
+#define STEP           64        /* values between two looks at the clock: 3 ms if the keys of a table collide */
+#define STEP_UNITS     512       /* fuel of so many values that enter: some 100 ns for each */
+#define COPIED_ROOM    16        /* tables; doubles */
+#define TABLE_BYTES    64        /* of memory, and of an entry in it, at the least */
+#define VALUE_BYTES    24
 
 /* Places in the program's list of a call; callbacks stand from 1. */
 enum { PLACE_DRAFT = 0, PLACE_HOST = -1, PLACE_BOX = -2 };
 
-const char BIND_SCRIPT_FUNCTIONS = 0;
+const char BIND_SCRIPT_FUNCTIONS = 0, BIND_LIMIT_HINT = 0;
 
 /* Pushes a copy of the value at `index` of `from` onto `to`. `depth`: tables around it. Raises in `to` for values
    without a copy, and at the caps on values, bytes and depth. */
@@ -114,15 +126,17 @@ typedef struct Callback {
 /* (callback) -> what the program's function returns; runs in the program's state */
 static int run_callback(lua_State *L) {
   Callback *callback = lua_touserdata(L, 1);
-  Marshal marshal = {.from = callback->from, .to = L, .sandbox = callback->sandbox,
-                     .bytes_max = sandbox_memory_limit(callback->sandbox->sandbox)};
+  Marshal marshal = {.from = callback->from, .to = L, .sandbox = callback->sandbox};
   int arguments = lua_gettop(callback->from);
   lua_settop(L, 0);
+  bind_marshal_open(&marshal);
   lua_rawgetp(L, LUA_REGISTRYINDEX, callback->sandbox);
-  lua_rawgeti(L, 1, callback->place);
+  lua_rawgeti(L, -1, callback->place);
+  lua_remove(L, -2);
+  int first = lua_gettop(L);
   for (int i = 1; i <= arguments; i++) bind_marshal(&marshal, i);
   lua_call(L, arguments, LUA_MULTRET);
-  callback->results = lua_gettop(L) - 1;
+  callback->results = lua_gettop(L) - first + 1;
   return callback->results;
 }
 
@@ -284,6 +298,68 @@ static bool push_counterpart(Marshal *marshal, int index, bool is_message) {
   return true;
 }
 
+/* ---- what copies may cost ---- */
+
+/* Sizes of a table that left, with all in it; height 0: it is being copied. */
+typedef struct Copied {
+  uint32_t values;
+  int height;
+  size_t bytes;
+} Copied;
+
+const char *bind_push_limit_hint(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_LIMIT_HINT);
+  const char *hint = lua_tostring(L, -1);
+  return hint != NULL && hint[0] != '\0' ? hint : NULL;
+}
+
+void bind_marshal_open(Marshal *marshal) {
+  assert(!marshal->inward && marshal->copies == 0);
+  lua_pushnil(marshal->to);
+  marshal->copies = lua_gettop(marshal->to);
+  lua_pushnil(marshal->to);
+}
+
+/* The memory that copies may take: what the script leaves of its own. */
+static size_t bytes_left(const Sandbox *sandbox) {
+  size_t limit = sandbox_memory_limit(sandbox), used = sandbox_memory_used(sandbox);
+  return (used < limit ? limit - used : 0) + MARSHAL_BYTES_MORE;
+}
+
+static int raise_memory(Marshal *marshal) {
+  return bind_raise(marshal->to, "limit", bind_push_limit_hint(marshal->to),
+                    "stopped: what it hands out needs more memory than it leaves of the %d KiB that are allowed",
+                    (int)(sandbox_memory_limit(marshal->sandbox->sandbox) >> 10));
+}
+
+/* Raises if the values that leave are too many or too big. Garbage of the script counts only until it is in the way. */
+static void check_caps(Marshal *marshal) {
+  if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
+  if (marshal->values > MARSHAL_VALUES_MAX) refuse(marshal, "so much at once");
+  if (marshal->bytes <= marshal->bytes_max) return;
+  const Sandbox *sandbox = marshal->sandbox->sandbox;
+  marshal->bytes_max = bytes_left(sandbox);
+  if (marshal->bytes <= marshal->bytes_max) return;
+  lua_gc(marshal->from, LUA_GCCOLLECT);
+  marshal->bytes_max = bytes_left(sandbox);
+  if (marshal->bytes > marshal->bytes_max) raise_memory(marshal);
+}
+
+/* Raises if the call has no time left. What enters costs fuel, which has its own look at the clock. */
+static void check_time(Marshal *marshal) {
+  lua_State *to = marshal->to;
+  if (marshal->inward) {
+    guard_charge(to, STEP_UNITS);
+    return;
+  }
+  switch (sandbox_check_time(marshal->sandbox->sandbox)) {
+    case SANDBOX_OK: return;
+    case SANDBOX_CANCELLED: bind_raise(to, "cancelled", NULL, "stopped: it was cancelled"); break;
+    default:
+      bind_raise(to, "limit", bind_push_limit_hint(to), "stopped: to hand out its values takes longer than it may run");
+  }
+}
+
 /* ---- values ---- */
 
 static void copy_key(Marshal *marshal) {
@@ -294,9 +370,9 @@ static void copy_key(Marshal *marshal) {
   copy(marshal, lua_gettop(marshal->from) - 1, 0);
 }
 
-static void copy_table(Marshal *marshal, int index, int depth) {
+/* Pushes the copy, and leaves it there. */
+static void copy_entries(Marshal *marshal, int index, int depth) {
   lua_State *from = marshal->from, *to = marshal->to;
-  if (depth >= MARSHAL_DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
   size_t size = lua_rawlen(from, index);
   lua_createtable(to, size < PRESIZED ? (int)size : PRESIZED, 0);
   lua_pushnil(from);
@@ -309,10 +385,73 @@ static void copy_table(Marshal *marshal, int index, int depth) {
   bind_set_json_mark(to, bind_json_mark(from, index));
 }
 
+/* Pushes the copy of a table that left already, whose size counts again; false: it has not. */
+static bool push_copied(Marshal *marshal, int index, int depth) {
+  lua_State *to = marshal->to;
+  lua_rawgetp(to, marshal->copies, lua_topointer(marshal->from, index));
+  lua_Integer number = lua_tointeger(to, -1);
+  lua_pop(to, 1);
+  if (number == 0) return false;
+  const Copied *copied = &marshal->copied[number - 1];
+  if (copied->height == 0) refuse(marshal, "a table that is nested so deep (it contains itself)");
+  if (depth + copied->height > MARSHAL_DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
+  marshal->values += min_u32(copied->values, MARSHAL_VALUES_MAX);
+  marshal->bytes += copied->bytes;
+  if (depth + copied->height > marshal->deepest) marshal->deepest = depth + copied->height;
+  check_caps(marshal);
+  lua_rawgeti(to, marshal->copies, number);
+  return true;
+}
+
+/* Numbers the table at `index` of `from`, with room for its size. */
+static lua_Integer number_table(Marshal *marshal, int index) {
+  lua_State *to = marshal->to;
+  if (marshal->tables == marshal->copied_room) {
+    uint32_t room = marshal->copied_room == 0 ? COPIED_ROOM : 2 * marshal->copied_room;
+    Copied *grown = lua_newuserdatauv(to, room * sizeof *grown, 0);
+    if (marshal->tables == 0) {
+      lua_newtable(to);
+      lua_replace(to, marshal->copies);
+    } else {
+      memcpy(grown, marshal->copied, marshal->tables * sizeof *grown);
+    }
+    lua_replace(to, marshal->copies + 1);
+    marshal->copied = grown;
+    marshal->copied_room = room;
+  }
+  marshal->copied[marshal->tables++] = (Copied){0};
+  lua_pushinteger(to, marshal->tables);
+  lua_rawsetp(to, marshal->copies, lua_topointer(marshal->from, index));
+  return marshal->tables;
+}
+
+/* Pushes a copy of a table that leaves, the first time it is reached. */
+static void copy_first(Marshal *marshal, int index, int depth) {
+  lua_Integer number = number_table(marshal, index);
+  uint32_t values = marshal->values;
+  size_t bytes = marshal->bytes;
+  int deepest = marshal->deepest;
+  marshal->bytes += TABLE_BYTES;
+  marshal->deepest = depth + 1;
+  copy_entries(marshal, index, depth);
+  marshal->copied[number - 1] = (Copied){.values = marshal->values - values, .bytes = marshal->bytes - bytes,
+                                         .height = marshal->deepest - depth};
+  if (deepest > marshal->deepest) marshal->deepest = deepest;
+  lua_pushvalue(marshal->to, -1);
+  lua_rawseti(marshal->to, marshal->copies, number);
+}
+
+static void copy_table(Marshal *marshal, int index, int depth) {
+  if (depth >= MARSHAL_DEPTH_MAX) refuse(marshal, "a table that is nested so deep");
+  if (marshal->inward) copy_entries(marshal, index, depth);
+  else if (marshal->tables == 0 || !push_copied(marshal, index, depth)) copy_first(marshal, index, depth);
+}
+
 static void copy_string(Marshal *marshal, int index) {
   size_t size;
   const char *bytes = lua_tolstring(marshal->from, index, &size);
   marshal->bytes += size;
+  check_caps(marshal);
   lua_pushlstring(marshal->to, bytes, size);
 }
 
@@ -337,11 +476,6 @@ static void copy_function(Marshal *marshal, int index) {
   if (!done) refuse(marshal, "a function");
 }
 
-static void check_caps(Marshal *marshal) {
-  if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
-  if (marshal->values > MARSHAL_VALUES_MAX || marshal->bytes > marshal->bytes_max) refuse(marshal, "so much at once");
-}
-
 static void copy(Marshal *marshal, int index, int depth) {
   lua_State *from = marshal->from, *to = marshal->to;
   int kind = lua_type(from, index);
@@ -349,6 +483,8 @@ static void copy(Marshal *marshal, int index, int depth) {
     bind_raise(to, "memory", NULL, "not enough memory for values that enter or leave a sandbox");
   }
   marshal->values++;
+  marshal->bytes += VALUE_BYTES;
+  if (++marshal->steps % STEP == 0) check_time(marshal);
   check_caps(marshal);
   switch (kind) {
     case LUA_TNIL: lua_pushnil(to); return;
@@ -439,7 +575,7 @@ static void hand_back_refusals(lua_State *L, const SandboxHandle *sandbox) {
   const DraftHandle *borrowed = call->borrowed_draft;
   if (borrowed == NULL || borrowed->refused == 0 || !lua_checkstack(other, 4)) return;
   if (call->draft->refused == 0) {
-    Marshal marshal = {.from = other, .to = L, .bytes_max = SIZE_MAX};
+    Marshal marshal = {.from = other, .to = L, .sandbox = (SandboxHandle *)sandbox, .bytes_max = SIZE_MAX};
     lua_rawgetp(L, LUA_REGISTRYINDEX, sandbox);
     lua_rawgeti(L, -1, PLACE_DRAFT);
     lua_rawgetp(other, LUA_REGISTRYINDEX, sandbox);
@@ -456,10 +592,10 @@ static void hand_back_refusals(lua_State *L, const SandboxHandle *sandbox) {
 static int l_collect_results(lua_State *L) {
   SandboxHandle *sandbox = lua_touserdata(L, 1);
   int results = (int)lua_tointeger(L, 2);
-  Marshal marshal = {.from = sandbox_state(sandbox->sandbox), .to = L, .sandbox = sandbox,
-                     .bytes_max = sandbox_memory_limit(sandbox->sandbox)};
+  Marshal marshal = {.from = sandbox_state(sandbox->sandbox), .to = L, .sandbox = sandbox};
   lua_settop(L, 0);
   hand_back_refusals(L, sandbox);
+  bind_marshal_open(&marshal);
   for (int i = 1; i <= results; i++) bind_marshal(&marshal, i);
   return results;
 }
@@ -482,6 +618,7 @@ int bind_end_call(lua_State *L, SandboxHandle *sandbox, int results) {
   lua_pushlightuserdata(L, sandbox);
   lua_pushinteger(L, results);
   int status = lua_pcall(L, 2, LUA_MULTRET, 0);
+  sandbox_count_time(sandbox->sandbox);
   if (call->borrowed_draft != NULL) {
     call->borrowed_draft->draft = NULL;
     call->borrowed_conversation->conversation = NULL;

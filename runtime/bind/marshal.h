@@ -14,8 +14,9 @@
 #include "bind/handle.h"
 #include "sandbox/sandbox.h"
 
-#define MARSHAL_VALUES_MAX 4000000   /* values copied out of a sandbox; a table is copied wherever it occurs */
+#define MARSHAL_VALUES_MAX 4000000   /* values that leave a sandbox; those of a table count wherever it occurs */
 #define MARSHAL_DEPTH_MAX  64        /* of tables in tables */
+#define MARSHAL_BYTES_MORE ((size_t)16 << 20)   /* that copies may take beyond what a script leaves of its memory */
 
 extern const BindType BIND_SANDBOX;
 
@@ -51,8 +52,14 @@ typedef struct Marshal {
   SandboxHandle *sandbox;    /* NULL: no borrowed draft, no callbacks, no proxies */
   bool inward;               /* `to` is the sandbox's state */
   bool arguments;            /* inward: the values are arguments of a call, whose functions become callbacks */
-  uint32_t values;           /* copied so far */
-  size_t bytes, bytes_max;   /* of strings copied so far, and their limit */
+  uint32_t values;           /* so far; outward those of a table count wherever it occurs */
+  size_t bytes, bytes_max;   /* outward: memory of the copies, counted in the same way, and its limit; 0: not yet set */
+  uint32_t steps;            /* copies until now */
+  int deepest;               /* outward: levels of the tables around and in the current one */
+  int copies;                /* outward: index in `to` of a table with the copies of tables by their numbers, and
+                                the numbers by the tables' addresses */
+  struct Copied *copied;     /* their sizes by number, in the userdata above `copies` */
+  uint32_t tables, copied_room;
 } Marshal;
 
 /* Key of the sandbox's registry: {function = place, function, function ...}, the
@@ -62,9 +69,16 @@ extern const char BIND_SCRIPT_FUNCTIONS;
 /* Pushes on `to` the counterpart of the value at `index` of `from`: marshal.c has the table of types. Raises in `to`
    for values without a counterpart. */
 void  bind_marshal(Marshal *marshal, int index);
+/* Pushes on `to` two places for what bind_marshal keeps of tables that leave a sandbox: they must stay
+   where they are while it copies. A table is copied once, wherever it occurs. */
+void  bind_marshal_open(Marshal *marshal);
 /* Raises in L the error on top of the other state, where it stays. */
 int   bind_raise_from(lua_State *L, lua_State *other);
 bool  bind_is_proxy(lua_State *L, int index);
+/* Key of the program's registry: its hint how limits are raised. */
+extern const char BIND_LIMIT_HINT;
+/* Pushes that hint; NULL: the program has set none. */
+const char *bind_push_limit_hint(lua_State *L);
 /* Pushes the function host(what, word) of the sandbox's creation, valid in every call. */
 void  bind_push_host(lua_State *L, SandboxHandle *sandbox);
 /* Begins a call of the sandbox at 1 with the arguments from `first` to the top. May

@@ -28,8 +28,8 @@ const BindType BIND_SANDBOX = {"Sandbox", NULL};
 
 /* Its address is a key of the sandbox's registry: the library's entries. */
 static const char ENTRIES;
-/* Keys of the program's registry. */
-static const char HINT, OPEN_CORE;
+/* Its address is a key of the program's registry. */
+static const char OPEN_CORE;
 
 /* ---- the library beside the script ---- */
 
@@ -94,18 +94,11 @@ static int run_entry(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
-/* Pushes the program's hint how limits are raised (set_hint); NULL: it has set none. */
-static const char *push_hint(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &HINT);
-  const char *hint = lua_tostring(L, -1);
-  return hint != NULL && hint[0] != '\0' ? hint : NULL;
-}
-
 /* set_hint(text) */
 static int l_set_hint(lua_State *L) {
   bind_expect(L, 1, NULL, LUA_TSTRING);
   lua_settop(L, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &HINT);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &BIND_LIMIT_HINT);
   return 0;
 }
 
@@ -116,7 +109,7 @@ static int raise_memory(lua_State *L, const SandboxHandle *sandbox) {
     return lua_error(L);
   }
   sandbox_describe_memory(sandbox->sandbox, text, sizeof text);
-  return bind_raise(L, "limit", push_hint(L), "stopped: %s", text);
+  return bind_raise(L, "limit", bind_push_limit_hint(L), "stopped: %s", text);
 }
 
 static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end) {
@@ -124,7 +117,7 @@ static int raise_end(lua_State *L, const SandboxHandle *sandbox, SandboxEnd end)
   switch (end) {
     case SANDBOX_MEMORY_OUT: return raise_memory(L, sandbox);
     case SANDBOX_FUEL_OUT:
-    case SANDBOX_DEADLINE_OVER: return bind_raise(L, "limit", push_hint(L), "%s", message);
+    case SANDBOX_DEADLINE_OVER: return bind_raise(L, "limit", bind_push_limit_hint(L), "%s", message);
     case SANDBOX_CANCELLED: return bind_raise(L, "cancelled", NULL, "%s", message);
     default: return bind_raise(L, sandbox_code(sandbox->sandbox), NULL, "%s", message);
   }
@@ -157,9 +150,9 @@ static int enter(lua_State *L, SandboxHandle *sandbox) {
     if (sandbox->goes_on) end = sandbox_go_on(sandbox->sandbox, 1, LUA_MULTRET, &sandbox->limits);
     else end = sandbox_call(sandbox->sandbox, 1, LUA_MULTRET, &sandbox->limits);
   }
-  sandbox_uncancel(sandbox->sandbox);
   sandbox->goes_on = true;
   int status = bind_end_call(L, sandbox, end == SANDBOX_OK ? lua_gettop(within) : 0);
+  sandbox_uncancel(sandbox->sandbox);
   if (status != LUA_OK) return lua_error(L);
   if (end != SANDBOX_OK) return raise_end(L, sandbox, end);
   return finish(L, sandbox, call.base + 1);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/minmax.h"
 #include "base/names.h"
 #include "core/store.h"
 
@@ -13,6 +14,8 @@ struct History {
   HistoryCounts counts;
   Checkpoints *checkpoints;  /* NULL: none */
   uint64_t memory_edits;
+  size_t remembered;         /* bytes of policy memories; neighbours that share one count once */
+  uint32_t forgotten;        /* batches before it have no policy memory, but for the current one */
 };
 
 static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim",
@@ -57,6 +60,8 @@ Status history_fork(const History *history, History **result) {
   fork->counts = history->counts;
   fork->current = history->current;
   fork->memory_edits = history->memory_edits;
+  fork->remembered = history->remembered;
+  fork->forgotten = history->forgotten;
   *result = fork;
   return STATUS_OK;
 }
@@ -147,6 +152,36 @@ static Status policy_memory_of(const History *history, Text text, PolicyMemory *
   return text.size == 0 ? STATUS_OK : policy_memory_new(&history->memory, text, result);
 }
 
+/* Bytes that the batch counts for: 0 if the next one has the same policy memory. */
+static size_t remembered_at(const History *history, uint32_t batch) {
+  const PolicyMemory *policy_memory = at(history, batch)->policy_memory;
+  bool shared = batch + 1 < history->batches.count && at(history, batch + 1)->policy_memory == policy_memory;
+  return policy_memory == NULL || shared ? 0 : policy_memory->size;
+}
+
+/* Gives a batch, already this history's own, a policy memory, which it takes over. */
+static void set_policy_memory(History *history, uint32_t batch, Batch *entry, PolicyMemory *policy_memory) {
+  uint32_t before = batch == 0 ? 0 : batch - 1;
+  for (uint32_t i = before; i <= batch; i++) history->remembered -= remembered_at(history, i);
+  policy_memory_release(&history->memory, entry->policy_memory);
+  entry->policy_memory = policy_memory;
+  for (uint32_t i = before; i <= batch; i++) history->remembered += remembered_at(history, i);
+}
+
+/* Takes policy memories from the oldest batches until the rest fits. Without memory for the copies that forks
+   need it ends early: the next addition goes on. */
+static void forget_oldest(History *history) {
+  Batch *entry;
+  while (history->remembered > POLICY_MEMORY_KEPT && history->forgotten < history->batches.count) {
+    uint32_t batch = history->forgotten;
+    if (batch != history->current && at(history, batch)->policy_memory != NULL) {
+      if (batches_own(&history->batches, batch, &entry) != STATUS_OK) return;
+      set_policy_memory(history, batch, entry, NULL);
+    }
+    history->forgotten++;
+  }
+}
+
 Status history_remember(History *history, uint32_t batch, Text text) {
   Batch *entry;
   PolicyMemory *policy_memory;
@@ -154,9 +189,10 @@ Status history_remember(History *history, uint32_t batch, Text text) {
   Status status = batches_own(&history->batches, batch, &entry);
   if (status == STATUS_OK) status = policy_memory_of(history, text, NULL, &policy_memory);
   if (status != STATUS_OK) return status;
-  policy_memory_release(&history->memory, entry->policy_memory);
-  entry->policy_memory = policy_memory;
+  set_policy_memory(history, batch, entry, policy_memory);
+  history->forgotten = min_u32(history->forgotten, batch);
   history->memory_edits++;
+  forget_oldest(history);
   return STATUS_OK;
 }
 
@@ -169,9 +205,16 @@ Status history_add(History *history, const NewBatch *added) {
   Text text = added->policy_memory == NULL ? policy_memory_text(inherited) : *added->policy_memory;
   Status status = policy_memory_of(history, text, inherited, &batch.policy_memory);
   if (status != STATUS_OK) return status;
+  uint32_t count = history->batches.count;
+  size_t before = count == 0 ? 0 : remembered_at(history, count - 1);
   status = batches_push(&history->batches, &batch, added->description);
   policy_memory_release(&history->memory, batch.policy_memory);
-  if (status == STATUS_OK) history->current = history->batches.count - 1;
+  if (status == STATUS_OK) {
+    history->current = count;
+    if (count > 0) history->remembered = history->remembered - before + remembered_at(history, count - 1);
+    history->remembered += remembered_at(history, count);
+    forget_oldest(history);
+  }
   assert(status != STATUS_OK || at(history, history->current)->list == added->list);
   return status;
 }
@@ -204,15 +247,14 @@ Status history_state(const History *history, uint32_t batch, uint32_t length, Se
   return status;
 }
 
-static void prune_batch(const Memory *memory, Batch *batch) {
+static void prune_batch(History *history, uint32_t index, Batch *batch) {
   assert(batch->owners == 1 && sequence_count(batch->list) >= batch->born);
   batch->count = sequence_count(batch->list);
   sequence_release(batch->list);
   ledger_release(batch->ledger);
-  policy_memory_release(memory, batch->policy_memory);
+  set_policy_memory(history, index, batch, NULL);
   batch->list = NULL;
   batch->ledger = NULL;
-  batch->policy_memory = NULL;
 }
 
 static bool may_be_pruned(const History *history, uint32_t batch) {
@@ -232,7 +274,7 @@ Status history_prune(History *history, uint32_t keep, uint32_t *pruned) {
     Status status = batches_own(&history->batches, i, &batch);
     assert(status == STATUS_OK);
     (void)status;
-    prune_batch(&history->memory, batch);
+    prune_batch(history, i, batch);
     history->counts.prunings++;
     ++*pruned;
   }
@@ -310,7 +352,13 @@ static void check_batch(const History *history, uint32_t index) {
 void history_check(const History *history) {
   const Checkpoint *checkpoint;
   assert(history->current < history->batches.count && at(history, history->current)->list != NULL);
-  for (uint32_t i = 0; i < history->batches.count; i++) check_batch(history, i);
+  size_t remembered = 0;
+  for (uint32_t i = 0; i < history->batches.count; i++) {
+    check_batch(history, i);
+    remembered += remembered_at(history, i);
+  }
+  assert(remembered == history->remembered && history->forgotten <= history->batches.count);
+  (void)remembered;
   checkpoints_check(history->checkpoints);
   for (uint32_t next = 0; (checkpoint = checkpoints_next(history->checkpoints, &next)) != NULL;) {
     BatchInfo batch = history_batch(history, checkpoint->batch);

@@ -25,7 +25,10 @@
 #include "core/sequence.h"
 
 #define BATCH_NONE UINT32_MAX
-#define POLICY_MEMORY_MAX ((size_t)1 << 20)   /* bytes of the policy memory of one batch */
+#define POLICY_MEMORY_MAX  ((size_t)1 << 20)  /* bytes of the policy memory of one batch */
+#ifndef POLICY_MEMORY_KEPT
+#define POLICY_MEMORY_KEPT ((size_t)16 << 20) /* and of all batches: beyond it the oldest ones forget */
+#endif
 
 typedef enum BatchKind {
   BATCH_CREATE, BATCH_INSERT, BATCH_REPLACE, BATCH_TRUNCATE, BATCH_CLEAR, BATCH_FILTER, BATCH_TRIM, BATCH_ROLLBACK,
@@ -63,7 +66,8 @@ Ledger  *history_ledger(const History *history, uint32_t batch);      /* NULL: n
 const Sequence *history_list(const History *history, uint32_t batch); /* borrowed; NULL: pruned */
 
 /* The policy memory of a batch, a JSON object; size 0: empty. A new batch inherits its
-   parent's. Borrowed until the batch gets another one or is pruned. */
+   parent's. Beyond POLICY_MEMORY_KEPT bytes the oldest batches but the current one lose
+   theirs. Borrowed until a batch gets another one or is pruned. */
 Text     history_policy_memory(const History *history, uint32_t batch);
 /* Sets the policy memory of a batch to a copy of `text`; no change if it is equal. Descendants
    of the batch stay as they are. STATUS_MEMORY; STATUS_LIMIT beyond POLICY_MEMORY_MAX. */

@@ -28,6 +28,7 @@ struct Ledger {
   uint32_t run_count, run_room, entries;
   Stored *texts;
   uint32_t text_count, text_room;
+  size_t text_bytes;
   Map numbers;               /* hash of a text -> its number */
   Note *notes;
   uint32_t note_count, note_room;
@@ -81,6 +82,8 @@ void ledger_release(Ledger *ledger) {
 
 /* ---- texts, each stored once ---- */
 
+size_t ledger_text_bytes(const Ledger *ledger) { return ledger->text_bytes; }
+
 Text ledger_text(const Ledger *ledger, uint32_t number) {
   assert(number < ledger->text_count);
   return text_plain(ledger->texts[number].bytes, ledger->texts[number].size);
@@ -109,6 +112,7 @@ static Status keep_text(Ledger *ledger, Text text, uint32_t *number) {
     return status;
   }
   ledger->texts[ledger->text_count] = (Stored){.bytes = copy, .size = text.size};
+  ledger->text_bytes += text.size;
   *number = ledger->text_count++;
   return STATUS_OK;
 }

@@ -77,6 +77,7 @@ Status   ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **r
 
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);          /* index < count */
+size_t   ledger_text_bytes(const Ledger *ledger);      /* of all texts; each counts once */
 Text     ledger_text(const Ledger *ledger, uint32_t number);          /* of a cause; borrowed */
 
 /* Number of entries, one per message. The run of an entry, and its place in the run, from 0; O(log runs). */

@@ -32,7 +32,6 @@
 #define KEY_BYTES      ((size_t)24)   /* a key and its value in a hash part */
 #define KEYS_LEAST     ((size_t)8192) /* may always be: 20 ms */
 #define GROWTH_UNIT    2800           /* keys * keys that are rehashed in a microsecond, at worst */
-#define UNIT_PER_US    200            /* fuel */
 #define KIND_HASH      (-1)
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
@@ -344,9 +343,8 @@ static size_t keys_of(size_t size) {
 
 /* May a table grow to so many keys? */
 static bool may_grow(const Sandbox *sandbox, size_t keys) {
-  const SandboxLimits *limits = &sandbox->limits;
   if (sandbox->current == NULL || keys <= KEYS_LEAST || sandbox->hashes[class_of(keys) - 1] == 0) return true;
-  uint64_t time = limits->microseconds != 0 ? limits->microseconds : limits->fuel / UNIT_PER_US;
+  uint64_t time = limits_time(&sandbox->limits);
   return time == 0 || (uint64_t)keys * keys / GROWTH_UNIT <= time || !holds(sandbox, GUARD_GROWTH);
 }
 

@@ -3,6 +3,7 @@
 */
 #include "sandbox/sandbox.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,6 +190,23 @@ SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const Sand
 SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits) {
   SandboxLimits used = sandbox->last_used;
   return call(sandbox, arguments, results, limits, &used);
+}
+
+/* Since the begin of the running call or the last one, with the calls that it goes on from. */
+static uint64_t elapsed(const Sandbox *sandbox) {
+  int64_t now = guard_now(sandbox);
+  return sandbox->used_before + (now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0);
+}
+
+SandboxEnd sandbox_check_time(const Sandbox *sandbox) {
+  uint64_t used = elapsed(sandbox), most = limits_time(&sandbox->limits);      /* the clock may cancel */
+  if (atomic_load_explicit(&sandbox->cancelled, memory_order_relaxed)) return SANDBOX_CANCELLED;
+  return most != 0 && used > most ? SANDBOX_DEADLINE_OVER : SANDBOX_OK;
+}
+
+void sandbox_count_time(Sandbox *sandbox) {
+  assert(sandbox->current == NULL);
+  sandbox->last_used.microseconds = elapsed(sandbox);
 }
 
 bool sandbox_reached_memory(const Sandbox *sandbox) {

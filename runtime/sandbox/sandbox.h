@@ -138,6 +138,13 @@ SandboxEnd sandbox_call(Sandbox *sandbox, int arguments, int results, const Sand
 /* The same, but fuel and time of the last call count, too: several calls share one limit. */
 SandboxEnd sandbox_go_on(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits);
 
+/* The host's work on a call's values, during the call or behind its end: SANDBOX_OK while the call has time
+   left, by its deadline or, without one, by the time of its fuel; else SANDBOX_DEADLINE_OVER or
+   SANDBOX_CANCELLED. Time counts from the begin of the call. */
+SandboxEnd sandbox_check_time(const Sandbox *sandbox);
+/* Counts the time since the end of the last call toward the limits of the calls that go on from it. */
+void sandbox_count_time(Sandbox *sandbox);
+
 /* Runs the host's own C function on the main thread, protected, without fuel or
    deadline (memory stays limited): its argument is `user` as light userdata. Its
    results are dropped, but it may leave values in the registry or in globals.

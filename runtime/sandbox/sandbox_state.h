@@ -74,6 +74,13 @@ typedef enum Passing { PASS_NONE, PASS_SLICE, PASS_REQUEST } Passing;
 #define THREAD_HOST ((uintptr_t)1)   /* the main thread or a task's: no script may resume it */
 #define THREAD_HELD ((uintptr_t)2)   /* it passed a yield outward: it counts as running until it continues */
 
+#define UNIT_PER_US 200      /* fuel */
+
+/* Microseconds that work without fuel may take: the deadline, or the time of the fuel; 0: no limit. */
+static inline uint64_t limits_time(const SandboxLimits *limits) {
+  return limits->microseconds != 0 ? limits->microseconds : limits->fuel / UNIT_PER_US;
+}
+
 struct Sandbox {
   lua_State *L;
   Memory memory;

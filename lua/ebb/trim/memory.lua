@@ -6,7 +6,10 @@
 -- A batch has what its parent had, unless a trim that was committed there remembered
 -- something else. So after a rollback a policy remembers what it knew there, forks
 -- know what their original did, and what a failed or a dry run wrote is gone with it.
--- A policy that remembers nothing is not kept.
+-- A policy that remembers nothing is not kept. A conversation keeps 16 MiB of it over all
+-- batches: where that is full, the oldest batches forget theirs.
+--
+-- Out of a sandbox it comes as the text that is kept: bounded, and no table of a script's.
 
 local core = require "ebb.support.core"
 
@@ -20,17 +23,21 @@ local function unmarked(value)
   return table.move(value, 1, #value, 1, {})
 end
 
---- What holds at the current batch, by policy name; the caller's own tables.
----@param chat ebb.Conversation
+--- What a text of `memory.text` says, by policy name; tables of the caller's own.
+---@param text string
 ---@return table<string, table>
-function memory.recall(chat)
-  local text = core.draft.recall(chat)
-  local result = text and json.decode(text) or {}
+function memory.tables(text)
+  local result = text ~= "" and json.decode(text) or {}
   for name, value in pairs(result) do
     result[name] = unmarked(value)
   end
   return result
 end
+
+--- What holds at the current batch, by policy name; the caller's own tables.
+---@param chat ebb.Conversation
+---@return table<string, table>
+function memory.recall(chat) return memory.tables(core.draft.recall(chat) or "") end
 
 --- The policies that remember anything.
 local function filled(memories)

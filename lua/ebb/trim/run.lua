@@ -5,6 +5,7 @@
 -- lent to it, and what it remembers crosses there and back.
 
 local core = require "ebb.support.core"
+local memory = require "ebb.trim.memory"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
@@ -58,10 +59,11 @@ end
 local function run_sandboxed(record, step)
   local policy, draft = step.policy, record.draft
   loader.begin(policy.trim, record.loading and record.loading.limits, #draft)
-  local memories = loader.use(policy.trim, "ebb.trim.sandboxed_run", "trim", draft, policy.name, record.budget,
+  local text, names = loader.use(policy.trim, "ebb.trim.sandboxed_run", "trim", draft, policy.name, record.budget,
     step.options, host_of(record))
-  for name, value in pairs(memories) do
-    record.memories[name] = value
+  local memories = memory.tables(text)
+  for _, name in ipairs(names) do
+    record.memories[name] = memories[name] or {}
   end
   draft.memory = record.memories[policy.name]
 end

@@ -7,6 +7,7 @@ require "ebb.trim.draft_methods"
 local memory = require "ebb.trim.memory"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
+local tables = require "ebb.support.tables"
 
 local sandboxed_run = {}
 
@@ -22,8 +23,8 @@ end
 ---@param options table
 ---@param host { model?: function, answered: function, recall: function }
 ---@return boolean ok
----@return table|string memories   by policy name, of those that ran
----@return string? code
+---@return string memories   as `memory.text` writes them; or why there are none
+---@return string[]|string? names   of the policies that ran; or the error's code
 function sandboxed_run.trim(trim, draft, name, budget, options, host)
   local run = require "ebb.trim.run"
   local record = run.open {
@@ -32,9 +33,9 @@ function sandboxed_run.trim(trim, draft, name, budget, options, host)
   local step = { policy = { name = name, trim = trim }, options = options }
   local ok, message, code = traceback.call(trim, run.step, record, step)
   if not ok then return false, message, code end
-  local text, complaint = memory.text(record.memories)   -- here it can be named; a copy to the program could only fail
+  local text, complaint = memory.text(record.memories)
   if not text then return false, complaint, "policy" end
-  return true, record.memories
+  return true, text, tables.keys(record.memories)
 end
 
 --- Type name of an invalid filter result, nil if it is valid.
