@@ -181,7 +181,7 @@ static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *ki
   lua_State *L = state_of(state);
   luaL_checkstack(L, 4, NULL);
   if (size > SANDBOX_BLOCK) bind_raise_status(L, STATUS_LIMIT, kind->name);
-  char *block = lua_newuserdatauv(L, BEFORE + size, 0);
+  char *block = guard_userdata(L, BEFORE + size, 0);
   memset(block, 0, BEFORE + size);
   push_type(L, kind);
   lua_setmetatable(L, -2);

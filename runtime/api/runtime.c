@@ -60,6 +60,7 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
                           .memory_limit = config->script_memory,
                           .limits = api_limits(runtime),
                           .seed = config->seed,
+                          .deterministic = config->deterministic != 0,
                           .user = runtime,
                           .print = print,
                           .module = module};

@@ -4,6 +4,7 @@
 #include "bind/argument.h"
 #include "bind/reference.h"
 #include "bind/type.h"
+#include "sandbox/guard.h"
 
 const BindType BIND_MESSAGE = {"Message", NULL}, BIND_UNIT = {"Unit", NULL};
 
@@ -11,6 +12,7 @@ void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
   owner = lua_absindex(L, owner);
   MessageHandle *handle = bind_new(L, &BIND_MESSAGE, sizeof *handle, 1);
   *handle = (MessageHandle){.id = id, .hint = hint};
+  guard_place(L, -1, id);
   lua_pushvalue(L, owner);
   lua_setiuservalue(L, -2, 1);
 }
@@ -18,6 +20,7 @@ void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
 void bind_set_message(lua_State *L, int index, MessageId id) {
   MessageHandle *handle = lua_touserdata(L, index);
   handle->id = id;
+  guard_place(L, index, id);
 }
 
 MessageId bind_check_message(lua_State *L, int index) {
@@ -29,6 +32,7 @@ void bind_push_unit(lua_State *L, int owner, MessageId first) {
   owner = lua_absindex(L, owner);
   UnitHandle *handle = bind_new(L, &BIND_UNIT, sizeof *handle, 1);
   handle->first = first;
+  guard_place(L, -1, first);
   lua_pushvalue(L, owner);
   lua_setiuservalue(L, -2, 1);
 }

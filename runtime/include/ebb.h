@@ -193,7 +193,8 @@ typedef struct ebb_config {
   ebb_status (*read)(void *user, const char *name, ebb_sink *sink);
   uint64_t seed;             /* of random numbers in scripts: the same seed, the same numbers */
   /* Not 0: results do not depend on the speed of the machine. Only fuel ends a slice or a
-     script, and clock_ms, which must be set, is the only clock. Fuel counts instructions,
+     script, and clock_ms, which must be set, is the only clock. Scripts see nothing of the
+     collector: collectgarbage "count" raises, and weak values stay. Fuel counts instructions,
      whatever they cost: a hostile script can find some that take a thousand times as long
      (comparing long strings); then only ebb_cancel from another thread stops it sooner. */
   int deterministic;

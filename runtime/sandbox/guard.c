@@ -17,6 +17,7 @@
 ** than the deadline. The hash part is known by its size, 24 bytes for each of 2^n
 ** keys, and by the half of it that is there already.
 */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -462,11 +463,38 @@ static bool is_over_limit(const Sandbox *sandbox, size_t old_size, size_t new_si
   return more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more;
 }
 
+/* ---- objects with a number (number.h): small, and never resized ---- */
+
+static void *new_numbered(Sandbox *sandbox, size_t size) {
+  assert(size < STRING_BIG);
+  bool over = is_over_limit(sandbox, 0, size);
+  if (!over) charge_memory(sandbox, size);
+  char *base = over ? NULL : sandbox->memory.allocate(sandbox->memory.user, NULL, 0, size + NUMBER_SIZE);
+  if (base == NULL) {
+    base = take_reserve(sandbox, NULL, 0, size);
+    if (base == NULL) return refuse(sandbox, size, !over);
+    sandbox->memory_used += size;
+    return base;
+  }
+  assert(((uintptr_t)base & 15) == 0);
+  *(uint64_t *)(void *)base = ++sandbox->objects;
+  sandbox->memory_used += size + NUMBER_COST;
+  return base + NUMBER_SIZE;
+}
+
+static void *release_numbered(Sandbox *sandbox, char *block, size_t size) {
+  sandbox->memory_used -= size + NUMBER_COST;
+  sandbox->memory.allocate(sandbox->memory.user, block - NUMBER_SIZE, size + NUMBER_SIZE, 0);
+  return NULL;
+}
+
 /* For a new block Lua hands over the kind of what it is for as the old size; a
    string is never resized. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Sandbox *sandbox = user;
   int kind = block == NULL ? (int)old_size : 0;
+  if (block == NULL && number_is_for(kind)) return new_numbered(sandbox, new_size);
+  if (new_size == 0 && number_is_before(block)) return release_numbered(sandbox, block, old_size);
   if (block == NULL) old_size = 0;
   if (new_size == 0) return release(sandbox, block, old_size);
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
@@ -483,9 +511,9 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   return result;
 }
 
-void *guard_userdata(lua_State *L, size_t size, int user_values) {
+void *guard_block(lua_State *L, size_t size, int user_values) {
   Sandbox *sandbox = sandbox_of(L);
-  if (sandbox == NULL || size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
+  if (size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
   sandbox->wide = true;
   void *result = lua_newuserdatauv(L, size, user_values);
   sandbox->wide = false;
@@ -493,7 +521,7 @@ void *guard_userdata(lua_State *L, size_t size, int user_values) {
 }
 
 void *guard_scratch(lua_State *L, size_t size) {
-  return guard_userdata(L, size, 0);
+  return guard_block(L, size, 0);
 }
 
 void guard_hold(lua_State *L, size_t bytes) {

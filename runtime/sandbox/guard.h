@@ -38,7 +38,11 @@ GuardPart guard_part_begin(lua_State *L, uint64_t fuel);
 uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
 
 /* Pushes a userdata for the library's own work, to which the limit of one block does not apply. May
-   raise, for want of memory. */
+   raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
+   which pairs orders keys. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
+/* Sets the place of a userdata of guard_userdata in the order of keys; those without one come last, and
+   equal ones in the order in which they were created. */
+void  guard_place(lua_State *L, int index, uint32_t place);
 
 #endif

@@ -95,7 +95,9 @@ static void open_math(lua_State *L, int stock) {
   lua_call(L, 2, 0);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     lua_getfield(L, stock, names[i]);
-    lua_setfield(L, -2, names[i]);
+    if (number_is_absent(L, -1)) library_push(L, lua_tocfunction(L, -1));
+    lua_setfield(L, stock + 1, names[i]);
+    lua_settop(L, stock + 1);
   }
   library_wrap(L, stock, functions);
 }
@@ -148,6 +150,7 @@ void library_open(lua_State *L) {
   lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   lua_pushglobaltable(L);
   library_basic(L);
+  library_metatable(L);
   library_order(L);
   open_string(L);
   open_from(L, luaopen_math, LUA_MATHLIBNAME, open_math);

@@ -1,9 +1,8 @@
 /*
 ** The globals: Lua's own, each in a form that a stranger may call.
 **
-** pcall and xpcall let a killed script fall on; setmetatable knows no __gc, whose
-** functions would run without a hook; tostring shows no address, but the number
-** in which the value was first shown.
+** pcall and xpcall let a killed script fall on; tostring shows no address, but the
+** number in which the value was first shown.
 */
 #include <ctype.h>
 #include <stdio.h>
@@ -77,31 +76,7 @@ static int l_assert(lua_State *L) {
   return lua_error(L);
 }
 
-/* ---- tables and metatables ---- */
-
-static int l_getmetatable(lua_State *L) {
-  luaL_checkany(L, 1);
-  if (!lua_getmetatable(L, 1)) {
-    lua_pushnil(L);
-    return 1;
-  }
-  luaL_getmetafield(L, 1, "__metatable");
-  return 1;                  /* the field, or the table below it */
-}
-
-static int l_setmetatable(lua_State *L) {
-  int kind = lua_type(L, 2);
-  luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_argexpected(L, kind == LUA_TNIL || kind == LUA_TTABLE, 2, "nil or table");
-  if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) return luaL_error(L, "cannot change a protected metatable");
-  if (kind == LUA_TTABLE && holds(sandbox_of(L), GUARD_FINALIZER)) {
-    lua_pushliteral(L, "__gc");
-    if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "__gc is not available to sandboxed scripts");
-  }
-  lua_settop(L, 2);
-  lua_setmetatable(L, 1);
-  return 1;
-}
+/* ---- tables ---- */
 
 static int l_rawequal(lua_State *L) {
   luaL_checkany(L, 1);
@@ -141,9 +116,10 @@ static int next_index(lua_State *L) {
   return lua_geti(L, 1, i) == LUA_TNIL ? 1 : 2;
 }
 
+/* Upvalue: next_index. */
 static int l_ipairs(lua_State *L) {
   luaL_checkany(L, 1);
-  lua_pushcfunction(L, next_index);
+  lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
   return 3;
@@ -225,8 +201,7 @@ static lua_Integer label_of(lua_State *L, int index) {
     lua_pop(L, 1);
     lua_newtable(L);
     lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
+    mode_set(L, "k");
     lua_setmetatable(L, -2);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &LABELS);
@@ -295,6 +270,9 @@ static int l_collectgarbage(lua_State *L) {
   const char *what = luaL_optstring(L, 1, "collect");
   if (!holds(sandbox_of(L), GUARD_COLLECT)) return lua_gc(L, LUA_GCCOLLECT);
   if (strcmp(what, "count") != 0) return luaL_error(L, "collectgarbage(\"count\") alone is available");
+  if (sandbox_of(L)->config.deterministic) {
+    return luaL_error(L, "collectgarbage(\"count\") differs from run to run: a deterministic runtime has none");
+  }
   lua_pushnumber(L, (lua_Number)sandbox_of(L)->memory_used / 1024);
   return 1;
 }
@@ -302,11 +280,13 @@ static int l_collectgarbage(lua_State *L) {
 void library_basic(lua_State *L) {
   static const LibraryFunction functions[] = {
     {"assert", l_assert}, {"collectgarbage", l_collectgarbage}, {"error", l_error},
-    {"getmetatable", l_getmetatable}, {"ipairs", l_ipairs}, {"pcall", l_pcall}, {"print", l_print},
-    {"rawequal", l_rawequal}, {"rawget", l_rawget}, {"rawlen", l_rawlen}, {"rawset", l_rawset},
-    {"request", library_request}, {"select", l_select}, {"setmetatable", l_setmetatable},
+    {"pcall", l_pcall}, {"print", l_print}, {"rawequal", l_rawequal}, {"rawget", l_rawget},
+    {"rawlen", l_rawlen}, {"rawset", l_rawset}, {"request", library_request}, {"select", l_select},
     {"tonumber", l_tonumber}, {"tostring", l_tostring}, {"type", l_type}, {"xpcall", l_xpcall}, {NULL, NULL}};
   library_set(L, functions);
+  library_push(L, next_index);
+  lua_pushcclosure(L, l_ipairs, 1);
+  lua_setfield(L, -2, "ipairs");
   lua_pushliteral(L, LUA_VERSION);
   lua_setfield(L, -2, "_VERSION");
 }

@@ -3,9 +3,14 @@
 */
 #include "sandbox/sandbox_state.h"
 
+void library_push(lua_State *L, lua_CFunction function) {
+  lua_pushnil(L);
+  lua_pushcclosure(L, function, 1);
+}
+
 void library_set(lua_State *L, const LibraryFunction *functions) {
   for (; functions->name != NULL; functions++) {
-    lua_pushcfunction(L, functions->function);
+    library_push(L, functions->function);
     lua_setfield(L, -2, functions->name);
   }
 }

@@ -1,7 +1,8 @@
 /*
 ** next and pairs in an order that repeats: false, true, numbers, then strings
-** by their bytes; other keys (tables, functions ...) have no value that could be
-** ordered and come last, as Lua has them.
+** by their bytes; then messages by seq and units by the seq of their first message;
+** then other references (tables, functions ...) in the order in which they were
+** created (number.h).
 **
 ** Lua's own order depends on addresses and on a seed that differs per process.
 ** pairs takes the keys when it starts (of an array, how many there are); a field that
@@ -12,20 +13,23 @@
 #include "sandbox/sandbox_state.h"
 
 typedef struct Key {
-  uint8_t rank;              /* false 0, true 1, number 2, string 3, other 4 */
+  uint8_t rank;              /* false 0, true 1, number 2, string 3, reference 4 */
   bool is_integer;
   uint32_t index;            /* in the list of keys */
   union {
     lua_Integer integer;
     lua_Number number;
     const char *bytes;
+    uint64_t created;
   } of;
-  uint32_t size;             /* of a string: below the biggest block */
+  uint32_t size;             /* of a string: below the biggest block; 0 */
+  uint32_t place;            /* of a reference; 0 */
 } Key;
 
-/* The sort key of the table key at stack index `at`, the `index`th of its table: booleans, numbers, strings, others. */
+/* The sort key of the table key at stack index `at`, the `index`th of its table. */
 static Key key_at(lua_State *L, int at, lua_Integer index) {
   size_t size;
+  Number number;
   Key key = {.rank = 4, .index = (uint32_t)index};
   switch (lua_type(L, at)) {
     case LUA_TBOOLEAN: key.rank = lua_toboolean(L, at) ? 1 : 0; break;
@@ -40,7 +44,10 @@ static Key key_at(lua_State *L, int at, lua_Integer index) {
       key.of.bytes = lua_tolstring(L, at, &size);
       key.size = (uint32_t)size;
       break;
-    default: break;
+    default:
+      number = number_of(L, at);
+      key.of.created = number.number;
+      key.place = number.place;
   }
   return key;
 }
@@ -59,14 +66,28 @@ static int compare_numbers(const Key *a, const Key *b) {
   return a->is_integer - b->is_integer;      /* two that differ only beyond a float's bits */
 }
 
-/* < 0: a comes first; 0 only for keys without an order. */
+static int compare_references(const Key *a, const Key *b) {
+  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+  return (a->of.created > b->of.created) - (a->of.created < b->of.created);
+}
+
+/* As lua_next(L, 1), without the collector's word for modes (metatable.c). */
+static bool next_field(lua_State *L, const Sandbox *sandbox) {
+  if (!lua_next(L, 1)) return false;
+  if (!sandbox->has_modes || lua_type(L, -2) != LUA_TSTRING || lua_tostring(L, -2) != sandbox->mode_word) return true;
+  lua_pop(L, 1);
+  return lua_next(L, 1);
+}
+
+/* < 0: a comes first; 0: they are the same key. */
 static int compare(const Key *a, const Key *b) {
   if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  if (a->rank == 4) return compare_references(a, b);
   if (a->rank == 3) return compare_strings(a, b);
   return a->rank == 2 ? compare_numbers(a, b) : 0;
 }
 
-/* ---- sorting: a merge, for it keeps the keys without an order in place ---- */
+/* ---- sorting: a merge ---- */
 
 static void merge(const Key *from, Key *to, size_t first, size_t middle, size_t end) {
   size_t a = first, b = middle;
@@ -153,8 +174,9 @@ static bool is_array(lua_State *L, lua_Integer *paid) {
 /* Pushes the list of a few keys in order; false, and nothing, if there are more. */
 static bool push_few(lua_State *L, lua_Integer *paid) {
   Key keys[2 * FEW];
+  const Sandbox *sandbox = sandbox_of(L);
   size_t count = 0, bytes = 0;
-  for (lua_pushnil(L); lua_next(L, 1);) {
+  for (lua_pushnil(L); next_field(L, sandbox);) {
     lua_pop(L, 1);
     if (count == FEW) {
       lua_settop(L, 1);
@@ -164,7 +186,7 @@ static bool push_few(lua_State *L, lua_Integer *paid) {
     bytes += keys[count++].size;
     lua_pushvalue(L, -1);    /* lua_next takes one */
   }
-  const Key *sorted = holds(sandbox_of(L), GUARD_ORDER) ? sort_keys(L, keys, count, bytes) : keys;
+  const Key *sorted = holds(sandbox, GUARD_ORDER) ? sort_keys(L, keys, count, bytes) : keys;
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_pushvalue(L, 1 + (int)sorted[i].index);
@@ -178,16 +200,17 @@ static bool push_few(lua_State *L, lua_Integer *paid) {
 /* The same of any number. They are sorted even when they happen to come in order, for
    that would cost less in one run than in the next. */
 static void push_many(lua_State *L, lua_Integer *paid) {
+  const Sandbox *sandbox = sandbox_of(L);
   lua_Integer count = 0;
   guard_look_now(L);
   lua_createtable(L, (int)lua_rawlen(L, 1), 0);
-  for (lua_pushnil(L); lua_next(L, 1);) {
+  for (lua_pushnil(L); next_field(L, sandbox);) {
     lua_pop(L, 1);
     meet(L, ++count, paid);
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, count);
   }
-  if (holds(sandbox_of(L), GUARD_ORDER)) sort_list(L, count);
+  if (holds(sandbox, GUARD_ORDER)) sort_list(L, count);
 }
 
 /* Upvalue: the length that the array had. */
@@ -254,29 +277,18 @@ static int l_pairs(lua_State *L) {
   return 3;
 }
 
-/* The next key without an order, behind the one at 2. */
-static int next_other(lua_State *L) {
-  while (lua_next(L, 1)) {
-    guard_charge(L, 4);
-    if (key_at(L, -2, 0).rank == 4) return 2;
-    lua_pop(L, 1);
-  }
-  lua_pushnil(L);
-  return 1;
-}
-
 /* next(t, key): the least key above it. Costs a walk over the table: pairs does
-   not. Keys without an order follow as Lua has them. */
+   not. */
 static int l_next(lua_State *L) {
+  const Sandbox *sandbox = sandbox_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   guard_look_now(L);
   bool from_start = lua_isnil(L, 2), is_key = false;
   Key after = key_at(L, 2, 0), best = {.rank = 5};
-  if (!from_start && after.rank == 4) return next_other(L);
   lua_settop(L, 3);          /* table key best */
   lua_pushnil(L);
-  while (lua_next(L, 1)) {
+  while (next_field(L, sandbox)) {
     lua_pop(L, 1);
     Key key = key_at(L, -1, 0);
     guard_charge(L, 4 + key.size / 32);

@@ -24,6 +24,7 @@ static SandboxConfig with_defaults(const SandboxConfig *config) {
 
 static int open_all(lua_State *L) {
   Sandbox *sandbox = lua_touserdata(L, 1);
+  mode_open(L);
   library_open(L);
   lua_createtable(L, MATCH_CACHED, 0);
   for (int i = 1; i <= MATCH_CACHED; i++) {

@@ -24,10 +24,8 @@
 **
 ** Not promised: safety from bugs in the Lua VM, and that the cost of one VM instruction
 ** is bounded. Comparing strings of megabytes, keys that collide, and chains of __index
-** cost more than their fuel; the deadline and sandbox_cancel end those. Neither ends a
-** step of the collector, which takes the square of the length of a chain of weak keys
-** (__mode "k"): 10 s for 60,000 of them. Scripts that mean harm belong in a process of
-** their own (host/isolate.c).
+** cost more than their fuel; the deadline and sandbox_cancel end those. Scripts that mean
+** harm belong in a process of their own (host/isolate.c).
 **
 ** Scripts run in the C locale of their thread, whatever the program has set.
 **
@@ -70,6 +68,7 @@ typedef struct SandboxConfig {
   size_t block_limit;        /* 0: SANDBOX_BLOCK */
   SandboxLimits limits;      /* of calls without limits of their own; 0: SANDBOX_FUEL, SANDBOX_DEADLINE */
   uint64_t seed;             /* of math.random: equal seeds give equal numbers */
+  bool deterministic;        /* scripts see nothing of the collector: no memory count, weak values stay */
   void *user;                /* handed to the functions below */
   int64_t (*now)(void *user);                                   /* microseconds, only growing; NULL: the system's */
   void (*print)(void *user, const char *line, size_t size);     /* a line without its end; NULL: print does nothing */

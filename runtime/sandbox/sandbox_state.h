@@ -25,6 +25,7 @@
 #include "sandbox/reserve.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
+#include "sandbox/number.h"
 #include "sandbox/sandbox.h"
 
 #define LOOK              2000   /* units between two looks at the clock: some 10 us */
@@ -58,7 +59,8 @@ typedef enum Guard {
   GUARD_CONVERT = 1 << 16,   /* error objects are not asked for their text */
   GUARD_ORDER = 1 << 17,     /* pairs in order */
   GUARD_GROWTH = 1 << 18,    /* how far tables grow */
-  GUARD_EXTRA = 1 << 19      /* arguments that `...` copies are charged */
+  GUARD_EXTRA = 1 << 19,     /* arguments that `...` copies are charged */
+  GUARD_WEAK = 1 << 20       /* no weak keys */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -116,6 +118,9 @@ struct Sandbox {
 
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
+  const char *mode_word;     /* the collector's string for modes (metatable.c) */
+  bool has_modes;            /* a script has set one */
+  uint64_t objects;          /* the last number of an object (number.h) */
   lua_Integer labels;        /* the last number that tostring used instead of an address */
   Locale outside;            /* the thread's locale before scripts ran in the C locale */
   char message[MESSAGE_MAX];
@@ -152,7 +157,9 @@ int   guard_fall(lua_State *L, Sandbox *sandbox);
 void  guard_caught(lua_State *L, Sandbox *sandbox);
 /* Compares the limits at once, whatever credit remains: before work of unknown cost. */
 void  guard_look_now(lua_State *L);
-/* Pushes a block for this layer's own work, to which block_limit does not apply. */
+/* Pushes a userdata to which block_limit does not apply. */
+void *guard_block(lua_State *L, size_t size, int user_values);
+/* The same for this layer's own work. */
 void *guard_scratch(lua_State *L, size_t size);
 
 /* ---- the libraries: each is opened into the table on top ---- */
@@ -162,6 +169,8 @@ typedef struct LibraryFunction {
   lua_CFunction function;
 } LibraryFunction;
 
+/* Pushes a function as an object with a number, which C functions without upvalues are not. */
+void library_push(lua_State *L, lua_CFunction function);
 void library_set(lua_State *L, const LibraryFunction *functions);     /* NULL name at the end */
 /* As `functions`, but each gets the function of that name in the stock library at
    `stock` as its upvalue. */
@@ -193,6 +202,9 @@ static inline lua_Integer library_integer_or(lua_State *L, int index, lua_Intege
 
 void library_open(lua_State *L);             /* opens all into the globals */
 void library_basic(lua_State *L);
+void library_metatable(lua_State *L);        /* getmetatable, setmetatable */
+/* Sets setmetatable in the globals on top; `own`: for the library's own code, which may have weak keys. */
+void library_setmetatable(lua_State *L, bool own);
 void library_order(lua_State *L);            /* next, pairs */
 /* load, require: of the globals on top, which their chunks get. modules: as of sandbox_push_globals. */
 void library_load(lua_State *L, int modules);
@@ -203,6 +215,13 @@ void library_string(lua_State *L, int stock);
 void library_string_meta(lua_State *L);      /* pushes the metatable of strings; the library is on top */
 void library_table(lua_State *L);
 void library_sort(lua_State *L);
+
+/* ---- metatable.c ---- */
+
+/* Takes "__mode" from the collector, before a script has run. Raises. */
+void mode_open(lua_State *L);
+/* Sets the mode that the collector reads in the metatable on top; NULL: none. */
+void mode_set(lua_State *L, const char *mode);
 
 /* ---- parsing (library_load.c) ---- */
 

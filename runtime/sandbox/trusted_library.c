@@ -3,7 +3,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_state.h"
 
 /* Addresses are keys of the registry. */
 static const char GLOBALS, MODULES;
@@ -70,6 +70,7 @@ void trusted_library_open(lua_State *L) {
   set_table(L, globals, "os", "getenv");
   push_getinfo(L);
   set_table(L, globals, "debug", "getinfo");
+  library_setmetatable(L, true);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);

@@ -212,8 +212,31 @@ static const Row ROWS[] = {
   {"garbage with much alive", STOPS,
    "local t = {} for i = 1, 100000 do t[i] = {i} end while true do local _ = {} end"},
   {"weak tables", STOPS,
-   "local all = {} while true do local e = setmetatable({}, {__mode = 'k'}) local k = {} e[k] = {e, k}"
+   "local all = {} while true do local e = setmetatable({}, {__mode = 'v'}) local k = {} e[k] = {e, k}"
    " all[#all % 20000 + 1] = e end"},
+  {"weak keys", ENDS,
+   "for _, mode in ipairs { 'k', 'kv', 'xk' } do local ok, why = pcall(setmetatable, {}, {__mode = mode})"
+   " assert(not ok and why:find 'weak keys') end assert(not pcall(setmetatable, {}, {__mode = 'v', __gc = 1}))"},
+  {"weak keys by a mode set later", ENDS,
+   "local m = {} local t = setmetatable({}, m) m.__mode = 'k' t[{}] = 1 for i = 1, 20000 do local _ = {} end"
+   " assert(next(t)) assert(not pcall(setmetatable, {}, m))"},
+  {"weak keys by rawset, over weak values", ENDS,
+   "local m = {__mode = 'v'} local t = setmetatable({}, m) rawset(m, '__mode', 'k') t[{}] = 1"
+   " for i = 1, 20000 do local _ = {} end assert(next(t))"},
+  {"weak keys by a metatable that is its own", ENDS,
+   "local m = {} m.__index = m setmetatable(m, m) setmetatable(m, m) m['__' .. 'mode'] = 'k' m[{}] = 1"
+   " for i = 1, 20000 do local _ = {} end local n = 0 for k in pairs(m) do n = n + 1 end assert(n == 3)"},
+  {"weak values go", ENDS,
+   "local t = setmetatable({}, {__mode = 'v'}) t[1], t[2], t.x = {}, 'text', {} for i = 1, 40000 do local _ = {} end"
+   " assert(t[1] == nil and t[2] == 'text' and t.x == nil)"},
+  {"a mode that was taken away", ENDS,
+   "local m = {__mode = 'v'} local t = setmetatable({}, m) m.__mode = nil setmetatable(t, m) t[1] = {}"
+   " for i = 1, 20000 do local _ = {} end assert(t[1])"},
+  {"the collector's word for modes is hidden", ENDS,
+   "local m = {__mode = 'v', __index = m} local t, n, k = setmetatable({}, m), 0"
+   " for k in pairs(m) do assert(k == '__mode' or k == '__index') end"
+   " repeat k = next(m, k) n = n + 1 assert(k == nil or k == '__mode') until k == nil assert(n == 2)"
+   " for i = 0, 99 do assert(rawget(m, ('_m_%03d'):format(i)) == nil) end"},
 
   /* the parser, bytecode */
   {"bytecode", ENDS, "assert(not load('\\27Lua')) assert(not load('\\27Lua', 'x', 'b')) assert(not load('x = 1',"
@@ -300,6 +323,15 @@ static const Row ROWS[] = {
   {"next in order", ENDS,
    "local t, s, k = { z = 1, [3] = 1, [true] = 1, a = 1 }, '' repeat k = next(t, k) s = s .. tostring(k) .. ' ' until"
    " k == nil assert(s == 'true 3 a z nil ', s)"},
+  {"references in order of their creation", ENDS,
+   "local list, t, n = {print, math.floor, math.random, ipairs, (coroutine.running())}, {}, 0"
+   " for i = 1, 9 do list[#list + 1] = {} list[#list + 1] = function() return i end"
+   " list[#list + 1] = coroutine.create(print) end for i = #list, 6, -1 do t[list[i]] = i end"
+   " for _, i in pairs(t) do n = n + 1 assert(i == n + 5) end local k repeat k = next(t, k) n = n + 1"
+   " assert(k == list[n - 22]) until k == nil"},
+  {"references behind all else", ENDS,
+   "local a, b, s = {}, {}, '' for k, v in pairs { [b] = 'b', [a] = 'a', z = 'z', [1] = '1', [true] = 't' } do"
+   " s = s .. v end assert(s == 't1zab', s)"},
   {"scripts cannot resume the main thread", ENDS,
    "local main = coroutine.running() assert(not coroutine.resume(main))"
    " coroutine.wrap(function() assert(not coroutine.resume(main)) assert(not pcall(coroutine.close, main)) end)()"},

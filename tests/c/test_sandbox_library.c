@@ -269,10 +269,30 @@ static void code_without_places_names_none(void **state) {
   sandbox_free(sandbox);
 }
 
+/* The same script with the collector in sight, and without. */
+static void deterministic_scripts_see_no_collector(void **state) {
+  (void)state;
+  static const char script[] =
+    "local t = setmetatable({}, {__mode = 'v'}) t[1] = {} for i = 1, 40000 do local _ = {} end"
+    " local ok, why = pcall(collectgarbage, 'count') return t[1] ~= nil, ok, tostring(why)";
+  for (int deterministic = 0; deterministic < 2; deterministic++) {
+    SandboxConfig config = {.deterministic = deterministic != 0};
+    Sandbox *sandbox = sandbox_new(&config);
+    assert_non_null(sandbox);
+    assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=script"), SANDBOX_OK);
+    assert_int_equal(sandbox_call(sandbox, 0, 3, NULL), SANDBOX_OK);
+    lua_State *L = sandbox_state(sandbox);
+    assert_int_equal(lua_toboolean(L, 1), deterministic);
+    assert_int_equal(lua_toboolean(L, 2), !deterministic);
+    if (deterministic) assert_non_null(strstr(lua_tostring(L, 3), "differs from run to run"));
+    sandbox_free(sandbox);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(agrees_on_random_calls), cmocka_unit_test(pairs_in_order),
     cmocka_unit_test(pairs_cost_the_same_in_any_order), cmocka_unit_test(work_is_paid),
-    cmocka_unit_test(code_without_places_names_none)};
+    cmocka_unit_test(code_without_places_names_none), cmocka_unit_test(deterministic_scripts_see_no_collector)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

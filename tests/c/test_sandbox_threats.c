@@ -244,6 +244,11 @@ static const Off OFFS[] = {
   {GUARD_GROWTH, 0, "local t, m = {}, (1 << 16) - 1 for i = 1, 33000 do t[i * m] = true end"},
   {GUARD_EXTRA, 3000000,
    "local function f(...) while true do local _ = type(...) end end f(('x'):rep(10000):byte(1, -1))"},
+  {GUARD_WEAK, 0,
+   "local m, all, weak, n = {}, {}, {}, 12000 for i = 1, n do all[i] = {} end"
+   " for i = n, 2, -1 do local j = math.random(i) all[i], all[j] = all[j], all[i] end"
+   " for i = 1, 3 do weak[i] = setmetatable({}, m) end for i = 2, n do weak[i % 3 + 1][all[i - 1]] = all[i] end"
+   " local first = all[1] all = nil m.__mode = 'k' for i = 1, 9 do local _ = ('x'):rep(1000000) end"},
   {GUARD_CONVERT, 0, "error(setmetatable({}, {__tostring = function() while true do end end}))"},
   {GUARD_ORDER, 0,
    "for round = 1, 99 do local t, last = {}, '' for i = 1, 99 do t['k' .. i] = i end"

@@ -1,0 +1,49 @@
+#include "sandbox/number.h"
+
+#include <string.h>
+
+#include "sandbox/sandbox_state.h"
+
+/* A userdata's own: the last bytes of its block. */
+static char *end_of(lua_State *L, int index) {
+  return (char *)lua_touserdata(L, index) + lua_rawlen(L, index) - sizeof(Number);
+}
+
+bool number_is_absent(lua_State *L, int index) {
+  if (!lua_iscfunction(L, index)) return false;
+  bool plain = lua_getupvalue(L, index, 1) == NULL;
+  if (!plain) lua_pop(L, 1);
+  return plain;
+}
+
+/* The block of a value that the allocator may have numbered. */
+static const void *block_of(lua_State *L, int index) {
+  lua_State *thread = lua_tothread(L, index);
+  return thread != NULL ? lua_getextraspace(thread) : lua_topointer(L, index);
+}
+
+Number number_of(lua_State *L, int index) {
+  Number result = {.place = NO_PLACE};
+  if (lua_type(L, index) == LUA_TUSERDATA && lua_rawlen(L, index) >= sizeof result) {
+    memcpy(&result, end_of(L, index), sizeof result);
+    return result;
+  }
+  const void *block = block_of(L, index);
+  bool has_number = number_is_before(block) && !number_is_absent(L, index);
+  if (has_number) memcpy(&result.number, (const char *)block - NUMBER_SIZE, sizeof result.number);
+  else result.number = (uintptr_t)block;
+  return result;
+}
+
+void *guard_userdata(lua_State *L, size_t size, int user_values) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL) return lua_newuserdatauv(L, size, user_values);
+  void *result = guard_block(L, size + sizeof(Number), user_values);
+  Number number = {.number = ++sandbox->objects, .place = NO_PLACE};
+  memcpy(end_of(L, -1), &number, sizeof number);
+  return result;
+}
+
+void guard_place(lua_State *L, int index, uint32_t place) {
+  if (sandbox_of(L) != NULL) memcpy(end_of(L, index) + offsetof(Number, place), &place, sizeof place);
+}
