@@ -1,6 +1,7 @@
 /*
 ** Queries on a list, for conversations, batches and drafts alike.
 */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "bind/argument.h"
@@ -92,8 +93,20 @@ static int select_recent(lua_State *L, const View *view, unsigned roles, uint32_
         at = position;
       }
     }
+    assert(newest < ROLE_COUNT);
     left[newest]--;
     selection->items[i] = (Selected){.id = sequence_at(view->list, at), .position = at};
+  }
+  selection->count = n;
+  return 1;
+}
+
+/* The last n of the list, items of windows among them. */
+static int select_last(lua_State *L, const View *view, uint32_t n) {
+  uint32_t first = sequence_count(view->list) - n;
+  Selection *selection = bind_new_selection(L, view->owner, n);
+  for (uint32_t i = 0; i < n; i++) {
+    selection->items[i] = (Selected){.id = sequence_at(view->list, first + i), .position = first + i};
   }
   selection->count = n;
   return 1;
@@ -106,7 +119,8 @@ static int l_recent(lua_State *L) {
   unsigned roles = all ? ROLES_ALL : bind_roles(L, 2);
   uint32_t total = count_roles(&view, roles);
   lua_Integer n = bind_integer(L, all ? 2 : 3, "n", 0, UINT32_MAX);
-  return select_recent(L, &view, roles, n < total ? (uint32_t)n : total);
+  if (n > total) n = total;
+  return all ? select_last(L, &view, (uint32_t)n) : select_recent(L, &view, roles, (uint32_t)n);
 }
 
 /* list:range(role, i, j) -> Selection; what lies outside is left out */

@@ -61,6 +61,21 @@ describe("at a glance", function()
 
   local words = "s1 u2 a3 c4(x) r5(x) u6 a7 u8! a9 a10"
 
+  it("recent(n) has a list's last messages, items of windows among them", function()
+    local chat = conversation "u1"
+    chat.windows:open { id = "w", content = "x" }
+    chat:append { role = "user", content = "u3" }
+    local lists = {}
+    for n = 0, 4 do
+      local roles = {}
+      for i, message in ipairs(chat:recent(n)) do
+        roles[i] = message.window or message.role
+      end
+      lists[n] = table.concat(roles, " ")
+    end
+    assert.same({ [0] = "", "user", "w user", "user w user", "user w user" }, lists)
+  end)
+
   it("queries", function()
     local chat = conversation(words)
     assert.equal("u2 u6 u8!", texts(chat:recent("user", 3)))

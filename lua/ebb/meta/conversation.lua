@@ -22,7 +22,7 @@ function List:trust(options) end
 ---@return ebb.Selection
 function List:where(conditions) end
 --- The last n messages of a role; without a role, of all.
----@param role ebb.Role|ebb.Role[]|integer  `recent(n)` is enough for all roles
+---@param role ebb.Role|ebb.Role[]|integer  `recent(n)`: of all, items of windows among them
 ---@param n? integer
 ---@return ebb.Selection
 function List:recent(role, n) end
