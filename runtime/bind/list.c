@@ -367,6 +367,24 @@ int bind_view_length(lua_State *L) {
   return 1;
 }
 
+/* True if the messages have the same JSON, byte by byte. */
+static bool same_bytes(const View *a, uint32_t place_a, const View *b, uint32_t place_b) {
+  const Message *first = store_message(conversation_store(a->conversation), sequence_at(a->list, place_a));
+  const Message *second = store_message(conversation_store(b->conversation), sequence_at(b->list, place_b));
+  return text_equal(message_raw(first), message_raw(second));
+}
+
+int bind_common_ends(lua_State *L) {
+  View a = bind_view(L, 1), b = bind_view(L, 2);
+  uint32_t count_a = sequence_count(a.list), count_b = sequence_count(b.list);
+  uint32_t shorter = count_a < count_b ? count_a : count_b, front = 0, back = 0;
+  while (front < shorter && same_bytes(&a, front, &b, front)) front++;
+  while (back < shorter - front && same_bytes(&a, count_a - back - 1, &b, count_b - back - 1)) back++;
+  lua_pushinteger(L, front);
+  lua_pushinteger(L, back);
+  return 2;
+}
+
 const char BIND_FIND = 0;
 
 void bind_open_list(lua_State *L, const BindType *type) {

@@ -32,6 +32,8 @@ extern const char BIND_FIND;
 /* list[position] for a number at 2, nil outside; #list. */
 int   bind_view_get(lua_State *L);
 int   bind_view_length(lua_State *L);
+/* common_ends(a, b) -> how many messages are the same bytes in both lists, from the front; from the end, of the rest */
+int   bind_common_ends(lua_State *L);
 void  bind_open_list(lua_State *L, const BindType *type);  /* adds the queries to a type */
 
 #endif

@@ -108,6 +108,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "descriptions");
   lua_pushcfunction(L, l_type);
   lua_setfield(L, -2, "type");
+  lua_pushcfunction(L, bind_common_ends);
+  lua_setfield(L, -2, "common_ends");
   lua_pushcfunction(L, l_charge);
   lua_setfield(L, -2, "charge");
   lua_pushcfunction(L, l_now);

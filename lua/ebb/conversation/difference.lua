@@ -32,9 +32,11 @@ end
 ---@field texts string[]              canonical JSON
 ---@field by_id table<string, integer>
 
-local function side_of(list)
+--- The messages of a list from place `first` to `last`.
+local function side_of(list, first, last)
   local side = { messages = {}, texts = {}, by_id = {} }
-  for i, message in ipairs(list) do
+  for place = first, last do
+    local i, message = place - first + 1, list[place]
     local id = message.id
     side.messages[i], side.texts[i] = message, canonical(message.json)
     if id and not side.by_id[id] then side.by_id[id] = i end
@@ -95,14 +97,16 @@ local function roles_of(side, places, by_id, mark)
   return roles
 end
 
-local function comparison(a, b)
+--- Collects the differences between two sides, before which `skipped` messages are equal.
+local function comparison(a, b, skipped)
   local list = {}
   local self = { list = list }
 
   function self.changed(i, j, moved)
     local fields = fields_of(a.texts[i], b.texts[j])
     list[#list + 1] = {
-      kind = "changed", a = i, b = j, before = a.messages[i], after = b.messages[j], fields = fields, moved = moved,
+      kind = "changed", a = i + skipped, b = j + skipped, before = a.messages[i], after = b.messages[j],
+      fields = fields, moved = moved,
     }
   end
 
@@ -115,9 +119,9 @@ local function comparison(a, b)
       if i and j then
         self.changed(i, j)
       elseif i then
-        list[#list + 1] = { kind = "removed", a = i, before = a.messages[i] }
+        list[#list + 1] = { kind = "removed", a = i + skipped, before = a.messages[i] }
       else
-        list[#list + 1] = { kind = "added", b = j, after = b.messages[j] }
+        list[#list + 1] = { kind = "added", b = j + skipped, after = b.messages[j] }
       end
     end
   end
@@ -130,10 +134,11 @@ end
 ---@param list_b ebb.List
 ---@return ebb.Difference[]
 function difference.compare(list_a, list_b)
-  local a, b = side_of(list_a), side_of(list_b)
+  local front, back = core.common_ends(list_a, list_b)
+  local a, b = side_of(list_a, front + 1, #list_a - back), side_of(list_b, front + 1, #list_b - back)
   local match = lcs.match(keys_of(a, b), keys_of(b, a))
   local moved_from, moved_to = moves_of(a, b, match)
-  local compared = comparison(a, b)
+  local compared = comparison(a, b, front)
   local removed, added = {}, {}
   for i, j in lcs.steps(match, #a.texts, #b.texts) do
     local from = i == 0 and moved_from[j] or i
