@@ -116,7 +116,7 @@ static const char *talk(Child *child, const char *input, size_t size, int64_t de
     if (host_interrupted()) return "interrupted";
     if (left <= 0) return "it took too long";
     struct pollfd ends[2] = {{.fd = child->out, .events = POLLIN}, {.fd = child->in, .events = POLLOUT}};
-    if (poll(ends, 2, left > 1000 ? 1000 : (int)left) <= 0) continue;      /* EINTR: asked above */
+    if (poll(ends, 2, left > 20 ? 20 : (int)left) <= 0) continue;          /* also after a signal */
     if (ends[1].revents != 0) feed(child, input, size, &written);
     if (ends[0].revents == 0) continue;
     const char *problem = drain(child, answer);

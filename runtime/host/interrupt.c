@@ -7,16 +7,26 @@
 ** catches the error is stopped again at once. Only a call of
 ** `host_interruptible` takes it away again, when it is over. What other signals do is
 ** told in os/ending.h.
+**
+** C code meets no hook: a request of megabytes is read, counted and written by it. So a
+** process that has not ended soon after Ctrl-C is ended by SIGINT, as a second Ctrl-C
+** would end it. In `host_interruptible` it goes on: there only the second one ends it.
 */
+#define _DEFAULT_SOURCE 1                   /* setitimer */
 #include <signal.h>
+#include <sys/time.h>
 
 #include "host/host.h"
 #include "os/ending.h"
 
 #include "lauxlib.h"
 
+/* How long after Ctrl-C a process may go on, in microseconds. */
+enum { PATIENCE_US = 30000 };
+
 static lua_State *volatile watched;
 static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t patient;      /* not ended by the timer: `host_interruptible` runs */
 
 static void raise_interrupt(lua_State *L, lua_Debug *where) {
   (void)where;
@@ -35,11 +45,18 @@ static void on_interrupt(int signal_number) {
   if (interrupted) ending_by(signal_number);   /* C code that takes too long is ended by the second one */
   interrupted = 1;
   if (watched != NULL) set_hook(watched);
+  if (!patient) setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = PATIENCE_US}, NULL);
+}
+
+/* SIGALRM comes from the timer, or from another process. */
+static void on_alarm(int signal_number) {
+  if (!ending_is_over()) ending_by(interrupted ? SIGINT : signal_number);
 }
 
 void host_watch_interrupt(lua_State *L) {
   watched = L;
   signal(SIGINT, on_interrupt);
+  signal(SIGALRM, on_alarm);
   ending_watch(host_interrupted);
 }
 
@@ -66,11 +83,14 @@ int host_interruptible(lua_State *L) {
   lua_pushboolean(L, 1);
   lua_pushvalue(L, 1);       /* call handler true call: all but the first two are returned */
   lua_State *watched_before = watched;
+  sig_atomic_t patient_before = patient;
   watched = L;
+  patient = 1;
   void (*before)(int) = signal(SIGINT, on_interrupt);
   int status = lua_pcall(L, 0, LUA_MULTRET, 2);
   signal(SIGINT, before);    /* first: none may come after the hook is gone */
   watched = watched_before;
+  patient = patient_before;
   if (interrupted) lua_sethook(L, NULL, 0, 0);
   interrupted = 0;
   if (status == LUA_OK) return lua_gettop(L) - 2;

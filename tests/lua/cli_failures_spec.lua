@@ -194,6 +194,7 @@ describe("the command", function()
           while true do pcall(coroutine.wrap(function() while true do end end)) end
         end))
       end]],
+    ["in C code, which meets no hook"] = "local _ = ('a'):rep(100000):find '.-.-.-.-b'",
     ["behind one that has ended"] = "for _ = 1, 9 do coroutine.wrap(print)() end while true do end",
   }
 
