@@ -297,10 +297,10 @@ static int l_cost(lua_State *L) {
   return 1;
 }
 
-/* For the library: core.draft.insert_all(draft, positions, messages, reason) -> true | nil, error; positions
-   ascend and are those of the list before */
+/* For the library: core.draft.insert_all(draft, positions, messages, reason, bytes_max) -> true | nil, error;
+   positions ascend and are those of the list before; bytes_max: of the messages as JSON, nil: no limit */
 static int l_insert_all(lua_State *L) {
-  lua_settop(L, 4);
+  lua_settop(L, 5);
   int conversation = bind_enter_draft(L);
   Draft *draft = bind_check_draft(L);
   bind_expect(L, 2, NULL, LUA_TTABLE);
@@ -314,7 +314,8 @@ static int l_insert_all(lua_State *L) {
     places[i] = (uint32_t)lowest - 1;
     lua_pop(L, 1);
   }
-  MessageSource source = bind_source(L, 3);
+  lua_Integer most = lua_isnil(L, 5) ? PTRDIFF_MAX : bind_integer(L, 5, "bytes_max", 0, PTRDIFF_MAX);
+  MessageSource source = bind_source_within(L, 3, (size_t)most);
   Insertion insertion = {.count = count, .places = places, .source = &source, .ids = new_ids};
   Status status = draft_insert_all(draft, &insertion, reason_at(L, 4, "inserted"));
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");
@@ -335,7 +336,7 @@ void bind_open_draft_edit(lua_State *L) {
     BIND_END,
   };
   static const BindMethod functions[] = {
-    {"insert_all", l_insert_all, "draft positions messages reason", CHARGE_LIST},
+    {"insert_all", l_insert_all, "draft positions messages reason bytes_max", CHARGE_LIST},
     BIND_END,
   };
   bind_methods(L, &BIND_DRAFT, methods);

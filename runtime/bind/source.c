@@ -54,13 +54,15 @@ static void put(lua_State *L, Buffer *out, const char *text) {
   if (status != STATUS_OK) bind_raise_status(L, status, "message");
 }
 
-static void put_list(lua_State *L, int index, Buffer *out) {
+static void put_list(lua_State *L, int index, size_t most, Buffer *out) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, index);
   for (lua_Integer i = 1; i <= count; i++) {
     if (i > 1) put(L, out, ",");
     lua_rawgeti(L, index, i);
     put_message(L, lua_gettop(L), out);
     lua_pop(L, 1);
+    if (out->size <= most) continue;
+    bind_raise(L, "limit", NULL, "the messages to add have more than %I bytes", (lua_Integer)most);
   }
 }
 
@@ -79,14 +81,16 @@ static bool is_list(lua_State *L, int index) {
   return false;
 }
 
-MessageSource bind_source(lua_State *L, int index) {
+MessageSource bind_source(lua_State *L, int index) { return bind_source_within(L, index, SIZE_MAX); }
+
+MessageSource bind_source_within(lua_State *L, int index, size_t most) {
   index = lua_absindex(L, index);
   Buffer *out = bind_buffer(L);
   if (is_raw_list(L, index)) {
     bind_encode(L, index, out);
   } else {
     put(L, out, "[");
-    if (is_list(L, index)) put_list(L, index, out);
+    if (is_list(L, index)) put_list(L, index, most, out);
     else put_message(L, index, out);
     put(L, out, "]");
   }

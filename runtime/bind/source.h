@@ -17,6 +17,8 @@ typedef struct LuaSource {
 } LuaSource;
 
 MessageSource bind_source(lua_State *L, int index);
+/* The same; raises if a list has more than `most` bytes as JSON. */
+MessageSource bind_source_within(lua_State *L, int index, size_t most);
 /* After an edit with a source failed: says what was wrong with which message. */
 int   bind_raise_source(lua_State *L, int conversation, const MessageSource *source, Status status, const char *what);
 

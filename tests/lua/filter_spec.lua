@@ -1,6 +1,7 @@
 --- chat:filter with conditions, functions and files.
 
 local helper = dofile "tests/lua/helper.lua"
+local cpu_time = dofile "tests/lua/cpu_time.lua"
 local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
 
 describe("conditions", function()
@@ -101,6 +102,90 @@ describe("functions", function()
   end)
 end)
 
+describe("answers of many messages", function()
+  local ebb = helper.ebb
+
+  local function chat_of(n)
+    local list = {}
+    for i = 1, n do
+      list[i] = { role = "user", content = "u" .. i }
+    end
+    local chat = ebb.conversation { counter = function() return 1 end }
+    chat:append(list)
+    return chat
+  end
+
+  local function contents(chat)
+    local result = {}
+    for i, message in ipairs(chat) do
+      result[i] = message.content
+    end
+    return result
+  end
+
+  it("are what a list makes of them, whatever is dropped beside them", function()
+    local seed = tonumber(os.getenv "SEED") or os.time()
+    math.randomseed(seed)
+    for _ = 1, 50 do
+      local chat, expected = chat_of(math.random(12)), {}
+      local function put(text) expected[#expected + 1] = text end
+      chat:filter(function(message)
+        local answer, stays = {}, math.random(3)
+        for i = 1, math.random(0, 3) do
+          local text = message.content .. "+" .. i
+          if i == stays then put(message.content) answer[#answer + 1] = message end
+          put(text)
+          answer[#answer + 1] = { role = "assistant", content = text }
+        end
+        return answer
+      end)
+      assert.same(expected, contents(chat), "SEED=" .. seed)
+    end
+  end)
+
+  it("are one edit: 60,000 messages for 20, and 20,000 dropped of 40,000", function()
+    local chat, many = chat_of(20), {}
+    for i = 1, 3000 do
+      many[i] = { role = "user", content = "x" }
+    end
+    cpu_time.within(200, function() chat:fork():filter(function() return many end) end)
+
+    local long = chat_of(40000)
+    cpu_time.within(200, function()
+      local fork = long:fork()
+      fork:filter(function(message) return message.index % 2 == 0 end)
+      assert.equal(20000, #fork)
+    end)
+  end)
+
+  local REFUSED = {
+    { "too many", "return function() local t = {} for i = 1, 60000 do t[i] = { role = 'user', content = '' } end "
+      .. "return t end", "adds at most 100000 messages" },
+    { "too big as JSON", "local s, t = ('\\1'):rep(1000000), {} for i = 1, 5 do t[i] = { role = 'user', content = s } "
+      .. "end return function() return t end", "more than 16777216 bytes", 16 << 20 },
+    { "too big to leave", "local s, t = ('x'):rep(1000000), {} for i = 1, 30 do t[i] = { role = 'user', content = s } "
+      .. "end return function() return t end", "needs more memory", 16 << 20 },
+  }
+
+  for _, case in ipairs(REFUSED) do
+    local name, text, words, memory = table.unpack(case)
+
+    it("are refused if they are " .. name, function()
+      finally(helper.clean)
+      local chat = chat_of(2)
+      local before = helper.snapshot(chat)
+
+      local problem = refusal(chat.filter, chat, { helper.lua_file(text), limits = { memory = memory } })
+
+      assert.matches("filter ", problem.message, 1, true)
+      assert.matches(words, problem.message, 1, true)
+      assert.equal(before, helper.snapshot(chat))
+      chat:filter(helper.lua_file "return function(message) return message.index == 1 end")
+      assert.equal(1, #chat)
+    end)
+  end
+end)
+
 describe("errors", function()
   local function fails(filter, options)
     local chat = conversation "u1 c2(x) r3(x) u5"
@@ -123,6 +208,19 @@ describe("errors", function()
     assert.truthy(tostring(problem):find("filter odd, message 3: ", 1, true), tostring(problem))
     problem = fails(at_three(function(m) return { m, { role = "user", content = "x" } } end))
     assert.truthy(tostring(problem):find("filter odd, message 3: ", 1, true), tostring(problem))
+  end)
+
+  it("of several messages name the first one, whichever edit refuses it", function()
+    local bad = { role = "boss", content = "x" }
+    local function answers(list)
+      return { name = "odd", filter = function(message) return list[message.index] end }
+    end
+    local problem = fails(answers { [1] = { { role = "user", content = "x" }, bad }, [4] = { bad, bad } })
+    assert.matches("filter odd, message 1: ", problem.message, 1, true)
+    problem = fails(answers { [1] = { { role = "user", content = "x" }, bad }, [3] = { role = "tool" } })
+    assert.matches("filter odd, message 1: ", problem.message, 1, true)
+    problem = fails(answers { [3] = { role = "tool" }, [4] = { bad, bad } })
+    assert.matches("filter odd, message 3: ", problem.message, 1, true)
   end)
 
   it("of a message that cannot be", function()

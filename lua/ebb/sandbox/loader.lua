@@ -65,12 +65,19 @@ function loader.check_limits(limits)
   return limits and schema.check(loader.LIMITS, limits, "limits") or nil
 end
 
+--- A limit as it holds.
+---@param limits? ebb.Limits
+---@param name "fuel"|"deadline"|"memory"
+---@param messages? integer     of the list that a script works on
+---@return number
+function loader.limit(limits, name, messages)
+  if limits and limits[name] then return limits[name] end
+  return loader.DEFAULT[name] + loader.PER_MESSAGE[name] * (messages or 0)
+end
+
 local function set_limits(box, limits, messages)
-  local function limit_of(name)
-    if limits and limits[name] then return limits[name] end
-    return loader.DEFAULT[name] + loader.PER_MESSAGE[name] * (messages or 0)
-  end
-  sandbox.limit(box, limit_of "fuel", math.ceil(limit_of "deadline" * 1000), limit_of "memory")
+  local microseconds = math.ceil(loader.limit(limits, "deadline", messages) * 1000)
+  sandbox.limit(box, loader.limit(limits, "fuel", messages), microseconds, loader.limit(limits, "memory", messages))
 end
 
 ---- Requests of sandboxes ----

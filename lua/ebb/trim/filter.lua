@@ -11,7 +11,12 @@
 -- and may tear units. Guards do not hold: a filter is the caller's own will.
 --
 -- All answers are collected before the first edit, so a filter always looks at
--- the list as it was; one that fails changes nothing. One filter, one batch.
+-- the list as it was; one that fails changes nothing. One filter, one batch. Drops and
+-- replacements only mark messages, and all that is added is one edit:
+--
+--     list      1  2  3  4        2 becomes a, b    3 goes    c follows 4
+--     drops     1        4        a, b at place 2, c at place 3
+--     becomes   1  a  b  4  c
 
 local call = require "ebb.trim.call"
 local schema = require "ebb.support.schema"
@@ -24,6 +29,9 @@ local script_file = require "ebb.sandbox.script_file"
 local trim_options = require "ebb.trim.options"
 
 local filter = {}
+
+--- Messages that one filter in a sandbox may add; their bytes are bounded by its memory.
+filter.ADDED_MAX = 100000
 
 loader.provide "trim"
 
@@ -117,7 +125,7 @@ end
 local CHUNK = 4096
 
 local function ask_sandboxed(definition, draft, values, limits)
-  local answers = {}
+  local answers, added = {}, 0
   loader.begin(definition.filter, limits, #draft)
   for first = 1, #draft, CHUNK do
     local some, at, message, kind = loader.use(definition.filter, "ebb.trim.sandboxed_run", "filter", draft, values,
@@ -126,6 +134,10 @@ local function ask_sandboxed(definition, draft, values, limits)
     if kind then complain(definition, at, ("it returned a %s"):format(kind), ANSWERS) end
     for i, answer in pairs(some) do
       answers[i] = verdict(definition, draft[i], answer)
+      added = added + (answers[i] and #answers[i] - 1 or 0)
+      if added > filter.ADDED_MAX then
+        complain(definition, i, ("a filter adds at most %d messages"):format(filter.ADDED_MAX))
+      end
     end
   end
   return answers
@@ -196,84 +208,151 @@ local function changes(message, answer)
   return fields, leaves_out
 end
 
+---@class ebb.filter.Edits      What becomes of a draft; places are those that the list had at first
+---@field messages ebb.Message[]
+---@field gone table<integer, true>
+---@field before table<integer, any[]>   messages to add before a place
+---@field after table<integer, any[]>    and behind it
+---@field place_of table<integer, integer>   of the seqs, made on first use
+
+local function place_of(edits, message)
+  if not edits.place_of then
+    edits.place_of = {}
+    for place, each in ipairs(edits.messages) do
+      edits.place_of[each.seq] = place
+    end
+  end
+  return edits.place_of[message.seq]
+end
+
 --- Without guards a draft drops just what it is told; so a unit is named as a whole.
-local function drop(definition, draft, index, message)
-  attempt(definition, index, draft.drop, draft, definition.exact and message or message.unit, "filter")
+local function drop(definition, draft, edits, index, message)
+  local unit = not definition.exact and message.unit
+  if unit and unit.count > 1 then
+    for _, each in ipairs(unit.messages) do
+      edits.gone[place_of(edits, each)] = true
+    end
+  end
+  edits.gone[index] = true
+  attempt(definition, index, draft.drop, draft, unit or message, "filter")
+end
+
+local function add(lists, place, item)
+  if core.type(item) == "Message" then item = json.raw(item.json) end
+  local list = lists[place] or {}
+  lists[place] = list
+  list[#list + 1] = item
 end
 
 --- Puts the messages of `list` around the place of `message`, which goes unless it is among them.
-local function spread(definition, draft, index, message, list)
-  local place, stays = message.index, false
+local function spread(definition, draft, edits, index, message, list)
+  local side, stays = edits.before, false
   for _, item in ipairs(list) do
-    if core.type(item) == "Message" and item.seq == message.seq then
-      stays = true
+    if not stays and core.type(item) == "Message" and item.seq == message.seq then
+      side, stays = edits.after, true
     else
-      if core.type(item) == "Message" then item = json.raw(item.json) end
-      attempt(definition, index, draft.insert, draft, place, item, "filter")
+      add(side, index, item)
     end
-    place = place + 1
   end
-  if not stays then drop(definition, draft, index, message) end
+  if not stays then drop(definition, draft, edits, index, message) end
 end
 
 --- Results that stay behind a caller whose calls were changed: copies of them find the new one.
-local function relink(definition, draft, index, results)
+local function relink(definition, draft, edits, index, results)
   for _, result in ipairs(results) do
-    if result.index then
-      attempt(definition, index, draft.insert, draft, result.index, json.raw(result.json), "filter")
+    local place = place_of(edits, result)
+    if not edits.gone[place] then
+      add(edits.before, place, result)
+      edits.gone[place] = true
       attempt(definition, index, draft.drop, draft, result, "filter")
     end
   end
 end
 
 --- One message for another: its place, links and marks stay as they are if they can.
-local function replace(definition, draft, index, message, answer, alone)
+local function replace(definition, draft, edits, index, message, answer, alone)
   local fields, leaves_out = changes(message, answer)
   if next(fields) == nil then return end
   local anew = leaves_out or fields.role or fields.id or fields.tool_calls
   if alone and (anew or #message.calls > 0 and fields.content) then
     local results = table.move(message.unit.messages, 2, message.unit.count, 1, {})
-    spread(definition, draft, index, message, { answer })
-    return relink(definition, draft, index, results)
+    spread(definition, draft, edits, index, message, { answer })
+    return relink(definition, draft, edits, index, results)
   end
   check_fixed(definition, index, answer, fields)
   attempt(definition, index, draft.replace, draft, message, fields, "filter")
 end
 
-local function apply_list(definition, draft, index, message, list)
+local function apply_list(definition, draft, edits, index, message, list)
   for _, answer in ipairs(list) do
     check_answer(definition, index, answer)
   end
   local alone = definition.exact or message.unit.count == 1
   if #list == 1 and core.type(list[1]) ~= "Message" then
-    return replace(definition, draft, index, message, list[1], alone)
+    return replace(definition, draft, edits, index, message, list[1], alone)
   end
   if not alone then
     local hint = "a call and its results stay together: replace one by one, or drop the unit"
     return complain(definition, index, "several messages cannot take the place of a part of a unit", hint)
   end
-  return spread(definition, draft, index, message, list)
+  return spread(definition, draft, edits, index, message, list)
 end
 
-local function apply_answer(definition, draft, index, message, answer)
-  if not message.index then return end   -- it went with its unit
-  if answer == false then return drop(definition, draft, index, message) end
-  if answer then apply_list(definition, draft, index, message, answer) end
+local function apply_answer(definition, draft, edits, index, answer)
+  local message = edits.messages[index]
+  if edits.gone[index] then return end   -- it went with its unit
+  if answer == false then return drop(definition, draft, edits, index, message) end
+  if answer then apply_list(definition, draft, edits, index, message, answer) end
 end
 
---- Edits from the newest to the oldest, so that positions before them stay true. Of several
+--- What is to be added: the messages, their places behind the drops, and the messages whose answers they are.
+local function additions(edits)
+  local items, places, origins, place = {}, {}, {}, 1
+  local function take(list, index)
+    for _, item in ipairs(list or {}) do
+      items[#items + 1], places[#places + 1], origins[#origins + 1] = item, place, index
+    end
+  end
+  for index = 1, #edits.messages do
+    take(edits.before[index], index)
+    if not edits.gone[index] then place = place + 1 end
+    take(edits.after[index], index)
+  end
+  return items, places, origins
+end
+
+--- Names the first message before `last` whose answer cannot be added.
+local function blame(definition, draft, items, origins, last)
+  for i, item in ipairs(items) do
+    if origins[i] >= last then return end
+    local ok = pcall(draft.cost, draft, item)
+    if not ok then attempt(definition, origins[i], draft.insert, draft, 1, item, "filter") end
+  end
+end
+
+--- Edits from the newest to the oldest, so that a caller comes behind its results. Of several
 --- answers that are refused the first message's is raised.
-local function edit(definition, draft, answers)
-  local messages, refusal = {}, nil
+local function edit(definition, draft, answers, bytes_max)
+  local edits = { messages = {}, gone = {}, before = {}, after = {} }
+  local refusal, refused = nil, math.huge
   for i, message in ipairs(draft) do
-    messages[i] = message
+    edits.messages[i] = message
   end
-  for i = #messages, 1, -1 do
-    local ok, problem = pcall(apply_answer, definition, draft, i, messages[i], answers[i])
+  for i = #edits.messages, 1, -1 do
+    local ok, problem = pcall(apply_answer, definition, draft, edits, i, answers[i])
     if not ok and not (core.is_error(problem) and problem.code == "filter") then error(problem, 0) end
-    if not ok then refusal = problem end
+    if not ok then refusal, refused = problem, i end
   end
-  if refusal then error(refusal, 0) end
+  local items, places, origins = additions(edits)
+  local ok, problem = not refusal, refusal
+  if ok and items[1] then ok, problem = pcall(core.draft.insert_all, draft, places, items, "filter", bytes_max) end
+  if ok then return end
+  if core.is_error(problem) and problem.code == "limit" then
+    refuse("limit", ("filter %s: %s"):format(definition.name, problem.message),
+      "limits = { memory = ... } allows more, --memory on the command line")
+  end
+  if not core.is_error(problem) or problem.code ~= "memory" then blame(definition, draft, items, origins, refused) end
+  error(problem, 0)
 end
 
 ---- One filter ----
@@ -288,7 +367,8 @@ local function run_one(chat, definition, options, limits)
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, definition.name)
-    edit(definition, draft, ask(definition, draft, values, limits))
+    local bytes_max = loader.holds(definition.filter) and loader.limit(limits, "memory", #draft) or nil
+    edit(definition, draft, ask(definition, draft, values, limits), bytes_max)
     return core.draft.commit(draft, { operation = "filter", description = "filter " .. definition.name })
   end)
   if ok then return result end
