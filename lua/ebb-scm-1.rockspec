@@ -115,6 +115,7 @@ build = {
       ["ebb.support.lpeg"] = "lua/ebb/support/lpeg.lua",
       ["ebb.support.media"] = "lua/ebb/support/media.lua",
       ["ebb.support.names"] = "lua/ebb/support/names.lua",
+      ["ebb.support.printable"] = "lua/ebb/support/printable.lua",
       ["ebb.support.refuse"] = "lua/ebb/support/refuse.lua",
       ["ebb.support.schema"] = "lua/ebb/support/schema.lua",
       ["ebb.support.suggest"] = "lua/ebb/support/suggest.lua",

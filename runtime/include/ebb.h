@@ -174,7 +174,9 @@ typedef struct ebb_config {
   void *user;                /* handed to all functions here */
   int64_t (*clock_ms)(void *user);       /* milliseconds since 1970, for batches and dates. NULL: the system's */
   /* Receives what scripts print and the library's warnings, one line per call, without its
-     newline, ending with a NUL. NULL: they are dropped. */
+     newline, ending with a NUL. A call or task prints 1 MiB at most, then a line says so. What
+     scripts print may hold control characters: escape them before a terminal shows them. NULL:
+     they are dropped. */
   void (*log)(void *user, ebb_log_level level, const char *line, size_t size);
   /* The only way in which the library reads anything:
        "my/tools.lua"            modules that scripts require ("my.tools")

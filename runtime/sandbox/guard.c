@@ -289,6 +289,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->limits = *limits;
   sandbox->used = used != NULL ? *used : (SandboxLimits){0, 0};
   sandbox->used_before = sandbox->used.microseconds;
+  if (used == NULL) sandbox->printed = 0;
   sandbox->started = guard_now(sandbox);
   sandbox->killed = SANDBOX_OK;
   sandbox->passing = PASS_NONE;

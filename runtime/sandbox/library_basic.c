@@ -248,8 +248,22 @@ static int l_tostring(lua_State *L) {
 
 /* ---- the rest ---- */
 
+/* Hands the line on top to `print`, in the upvalue, or to the host's. */
+static void hand_out(lua_State *L, Sandbox *sandbox) {
+  size_t size;
+  const char *line = lua_tolstring(L, -1, &size);
+  if (lua_isfunction(L, lua_upvalueindex(1))) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, -2);
+    lua_call(L, 1, 0);
+  } else if (sandbox->config.print != NULL) {
+    sandbox->config.print(sandbox->config.user, line, size);
+  }
+}
+
+/* print, up to PRINT_MAX bytes in one call or task; then a line says so, and the rest is dropped. */
 static int l_print(lua_State *L) {
-  const SandboxConfig *config = &sandbox_of(L)->config;
+  Sandbox *sandbox = sandbox_of(L);
   int count = lua_gettop(L);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -259,11 +273,26 @@ static int l_print(lua_State *L) {
     luaL_addvalue(&b);
   }
   luaL_pushresult(&b);
-  size_t size;
-  const char *line = lua_tolstring(L, -1, &size);
+  size_t size = lua_rawlen(L, -1);
   guard_charge(L, 100 + size / 8);
-  if (config->print != NULL) config->print(config->user, line, size);
+  if (sandbox->printed > PRINT_MAX) return 0;
+  if (holds(sandbox, GUARD_PRINT)) sandbox->printed += size + 1;
+  if (sandbox->printed > PRINT_MAX) lua_pushliteral(L, "print: more than 1 MiB; the rest is dropped");
+  hand_out(L, sandbox);
   return 0;
+}
+
+/* printer(f) -> print, each line of which goes to f */
+static int l_printer(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_pushcclosure(L, l_print, 1);
+  return 1;
+}
+
+void library_printer(lua_State *L) {
+  library_push(L, l_printer);
+  lua_setfield(L, -2, "printer");
 }
 
 static int l_collectgarbage(lua_State *L) {

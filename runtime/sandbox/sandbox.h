@@ -71,7 +71,9 @@ typedef struct SandboxConfig {
   bool deterministic;        /* scripts see nothing of the collector: no memory count, weak values stay */
   void *user;                /* handed to the functions below */
   int64_t (*now)(void *user);                                   /* microseconds, only growing; NULL: the system's */
-  void (*print)(void *user, const char *line, size_t size);     /* a line without its end; NULL: print does nothing */
+  /* A line of print without its end, at most 1 MiB in all of a call or task. Control characters in it
+     are as the script wrote them. NULL: print does nothing. */
+  void (*print)(void *user, const char *line, size_t size);
   /* The text of module `name` for require: STATUS_OK and bytes that stay valid
      until the next call; STATUS_ABSENT: there is no such module. Names hold letters,
      digits, "_", "-" and single dots within, nothing else: no path can be said.

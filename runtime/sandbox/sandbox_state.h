@@ -34,6 +34,7 @@
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
+#define PRINT_MAX         ((size_t)1 << 20)   /* bytes that a call or task prints */
 #define MODULE_NAME_MAX   120
 #define MESSAGE_MAX       1024   /* bytes of the words of a failure, with the NUL */
 #define STRING_CLASSES    48     /* powers of two by which strings and hash parts are counted */
@@ -60,7 +61,8 @@ typedef enum Guard {
   GUARD_ORDER = 1 << 17,     /* pairs in order */
   GUARD_GROWTH = 1 << 18,    /* how far tables grow */
   GUARD_EXTRA = 1 << 19,     /* arguments that `...` copies are charged */
-  GUARD_WEAK = 1 << 20       /* no weak keys */
+  GUARD_WEAK = 1 << 20,      /* no weak keys */
+  GUARD_PRINT = 1 << 21      /* how much is printed */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -120,6 +122,7 @@ struct Sandbox {
   MatchCache cache;
   const char *mode_word;     /* the collector's string for modes (metatable.c) */
   bool has_modes;            /* a script has set one */
+  size_t printed;            /* bytes, by this call or the tasks since one was started; > PRINT_MAX: no more */
   uint64_t objects;          /* the last number of an object (number.h) */
   lua_Integer labels;        /* the last number that tostring used instead of an address */
   Locale outside;            /* the thread's locale before scripts ran in the C locale */
@@ -202,6 +205,7 @@ static inline lua_Integer library_integer_or(lua_State *L, int index, lua_Intege
 
 void library_open(lua_State *L);             /* opens all into the globals */
 void library_basic(lua_State *L);
+void library_printer(lua_State *L);          /* printer, for the library's own globals on top */
 void library_metatable(lua_State *L);        /* getmetatable, setmetatable */
 /* Sets setmetatable in the globals on top; `own`: for the library's own code, which may have weak keys. */
 void library_setmetatable(lua_State *L, bool own);

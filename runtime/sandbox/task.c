@@ -110,6 +110,7 @@ SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limi
   *task = (Task){.sandbox = sandbox, .arguments = arguments, .state = TASK_READY,
                  .limits = limits != NULL ? *limits : sandbox->config.limits};
   Start call = {.task = task, .arguments = arguments};
+  sandbox->printed = 0;
   lua_pushcfunction(L, start_thread);
   lua_insert(L, -(arguments + 2));
   lua_pushlightuserdata(L, &call);

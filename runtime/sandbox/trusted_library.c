@@ -71,6 +71,7 @@ void trusted_library_open(lua_State *L) {
   push_getinfo(L);
   set_table(L, globals, "debug", "getinfo");
   library_setmetatable(L, true);
+  library_printer(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &GLOBALS);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &MODULES);

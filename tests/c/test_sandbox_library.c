@@ -289,10 +289,48 @@ static void deterministic_scripts_see_no_collector(void **state) {
   }
 }
 
+typedef struct Printed {
+  size_t lines, bytes;
+  char last[100];
+} Printed;
+
+static void count_line(void *user, const char *line, size_t size) {
+  Printed *printed = user;
+  printed->lines++;
+  printed->bytes += size + 1;
+  snprintf(printed->last, sizeof printed->last, "%s", line);
+}
+
+/* In a call, and in a task, whose slices share the bound. */
+static void print_is_bounded(void **state) {
+  (void)state;
+  static const char script[] = "for i = 1, 30000 do print(('x'):rep(50), 1) end";
+  Printed printed = {0};
+  SandboxConfig config = {.user = &printed, .print = count_line};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  for (int sliced = 0; sliced < 2; sliced++) {
+    Task *task;
+    printed = (Printed){0};
+    assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=script"), SANDBOX_OK);
+    if (sliced) {
+      assert_int_equal(task_start(sandbox, 0, NULL, &task), SANDBOX_OK);
+      while (task_step(task, 0, 10000, NULL) == TASK_READY) continue;
+      task_free(task);
+    } else {
+      assert_int_equal(sandbox_call(sandbox, 0, 0, NULL), SANDBOX_OK);
+    }
+    assert_int_equal(printed.lines, PRINT_MAX / 53 + 1);
+    assert_string_equal(printed.last, "print: more than 1 MiB; the rest is dropped");
+  }
+  sandbox_free(sandbox);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(agrees_on_random_calls), cmocka_unit_test(pairs_in_order),
     cmocka_unit_test(pairs_cost_the_same_in_any_order), cmocka_unit_test(work_is_paid),
-    cmocka_unit_test(code_without_places_names_none), cmocka_unit_test(deterministic_scripts_see_no_collector)};
+    cmocka_unit_test(code_without_places_names_none), cmocka_unit_test(deterministic_scripts_see_no_collector),
+    cmocka_unit_test(print_is_bounded)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,27 +4,11 @@
 -- them must not reach a terminal, so all that is not printable is shown escaped.
 
 local host = require "ebb.host"
+local printable = require "ebb.support.printable"
 
 local text = {}
 
-local NAMED = { [0x09] = "\\t", [0x0A] = "\\n", [0x0D] = "\\r", [0x1B] = "\\e" }
-
--- Ranges of code points, sorted: controls, what turns the direction of a line, and
--- what no terminal draws, such as the tags that can hide a text inside another.
-local HIDDEN = {
-  { 0x00, 0x1F }, { 0x7F, 0x9F }, { 0x061C, 0x061C }, { 0x180E, 0x180E }, { 0x200B, 0x200B }, { 0x200E, 0x200F },
-  { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
-}
-
 local EMOJI_STYLE = 0xFE0F   -- after a narrow character: some terminals draw it wide
-
-local function is_hidden(point)
-  for _, range in ipairs(HIDDEN) do
-    if point < range[1] then return false end
-    if point <= range[2] then return true end
-  end
-  return false
-end
 
 local cells_by_point = {}   -- by code point
 
@@ -61,16 +45,9 @@ end
 
 --- The character at byte `at` as it is shown, its cells, and the byte after it.
 local function visible(bytes, at)
-  local character = bytes:match("^[\0-\x7F\xC2-\xF4][\x80-\xBF]*", at)
-  if not character or utf8.len(character) ~= 1 then
-    return ("\\x%02X"):format(bytes:byte(at)), 4, at + 1
-  end
-  local point, next_at = utf8.codepoint(character), at + #character
-  if is_hidden(point) then
-    local escaped = NAMED[point] or ("\\u{%X}"):format(point)
-    return escaped, #escaped, next_at
-  end
-  return character, point < 0x7F and 1 or cells_of(point), next_at
+  local shown, next_at, point = printable.character(bytes, at)
+  if not point then return shown, #shown, next_at end
+  return shown, point < 0x7F and 1 or cells_of(point), next_at
 end
 
 --- What is shown of the text at byte `at`, its cells, and the byte after it: a run of plain
@@ -86,16 +63,7 @@ end
 ---@param bytes string
 ---@param lines? boolean
 ---@return string
-function text.printable(bytes, lines)
-  if not bytes:find "[^\x20-\x7E]" then return bytes end
-  local pieces, at = {}, 1
-  while at <= #bytes do
-    local piece, _, next_at = shown_run(bytes, at, math.maxinteger)
-    pieces[#pieces + 1] = lines and piece == "\\n" and "\n" or piece
-    at = next_at
-  end
-  return table.concat(pieces)
-end
+function text.printable(bytes, lines) return printable.text(bytes, lines and "\n") end
 
 --- The beginning of a text, printable, in at most `room` cells.
 ---@param bytes string

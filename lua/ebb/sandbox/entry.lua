@@ -3,7 +3,8 @@
 --
 -- An entry answers true and its results, or false, message with file:line, code.
 -- Here `_G` is what the script sees; `host(what, word)` asks the program, which
--- answers from loader.lua; `functions` lists what may leave the sandbox.
+-- answers from loader.lua; `functions` lists what may leave the sandbox; `printer(f)`
+-- is a print whose lines go to f.
 --
 -- Nothing here has more rights than the script, but for what `host` answers.
 
@@ -11,7 +12,7 @@ local traceback = require "ebb.support.traceback"
 
 local entry = {}
 
-local host, script = host, _G
+local host, printer, script = host, printer, _G
 local own_require = require
 
 ---- What the script finds ----
@@ -47,13 +48,7 @@ function script.require(name)
   return loaded[name]
 end
 
-function script.print(...)
-  local words = table.pack(...)
-  for i = 1, words.n do
-    words[i] = tostring(words[i])
-  end
-  host("print", table.concat(words, "\t"))
-end
+script.print = printer(function(line) host("print", line) end)
 
 ---- Entries ----
 

@@ -21,12 +21,39 @@ local function plain(value)
   return result
 end
 
+local LOG_MAX = 1024 * 1024   -- bytes that one run of a processor may log
+local ENTRY_BYTES = 100       -- of an entry, beside its message and details
+
+--- About how many bytes a copy from a sandbox takes; `seen` has the tables that are counted already.
+local function size_of(value, seen)
+  if type(value) == "string" then return #value end
+  if type(value) ~= "table" or seen[value] then return 16 end
+  seen[value] = true
+  local size = 56
+  for key, item in next, value do
+    size = size + size_of(key, seen) + size_of(item, seen)
+  end
+  return size
+end
+
+--- context:log for a sandbox: up to LOG_MAX bytes; then an entry says so, and the rest is dropped.
+local function bounded_log(context)
+  local used = 0
+  return function(level, message, details)
+    if used > LOG_MAX then return end
+    used = used + ENTRY_BYTES + #tostring(message) + size_of(details, {})
+    if used > LOG_MAX then return context:log("warn", "log: more than 1 MiB; the rest is dropped") end
+    return context:log(level, message, details)
+  end
+end
+
 --- Methods for the sandbox. Conversations cannot enter: weigh answers the tokens alone.
 local function calls_of(context)
   local calls = { logs = function() return tables.copy(context.logs) end }
   for _, name in ipairs(context_fields.crossing) do
     calls[name] = function(...) return context[name](context, ...) end
   end
+  calls.log = bounded_log(context)
   function calls.weigh(messages) return (context:weigh(messages)) end
   return calls
 end

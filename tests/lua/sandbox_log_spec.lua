@@ -1,0 +1,109 @@
+--- What scripts in sandboxes print and log: no byte of it commands a terminal, and its amount is bounded.
+
+local helper = dofile "tests/lua/helper.lua"
+local log = require "ebb.support.log"
+local ebb = helper.ebb
+
+local MIB = 1024 * 1024
+local FLOOD = "for i = 1, 200000 do print(('x'):rep(50)) end"
+local REST = "print: more than 1 MiB; the rest is dropped"
+
+local function logged(run)
+  local lines = {}
+  local before = log.to(function(line) lines[#lines + 1] = line end)
+  finally(function() log.to(before) end)
+  run()
+  return lines
+end
+
+local function pipeline(source)
+  finally(helper.clean)
+  local text = ("return { id = 'mine', name = 'Mine', execute = function(context, config)\n%s\nend }"):format(source)
+  local options = { processors = { helper.lua_file(text) }, counter = helper.tokens_of }
+  return assert(ebb.pipeline(options):run(helper.conversation("u1 a2", { counter = helper.tokens_of })))
+end
+
+--- Where a script of a stranger may run; each runs this body.
+local places = {
+  { "a policy", function(body)
+    local source = ("return function(draft, budget)\n%s\ndraft:drop_oldest { to = budget } end"):format(body)
+    assert(helper.conversation("u20 a20 u5"):trim { budget = 20, policy = { source = source } })
+  end },
+  { "a policy while it is loaded", function(body)
+    local source = body .. " return function(draft, budget) draft:drop_oldest { to = budget } end"
+    assert(helper.conversation("u20 a20 u5"):trim { budget = 20, policy = { source = source } })
+  end },
+  { "a filter", function(body)
+    assert(helper.conversation("u20"):filter { source = ("return function(message)\n%s\nend"):format(body) })
+  end },
+  { "a processor", pipeline },
+}
+
+describe("print of a sandboxed script", function()
+  local cases = {
+    { "the clipboard", [[print "\27]52;c;QQ\7"]], [[\e]52;c;QQ\u{7}]] },
+    { "the screen, by a control of one byte", [[print "\u{9B}2J"]], [[\u{9B}2J]] },
+    { "lines that are overwritten", [[print "good\rbad\8"]], [[good\rbad\u{8}]] },
+    { "the direction of a line", [[print "\u{202E}txt"]], [[\u{202E}txt]] },
+    { "tags that nothing draws", [[print "a\u{E0041}"]], [[a\u{E0041}]] },
+    { "a value that is asked for its text", [[print(setmetatable({}, { __tostring = function() return "\27c" end }))]],
+      [[\ec]] },
+    { "bytes that are no UTF-8", [[print "\x9B2J"]], "\u{FFFD}2J" },
+    { "tabs and newlines, which stay", [[print("a", "b\nc")]], "a\tb\nc" },
+    { "a backslash, which stays", [[print "\\n"]], [[\n]] },
+  }
+  for _, place in ipairs(places) do
+    for _, case in ipairs(cases) do
+      it(("is written out in %s: %s"):format(place[1], case[1]), function()
+        assert.same({ case[3] }, logged(function() place[2](case[2]) end))
+      end)
+    end
+
+    it("ends at 1 MiB, and says so: " .. place[1], function()
+      local lines = logged(function() place[2](FLOOD) end)
+      assert.equal(REST, lines[#lines])
+      assert.equal(REST, lines[MIB // 51 + 1])
+      assert.equal(MIB // 51 + 1, #lines)
+    end)
+  end
+
+  it("begins anew with each call", function()
+    local chat = helper.conversation "u20 a20 u5"
+    local policy = { source = "return function(draft, budget) " .. FLOOD .. " draft:drop_oldest { to = budget } end" }
+    for _ = 1, 2 do
+      local lines = logged(function() assert(chat:fork():trim { budget = 20, policy = policy }) end)
+      assert.equal(MIB // 51 + 1, #lines)
+    end
+  end)
+
+  it("leaves a script of the user's own as it is", function()
+    local lines = logged(function()
+      finally(helper.clean)
+      local path = helper.lua_file "return function(draft, budget) print '\27[1m' draft:drop_oldest { to = budget } end"
+      assert(helper.conversation("u20 a20 u5"):trim { budget = 20, policy = path, trusted = true })
+    end)
+    assert.same({ "\27[1m" }, lines)
+  end)
+end)
+
+describe("context:log of a sandboxed processor", function()
+  local floods = {
+    { "messages", "context:log('info', ('x'):rep(1000))" },
+    { "details", "context:log('info', '', { list = { ('x'):rep(1000) } })" },
+    { "many that are small", "context:log('info', '')" },
+    { "values without texts", "local t = {} for n = 1, 100 do t[n] = n end context:log('info', '', t)" },
+  }
+  for _, case in ipairs(floods) do
+    it("ends at 1 MiB, and says so: " .. case[1], function()
+      local result = pipeline(("for i = 1, 12000 do %s end"):format(case[2]))
+      local entries, bytes = {}, 0
+      for _, entry in ipairs(result.logs) do
+        if entry.processor == "mine" then entries[#entries + 1] = entry end
+      end
+      for _, entry in ipairs(entries) do bytes = bytes + #entry.message end
+      assert.same({ processor = "mine", level = "warn", message = "log: more than 1 MiB; the rest is dropped" },
+        entries[#entries])
+      assert.is_true(#entries > 300 and #entries < MIB // 100 + 2 and bytes <= MIB)
+    end)
+  end
+end)
