@@ -7,6 +7,8 @@ hints.set {
   policies = "`ebb policies` lists them; a file needs a / or .lua in its name",
   policy = "run it with `ebb trim --policy`, in Lua chat:trim",
   filter = "run it with `ebb filter`, in Lua chat:filter",
+  processor = "run it with `ebb pipeline --plugin`, in Lua processors = { ... }",
+  macro = "use it with `ebb pipeline --macro`, in Lua macros = { ... }",
   model = "--model-command, in Lua chat:trim { model = function }",
   models = "`ebb models` lists them; or give a budget and an encoding (--budget, --encoding)",
   processors = "`ebb processors` lists them",

@@ -31,6 +31,7 @@ local MACRO_NAME = {
 
 local MACRO = {
   type = "object", expected = "a table {name, summary, stability, run}",
+  hint = '{ name = "shout", summary = "...", stability = "stable", run = function(call) ... end }',
   fields = {
     name = MACRO_NAME, summary = { type = "string", required = true }, parameters = TEXTS,
     stability = { type = "choice", choices = registry.STABILITIES, required = true },
@@ -38,14 +39,6 @@ local MACRO = {
     example = TEXT, aliases = { type = "list", items = MACRO_NAME }, silent = FLAG, commas = FLAG, trims = FLAG,
   },
 }
-
---- Checks a declaration; raises for wrong fields.
-local function check(declaration)
-  local name = type(declaration) == "table" and declaration.name
-  local where = type(name) == "string" and "macro " .. name or "macro"
-  schema.check(MACRO, declaration, where, { code = type(declaration) == "table" and "shape" or "argument" })
-  return where
-end
 
 --- How many arguments the parameters ask for: at least, at most.
 local function arity(parameters, where)
@@ -56,7 +49,10 @@ local function arity(parameters, where)
       refuse("shape", ("%s: '%s' is no parameter"):format(where, tostring(parameter)), "name, name? or name...")
     end
     if mark ~= "?" then
-      if least < i - 1 then refuse("shape", where .. ": what may be left out stands behind what may not") end
+      if least < i - 1 then
+        local text = "%s: parameters: '%s' must stand before '%s', which may be left out"
+        refuse("shape", text:format(where, parameter, parameters[i - 1]), 'parameters = { "name", "name?" }')
+      end
       least = i
     end
     if mark == "..." then
@@ -67,16 +63,28 @@ local function arity(parameters, where)
   return least, most
 end
 
+--- Checks a declaration; raises for wrong fields. Returns how many arguments it takes, at least and at most.
+---@param declaration any
+---@param file? string         that returned it
+---@return integer least
+---@return integer most
+function registry.check(declaration, file)
+  local name = type(declaration) == "table" and declaration.name
+  local where = (file and file .. ": " or "") .. "macro" .. (type(name) == "string" and " " .. name or "")
+  schema.check(MACRO, declaration, where, { code = type(declaration) == "table" and "shape" or "argument" })
+  return arity(declaration.parameters or {}, where)
+end
+
 --- Adds a macro; one of the same name, also a built-in one, is replaced.
 ---@param declaration ebb.MacroDeclaration
 function Registry:add(declaration)
-  local where = check(declaration)
+  local least, most = registry.check(declaration)
   local macro = {}
   for field, value in pairs(declaration) do
     macro[field] = value
   end
   macro.parameters = macro.parameters or {}
-  macro.least, macro.most = arity(macro.parameters, where)
+  macro.least, macro.most = least, most
   macro.rank = registry.RANK[macro.stability]
   self.macros[macro.name] = macro
   for _, alias in ipairs(macro.aliases or {}) do

@@ -4,36 +4,54 @@
 -- the program's own and trusted.
 
 local core = require "ebb.support.core"
+local macros = require "ebb.macros.registry"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
+local registry = require "ebb.pipeline.registry"
 local script_file = require "ebb.sandbox.script_file"
 
 local plugins = {}
 
 ---@class ebb.plugins.Kind: ebb.ScriptKind
 ---@field name string          the field that names it
+---@field check fun(plugin: any, file?: string)   raises for missing or wrong fields
 ---@field apart? boolean       each has a sandbox of its own: macros of a file may expand each other
 
 ---@type ebb.plugins.Kind
 plugins.PROCESSOR = {
-  noun = "processor", name = "id", verb = "execute",
+  noun = "processor", name = "id", verb = "execute", check = registry.check,
   hint = 'return { id = "my-step", name = "My step", execute = function(context, config) ... end }',
 }
 
 ---@type ebb.plugins.Kind
 plugins.MACRO = {
-  noun = "macro", name = "name", verb = "run", apart = true,
+  noun = "macro", name = "name", verb = "run", apart = true, check = macros.check,
   hint = 'return { name = "shout", summary = "...", stability = "stable", run = function(call) ... end }',
 }
 
---- One plugin, or a list of them.
-local function as_list(value, where, kind)
-  if type(value) ~= "table" then
-    refuse("shape", ("%s: expected a %s or a list of them, the file returned %s"):format(where, kind.noun, type(value)),
-      kind.hint)
+--- What a value is that is neither a plugin nor a list of them; nil for one that may be.
+local function strange(value, kind)
+  if type(value) ~= "table" then return type(value) end
+  if next(value) == nil then return "an empty table" end
+  if rawlen(value) > 0 or value[kind.name] ~= nil or value[kind.verb] ~= nil then return nil end
+  return ("a table without %s and %s"):format(kind.name, kind.verb)
+end
+
+--- One plugin, or a list of them, each checked. `file` is nil for tables of the program's own.
+local function as_list(value, file, kind)
+  local list = type(value) == "table" and rawlen(value) > 0 and value or { value }
+  for _, plugin in ipairs(list) do
+    if type(plugin) == "table" then script_file.refuse_other(file or "the table", kind, plugin) end
   end
-  if value[kind.verb] ~= nil or value[kind.name] ~= nil then return { value } end
-  return value
+  local problem = strange(value, kind)
+  if problem then
+    refuse("shape", ("%s: expected a %s or a list of them, %s %s"):format(file or kind.noun, kind.noun,
+      file and "the file returned" or "got", problem), kind.hint)
+  end
+  for _, plugin in ipairs(list) do
+    kind.check(plugin, file)
+  end
+  return list
 end
 
 --- The value that a file returns; it runs in this state if it is trusted, else in a sandbox.
@@ -108,7 +126,7 @@ end
 ---@param kind ebb.plugins.Kind
 ---@return table[]
 function plugins.load(source, loading, kind)
-  if type(source) == "table" then return as_list(source, kind.noun, kind) end
+  if type(source) == "table" then return as_list(source, nil, kind) end
   if type(source) ~= "string" then
     refuse("argument", ("a %s is a table, a Lua file or a folder of them"):format(kind.noun))
   end

@@ -52,9 +52,12 @@ local PROCESSOR = {
 }
 
 --- Checks a processor; raises for missing or wrong fields.
-local function check(processor)
+---@param processor any
+---@param file? string         that returned it
+---@return ebb.Processor
+function registry.check(processor, file)
   local id = type(processor) == "table" and processor.id
-  local where = type(id) == "string" and ("processor '%s'"):format(id) or "processor"
+  local where = (file and file .. ": " or "") .. "processor" .. (type(id) == "string" and (" '%s'"):format(id) or "")
   schema.check(PROCESSOR, processor, where, { code = "shape" })
   settings.declare(processor.config_fields, where)
   return processor
@@ -64,7 +67,7 @@ end
 ---@param processor ebb.Processor
 ---@return ebb.Processor? replaced
 function Registry:register(processor)
-  check(processor)
+  registry.check(processor)
   local before = self.entries[processor.id]
   if not before then self.count = self.count + 1 end
   self.entries[processor.id] = {

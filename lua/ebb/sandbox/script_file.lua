@@ -7,6 +7,7 @@
 
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
+local hints = require "ebb.support.hints"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
 
@@ -94,7 +95,22 @@ end
 ---@field noun string          "policy"
 ---@field verb string          the field of the table: "trim"
 ---@field hint string          what to return
----@field other { noun: string, verb: string, hint: string }   what it is taken for most easily
+
+--- The field by which each kind of script is recognized.
+local MARKS = { { "policy", "trim" }, { "filter", "filter" }, { "processor", "execute" }, { "macro", "stability" } }
+
+--- Refuses a table of another kind, and says what that is for.
+---@param where string         the file
+---@param kind ebb.ScriptKind
+---@param value table
+function script_file.refuse_other(where, kind, value)
+  for _, mark in ipairs(value[kind.verb] == nil and MARKS or {}) do
+    local noun, field = table.unpack(mark)
+    if value[field] ~= nil and noun ~= kind.noun then
+      refuse("shape", ("%s is a %s, not a %s"):format(where, noun, kind.noun), hints[noun])
+    end
+  end
+end
 
 --- What was loaded as a table, a bare function put into one. Raises what is wrong.
 ---@param where string         the file
@@ -103,16 +119,13 @@ end
 ---@param problem? ebb.Error   why nothing was loaded
 ---@return table
 function script_file.shaped(where, kind, value, problem)
-  local other = kind.other
   local code = problem and (problem.code == "script" and kind.noun or problem.code)
   if problem then return refuse(code, problem.message, problem.hint) end
   if type(value) == "function" then return { [kind.verb] = value } end
   if type(value) ~= "table" then
     return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)
   end
-  if value[other.verb] ~= nil and value[kind.verb] == nil then
-    return refuse("shape", ("%s is a %s, not a %s"):format(where, other.noun, kind.noun), other.hint)
-  end
+  script_file.refuse_other(where, kind, value)
   return value
 end
 

@@ -8,6 +8,8 @@ local hints = {
   policies = "ebb.policies lists them; a file needs a / or .lua in its name",
   policy = "run it with chat:trim",
   filter = "run it with chat:filter",
+  processor = "ebb.pipeline { processors = { ... } } takes it",
+  macro = "ebb.pipeline { macros = { ... } } takes it",
   model = "chat:trim { model = function }",
   models = "ebb.models lists them; or give a budget and an encoding",
   processors = "pipeline:processors() lists them",

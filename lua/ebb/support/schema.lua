@@ -46,7 +46,7 @@ local schema = {}
 ---@field camel? boolean         of an object: fields are declared in camelCase, and snake_case is read too
 ---@field ignored? table<string, boolean>       of an object: keys that are skipped
 ---@field noun? string           of an object: what its keys are called; default: "field"
----@field hint? string           of a wrong type
+---@field hint? string           of a wrong type; of an object also of missing and unknown fields
 ---@field help? string
 
 ---@class ebb.SchemaProblem
@@ -306,6 +306,10 @@ local function field_of(declaration, key)
   return camel and declaration.fields[camel] and camel or nil
 end
 
+local function hint_of_missing(declaration, field)
+  return field.hint or field.type == "choice" and expected_of(field) or declaration.hint
+end
+
 --- The keys of the value by declared field, and those that `items` declares; reports the others.
 local function keys_of(declaration, value, context)
   local keys, others, unknown, results = {}, {}, {}, {}
@@ -328,7 +332,7 @@ local function keys_of(declaration, value, context)
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
       message = "unknown " .. (declaration.noun or "field"),
-      hint = suggest.hint(key, tables.keys(declaration.fields)),
+      hint = suggest.hint(key, tables.keys(declaration.fields)) or declaration.hint,
     }, key)
   end
   table.sort(others)
@@ -349,7 +353,8 @@ TYPES.object = {
       elseif field.default ~= nil then
         result[field.as or name] = tables.copy(field.default)   -- a policy may write into its options
       elseif field.required then
-        local problem = { kind = "missing", message = "is missing", expected = expected_of(field), hint = field.hint }
+        local problem = { kind = "missing", message = "is missing", expected = expected_of(field),
+          hint = hint_of_missing(declaration, field) }
         add_problem(context, problem, name)
       end
     end

@@ -22,7 +22,6 @@ local call = require "ebb.trim.call"
 local schema = require "ebb.support.schema"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
-local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local script_file = require "ebb.sandbox.script_file"
@@ -57,7 +56,6 @@ end
 
 local KIND = {
   noun = "filter", verb = "filter", hint = "return function(message, options) ... end",
-  other = { noun = "policy", verb = "trim", hint = hints.policy },
 }
 
 local function made_of(value, name)

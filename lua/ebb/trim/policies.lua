@@ -65,7 +65,6 @@ end
 
 local KIND = {
   noun = "policy", verb = "trim", hint = "return { name = ..., trim = function(draft, budget, options) ... end }",
-  other = { noun = "filter", verb = "filter", hint = hints.filter },
 }
 
 local TEXT = script_file.source_name("", KIND)
