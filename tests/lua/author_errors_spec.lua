@@ -83,3 +83,112 @@ describe("a declaration that is wrong", function()
     end)
   end
 end)
+
+describe("a check of options", function()
+  local CHECK = "return { name = 'thin', options = { keep = { type = 'integer' } }, %s = function() end,\n check = %s }"
+  local WRONG = "nil, or a text that says what is wrong"
+  local FAILURES = {
+    -- check                                             what it says               hint
+    { "function() error 'boom' end",                       "%s: %s:2: boom" },
+    { "function(o) return o.keep + o.older end",
+      "%s: %s:2: attempt to perform arithmetic on a nil value (field 'older')" },
+    { "function() while true do end end",                  "%s: %s:2: stopped: it used up its fuel of 100000" },
+    { "function() return {} end",                          "%s: check returned a table", WRONG },
+    { "function() return 5 end",                           "%s: check returned 5", WRONG },
+    { "function() return '' end",                          "%s: check returned ''", WRONG },
+  }
+
+  local function answers(noun, verb, call)
+    for _, case in ipairs(FAILURES) do
+      it(("of a %s that fails is the %s's error: %s"):format(noun, noun, case[1]), function()
+        local path = helper.lua_file(CHECK:format(verb, case[1]))
+        local problem = call(path)
+        assert.equal(case[2]:format(noun .. " thin", path), (problem.message:gsub(" %(limits.*", "")))
+        assert.equal(noun, problem.code)
+        assert.equal(case[3], problem.hint)
+      end)
+    end
+  end
+  answers("policy", "trim", function(path)
+    local report, problem = helper.conversation("u1 a2"):trim {
+      policy = { path, keep = 1 }, budget = 1, limits = { fuel = 100000 },
+    }
+    assert.is_nil(report)
+    return problem
+  end)
+  answers("filter", "filter", function(path)
+    local chat = helper.conversation "u1 a2"
+    return refusal(chat.filter, chat, { path, options = { keep = 1 }, limits = { fuel = 100000 } })
+  end)
+
+  for _, case in ipairs {
+    { "return nil, 'why'", "policy thin: why" }, { "return false, 'why'", "policy thin: why" },
+    { "return 'why'", "policy thin: why" }, { "return" }, { "return nil" }, { "return false" }, { "return true" },
+  } do
+    it("may say: " .. case[1], function()
+      local path = helper.lua_file(CHECK:format("trim", "function() " .. case[1] .. " end"))
+      local chat = helper.conversation "u1 a2"
+      if not case[2] then return assert.truthy(chat:trim { policy = path, budget = 10 }) end
+      local problem = refusal(chat.trim, chat, { policy = path, budget = 10 })
+      assert.equal(case[2], problem.message)
+      assert.equal("argument", problem.code)
+    end)
+  end
+
+  it("of a type of nodes that fails names the node, the type and the line", function()
+    local types = { { name = "tag", run = function() end, check = function() error "boom" end } }
+    local problem = refusal(ebb.workflow.check, { nodes = { { type = "tag" } }, types = types })
+    assert.matches("^node 1 %(tag%): tag: .*author_errors_spec%.lua:%d+: boom$", problem.message)
+    assert.equal("script", problem.code)
+  end)
+
+  it("of a text on the command line is not named twice", function()
+    local chat = helper.conversation "u1 a2"
+    local _, problem = chat:trim { policy = "return { trim = print, check = function() error 'boom' end }", budget = 1 }
+    assert.equal("policy text:1: boom", problem.message)
+  end)
+end)
+
+describe("options of policies in a list of JSON", function()
+  local function trimmed(policy)
+    finally(helper.clean)
+    local chat = helper.conversation "u1 a2 u3 a4 u5 a6"
+    return ebb.workflow.run(chat, { { type = "trim", budget = 12, policy = policy } }), helper.texts(chat)
+  end
+
+  it("stand beside the name", function()
+    local source = "return { options = { keep = { type = 'integer', default = 9 } }, "
+      .. "trim = function(draft, _, options) for i = 1, #draft - options.keep do draft:drop(draft[1]) end end }"
+    local path = helper.lua_file(source)
+    for _, policy in ipairs {
+      { name = path, keep = 2 }, { { name = path, keep = 2 } }, { path, keep = 2 }, { { path, keep = 2 }, "keep_recent" },
+    } do
+      local done, texts = trimmed(policy)
+      assert.is_true(done)
+      assert.equal("u5 a6", texts)
+    end
+  end)
+
+  for _, case in ipairs {
+    { { "keep_recent:keep=2" }, "options stand in a table" },
+    { { { "keep_recent", { keep = 2 } } }, "a policy table has trim = function, or begins with a policy" },
+  } do
+    it("are refused elsewhere, with a hint for JSON: " .. case[2], function()
+      local problem = refusal(trimmed, case[1])
+      assert.matches(case[2], problem.message, 1, true)
+      assert.matches('{"name": "keep_recent", "keep": %d}', problem.hint)
+    end)
+  end
+
+  it("names a file beside the workflow's", function()
+    command.folder = os.tmpname()
+    os.remove(command.folder)
+    os.execute("mkdir -p " .. command.folder)
+    command.file("own.lua", "return { options = { keep = { type = 'integer' } }, trim = function(draft, _, options) "
+      .. "draft:note('keeps ' .. options.keep) end }")
+    local path = command.file("flow.json", '[{"type":"trim","budget":9,"policy":{"name":"./own.lua","keep":2}}]')
+    local chat = helper.conversation "u1 a2"
+    assert.is_true(ebb.workflow.run(chat, ebb.workflow.load(path)))
+    os.execute("rm -r " .. command.folder)
+  end)
+end)

@@ -260,7 +260,8 @@ describe("options that are right one by one", function()
     local chat = conversation "u1"
     local problem = helper.refusal(chat.trim, chat, { budget = 4, policy = "keep_recent:keep=3,fill=2" })
     assert.equal("policy 'keep_recent:keep=3,fill=2': options stand in a table", problem.message)
-    assert.equal('policy = { "keep_recent", keep = 3, fill = 2 }', problem.hint)
+    assert.equal('policy = { "keep_recent", keep = 3, fill = 2 }, in JSON '
+      .. '{"name": "keep_recent", "keep": 3, "fill": 2}', problem.hint)
   end)
 end)
 

@@ -19,6 +19,7 @@ local names = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
+local traceback = require "ebb.support.traceback"
 
 local schema = {}
 
@@ -521,23 +522,40 @@ function schema.declare(fields, owner, member)
   end
 end
 
---- Asks an author's `check` about options that are right one by one; refuses what it says.
----@param check? fun(options: table): string?   nil: they go together
+--- Refuses with the owner in front, unless the text begins with it.
+local function refuse_as(owner, code, text, hint)
+  local is_named = text:sub(1, #owner + 1) == owner .. ":"
+  refuse(code, is_named and text or ("%s: %s"):format(owner, text), hint)
+end
+
+--- Asks an author's `check` about options that are right one by one; refuses what it says. A check that fails, or
+--- answers something else, is refused with `code`.
+---@param check? fun(options: table): string|boolean?, string?   nil, false or true: they go together; a text, or nil
+---    and a text: what is wrong
 ---@param options table
 ---@param owner string
-function schema.check_together(check, options, owner)
-  local complaint = check and check(options)
-  if complaint then refuse("argument", ("%s: %s"):format(owner, tostring(complaint))) end
+---@param code string
+function schema.check_together(check, options, owner, code)
+  if not check then return end
+  local ok, answer, why = traceback.call(check, check, options)
+  if not ok then return refuse_as(owner, why == "memory" and why or code, answer) end
+  local complaint = answer or why
+  if complaint == nil or type(complaint) == "boolean" then return end
+  if type(complaint) ~= "string" or complaint == "" then
+    refuse_as(owner, code, "check returned " .. schema.describe(complaint), "nil, or a text that says what is wrong")
+  end
+  refuse_as(owner, "argument", complaint)
 end
 
 --- The options of an author's policy or filter: as declared, and as its `check` takes them together.
 ---@param plugin { options?: table<string, ebb.OptionDeclaration>, check?: function }
 ---@param options any           nil: none
 ---@param owner string
+---@param code string           of the error if `check` itself fails
 ---@return table values
-function schema.options_of(plugin, options, owner)
+function schema.options_of(plugin, options, owner, code)
   local values = schema.options(plugin.options, options, owner)
-  schema.check_together(plugin.check, values, owner)
+  schema.check_together(plugin.check, values, owner, code)
   return values
 end
 

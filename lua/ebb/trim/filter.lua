@@ -98,10 +98,16 @@ end
 
 ---- Asking ----
 
-local function complain(definition, index, text, hint)
+--- How errors call a filter: a text has no name.
+---@param definition ebb.FilterFile
+---@return string
+function filter.owner(definition)
   local name = definition.name
-  local who = name:find "^filter%f[^%w_]" and name or "filter " .. name   -- a text has no name
-  return refuse("filter", ("%s, message %d: %s"):format(who, index, text), hint)
+  return name:find "^filter%f[^%w_]" and name or "filter " .. name
+end
+
+local function complain(definition, index, text, hint)
+  return refuse("filter", ("%s, message %d: %s"):format(filter.owner(definition), index, text), hint)
 end
 
 local ANSWERS = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
@@ -361,7 +367,7 @@ end
 ---@param limits? ebb.Limits
 ---@return integer batch
 local function run_one(chat, definition, options, limits)
-  local values = schema.options_of(definition, options, "filter " .. definition.name)
+  local values = schema.options_of(definition, options, filter.owner(definition), "filter")
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, definition.name)

@@ -7,6 +7,7 @@
 --     function(draft, budget) ... end      a bare function
 --     { name = ..., trim = function }      a policy
 --     { "keep_recent", keep = 3 }          one of these, with options
+--     { name = "keep_recent", keep = 3 }   the same, as JSON has it
 --     { "shrink_tools.lua", "keep_recent" }  a list: run in order until it fits
 --
 -- `resolve` turns any of them into a list of steps {policy, options}, all names
@@ -79,11 +80,17 @@ local function from_source(text, loading)
   return named(check_policy(value, name), name)
 end
 
+--- How a policy stands with its options, in Lua and in JSON.
+local function form_of(name, options)
+  local members = options:gsub("([%w_]+) = ", '"%1": ')
+  return ('policy = { "%s", %s }, in JSON {"name": "%s", %s}'):format(name, options, name, members)
+end
+
 --- Refuses options behind a name, which only the command line has.
 local function refuse_options(name)
   local first, rest = script_file.split_options(name, "policy")
   if not rest then return end
-  local hint = ('policy = { "%s", %s }'):format(first, (rest:gsub(",", ", "):gsub("=", " = ")))
+  local hint = form_of(first, (rest:gsub(",", ", "):gsub("=", " = ")))
   refuse("argument", ("policy '%s': options stand in a table"):format(name), hint)
 end
 
@@ -105,7 +112,8 @@ end
 ---@type ebb.Schema
 policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type = "table" } },
   expected = "a policy (a name, a file, a text, a function or a table)",
-  help = "one, or a list that runs in order until the request fits; default: keep_recent" }
+  help = "one, or a list that runs in order until the request fits; in JSON {\"name\": \"keep_recent\", \"keep\": 4} is "
+    .. "one with options; default: keep_recent" }
 
 --- One policy, without options.
 ---@param spec any
@@ -121,17 +129,20 @@ end
 
 local function step(spec, options, loading)
   local policy = policies.find(spec, loading)
-  local owner = "policy " .. policy.name
-  return { policy = policy, options = schema.options_of(policy, options, owner) }
+  local owner = policy.name == TEXT and TEXT or "policy " .. policy.name
+  return { policy = policy, options = schema.options_of(policy, options, owner, "policy") }
 end
 
---- Takes { spec, option = value, ... } apart.
+--- Takes { spec, option = value, ... } or { name = spec, option = value, ... } apart.
 local function split(spec)
-  local options = {}
+  local first, options = spec[1], {}
   for key, value in pairs(spec) do
     if type(key) ~= "number" then options[key] = value end
   end
-  return spec[1], options
+  if first == nil then
+    first, options.name = options.name, nil
+  end
+  return first, options
 end
 
 local function add_steps(steps, spec, loading)
@@ -141,9 +152,10 @@ local function add_steps(steps, spec, loading)
   end
   local first, options = split(spec)
   if first == nil then
-    refuse("argument", "a policy table has trim = function, or begins with a policy", '{ "keep_recent", keep = 3 }')
+    refuse("argument", "a policy table has trim = function, or begins with a policy",
+      form_of("keep_recent", "keep = 3"))
   end
-  if next(options) == nil then
+  if next(options) == nil and spec[1] ~= nil then
     for _, each in ipairs(spec) do
       add_steps(steps, each, loading)
     end

@@ -26,7 +26,7 @@ return {
     if type(wanted) == "string" then wanted = locate.path(wanted, folder) end
     local loading = { limits = options.limits, trusted = options.trusted }
     local declared = filter.find(wanted, loading)
-    if declared then schema.options_of(declared, options.options, "filter " .. declared.name) end
+    if declared then schema.options_of(declared, options.options, filter.owner(declared), "filter") end
     local request = {
       declared or wanted, options = options.options, limits = options.limits, trusted = options.trusted,
     }

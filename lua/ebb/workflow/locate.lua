@@ -24,7 +24,8 @@ function locate.policy(spec, folder)
   if type(spec) ~= "table" or spec.trim ~= nil or spec.source ~= nil then return spec end
   local result = {}
   for key, value in pairs(spec) do
-    result[key] = math.type(key) and locate.policy(value, folder) or value
+    local is_policy = math.type(key) or key == "name" and spec[1] == nil
+    result[key] = is_policy and locate.policy(value, folder) or value
   end
   return result
 end

@@ -43,7 +43,7 @@ local function type_of(declaration)
     summary = declaration.summary or "a type of the workflow's own",
     example = declaration.example or ('{ type = "%s" }'):format(name), fields = declaration.fields or {},
     prepare = function(options)
-      schema.check_together(check, options, name)
+      schema.check_together(check, options, name, "script")
       return function(chat) return step.call(run, chat, options) end
     end,
   }
