@@ -192,3 +192,39 @@ describe("options of policies in a list of JSON", function()
     os.execute("rm -r " .. command.folder)
   end)
 end)
+
+describe("a wrong field of an agent's preset", function()
+  local function agent(text)
+    local path = helper.lua_file(text)
+    os.rename(path, path .. ".json")
+    local problem = refusal(ebb.pipeline, { agent = path .. ".json" })
+    os.remove(path .. ".json")
+    return (problem.message:gsub("^[^:]*", "FILE")), problem
+  end
+
+  for _, case in ipairs {
+    { '{"rol":"system","content":"S"}', "FILE:2:9: presets[0].rol: unknown field", "did you mean 'role'?" },
+    { '{"role":"sytem","content":"S"}',
+      "FILE:2:10: presets[0].role: expected one of system, user, assistant, got 'sytem'", "did you mean 'system'?" },
+    { '{"type":"chathistory"}', "FILE:2:10: presets[0].type: no anchor 'chathistory'",
+      "did you mean 'chat_history'?" },
+    { '{"injectionStrategy":{"type":"depth"}}', "FILE:2:23: presets[0].injectionStrategy.depth: type 'depth' needs it" },
+  } do
+    it("is refused with its line: " .. case[1], function()
+      local message, problem = agent('{"name":"A","presets":[\n ' .. case[1] .. "]}")
+      assert.equal(case[2], message)
+      assert.equal(case[3], problem.hint)
+    end)
+  end
+
+  it("is refused under the other name of the list, and in Lua", function()
+    assert.matches("^FILE:2:%d+: presetMessages%[0%]%.rol: unknown field",
+      (agent '{"presetMessages":[\n{"rol":"system"}]}'))
+    local problem = refusal(ebb.pipeline, { agent = { presets = { { type = "chat_history" }, { rol = "system" } } } })
+    assert.equal("agent: presets[1].rol: unknown field", problem.message)
+  end)
+
+  it("is fine where the agent declares the anchor", function()
+    assert.truthy(ebb.pipeline { agent = { presets = { { type = "memory" } }, anchors = { memory = true } } })
+  end)
+end)

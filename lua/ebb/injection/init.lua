@@ -87,6 +87,21 @@ function injection.read(presets, templates)
   return messages, problems
 end
 
+--- The first problem of a list of preset messages, its path beginning with the place in the list; or nil.
+---@param presets table[]
+---@param templates? table<string, boolean>
+---@return ebb.SchemaProblem?
+function injection.first_problem(presets, templates)
+  local anchors = anchors_of(templates)
+  for place, preset in ipairs(presets) do
+    local _, problem = preset_schema.message(preset, anchors)
+    if problem then
+      table.insert(problem.path, 1, place)
+      return problem
+    end
+  end
+end
+
 --- Those that are enabled and meant for this model.
 local function active_ones(messages, options, log)
   local active = {}

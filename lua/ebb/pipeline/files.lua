@@ -1,11 +1,12 @@
 --- Agents, models and user profiles: files in JSON (camelCase) or Lua, read and checked.
 --
--- A JSON file is refused with file:line:byte of the value that is wrong. Presets and
--- rules are handed on as they stand: the processors that use them know their form.
+-- A JSON file is refused with file:line:byte of the value that is wrong. Presets are checked, and handed on as they
+-- stand, as rules are: the processors that use them know their form.
 -- The results are in snake_case; only this module translates.
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
+local injection = require "ebb.injection"
 local json_file = require "ebb.support.json_file"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
@@ -24,7 +25,7 @@ files.BYTES_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 
 --- Raises an error with its place in the source.
 local function fail(source, problem)
-  refuse(problem.code, schema.message(problem, json_file.where(source, problem.path), 0), problem.hint)
+  refuse(problem.code or "argument", schema.message(problem, json_file.where(source, problem.path), 0), problem.hint)
 end
 
 ---- Values ----
@@ -151,14 +152,27 @@ local function place_assets(source, fields)
   fields.asset_base = base
 end
 
+--- The name under which a source has a field.
+local function member_of(form, source, field)
+  for name, declared in pairs(form.fields) do
+    if declared.as == field and source.value[name] ~= nil then return name end
+  end
+end
+
+local function check_presets(form, source, fields)
+  local problem = injection.first_problem(fields.presets or {}, fields.anchors)
+  if not problem then return end
+  table.insert(problem.path, 1, member_of(form, source, "presets") or "presets")
+  fail(source, problem)
+end
+
 --- The checked fields, and the source for errors that show later.
 local function check(form, source)
   local fields, problems = schema.read(form, source.value)
   if problems then fail(source, problems[1]) end
   if fields.asset_root and source.path then place_assets(source, fields) end
-  for name, field in pairs(form.fields) do
-    if field.as == "processors" and source.value[name] ~= nil then source.member = name end
-  end
+  check_presets(form, source, fields)
+  source.member = member_of(form, source, "processors")
   return fields, source
 end
 
