@@ -2,7 +2,7 @@
 
 local hints = require "ebb.support.hints"
 
-hints.set {
+local command = {
   budget = "--budget 8000, or --model",
   policies = "`ebb policies` lists them; a file needs a / or .lua in its name",
   policy = "run it with `ebb trim --policy`, in Lua chat:trim",
@@ -18,5 +18,25 @@ hints.set {
   vocabulary = "`ebb vocab verify` says more; importing it again replaces it",
   limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",
 }
+
+--- The library's own, for the user's Lua.
+local library = {}
+for name in pairs(command) do
+  library[name] = hints[name]
+end
+
+hints.set(command)
+
+--- Calls what runs the user's own Lua: its errors have the library's hints.
+---@param call function
+---@param ... any
+---@return any ...
+function hints.in_lua(call, ...)
+  hints.set(library)
+  local results = table.pack(pcall(call, ...))
+  hints.set(command)
+  if not results[1] then error(results[2], 0) end
+  return table.unpack(results, 2, results.n)
+end
 
 return hints

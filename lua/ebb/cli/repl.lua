@@ -8,6 +8,7 @@
 local lua_completion = require "ebb.cli.lua_completion"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local hints = require "ebb.cli.hints"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local pretty = require "ebb.cli.pretty"
@@ -88,7 +89,7 @@ local function run_lines(read, protected)
       else
         pending = nil
         if not chunk then terminal.say(problem) end
-        all_ok = chunk ~= nil and evaluate(chunk, protected) and all_ok
+        all_ok = chunk ~= nil and hints.in_lua(evaluate, chunk, protected) and all_ok
       end
     end
   end

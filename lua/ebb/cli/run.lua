@@ -6,6 +6,7 @@
 -- of that happens in a child process that the kernel holds (isolate.lua).
 
 local failure = require "ebb.cli.failure"
+local hints = require "ebb.cli.hints"
 local isolate = require "ebb.cli.isolate"
 local locate = require "ebb.workflow.locate"
 local nodes = require "ebb.workflow"
@@ -67,10 +68,14 @@ end
 --- where standard input has nothing.
 local function load_input(args)
   local chat = options.load(args.file, args)
-  local path = not args.file and #chat == 0 and args.arguments[1]
+  if args.file or #chat > 0 then return chat end
+  local path = args.arguments[1]
   if path and looks_like_conversation(path) then
     failure.usage(("%s returned nodes, but standard input has no messages for them"):format(args.script),
       ("--input %s reads that file; behind the script it is an argument of the script"):format(path))
+  end
+  if chat.shape == "jsonl" then   -- nothing was read: an empty list is input
+    failure.usage(("%s returned nodes, but standard input is empty"):format(args.script), "--input chat.json")
   end
   return chat
 end
@@ -81,7 +86,7 @@ local function run_script(args, save)
   local chunk = compile(args.script)
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.arg = table.move(args.arguments, 1, #args.arguments, 1, { [0] = args.script })
-  local result = call(chunk, args.arguments)
+  local result = hints.in_lua(call, chunk, args.arguments)
   if not nodes.is_workflow(result) then
     if args.file or args.output then
       failure.usage(("--input and -o are for nodes, and %s returned none"):format(args.script),
@@ -89,11 +94,11 @@ local function run_script(args, save)
     end
     return
   end
-  locate.set_folder(result, args.script)
-  nodes.check(result)   -- before the command waits for input
+  result = locate.in_folder(result, args.script)
+  hints.in_lua(nodes.check, result)   -- before the command waits for input
   local chat = load_input(args)
   local before = chat:fork()
-  failure.check(nodes.run(chat, result))
+  failure.check(hints.in_lua(nodes.run, chat, result))
   save(chat, before)
 end
 

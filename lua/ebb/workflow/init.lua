@@ -7,7 +7,7 @@
 --       { type = "script", run = function(chat) ... end },
 --     }
 --
--- or a table {nodes = {...}, name = ..., types = {...}, folder = ...}: `types` are the
+-- or one node alone, or a table {nodes = {...}, name = ..., types = {...}, folder = ...}: `types` are the
 -- workflow's own (own_types.lua), `folder` is where its file lies. All nodes are checked before the first
 -- one runs. A node that fails ends the run; what earlier nodes did are batches
 -- of their own, which can be rolled back.
@@ -109,14 +109,20 @@ end
 
 local KNOWN = { "name", "nodes", "types", "folder", "edges" }
 
---- Refuses fields that look like slips of the pen; others are the business of the program that wrote them.
-local function check_fields(workflow)
-  for key in pairs(workflow.nodes ~= nil and workflow or {}) do
-    local near = not tables.contains(KNOWN, key) and suggest.nearest(tostring(key), KNOWN)
+--- The error of a field that looks like a slip of the pen, or nil; others are the business of the program that wrote them.
+local function slip_of(workflow)
+  for key in pairs(workflow) do
+    local is_name = type(key) == "string" and not tables.contains(KNOWN, key)
+    local near = is_name and suggest.nearest(key, KNOWN)
     if near then
-      refuse("unknown_name", ("a workflow has no field '%s'"):format(key), ("did you mean '%s'?"):format(near))
+      return core.error("unknown_name", ("a workflow has no field '%s'"):format(key), ("did you mean '%s'?"):format(near))
     end
   end
+end
+
+local function check_fields(workflow)
+  local slip = slip_of(workflow)
+  if slip then error(slip, 0) end
   schema.check({ type = "object", fields = { folder = { type = "string" } } }, { folder = workflow.folder }, "workflow")
 end
 
@@ -128,14 +134,22 @@ function nodes.is_workflow(value)
   return type(value.nodes or value[1]) == "table" or value.operation ~= nil or value.type ~= nil
 end
 
+--- The nodes of a workflow; raises for slips in the names of its fields, and where it has no nodes.
+local function check_shape(workflow)
+  local list = list_of(workflow)
+  if type(list) ~= "table" or list[1] ~= workflow then check_fields(workflow) end   -- a node alone has its own fields
+  if type(list) ~= "table" or #list == 0 then
+    refuse("argument", "a workflow needs at least one node", nodes.form)
+  end
+  return list
+end
+
 --- Checks all nodes; the first mistake is refused.
 ---@param workflow table
 ---@return ebb.PreparedNode[]
 function nodes.check(workflow)
-  local list, prepared = list_of(workflow), {}
-  check_fields(workflow)
+  local list, prepared = check_shape(workflow), {}
   local types = nodes.types(workflow)
-  if type(list) ~= "table" or #list == 0 then refuse("argument", "a workflow needs at least one node") end
   for i, node in ipairs(list) do
     local where = ("node %d"):format(i)
     local node_type = type_of(node, types, where)
@@ -163,10 +177,12 @@ function nodes.load(path)
     if problem then return nil, problem end
   end
   if not nodes.is_workflow(value) then
-    return nil, core.error("shape", ("%s: expected a list of nodes, the file returned %s"):format(path, type(value)))
+    local near = type(value) == "table" and slip_of(value)
+    if near then return nil, core.error("unknown_name", ("%s: %s"):format(path, near.message), near.hint) end
+    local kind = type(value) == "table" and "has none" or "returned " .. type(value)
+    return nil, core.error("shape", ("%s: expected a list of nodes, the file %s"):format(path, kind), nodes.form)
   end
-  locate.set_folder(value, path)
-  return value
+  return locate.in_folder(value, path)
 end
 
 --- Runs the nodes in order. Mistakes in the list raise before anything runs.

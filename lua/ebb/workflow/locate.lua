@@ -35,11 +35,15 @@ end
 ---@return boolean
 function locate.is_json(text) return text:find "^%s*[%[{]" ~= nil end
 
---- Notes where the file of a workflow lies.
+--- The workflow, with the folder in which its file lies. A node alone becomes a list of one.
 ---@param workflow table
 ---@param path string          of the file
-function locate.set_folder(workflow, path)
+---@return table workflow
+function locate.in_folder(workflow, path)
+  local is_node = workflow.nodes == nil and (workflow.type ~= nil or workflow.operation ~= nil)
+  if is_node then workflow = { nodes = { workflow } } end
   if workflow.folder == nil then workflow.folder = path:match "^(.*/)" or "./" end
+  return workflow
 end
 
 return locate
